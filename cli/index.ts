@@ -1,0 +1,54 @@
+#!/usr/bin/env bun
+import { Command } from 'commander'
+import { version } from '../src/version.ts'
+
+/** The entry of the binary. Commands are loaded when they are called, so that `--version` and `--help` stay instant. */
+const program = new Command('tutti')
+  .description('People and AI agents plan and do software work together, in one self-hosted binary.')
+  .version(version)
+  .configureHelp({ sortSubcommands: false })
+  .showHelpAfterError('(run with --help for the options)')
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+
+const configured = (command: Command) =>
+  command.option('--data-dir <folder>', 'where database, secrets and uploads are kept (DATA_DIR)').option('--config <file>', 'KEY=VALUE settings (CONFIG_FILE)')
+
+configured(program.command('serve').description('Run the server'))
+  .option('--host <address>', 'address to listen on (HOST), 127.0.0.1 unless told')
+  .option('--port <number>', 'port to listen on (PORT), 4242 unless told')
+  .action(async (options) => (await import('./commands/serve.ts')).serve(options))
+
+const admin = program.command('admin').description('Manage administrators, on the machine itself')
+configured(admin.command('create').description('Create an administrator, or make an existing account one with a new password'))
+  .requiredOption('--email <address>', 'e-mail address')
+  .requiredOption('--name <name>', 'full name')
+  .option('--password-stdin', 'read the password from standard input')
+  .action(async (options) => (await import('./commands/admin.ts')).createAdmin(options))
+
+configured(program.command('migrate').description('Bring the database up to date; a server does this by itself when it starts'))
+  .option('--dry-run', 'only show what would be done')
+  .action(async (options) => (await import('./commands/migrate.ts')).migrate(options))
+
+configured(program.command('seed').description('Load the default data'))
+  .option('--demo', 'also load a demo team to look around in')
+  .action(async (options) => (await import('./commands/seed.ts')).seed(options))
+
+const config = configured(program.command('config').description('Show every setting, its value and where it came from; secrets are hidden')).action(
+  async (options) => (await import('./commands/config.ts')).showConfig(options),
+)
+config
+  .command('policy')
+  .description('Show who may call what')
+  .action(async () => (await import('./commands/config.ts')).showPolicy())
+
+program
+  .command('sbom')
+  .description('Print the list of what this binary contains (CycloneDX)')
+  .action(async () => (await import('./commands/sbom.ts')).printSbom())
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  const { report } = await import('./report.ts')
+  process.exitCode = report(error)
+}

@@ -1,0 +1,28 @@
+import type { Ctx } from '../src/action.ts'
+import type { Seeded } from './index.ts'
+import { build } from './welcome.ts'
+
+/** A small, believable team's knowledge, to look around in. */
+export async function demo(ctx: Ctx): Promise<Seeded> {
+  const parts = [
+    await build(ctx, 'Lighthouse API', 'The public API of a fictional weather service.', [
+      {
+        title: 'Architecture overview',
+        tags: ['architecture'],
+        content: '# Overview\n\nOne Go service, one Postgres, a queue for alerts.\n\nSee [[How we deploy]] and [[Error budget]].',
+      },
+      {
+        title: 'How we deploy',
+        tags: ['ops'],
+        content: '# Deploy\n\n1. `make release`\n2. Watch the canary for ten minutes ([[Error budget]])\n3. Promote',
+      },
+      { title: 'Error budget', tags: ['ops', 'policy'], content: '99.9 % a month. When it is spent, features wait.' },
+      { title: 'Incident 2026-03: stale forecasts', tags: ['incident'], content: 'A cache key missed the model run. Fixed by adding it; test added.' },
+    ]),
+    await build(ctx, 'Mobile app', 'The app that shows the forecasts.', [
+      { title: 'Offline behaviour', tags: ['design'], content: 'Show the last forecast with its age. Never an empty screen.' },
+      { title: 'Release checklist', tags: ['ops'], content: '- [ ] Screenshots\n- [ ] Changelog\n- [ ] [[How we deploy]] for the backend first' },
+    ]),
+  ]
+  return { made: parts.flatMap((p) => p.made), kept: parts.flatMap((p) => p.kept) }
+}

@@ -1,0 +1,47 @@
+import type { Ctx } from '../src/action.ts'
+import * as notes from '../src/features/notes/service.ts'
+import * as projects from '../src/features/projects/service.ts'
+import type { Seeded } from './index.ts'
+
+/** What a new instance starts with: a project to try things in and a note that says how. */
+export async function welcome(ctx: Ctx): Promise<Seeded> {
+  return build(ctx, 'Getting started', 'A place to try things. Archive it when you are done.', [
+    {
+      title: 'Welcome to Tutti',
+      tags: ['welcome'],
+      content: 'Tutti holds the plan, the memory and the rules of your work, for people and agents alike.\n\nNext: [[Connect an agent]].',
+    },
+    {
+      title: 'Connect an agent',
+      tags: ['welcome', 'mcp'],
+      content: 'Make an MCP token and add `/mcp` to your client; the manual page "Agents" shows how.\n\nBack to [[Welcome to Tutti]].',
+    },
+  ])
+}
+
+interface SeedNote {
+  title: string
+  content: string
+  tags: string[]
+}
+
+export async function build(ctx: Ctx, name: string, description: string, wanted: SeedNote[]): Promise<Seeded> {
+  const seeded: Seeded = { made: [], kept: [] }
+  const found = await projects.list(ctx, { search: `"${name}"`, limit: 200 })
+  let project = found.items.find((p) => p.name === name)
+  if (project) seeded.kept.push(`project ${name}`)
+  else {
+    project = await projects.create(ctx, { name, description })
+    seeded.made.push(`project ${name}`)
+  }
+  const existing = await notes.list(ctx, { projectId: project.id, limit: 200 })
+  for (const note of wanted) {
+    if (existing.items.some((n) => n.title === note.title)) {
+      seeded.kept.push(`note ${note.title}`)
+      continue
+    }
+    await notes.create(ctx, { ...note, projectId: project.id })
+    seeded.made.push(`note ${note.title}`)
+  }
+  return seeded
+}

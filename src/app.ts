@@ -1,0 +1,128 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { migrations } from '../migrations/index.ts'
+import { Authenticator } from './auth/authenticate.ts'
+import { createJwt, type Jwt } from './auth/jwt.ts'
+import { fingerprint } from './auth/secrets.ts'
+import type { Config } from './config.ts'
+import { newId } from './db/columns.ts'
+import type { Driver } from './db/driver.ts'
+import { openDatabase } from './db/index.ts'
+import { migrate } from './db/migrate.ts'
+import { type Db, drizzleOver } from './db/session.ts'
+import { Bus } from './events/bus.ts'
+import { jobs } from './features/index.ts'
+import { Jobs } from './jobs/queue.ts'
+import { createLog, type Log } from './log.ts'
+
+/** Everything an action may need, made once and passed explicitly. */
+export interface App {
+  readonly config: Config
+  readonly log: Log
+  readonly clock: () => Date
+  /** Names this process among the instances on one database. */
+  readonly instanceId: string
+  readonly driver: Driver
+  readonly db: Db
+  readonly bus: Bus
+  readonly jobs: Jobs
+  readonly jwt: Jwt
+  readonly auth: Authenticator
+  readonly secret: string
+  close(): Promise<void>
+}
+
+export interface AppOptions {
+  log?: Log
+  clock?: () => Date
+  /** An open database; it is migrated and then belongs to the app. */
+  driver?: Driver
+  /** Background work: off for one-off commands. */
+  background?: boolean
+}
+
+export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
+  const log = options.log ?? createLog(config.LOG_LEVEL)
+  const clock = options.clock ?? (() => new Date())
+  mkdirSync(config.DATA_DIR, { recursive: true, mode: 0o700 })
+  const driver = options.driver ?? (await openDatabase(config, log))
+  try {
+    const applied = await migrate(driver, migrations, snapshotOf(driver, config, log))
+    if (applied.length > 0) log.info('database migrated', { applied })
+    const secret = await masterSecret(config, driver)
+    const instanceId = newId()
+    const bus = new Bus(driver, instanceId, log)
+    const jwt = createJwt(secret)
+    const auth = new Authenticator(driver, jwt, clock, bus)
+    const queue = new Jobs(driver, jobs, log)
+    const usage = setInterval(() => auth.flushUsage().catch((error) => log.debug('usage not written', { error })), 30_000)
+    usage.unref()
+    let closing: Promise<void> | undefined
+    const app: App = {
+      config,
+      log,
+      clock,
+      instanceId,
+      driver,
+      db: drizzleOver(driver),
+      bus,
+      jobs: queue,
+      jwt,
+      auth,
+      secret,
+      close: () => {
+        closing ??= (async () => {
+          clearInterval(usage)
+          bus.stop()
+          await queue.stop()
+          await auth.flushUsage().catch(() => undefined)
+          await driver.close()
+        })()
+        return closing
+      },
+    }
+    if (options.background !== false) {
+      await bus.start()
+      await queue.start(app)
+    }
+    return app
+  } catch (error) {
+    await driver.close().catch(() => undefined)
+    throw error
+  }
+}
+
+/** A copy of the embedded database beside it, before a new version changes it. Old copies go before the new one is written. */
+function snapshotOf(driver: Driver, config: Config, log: Log): (() => Promise<void>) | undefined {
+  if (!('snapshot' in driver)) return undefined
+  const { snapshot } = driver as Driver & { snapshot(folder: string, keep: number): Promise<string> }
+  return async () => {
+    const path = await snapshot.call(driver, join(config.DATA_DIR, 'snapshots'), 3)
+    log.info('database copied before migration', { path })
+  }
+}
+
+/** From the environment, or made at first start. Refuses to run when the database was set up with another one. */
+async function masterSecret(config: Config, driver: Driver): Promise<string> {
+  const path = join(config.DATA_DIR, 'secret')
+  let secret = config.TUTTI_SECRET
+  if (!secret && existsSync(path)) {
+    if ((statSync(path).mode & 0o077) !== 0 && process.platform !== 'win32') throw new Error(`${path} can be read by others. Run: chmod 600 ${path}`)
+    secret = readFileSync(path, 'utf8').trim()
+    if (secret.length < 32) throw new Error(`${path} does not hold a secret of ours. Restore it from a backup.`)
+  }
+  const made = !secret
+  secret ??= Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
+  const mark = fingerprint(secret)
+  // Written before the database learns its mark: a crash in between leaves a secret that nothing depends on yet.
+  if (made) writeFileSync(path, `${secret}\n`, { mode: 0o600, flush: true, flag: 'wx' })
+  const { rows } = await driver.query(
+    `insert into meta (key, value) values ('secret', $1) on conflict (key) do update set value = meta.value returning value`,
+    [mark],
+  )
+  if (rows[0]?.[0] !== mark)
+    throw new Error(
+      `This database was set up with another master secret. Copy the file "secret" from the data folder of the instance that made it to ${path}, or set TUTTI_SECRET.`,
+    )
+  return secret
+}

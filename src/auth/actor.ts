@@ -1,0 +1,51 @@
+import { AppError } from '../errors.ts'
+import { atLeast, type Role } from './policy.ts'
+
+export type CredentialKind = 'anonymous' | 'session' | 'api_key' | 'mcp_token' | 'system'
+
+/** Who is calling, and with which rights: read from the database, never from claims. */
+export interface Actor {
+  readonly kind: CredentialKind
+  readonly userId: string | null
+  readonly name: string
+  /** Instance administrator. */
+  readonly admin: boolean
+  /** The session, key or token; idempotency keys, limits and audit entries hang on it. */
+  readonly credentialId: string | null
+  readonly scopes: readonly string[]
+  /** The organizations this credential reaches, with the user's role in each. */
+  readonly memberships: ReadonlyMap<string, Role>
+  /** The current one. */
+  readonly organizationId: string | null
+  readonly toolsets?: readonly string[]
+  /** A default project, when the MCP token names one. */
+  readonly projectId?: string | null
+}
+
+/** Compares with no user. */
+export const nobody = '00000000-0000-0000-0000-000000000000'
+
+const nothing = { userId: null, admin: false, credentialId: null, scopes: [], memberships: new Map<string, Role>(), organizationId: null }
+export const anonymous: Actor = { ...nothing, kind: 'anonymous', name: 'anonymous' }
+export const system: Actor = { ...nothing, kind: 'system', name: 'system', admin: true }
+
+export const organizationsOf = (actor: Actor, role: Role = 'viewer'): string[] =>
+  [...actor.memberships].filter(([, held]) => atLeast(held, role)).map(([id]) => id)
+
+/** `X-Organization-Id`. An organization the caller is not in does not exist for him. */
+export function inOrganization(actor: Actor, organizationId: string): Actor {
+  if (actor.organizationId === organizationId || actor.kind === 'anonymous') return actor
+  if (!actor.memberships.has(organizationId)) throw new AppError('not_found', 'No such organization among yours (X-Organization-Id).')
+  return { ...actor, organizationId }
+}
+
+/** For actions whose rule lets only signed-in callers in. */
+export function userIdOf(actor: Actor): string {
+  if (!actor.userId) throw new AppError('forbidden', 'Only a user can do this.')
+  return actor.userId
+}
+
+export function currentOrganization(actor: Actor): string {
+  if (!actor.organizationId) throw new AppError('forbidden', 'You are in no organization. Create one first: POST /api/teams.')
+  return actor.organizationId
+}

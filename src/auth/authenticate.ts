@@ -1,0 +1,181 @@
+import { toIso } from '../db/columns.ts'
+import type { Driver } from '../db/driver.ts'
+import { AppError } from '../errors.ts'
+import type { AppEvent, Bus } from '../events/bus.ts'
+import type { Actor } from './actor.ts'
+import type { Jwt } from './jwt.ts'
+import type { Role } from './policy.ts'
+import { hashSecret, kindOf } from './secrets.ts'
+
+/**
+ * One way from a bearer secret to an Actor, for HTTP, MCP, sockets and tunnels alike. Answers are cached for at most a second and dropped
+ * at once when an event says that the user's rights changed, here or on another instance.
+ */
+export const CACHE_MS = 1000
+const CACHE_SIZE = 10_000
+
+interface Entry {
+  actor: Promise<Actor>
+  at: number
+  userId?: string
+}
+
+const person = `u.id, u.name, u.role = 'admin', u.status, u.preferences->>'currentOrganizationId',
+  coalesce((select json_agg(json_build_array(m.organization_id, m.role) order by m.joined_at, m.organization_id)
+    from memberships m join organizations o on o.id = m.organization_id and o.deleted_at is null
+    where m.user_id = u.id), '[]'::json)::text`
+
+const bySession = `select ${person}, c.id, c.expires_at, c.revoked_at from login_sessions c join users u on u.id = c.user_id where c.id = $1`
+const byUser = `select ${person}, null, null, null from users u where u.id = $1`
+const byKey = `select ${person}, c.id, c.expires_at, c.revoked_at, c.scopes::text, c.organization_id
+  from api_keys c join users u on u.id = c.user_id where c.hash = $1`
+const byToken = `select ${person}, c.id, c.expires_at, c.revoked_at, c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
+  coalesce(o.sandbox_of, o.id) from mcp_tokens c join users u on u.id = c.user_id
+  join organizations o on o.id = c.organization_id and o.deleted_at is null where c.hash = $1`
+
+/** Events after which a cached answer may be wrong; `userId` or `data.userId` names whose. */
+const changesRights = /^(user|session|api_key|mcp_token|member|organization)\./
+
+export class Authenticator {
+  readonly #cache = new Map<string, Entry>()
+  readonly #watchers = new Set<(userId: string | undefined) => void>()
+  /** Credentials seen since the last flush: id → what to note. */
+  readonly #used = new Map<string, { kind: Actor['kind']; at: string; ip: string | null; count: number }>()
+
+  constructor(
+    private readonly driver: Driver,
+    private readonly jwt: Jwt,
+    private readonly clock: () => Date,
+    bus: Bus,
+  ) {
+    bus.subscribe((event) => this.#onEvent(event))
+  }
+
+  /** Rejects with `unauthenticated` for anything but a live credential of a live user. */
+  async authenticate(secret: string, ip: string | null = null): Promise<Actor> {
+    const found = this.#cache.get(secret)
+    const now = performance.now()
+    if (found && now - found.at < CACHE_MS) return this.#note(await found.actor, ip)
+    const entry: Entry = { actor: this.#load(secret), at: now }
+    this.#cache.delete(secret)
+    this.#cache.set(secret, entry)
+    if (this.#cache.size > CACHE_SIZE) this.#cache.delete(this.#cache.keys().next().value as string)
+    try {
+      const actor = await entry.actor
+      entry.userId = actor.userId ?? undefined
+      return this.#note(actor, ip)
+    } catch (error) {
+      if (this.#cache.get(secret) === entry) this.#cache.delete(secret)
+      throw error
+    }
+  }
+
+  /** A user as the machine acts for him: seeds, jobs. No credential, so no limits and no idempotency. */
+  async actorFor(userId: string): Promise<Actor> {
+    const { rows } = await this.driver.query(byUser, [userId])
+    const row = rows[0]
+    if (!row) throw new AppError('not_found', 'No such user.')
+    const memberships = membershipsOf(row)
+    return { ...personOf(row), credentialId: null, kind: 'session', scopes: ['write'], memberships, organizationId: current(memberships, row[4]) }
+  }
+
+  /** Tells when the rights of a user (undefined: of anybody) may have changed, so that open streams look again. */
+  watch(onChange: (userId: string | undefined) => void): () => void {
+    this.#watchers.add(onChange)
+    return () => void this.#watchers.delete(onChange)
+  }
+
+  /** Writes down what was used since the last call; runs as a timer and at shutdown, never on the request's path. */
+  async flushUsage(): Promise<void> {
+    const batch = [...this.#used]
+    this.#used.clear()
+    for (const [id, { kind, at, ip, count }] of batch) {
+      if (kind === 'session') await this.driver.query('update login_sessions set last_seen_at = $2 where id = $1', [id, at])
+      if (kind === 'api_key') await this.driver.query('update api_keys set last_used_at = $2 where id = $1', [id, at])
+      if (kind === 'mcp_token')
+        await this.driver.query('update mcp_tokens set last_used_at = $2, last_used_ip = $3, use_count = use_count + $4 where id = $1', [id, at, ip, count])
+    }
+  }
+
+  #note(actor: Actor, ip: string | null): Actor {
+    if (!actor.credentialId) return actor
+    const seen = this.#used.get(actor.credentialId)
+    if (seen) seen.count++
+    else this.#used.set(actor.credentialId, { kind: actor.kind, at: this.clock().toISOString(), ip, count: 1 })
+    return actor
+  }
+
+  #onEvent(event: AppEvent): void {
+    if (!changesRights.test(event.type)) return
+    const userId = typeof event.data.userId === 'string' ? event.data.userId : (event.userId ?? undefined)
+    for (const [secret, entry] of this.#cache) if (!userId || !entry.userId || entry.userId === userId) this.#cache.delete(secret)
+    for (const watcher of this.#watchers) watcher(userId)
+  }
+
+  async #load(secret: string): Promise<Actor> {
+    switch (kindOf(secret)) {
+      case 'api_key':
+        return this.#byKey(secret)
+      case 'mcp_live':
+      case 'mcp_test':
+        return this.#byToken(secret)
+      case undefined:
+        return this.#bySession(secret)
+      default:
+        throw refused()
+    }
+  }
+
+  async #bySession(secret: string): Promise<Actor> {
+    const claims = secret.startsWith('eyJ') ? await this.jwt.verify(secret, this.clock()) : undefined
+    if (!claims) throw refused()
+    const row = await this.#row(bySession, claims.sessionId)
+    if (row[0] !== claims.userId) throw refused()
+    const memberships = membershipsOf(row)
+    return { ...personOf(row), kind: 'session', scopes: ['write'], memberships, organizationId: current(memberships, row[4]) }
+  }
+
+  async #byKey(secret: string): Promise<Actor> {
+    const row = await this.#row(byKey, hashSecret(secret))
+    const only = row[10] as string | null
+    const all = membershipsOf(row)
+    const memberships = only ? new Map([...all].filter(([id]) => id === only)) : all
+    return { ...personOf(row), kind: 'api_key', scopes: textArray(row[9]), memberships, organizationId: current(memberships, row[4]) }
+  }
+
+  async #byToken(secret: string): Promise<Actor> {
+    const row = await this.#row(byToken, hashSecret(secret))
+    const organizationId = String(row[10])
+    // A sandbox twin has no members of its own: its parent's role counts in it.
+    const role = membershipsOf(row).get(String(row[13]))
+    if (!role) throw refused()
+    return {
+      ...personOf(row),
+      kind: 'mcp_token',
+      scopes: textArray(row[9]),
+      memberships: new Map([[organizationId, role]]),
+      organizationId,
+      toolsets: textArray(row[11]),
+      projectId: (row[12] as string | null) ?? null,
+    }
+  }
+
+  async #row(text: string, key: string): Promise<unknown[]> {
+    const { rows } = await this.driver.query(text, [key])
+    const row = rows[0]
+    if (!row || row[3] !== 'active' || row[8] !== null || toIso(row[7] as string) <= this.clock().toISOString()) throw refused()
+    return row
+  }
+}
+
+const refused = () => new AppError('unauthenticated', 'The credential is not valid: unknown, expired or revoked. Sign in again or make a new one.')
+
+const personOf = (row: unknown[]) => ({ userId: String(row[0]), name: String(row[1]), admin: row[2] === true, credentialId: String(row[6]) })
+
+const membershipsOf = (row: unknown[]): Map<string, Role> => new Map(JSON.parse(String(row[5])) as [string, Role][])
+
+const current = (memberships: ReadonlyMap<string, Role>, preferred: unknown): string | null =>
+  typeof preferred === 'string' && memberships.has(preferred) ? preferred : (memberships.keys().next().value ?? null)
+
+/** Scopes and toolsets hold no commas, quotes or braces, so the array literal splits plainly. */
+const textArray = (value: unknown): string[] => String(value).slice(1, -1).split(',').filter(Boolean)

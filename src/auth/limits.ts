@@ -1,0 +1,72 @@
+import type { Driver } from '../db/driver.ts'
+import { AppError } from '../errors.ts'
+
+/** A token bucket for each key, in memory: the plain request limits. Bounded; the coldest keys go first. */
+export class Buckets {
+  readonly #buckets = new Map<string, { tokens: number; at: number }>()
+
+  constructor(
+    private readonly perMinute: number,
+    private readonly burst: number,
+    private readonly most = 50_000,
+  ) {}
+
+  /** Seconds to wait, or 0. */
+  take(key: string, now = performance.now()): number {
+    const found = this.#buckets.get(key)
+    if (!found) {
+      this.#buckets.set(key, { tokens: this.burst - 1, at: now })
+      if (this.#buckets.size > this.most) this.#buckets.delete(this.#buckets.keys().next().value as string)
+      return 0
+    }
+    const rate = this.perMinute / 60_000
+    found.tokens = Math.min(this.burst, found.tokens + (now - found.at) * rate)
+    found.at = now
+    if (found.tokens < 1) return Math.ceil((1 - found.tokens) / rate / 1000)
+    found.tokens -= 1
+    return 0
+  }
+
+  get limit(): number {
+    return this.perMinute
+  }
+}
+
+export function tooMany(retryAfter: number, what = 'requests'): AppError {
+  return new AppError('rate_limited', `Too many ${what}. Try again in ${retryAfter} second${retryAfter === 1 ? '' : 's'}.`, { retryAfter })
+}
+
+/** Counts in the database, atomically: for guesses, which must hold across restarts, instances and a hundred parallel tries. */
+export async function countAttempt(driver: Driver, key: string, limit: number, windowSeconds: number, now: Date, what: string): Promise<void> {
+  const { rows } = await driver.query(
+    `insert into counters (key, count, expires_at) values ($1, 1, $3)
+     on conflict (key) do update set
+       count = case when counters.expires_at <= $2 then 1 else counters.count + 1 end,
+       expires_at = case when counters.expires_at <= $2 then excluded.expires_at else counters.expires_at end
+     returning count, extract(epoch from expires_at - $2::timestamptz)::int`,
+    [key, now.toISOString(), new Date(now.getTime() + windowSeconds * 1000).toISOString()],
+  )
+  const [count, wait] = rows[0] as [number, number]
+  if (count > limit) throw tooMany(Math.max(1, wait), what)
+}
+
+export async function forgetAttempts(driver: Driver, key: string): Promise<void> {
+  await driver.query('delete from counters where key = $1', [key])
+}
+
+/** One network is one IPv4 address or one IPv6 /64, in canonical form. */
+export function networkOf(ip: string | null): string {
+  if (!ip) return 'unknown'
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)
+  if (mapped?.[1]) return mapped[1]
+  if (!ip.includes(':')) return ip
+  const bare = ip.split('%')[0] as string
+  const [head = '', tail] = bare.split('::')
+  const left = head ? head.split(':') : []
+  const right = tail ? tail.split(':') : []
+  const groups = tail === undefined ? left : [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0'), ...right]
+  return `${groups
+    .slice(0, 4)
+    .map((g) => Number.parseInt(g, 16).toString(16))
+    .join(':')}::/64`
+}

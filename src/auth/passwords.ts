@@ -1,0 +1,49 @@
+import { AppError, invalid } from '../errors.ts'
+import blocked from './blocked-passwords.txt' with { type: 'text' }
+
+/** argon2id as OWASP advises (19 MiB, two passes). Two at a time, so that a flood of sign-ins cannot starve the rest. */
+const options = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
+const AT_ONCE = 2
+const WAITING = 50
+
+let running = 0
+const queue: (() => void)[] = []
+
+async function gate<T>(work: () => Promise<T>): Promise<T> {
+  if (running >= AT_ONCE) {
+    if (queue.length >= WAITING) throw new AppError('unavailable', 'Too many people are signing in right now. Try again in a few seconds.', { retryAfter: 3 })
+    await new Promise<void>((go) => queue.push(go))
+  } else running++
+  try {
+    return await work()
+  } finally {
+    const next = queue.shift()
+    if (next) next()
+    else running--
+  }
+}
+
+export const hashPassword = (password: string): Promise<string> => gate(() => Bun.password.hash(password, options))
+
+let decoy: Promise<string> | undefined
+
+/** Takes as long for an unknown account as for a known one. */
+export async function verifyPassword(password: string, hash: string | null | undefined): Promise<boolean> {
+  decoy ??= hashPassword(crypto.randomUUID())
+  const against = hash ?? (await decoy)
+  const right = await gate(() => Bun.password.verify(password, against))
+  return right && !!hash
+}
+
+const blockList = new Set(blocked.split('\n').filter(Boolean))
+
+/** Length and a block list; no rules about kinds of characters, which only make passwords worse. */
+export function checkPassword(password: string, about: { email: string; name: string; admin?: boolean }): void {
+  const least = about.admin ? 15 : 12
+  if (password.length < least) throw invalid('/password', `The password needs at least ${least} characters.`, 'too_short')
+  const plain = password.toLowerCase()
+  const stem = plain.replace(/[^a-z]/g, '')
+  const own = [about.email.toLowerCase(), about.email.split('@')[0] as string, about.name.toLowerCase()]
+  if (blockList.has(plain) || blockList.has(stem) || own.includes(plain) || new Set(plain).size < 5)
+    throw invalid('/password', 'This password is too easy to guess. Three or four unrelated words make a good one.', 'too_common')
+}

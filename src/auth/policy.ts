@@ -1,0 +1,69 @@
+import { AppError } from '../errors.ts'
+import type { Actor, CredentialKind } from './actor.ts'
+
+export const roles = ['viewer', 'member', 'admin', 'owner'] as const
+export type Role = (typeof roles)[number]
+export const atLeast = (role: Role | undefined, needed: Role): boolean => role !== undefined && roles.indexOf(role) >= roles.indexOf(needed)
+
+/** Who may call an action. Every action carries one; `tutti config policy` prints them all. */
+export interface Rule {
+  /** Credential kinds; `anonymous` lets everybody in. The machine itself (`system`) may do everything. */
+  kinds: readonly CredentialKind[]
+  /** `notes:write`: met by `write`, `notes:write` (and for reads also by `read`). Null: no scope is asked for. */
+  scope: string | null
+  /** Least role in the current organization; null where the action is about the caller's own account or asks the row itself. */
+  role: Role | null
+  /** Instance administrators only. */
+  admin?: true
+}
+
+const everyKind = ['session', 'api_key', 'mcp_token'] as const
+
+/** Work on an organization's records: any credential, the scope, and a role in the organization (viewer reads, member writes). */
+export const member = (scope: `${string}:${'read' | 'write'}`, role: Role = scope.endsWith(':read') ? 'viewer' : 'member'): Rule => ({
+  kinds: everyKind,
+  scope,
+  role,
+})
+/** The caller's own things on the web API. */
+export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({ kinds: ['session', 'api_key'], scope, role: null })
+/** What may only be done by a person who is signed in: an API key must not mint or revoke credentials. */
+export const person: Rule = { kinds: ['session'], scope: null, role: null }
+export const admin: Rule = { kinds: ['session'], scope: null, role: null, admin: true }
+export const anyone: Rule = { kinds: ['anonymous', ...everyKind], scope: null, role: null }
+/** Only the machine itself: command line, seeds, jobs. */
+export const machine: Rule = { kinds: [], scope: null, role: null }
+
+const scopeHolds = (held: readonly string[], needed: string): boolean => {
+  const [resource, access] = needed.split(':') as [string, 'read' | 'write']
+  const enough = access === 'read' ? ['read', 'write'] : ['write']
+  return enough.some((a) => held.includes(a) || held.includes(`${resource}:${a}`))
+}
+
+/** 401 → 403, before any input is looked at. Rows are checked by the queries themselves. */
+export function authorize(actor: Actor, rule: Rule, what: string): void {
+  if (actor.kind === 'system') return
+  if (actor.kind === 'anonymous' && !rule.kinds.includes('anonymous'))
+    throw new AppError('unauthenticated', 'Send a valid credential: `Authorization: Bearer <token>`.')
+  if (!rule.kinds.includes(actor.kind)) throw new AppError('forbidden', `${what} cannot be done with ${credentialNames[actor.kind]}.`)
+  if (rule.admin && !actor.admin) throw new AppError('forbidden', `${what} is for administrators of this instance.`)
+  if (rule.scope && !scopeHolds(actor.scopes, rule.scope))
+    throw new AppError('forbidden', `This credential lacks the scope ${rule.scope}, which ${what} needs.`)
+  if (rule.role) requireRole(actor, actor.organizationId, rule.role, what)
+}
+
+/** Also for rows: 403 on something the caller may see but not change. */
+export function requireRole(actor: Actor, organizationId: string | null, needed: Role, what: string): void {
+  if (actor.kind === 'system') return
+  const role = organizationId ? actor.memberships.get(organizationId) : undefined
+  if (!atLeast(role, needed))
+    throw new AppError('forbidden', `${what} needs the role ${needed} in this organization; yours is ${role ?? 'none'}.`)
+}
+
+const credentialNames: Record<CredentialKind, string> = {
+  anonymous: 'no credential',
+  session: 'a login session',
+  api_key: 'an API key',
+  mcp_token: 'an MCP token',
+  system: 'the machine',
+}

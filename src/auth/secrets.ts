@@ -1,0 +1,67 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+
+/**
+ * Bearer secrets are `prefix + 32 base62 + 6 base62 CRC32`: the checksum lets a mistyped or made-up one be refused without a query,
+ * and lets secret scanners recognise ours. Only SHA-256 hashes are stored; the body has 190 random bits, so no salt or stretching is needed.
+ */
+export const prefixes = { mcp_live: 'svc_live_', mcp_test: 'svc_test_', tunnel: 'svc_tun_', api_key: 'svc_', refresh: 'svc_ref_', setup: 'svc_set_' } as const
+export type SecretKind = keyof typeof prefixes
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const BODY = 32
+const SUM = 6
+
+/** A short random tail for names that must not clash or be counted. */
+export const randomTail = (): string => randomBase62(6).toLowerCase()
+
+function randomBase62(length: number): string {
+  let out = ''
+  while (out.length < length) {
+    // 248 = 4 × 62: larger bytes are dropped, so every character is equally likely.
+    for (const byte of crypto.getRandomValues(new Uint8Array(length * 2))) if (byte < 248 && out.length < length) out += alphabet[byte % 62]
+  }
+  return out
+}
+
+function checksum(text: string): string {
+  let n = Bun.hash.crc32(text)
+  let out = ''
+  for (let i = 0; i < SUM; i++) {
+    out = alphabet[n % 62] + out
+    n = Math.floor(n / 62)
+  }
+  return out
+}
+
+export function newSecret(kind: SecretKind): string {
+  const head = prefixes[kind] + randomBase62(BODY)
+  return head + checksum(head)
+}
+
+/** The kind of a well-formed secret; undefined for anything else, checksum included. Longer prefixes are tried before `svc_`. */
+export function kindOf(secret: string): SecretKind | undefined {
+  const kind = (Object.keys(prefixes) as SecretKind[])
+    .sort((a, b) => prefixes[b].length - prefixes[a].length)
+    .find((k) => secret.startsWith(prefixes[k]) && secret.length === prefixes[k].length + BODY + SUM)
+  return kind && checksum(secret.slice(0, -SUM)) === secret.slice(-SUM) ? kind : undefined
+}
+
+export const hashSecret = (secret: string): string => new Bun.CryptoHasher('sha256').update(secret).digest('hex')
+
+/** What a list may show of a secret: enough to recognise it, useless to a thief. */
+export const shown = (secret: string): { prefix: string; last4: string } => {
+  const kind = kindOf(secret)
+  return { prefix: kind ? prefixes[kind] : '', last4: secret.slice(-4) }
+}
+
+export const sameText = (a: string, b: string): boolean => {
+  const [x, y] = [Buffer.from(hashSecret(a)), Buffer.from(hashSecret(b))]
+  return timingSafeEqual(x, y)
+}
+
+/** One master secret; every key is derived from it for one purpose, so leaking one tells nothing of the others. */
+export const deriveKey = (master: string, purpose: string, bytes = 32): Buffer =>
+  Buffer.from(hkdfSync('sha256', master, 'tutti', purpose, bytes))
+
+/** Stored in the database to notice an instance that was started with another master secret. */
+export const fingerprint = (master: string): string => createHmac('sha256', deriveKey(master, 'fingerprint')).update('tutti').digest('hex')

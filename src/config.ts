@@ -1,0 +1,170 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+/** The one reader of the environment. Every setting is a line here; all problems are reported at once. */
+type Parse<T> = (text: string) => T
+interface Setting<T> {
+  about: string
+  parse: Parse<T>
+  fallback: T
+  secret?: true
+}
+
+const setting = <T>(about: string, parse: Parse<T>, fallback: T, secret?: true): Setting<T> => ({ about, parse, fallback, secret })
+
+const text: Parse<string> = (value) => value
+const number =
+  (min: number, max: number): Parse<number> =>
+  (value) => {
+    const n = Number(value)
+    if (!Number.isInteger(n) || n < min || n > max) throw new Error(`must be a whole number from ${min} to ${max}`)
+    return n
+  }
+const choice =
+  <const T extends readonly string[]>(...values: T): Parse<T[number]> =>
+  (value) => {
+    if (!values.includes(value)) throw new Error(`must be one of: ${values.join(', ')}`)
+    return value
+  }
+const list: Parse<string[]> = (value) =>
+  value
+    .split(',')
+    .map((v) => v.trim())
+    .filter(Boolean)
+const webUrl: Parse<string> = (value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  if (!url || !/^https?:$/.test(url.protocol)) throw new Error('must be an http:// or https:// address')
+  if (url.pathname !== '/' || url.search || url.hash) throw new Error('must be an address without a path, such as https://tutti.example.com')
+  return url.origin
+}
+const anyUrl: Parse<string> = (value) => {
+  if (!URL.canParse(value) || !/^https?:/.test(value)) throw new Error('must be an http:// or https:// address')
+  return value
+}
+const databaseUrl: Parse<string> = (value) => {
+  if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value)) throw new Error('must look like postgres://user:password@host:5432/database')
+  return value
+}
+const size: Parse<string> = (value) => {
+  if (!/^\d+(kB|MB|GB)$/.test(value)) throw new Error('must look like 32MB')
+  return value
+}
+const weak = /^(change[-_ ]?me|secret|password|default|example|test|tutti)/i
+const secret =
+  (least: number): Parse<string> =>
+  (value) => {
+    if (value.length < least) throw new Error(`must have at least ${least} characters`)
+    if (weak.test(value) || new Set(value).size < 8) throw new Error('is a default or too simple; make one with: openssl rand -base64 32')
+    return value
+  }
+
+const none = undefined as string | undefined
+
+export const settings = {
+  HOST: setting('Address to listen on; 127.0.0.1 unless you mean to be reached from outside', text, '127.0.0.1'),
+  PORT: setting('Port to listen on', number(0, 65_535), 4242),
+  DATA_DIR: setting('Folder for database, secrets and uploads', text, defaultDataDir()),
+  APP_URL: setting('Base URL of the instance, as users type it', webUrl, none),
+  ALLOWED_HOSTS: setting('Further host names the server answers to, comma separated', list, [] as string[]),
+  TRUSTED_PROXIES: setting('Addresses of reverse proxies whose X-Forwarded-For is believed, comma separated', list, [] as string[]),
+  DB_CONNECTION: setting('pglite (embedded) or pgsql (DATABASE_URL)', choice('pglite', 'pgsql'), undefined as 'pglite' | 'pgsql' | undefined),
+  DATABASE_URL: setting('External Postgres with pgvector; append ?sslmode=require for TLS', databaseUrl, none, true),
+  DB_POOL_SIZE: setting('Connections to the external Postgres', number(1, 200), 10),
+  DB_DURABILITY: setting('full: every answered write is on disk; relaxed: a power cut may lose the last 200 ms', choice('full', 'relaxed'), 'full' as const),
+  DB_SHARED_BUFFERS: setting('Page cache of the embedded database', size, '32MB'),
+  DB_MIN_FREE_MB: setting('Writes are refused when the disk has less room than this', number(0, 1_000_000), 100),
+  DB_STATEMENT_TIMEOUT_MS: setting('A statement that runs longer is ended', number(100, 600_000), 5000),
+  TUTTI_SECRET: setting('Master secret; made at first start and kept in DATA_DIR/secret when unset', secret(32), none, true),
+  AUTH_BACKEND_URL: setting('OpenID Connect issuer for sign-in', anyUrl, none),
+  AUTH_BACKEND_KEY: setting('Client secret at that issuer', text, none, true),
+  CODEHOST_CLIENT_ID: setting('OAuth client id at the code host', text, none),
+  CODEHOST_CLIENT_SECRET: setting('OAuth client secret at the code host', text, none, true),
+  BILLING_KEY: setting('Publishable key of the billing provider; unset: everything is included', text, none, true),
+  REGISTRATION: setting('open: anyone may register; closed: only administrators add people', choice('open', 'closed'), 'open' as const),
+  METRICS_TOKEN: setting('Bearer token for /metrics; administrators can always read it', secret(16), none, true),
+  RATE_LIMIT_PER_MINUTE: setting('Requests a minute for each credential', number(1, 1_000_000), 1200),
+  RATE_LIMIT_BURST: setting('Requests at once for each credential', number(1, 1_000_000), 200),
+  RATE_LIMIT_ANONYMOUS: setting('Requests a minute for each network without a credential', number(1, 1_000_000), 120),
+  RATE_LIMIT_MCP: setting('Tool calls a minute for each MCP token', number(1, 1_000_000), 600),
+  RATE_LIMIT_LOGIN: setting('Sign-in attempts a minute for each network', number(1, 1_000_000), 20),
+  RATE_LIMIT_REGISTER: setting('Registrations an hour for each network', number(1, 1_000_000), 5),
+  MAX_BODY_BYTES: setting('Largest JSON body', number(1024, 64 << 20), 1 << 20),
+  LOG_LEVEL: setting('debug, info, warn or error', choice('debug', 'info', 'warn', 'error'), 'info' as const),
+}
+
+type Settings = typeof settings
+type Name = keyof Settings
+export type Config = { readonly [K in Name]: Settings[K] extends Setting<infer T> ? T : never } & {
+  readonly DB_CONNECTION: 'pglite' | 'pgsql'
+  /** Where each value came from, for `tutti config`. */
+  readonly sources: Readonly<Record<Name, 'default' | 'environment' | 'file' | 'option'>>
+}
+
+export class ConfigError extends Error {
+  constructor(readonly problems: string[]) {
+    super(`The configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((p) => `  - ${p}`).join('\n')}`)
+    this.name = 'ConfigError'
+  }
+}
+
+export interface ConfigInput {
+  env?: Record<string, string | undefined>
+  /** From the command line; wins over everything. */
+  options?: Partial<Record<Name, string>>
+  /** KEY=VALUE lines; default: CONFIG_FILE, else DATA_DIR/config.env if it exists. */
+  file?: string
+}
+
+export function loadConfig({ env = process.env, options = {}, file }: ConfigInput = {}): Config {
+  const problems: string[] = []
+  const dataDir = resolve(options.DATA_DIR ?? env.DATA_DIR ?? defaultDataDir())
+  const path = file ?? env.CONFIG_FILE
+  const fromFile = readFile(path ?? join(dataDir, 'config.env'), path !== undefined, problems)
+  const values: Record<string, unknown> = {}
+  const sources: Record<string, string> = {}
+  for (const [name, { parse, fallback }] of Object.entries(settings) as [Name, Setting<unknown>][]) {
+    const [source, raw] = ([
+      ['option', options[name]],
+      ['environment', env[name]],
+      ['file', fromFile[name]],
+    ].find(([, value]) => value !== undefined && value !== '') ?? ['default', undefined]) as [string, string | undefined]
+    sources[name] = source
+    values[name] = fallback
+    if (raw === undefined) continue
+    try {
+      values[name] = parse(raw)
+    } catch (error) {
+      problems.push(`${name} ${(error as Error).message}${settings[name].secret ? '' : ` (it is ${JSON.stringify(raw)})`}`)
+    }
+  }
+  values.DATA_DIR = dataDir
+  values.DB_CONNECTION ??= values.DATABASE_URL ? 'pgsql' : 'pglite'
+  if (values.DB_CONNECTION === 'pgsql' && !values.DATABASE_URL) problems.push('DB_CONNECTION is pgsql, so DATABASE_URL must be set')
+  if (values.DB_CONNECTION === 'pglite' && values.DATABASE_URL)
+    problems.push('DATABASE_URL is set but DB_CONNECTION is pglite; unset one of them')
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { ...values, sources } as unknown as Config
+}
+
+function readFile(path: string, required: boolean, problems: string[]): Record<string, string> {
+  if (!existsSync(path)) {
+    if (required) problems.push(`the configuration file ${path} does not exist`)
+    return {}
+  }
+  const found: Record<string, string> = {}
+  for (const [index, line] of readFileSync(path, 'utf8').split(/\r?\n/).entries()) {
+    if (/^\s*(#|$)/.test(line)) continue
+    const [, name, value] = /^\s*(?:export\s+)?([A-Z][A-Z0-9_]*)\s*=\s*(.*?)\s*$/.exec(line) ?? []
+    if (!name || value === undefined) problems.push(`${path} line ${index + 1} is not KEY=VALUE`)
+    else if (!(name in settings)) problems.push(`${path} line ${index + 1}: ${name} is not a setting`)
+    else found[name] = value.replace(/^(["'])(.*)\1$/, '$2')
+  }
+  return found
+}
+
+function defaultDataDir(): string {
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support', 'tutti')
+  if (process.platform === 'win32') return join(process.env.LOCALAPPDATA ?? homedir(), 'tutti')
+  return join(process.env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'tutti')
+}

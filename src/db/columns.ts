@@ -1,0 +1,42 @@
+import { type AnyColumn, type SQL, sql } from 'drizzle-orm'
+import { customType, integer, uuid } from 'drizzle-orm/pg-core'
+
+/** Times are read as RFC 3339 strings with milliseconds, so rows are wire-shaped. Drivers give text (embedded) or Date (Postgres). */
+export const instant = customType<{ data: string; driverData: string | Date }>({
+  dataType: () => 'timestamp(3) with time zone',
+  fromDriver: toIso,
+})
+
+export function toIso(value: string | Date): string {
+  if (value instanceof Date) return value.toISOString()
+  // "2026-11-15 02:09:00.12+00": Postgres trims trailing zeros; the session's time zone is UTC.
+  const dot = value.indexOf('.', 19)
+  const millis = dot < 0 ? '000' : value.slice(dot + 1, value.indexOf('+', dot)).padEnd(3, '0')
+  return `${value.slice(0, 10)}T${value.slice(11, 19)}.${millis}Z`
+}
+
+/** Bun's driver would store a JSON string inside jsonb; the double cast makes both databases store the value itself. */
+export const json = <T>() =>
+  customType<{ data: T; driverData: unknown }>({
+    dataType: () => 'jsonb',
+    toDriver: (value) => sql`${JSON.stringify(value)}::text::jsonb`,
+    fromDriver: (value) => (typeof value === 'string' ? JSON.parse(value) : value) as T,
+  })()
+
+export const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' })
+
+export const newId = (): string => Bun.randomUUIDv7()
+
+/** What every record has. `version` starts at 1 and rises by one with every change. */
+export const record = () => ({
+  id: uuid().primaryKey().$defaultFn(newId),
+  createdAt: instant().notNull(),
+  updatedAt: instant().notNull(),
+  version: integer().notNull().default(1),
+})
+
+/** A record that is hidden, not removed, when deleted. */
+export const softRecord = () => ({ ...record(), deletedAt: instant() })
+
+/** `= any($n)` keeps the statement's text the same whatever the number of values, so it stays prepared. */
+export const anyOf = (column: AnyColumn, values: readonly string[]): SQL => sql`${column} = any(${`{${values.join(',')}}`}::uuid[])`

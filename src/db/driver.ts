@@ -1,0 +1,70 @@
+/**
+ * What a database must offer for the rest to run on it. Two implementations: `embedded/` (PGlite in a Worker) and `postgres.ts` (Bun's driver).
+ * Everything above (drizzle, migrations, jobs, tests) sees only this.
+ */
+export interface Driver extends Queryable {
+  readonly kind: 'pglite' | 'postgres'
+  /** Takes a connection. `BEGIN` travels with the first statement, so an empty transaction costs nothing. */
+  begin(): Promise<Transaction>
+  /** Several statements without parameters and without a time limit: migrations, maintenance. */
+  exec(sql: string): Promise<void>
+  /** Tells every instance on this database, this one included. Payloads are short: ids, never content. */
+  notify(channel: string, payload: string): Promise<void>
+  listen(channel: string, onMessage: (payload: string) => void): Promise<void>
+  /** What `/health`, `/metrics` and `tutti doctor` show. Never throws and never waits. */
+  status(): DriverStatus
+  close(): Promise<void>
+}
+
+export interface Queryable {
+  /** One statement with `$1…` parameters, prepared once and cached. Rows come as arrays in column order. */
+  query(text: string, params?: readonly unknown[], options?: QueryOptions): Promise<Result>
+}
+
+export interface Transaction extends Queryable {
+  /** Sends the last statements and COMMIT in one trip; rejects, with everything undone, when any of them fails. */
+  commit(last?: readonly Statement[]): Promise<void>
+  rollback(): Promise<void>
+}
+
+export interface Statement {
+  text: string
+  params: readonly unknown[]
+}
+
+export interface QueryOptions {
+  /** Milliseconds; 0 means none. Default: the configured statement limit. */
+  timeout?: number
+}
+
+export interface Result {
+  columns: string[]
+  rows: unknown[][]
+  /** Rows returned or changed. */
+  count: number
+}
+
+export interface DriverStatus {
+  ok: boolean
+  /** Why writes are refused right now, if they are. */
+  readOnly?: 'disk_full'
+  /** For people: "PGlite 0.5.14, PostgreSQL 18.6" or "PostgreSQL 17.2". */
+  version: string
+  detail: Record<string, number | string | boolean>
+}
+
+/**
+ * The one error a driver throws. `code` is the SQLSTATE, or one of ours:
+ * `unavailable` (database away, restarting or stopping), `timeout` (statement limit), `disk_full`.
+ */
+export class DbError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+    readonly constraint?: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+    this.name = 'DbError'
+  }
+}

@@ -1,0 +1,187 @@
+import { DbError } from '../driver.ts'
+import { extensionFiles, pgliteData, pgliteModule } from './assets.ts'
+import { counter, type FromWorker, type OpenRequest, type ToWorker } from './messages.ts'
+
+export interface EngineEvents {
+  reply(bytes: Uint8Array): void
+  /** The worker is gone for certain; `started` of the trips posted to it had begun. A restart follows. */
+  down(why: DbError, started: number): void
+  up(): void
+  /** A restart did not work; the next try is in a second. */
+  failing(why: DbError): void
+  /** fsync failed. There is no way back. */
+  lost(reason: string): void
+}
+
+const RETRY_MS = 1000
+const SHUTDOWN_MS = 30_000
+
+/** The worker's life: start, replacement after a crash or on demand, orderly end. Knows nothing of what the trips say. */
+export class Engine {
+  readonly #dir: string
+  readonly #settings: Record<string, string>
+  readonly #events: EngineEvents
+  #worker: Worker | undefined
+  #counters = new Int32Array(counter.slots)
+  #state: 'starting' | 'ready' | 'restarting' | 'closing' | 'closed' | 'lost' = 'starting'
+  #settled: ((error?: DbError) => void) | undefined
+  #ended = Promise.resolve()
+  restarts = 0
+
+  constructor(dir: string, settings: Record<string, string>, events: EngineEvents) {
+    this.#dir = dir
+    this.#settings = settings
+    this.#events = events
+  }
+
+  get ready(): boolean {
+    return this.#state === 'ready'
+  }
+
+  get fsyncs(): number {
+    return Atomics.load(this.#counters, counter.fsyncs)
+  }
+
+  async start(): Promise<void> {
+    try {
+      await this.#boot()
+    } catch (error) {
+      await this.#terminate()
+      throw error
+    }
+    this.#state = 'ready'
+  }
+
+  post(bytes: Uint8Array<ArrayBuffer>): void {
+    this.#worker?.postMessage(bytes, [bytes.buffer])
+  }
+
+  /** Ends the worker at once, whatever it is doing, and starts another on the same directory. */
+  async restart(why: DbError): Promise<void> {
+    if (this.#state !== 'ready') return
+    this.#state = 'restarting'
+    await this.#terminate()
+    this.#events.down(why, Atomics.load(this.#counters, counter.started))
+    while (this.#state === 'restarting') {
+      try {
+        await this.#boot()
+      } catch (error) {
+        await this.#terminate()
+        if (this.#state !== 'restarting') return
+        this.#events.failing(error as DbError)
+        await Bun.sleep(RETRY_MS)
+        continue
+      }
+      if (this.#state !== 'restarting') return this.#terminate()
+      this.restarts++
+      this.#state = 'ready'
+      this.#events.up()
+    }
+  }
+
+  /** Checkpoint and clean end when idle; when not `orderly`, Postgres recovers from its WAL at the next start. */
+  async close(orderly: boolean): Promise<void> {
+    const wasReady = this.#state === 'ready'
+    if (this.#state !== 'lost') this.#state = 'closing'
+    if (orderly && wasReady && this.#worker) {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, SHUTDOWN_MS)
+      this.#settled = () => resolve()
+      this.#send({ type: 'close' })
+      await promise
+      clearTimeout(timer)
+    }
+    await this.#terminate()
+    if (this.#state !== 'lost') this.#state = 'closed'
+  }
+
+  async #boot(): Promise<void> {
+    const [module, data, extensions] = await Promise.all([pgliteModule(), pgliteData(), extensionFiles()])
+    if (this.#state !== 'starting' && this.#state !== 'restarting') throw new DbError('unavailable', 'the database was stopped')
+    this.#counters = new Int32Array(new SharedArrayBuffer(4 * counter.slots))
+    const worker = new Worker(workerUrl())
+    this.#worker = worker
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#settled = (error) => (error ? reject(error) : resolve())
+    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data)
+    worker.onerror = (event) => this.#broken(`database worker: ${event.message}`)
+    worker.addEventListener('close', () => {
+      if (this.#worker !== worker) return
+      this.#worker = undefined
+      this.#broken('the database worker ended')
+    })
+    this.#send({
+      type: 'open',
+      dir: this.#dir,
+      settings: this.#settings,
+      module,
+      data,
+      extensions,
+      counters: this.#counters.buffer as SharedArrayBuffer,
+    } satisfies OpenRequest)
+    await promise
+  }
+
+  #send(message: ToWorker): void {
+    this.#worker?.postMessage(message)
+  }
+
+  #receive(message: FromWorker): void {
+    if (message instanceof Uint8Array) return this.#events.reply(message)
+    switch (message.type) {
+      case 'ready':
+      case 'closed':
+        return this.#settle()
+      case 'failed':
+      case 'crashed':
+        return this.#broken(message.reason)
+      case 'lost':
+        return void this.#lose(message.reason)
+    }
+  }
+
+  #broken(reason: string): void {
+    const error = problem(reason)
+    if (this.#state === 'ready') void this.restart(error)
+    else this.#settle(error)
+  }
+
+  #settle(error?: DbError): void {
+    const settled = this.#settled
+    this.#settled = undefined
+    settled?.(error)
+  }
+
+  async #lose(reason: string): Promise<void> {
+    if (this.#state === 'lost') return
+    this.#state = 'lost'
+    this.#events.lost(reason)
+    this.#settle(new DbError('unavailable', reason))
+    await this.#terminate()
+  }
+
+  /** Resolves when the thread has really ended: two of them on one directory would destroy it. */
+  #terminate(): Promise<void> {
+    const worker = this.#worker
+    if (worker) {
+      this.#worker = undefined
+      this.#ended = new Promise((resolve) => {
+        worker.addEventListener('close', () => resolve())
+        worker.terminate()
+      })
+      this.#settle(new DbError('unavailable', 'the database was stopped'))
+    }
+    return this.#ended
+  }
+}
+
+function problem(reason: string): DbError {
+  if (/no space left|disk full|ENOSPC/i.test(reason)) return new DbError('disk_full', `the disk is full: ${reason}`)
+  return new DbError('unavailable', `the database stopped: ${reason}`)
+}
+
+/** From source a neighbour; in the binary all code is one file in the root and the worker keeps its path below it. */
+function workerUrl(): string {
+  const root = /^file:\/\/.*?(?:\$bunfs|~BUN)\/root\//.exec(import.meta.url)?.[0]
+  return root ? `${root}src/db/embedded/worker.js` : new URL('./worker.ts', import.meta.url).href
+}

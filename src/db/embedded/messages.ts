@@ -1,0 +1,32 @@
+/** What the main thread and the worker say to each other. A bare Uint8Array is wire protocol, in both directions. */
+export type ToWorker = OpenRequest | { type: 'close' } | Uint8Array
+
+export interface OpenRequest {
+  type: 'open'
+  dir: string
+  module: WebAssembly.Module
+  data: ArrayBuffer
+  extensions: ExtensionFile[]
+  settings: Record<string, string>
+  counters: SharedArrayBuffer
+}
+
+export interface ExtensionFile {
+  name: string
+  tar: Uint8Array<ArrayBuffer>
+}
+
+export type FromWorker =
+  | { type: 'ready' }
+  | { type: 'closed' }
+  /** Postgres did not start. */
+  | { type: 'failed'; reason: string }
+  /** Postgres is beyond use (PANIC, trap); the worker has stopped itself and waits to be terminated. */
+  | { type: 'crashed'; reason: string }
+  /** fsync failed: what is on disk is unknown, so the process must end. */
+  | { type: 'lost'; reason: string }
+  /** The answer to one trip, up to and including ReadyForQuery. */
+  | Uint8Array
+
+/** Slots of the shared counters. Written by the worker, read by the main thread without waiting. */
+export const counter = { started: 0, fsyncs: 1, slots: 2 } as const

@@ -1,0 +1,93 @@
+import type { Decode } from './values.ts'
+
+/** What a statement does, as far as its first words tell. `control` (BEGIN, COMMIT …) belongs to the driver alone. */
+export type Kind = 'read' | 'write' | 'ddl' | 'control'
+
+/** A named statement in the backend. */
+export interface Prepared {
+  readonly name: string
+  readonly text: string
+  columns: string[]
+  decoders: Decode[]
+}
+
+const MAX = 500
+
+/** Which texts are prepared under which names; least recently used ones make room. */
+export class Statements {
+  #byText = new Map<string, Prepared>()
+  #leaving: string[] = []
+  #names = 0
+
+  get size(): number {
+    return this.#byText.size
+  }
+
+  /** `isNew`: it must be parsed under this name before use. */
+  use(text: string): { prepared: Prepared; isNew: boolean } {
+    const known = this.#byText.get(text)
+    if (known) {
+      this.#byText.delete(text)
+      this.#byText.set(text, known)
+      return { prepared: known, isNew: false }
+    }
+    const prepared: Prepared = { name: `s${++this.#names}`, text, columns: [], decoders: [] }
+    this.#byText.set(text, prepared)
+    if (this.#byText.size > MAX) {
+      const [oldest] = this.#byText.values()
+      if (oldest) this.drop(oldest)
+    }
+    return { prepared, isNew: true }
+  }
+
+  drop(prepared: Prepared): void {
+    if (this.#byText.get(prepared.text) !== prepared) return
+    this.#byText.delete(prepared.text)
+    this.#leaving.push(prepared.name)
+  }
+
+  dropAll(): void {
+    for (const prepared of this.#byText.values()) this.#leaving.push(prepared.name)
+    this.#byText.clear()
+  }
+
+  /** The backend is a new one and knows no names. */
+  forget(): void {
+    this.#byText.clear()
+    this.#leaving = []
+  }
+
+  /** Names the backend can release. Safe to send with the next trip: uses already sent come before it. */
+  takeLeaving(): string[] {
+    if (this.#leaving.length === 0) return this.#leaving
+    const names = this.#leaving
+    this.#leaving = []
+    return names
+  }
+}
+
+const firstWord = /^(?:\s|\(|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*([a-z]+)/i
+const changes = /\b(?:insert|update|delete|merge|create|analyze)\b/i
+const kinds = new Map<string, Kind>([
+  ...['select', 'show', 'values', 'table', 'fetch', 'set', 'reset', 'savepoint', 'release'].map((word) => [word, 'read'] as const),
+  ...['create', 'alter', 'drop', 'do'].map((word) => [word, 'ddl'] as const),
+  ...['begin', 'start', 'commit', 'end', 'abort', 'prepare'].map((word) => [word, 'control'] as const),
+])
+const known = new Map<string, Kind>()
+
+export function kindOf(text: string): Kind {
+  let kind = known.get(text)
+  if (kind === undefined) {
+    kind = classify(text)
+    if (known.size >= 2 * MAX) known.clear()
+    known.set(text, kind)
+  }
+  return kind
+}
+
+function classify(text: string): Kind {
+  const word = firstWord.exec(text)?.[1]?.toLowerCase() ?? ''
+  if (word === 'with' || word === 'explain') return changes.test(text) ? 'write' : 'read'
+  if (word === 'rollback') return /\bto\b/i.test(text) ? 'read' : 'control'
+  return kinds.get(word) ?? 'write'
+}

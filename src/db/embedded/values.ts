@@ -1,0 +1,52 @@
+/** A parameter in Postgres text format. Types are inferred by Postgres, so the JavaScript type alone decides. */
+export function encodeParam(value: unknown): string | null {
+  switch (typeof value) {
+    case 'string':
+      return value
+    case 'number':
+    case 'bigint':
+      return String(value)
+    case 'boolean':
+      return value ? 't' : 'f'
+    case 'undefined':
+      return null
+    default:
+      if (value === null) return null
+      if (value instanceof Date) return value.toISOString()
+      if (value instanceof Uint8Array) return `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}`
+      return JSON.stringify(value)
+  }
+}
+
+export type Decode = (buffer: Buffer, start: number, end: number) => unknown
+
+const decodeText: Decode = (buffer, start, end) => buffer.toString('utf8', start, end)
+
+const decodeInt: Decode = (buffer, start, end) => {
+  const negative = buffer[start] === 0x2d
+  let value = 0
+  for (let at = negative ? start + 1 : start; at < end; at++) value = value * 10 + (buffer[at] as number) - 0x30
+  return negative ? -value : value
+}
+
+const decodeFloat: Decode = (buffer, start, end) => Number(buffer.latin1Slice(start, end))
+
+const decodeBool: Decode = (buffer, start) => buffer[start] === 0x74
+
+/** `bytea_output` is hex: a leading \x */
+const decodeBytes: Decode = (buffer, start, end) => new Uint8Array(Buffer.from(buffer.latin1Slice(start + 2, end), 'hex'))
+
+const byOid = new Map<number, Decode>([
+  [16, decodeBool],
+  [17, decodeBytes],
+  [21, decodeInt],
+  [23, decodeInt],
+  [26, decodeInt],
+  [700, decodeFloat],
+  [701, decodeFloat],
+])
+
+/** int8, numeric, timestamps, json, arrays, uuid, vector and all the rest stay text: the column types above know what they are. */
+export function decoderFor(oid: number): Decode {
+  return byOid.get(oid) ?? decodeText
+}

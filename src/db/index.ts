@@ -1,0 +1,26 @@
+import type { Config } from '../config.ts'
+import type { Log } from '../log.ts'
+import type { Driver } from './driver.ts'
+
+/** Loaded on demand: a server on Postgres never pays for the embedded database's code. */
+export async function openDatabase(config: Config, log: Log): Promise<Driver> {
+  const tell = (level: 'info' | 'warn' | 'error', message: string, fields?: object) => log[level](message, fields)
+  if (config.DB_CONNECTION === 'pgsql') {
+    const { openPostgres } = await import('./postgres.ts')
+    return openPostgres({
+      url: config.DATABASE_URL as string,
+      poolSize: config.DB_POOL_SIZE,
+      statementTimeout: config.DB_STATEMENT_TIMEOUT_MS,
+      log: tell,
+    })
+  }
+  const { openEmbedded } = await import('./embedded/index.ts')
+  return openEmbedded({
+    dir: config.DATA_DIR,
+    durability: config.DB_DURABILITY,
+    statementTimeout: config.DB_STATEMENT_TIMEOUT_MS,
+    sharedBuffers: config.DB_SHARED_BUFFERS,
+    minFreeBytes: config.DB_MIN_FREE_MB << 20,
+    log: tell,
+  })
+}

@@ -1,0 +1,59 @@
+import { DbError, type Driver } from './driver.ts'
+
+export interface Migration {
+  id: string
+  sql: string
+}
+
+export interface MigrationPlan {
+  applied: string[]
+  pending: Migration[]
+}
+
+/** Any number; the same in every instance, so that only one migrates at a time. */
+const LOCK = 7_866_914
+
+export async function planMigrations(driver: Driver, migrations: readonly Migration[]): Promise<MigrationPlan> {
+  const applied = await appliedIds(driver)
+  const known = new Set(migrations.map((m) => m.id))
+  const newer = applied.filter((id) => !known.has(id))
+  if (newer.length > 0)
+    throw new Error(`This database was written by a newer Tutti (it has ${newer.join(', ')}). Start that version, or restore a backup made before it.`)
+  return { applied, pending: migrations.filter((m) => !applied.includes(m.id)) }
+}
+
+/**
+ * Runs what is pending, all in one transaction. `beforeChange` runs only when a database with data is about to change (the snapshot).
+ * The advisory lock makes several instances on one Postgres take turns; whoever comes second finds nothing pending.
+ */
+export async function migrate(driver: Driver, migrations: readonly Migration[], beforeChange?: () => Promise<void>): Promise<string[]> {
+  const { applied, pending } = await planMigrations(driver, migrations)
+  if (pending.length === 0) return []
+  if (applied.length > 0) await beforeChange?.()
+  const body = pending.map((m) => `${guard(m.id)}\n${m.sql}\n${record(m.id)}`).join('\n')
+  try {
+    await driver.exec(
+      `begin; select pg_advisory_xact_lock(${LOCK}); create table if not exists migrations (id text primary key, applied_at timestamptz not null default now());\n${body}\ncommit;`,
+    )
+  } catch (error) {
+    await driver.exec('rollback').catch(() => undefined)
+    const plan = await planMigrations(driver, migrations)
+    if (plan.pending.length === 0) return []
+    throw new Error(`Migration failed, nothing was changed: ${error instanceof DbError ? error.message : error}`, { cause: error })
+  }
+  return pending.map((m) => m.id)
+}
+
+/** Fails the whole script when another instance applied this one while we waited for the lock. */
+const guard = (id: string) => `do $$ begin if exists (select from migrations where id = '${id}') then raise exception 'already applied'; end if; end $$;`
+const record = (id: string) => `insert into migrations (id) values ('${id}');`
+
+async function appliedIds(driver: Driver): Promise<string[]> {
+  try {
+    const { rows } = await driver.query('select id from migrations order by id')
+    return rows.map((row) => String(row[0]))
+  } catch (error) {
+    if (error instanceof DbError && error.code === '42P01') return []
+    throw error
+  }
+}

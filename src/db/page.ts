@@ -1,0 +1,62 @@
+import { type AnyColumn, and, asc, desc, type SQL, sql } from 'drizzle-orm'
+import { AppError } from '../errors.ts'
+
+export interface Page<T> {
+  items: T[]
+  nextCursor: string | null
+  total?: number
+}
+
+/**
+ * Keyset pages: the cursor is the last row's sort value and id, so concurrent writes never shift a page.
+ * `sort` maps the allowed keys to columns; the key is part of the cursor, so a cursor cannot be used with another order.
+ */
+export interface Keyset {
+  where(...filters: (SQL | undefined)[]): SQL | undefined
+  orderBy: SQL[]
+  /** One more than asked, to know whether there is a next page. */
+  limit: number
+  page<T extends { id: string }>(rows: T[], total?: number): Page<T>
+}
+
+export function keyset<K extends string>(
+  sort: Record<K, AnyColumn>,
+  id: AnyColumn,
+  query: { sort?: K; order?: 'asc' | 'desc'; cursor?: string; limit?: number },
+  defaults: { sort: K; order?: 'asc' | 'desc'; limit?: number },
+): Keyset {
+  const key = query.sort ?? defaults.sort
+  const order = query.order ?? defaults.order ?? 'desc'
+  const limit = query.limit ?? defaults.limit ?? 50
+  const column = sort[key]
+  const after = query.cursor === undefined ? undefined : decode(query.cursor, `${key}.${order}`)
+  const by = order === 'asc' ? asc : desc
+  return {
+    where: (...filters) =>
+      and(...filters, after && sql`(${column}, ${id}) ${order === 'asc' ? sql`>` : sql`<`} (${sql.param(after[0], column)}, ${after[1]}::uuid)`),
+    orderBy: [by(column), by(id)],
+    limit: limit + 1,
+    page: (rows, total) => {
+      const items = rows.slice(0, limit)
+      const last = items.at(-1) as Record<string, unknown> | undefined
+      const nextCursor = last && rows.length > limit ? encode([`${key}.${order}`, last[key], last.id]) : null
+      return total === undefined ? { items, nextCursor } : { items, nextCursor, total }
+    },
+  }
+}
+
+const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+function decode(cursor: string, expected: string): [string | number, string] {
+  try {
+    const [kind, value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
+    const isTime = expected.startsWith('createdAt') || expected.startsWith('updatedAt')
+    if (kind === expected && typeof id === 'string' && uuid.test(id) && (typeof value === 'string' || typeof value === 'number')) {
+      if (!isTime || (typeof value === 'string' && time.test(value))) return [value, id]
+    }
+  } catch {}
+  throw new AppError('invalid.cursor', 'The cursor is not one this list gave, or the sort order has changed. Start again without a cursor.')
+}

@@ -1,0 +1,167 @@
+import { SQL } from 'bun'
+import { DbError, type Driver, type QueryOptions, type Result, type Statement, type Transaction } from './driver.ts'
+
+export interface PostgresOptions {
+  url: string
+  poolSize?: number
+  /** Milliseconds. */
+  statementTimeout?: number
+  log?: (level: 'info' | 'warn' | 'error', message: string, fields?: object) => void
+}
+
+type Client = Pick<SQL, 'unsafe'>
+
+export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000, log }: PostgresOptions): Promise<Driver> {
+  const sql = new SQL(url, {
+    max: poolSize,
+    connectionTimeout: 5,
+    idleTimeout: 300,
+    connection: { application_name: 'tutti', TimeZone: 'UTC', statement_timeout: statementTimeout, idle_in_transaction_session_timeout: 30_000 },
+  })
+  let away: string | undefined
+  let closed = false
+
+  const run = async (on: Client, text: string, params: readonly unknown[]): Promise<Result> => {
+    try {
+      const rows = (await on.unsafe(text, params.map(toParam)).values()) as unknown[][] & { count: number; columns?: { name: string }[] }
+      if (away) {
+        log?.('info', 'database is back')
+        away = undefined
+      }
+      return { rows, columns: columnsOf(rows), count: rows.count ?? rows.length }
+    } catch (error) {
+      const db = toDbError(error)
+      if (db.code === 'unavailable' && !away && !closed) {
+        away = db.message
+        log?.('warn', 'database is away', { reason: db.message })
+      }
+      throw db
+    }
+  }
+
+  const version = await run(sql, 'show server_version', []).then((r) => String(r.rows[0]?.[0]))
+
+  return {
+    kind: 'postgres',
+
+    query: (text, params = [], options?: QueryOptions) =>
+      options?.timeout === undefined || options.timeout === statementTimeout
+        ? run(sql, text, params)
+        : withTimeout(sql, options.timeout, (c) => run(c, text, params)),
+
+    async begin(): Promise<Transaction> {
+      const connection = await sql.reserve().catch((error: unknown) => {
+        throw toDbError(error)
+      })
+      let started: Promise<unknown> | undefined
+      let ended = false
+      // BEGIN is not awaited: Bun sends it and the first statement back to back on the reserved connection.
+      const start = () => {
+        started ??= connection.unsafe('begin').then(
+          () => undefined,
+          (error: unknown) => error,
+        )
+      }
+      const finish = async (statement: string) => {
+        ended = true
+        try {
+          if (started) await run(connection, statement, [])
+        } finally {
+          connection.release()
+        }
+      }
+      const guard = () => {
+        if (ended) throw new DbError('unavailable', 'the transaction has ended')
+      }
+      return {
+        async query(text, params = []) {
+          guard()
+          start()
+          const result = await run(connection, text, params)
+          const failed = await started
+          if (failed) throw toDbError(failed)
+          return result
+        },
+        async commit(last: readonly Statement[] = []) {
+          guard()
+          if (last.length === 0) return finish('commit')
+          start()
+          ended = true
+          try {
+            // Sent in one go. A failing statement aborts the transaction, and COMMIT then answers ROLLBACK without an error of its own.
+            const sent = last.map((s) => run(connection, s.text, s.params))
+            const committed = run(connection, 'commit', [])
+            const outcome = await Promise.allSettled([...sent, committed])
+            const failed = outcome.find((o) => o.status === 'rejected')
+            if (failed) throw failed.reason
+          } finally {
+            connection.release()
+          }
+        },
+        async rollback() {
+          if (ended) return
+          await finish('rollback').catch(() => undefined)
+        },
+      }
+    },
+
+    async exec(text) {
+      await withTimeout(sql, 0, async (c) => {
+        try {
+          await c.unsafe(text).simple()
+        } catch (error) {
+          throw toDbError(error)
+        }
+      })
+    },
+
+    async notify(channel, payload) {
+      await run(sql, 'select pg_notify($1, $2)', [channel, payload])
+    },
+
+    async listen(channel, onMessage) {
+      await sql.listen(channel, (payload: string) => onMessage(payload))
+    },
+
+    status: () => ({ ok: !away && !closed, version: `PostgreSQL ${version}`, detail: (away ? { away } : {}) as Record<string, string> }),
+
+    async close() {
+      closed = true
+      await sql.close({ timeout: 5 })
+    },
+  }
+}
+
+/** `set local` needs a transaction of its own; used only by migrations, maintenance and jobs. */
+async function withTimeout<T>(sql: SQL, timeout: number, work: (client: Client) => Promise<T>): Promise<T> {
+  const connection = await sql.reserve().catch((error: unknown) => {
+    throw toDbError(error)
+  })
+  try {
+    await connection.unsafe(`set statement_timeout = ${Number(timeout)}`)
+    return await work(connection)
+  } finally {
+    await connection.unsafe('reset statement_timeout').catch(() => undefined)
+    connection.release()
+  }
+}
+
+const toParam = (value: unknown): unknown => {
+  if (value === undefined) return null
+  if (typeof value === 'object' && value !== null && !(value instanceof Date) && !(value instanceof Uint8Array)) return JSON.stringify(value)
+  return value
+}
+
+const columnsOf = (rows: { columns?: { name: string }[] }): string[] => rows.columns?.map((c) => c.name) ?? []
+
+function toDbError(error: unknown): DbError {
+  if (error instanceof DbError) return error
+  const e = error as { code?: string; errno?: string; message?: string; constraint?: string }
+  const state = e.errno && /^[0-9A-Z]{5}$/.test(e.errno) ? e.errno : undefined
+  const message = e.message ?? 'database error'
+  if (state === '57014') return new DbError('timeout', 'statement took too long', undefined, { cause: error })
+  if (state === '53100') return new DbError('disk_full', message, undefined, { cause: error })
+  // 57P01–57P05 server stopping or starting, 53300 too many connections, 08* connection trouble
+  if (!state || /^(57P0|53300|08)/.test(state)) return new DbError('unavailable', message, undefined, { cause: error })
+  return new DbError(state, message, e.constraint, { cause: error })
+}

@@ -1,0 +1,86 @@
+import { entityKind } from 'drizzle-orm/entity'
+import { PgDatabase, PgDialect, type PgQueryResultHKT, PgTransaction, type SelectedFieldsOrdered } from 'drizzle-orm/pg-core'
+import { PgPreparedQuery, PgSession, type PreparedQueryConfig } from 'drizzle-orm/pg-core/session'
+import { fillPlaceholders, type Query } from 'drizzle-orm/sql'
+import * as drizzleUtils from 'drizzle-orm/utils'
+import type { Queryable } from './driver.ts'
+
+/**
+ * drizzle over our Driver. One session for both databases, because drizzle's own ones differ where it hurts: bun-sql stores jsonb as
+ * strings, pglite ignores prepared statements, and neither lets BEGIN and COMMIT travel with other statements.
+ */
+interface Raw<T> {
+  rows: T[]
+  count: number
+}
+interface RawResult extends PgQueryResultHKT {
+  type: Raw<this['row']>
+}
+export type Db = PgDatabase<RawResult>
+
+type Fields = SelectedFieldsOrdered
+/** Exported by drizzle for its drivers, but left out of its types. */
+const { mapResultRow } = drizzleUtils as unknown as {
+  mapResultRow(fields: Fields, row: unknown[], joins: Record<string, boolean> | undefined): Record<string, unknown>
+}
+
+class Prepared<T extends PreparedQueryConfig> extends PgPreparedQuery<T> {
+  static override readonly [entityKind]: string = 'TuttiPreparedQuery'
+  declare joinsNotNullableMap?: Record<string, boolean>
+
+  constructor(
+    private readonly on: Queryable,
+    query: Query,
+    private readonly fields: Fields | undefined,
+    private readonly map: ((rows: unknown[][]) => T['execute']) | undefined,
+  ) {
+    super(query, undefined, undefined)
+  }
+
+  override async execute(values: Record<string, unknown> = {}): Promise<T['execute']> {
+    const { rows, columns, count } = await this.on.query(this.query.sql, fillPlaceholders(this.query.params, values))
+    if (this.map) return this.map(rows)
+    const { fields } = this
+    if (fields) return rows.map((row) => mapResultRow(fields, row, this.joinsNotNullableMap))
+    return { rows: rows.map((row) => Object.fromEntries(columns.map((name, i) => [name, row[i]]))), count }
+  }
+}
+
+class Session extends PgSession<RawResult> {
+  static override readonly [entityKind]: string = 'TuttiSession'
+
+  constructor(
+    dialect: PgDialect,
+    private readonly on: Queryable,
+  ) {
+    super(dialect)
+  }
+
+  override prepareQuery<T extends PreparedQueryConfig>(
+    query: Query,
+    fields: Fields | undefined,
+    _name: string | undefined,
+    _arrays: boolean,
+    map?: (rows: unknown[][]) => T['execute'],
+  ): PgPreparedQuery<T> {
+    return new Prepared<T>(this.on, query, fields, map)
+  }
+
+  /** Transactions belong to actions (`write` in action.ts), which own audit, events and idempotency. */
+  override transaction<T>(): Promise<T> {
+    throw new Error('Use a write action: db.transaction() would skip audit and events')
+  }
+}
+
+class Tx extends PgTransaction<RawResult> {
+  static override readonly [entityKind]: string = 'TuttiTransaction'
+  override transaction<T>(): Promise<T> {
+    throw new Error('Nested writes join the running transaction')
+  }
+}
+
+const dialect = new PgDialect({ casing: 'snake_case' })
+
+export const drizzleOver = (on: Queryable): Db => new PgDatabase(dialect, new Session(dialect, on), undefined) as Db
+
+export const drizzleTx = (on: Queryable): Db => new Tx(dialect, new Session(dialect, on), undefined) as Db

@@ -1,0 +1,16 @@
+declare module '*.sql' {
+  const text: string
+  export default text
+}
+declare module '*.txt' {
+  const text: string
+  export default text
+}
+declare module '*.md' {
+  const text: string
+  export default text
+}
+declare module '*.css' {
+  const text: string
+  export default text
+}

@@ -1,0 +1,96 @@
+/** The closed list of error codes: status and title. A dotted suffix refines a code and may change its status. */
+export const codes = {
+  invalid: [422, 'The input is not valid'],
+  'invalid.malformed': [400, 'The request cannot be read'],
+  'invalid.cursor': [400, 'The cursor is not valid'],
+  unauthenticated: [401, 'Sign in first'],
+  forbidden: [403, 'Not allowed'],
+  'forbidden.origin': [403, 'This origin is not allowed'],
+  not_found: [404, 'Not found'],
+  method_not_allowed: [405, 'Method not allowed'],
+  conflict: [409, 'Conflict'],
+  'conflict.exists': [409, 'It exists already'],
+  'conflict.idempotency': [409, 'The idempotency key was used for something else'],
+  'conflict.last_owner': [409, 'An organization needs an owner'],
+  gone: [410, 'Used or expired'],
+  version_mismatch: [412, 'It has changed meanwhile'],
+  too_large: [413, 'Too large'],
+  unsupported_media: [415, 'Unsupported media type'],
+  rate_limited: [429, 'Too many requests'],
+  internal: [500, 'Something went wrong on our side'],
+  upstream_failed: [502, 'The other side failed'],
+  unavailable: [503, 'Not available right now'],
+  upstream_timeout: [504, 'The other side took too long'],
+  disk_full: [507, 'The disk is full'],
+} as const satisfies Record<string, readonly [number, string]>
+
+export type ErrorCode = keyof typeof codes
+
+/** One thing wrong with the input; `pointer` is a JSON pointer into it. */
+export interface FieldError {
+  pointer: string
+  code: string
+  message: string
+}
+
+export interface ErrorDetails {
+  errors?: FieldError[]
+  /** The record as it is now, with `version_mismatch`. */
+  current?: object
+  /** Seconds. */
+  retryAfter?: number
+  /** For 429: the limit a minute. */
+  limit?: number
+  /** For 405. */
+  allow?: string
+  cause?: unknown
+}
+
+/** The only error that reaches a user. `message` says what is wrong and what to do; `cause` is for the log. */
+export class AppError extends Error {
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    readonly details: ErrorDetails = {},
+  ) {
+    super(message, { cause: details.cause })
+    this.name = 'AppError'
+  }
+
+  get status(): number {
+    return codes[this.code][0]
+  }
+}
+
+/** RFC 9457, shared by HTTP and MCP. */
+export interface Problem {
+  type: string
+  title: string
+  status: number
+  detail: string
+  instance: string
+  code: ErrorCode
+  requestId: string
+  errors?: FieldError[]
+  current?: object
+}
+
+export function problem(error: AppError, instance: string, requestId: string): Problem {
+  const { errors, current } = error.details
+  return {
+    type: `urn:tutti:error:${error.code}`,
+    title: codes[error.code][1],
+    status: error.status,
+    detail: error.message,
+    instance,
+    code: error.code,
+    requestId,
+    ...(errors && { errors }),
+    ...(current && { current }),
+  }
+}
+
+export const notFound = (what: string, ref: string): AppError => new AppError('not_found', `No ${what} ${JSON.stringify(ref)} that you can see.`)
+
+export const invalid = (pointer: string, message: string, code = 'invalid'): AppError =>
+  new AppError('invalid', message, { errors: [{ pointer, code, message }] })

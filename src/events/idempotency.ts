@@ -1,0 +1,43 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { Statement } from '../db/driver.ts'
+import type { Db } from '../db/session.ts'
+import { AppError } from '../errors.ts'
+import { idempotencyKeys } from './table.ts'
+
+export const KEEP_HOURS = 24
+
+interface Key {
+  credentialId: string
+  key: string
+}
+
+/**
+ * Takes the key inside the write's transaction. A second call with the same key waits here until the first has committed, and then gets
+ * its answer; if the first failed, its key is gone with it and the second does the work.
+ */
+export async function claimKey(db: Db, { credentialId, key }: Key, action: string, input: unknown, now: string): Promise<{ answer: unknown } | undefined> {
+  const fingerprint = new Bun.CryptoHasher('sha256').update(`${action}\n${JSON.stringify(input)}`).digest('hex')
+  const expiresAt = new Date(Date.parse(now) + KEEP_HOURS * 3_600_000).toISOString()
+  const mine = await db
+    .insert(idempotencyKeys)
+    .values({ credentialId, key, action, fingerprint, expiresAt })
+    .onConflictDoUpdate({
+      target: [idempotencyKeys.credentialId, idempotencyKeys.key],
+      set: { action, fingerprint, expiresAt, answer: null },
+      setWhere: sql`${idempotencyKeys.expiresAt} < ${now}`,
+    })
+    .returning({ key: idempotencyKeys.key })
+  if (mine.length > 0) return undefined
+  const [earlier] = await db
+    .select({ fingerprint: idempotencyKeys.fingerprint, answer: idempotencyKeys.answer })
+    .from(idempotencyKeys)
+    .where(and(eq(idempotencyKeys.credentialId, credentialId), eq(idempotencyKeys.key, key)))
+  if (earlier?.fingerprint !== fingerprint)
+    throw new AppError('conflict.idempotency', 'This Idempotency-Key was used for another request in the last 24 hours. Use a new key.')
+  return { answer: earlier.answer }
+}
+
+export const storeAnswer = ({ credentialId, key }: Key, answer: unknown, secret: readonly string[] = []): Statement => ({
+  text: 'update idempotency_keys set answer = $3::text::jsonb where credential_id = $1 and key = $2',
+  params: [credentialId, key, JSON.stringify(answer ?? null, (name, value) => (secret.includes(name) ? undefined : value))],
+})

@@ -1,0 +1,13 @@
+import { type Http, on } from '../../http/context.ts'
+import { object, text } from '../../schema.ts'
+import { ManualList, ManualPage } from './schema.ts'
+import * as manual from './service.ts'
+
+export const manualRoutes = (http: Http) =>
+  http
+    .get('/api/docs', ({ ctx }) => manual.list(ctx, {}), { ...on(manual.list, 'Pages of the manual'), response: ManualList })
+    .get('/api/docs/:id', ({ ctx, params }) => manual.get(ctx, params), {
+      ...on(manual.get, 'One page of the manual'),
+      params: object({ id: text(63, { example: 'start' }) }),
+      response: ManualPage,
+    })

@@ -1,0 +1,23 @@
+import { read } from '../../action.ts'
+import { anyone } from '../../auth/policy.ts'
+import { notFound } from '../../errors.ts'
+import api from './pages/api.md' with { type: 'text' }
+import mcp from './pages/mcp.md' with { type: 'text' }
+import operating from './pages/operating.md' with { type: 'text' }
+import start from './pages/start.md' with { type: 'text' }
+import type { ManualList, ManualPage } from './schema.ts'
+
+/** The product's own manual, shipped in the binary. The first heading of a page is its title. */
+const page = (id: string, content: string): ManualPage => ({ id, title: /^# (.+)$/m.exec(content)?.[1] ?? id, content })
+const pages = [page('start', start), page('mcp', mcp), page('api', api), page('operating', operating)]
+
+export const list = read('manual.list', anyone, async (_ctx, _: Record<string, never>): Promise<ManualList> => ({
+  items: pages.map(({ id, title }) => ({ id, title })),
+  nextCursor: null,
+}))
+
+export const get = read('manual.get', anyone, async (_ctx, { id }: { id: string }): Promise<ManualPage> => {
+  const found = pages.find((p) => p.id === id)
+  if (!found) throw notFound('manual page', id)
+  return found
+})

@@ -1,0 +1,79 @@
+import { Type } from '@sinclair/typebox'
+import { array, bool, id, instant, nullable, object, oneOf, optional, pageOf, paging, partial, recordFields, type Static, text, title, url } from '../../schema.ts'
+
+export const scopes = ['personal', 'team', 'public'] as const
+/** 256 KiB at most; the service counts bytes, this stops anything far above. */
+export const CONTENT_BYTES = 256 << 10
+
+const noteTitle = title(200, { example: 'How we deploy' })
+const content = text(CONTENT_BYTES, { example: 'Run `make release`, see [[Runbook]].', description: 'Markdown; [[Title]] links to another note' })
+const tags = array(title(50, { example: 'ops' }), 50, { uniqueItems: true })
+
+export const NoteLink = Type.Union([
+  object({ url: url(), title: optional(text(200)) }),
+  object({ type: text(40, { example: 'task' }), id: id(), kind: optional(text(40, { example: 'relates' })) }),
+])
+export type NoteLink = Static<typeof NoteLink>
+const links = array(NoteLink, 100)
+
+export const Note = object({
+  ...recordFields,
+  organizationId: nullable(id()),
+  createdById: nullable(id()),
+  projectId: nullable(id()),
+  title: noteTitle,
+  slug: text(80, { example: 'how-we-deploy-x7k2p9' }),
+  content,
+  tags,
+  links,
+  scope: oneOf(scopes),
+  pinned: bool(),
+})
+export type Note = Static<typeof Note>
+
+/** Lists carry no bodies. */
+export const NoteItem = object((({ content: _, links: __, ...rest }) => rest)(Note.properties))
+export type NoteItem = Static<typeof NoteItem>
+
+export const Backlink = object({ id: id(), title: noteTitle, slug: text(80, { example: 'runbook-m4q8zt' }) })
+export const NoteDetail = object({ ...Note.properties, backlinks: Type.Array(Backlink) })
+export type NoteDetail = Static<typeof NoteDetail>
+
+export const NoteCreate = object({
+  title: noteTitle,
+  content: optional(content),
+  tags: optional(tags),
+  links: optional(links),
+  projectId: optional(id()),
+  scope: optional(oneOf(scopes, { description: 'team with a project or an MCP token, else personal' })),
+  pinned: optional(bool()),
+})
+export type NoteCreate = Static<typeof NoteCreate>
+
+export const NotePatch = partial(object({ title: noteTitle, content, tags, links, projectId: nullable(id()), scope: oneOf(scopes), pinned: bool() }))
+export type NotePatch = Static<typeof NotePatch>
+
+export const NoteQuery = object({
+  ...paging('updatedAt', 'createdAt', 'title'),
+  tag: optional(text(50)),
+  search: optional(text(200, { description: 'Words that all must occur' })),
+  since: optional(instant({ description: 'Changed at or after' })),
+  until: optional(instant({ description: 'Changed before' })),
+  projectId: optional(id()),
+  scope: optional(oneOf(scopes)),
+})
+export type NoteQuery = Static<typeof NoteQuery>
+export const NotePage = pageOf(NoteItem)
+export type NotePage = Static<typeof NotePage>
+
+/** What a visitor without an account sees. */
+export const PublicNote = object({
+  title: noteTitle,
+  slug: Note.properties.slug,
+  content,
+  tags,
+  author: object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) }),
+  createdAt: instant(),
+  updatedAt: instant(),
+})
+export type PublicNote = Static<typeof PublicNote>

@@ -1,0 +1,225 @@
+import { and, count, eq, gte, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, read, write } from '../../action.ts'
+import { currentOrganization, nobody, organizationsOf, userIdOf } from '../../auth/actor.ts'
+import { anyone, member, requireRole } from '../../auth/policy.ts'
+import { randomTail } from '../../auth/secrets.ts'
+import { anyOf } from '../../db/columns.ts'
+import { keyset } from '../../db/page.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { slugify } from '../../text.ts'
+import { users } from '../accounts/table.ts'
+import * as projects from '../projects/service.ts'
+import { projects as projectTable } from '../projects/table.ts'
+import { CONTENT_BYTES, type Note, type NoteCreate, type NoteDetail, type NotePage, type NotePatch, type NoteQuery, type PublicNote } from './schema.ts'
+import { notes } from './table.ts'
+
+const item = {
+  id: notes.id,
+  createdAt: notes.createdAt,
+  updatedAt: notes.updatedAt,
+  version: notes.version,
+  organizationId: notes.organizationId,
+  createdById: notes.createdById,
+  projectId: notes.projectId,
+  title: notes.title,
+  slug: notes.slug,
+  tags: notes.tags,
+  scope: notes.scope,
+  pinned: notes.pinned,
+}
+const visible = { ...item, content: notes.content, links: notes.links }
+
+const live = isNull(notes.deletedAt)
+
+/**
+ * Personal notes are their author's, and belong to no organization: an MCP token, which is bound to one, does not see them.
+ * Others belong to the organization's members; those of a project also need the project to be visible.
+ */
+export const visibleTo = (ctx: Ctx): SQL => {
+  const { actor } = ctx
+  const personal = actor.kind === 'mcp_token' ? undefined : and(isNull(notes.organizationId), eq(notes.createdById, actor.userId ?? nobody))
+  const inProject = sql`(${notes.projectId} is null or exists (select 1 from ${projectTable} where ${projectTable.id} = ${notes.projectId} and ${projects.visibleTo(ctx)}))`
+  return and(live, or(personal, and(anyOf(notes.organizationId, organizationsOf(actor)), inProject))) as SQL
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
+
+/** By id, slug or unique id prefix. */
+async function resolve(ctx: Ctx, ref: string): Promise<Note> {
+  const wanted = ref.trim().toLowerCase()
+  const select = (match: SQL) => ctx.db.select(visible).from(notes).where(and(match, visibleTo(ctx))).limit(2)
+  if (uuid.test(wanted)) {
+    const [found] = await select(eq(notes.id, wanted))
+    if (found) return found
+    throw notFound('note', ref)
+  }
+  const [named] = await select(eq(notes.slug, wanted))
+  if (named) return named
+  const byPrefix = idPrefix.test(wanted) ? await select(sql`${notes.id}::text like ${`${wanted}%`}`) : []
+  if (byPrefix.length === 1) return byPrefix[0] as Note
+  throw notFound('note', ref)
+}
+
+function mayWrite(ctx: Ctx, note: Pick<Note, 'organizationId'>): void {
+  if (note.organizationId) requireRole(ctx.actor, note.organizationId, 'member', 'Changing this note')
+}
+
+export const list = read('notes.list', member('notes:read'), async (ctx, query: NoteQuery): Promise<NotePage> => {
+  const page = keyset({ updatedAt: notes.updatedAt, createdAt: notes.createdAt, title: notes.title }, notes.id, query, { sort: 'updatedAt' })
+  const filters = [
+    visibleTo(ctx),
+    or(isNull(notes.organizationId), eq(notes.organizationId, currentOrganization(ctx.actor))),
+    query.tag === undefined ? undefined : sql`${notes.tags} @> array[${query.tag}]::text[]`,
+    query.search ? sql`${notes.search} @@ websearch_to_tsquery('simple', ${query.search})` : undefined,
+    query.since === undefined ? undefined : gte(notes.updatedAt, query.since),
+    query.until === undefined ? undefined : lt(notes.updatedAt, query.until),
+    query.projectId === undefined ? undefined : eq(notes.projectId, query.projectId),
+    query.scope === undefined ? undefined : eq(notes.scope, query.scope),
+  ]
+  const rows = await ctx.db
+    .select(item)
+    .from(notes)
+    .where(page.where(...filters))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  const total = query.total ? (await ctx.db.select({ n: count() }).from(notes).where(and(...filters)))[0]?.n : undefined
+  return page.page(rows, total)
+})
+
+export const get = read('notes.get', member('notes:read'), (ctx, { ref }: { ref: string }): Promise<Note> => resolve(ctx, ref))
+
+/** With the notes that name this one as `[[title]]`, of those the caller may see. */
+export const detail = read('notes.detail', member('notes:read'), async (ctx, { ref }: { ref: string }): Promise<NoteDetail> => {
+  const note = await resolve(ctx, ref)
+  const backlinks = await ctx.db
+    .select({ id: notes.id, title: notes.title, slug: notes.slug })
+    .from(notes)
+    .where(and(sql`${notes.mentions} @> array[${note.title.toLowerCase()}]::text[]`, ne(notes.id, note.id), visibleTo(ctx)))
+    .orderBy(notes.title, notes.id)
+    .limit(100)
+  return { ...note, backlinks }
+})
+
+export const create = write('notes.create', member('notes:write'), async (ctx, input: NoteCreate): Promise<Note> => {
+  const content = input.content ?? ''
+  checkContent(content)
+  const place = await placeOf(ctx, input.projectId ?? ctx.actor.projectId ?? null, input.scope)
+  const [note] = await ctx.db
+    .insert(notes)
+    .values({
+      ...place,
+      createdById: userIdOf(ctx.actor),
+      title: input.title.trim(),
+      slug: `${slugify(input.title) || 'note'}-${randomTail()}`,
+      content,
+      tags: input.tags ?? [],
+      links: input.links ?? [],
+      pinned: input.pinned ?? false,
+      mentions: mentionsOf(content),
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    })
+    .returning(visible)
+  if (!note) throw new Error('insert returned nothing')
+  announce(ctx, 'note.created', note)
+  return note
+})
+
+export const update = write(
+  'notes.update',
+  member('notes:write'),
+  async (ctx, { ref, ...patch }: NotePatch & { ref: string }): Promise<Note> => {
+    const before = await resolve(ctx, ref)
+    mayWrite(ctx, before)
+    checkVersion(ctx, before)
+    if (patch.content !== undefined) checkContent(patch.content)
+    const moves = patch.scope !== undefined || patch.projectId !== undefined
+    const place = moves ? await placeOf(ctx, patch.projectId === undefined ? before.projectId : patch.projectId, patch.scope ?? before.scope, before) : {}
+    const mentions = patch.content === undefined ? {} : { mentions: mentionsOf(patch.content) }
+    const after = await change(ctx, before, { ...patch, ...place, ...mentions })
+    announce(ctx, 'note.updated', after, { fields: Object.keys(patch) })
+    return after
+  },
+)
+
+export const remove = write(
+  'notes.remove',
+  member('notes:write'),
+  async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
+    const before = await resolve(ctx, ref)
+    mayWrite(ctx, before)
+    checkVersion(ctx, before)
+    await change(ctx, before, { deletedAt: ctx.now })
+    announce(ctx, 'note.deleted', before)
+    return { id: before.id, deleted: true }
+  },
+  { destructive: true },
+)
+
+export const getPublic = read('notes.getPublic', anyone, async (ctx, { slug }: { slug: string }): Promise<PublicNote> => {
+  const [found] = await ctx.db
+    .select({
+      title: notes.title,
+      slug: notes.slug,
+      content: notes.content,
+      tags: notes.tags,
+      createdAt: notes.createdAt,
+      updatedAt: notes.updatedAt,
+      handle: users.handle,
+      name: users.name,
+    })
+    .from(notes)
+    .innerJoin(users, eq(users.id, notes.createdById))
+    .where(and(eq(notes.slug, slug.toLowerCase()), eq(notes.scope, 'public'), live))
+  if (!found) throw notFound('public note', slug)
+  const { handle, name, ...note } = found
+  return { ...note, author: { handle, name } }
+})
+
+type Change = Partial<typeof notes.$inferInsert>
+
+async function change(ctx: Ctx, before: Note, set: Change): Promise<Note> {
+  const [after] = await ctx.db
+    .update(notes)
+    .set({ ...set, updatedAt: ctx.now, version: sql`${notes.version} + 1` })
+    .where(and(eq(notes.id, before.id), eq(notes.version, before.version), live))
+    .returning(visible)
+  if (!after) throw new AppError('version_mismatch', 'Somebody else changed this note at the same moment. Read it again and repeat your change.')
+  return after
+}
+
+const announce = (ctx: Ctx, type: string, note: Note, data: Record<string, unknown> = {}): void =>
+  ctx.emit(type, {
+    subjectId: note.id,
+    organizationId: note.organizationId,
+    projectId: note.projectId,
+    userId: note.organizationId ? null : note.createdById,
+    data: { title: note.title, version: note.version, ...data },
+  })
+
+/** Where a note lives follows from its project and scope; a personal one lives nowhere but with its author. */
+async function placeOf(
+  ctx: Ctx,
+  projectId: string | null,
+  asked: Note['scope'] | undefined,
+  before?: Note,
+): Promise<Pick<Note, 'organizationId' | 'projectId' | 'scope'>> {
+  const project = projectId ? await projects.resolve(ctx, projectId) : undefined
+  const scope = asked ?? (project || ctx.actor.kind === 'mcp_token' ? 'team' : 'personal')
+  if (scope === 'personal') {
+    if (project) throw invalid('/scope', 'A note in a project cannot be personal; use the scope team or public.')
+    if (ctx.actor.kind === 'mcp_token') throw invalid('/scope', 'An MCP token works for its organization and cannot make personal notes.')
+    if (before && before.createdById !== ctx.actor.userId) throw new AppError('forbidden', 'Only its author can make a note personal.')
+    return { organizationId: null, projectId: null, scope }
+  }
+  const organizationId = project?.organizationId ?? before?.organizationId ?? currentOrganization(ctx.actor)
+  requireRole(ctx.actor, organizationId, 'member', 'Writing notes')
+  return { organizationId, projectId: project?.id ?? null, scope }
+}
+
+function checkContent(content: string): void {
+  if (Buffer.byteLength(content) > CONTENT_BYTES) throw invalid('/content', 'content is larger than 256 KiB.', 'too_long')
+}
+
+const mentionsOf = (content: string): string[] => [...new Set([...content.matchAll(/\[\[([^[\]\n]{1,200})\]\]/g)].map((m) => (m[1] as string).trim().toLowerCase()))].slice(0, 200)

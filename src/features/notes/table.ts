@@ -1,0 +1,39 @@
+import { sql } from 'drizzle-orm'
+import { boolean, index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { json, softRecord, tsvector } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+import { organizations } from '../organizations/table.ts'
+import { projects } from '../projects/table.ts'
+import type { NoteLink } from './schema.ts'
+
+export const notes = pgTable(
+  'notes',
+  {
+    ...softRecord(),
+    /** Null only for personal notes. */
+    organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
+    createdById: uuid().references(() => users.id, { onDelete: 'cascade' }),
+    projectId: uuid().references(() => projects.id, { onDelete: 'cascade' }),
+    title: text().notNull(),
+    slug: text().notNull(),
+    content: text().notNull(),
+    tags: text().array().notNull(),
+    links: json<NoteLink[]>().notNull(),
+    scope: text().$type<'personal' | 'team' | 'public'>().notNull(),
+    pinned: boolean().notNull().default(false),
+    /** Lower-cased titles that the content names as `[[title]]`; backlinks are found through it. */
+    mentions: text().array().notNull(),
+    search: tsvector().generatedAlwaysAs(
+      sql`setweight(to_tsvector('simple', title), 'A') || setweight(to_tsvector('simple', left(content, 200000)), 'B')`,
+    ),
+  },
+  (t) => [
+    uniqueIndex('notes_slug').on(t.slug).where(sql`${t.deletedAt} is null`),
+    index('notes_organization').on(t.organizationId, t.updatedAt, t.id),
+    index('notes_author').on(t.createdById, t.updatedAt, t.id),
+    index('notes_project').on(t.projectId),
+    index('notes_tags').using('gin', t.tags),
+    index('notes_mentions').using('gin', t.mentions),
+    index('notes_search').using('gin', t.search),
+  ],
+)

@@ -1,0 +1,68 @@
+import { array, instant, object, optional, text, title } from '../../schema.ts'
+import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
+import { NoteCreate } from './schema.ts'
+import * as notes from './service.ts'
+
+const note = text(100, { minLength: 1, description: 'Id, slug or id prefix' })
+const { content, tags, links } = NoteCreate.properties
+
+export const noteTools = [
+  tool({
+    name: 'create_note',
+    title: 'Create note',
+    description: 'Write a markdown note for the team: how something works, what was found. For short facts to recall later use store_memory.',
+    toolset: 'notes',
+    input: object({ title: title(200), content, tags, links, project: optional(text(100, { description: 'Id or slug' })) }),
+    action: notes.create,
+    with: ({ project, ...rest }) => ({ ...rest, projectId: project }),
+  }),
+  tool({
+    name: 'list_notes',
+    title: 'List notes',
+    description: 'Find notes by tag, words or date of change, newest first. Without their content; read one with get_note.',
+    toolset: 'notes',
+    input: object({
+      tag: optional(text(50)),
+      search: optional(text(200, { description: 'Words that all must occur' })),
+      since: optional(instant()),
+      until: optional(instant()),
+      ...listing,
+    }),
+    action: notes.list,
+    with: (input) => ({ limit: 20, ...input, total: true }),
+  }),
+  tool({
+    name: 'update_note',
+    title: 'Update note',
+    description: 'Change only the given fields of a note. Content replaces the whole text.',
+    toolset: 'notes',
+    input: object({
+      note,
+      content,
+      title: optional(title(200)),
+      tags: optional(array(title(50), 50, { uniqueItems: true })),
+      links,
+      expectedVersion,
+    }),
+    action: notes.update,
+    with: ({ note, expectedVersion: _, ...patch }) => ({ ref: note, ...patch }),
+  }),
+  tool({
+    name: 'delete_note',
+    title: 'Delete note',
+    description: 'Delete a note. An organization admin can bring it back for 30 days.',
+    toolset: 'notes',
+    input: object({ note }),
+    action: notes.remove,
+    with: ({ note }) => ({ ref: note }),
+  }),
+  tool({
+    name: 'get_note',
+    title: 'Get note',
+    description: 'Read a note with its content and the notes that link to it.',
+    toolset: 'notes',
+    input: object({ note }),
+    action: notes.detail,
+    with: ({ note }) => ({ ref: note }),
+  }),
+]

@@ -1,0 +1,82 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { Deleted, id, object } from '../../schema.ts'
+import {
+  Member,
+  MemberAdd,
+  MemberPage,
+  MemberQuery,
+  MemberRemoved,
+  MemberRole,
+  Organization,
+  OrganizationCreate,
+  OrganizationPage,
+  OrganizationPatch,
+  OrganizationQuery,
+} from './schema.ts'
+import * as organizations from './service.ts'
+
+const byId = object({ id: id() })
+const byMember = object({ id: id(), userId: id() })
+
+/** On the web an organization is called a team. */
+export const organizationRoutes = (http: Http) =>
+  http
+    .get('/api/team', ({ ctx }) => organizations.current(ctx, {}), { ...on(organizations.current, 'The current team'), response: Organization })
+    .patch('/api/team', ({ ctx, body }) => organizations.updateCurrent(ctx, body), {
+      ...on(organizations.updateCurrent, 'Change the current team'),
+      body: OrganizationPatch,
+      response: Organization,
+    })
+    .get('/api/team/members', ({ ctx, query }) => organizations.currentMembers(ctx, query), {
+      ...on(organizations.currentMembers, 'Members of the current team'),
+      query: MemberQuery,
+      response: MemberPage,
+    })
+    .get('/api/teams', ({ ctx, query }) => organizations.list(ctx, query), {
+      ...on(organizations.list, 'Your teams'),
+      query: OrganizationQuery,
+      response: OrganizationPage,
+    })
+    .post('/api/teams', async ({ ctx, body, set }) => created(set, '/api/teams', await organizations.create(ctx, body)), {
+      ...on(organizations.create, 'Create a team'),
+      body: OrganizationCreate,
+      response: { 201: Organization },
+    })
+    .get('/api/teams/:id', ({ ctx, params }) => organizations.get(ctx, params), {
+      ...on(organizations.get, 'Get a team'),
+      params: byId,
+      response: Organization,
+    })
+    .patch('/api/teams/:id', ({ ctx, params, body }) => organizations.update(ctx, { ...body, ...params }), {
+      ...on(organizations.update, 'Change a team'),
+      params: byId,
+      body: OrganizationPatch,
+      response: Organization,
+    })
+    .delete('/api/teams/:id', ({ ctx, params }) => organizations.remove(ctx, params), {
+      ...on(organizations.remove, 'Delete a team'),
+      params: byId,
+      response: Deleted,
+    })
+    .get('/api/teams/:id/members', ({ ctx, params, query }) => organizations.members(ctx, { ...query, ...params }), {
+      ...on(organizations.members, 'Members of a team'),
+      params: byId,
+      query: MemberQuery,
+      response: MemberPage,
+    })
+    .patch('/api/teams/:id/members/:userId', ({ ctx, params, body }) => organizations.setRole(ctx, { ...body, ...params }), {
+      ...on(organizations.setRole, "Change a member's role"),
+      params: byMember,
+      body: MemberRole,
+      response: Member,
+    })
+    .delete('/api/teams/:id/members/:userId', ({ ctx, params }) => organizations.removeMember(ctx, params), {
+      ...on(organizations.removeMember, 'Remove a member, or leave'),
+      params: byMember,
+      response: MemberRemoved,
+    })
+    .post(
+      '/api/admin/teams/:id/members',
+      async ({ ctx, params, body, set }) => created(set, `/api/teams/${params.id}/members`, await organizations.addMember(ctx, { ...body, ...params })),
+      { ...on(organizations.addMember, 'Add a user to a team'), params: byId, body: MemberAdd, response: { 201: Member } },
+    )

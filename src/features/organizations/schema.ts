@@ -1,0 +1,50 @@
+import { bool, email, id, instant, jsonObject, nullable, object, oneOf, optional, pageOf, paging, partial, recordFields, type Static, text, title } from '../../schema.ts'
+import { roles } from '../../auth/policy.ts'
+
+const name = title(100, { example: 'Analytical Engines' })
+const description = text(2000)
+const role = oneOf(roles)
+
+export const Organization = object({
+  ...recordFields,
+  name,
+  slug: text(63, { example: 'analytical-engines' }),
+  description: nullable(description),
+  avatarUrl: nullable(text(2000)),
+  plan: text(40, { example: 'included' }),
+  settings: jsonObject(),
+  personal: bool(),
+  /** The caller's. */
+  role: nullable(role),
+})
+export type Organization = Static<typeof Organization>
+
+export const OrganizationCreate = object({ name, description: optional(description) })
+export type OrganizationCreate = Static<typeof OrganizationCreate>
+
+export const OrganizationPatch = partial(object({ name, description: nullable(description), settings: jsonObject({ description: '16 KiB at most' }) }))
+export type OrganizationPatch = Static<typeof OrganizationPatch>
+
+export const OrganizationQuery = object(paging('name', 'createdAt'))
+export type OrganizationQuery = Static<typeof OrganizationQuery>
+export const OrganizationPage = pageOf(Organization)
+export type OrganizationPage = Static<typeof OrganizationPage>
+
+export const Member = object({
+  id: id({ description: "The user's id" }),
+  organizationId: id(),
+  name: text(100, { example: 'Ada Lovelace' }),
+  handle: text(63, { example: 'ada' }),
+  email: email(),
+  avatarUrl: nullable(text(2000)),
+  role,
+  joinedAt: instant(),
+})
+export type Member = Static<typeof Member>
+export const MemberQuery = object(paging('name', 'joinedAt'))
+export type MemberQuery = Static<typeof MemberQuery>
+export const MemberPage = pageOf(Member)
+export type MemberPage = Static<typeof MemberPage>
+export const MemberRole = object({ role })
+export const MemberAdd = object({ userId: id(), role })
+export const MemberRemoved = object({ organizationId: id(), userId: id(), removed: bool() })

@@ -1,0 +1,254 @@
+import { and, count, eq, isNull, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, read, write } from '../../action.ts'
+import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { account, admin, type Role, requireRole } from '../../auth/policy.ts'
+import { randomTail } from '../../auth/secrets.ts'
+import { newId } from '../../db/columns.ts'
+import { keyset } from '../../db/page.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { slugify } from '../../text.ts'
+import { users } from '../accounts/table.ts'
+import type { Member, MemberPage, MemberQuery, Organization, OrganizationCreate, OrganizationPage, OrganizationPatch, OrganizationQuery } from './schema.ts'
+import { memberships, organizations } from './table.ts'
+
+const visible = {
+  id: organizations.id,
+  createdAt: organizations.createdAt,
+  updatedAt: organizations.updatedAt,
+  version: organizations.version,
+  name: organizations.name,
+  slug: organizations.slug,
+  description: organizations.description,
+  avatarUrl: organizations.avatarUrl,
+  plan: organizations.plan,
+  settings: organizations.settings,
+  personal: organizations.personal,
+  role: memberships.role,
+}
+const memberColumns = {
+  id: users.id,
+  organizationId: memberships.organizationId,
+  name: users.name,
+  handle: users.handle,
+  email: users.email,
+  avatarUrl: users.avatarUrl,
+  role: memberships.role,
+  joinedAt: memberships.joinedAt,
+}
+
+const live = isNull(organizations.deletedAt)
+/** 16 KiB, as bytes on the wire. */
+export const checkSettings = (settings: unknown): void => {
+  if (settings !== undefined && Buffer.byteLength(JSON.stringify(settings)) > 16 << 10) throw invalid('/settings', 'settings is larger than 16 KiB.', 'too_long')
+}
+
+/** The caller's organizations only: what he is not in does not exist for him. */
+const mine = (ctx: Ctx) =>
+  ctx.db
+    .select(visible)
+    .from(organizations)
+    .innerJoin(memberships, and(eq(memberships.organizationId, organizations.id), eq(memberships.userId, userIdOf(ctx.actor))))
+    .$dynamic()
+
+async function find(ctx: Ctx, id: string): Promise<Organization> {
+  const [found] = await mine(ctx).where(and(eq(organizations.id, id), live, isNull(organizations.sandboxOf)))
+  if (!found || !ctx.actor.memberships.has(id)) throw notFound('organization', id)
+  return found
+}
+
+export const list = read('organizations.list', account('organizations:read'), async (ctx, query: OrganizationQuery): Promise<OrganizationPage> => {
+  const page = keyset({ name: organizations.name, createdAt: organizations.createdAt }, organizations.id, query, { sort: 'createdAt', order: 'asc' })
+  const filters = [live, isNull(organizations.sandboxOf)]
+  const rows = await mine(ctx)
+    .where(page.where(...filters))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  // An API key narrowed to one organization sees only that one.
+  const reached = rows.filter((o) => ctx.actor.memberships.has(o.id))
+  return page.page(reached, query.total ? ctx.actor.memberships.size : undefined)
+})
+
+export const get = read('organizations.get', account('organizations:read'), (ctx, { id }: { id: string }): Promise<Organization> => find(ctx, id))
+
+export const current = read('organizations.current', account('organizations:read'), (ctx, _: Record<string, never>): Promise<Organization> =>
+  find(ctx, currentOrganization(ctx.actor)),
+)
+
+/** In the running transaction; accounts make a personal one for every new user. */
+export async function createFor(ctx: Ctx, o: { userId: string; name: string; slug?: string; description?: string; personal?: boolean }): Promise<string> {
+  const id = newId()
+  await ctx.db.insert(organizations).values({
+    id,
+    name: o.name.trim(),
+    slug: await freeSlug(ctx, o.slug ?? slugify(o.name)),
+    description: o.description,
+    settings: {},
+    personal: o.personal ?? false,
+    createdById: o.userId,
+    createdAt: ctx.now,
+    updatedAt: ctx.now,
+  })
+  await ctx.db.insert(memberships).values({ organizationId: id, userId: o.userId, role: 'owner', joinedAt: ctx.now })
+  return id
+}
+
+/** Slugs are shared by all tenants, so a taken one gets a random tail: a counter would tell how many there are. */
+async function freeSlug(ctx: Ctx, wanted: string): Promise<string> {
+  const slug = wanted || 'team'
+  const [taken] = await ctx.db.select({ id: organizations.id }).from(organizations).where(and(eq(organizations.slug, slug), live))
+  return taken ? `${slug}-${randomTail()}` : slug
+}
+
+export const create = write('organizations.create', account('organizations:write'), async (ctx, input: OrganizationCreate): Promise<Organization> => {
+  const userId = userIdOf(ctx.actor)
+  const id = await createFor(ctx, { ...input, userId })
+  ctx.emit('organization.created', { subjectId: id, organizationId: id, data: { name: input.name, userId } })
+  const [made] = await mine(ctx).where(eq(organizations.id, id))
+  return made as Organization
+})
+
+export const update = write(
+  'organizations.update',
+  account('organizations:write'),
+  async (ctx, { id, ...patch }: OrganizationPatch & { id: string }): Promise<Organization> => {
+    const before = await find(ctx, id)
+    requireRole(ctx.actor, id, 'admin', 'Changing an organization')
+    checkVersion(ctx, before)
+    checkSettings(patch.settings)
+    await ctx.db
+      .update(organizations)
+      .set({ ...patch, updatedAt: ctx.now, version: sql`${organizations.version} + 1` })
+      .where(eq(organizations.id, id))
+    ctx.emit('organization.updated', { subjectId: id, organizationId: id, data: { fields: Object.keys(patch) } })
+    return find(ctx, id)
+  },
+)
+
+export const updateCurrent = write(
+  'organizations.updateCurrent',
+  account('organizations:write'),
+  (ctx, patch: OrganizationPatch): Promise<Organization> => update(ctx, { ...patch, id: currentOrganization(ctx.actor) }),
+)
+
+export const remove = write(
+  'organizations.remove',
+  account('organizations:write'),
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    const found = await find(ctx, id)
+    requireRole(ctx.actor, id, 'owner', 'Deleting an organization')
+    if (found.personal) throw new AppError('conflict', 'A personal organization goes only with its account.')
+    await ctx.db
+      .update(organizations)
+      .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${organizations.version} + 1` })
+      .where(sql`${organizations.id} = ${id} or ${organizations.sandboxOf} = ${id}`)
+    ctx.emit('organization.deleted', { subjectId: id, organizationId: id, data: { name: found.name } })
+    return { id, deleted: true }
+  },
+  { destructive: true },
+)
+
+// ---- members
+
+export const members = read('organizations.members', account('organizations:read'), async (ctx, { id, ...query }: MemberQuery & { id: string }): Promise<MemberPage> => {
+  await find(ctx, id)
+  const page = keyset({ name: users.name, joinedAt: memberships.joinedAt }, users.id, query, { sort: 'joinedAt', order: 'asc' })
+  const rows = await ctx.db
+    .select(memberColumns)
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(page.where(eq(memberships.organizationId, id)))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  const total = query.total ? (await ctx.db.select({ n: count() }).from(memberships).where(eq(memberships.organizationId, id)))[0]?.n : undefined
+  return page.page(rows, total)
+})
+
+export const currentMembers = read('organizations.currentMembers', account('organizations:read'), (ctx, query: MemberQuery): Promise<MemberPage> =>
+  members(ctx, { ...query, id: currentOrganization(ctx.actor) }),
+)
+
+async function memberOf(ctx: Ctx, organizationId: string, userId: string): Promise<Member> {
+  const [found] = await ctx.db
+    .select(memberColumns)
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)))
+  if (!found) throw notFound('member', userId)
+  return found
+}
+
+/** Locks the organization, so that two owners cannot demote each other at the same moment. */
+async function keepAnOwner(ctx: Ctx, organizationId: string): Promise<void> {
+  const [owners] = await ctx.db
+    .select({ n: count() })
+    .from(memberships)
+    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.role, 'owner')))
+  if (owners?.n === 0) throw new AppError('conflict.last_owner', 'An organization needs at least one owner. Make somebody else owner first.')
+}
+
+const lock = (ctx: Ctx, id: string) => ctx.db.execute(sql`select 1 from organizations where id = ${id} for update`)
+
+function mayManage(ctx: Ctx, organizationId: string, target: Role, wanted: Role): void {
+  requireRole(ctx.actor, organizationId, target === 'owner' || wanted === 'owner' ? 'owner' : 'admin', 'Managing this member')
+}
+
+export const setRole = write(
+  'organizations.setRole',
+  account('organizations:write'),
+  async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
+    await find(ctx, id)
+    await lock(ctx, id)
+    const before = await memberOf(ctx, id, userId)
+    mayManage(ctx, id, before.role, role)
+    await ctx.db.update(memberships).set({ role }).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
+    await keepAnOwner(ctx, id)
+    ctx.emit('member.role_changed', { subjectId: id, organizationId: id, data: { userId, from: before.role, to: role } })
+    return { ...before, role }
+  },
+)
+
+export const removeMember = write(
+  'organizations.removeMember',
+  account('organizations:write'),
+  async (ctx, { id, userId }: { id: string; userId: string }): Promise<{ organizationId: string; userId: string; removed: true }> => {
+    const organization = await find(ctx, id)
+    await lock(ctx, id)
+    const before = await memberOf(ctx, id, userId)
+    // Everybody may leave; only managers may remove others.
+    if (userId !== ctx.actor.userId) mayManage(ctx, id, before.role, before.role)
+    if (organization.personal && userId === ctx.actor.userId) throw new AppError('conflict', 'You cannot leave your personal organization.')
+    await ctx.db.delete(memberships).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
+    await keepAnOwner(ctx, id)
+    ctx.emit('member.removed', { subjectId: id, organizationId: id, data: { userId } })
+    return { organizationId: id, userId, removed: true }
+  },
+  { destructive: true },
+)
+
+/** By an instance administrator; people join by accepting an invite. */
+export const addMember = write(
+  'organizations.addMember',
+  admin,
+  async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
+    const [organization] = await ctx.db.select({ id: organizations.id }).from(organizations).where(and(eq(organizations.id, id), live, isNull(organizations.sandboxOf)))
+    if (!organization) throw notFound('organization', id)
+    const [user] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId))
+    if (!user) throw notFound('user', userId)
+    const added = await ctx.db.insert(memberships).values({ organizationId: id, userId, role, joinedAt: ctx.now }).onConflictDoNothing().returning()
+    if (added.length === 0) throw new AppError('conflict.exists', 'This user is a member already.')
+    ctx.emit('member.added', { subjectId: id, organizationId: id, data: { userId, role } })
+    return memberOf(ctx, id, userId)
+  },
+)
+
+/** The twin that test tokens work in, made on first use. The caller has checked the right to the parent. */
+export async function sandboxOf(ctx: Ctx, parentId: string): Promise<string> {
+  const [found] = await ctx.db.select({ id: organizations.id }).from(organizations).where(and(eq(organizations.sandboxOf, parentId), live))
+  if (found) return found.id
+  const id = newId()
+  await ctx.db
+    .insert(organizations)
+    .values({ id, name: 'Sandbox', slug: `sandbox-${id}`, settings: {}, sandboxOf: parentId, createdAt: ctx.now, updatedAt: ctx.now })
+  return id
+}
+

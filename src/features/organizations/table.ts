@@ -1,0 +1,42 @@
+import { sql } from 'drizzle-orm'
+import { boolean, index, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import type { Role } from '../../auth/policy.ts'
+import { instant, json, softRecord } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+
+export const organizations = pgTable(
+  'organizations',
+  {
+    ...softRecord(),
+    name: text().notNull(),
+    slug: text().notNull(),
+    description: text(),
+    avatarUrl: text(),
+    plan: text().notNull().default('included'),
+    settings: json<Record<string, unknown>>().notNull(),
+    /** Made with the account; cannot be deleted while it is the only one. */
+    personal: boolean().notNull().default(false),
+    /** The twin that test tokens work in; its members are its parent's. Hidden from every list. */
+    sandboxOf: uuid(),
+    createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
+  },
+  (t) => [
+    uniqueIndex('organizations_slug').on(t.slug).where(sql`${t.deletedAt} is null`),
+    uniqueIndex('organizations_sandbox').on(t.sandboxOf).where(sql`${t.deletedAt} is null`),
+  ],
+)
+
+export const memberships = pgTable(
+  'memberships',
+  {
+    organizationId: uuid()
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    userId: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    role: text().$type<Role>().notNull(),
+    joinedAt: instant().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.organizationId, t.userId] }), index('memberships_user').on(t.userId)],
+)

@@ -1,0 +1,59 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { Deleted, object, text } from '../../schema.ts'
+import { Project, ProjectCreate, ProjectDetail, ProjectPage, ProjectPatch, ProjectQuery, ProjectRef, ProjectShare, PublicProject } from './schema.ts'
+import * as projects from './service.ts'
+
+export const projectRoutes = (http: Http) =>
+  http
+    .get('/api/projects', ({ ctx, query }) => projects.list(ctx, query), {
+      ...on(projects.list, 'List the projects of the current team'),
+      query: ProjectQuery,
+      response: ProjectPage,
+    })
+    .post('/api/projects', async ({ ctx, body, set }) => created(set, '/api/projects', await projects.create(ctx, body)), {
+      ...on(projects.create, 'Create a project'),
+      body: ProjectCreate,
+      response: { 201: Project },
+    })
+    .get('/api/projects/:slug', ({ ctx, params }) => projects.get(ctx, { ref: params.slug }), {
+      ...on(projects.get, 'Get a project with its numbers and recent activity'),
+      params: ProjectRef,
+      response: ProjectDetail,
+    })
+    .put('/api/projects/:slug', ({ ctx, params, body }) => projects.update(ctx, { ref: params.slug, ...body }), {
+      ...on(projects.update, 'Change the given fields of a project'),
+      params: ProjectRef,
+      body: ProjectPatch,
+      response: Project,
+    })
+    .delete('/api/projects/:slug', ({ ctx, params }) => projects.remove(ctx, { ref: params.slug }), {
+      ...on(projects.remove, 'Delete a project and what is in it'),
+      params: ProjectRef,
+      response: Deleted,
+    })
+    .post('/api/projects/:slug/share', ({ ctx, params, body }) => projects.share(ctx, { ref: params.slug, ...body }), {
+      ...on(projects.share, 'Share a project, or move it to another team'),
+      params: ProjectRef,
+      body: ProjectShare,
+      response: Project,
+    })
+    .delete('/api/projects/:slug/share', ({ ctx, params }) => projects.unshare(ctx, { ref: params.slug }), {
+      ...on(projects.unshare, 'Make a project private again'),
+      params: ProjectRef,
+      response: Project,
+    })
+    .post('/api/projects/:slug/archive', ({ ctx, params }) => projects.archive(ctx, { ref: params.slug }), {
+      ...on(projects.archive, 'Archive a project'),
+      params: ProjectRef,
+      response: Project,
+    })
+    .post('/api/projects/:slug/restore', ({ ctx, params }) => projects.restore(ctx, { ref: params.slug }), {
+      ...on(projects.restore, 'Bring an archived project back'),
+      params: ProjectRef,
+      response: Project,
+    })
+    .get('/api/public/projects/:user/:slug', ({ ctx, params }) => projects.getPublic(ctx, params), {
+      ...on(projects.getPublic, 'See a public project'),
+      params: object({ user: text(63, { example: 'ada' }), slug: text(63, { example: 'tutti' }) }),
+      response: PublicProject,
+    })

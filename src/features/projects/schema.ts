@@ -1,0 +1,77 @@
+import { bool, id, instant, int, jsonObject, nullable, object, oneOf, optional, pageOf, paging, partial, recordFields, type Static, text, title } from '../../schema.ts'
+
+const statuses = ['active', 'archived'] as const
+export const visibilities = ['private', 'team', 'public'] as const
+
+const name = title(100, { example: 'Tutti' })
+const description = text(10_000, { example: 'One binary for people and agents' })
+const settings = jsonObject({ description: 'Free settings, 16 KiB at most' })
+
+export const Project = object({
+  ...recordFields,
+  organizationId: id(),
+  createdById: nullable(id()),
+  workspaceId: nullable(id()),
+  name,
+  slug: text(63, { example: 'tutti' }),
+  key: text(6, { example: 'TUT', description: 'Prefix of task numbers' }),
+  description: nullable(description),
+  visibility: oneOf(visibilities),
+  status: oneOf(statuses),
+  archivedAt: nullable(instant()),
+  settings,
+})
+export type Project = Static<typeof Project>
+
+export const ProjectStats = object({ notes: int({ example: 12 }) })
+export const ProjectActivity = object({
+  id: id(),
+  type: text(100, { example: 'note.created' }),
+  at: instant(),
+  actor: object({ type: oneOf(['user', 'agent', 'system']), id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) }),
+  data: jsonObject(),
+})
+export const ProjectDetail = object({ ...Project.properties, stats: ProjectStats, recentActivity: optional(pageOf(ProjectActivity).properties.items) })
+export type ProjectDetail = Static<typeof ProjectDetail>
+
+export const ProjectCreate = object({
+  name,
+  description: optional(description),
+  settings: optional(settings),
+  visibility: optional(oneOf(visibilities, { description: 'team unless told' })),
+  key: optional(text(6, { pattern: '^[A-Z]{2,6}$', example: 'TUT' })),
+})
+export type ProjectCreate = Static<typeof ProjectCreate>
+
+export const ProjectPatch = partial(object({ name, description: nullable(description), settings, key: text(6, { pattern: '^[A-Z]{2,6}$', example: 'TUT' }) }))
+export type ProjectPatch = Static<typeof ProjectPatch>
+
+export const ProjectQuery = object({
+  ...paging('updatedAt', 'createdAt', 'name'),
+  status: optional(oneOf(statuses, { description: 'active unless told' })),
+  search: optional(text(200)),
+})
+export type ProjectQuery = Static<typeof ProjectQuery>
+export const ProjectPage = pageOf(Project)
+export type ProjectPage = Static<typeof ProjectPage>
+
+export const ProjectShare = object({
+  visibility: optional(oneOf(visibilities)),
+  organizationId: optional(id({ description: 'Move it to another organization you are a member of' })),
+})
+export type ProjectShare = Static<typeof ProjectShare>
+
+/** What a visitor without an account sees. */
+export const PublicProject = object({
+  id: id(),
+  name,
+  slug: text(63, { example: 'tutti' }),
+  description: nullable(description),
+  owner: object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) }),
+  archived: bool(),
+  stats: ProjectStats,
+  updatedAt: instant(),
+})
+export type PublicProject = Static<typeof PublicProject>
+
+export const ProjectRef = object({ slug: text(100, { minLength: 1, description: 'Slug or id', example: 'tutti' }) })

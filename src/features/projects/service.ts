@@ -1,0 +1,289 @@
+import { and, count, desc, eq, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, read, write } from '../../action.ts'
+import { currentOrganization, nobody, organizationsOf } from '../../auth/actor.ts'
+import { anyone, member, requireRole } from '../../auth/policy.ts'
+import { anyOf } from '../../db/columns.ts'
+import { keyset } from '../../db/page.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { events } from '../../events/table.ts'
+import { slugify } from '../../text.ts'
+import { users } from '../accounts/table.ts'
+import { notes } from '../notes/table.ts'
+import { checkSettings } from '../organizations/service.ts'
+import type { Project, ProjectCreate, ProjectDetail, ProjectPage, ProjectPatch, ProjectQuery, ProjectShare, PublicProject } from './schema.ts'
+import { projects } from './table.ts'
+
+const visible = {
+  id: projects.id,
+  createdAt: projects.createdAt,
+  updatedAt: projects.updatedAt,
+  version: projects.version,
+  organizationId: projects.organizationId,
+  createdById: projects.createdById,
+  workspaceId: projects.workspaceId,
+  name: projects.name,
+  slug: projects.slug,
+  key: projects.key,
+  description: projects.description,
+  visibility: projects.visibility,
+  status: projects.status,
+  archivedAt: projects.archivedAt,
+  settings: projects.settings,
+}
+
+const live = isNull(projects.deletedAt)
+
+/** Private: its creator and the organization's owners and admins. Otherwise every member. */
+export const visibleTo = ({ actor }: Ctx): SQL =>
+  and(
+    live,
+    anyOf(projects.organizationId, organizationsOf(actor)),
+    or(ne(projects.visibility, 'private'), eq(projects.createdById, actor.userId ?? nobody), anyOf(projects.organizationId, organizationsOf(actor, 'admin'))),
+  ) as SQL
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
+
+/** By id in any organization of the caller; by slug, key or unique id prefix in the current one. */
+export async function resolve(ctx: Ctx, ref: string): Promise<Project> {
+  const wanted = ref.trim()
+  if (uuid.test(wanted)) {
+    const [found] = await ctx.db.select(visible).from(projects).where(and(eq(projects.id, wanted), visibleTo(ctx)))
+    if (found) return found
+    throw notFound('project', ref)
+  }
+  const here = and(eq(projects.organizationId, currentOrganization(ctx.actor)), visibleTo(ctx))
+  const [named] = await ctx.db.select(visible).from(projects).where(and(here, or(eq(projects.slug, wanted.toLowerCase()), eq(projects.key, wanted.toUpperCase()))))
+  if (named) return named
+  if (idPrefix.test(wanted)) {
+    const found = await ctx.db.select(visible).from(projects).where(and(here, sql`${projects.id}::text like ${`${wanted}%`}`)).limit(2)
+    if (found.length === 1) return found[0] as Project
+  }
+  throw notFound('project', ref)
+}
+
+/** For references from other records: the project must be one the caller sees, in that organization. */
+export async function inOrganization(ctx: Ctx, id: string, organizationId: string): Promise<Project> {
+  const [found] = await ctx.db.select(visible).from(projects).where(and(eq(projects.id, id), eq(projects.organizationId, organizationId), live))
+  if (!found) throw notFound('project', id)
+  return found
+}
+
+async function writable(ctx: Ctx, ref: string, role: 'member' | 'admin' = 'member'): Promise<Project> {
+  const found = await resolve(ctx, ref)
+  requireRole(ctx.actor, found.organizationId, role, 'Changing this project')
+  return found
+}
+
+export const list = read('projects.list', member('projects:read'), async (ctx, query: ProjectQuery): Promise<ProjectPage> => {
+  const page = keyset({ updatedAt: projects.updatedAt, createdAt: projects.createdAt, name: projects.name }, projects.id, query, { sort: 'updatedAt' })
+  const filters = [
+    visibleTo(ctx),
+    eq(projects.organizationId, currentOrganization(ctx.actor)),
+    eq(projects.status, query.status ?? 'active'),
+    query.search ? sql`${projects.search} @@ websearch_to_tsquery('simple', ${query.search})` : undefined,
+  ]
+  const rows = await ctx.db
+    .select(visible)
+    .from(projects)
+    .where(page.where(...filters))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  const total = query.total ? (await ctx.db.select({ n: count() }).from(projects).where(and(...filters)))[0]?.n : undefined
+  return page.page(rows, total)
+})
+
+async function statsOf(ctx: Ctx, projectId: string): Promise<ProjectDetail['stats']> {
+  const [row] = await ctx.db.select({ notes: count() }).from(notes).where(and(eq(notes.projectId, projectId), isNull(notes.deletedAt)))
+  return { notes: row?.notes ?? 0 }
+}
+
+export const get = read('projects.get', member('projects:read'), async (ctx, { ref }: { ref: string }): Promise<ProjectDetail> => {
+  const project = await resolve(ctx, ref)
+  const recent = await ctx.db
+    .select({ id: events.id, type: events.type, at: events.at, actorKind: events.actorKind, actorId: events.actorId, actorName: events.actorName, data: events.data })
+    .from(events)
+    .where(eq(events.projectId, project.id))
+    .orderBy(desc(events.seq))
+    .limit(10)
+  return {
+    ...project,
+    stats: await statsOf(ctx, project.id),
+    recentActivity: recent.map(({ actorKind, actorId, actorName, ...event }) => ({
+      ...event,
+      actor: { type: actorKind === 'system' ? ('system' as const) : ('user' as const), id: actorId, name: actorName },
+    })),
+  }
+})
+
+export const create = write('projects.create', member('projects:write'), async (ctx, input: ProjectCreate): Promise<Project> => {
+  const organizationId = currentOrganization(ctx.actor)
+  checkSettings(input.settings)
+  const [project] = await ctx.db
+    .insert(projects)
+    .values({
+      organizationId,
+      createdById: ctx.actor.userId,
+      name: input.name.trim(),
+      slug: await freeSlug(ctx, organizationId, input.name),
+      key: await freeKey(ctx, organizationId, input.name, input.key),
+      description: input.description,
+      visibility: input.visibility ?? 'team',
+      settings: input.settings ?? {},
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    })
+    .returning(visible)
+  if (!project) throw new Error('insert returned nothing')
+  announce(ctx, 'project.created', project)
+  return project
+})
+
+/** The slug stays when the name changes: links must not break. */
+export const update = write(
+  'projects.update',
+  member('projects:write'),
+  async (ctx, { ref, ...patch }: ProjectPatch & { ref: string }): Promise<Project> => {
+    const before = await writable(ctx, ref)
+    checkVersion(ctx, before)
+    checkSettings(patch.settings)
+    if (patch.key && patch.key !== before.key) await freeKey(ctx, before.organizationId, before.name, patch.key)
+    return change(ctx, before, patch, 'project.updated', { fields: Object.keys(patch) })
+  },
+)
+
+export const archive = write(
+  'projects.archive',
+  member('projects:write'),
+  async (ctx, { ref, restore = false }: { ref: string; restore?: boolean }): Promise<Project> => {
+    const before = await writable(ctx, ref)
+    const status = restore ? 'active' : 'archived'
+    if (before.status === status) return before
+    return change(ctx, before, { status, archivedAt: restore ? null : ctx.now }, restore ? 'project.restored' : 'project.archived')
+  },
+  { idempotent: true },
+)
+
+export const restore = write('projects.restore', member('projects:write'), (ctx, { ref }: { ref: string }): Promise<Project> => archive(ctx, { ref, restore: true }), {
+  idempotent: true,
+})
+
+export const share = write('projects.share', member('projects:write'), async (ctx, { ref, ...to }: ProjectShare & { ref: string }): Promise<Project> => {
+  const before = await writable(ctx, ref)
+  if (before.createdById !== ctx.actor.userId) requireRole(ctx.actor, before.organizationId, 'admin', "Sharing somebody else's project")
+  const moves = to.organizationId !== undefined && to.organizationId !== before.organizationId
+  if (moves) {
+    const target = to.organizationId as string
+    if (!ctx.actor.memberships.has(target)) throw notFound('organization', target)
+    requireRole(ctx.actor, target, 'member', 'Moving a project there')
+    const placed = { organizationId: target, slug: await freeSlug(ctx, target, before.name), key: await freeKey(ctx, target, before.name) }
+    await ctx.db.update(notes).set({ organizationId: target }).where(eq(notes.projectId, before.id))
+    return change(ctx, before, { ...placed, visibility: to.visibility ?? 'team' }, 'project.shared', { from: before.organizationId })
+  }
+  return change(ctx, before, { visibility: to.visibility ?? 'team' }, 'project.shared', { visibility: to.visibility ?? 'team' })
+})
+
+export const unshare = write(
+  'projects.unshare',
+  member('projects:write'),
+  async (ctx, { ref }: { ref: string }): Promise<Project> => {
+    const before = await writable(ctx, ref)
+    if (before.createdById !== ctx.actor.userId) requireRole(ctx.actor, before.organizationId, 'admin', "Unsharing somebody else's project")
+    return change(ctx, before, { visibility: 'private' }, 'project.unshared')
+  },
+  { idempotent: true },
+)
+
+/** Soft, with everything in it; its slug and key are free again. */
+export const remove = write(
+  'projects.remove',
+  member('projects:write'),
+  async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
+    const before = await writable(ctx, ref)
+    if (before.createdById !== ctx.actor.userId) requireRole(ctx.actor, before.organizationId, 'admin', "Deleting somebody else's project")
+    checkVersion(ctx, before)
+    const gone = { deletedAt: ctx.now, updatedAt: ctx.now }
+    await ctx.db
+      .update(notes)
+      .set({ ...gone, version: sql`${notes.version} + 1` })
+      .where(and(eq(notes.projectId, before.id), isNull(notes.deletedAt)))
+    await change(ctx, before, gone, 'project.deleted')
+    return { id: before.id, deleted: true }
+  },
+  { destructive: true },
+)
+
+export const getPublic = read('projects.getPublic', anyone, async (ctx, { user, slug }: { user: string; slug: string }): Promise<PublicProject> => {
+  const [found] = await ctx.db
+    .select({ ...visible, ownerHandle: users.handle, ownerName: users.name })
+    .from(projects)
+    .innerJoin(users, eq(users.id, projects.createdById))
+    .where(and(eq(users.handle, user.toLowerCase()), eq(projects.slug, slug.toLowerCase()), eq(projects.visibility, 'public'), live))
+    .limit(1)
+  if (!found) throw notFound('public project', `${user}/${slug}`)
+  return {
+    id: found.id,
+    name: found.name,
+    slug: found.slug,
+    description: found.description,
+    owner: { handle: found.ownerHandle, name: found.ownerName },
+    archived: found.status === 'archived',
+    stats: await statsOf(ctx, found.id),
+    updatedAt: found.updatedAt,
+  }
+})
+
+type Change = Partial<typeof projects.$inferInsert>
+
+async function change(ctx: Ctx, before: Project, set: Change, event: string, data: Record<string, unknown> = {}): Promise<Project> {
+  const [after] = await ctx.db
+    .update(projects)
+    .set({ ...set, updatedAt: ctx.now, version: sql`${projects.version} + 1` })
+    // The version in the WHERE: of two writers who read the same row, the second must not win silently.
+    .where(and(eq(projects.id, before.id), eq(projects.version, before.version)))
+    .returning(visible)
+  if (!after) throw new AppError('version_mismatch', 'Somebody else changed this project at the same moment. Read it again and repeat your change.')
+  announce(ctx, event, after, data)
+  return after
+}
+
+const announce = (ctx: Ctx, type: string, project: Project, data: Record<string, unknown> = {}): void =>
+  ctx.emit(type, {
+    subjectId: project.id,
+    organizationId: project.organizationId,
+    projectId: project.id,
+    data: { name: project.name, slug: project.slug, version: project.version, ...data },
+  })
+
+async function freeSlug(ctx: Ctx, organizationId: string, name: string): Promise<string> {
+  const base = slugify(name) || 'project'
+  const rows = await ctx.db
+    .select({ slug: projects.slug })
+    .from(projects)
+    .where(and(eq(projects.organizationId, organizationId), live, sql`${projects.slug} like ${`${base}%`}`))
+  const taken = new Set(rows.map((r) => r.slug))
+  for (let n = 1; ; n++) {
+    const slug = n === 1 ? base : `${base}-${n}`
+    if (!taken.has(slug)) return slug
+  }
+}
+
+/** Initials of the name's words, or its first letters: `Tutti` → TUT, `Tutti Server` → TS, then TSA, TSB … */
+async function freeKey(ctx: Ctx, organizationId: string, name: string, wanted?: string): Promise<string> {
+  const rows = await ctx.db.select({ key: projects.key }).from(projects).where(and(eq(projects.organizationId, organizationId), live))
+  const taken = new Set(rows.map((r) => r.key))
+  if (wanted) {
+    if (taken.has(wanted)) throw new AppError('conflict.exists', `The key ${wanted} is taken in this organization.`)
+    return wanted
+  }
+  const words = slugify(name).replace(/[0-9]/g, '').split('-').filter(Boolean)
+  const base = (words.length > 1 ? words.map((w) => w[0]).join('') : (words[0] ?? '')).toUpperCase().slice(0, words.length > 1 ? 4 : 3).padEnd(2, 'X')
+  if (!taken.has(base)) return base
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+  for (let n = 0; ; n++) {
+    const tail = n < 26 ? letters[n] : `${letters[Math.floor(n / 26 - 1) % 26]}${letters[n % 26]}`
+    const key = `${base}${tail}`
+    if (!taken.has(key)) return key
+    if (n > 700) throw new AppError('conflict', 'Give the project a `key` of 2 to 6 capitals yourself; the obvious ones are taken.')
+  }
+}

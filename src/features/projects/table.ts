@@ -1,0 +1,34 @@
+import { sql } from 'drizzle-orm'
+import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { instant, json, softRecord, tsvector } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+import { organizations } from '../organizations/table.ts'
+
+export const projects = pgTable(
+  'projects',
+  {
+    ...softRecord(),
+    organizationId: uuid()
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
+    workspaceId: uuid(),
+    name: text().notNull(),
+    slug: text().notNull(),
+    key: text().notNull(),
+    description: text(),
+    visibility: text().$type<'private' | 'team' | 'public'>().notNull(),
+    status: text().$type<'active' | 'archived'>().notNull().default('active'),
+    archivedAt: instant(),
+    settings: json<Record<string, unknown>>().notNull(),
+    search: tsvector().generatedAlwaysAs(
+      sql`setweight(to_tsvector('simple', name), 'A') || setweight(to_tsvector('simple', coalesce(description, '')), 'B')`,
+    ),
+  },
+  (t) => [
+    uniqueIndex('projects_slug').on(t.organizationId, t.slug).where(sql`${t.deletedAt} is null`),
+    uniqueIndex('projects_key').on(t.organizationId, t.key).where(sql`${t.deletedAt} is null`),
+    index('projects_updated').on(t.organizationId, t.updatedAt, t.id),
+    index('projects_search').using('gin', t.search),
+  ],
+)

@@ -1,0 +1,55 @@
+import { bool, object, oneOf, optional, text, title } from '../../schema.ts'
+import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
+import { ProjectCreate } from './schema.ts'
+import * as projects from './service.ts'
+
+const project = text(100, { minLength: 1, description: 'Id, slug, key or id prefix' })
+const { description, settings } = ProjectCreate.properties
+
+export const projectTools = [
+  tool({
+    name: 'create_project',
+    title: 'Create project',
+    description: 'Start a project in your organization. Look with list_projects first: it may exist.',
+    toolset: 'projects',
+    input: object({ name: title(100), description, settings }),
+    action: projects.create,
+    with: (input) => input,
+  }),
+  tool({
+    name: 'list_projects',
+    title: 'List projects',
+    description: 'The projects you can see in your organization, last changed first.',
+    toolset: 'projects',
+    input: object({ status: optional(oneOf(['active', 'archived'], { description: 'Default active' })), ...listing }),
+    action: projects.list,
+    with: (input) => ({ limit: 20, ...input, total: true }),
+  }),
+  tool({
+    name: 'get_project',
+    title: 'Get project',
+    description: 'One project with its numbers and what happened in it last.',
+    toolset: 'projects',
+    input: object({ project }),
+    action: projects.get,
+    with: ({ project }) => ({ ref: project }),
+  }),
+  tool({
+    name: 'update_project',
+    title: 'Update project',
+    description: 'Change only the given fields of a project. Its slug stays.',
+    toolset: 'projects',
+    input: object({ project, name: optional(title(100)), description: optional(text(10_000)), settings, expectedVersion }),
+    action: projects.update,
+    with: ({ project, expectedVersion: _, ...patch }) => ({ ref: project, ...patch }),
+  }),
+  tool({
+    name: 'archive_project',
+    title: 'Archive project',
+    description: 'Hide a project from the active list and keep all its data; restore: true brings it back.',
+    toolset: 'projects',
+    input: object({ project, restore: optional(bool()) }),
+    action: projects.archive,
+    with: ({ project, restore }) => ({ ref: project, restore }),
+  }),
+]

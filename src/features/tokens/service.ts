@@ -1,0 +1,186 @@
+import { and, count, eq, isNull, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import { type Ctx, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { account, person } from '../../auth/policy.ts'
+import { hashSecret, newSecret, shown } from '../../auth/secrets.ts'
+import { keyset } from '../../db/page.ts'
+import { AppError, notFound } from '../../errors.ts'
+import * as organizations from '../organizations/service.ts'
+import * as projects from '../projects/service.ts'
+import type { ApiKeyCreate, ApiKeyCreated, ApiKeyPage, McpTokenCreate, McpTokenCreated, McpTokenPage, TokenQuery } from './schema.ts'
+import { apiKeys, mcpTokens } from './table.ts'
+
+/** A forgotten key must not live for ever. */
+const DAYS = { api_key: 90, live: 90, test: 30 }
+const MOST = 100
+
+const keyColumns = {
+  id: apiKeys.id,
+  createdAt: apiKeys.createdAt,
+  updatedAt: apiKeys.updatedAt,
+  version: apiKeys.version,
+  name: apiKeys.name,
+  scopes: apiKeys.scopes,
+  prefix: apiKeys.prefix,
+  last4: apiKeys.last4,
+  lastUsedAt: apiKeys.lastUsedAt,
+  expiresAt: apiKeys.expiresAt,
+  revokedAt: apiKeys.revokedAt,
+  organizationId: apiKeys.organizationId,
+}
+const tokenColumns = {
+  id: mcpTokens.id,
+  createdAt: mcpTokens.createdAt,
+  updatedAt: mcpTokens.updatedAt,
+  version: mcpTokens.version,
+  name: mcpTokens.name,
+  scopes: mcpTokens.scopes,
+  prefix: mcpTokens.prefix,
+  last4: mcpTokens.last4,
+  lastUsedAt: mcpTokens.lastUsedAt,
+  expiresAt: mcpTokens.expiresAt,
+  revokedAt: mcpTokens.revokedAt,
+  organizationId: mcpTokens.organizationId,
+  kind: mcpTokens.kind,
+  toolsets: mcpTokens.toolsets,
+  projectId: mcpTokens.projectId,
+  lastUsedIp: mcpTokens.lastUsedIp,
+  useCount: mcpTokens.useCount,
+}
+
+const expiry = (now: string, days: number): string => new Date(Date.parse(now) + days * 86_400_000).toISOString()
+
+async function notTooMany(ctx: Ctx, table: PgTable & { userId: PgColumn; revokedAt: PgColumn }): Promise<void> {
+  const [held] = await ctx.db
+    .select({ n: count() })
+    .from(table)
+    .where(and(eq(table.userId, userIdOf(ctx.actor)), isNull(table.revokedAt)))
+  if ((held?.n ?? 0) >= MOST) throw new AppError('conflict', `You have ${MOST} live ones already. Revoke some first.`)
+}
+
+// ---- API keys
+
+export const listKeys = read('tokens.listKeys', account('keys:read'), async (ctx, query: TokenQuery): Promise<ApiKeyPage> => {
+  const page = keyset({ createdAt: apiKeys.createdAt, name: apiKeys.name }, apiKeys.id, query, { sort: 'createdAt' })
+  const own = eq(apiKeys.userId, userIdOf(ctx.actor))
+  const rows = await ctx.db
+    .select(keyColumns)
+    .from(apiKeys)
+    .where(page.where(own))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  const total = query.total ? (await ctx.db.select({ n: count() }).from(apiKeys).where(own))[0]?.n : undefined
+  return page.page(rows, total)
+})
+
+export const createKey = write(
+  'tokens.createKey',
+  person,
+  async (ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> => {
+    if (input.organizationId) await organizations.get(ctx, { id: input.organizationId })
+    await notTooMany(ctx, apiKeys)
+    const token = newSecret('api_key')
+    const [key] = await ctx.db
+      .insert(apiKeys)
+      .values({
+        userId: userIdOf(ctx.actor),
+        name: input.name.trim(),
+        scopes: input.scopes ?? ['write'],
+        organizationId: input.organizationId,
+        ...shown(token),
+        hash: hashSecret(token),
+        expiresAt: expiry(ctx.now, input.expiresInDays ?? DAYS.api_key),
+        createdAt: ctx.now,
+        updatedAt: ctx.now,
+      })
+      .returning(keyColumns)
+    if (!key) throw new Error('insert returned nothing')
+    ctx.emit('api_key.created', { subjectId: key.id, userId: userIdOf(ctx.actor), data: { name: key.name, scopes: key.scopes } })
+    return { ...key, token }
+  },
+  { secret: ['token'] },
+)
+
+export const revokeKey = write(
+  'tokens.revokeKey',
+  person,
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    const userId = userIdOf(ctx.actor)
+    const [revoked] = await ctx.db
+      .update(apiKeys)
+      .set({ revokedAt: sql`coalesce(${apiKeys.revokedAt}, ${ctx.now})`, updatedAt: ctx.now, version: sql`${apiKeys.version} + 1` })
+      .where(and(eq(apiKeys.id, id), eq(apiKeys.userId, userId)))
+      .returning({ name: apiKeys.name })
+    if (!revoked) throw notFound('API key', id)
+    ctx.emit('api_key.revoked', { subjectId: id, userId, data: { name: revoked.name } })
+    return { id, deleted: true }
+  },
+  { destructive: true, idempotent: true },
+)
+
+// ---- MCP tokens
+
+export const listTokens = read('tokens.listTokens', account('tokens:read'), async (ctx, query: TokenQuery): Promise<McpTokenPage> => {
+  const page = keyset({ createdAt: mcpTokens.createdAt, name: mcpTokens.name }, mcpTokens.id, query, { sort: 'createdAt' })
+  const own = eq(mcpTokens.userId, userIdOf(ctx.actor))
+  const rows = await ctx.db
+    .select(tokenColumns)
+    .from(mcpTokens)
+    .where(page.where(own))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  const total = query.total ? (await ctx.db.select({ n: count() }).from(mcpTokens).where(own))[0]?.n : undefined
+  return page.page(rows, total)
+})
+
+export const createToken = write(
+  'tokens.createToken',
+  person,
+  async (ctx, input: McpTokenCreate): Promise<McpTokenCreated> => {
+    await organizations.get(ctx, { id: input.organizationId })
+    const kind = input.kind ?? 'live'
+    const organizationId = kind === 'test' ? await organizations.sandboxOf(ctx, input.organizationId) : input.organizationId
+    if (input.projectId) await projects.inOrganization(ctx, input.projectId, organizationId)
+    await notTooMany(ctx, mcpTokens)
+    const token = newSecret(kind === 'live' ? 'mcp_live' : 'mcp_test')
+    const [made] = await ctx.db
+      .insert(mcpTokens)
+      .values({
+        userId: userIdOf(ctx.actor),
+        organizationId,
+        kind,
+        name: input.name.trim(),
+        scopes: input.scopes ?? ['write'],
+        toolsets: input.toolsets ?? [],
+        projectId: input.projectId,
+        ...shown(token),
+        hash: hashSecret(token),
+        expiresAt: expiry(ctx.now, input.expiresInDays ?? DAYS[kind]),
+        createdAt: ctx.now,
+        updatedAt: ctx.now,
+      })
+      .returning(tokenColumns)
+    if (!made) throw new Error('insert returned nothing')
+    ctx.emit('mcp_token.created', { subjectId: made.id, userId: userIdOf(ctx.actor), data: { name: made.name, kind, scopes: made.scopes } })
+    return { ...made, token }
+  },
+  { secret: ['token'] },
+)
+
+export const revokeToken = write(
+  'tokens.revokeToken',
+  person,
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    const userId = userIdOf(ctx.actor)
+    const [revoked] = await ctx.db
+      .update(mcpTokens)
+      .set({ revokedAt: sql`coalesce(${mcpTokens.revokedAt}, ${ctx.now})`, updatedAt: ctx.now, version: sql`${mcpTokens.version} + 1` })
+      .where(and(eq(mcpTokens.id, id), eq(mcpTokens.userId, userId)))
+      .returning({ name: mcpTokens.name })
+    if (!revoked) throw notFound('MCP token', id)
+    ctx.emit('mcp_token.revoked', { subjectId: id, userId, data: { name: revoked.name } })
+    return { id, deleted: true }
+  },
+  { destructive: true, idempotent: true },
+)

@@ -1,0 +1,41 @@
+import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { instant, record } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+import { organizations } from '../organizations/table.ts'
+
+const secret = () => ({
+  ...record(),
+  userId: uuid()
+    .notNull()
+    .references(() => users.id, { onDelete: 'cascade' }),
+  name: text().notNull(),
+  scopes: text().array().notNull(),
+  prefix: text().notNull(),
+  last4: text().notNull(),
+  hash: text().notNull(),
+  lastUsedAt: instant(),
+  expiresAt: instant().notNull(),
+  revokedAt: instant(),
+})
+
+export const apiKeys = pgTable(
+  'api_keys',
+  { ...secret(), organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }) },
+  (t) => [uniqueIndex('api_keys_hash').on(t.hash), index('api_keys_user').on(t.userId)],
+)
+
+export const mcpTokens = pgTable(
+  'mcp_tokens',
+  {
+    ...secret(),
+    organizationId: uuid()
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    kind: text().$type<'live' | 'test'>().notNull(),
+    toolsets: text().array().notNull(),
+    projectId: uuid(),
+    lastUsedIp: text(),
+    useCount: integer().notNull().default(0),
+  },
+  (t) => [uniqueIndex('mcp_tokens_hash').on(t.hash), index('mcp_tokens_user').on(t.userId)],
+)

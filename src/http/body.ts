@@ -1,0 +1,67 @@
+import { AppError } from '../errors.ts'
+
+const DEPTH = 32
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** The JSON body, bounded in size and depth before it is parsed; undefined when there is none. */
+export async function readJson(request: Request, most: number): Promise<unknown> {
+  const bytes = await readBytes(request, most)
+  if (bytes.byteLength === 0) return undefined
+  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type !== 'application/json' && !type?.endsWith('+json'))
+    throw new AppError('unsupported_media', `Send JSON with "Content-Type: application/json"${type ? `, not ${type}` : ''}.`)
+  return parseJson(bytes)
+}
+
+export function parseJson(bytes: Uint8Array): unknown {
+  let text: string
+  try {
+    text = decoder.decode(bytes)
+  } catch {
+    throw new AppError('invalid.malformed', 'The body is not valid UTF-8.')
+  }
+  if (depthOf(text) > DEPTH) throw new AppError('invalid', `The JSON is nested more than ${DEPTH} levels deep.`)
+  if (text.includes('"__proto__"')) throw new AppError('invalid', 'A field must not be named __proto__.')
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new AppError('invalid.malformed', `The body is not valid JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}.`)
+  }
+}
+
+function depthOf(text: string): number {
+  let depth = 0
+  let most = 0
+  let quoted = false
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if (quoted) {
+      if (c === 92) i++
+      else if (c === 34) quoted = false
+    } else if (c === 34) quoted = true
+    else if (c === 123 || c === 91) most = Math.max(most, ++depth)
+    else if (c === 125 || c === 93) depth--
+  }
+  return most
+}
+
+const tooLarge = (most: number) => new AppError('too_large', `The body is larger than ${most} bytes.`)
+
+/** Also for chunked bodies, which do not say how long they are: reading stops at the limit. */
+export async function readBytes(request: Request, most: number): Promise<Uint8Array> {
+  if (request.headers.get('content-encoding')) throw new AppError('unsupported_media', 'Compressed bodies are not accepted.')
+  const length = request.headers.get('content-length')
+  if (length !== null) {
+    if (Number(length) > most) throw tooLarge(most)
+    return new Uint8Array(await request.arrayBuffer())
+  }
+  if (!request.body) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body) {
+    size += chunk.byteLength
+    if (size > most) throw tooLarge(most)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,99 @@
+import { Elysia } from 'elysia'
+import { type Action, type Ctx, contextOf } from '../action.ts'
+import type { App } from '../app.ts'
+import { anonymous, inOrganization } from '../auth/actor.ts'
+import { networkOf } from '../auth/limits.ts'
+import { authorize } from '../auth/policy.ts'
+import { AppError } from '../errors.ts'
+import { readJson } from './body.ts'
+import type { Guard } from './guard.ts'
+
+/** What hooks see of a request; `ctx` is filled by `admit` before any handler or validation runs. */
+interface Call {
+  request: Request
+  guard: Guard
+  app: App
+  ctx: Ctx
+}
+
+/** A fresh router for one feature's routes. Handlers get `ctx` and pass it to an action; that is all they do. */
+export const http = (app: App, guard: Guard) => new Elysia().decorate('app', app).decorate('guard', guard).decorate('ctx', undefined as unknown as Ctx)
+export type Http = ReturnType<typeof http>
+
+interface Options {
+  /** Bytes; the configured JSON limit unless told. */
+  maxBody?: number
+}
+
+type AnyAction = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule'>
+
+/**
+ * What a route says about itself: `...on(notes.get, 'Get one note')`. Gives it its operationId and an early refusal, in the order
+ * 401 → 403 → body → 422, so a stranger learns nothing from validation and nobody's body is read before he may send it.
+ */
+export const on = (action: AnyAction, summary: string, { maxBody }: Options = {}) => ({
+  parse: [
+    async (call: unknown) => {
+      const c = call as Call
+      await admit(c, action)
+      return (await readJson(c.request, maxBody ?? c.app.config.MAX_BODY_BYTES)) ?? null
+    },
+  ],
+  transform: [
+    // `async` in so many words: Elysia looks at the source to decide whether to wait.
+    async (call: unknown) => {
+      if (!(call as Call).ctx) await admit(call as Call, action)
+    },
+  ],
+  detail: { operationId: action.id, summary, tags: [action.id.split('.')[0] as string], action } as Record<string, unknown>,
+})
+
+async function admit(c: Call, action: AnyAction): Promise<void> {
+  const { request, app, guard } = c
+  const { headers } = request
+  const seen = guard.seen(request)
+  const secret = guard.credential(request)
+  const known = secret ? await identify(app, secret, seen.ip, action) : anonymous
+  const wait = known.credentialId ? guard.perCredential.take(known.credentialId) : guard.perNetwork.take(networkOf(seen.ip))
+  if (wait > 0) throw guard.limited(known.credentialId ? guard.perCredential : guard.perNetwork, wait)
+  const organization = headers.get('x-organization-id')
+  const actor = organization === null ? known : inOrganization(known, organization)
+  authorize(actor, action.rule, action.id)
+  c.ctx = contextOf(app, actor, {
+    requestId: seen.requestId,
+    ip: seen.ip,
+    userAgent: headers.get('user-agent'),
+    idempotencyKey: idempotencyKey(headers.get('idempotency-key')),
+    expectedVersion: versionOf(headers.get('if-match')),
+  })
+}
+
+/** A stale cookie or token must not lock anybody out of signing in: where anyone may call, a bad credential counts as none. */
+async function identify(app: App, secret: string, ip: string | null, action: AnyAction) {
+  try {
+    return await app.auth.authenticate(secret, ip)
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unauthenticated' && action.rule.kinds.includes('anonymous')) return anonymous
+    throw error
+  }
+}
+
+function idempotencyKey(value: string | null): string | undefined {
+  if (value === null) return undefined
+  if (!/^[\x21-\x7e]{1,200}$/.test(value)) throw new AppError('invalid.malformed', 'Idempotency-Key must be 1 to 200 printable ASCII characters.')
+  return value
+}
+
+function versionOf(value: string | null): number | undefined {
+  if (value === null || value === '*') return undefined
+  const version = /^(?:W\/)?"?(\d{1,9})"?$/.exec(value)?.[1]
+  if (!version) throw new AppError('invalid.malformed', 'If-Match must be a version in quotes, such as "3".')
+  return Number(version)
+}
+
+/** 201 with the address of what was made. */
+export function created<T extends { id: string }>(set: { status?: number | string; headers: Record<string, unknown> }, path: string, record: T): T {
+  set.status = 201
+  set.headers.location = `${path}/${record.id}`
+  return record
+}

@@ -1,0 +1,125 @@
+import type { Server } from 'bun'
+import { Buckets, tooMany } from '../auth/limits.ts'
+import type { Config } from '../config.ts'
+import { newId } from '../db/columns.ts'
+import { AppError } from '../errors.ts'
+
+export const ACCESS_COOKIE = 'tutti_access'
+export const REFRESH_COOKIE = 'tutti_refresh'
+
+export interface Seen {
+  requestId: string
+  ip: string | null
+  startedAt: number
+}
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]'])
+const literal = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/i
+const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
+
+/** The checks every request passes before routing: host, origin, identity of the caller's network, request id, limits. */
+export class Guard {
+  readonly perCredential: Buckets
+  readonly perNetwork: Buckets
+  readonly perToken: Buckets
+  readonly #seen = new WeakMap<Request, Seen>()
+  readonly #hosts: Set<string>
+  readonly #public: boolean
+  #server: Server<unknown> | undefined
+
+  constructor(private readonly config: Config) {
+    this.perCredential = new Buckets(config.RATE_LIMIT_PER_MINUTE, config.RATE_LIMIT_BURST)
+    this.perNetwork = new Buckets(config.RATE_LIMIT_ANONYMOUS, config.RATE_LIMIT_ANONYMOUS)
+    this.perToken = new Buckets(config.RATE_LIMIT_MCP, Math.min(config.RATE_LIMIT_MCP, 100))
+    this.#hosts = new Set([...loopback, ...config.ALLOWED_HOSTS.map((h) => h.toLowerCase())])
+    if (config.APP_URL) this.#hosts.add(new URL(config.APP_URL).hostname.toLowerCase())
+    this.#public = !loopback.has(config.HOST) && config.HOST !== '::1'
+  }
+
+  attach(server: Server<unknown>): void {
+    this.#server = server
+  }
+
+  get server(): Server<unknown> | undefined {
+    return this.#server
+  }
+
+  /** Throws for a request that must not be looked at further. */
+  check(request: Request): Seen {
+    const seen = this.#note(request)
+    const host = request.headers.get('host') ?? ''
+    // Bun joins two Host headers with a comma, and lets an absolute target differ from Host: whoever is addressed must be unambiguous.
+    if (host.includes(',') || new URL(request.url).host !== host.toLowerCase().replace(/:80$/, ''))
+      throw new AppError('invalid.malformed', 'The request names more than one host, or none.')
+    if (!this.#allows(host))
+      throw new AppError('forbidden.origin', `This server does not answer to the host ${JSON.stringify(host)}. Set APP_URL or ALLOWED_HOSTS to serve it.`)
+    const origin = request.headers.get('origin')
+    if (origin !== null && !this.#ours(origin, host)) throw new AppError('forbidden.origin', 'Requests from this origin are not allowed.')
+    return seen
+  }
+
+  #note(request: Request): Seen {
+    const given = request.headers.get('x-request-id')
+    const seen = {
+      requestId: given && /^[\w.-]{8,100}$/.test(given) ? given : newId(),
+      ip: this.#addressOf(request),
+      startedAt: performance.now(),
+    }
+    this.#seen.set(request, seen)
+    return seen
+  }
+
+  seen(request: Request): Seen {
+    return this.#seen.get(request) ?? this.#note(request)
+  }
+
+  /** The bearer secret, or the browser's cookie. A cookie on an unsafe method has passed the Origin check above, or must be same-site. */
+  credential(request: Request): string | undefined {
+    const header = request.headers.get('authorization')
+    if (header !== null) {
+      const token = /^Bearer +([\x21-\x7e]{1,4096})$/i.exec(header)?.[1]
+      if (!token) throw new AppError('unauthenticated', 'The Authorization header must be `Bearer <token>`.')
+      return token
+    }
+    const cookie = cookieOf(request, ACCESS_COOKIE)
+    if (cookie && unsafe.has(request.method) && request.headers.get('origin') === null && request.headers.get('sec-fetch-site') !== 'same-origin')
+      return undefined
+    return cookie
+  }
+
+  limited(buckets: Buckets, wait: number): AppError {
+    const error = tooMany(wait)
+    return new AppError('rate_limited', error.message, { retryAfter: wait, limit: buckets.limit })
+  }
+
+  #allows(host: string): boolean {
+    const name = host.toLowerCase().replace(/:\d+$/, '')
+    // A bare address cannot be rebound by DNS, so it is safe to answer to where the operator chose to be reached from outside.
+    return this.#hosts.has(name) || (this.#public && literal.test(name))
+  }
+
+  #ours(origin: string, host: string): boolean {
+    if (origin === this.config.APP_URL) return true
+    return origin === `http://${host}` || origin === `https://${host}`
+  }
+
+  /** X-Forwarded-For counts only from a listed proxy, and only its last address that is not one. */
+  #addressOf(request: Request): string | null {
+    const direct = this.#server?.requestIP(request)?.address ?? null
+    const trusted = this.config.TRUSTED_PROXIES
+    if (!direct || !trusted.includes(direct.replace(/^::ffff:/, ''))) return direct
+    const chain = (request.headers.get('x-forwarded-for') ?? '').split(',').map((a) => a.trim())
+    return chain.filter((a) => a && !trusted.includes(a)).at(-1) ?? direct
+  }
+}
+
+export function cookieOf(request: Request, name: string): string | undefined {
+  const header = request.headers.get('cookie')
+  if (!header) return undefined
+  for (const part of header.split(';')) {
+    const at = part.indexOf('=')
+    const key = part.slice(0, at).trim()
+    if (key === name || key === `__Host-${name}`) return part.slice(at + 1).trim()
+  }
+  return undefined
+}

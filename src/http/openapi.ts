@@ -1,0 +1,149 @@
+import { Kind, OptionalKind, type TSchema } from '@sinclair/typebox'
+import type { Rule } from '../auth/policy.ts'
+import { codes } from '../errors.ts'
+
+/** OpenAPI 3.1 from the routes themselves: the schemas that validate are the ones shown. */
+export interface RouteLike {
+  method: string
+  path: string
+  hooks: { detail?: Record<string, unknown>; body?: TSchema; query?: TSchema; params?: TSchema; response?: unknown }
+}
+
+interface ActionLike {
+  id: string
+  kind: 'read' | 'write'
+  rule: Rule
+}
+
+export const API_VERSION = '2026-11-01'
+
+export function openapi(routes: readonly RouteLike[], version: string): object {
+  const paths: Record<string, Record<string, object>> = {}
+  for (const route of documented(routes)) {
+    const path = route.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][route.method.toLowerCase()] = operation(route)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Tutti',
+      version: API_VERSION,
+      description: `People and AI agents plan and do software work together. Server ${version}. The manual is at /api/docs.`,
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }],
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An access token from signing in, or an API key (svc_…)' } },
+      schemas: { Problem: problemSchema },
+    },
+  }
+}
+
+export const documented = (routes: readonly RouteLike[]): RouteLike[] => routes.filter((r) => r.hooks.detail?.action)
+export const actionOf = (route: RouteLike): ActionLike => route.hooks.detail?.action as ActionLike
+
+function operation({ hooks, path }: RouteLike): object {
+  const detail = hooks.detail as { operationId: string; summary: string; tags: string[]; action: ActionLike }
+  const { rule, kind } = detail.action
+  const open = rule.kinds.includes('anonymous')
+  const answers = responsesOf(hooks.response)
+  const parameters = [...parametersOf('path', hooks.params), ...parametersOf('query', hooks.query), ...(open ? [] : [header('X-Organization-Id', 'The team to work in')])]
+  if (kind === 'write') parameters.push(header('Idempotency-Key', 'Makes the call safe to repeat for 24 hours'))
+  if (kind === 'write' && path.includes(':')) parameters.push(header('If-Match', 'The version your change is based on, in quotes'))
+  const errors = [400, ...(open ? [] : [401, 403]), ...(path.includes(':') ? [404] : []), ...(kind === 'write' ? [409, 412, 413, 415] : []), 422, 429, 500, 503]
+  if (kind === 'write') errors.push(507)
+  return {
+    operationId: detail.operationId,
+    summary: detail.summary,
+    tags: detail.tags,
+    description: access(rule),
+    ...(open ? { security: [] } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(hooks.body ? { requestBody: { required: true, content: { 'application/json': { schema: plain(hooks.body), example: exampleOf(hooks.body) } } } } : {}),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, schema]) => [
+          status,
+          { description: status === '201' ? 'Created' : 'OK', content: { 'application/json': { schema: plain(schema), example: exampleOf(schema) } } },
+        ]),
+      ),
+      ...Object.fromEntries(errors.map((status) => [status, problemAnswer(status)])),
+    },
+  }
+}
+
+const access = (rule: Rule): string => {
+  if (rule.kinds.includes('anonymous')) return 'No credential needed.'
+  const who = rule.admin ? 'An administrator, signed in.' : rule.kinds.length === 1 ? 'A person, signed in.' : 'An access token or an API key.'
+  return [who, rule.scope && `Scope \`${rule.scope}\`.`, rule.role && `Role \`${rule.role}\` in the current team.`].filter(Boolean).join(' ')
+}
+
+function responsesOf(response: unknown): Record<string, TSchema> {
+  const schema = response as TSchema & Record<string, TSchema>
+  return schema?.[Kind] ? { 200: schema } : (schema ?? {})
+}
+
+function parametersOf(where: 'path' | 'query', schema: TSchema | undefined): object[] {
+  return Object.entries((schema?.properties ?? {}) as Record<string, TSchema>).map(([name, s]) => {
+    const { description, ...rest } = plain(s) as { description?: string }
+    return { name, in: where, required: where === 'path' || !s[OptionalKind], ...(description ? { description } : {}), schema: rest, example: exampleOf(s) }
+  })
+}
+
+const header = (name: string, description: string) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } })
+
+const problemAnswer = (status: number) => ({
+  description: Object.values(codes).find(([s]) => s === status)?.[1] ?? 'Problem',
+  content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+})
+
+const problemSchema = {
+  type: 'object',
+  required: ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'],
+  properties: {
+    type: { type: 'string' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'What is wrong and what to do' },
+    instance: { type: 'string' },
+    code: { type: 'string', enum: Object.keys(codes) },
+    requestId: { type: 'string' },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['pointer', 'code', 'message'],
+        properties: { pointer: { type: 'string' }, code: { type: 'string' }, message: { type: 'string' } },
+      },
+    },
+    current: { type: 'object', description: 'With 412: the record as it is now' },
+  },
+}
+
+/** Drops TypeBox's symbols. */
+const plain = (schema: TSchema): object => JSON.parse(JSON.stringify(schema)) as object
+
+export function exampleOf(schema: TSchema): unknown {
+  if (Array.isArray(schema.examples)) return schema.examples[0]
+  if (schema.default !== undefined) return schema.default
+  if (schema.const !== undefined) return schema.const
+  if (Array.isArray(schema.enum)) return schema.enum[0]
+  if (Array.isArray(schema.anyOf)) return exampleOf(schema.anyOf[0])
+  switch (schema.type) {
+    case 'object':
+      return Object.fromEntries(Object.entries((schema.properties ?? {}) as Record<string, TSchema>).map(([name, s]) => [name, exampleOf(s)]))
+    case 'array':
+      return [exampleOf(schema.items as TSchema)]
+    case 'number':
+      return schema.minimum ?? 1
+    case 'boolean':
+      return false
+    case 'null':
+      return null
+    default:
+      return 'text'
+  }
+}

@@ -1,0 +1,77 @@
+import css from '../web/tutti.css' with { type: 'text' }
+import setupScript from '../web/setup.js' with { type: 'text' }
+import { actionOf, documented, exampleOf, type RouteLike } from './openapi.ts'
+
+/** The few pages that need no dashboard: what this is, set-up, API reference, manual. No inline script or style, so the policy is strict. */
+const csp =
+  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+const escape = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+
+const shell = (title: string, body: string, script = ''): string =>
+  `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escape(title)}</title>
+<link rel="stylesheet" href="/assets/tutti.css">${script && `<script type="module" src="${script}"></script>`}<main>${body}</main></html>`
+
+export const htmlResponse = (body: string, headers: Record<string, string>): Response =>
+  new Response(body, { headers: { ...headers, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': csp, 'cache-control': 'no-cache' } })
+
+export const assets: Record<string, { type: string; body: string }> = {
+  'tutti.css': { type: 'text/css; charset=utf-8', body: css },
+  'setup.js': { type: 'text/javascript; charset=utf-8', body: setupScript },
+}
+
+export const homePage = (version: string): string =>
+  shell(
+    'Tutti',
+    `<h1>Tutti</h1><p class="lead">People and AI agents plan and do software work together. This is your own instance, version ${escape(version)}.</p>
+<ul class="cards">
+<li><a href="/manual/start"><strong>First five minutes</strong>Sign in, make a token, connect an agent</a></li>
+<li><a href="/manual/mcp"><strong>Agents</strong>MCP at <code>/mcp</code> and <code>/mcp/sse</code></a></li>
+<li><a href="/api/reference"><strong>API reference</strong>Every operation with an example</a></li>
+<li><a href="/manual"><strong>Manual</strong>Using it and running it</a></li>
+<li><a href="/api/openapi.json"><strong>OpenAPI 3.1</strong>The same, for machines</a></li>
+<li><a href="/health"><strong>Health</strong>Is everything well?</a></li></ul>`,
+  )
+
+export const setupPage = (): string =>
+  shell(
+    'Set up Tutti',
+    `<h1>Set up Tutti</h1><p class="lead">You are the first here. Make yourself the administrator of this instance.</p>
+<form><label>Name <input name="name" required maxlength="100" autocomplete="name"></label>
+<label>E-mail <input name="email" type="email" required maxlength="254" autocomplete="username"></label>
+<label>Password <input name="password" type="password" required minlength="15" maxlength="128" autocomplete="new-password" aria-describedby="rule"></label>
+<span id="rule" class="soft">At least 15 characters. A few unrelated words make a good one.</span>
+<p role="alert"></p><button>Create administrator</button></form>`,
+    '/assets/setup.js',
+  )
+
+export const manualIndex = (pages: { id: string; title: string }[]): string =>
+  shell('Manual', `<h1>Manual</h1><ul>${pages.map((p) => `<li><a href="/manual/${p.id}">${escape(p.title)}</a></li>`).join('')}</ul>`)
+
+export const manualPage = ({ title, content }: { title: string; content: string }): string =>
+  shell(`${title} · Tutti`, `<p><a href="/manual">Manual</a></p>${Bun.markdown.html(content).replaceAll('href="mcp"', 'href="/manual/mcp"')}`)
+
+export function referencePage(routes: readonly RouteLike[]): string {
+  const groups = Map.groupBy(documented(routes), (r) => (r.hooks.detail?.tags as string[])[0] as string)
+  const sections = [...groups].map(([tag, list]) => `<h2 id="${escape(tag)}">${escape(tag)}</h2>${list.map(operation).join('')}`)
+  return shell(
+    'API reference · Tutti',
+    `<h1>API reference</h1><p class="lead">How it works in general: <a href="/manual/api">Web API</a>. For machines: <a href="/api/openapi.json">openapi.json</a>.</p>
+<p>${[...groups.keys()].map((tag) => `<a href="#${escape(tag)}">${escape(tag)}</a>`).join(' · ')}</p>${sections.join('')}`,
+  )
+}
+
+function operation(route: RouteLike): string {
+  const { method, path, hooks } = route
+  const { rule, id } = actionOf(route)
+  const { summary } = hooks.detail as { summary: string }
+  const open = rule.kinds.includes('anonymous')
+  const body = hooks.body && JSON.stringify(exampleOf(hooks.body), null, 2)
+  const curl = [`curl -X ${method} "$TUTTI${path}"`, !open && '-H "authorization: Bearer $TOKEN"', body && `-H 'content-type: application/json' -d '${JSON.stringify(exampleOf(hooks.body as never))}'`]
+  const query = Object.entries((hooks.query?.properties ?? {}) as Record<string, { description?: string; enum?: string[]; type?: string }>)
+  const rows = query.map(([name, s]) => `<tr><td><code>${escape(name)}</code><td>${escape(s.enum?.join(', ') ?? s.type ?? '')}<td>${escape(s.description ?? '')}</tr>`)
+  return `<details id="${escape(id)}"><summary><span class="method">${escape(method)}</span><code>${escape(path)}</code><span class="soft">${escape(summary)}</span></summary><div>
+<p class="soft">${escape(id)}${rule.scope ? ` · scope ${escape(rule.scope)}` : ''}${rule.role ? ` · role ${rule.role}` : ''}${open ? ' · no credential needed' : ''}</p>
+${rows.length ? `<table><tr><th>Query<th>Type<th></tr>${rows.join('')}</table>` : ''}
+<pre>${escape(curl.filter(Boolean).join(' \\\n  '))}</pre></div></details>`
+}

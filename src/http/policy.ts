@@ -1,0 +1,31 @@
+import type { App } from '../app.ts'
+import type { features as allFeatures } from '../features/index.ts'
+import type { Tool } from '../mcp/tool.ts'
+import { http } from './context.ts'
+import type { Guard } from './guard.ts'
+import { actionOf, documented, type RouteLike } from './openapi.ts'
+
+export interface PolicyRow {
+  surface: string
+  action: string
+  kinds: string
+  scope: string | null
+  role: string | null
+}
+
+/** Action × credential kinds × scope × role, for every route and tool. */
+export function policyTable(features: typeof allFeatures, tools: readonly Tool[]): PolicyRow[] {
+  // Routes only say what they are here; nothing is called, so no app is needed.
+  const nothing = {} as App & Guard
+  const routes = features.flatMap((f) => (f.routes ? (f.routes(http(nothing, nothing)).routes as unknown as RouteLike[]) : []))
+  return [
+    ...documented(routes).map((route) => ({ surface: `${route.method} ${route.path}`, action: actionOf(route) })),
+    ...tools.map((tool) => ({ surface: `tool ${tool.name}`, action: tool.action })),
+  ].map(({ surface, action: { id, rule } }) => ({
+    surface,
+    action: id,
+    kinds: rule.kinds.join(','),
+    scope: rule.scope,
+    role: rule.admin ? 'instance admin' : rule.role,
+  }))
+}

@@ -1,0 +1,73 @@
+import { DbError } from '../db/driver.ts'
+import { AppError, type ErrorDetails, problem } from '../errors.ts'
+import { fieldErrors } from '../schema.ts'
+import type { Log } from '../log.ts'
+
+/** Whatever was thrown, as the one error that users see. Bugs become `internal`, whose cause goes to the log only. */
+export function toAppError(error: unknown): AppError {
+  if (error instanceof AppError) return error
+  if (error instanceof DbError) return fromDatabase(error)
+  const { code, cause } = error as { code?: string; cause?: unknown }
+  // Elysia wraps what a parse hook throws, and drizzle what a driver throws.
+  if (cause instanceof AppError || cause instanceof DbError) return toAppError(cause)
+  if (code === 'VALIDATION') return fromValidation(error as ElysiaValidationError)
+  if (code === 'PARSE') return new AppError('invalid.malformed', 'The body cannot be read.')
+  return new AppError('internal', 'Something went wrong on our side. The request id tells us what.', { cause: error })
+}
+
+function fromDatabase(error: DbError): AppError {
+  const details: ErrorDetails = { cause: error }
+  switch (error.code) {
+    case 'unavailable':
+      return new AppError('unavailable', 'The database cannot be reached right now. Try again in a moment.', { ...details, retryAfter: 1 })
+    case 'timeout':
+      return new AppError('unavailable', 'This took too long and was ended. Try again, or ask for less.', { ...details, retryAfter: 1 })
+    case 'disk_full':
+      return new AppError('disk_full', 'The disk of this server is full: reading works, writing does not.', { ...details, retryAfter: 30 })
+    case '23505':
+      return new AppError('conflict.exists', 'Something with these values exists already.', details)
+    case '40001':
+    case '40P01':
+      return new AppError('unavailable', 'Too many changes at the same moment. Try again.', { ...details, retryAfter: 1 })
+    case '22P05':
+    case '22021':
+      return new AppError('invalid', 'The text holds characters that cannot be stored, such as NUL.', details)
+    default:
+      return new AppError('internal', 'Something went wrong on our side. The request id tells us what.', details)
+  }
+}
+
+interface ElysiaValidationError extends Error {
+  type: string
+  validator: { Errors(value: unknown): Iterable<Parameters<typeof fieldErrors>[0] extends Iterable<infer E> ? E : never> }
+  value: unknown
+}
+
+function fromValidation(error: ElysiaValidationError): AppError {
+  // An answer that breaks its own schema is our bug, and must not look like the caller's.
+  if (error.type === 'response') return new AppError('internal', 'Something went wrong on our side. The request id tells us what.', { cause: error })
+  const errors = fieldErrors(error.validator.Errors(error.value))
+  return new AppError('invalid', errors.map((e) => e.message).join(' ') || 'The input is not valid.', { errors })
+}
+
+export function problemResponse(error: AppError, path: string, requestId: string, headers: Record<string, string>): Response {
+  const { retryAfter, limit, allow } = error.details
+  return new Response(JSON.stringify(problem(error, path, requestId)), {
+    status: error.status,
+    headers: {
+      ...headers,
+      'content-type': 'application/problem+json',
+      'cache-control': 'no-store',
+      'x-request-id': requestId,
+      ...(error.status === 401 && { 'www-authenticate': 'Bearer realm="tutti"' }),
+      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+      ...(limit !== undefined && { ratelimit: `"default";r=0;t=${retryAfter}`, 'ratelimit-policy': `"default";q=${limit};w=60` }),
+      ...(allow && { allow }),
+    },
+  })
+}
+
+export function logError(log: Log, error: AppError, fields: object): void {
+  if (error.status === 500) log.error('request failed', { ...fields, error: error.details.cause ?? error })
+  else if (error.status >= 500) log.warn('request refused', { ...fields, code: error.code, error: error.details.cause })
+}

@@ -1,0 +1,174 @@
+import type { Server } from 'bun'
+import { Elysia } from 'elysia'
+import { contextOf } from '../action.ts'
+import type { App } from '../app.ts'
+import { anonymous } from '../auth/actor.ts'
+import { sameText } from '../auth/secrets.ts'
+import { AppError } from '../errors.ts'
+import { features, tools } from '../features/index.ts'
+import * as manual from '../features/manual/service.ts'
+import { createMcp } from '../mcp/server.ts'
+import { version } from '../version.ts'
+import { http } from './context.ts'
+import { Guard } from './guard.ts'
+import { Metrics } from './metrics.ts'
+import { API_VERSION, documented, openapi, type RouteLike } from './openapi.ts'
+import { assets, homePage, htmlResponse, manualIndex, manualPage, referencePage, setupPage } from './pages.ts'
+import { logError, problemResponse, toAppError } from './problem.ts'
+
+/** On every answer, errors included. Pages replace the content policy by their own. */
+const headers: Record<string, string> = {
+  'x-api-version': API_VERSION,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+}
+
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+export interface HttpServer {
+  readonly url: string
+  readonly port: number
+  readonly routes: readonly RouteLike[]
+  handle(request: Request): Promise<Response>
+  /** Answers 503 to new work while running requests finish. */
+  stop(drainMs?: number): Promise<void>
+}
+
+export function buildHttp(app: App) {
+  const guard = new Guard(app.config)
+  const metrics = new Metrics()
+  const mcp = createMcp(app, guard, tools)
+  const state = { draining: false, running: 0 }
+
+  const api = new Elysia({ normalize: false })
+  for (const feature of features) if (feature.routes) api.use(feature.routes(http(app, guard)))
+  const routes = () => api.routes as unknown as RouteLike[]
+  requirePolicy(routes())
+
+  const page = (body: string) => htmlResponse(body, headers)
+  const health = async () => {
+    const started = performance.now()
+    const { ok, version: database, readOnly } = app.driver.status()
+    const alive = ok && (await app.driver.query('select 1', [], { timeout: 2000 }).then(() => true, () => false))
+    const body = {
+      status: !alive ? 'down' : readOnly ? 'read_only' : 'ok',
+      version,
+      database: { kind: app.driver.kind, version: database, ok: alive, ...(readOnly && { readOnly }), pingMs: Math.round((performance.now() - started) * 10) / 10 },
+    }
+    return Response.json(body, { status: alive ? 200 : 503, headers: alive ? headers : { ...headers, 'retry-after': '1' } })
+  }
+
+  const server = new Elysia({ normalize: false })
+    .headers(headers)
+    .onRequest(({ request, set }) => {
+      const seen = guard.check(request)
+      set.headers['x-request-id'] = seen.requestId
+      if (state.draining) throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
+    })
+    .onError(({ error, request }) => {
+      const path = new URL(request.url).pathname
+      const { requestId } = guard.seen(request)
+      const known = (error as { code?: string }).code === 'NOT_FOUND' ? missing(request.method, path) : toAppError(error)
+      logError(app.log, known, { requestId, method: request.method, path })
+      return problemResponse(known, path, requestId, headers)
+    })
+    .use(api)
+    .get('/', () => page(homePage(version)))
+    .get('/setup', () => page(setupPage()))
+    .get('/manual', async () => page(manualIndex((await manual.list(contextOf(app, anonymous), {})).items)))
+    .get('/manual/:id', async ({ params }) => page(manualPage(await manual.get(contextOf(app, anonymous), params))))
+    .get('/assets/:name', ({ params }) => {
+      const asset = assets[params.name]
+      if (!asset) throw new AppError('not_found', 'No such file.')
+      return new Response(asset.body, { headers: { ...headers, 'content-type': asset.type, 'cache-control': 'no-cache' } })
+    })
+    .get('/api/reference', () => page(referencePage(routes())))
+    .get('/api/openapi.json', () => openapi(routes(), version))
+    .get('/health', health)
+    .get('/health/live', () => ({ status: 'ok' }))
+    .get('/health/ready', health)
+    .get('/metrics', async ({ request }) => {
+      await mayReadMetrics(app, guard, request)
+      return new Response(await metrics.render(app, { mcp_streams: mcp.streams, http_running: state.running }), {
+        headers: { ...headers, 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
+      })
+    })
+    .get('/mcp/sse', ({ request }) => mcp.openStream(request), { parse: 'none' })
+    .post('/mcp/sse', ({ request }) => mcp.streamable(request), { parse: 'none' })
+    .post('/mcp/messages', ({ request }) => mcp.message(request), { parse: 'none' })
+    .all('/mcp', ({ request }) => mcp.streamable(request), { parse: 'none' })
+
+  function missing(method: string, path: string): AppError {
+    const allow = methods.filter((m) => m !== method && server.router.http.find(m, path))
+    if (allow.length > 0) return new AppError('method_not_allowed', `${path} takes ${allow.join(', ')}, not ${method}.`, { allow: allow.join(', ') })
+    return new AppError('not_found', `There is nothing at ${path}. The operations are listed at /api/reference.`)
+  }
+
+  return { server, guard, metrics, mcp, state, routes }
+}
+
+/** A route without a policy must not exist, so the server does not start with one. */
+function requirePolicy(routes: readonly RouteLike[]): void {
+  const withRule = new Set(documented(routes))
+  const bare = routes.filter((r) => !withRule.has(r))
+  if (bare.length > 0) throw new Error(`Routes without a policy: ${bare.map((r) => `${r.method} ${r.path}`).join(', ')}. Use ...on(action, summary).`)
+}
+
+async function mayReadMetrics(app: App, guard: Guard, request: Request): Promise<void> {
+  const secret = guard.credential(request)
+  const { METRICS_TOKEN } = app.config
+  if (secret && METRICS_TOKEN && sameText(secret, METRICS_TOKEN)) return
+  if (!secret) throw new AppError('unauthenticated', 'Send METRICS_TOKEN or the token of an administrator.')
+  const actor = await app.auth.authenticate(secret)
+  if (!actor.admin || actor.kind !== 'session') throw new AppError('forbidden', 'Metrics are for administrators of this instance.')
+}
+
+/** A request that takes longer than this is cut, so that slow clients cannot hold connections. */
+const IDLE_SECONDS = 30
+
+export function startHttp(app: App): HttpServer {
+  const { server, guard, metrics, mcp, state, routes } = buildHttp(app)
+  const { HOST, PORT, APP_URL } = app.config
+  const fetch = server.fetch
+  const listening: Server<unknown> = Bun.serve({
+    hostname: HOST,
+    port: PORT,
+    idleTimeout: IDLE_SECONDS,
+    // Larger than any limit of ours, which answer with a problem body before the bytes are read.
+    maxRequestBodySize: 1 << 30,
+    development: false,
+    async fetch(request) {
+      const started = performance.now()
+      state.running++
+      try {
+        const response = await fetch(request)
+        metrics.request(response.status, performance.now() - started)
+        return response
+      } finally {
+        state.running--
+      }
+    },
+    error(error) {
+      app.log.error('request failed outside the router', { error })
+      return problemResponse(toAppError(error), '/', crypto.randomUUID(), headers)
+    },
+  })
+  guard.attach(listening)
+  return {
+    url: APP_URL ?? `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${listening.port}`,
+    port: listening.port as number,
+    routes: routes(),
+    handle: async (request) => fetch(request),
+    async stop(drainMs = 10_000) {
+      state.draining = true
+      await mcp.close()
+      const deadline = Date.now() + drainMs
+      while (state.running > 0 && Date.now() < deadline) await Bun.sleep(20)
+      await listening.stop(true)
+    },
+  }
+}

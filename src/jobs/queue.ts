@@ -1,0 +1,200 @@
+import type { App } from '../app.ts'
+import { newId } from '../db/columns.ts'
+import type { Driver, Queryable } from '../db/driver.ts'
+import type { Log } from '../log.ts'
+import { attempt, lost, stopped } from './attempt.ts'
+import { parseCron } from './cron.ts'
+import * as sql from './statements.ts'
+
+export interface Job {
+  name: string
+  data: Record<string, unknown>
+  /** Not before. */
+  runAt?: string
+  /** At most one waiting job of this name has this key: the newer one's data and the earlier moment count. */
+  key?: string
+}
+
+export interface JobDefinition<D = Record<string, unknown>> {
+  name: string
+  /** At least once: again after a crash, or when this instance was cut off from the database. `signal` asks it to end. */
+  run(app: App, data: D, signal: AbortSignal): Promise<void>
+  /** After the first attempt; default 10, the waits between them doubling from 5 s up to an hour. */
+  retries?: number
+  /** Cron in UTC. Once across instances; what was missed while no server ran is made up for once. */
+  every?: string
+  /** Default 300. */
+  timeoutSeconds?: number
+}
+
+export interface JobsOptions {
+  concurrency?: number
+  /** Milliseconds after which others take the job of an instance that died; renewed while a job runs. */
+  lease?: number
+  /** Milliseconds between looks without a reason. */
+  poll?: number
+  /** Milliseconds that running jobs have to finish when the server stops. */
+  grace?: number
+  /** Milliseconds to wait after a failed attempt, the first being 1. */
+  backoff?: (attempt: number) => number
+}
+
+interface Running {
+  lease: string
+  abort: AbortController
+  done: Promise<void>
+}
+
+const backoff = (attempt: number) => Math.min(3_600_000, 5000 * 2 ** (attempt - 1)) * (0.8 + Math.random() * 0.4)
+const array = (values: Iterable<string>) => `{${[...values].join(',')}}`
+
+/**
+ * Durable work in the table `jobs`. Instances compete with SKIP LOCKED and hold a job by a lease. A look takes what is due and learns when
+ * more will be, so that nothing needs frequent polling: `wake` and the next due moment are what starts a look.
+ */
+export class Jobs {
+  readonly #definitions = new Map<string, JobDefinition & { next?: (after: Date) => Date }>()
+  readonly #running = new Map<string, Running>()
+  readonly #options: Required<JobsOptions>
+  #app: App | undefined
+  #scheduled = false
+  #looking: Promise<void> | undefined
+  #again = false
+  #full = false
+  #away = false
+  #timer: Timer | undefined
+  #renewal: Timer | undefined
+
+  constructor(
+    private readonly driver: Driver,
+    definitions: readonly JobDefinition[],
+    private readonly log: Log,
+    options: JobsOptions = {},
+  ) {
+    // Nobody else can add a job to an embedded database, so there a look without a reason is only a safety net.
+    const poll = driver.kind === 'pglite' ? 60_000 : 5000
+    this.#options = { concurrency: 5, lease: 30_000, poll, grace: 5000, backoff, ...options }
+    for (const d of definitions) {
+      if (this.#definitions.has(d.name) || !/^[\w.:-]+$/.test(d.name)) throw new Error(`job "${d.name}": defined twice, or a bad name`)
+      this.#definitions.set(d.name, { ...d, next: d.every === undefined ? undefined : parseCron(d.every) })
+    }
+  }
+
+  async start(app: App): Promise<void> {
+    this.#app = app
+    this.#renewal = setInterval(() => void this.#renew(), this.#options.lease / 3)
+    this.#look()
+  }
+
+  /** In the caller's transaction. */
+  async insert(tx: Queryable, jobs: readonly Job[]): Promise<void> {
+    const rows = new Map<string, object>()
+    for (const { name, key, data, runAt } of jobs) {
+      if (!this.#definitions.has(name)) throw new Error(`job "${name}" is not defined`)
+      const id = newId()
+      rows.set(key === undefined ? id : `${name} ${key}`, { id, name, key, data, run_at: runAt })
+    }
+    // Sorted, so that two transactions lock the jobs that wait already in the same order.
+    const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+    if (sorted.length > 0) await tx.query(sql.enqueue, [JSON.stringify(sorted)])
+  }
+
+  /** After the commit: look now and not at the next poll. */
+  wake(_jobs: readonly Job[]): void {
+    this.#look()
+  }
+
+  /** `failed` are dead ones, kept for 30 days. Schedules do not count as waiting. */
+  async status(): Promise<{ waiting: number; active: number; failed: number }> {
+    const [row = []] = (await this.driver.query(sql.count)).rows
+    return { waiting: Number(row[0]), active: Number(row[1]), failed: Number(row[2]) }
+  }
+
+  /** Lets running jobs finish for a while, then hands them back to whoever looks next. */
+  async stop(): Promise<void> {
+    this.#app = undefined
+    clearTimeout(this.#timer)
+    await this.#looking
+    const all = Promise.all([...this.#running.values()].map((r) => r.done))
+    await atMost(this.#options.grace, all)
+    for (const { abort } of this.#running.values()) abort.abort(stopped)
+    await atMost(1000, all)
+    clearInterval(this.#renewal)
+  }
+
+  #look(): void {
+    this.#again = this.#looking !== undefined
+    if (this.#again || !this.#app) return
+    clearTimeout(this.#timer)
+    this.#looking = this.#claim(this.#app)
+      .then(
+        (wait) => {
+          if (this.#away) this.log.info('jobs go on')
+          this.#away = false
+          return wait
+        },
+        (error: unknown) => {
+          if (!this.#away) this.log.warn('jobs pause', { error })
+          this.#away = true
+          return Math.min(2000, this.#options.poll)
+        },
+      )
+      .then((wait) => {
+        this.#looking = undefined
+        if (this.#again) this.#look()
+        else if (this.#app) this.#timer = setTimeout(() => this.#look(), wait)
+      })
+  }
+
+  /** Starts what is due, and says after how many milliseconds to look again. */
+  async #claim(app: App): Promise<number> {
+    if (!this.#scheduled) await this.#schedule()
+    const { concurrency, lease: ms, poll } = this.#options
+    const free = concurrency - this.#running.size
+    this.#full = free <= 0
+    if (this.#full) return poll
+    const lease = newId()
+    const { rows } = await this.driver.query(sql.claim, [array(this.#definitions.keys()), array(this.#running.keys()), free, lease, ms])
+    this.#full = rows.length > free
+    let wait = poll
+    for (const [id, name, data, attempts, time] of rows) {
+      if (id === null) {
+        if (time !== null) wait = Math.min(poll, Math.max(1, Math.ceil(Number(time))))
+        continue
+      }
+      const job = { id: String(id), data: JSON.parse(String(data)), attempt: Number(attempts), lease, skew: Number(time) - Date.now() }
+      const abort = new AbortController()
+      const around = { driver: this.driver, log: this.log, app, backoff: this.#options.backoff, stopping: () => !this.#app }
+      const done = attempt(around, this.#definitions.get(String(name))!, job, abort).then((waits) => {
+        this.#running.delete(job.id)
+        if (waits || this.#full) this.#look()
+      })
+      this.#running.set(job.id, { lease, abort, done })
+    }
+    return wait
+  }
+
+  async #schedule(): Promise<void> {
+    const now = new Date()
+    const rows = [...this.#definitions.values()].flatMap(({ name, next }) =>
+      next ? { id: `cron:${name}`, name, data: {}, run_at: next(now) } : [],
+    )
+    if (rows.length > 0) await this.driver.query(sql.schedule, [JSON.stringify(rows)])
+    this.#scheduled = true
+  }
+
+  async #renew(): Promise<void> {
+    const jobs = [...this.#running]
+    if (jobs.length === 0) return
+    const params = [array(jobs.map(([id]) => id)), array(jobs.map(([, { lease }]) => lease)), this.#options.lease]
+    const kept = await this.driver.query(sql.renew, params).catch(() => undefined) // The next look says that the database is away.
+    const ids = new Set(kept?.rows.map(([id]) => id))
+    if (kept) for (const [id, { abort }] of jobs) if (!ids.has(id)) abort.abort(lost)
+  }
+}
+
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: Timer | undefined
+  await Promise.race([work, new Promise((resolve) => (timer = setTimeout(resolve, ms)))])
+  clearTimeout(timer)
+}

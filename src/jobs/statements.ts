@@ -1,0 +1,46 @@
+const later = (n: number) => `now() + $${n}::float8 * interval '1 millisecond'`
+const mine = 'where id = $1::text and lease = $2::text'
+
+const insert = `insert into jobs (id, name, key, data, state, attempt, run_at, created_at)
+  select id, name, key, data, 'waiting', 0, coalesce(run_at, now()), now()
+  from jsonb_to_recordset($1::text::jsonb) as j (id text, name text, key text, data jsonb, run_at timestamptz)`
+
+/** DO UPDATE and not DO NOTHING: it locks the waiting job until our commit, so that nobody runs it before our change can be seen. */
+export const enqueue = `${insert} on conflict (name, key) where state = 'waiting' and key is not null
+  do update set data = excluded.data, attempt = 0, run_at = least(jobs.run_at, excluded.run_at)`
+
+export const schedule = `${insert} on conflict (id) do update set run_at = excluded.run_at
+  where jobs.state = 'waiting' and jobs.run_at > excluded.run_at`
+
+/**
+ * Takes what is due: waiting jobs and those whose holder let its lease run out. The last row says how many milliseconds until more is due.
+ * $1 names, $2 ids we run already (a lease can run out while we are paused), $3 how many, $4 the new lease, $5 its milliseconds.
+ */
+export const claim = `with due as materialized (
+    select id from jobs where state <> 'failed' and run_at <= now() and name = any($1::text[]) and id <> all($2::text[])
+    order by run_at limit $3::int for update skip locked),
+  claimed as (
+    update jobs set state = 'active', attempt = attempt + 1, lease = $4::text, run_at = ${later(5)}
+    from due where jobs.id = due.id returning jobs.id, name, data::text, attempt)
+  select id, name, data, attempt, extract(epoch from now())::float8 * 1000 from claimed
+  union all select null, null, null, null, extract(epoch from min(run_at) - now())::float8 * 1000
+    from jobs where state <> 'failed' and run_at > now() and name = any($1::text[])`
+
+export const renew = `update jobs set run_at = ${later(3)} where id = any($1::text[]) and lease = any($2::text[]) returning id`
+
+export const remove = `delete from jobs ${mine}`
+
+export const retry = `update jobs set state = 'waiting', lease = null, attempt = $3::int, error = $4::text, run_at = ${later(5)} ${mine}`
+
+/** Also the place where old dead jobs go: only here does their number grow. */
+export const bury = `with old as (delete from jobs where state = 'failed' and run_at < now() - interval '30 days')
+  update jobs set state = 'failed', lease = null, error = $3::text, run_at = now() ${mine}`
+
+/** A schedule lives on; the attempt that is dead becomes a row of its own. */
+export const buryScheduled = `with old as (delete from jobs where state = 'failed' and run_at < now() - interval '30 days'),
+  next as (update jobs set state = 'waiting', lease = null, attempt = 0, run_at = ${later(4)} ${mine} returning name, data)
+  insert into jobs (id, name, data, state, attempt, error, run_at, created_at)
+  select $5::text, name, data, 'failed', $6::int, $3::text, now(), now() from next`
+
+export const count = `select count(*) filter (where state = 'waiting' and id not like 'cron:%')::int,
+  count(*) filter (where state = 'active')::int, count(*) filter (where state = 'failed')::int from jobs`

@@ -1,0 +1,149 @@
+import type { Tool as ListedTool } from '@modelcontextprotocol/server'
+import type { Actor } from '../auth/actor.ts'
+import { authorize } from '../auth/policy.ts'
+import { AppError } from '../errors.ts'
+import { parseJson } from '../http/body.ts'
+import type { TObject, TSchema } from '../schema.ts'
+import type { Tool } from './tool.ts'
+
+/** What the address of the connection asks for: `?toolsets=core,notes&readonly=1`. */
+export interface Selection {
+  readonly toolsets: readonly string[]
+  readonly readOnly: boolean
+}
+
+interface Entry {
+  readonly tool: Tool
+  readonly listed: ListedTool
+  /** Arguments that some clients send as JSON text, though the schema wants an array or an object. */
+  readonly structured: readonly string[]
+}
+
+export type Arguments = Record<string, unknown>
+
+const CACHED_LISTS = 500
+
+/** The tools in the one order everybody sees, with their schemas converted once. */
+export class Catalogue {
+  readonly #entries: ReadonlyMap<string, Entry>
+  readonly #toolsets: ReadonlySet<string>
+  readonly #lists = new Map<string, ListedTool[]>()
+
+  constructor(tools: readonly Tool[]) {
+    this.#entries = new Map(tools.map((tool) => [tool.name, { tool, listed: listed(tool), structured: structured(tool.input) }]))
+    if (this.#entries.size !== tools.length) throw new Error('Two tools have the same name')
+    this.#toolsets = new Set(['core', ...tools.map((t) => t.toolset)])
+  }
+
+  get(name: string): Tool | undefined {
+    return this.#entries.get(name)?.tool
+  }
+
+  /** A misspelt toolset must not look like an empty one. */
+  selection(query: URLSearchParams): Selection {
+    const toolsets = (query.get('toolsets') ?? '').split(',').map((t) => t.trim()).filter(Boolean)
+    const unknown = toolsets.filter((t) => !this.#toolsets.has(t))
+    if (unknown.length > 0)
+      throw new AppError('invalid', `No toolset ${unknown.map((t) => JSON.stringify(t.slice(0, 50))).join(', ')}. There are: ${[...this.#toolsets].join(', ')}.`)
+    const readOnly = query.get('readonly')
+    return { toolsets, readOnly: readOnly !== null && readOnly !== '0' && readOnly !== 'false' }
+  }
+
+  /** What `list` depends on. */
+  key(actor: Actor, { toolsets, readOnly }: Selection): string {
+    const role = actor.organizationId ? actor.memberships.get(actor.organizationId) : undefined
+    return JSON.stringify([actor.kind, actor.scopes, actor.admin, role, actor.toolsets, toolsets, readOnly])
+  }
+
+  list(actor: Actor, selection: Selection): ListedTool[] {
+    const key = this.key(actor, selection)
+    const known = this.#lists.get(key)
+    if (known) return known
+    const list = [...this.#entries.values()].filter((e) => !refusal(e.tool, actor, selection)).map((e) => e.listed)
+    if (this.#lists.size >= CACHED_LISTS) this.#lists.delete(this.#lists.keys().next().value as string)
+    this.#lists.set(key, list)
+    return list
+  }
+
+  /** The arguments, with JSON text turned into the array or object it stands for. Anything else is left for the schema to refuse. */
+  read(tool: Tool, args: Arguments): Arguments {
+    let out = args
+    for (const name of this.#entries.get(tool.name)?.structured ?? []) {
+      const value = args[name]
+      if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) continue
+      if (out === args) out = { ...args }
+      try {
+        out[name] = parseJson(Buffer.from(value))
+      } catch {
+        out[name] = value
+      }
+    }
+    return out
+  }
+}
+
+/** Why this connection may not use the tool, if so: the same for listing and for calling. */
+export function refusal(tool: Tool, actor: Actor, { toolsets, readOnly }: Selection): AppError | undefined {
+  const granted = actor.toolsets ?? []
+  if (!within(tool, granted))
+    return new AppError(
+      'forbidden',
+      `${tool.name} is in the toolset ${tool.toolset}, and this token has only: ${granted.join(', ')}. Ask its owner for a token with the toolset ${tool.toolset}.`,
+    )
+  if (!within(tool, toolsets))
+    return new AppError(
+      'forbidden',
+      `${tool.name} is in the toolset ${tool.toolset}, and this connection chose only: ${toolsets.join(', ')}. Connect with ?toolsets=${[...toolsets, tool.toolset].join(',')} to use it.`,
+    )
+  if (readOnly && tool.action.kind !== 'read')
+    return new AppError('forbidden', `${tool.name} writes, and this connection is read-only. Connect without ?readonly=1 to use it.`)
+  try {
+    authorize(actor, tool.action.rule, tool.name)
+    return undefined
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+}
+
+const within = (tool: Tool, toolsets: readonly string[]): boolean =>
+  toolsets.length === 0 || toolsets.includes(tool.toolset) || (tool.core && toolsets.includes('core'))
+
+function listed({ name, title, description, input, action }: Tool): ListedTool {
+  const readOnlyHint = action.kind === 'read'
+  return {
+    name,
+    title,
+    description,
+    inputSchema: plain(input) as ListedTool['inputSchema'],
+    annotations: {
+      title,
+      readOnlyHint,
+      destructiveHint: !readOnlyHint && action.hints.destructive === true,
+      idempotentHint: readOnlyHint || action.hints.idempotent === true,
+      openWorldHint: false,
+    },
+  }
+}
+
+/** TypeBox's schema as plain JSON Schema in the words that model APIs know, without what only costs tokens. */
+const plain = (schema: TObject): unknown =>
+  JSON.parse(JSON.stringify(schema), (_key, value) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    if (Array.isArray(value.examples)) delete value.examples
+    if (value.type === 'number' && value.multipleOf === 1) {
+      value.type = 'integer'
+      delete value.multipleOf
+      if (value.maximum === 2_147_483_647) delete value.maximum
+    }
+    if (value.type === 'string' && value.format === 'url') value.format = 'uri'
+    return value
+  })
+
+const structured = (input: TObject): string[] =>
+  Object.entries(input.properties as Record<string, TSchema>)
+    .filter(([, schema]) => {
+      const types = ((schema.anyOf as TSchema[] | undefined) ?? [schema]).map((s) => s.type)
+      return types.some((t) => t === 'array' || t === 'object') && !types.includes('string')
+    })
+    .map(([name]) => name)

@@ -1,0 +1,151 @@
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import { AppError, problem } from '../errors.ts'
+import { visibleText } from '../text.ts'
+import type { Tool } from './tool.ts'
+
+/** About 20,000 tokens; clients refuse or cut what is much longer. */
+export const MOST_BYTES = 80_000
+
+type Fields = Record<string, unknown>
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
+
+/** Text and structured content say the same, since some clients show the model only the one and some only the other. */
+export function success(tool: Tool, answer: unknown): CallToolResult {
+  const clean = visible(isFields(answer) ? answer : { result: answer ?? null })
+  const text = brief(clean)
+  // Few answers come near the limit: a UTF-16 unit is at most three bytes.
+  if (text.length * 3 <= MOST_BYTES || Buffer.byteLength(text) <= MOST_BYTES) return { content: [{ type: 'text', text }], structuredContent: clean }
+  const cut = shorten(tool, clean)
+  return { content: [{ type: 'text', text: brief(cut) }], structuredContent: cut }
+}
+
+/** `code: reason. Next step.` */
+export function failure(tool: Tool, error: AppError, requestId: string, has: (tool: string) => boolean): CallToolResult {
+  const next = nextStep(error, requestId, has)
+  const told = next ? new AppError(error.code, `${error.message} ${next}`, error.details) : error
+  const body = visible({ ...problem(told, `/mcp#${tool.name}`, requestId) })
+  const structuredContent = bytesOf(body) <= MOST_BYTES ? body : shorten(tool, body)
+  return { isError: true, content: [{ type: 'text', text: `${error.code}: ${body.detail}` }], structuredContent }
+}
+
+/** Most messages say it themselves; these cannot, since they do not know that a tool was called. */
+function nextStep({ code, message, details }: AppError, requestId: string, has: (tool: string) => boolean): string | undefined {
+  if (code === 'internal') return `Call once more; if it fails again, report the request id ${requestId}.`
+  if (code === 'invalid' && details.errors) return 'Correct the arguments and call again.'
+  if (code === 'not_found') {
+    const what = /^No (?:public )?([a-z]+) /.exec(message)?.[1]
+    const lister = what && `list_${what.endsWith('y') ? `${what.slice(0, -1)}ies` : `${what}s`}`
+    return lister && has(lister) ? `Find the right one with ${lister}.` : undefined
+  }
+  if (code === 'forbidden' && message.includes('lacks the scope')) return 'Ask the owner of the token for one with that scope.'
+  return undefined
+}
+
+// ---- hidden characters
+
+/** Control characters leave JSON.stringify as escapes, so one look at the JSON tells whether any text has to be cleaned. */
+const escaped = /\\(?:u00|[bf])/
+
+function visible<T extends Fields>(value: T): T {
+  const json = JSON.stringify(value)
+  return escaped.test(json) || visibleText(json) !== json ? (cleaned(value) as T) : value
+}
+
+function cleaned(value: unknown): unknown {
+  if (typeof value === 'string') return visibleText(value)
+  if (Array.isArray(value)) return value.map(cleaned)
+  if (isFields(value)) return Object.fromEntries(Object.entries(value).map(([k, v]) => [visibleText(k), cleaned(v)]))
+  return value
+}
+
+// ---- the text
+
+const brief = (value: Fields): string => (typeof value.result === 'string' && Object.keys(value).length === 1 ? value.result : JSON.stringify(pruned(value)))
+
+/** Without fields that say nothing. A list stays one when it is empty. */
+function pruned(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(pruned)
+  if (!isFields(value)) return value
+  const out: Fields = {}
+  for (const key in value) {
+    const field = value[key]
+    if (field === null || field === undefined || field === '') continue
+    if (typeof field !== 'object') {
+      out[key] = field
+      continue
+    }
+    const inner = pruned(field)
+    if (key === 'items' || (Array.isArray(inner) ? inner.length > 0 : Object.keys(inner as Fields).length > 0)) out[key] = inner
+  }
+  return out
+}
+
+// ---- too long
+
+interface Cut {
+  at: string
+  kept: number
+  of: number
+  unit: 'characters' | 'items'
+}
+
+/** The beginning of every long part, and a note that says what is missing and how to get it. */
+function shorten(tool: Tool, value: Fields): Fields {
+  const cuts: Cut[] = []
+  const kept = fit(value, MOST_BYTES - 1000, '', cuts) as Fields
+  const listed = cuts.find((c) => c.at === 'items')
+  // The cursor points behind items that were left out.
+  if (listed) delete kept.nextCursor
+  const missing = cuts.slice(0, 10).map((c) => `${c.at}: the first ${c.kept} of ${c.of} ${c.unit}`)
+  const fields = tool.input.properties as Fields
+  const how = listed
+    ? `Call again with limit: ${Math.max(1, listed.kept)} and follow nextCursor.`
+    : 'offset' in fields && cuts[0]
+      ? `Call again with offset: ${cuts[0].kept} for more.`
+      : 'The web API and the dashboard show all of it.'
+  return { ...kept, truncated: `This answer was too long and is cut. ${missing.join('; ')}. ${how}` }
+}
+
+/** As much of the value as the budget allows: small fields whole, large ones share what is left. */
+function fit(value: unknown, budget: number, at: string, cuts: Cut[]): unknown {
+  if (bytesOf(value) <= budget) return value
+  if (typeof value === 'string') {
+    const text = beginning(value, budget)
+    cuts.push({ at, kept: text.length, of: value.length, unit: 'characters' })
+    return text
+  }
+  if (Array.isArray(value)) {
+    const items: unknown[] = []
+    let left = budget
+    for (const item of value) {
+      const size = bytesOf(item) + 1
+      if (size > left) break
+      items.push(item)
+      left -= size
+    }
+    // One item that is too long by itself is still worth its beginning.
+    if (items.length === 0 && value.length > 0) items.push(fit(value[0], budget - 2, `${at}.0`, cuts))
+    if (items.length < value.length) cuts.push({ at, kept: items.length, of: value.length, unit: 'items' })
+    return items
+  }
+  if (!isFields(value)) return value
+  const sizes = Object.entries(value).map(([key, field]) => ({ key, field, size: bytesOf(field) + key.length + 4 }))
+  const out: Fields = Object.fromEntries(sizes.map(({ key }) => [key, null]))
+  let left = budget
+  let open = sizes.length
+  for (const { key, field, size } of sizes.sort((a, b) => a.size - b.size)) {
+    const share = Math.floor(left / open--)
+    out[key] = size <= share ? field : fit(field, share - key.length - 4, at ? `${at}.${key}` : key, cuts)
+    left -= Math.min(size, share)
+  }
+  return out
+}
+
+function beginning(text: string, budget: number): string {
+  let end = text.length
+  for (let size = bytesOf(text); size > budget && end > 0; size = bytesOf(text.slice(0, end))) end = Math.min(end - 1, Math.floor((end * Math.max(budget, 0)) / size))
+  const last = text.charCodeAt(end - 1)
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? end - 1 : end)
+}

@@ -1,0 +1,54 @@
+import type { Action } from '../action.ts'
+import { int, object, optional, type Static, type TObject, text } from '../schema.ts'
+
+/** A tool as agents see it. Hints, scope and strictness come from the action it runs, so they cannot be forgotten here. */
+export interface Tool {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  /** The category, which is also the name of its toolset. */
+  readonly toolset: string
+  readonly core: boolean
+  readonly input: TObject
+  readonly action: Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
+  run(ctx: Parameters<Action<never, unknown>>[0], input: never): Promise<unknown>
+}
+
+interface Definition<I extends TObject, A> {
+  name: string
+  title: string
+  description: string
+  toolset: string
+  /** In the small `core` toolset too. */
+  core?: true
+  input: I
+  /** Checked, scoped and audited there. */
+  action: Action<A, unknown>
+  /** From the tool's arguments to the action's input. */
+  with: (input: Static<I>) => A
+}
+
+const idempotencyKey = optional(text(200, { minLength: 1, description: 'Repeat a call safely: same key, same answer' }))
+
+export function tool<I extends TObject, A>(d: Definition<I, A>): Tool {
+  const input = d.action.kind === 'write' ? object({ ...d.input.properties, idempotencyKey }) : d.input
+  return {
+    name: d.name,
+    title: d.title,
+    description: d.description,
+    toolset: d.toolset,
+    core: d.core ?? false,
+    input,
+    action: d.action,
+    run: (ctx, { idempotencyKey: _, expectedVersion: __, ...rest }: Static<I> & { idempotencyKey?: string; expectedVersion?: number }) =>
+      d.action(ctx, d.with(rest as Static<I>)),
+  }
+}
+
+/** What every list tool takes. */
+export const listing = {
+  limit: optional(int({ min: 1, max: 100, description: 'Default 20' })),
+  cursor: optional(text(600, { description: 'nextCursor of the page before' })),
+}
+
+export const expectedVersion = optional(int({ min: 1, description: 'Refuse if it changed since this version' }))

@@ -1,0 +1,146 @@
+import {
+  FormatRegistry,
+  Kind,
+  type Static,
+  type StringOptions,
+  type TNull,
+  type TObject,
+  type TOptional,
+  type TProperties,
+  type TSchema,
+  type TUnion,
+  type TUnsafe,
+  Type,
+  TypeRegistry,
+} from '@sinclair/typebox'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
+import type { FieldError } from './errors.ts'
+
+/**
+ * The house types. One schema object is validator, TypeScript type, OpenAPI and MCP input schema, unconverted: so only plain TypeBox here
+ * (Elysia's own `t` puts coercions into the JSON Schema). Objects are strict: an unknown field is refused, never dropped.
+ */
+export type { Static, TObject, TSchema }
+
+const formats: Record<string, RegExp> = {
+  uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
+  'date-time': /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/,
+  email: /^[^\s@<>"(),:;[\]\\]{1,64}@[a-z0-9]([a-z0-9-]{0,62}\.?)*[a-z0-9]$/i,
+}
+for (const [name, pattern] of Object.entries(formats)) FormatRegistry.Set(name, (value) => value.length <= 320 && pattern.test(value))
+FormatRegistry.Set('url', (value) => URL.canParse(value) && /^https?:\/\//i.test(value))
+
+interface EnumSchema extends TSchema {
+  enum: readonly string[]
+}
+TypeRegistry.Set<EnumSchema>('StringEnum', (schema, value) => typeof value === 'string' && schema.enum.includes(value))
+
+export const object = <T extends TProperties>(properties: T, options: { description?: string } = {}): TObject<T> =>
+  Type.Object(properties, { additionalProperties: false, ...options })
+
+/** The same fields, all optional. */
+export const partial = <T extends TProperties>(source: TObject<T>) => Type.Partial(source, { additionalProperties: false })
+
+export const optional = <T extends TSchema>(schema: T): TOptional<T> => Type.Optional(schema) as TOptional<T>
+
+type TextOptions = Pick<StringOptions, 'minLength' | 'pattern' | 'description'> & { example?: string; default?: string }
+const texts = ({ example, ...rest }: TextOptions) => ({ ...rest, ...(example !== undefined && { examples: [example] }) })
+
+export const text = (maxLength: number, options: TextOptions = {}) => Type.String({ maxLength, ...texts(options) })
+/** Text that must say something: at least one character that is not white space. */
+export const title = (maxLength: number, options: TextOptions = {}) => text(maxLength, { pattern: '\\S', minLength: 1, ...options })
+export const id = (options: TextOptions = {}) =>
+  Type.String({ format: 'uuid', ...texts({ example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10', ...options }) })
+export const instant = (options: TextOptions = {}) =>
+  Type.String({ format: 'date-time', maxLength: 40, ...texts({ example: '2026-11-15T09:30:00.000Z', ...options }) })
+export const email = () => Type.String({ format: 'email', maxLength: 254, examples: ['ada@example.com'] })
+export const url = (options: TextOptions = {}) =>
+  Type.String({ format: 'url', maxLength: 2000, ...texts({ example: 'https://example.com', ...options }) })
+
+type IntOptions = { min?: number; max?: number; description?: string; default?: number; example?: number }
+/** Number + multipleOf instead of integer: Elysia then turns query strings into numbers without a coercing union in the document. */
+export const int = ({ min = 0, max = 2_147_483_647, example, ...rest }: IntOptions = {}) =>
+  Type.Number({ multipleOf: 1, minimum: min, maximum: max, ...rest, ...(example !== undefined && { examples: [example] }) })
+export const bool = (options: { description?: string; default?: boolean } = {}) => Type.Boolean(options)
+
+export const oneOf = <const T extends readonly string[]>(values: T, options: { description?: string; default?: T[number] } = {}): TUnsafe<T[number]> =>
+  Type.Unsafe<T[number]>({ [Kind]: 'StringEnum', type: 'string', enum: values, ...options })
+
+export const nullable = <T extends TSchema>(schema: T): TUnion<[T, TNull]> => Type.Union([schema, Type.Null()])
+export const array = <T extends TSchema>(items: T, maxItems: number, options: { description?: string; uniqueItems?: boolean } = {}) =>
+  Type.Array(items, { maxItems, ...options })
+/** A free-form JSON object; its size is bounded where it is stored. */
+export const jsonObject = (options: { description?: string } = {}) => Type.Record(Type.String(), Type.Unknown(), options)
+
+export const pageOf = <T extends TSchema>(item: T) =>
+  object({ items: Type.Array(item), nextCursor: nullable(Type.String()), total: Type.Optional(int({ example: 1 })) })
+
+/** What every list takes; spread into the list's own query. */
+export const paging = <const K extends readonly string[]>(...sort: K) => ({
+  sort: optional(oneOf(sort)),
+  order: optional(oneOf(['asc', 'desc'])),
+  limit: optional(int({ min: 1, max: 200, description: 'At most this many; 50 unless told' })),
+  cursor: optional(text(600, { description: '`nextCursor` of the page before' })),
+  total: optional(bool({ description: 'Also count all matches' })),
+})
+
+/** Fields that every record shows. */
+export const recordFields = { id: id(), createdAt: instant(), updatedAt: instant(), version: int({ min: 1, example: 1 }) }
+
+export const Deleted = object({ id: id(), deleted: Type.Literal(true) })
+
+// ---- checking, for the surfaces that Elysia does not check (MCP, CLI, configuration)
+
+const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>()
+
+export function check(schema: TSchema, value: unknown): FieldError[] {
+  let checker = compiled.get(schema)
+  if (!checker) {
+    checker = TypeCompiler.Compile(schema)
+    compiled.set(schema, checker)
+  }
+  return checker.Check(value) ? [] : fieldErrors(checker.Errors(value))
+}
+
+/** At most 20, one for each place, in words that tell what to send instead. */
+export function fieldErrors(errors: Iterable<ValueError>): FieldError[] {
+  const seen = new Map<string, FieldError>()
+  for (const error of errors) {
+    if (seen.has(error.path)) continue
+    seen.set(error.path, explain(error))
+    if (seen.size === 20) break
+  }
+  return [...seen.values()]
+}
+
+function explain({ path, type, schema, message }: ValueError): FieldError {
+  const name = path.slice(1).replaceAll('/', '.') || 'the input'
+  const tell = (code: string, text: string): FieldError => ({ pointer: path, code, message: text })
+  switch (type) {
+    case ValueErrorType.ObjectRequiredProperty:
+      return tell('required', `${name} is required.`)
+    case ValueErrorType.ObjectAdditionalProperties:
+      return tell('unknown_field', `${name} is not a field here.`)
+    case ValueErrorType.StringMaxLength:
+      return tell('too_long', `${name} is longer than ${schema.maxLength} characters.`)
+    case ValueErrorType.StringMinLength:
+      return tell('too_short', `${name} needs at least ${schema.minLength} character(s).`)
+    case ValueErrorType.StringPattern:
+      return tell('format', schema.pattern === '\\S' ? `${name} is empty.` : `${name} does not match ${schema.pattern}.`)
+    case ValueErrorType.StringFormat:
+      return tell('format', `${name} is not a valid ${schema.format}.`)
+    case ValueErrorType.NumberMinimum:
+      return tell('range', `${name} must be at least ${schema.minimum}.`)
+    case ValueErrorType.NumberMaximum:
+      return tell('range', `${name} must be at most ${schema.maximum}.`)
+    case ValueErrorType.NumberMultipleOf:
+      return tell('type', `${name} must be a whole number.`)
+    case ValueErrorType.ArrayMaxItems:
+      return tell('too_many', `${name} has more than ${schema.maxItems} items.`)
+    case ValueErrorType.Kind:
+      return tell('enum', Array.isArray(schema.enum) ? `${name} must be one of: ${schema.enum.join(', ')}.` : `${name}: ${message}.`)
+    default:
+      return tell('type', schema.type ? `${name} must be of type ${schema.type}.` : `${name}: ${message}.`)
+  }
+}

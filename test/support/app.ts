@@ -1,0 +1,175 @@
+import { afterAll } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Ctx, contextOf } from '../../src/action.ts'
+import { type App, createApp } from '../../src/app.ts'
+import { anonymous, system } from '../../src/auth/actor.ts'
+import type { Role } from '../../src/auth/policy.ts'
+import { loadConfig } from '../../src/config.ts'
+import type { Driver } from '../../src/db/driver.ts'
+import { openDatabase } from '../../src/db/index.ts'
+import * as accounts from '../../src/features/accounts/service.ts'
+import * as organizations from '../../src/features/organizations/service.ts'
+import type { McpTokenCreate } from '../../src/features/tokens/schema.ts'
+import * as tokens from '../../src/features/tokens/service.ts'
+import { type HttpServer, startHttp } from '../../src/http/server.ts'
+import { createLog } from '../../src/log.ts'
+import { freshDatabase } from './postgres.ts'
+
+/** One database for the whole test process (opening PGlite costs about 2,000 transactions); tests keep apart by using fresh people. */
+let database: Promise<Driver> | undefined
+const cleanups: (() => Promise<void> | void)[] = []
+const folder = mkdtempSync(join(tmpdir(), 'tutti-test-'))
+
+/** Everything the tested code logged; some tests search it for secrets. */
+export const logged: string[] = []
+const log = createLog('debug', (line) => void logged.push(line), false)
+
+const settings = {
+  HOST: '127.0.0.1',
+  PORT: '0',
+  DATA_DIR: folder,
+  DB_MIN_FREE_MB: '0',
+  RATE_LIMIT_PER_MINUTE: '1000000',
+  RATE_LIMIT_BURST: '1000000',
+  RATE_LIMIT_ANONYMOUS: '1000000',
+  RATE_LIMIT_MCP: '1000000',
+  RATE_LIMIT_LOGIN: '1000000',
+  RATE_LIMIT_REGISTER: '1000000',
+}
+
+async function openOnce(): Promise<Driver> {
+  const postgres = process.env.TEST_DB === 'postgres' ? await freshDatabase() : undefined
+  const driver = await openDatabase(loadConfig({ env: { ...settings, ...(postgres && { DATABASE_URL: postgres.url }) } }), log)
+  const close = driver.close.bind(driver)
+  cleanups.push(async () => {
+    await close()
+    await postgres?.drop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  return driver
+}
+
+export interface TestApp {
+  app: App
+  url: string
+  server: HttpServer
+  close(): Promise<void>
+}
+
+/** A running server with its own settings and clock, on the shared database. */
+export async function testApp(overrides: Record<string, string> = {}, clock?: () => Date): Promise<TestApp> {
+  database ??= openOnce()
+  const shared = await database
+  const driver = new Proxy(shared, { get: (target, name) => (name === 'close' ? async () => undefined : Reflect.get(target, name, target)) })
+  const app = await createApp(loadConfig({ env: { ...settings, ...overrides } }), { driver, log, clock, background: overrides.background !== 'off' })
+  const server = startHttp(app)
+  return {
+    app,
+    server,
+    url: `http://127.0.0.1:${server.port}`,
+    close: async () => {
+      await server.stop(100)
+      await app.close()
+    },
+  }
+}
+
+let plain: Promise<TestApp> | undefined
+/** The one that most tests share: default settings, limits out of the way. */
+export function sharedApp(): Promise<TestApp> {
+  plain ??= testApp().then((t) => {
+    cleanups.unshift(() => t.close())
+    return t
+  })
+  return plain
+}
+
+// bun runs all files in one process and calls this once, after the last of them.
+afterAll(async () => {
+  if (process.env.TUTTI_KEEP_TEST_DB) return
+})
+process.on('beforeExit', async () => {
+  for (const clean of cleanups.splice(0)) await clean()
+})
+
+// ---- people
+
+export const PASSWORD = 'violet anchor prefers rain'
+let counter = 0
+export const unique = (text: string): string => `${text}-${process.pid.toString(36)}${(++counter).toString(36)}${Math.random().toString(36).slice(2, 6)}`
+
+export interface Answer<T = Record<string, unknown>> {
+  status: number
+  body: T
+  headers: Headers
+}
+
+export interface Person {
+  userId: string
+  email: string
+  organizationId: string
+  token: string
+  refreshToken: string
+  /** For calling actions directly, with the rights as they are now. */
+  ctx(): Promise<Ctx>
+  fetch<T = Record<string, unknown>>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer<T>>
+}
+
+export async function call<T = Record<string, unknown>>(
+  t: TestApp,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer<T>> {
+  const response = await fetch(t.url + path, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+  })
+  const text = await response.text()
+  const json = response.headers.get('content-type')?.includes('json')
+  return { status: response.status, headers: response.headers, body: (json ? JSON.parse(text) : { text }) as T }
+}
+
+export const anyoneCtx = (t: TestApp): Ctx => contextOf(t.app, anonymous)
+export const systemCtx = (t: TestApp): Ctx => contextOf(t.app, system)
+
+export async function person(t: TestApp, { name = 'Ada Lovelace', admin = false } = {}): Promise<Person> {
+  const email = `${unique('ada')}@example.com`
+  if (admin) await accounts.createAdmin(systemCtx(t), { email, password: PASSWORD, name })
+  const signedIn = admin
+    ? await accounts.login(anyoneCtx(t), { email, password: PASSWORD })
+    : await accounts.register(anyoneCtx(t), { email, password: PASSWORD, name })
+  const { token, refreshToken, user } = signedIn
+  const actor = await t.app.auth.authenticate(token)
+  return {
+    userId: user.id,
+    email,
+    organizationId: actor.organizationId as string,
+    token,
+    refreshToken,
+    ctx: async () => contextOf(t.app, await t.app.auth.authenticate(token)),
+    fetch: (method, path, body, headers = {}) => call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
+  }
+}
+
+/** Joins as a member of the owner's organization and works in it. */
+export async function member(t: TestApp, owner: Person, role: Role, name = 'Grace Hopper'): Promise<Person> {
+  const joined = await person(t, { name })
+  await organizations.addMember(systemCtx(t), { id: owner.organizationId, userId: joined.userId, role })
+  const inTeam = { 'x-organization-id': owner.organizationId }
+  return { ...joined, organizationId: owner.organizationId, fetch: (m, p, b, h = {}) => joined.fetch(m, p, b, { ...inTeam, ...h }) }
+}
+
+export async function mcpToken(t: TestApp, who: Person, options: Partial<McpTokenCreate> = {}): Promise<string> {
+  const { token } = await tokens.createToken(await who.ctx(), { name: 'agent', organizationId: who.organizationId, ...options })
+  return token as string
+}
+
+export async function apiKey(_t: TestApp, who: Person, scopes?: string[]): Promise<string> {
+  const { token } = await tokens.createKey(await who.ctx(), { name: 'key', ...(scopes && { scopes }) })
+  return token as string
+}
