@@ -186,6 +186,19 @@ CREATE TABLE "projects" (
 	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', name), 'A') || setweight(to_tsvector('simple', coalesce(description, '')), 'B')) STORED
 );
 
+CREATE TABLE "jobs" (
+	"id" text PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"key" text,
+	"data" jsonb NOT NULL,
+	"state" text NOT NULL,
+	"attempt" integer NOT NULL,
+	"run_at" timestamp(3) with time zone NOT NULL,
+	"lease" text,
+	"error" text,
+	"created_at" timestamp(3) with time zone NOT NULL
+);
+
 ALTER TABLE "login_sessions" ADD CONSTRAINT "login_sessions_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
 ALTER TABLE "refresh_tokens" ADD CONSTRAINT "refresh_tokens_session_id_login_sessions_id_fk" FOREIGN KEY ("session_id") REFERENCES "public"."login_sessions"("id") ON DELETE cascade ON UPDATE no action;
 ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_user_id_users_id_fk" FOREIGN KEY ("user_id") REFERENCES "public"."users"("id") ON DELETE cascade ON UPDATE no action;
@@ -229,3 +242,5 @@ CREATE UNIQUE INDEX "projects_slug" ON "projects" USING btree ("organization_id"
 CREATE UNIQUE INDEX "projects_key" ON "projects" USING btree ("organization_id","key") WHERE "projects"."deleted_at" is null;
 CREATE INDEX "projects_updated" ON "projects" USING btree ("organization_id","updated_at","id");
 CREATE INDEX "projects_search" ON "projects" USING gin ("search");
+CREATE UNIQUE INDEX "jobs_key" ON "jobs" USING btree ("name","key") WHERE "jobs"."state" = 'waiting' and "jobs"."key" is not null;
+CREATE INDEX "jobs_run_at" ON "jobs" USING btree ("run_at") WHERE "jobs"."state" <> 'failed';

@@ -1,4 +1,4 @@
-import { type AnyColumn, type SQL, sql } from 'drizzle-orm'
+import { type AnyColumn, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { customType, integer, uuid } from 'drizzle-orm/pg-core'
 
 /** Times are read as RFC 3339 strings with milliseconds, so rows are wire-shaped. Drivers give text (embedded) or Date (Postgres). */
@@ -38,5 +38,9 @@ export const record = () => ({
 /** A record that is hidden, not removed, when deleted. */
 export const softRecord = () => ({ ...record(), deletedAt: instant() })
 
-/** `= any($n)` keeps the statement's text the same whatever the number of values, so it stays prepared. */
-export const anyOf = (column: AnyColumn, values: readonly string[]): SQL => sql`${column} = any(${`{${values.join(',')}}`}::uuid[])`
+/** `= any($n)` keeps the statement's text the same whatever the number of values, so it stays prepared. Takes what `idList` makes. */
+export const anyOf = (column: AnyColumn, ids: IdList): SQL => sql`${column} = any(${ids}::uuid[])`
+
+/** An array literal of ids, or a placeholder for one. */
+export type IdList = string | Placeholder
+export const idList = (ids: readonly string[]): string => `{${ids.join(',')}}`

@@ -29,7 +29,7 @@ export function keyset<K extends string>(
   const order = query.order ?? defaults.order ?? 'desc'
   const limit = query.limit ?? defaults.limit ?? 50
   const column = sort[key]
-  const after = query.cursor === undefined ? undefined : decode(query.cursor, `${key}.${order}`)
+  const after = query.cursor === undefined ? undefined : decode(query.cursor, `${key}.${order}`, column)
   const by = order === 'asc' ? asc : desc
   return {
     where: (...filters) =>
@@ -48,15 +48,17 @@ export function keyset<K extends string>(
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+/** As Postgres takes it: no 30th of February, no year 0. */
+const isTime = (text: string): boolean => /^(?!0000)\d{4}-/.test(text) && new Date(text).toISOString() === text
 
-function decode(cursor: string, expected: string): [string | number, string] {
+function decode(cursor: string, expected: string, column: AnyColumn): [string | number, string] {
   try {
     const [kind, value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
-    const isTime = expected.startsWith('createdAt') || expected.startsWith('updatedAt')
-    if (kind === expected && typeof id === 'string' && uuid.test(id) && (typeof value === 'string' || typeof value === 'number')) {
-      if (!isTime || (typeof value === 'string' && time.test(value))) return [value, id]
-    }
+    const fits =
+      column.dataType === 'number'
+        ? Number.isFinite(value)
+        : typeof value === 'string' && (!column.getSQLType().startsWith('timestamp') || isTime(value))
+    if (kind === expected && fits && typeof id === 'string' && uuid.test(id)) return [value as string | number, id]
   } catch {}
   throw new AppError('invalid.cursor', 'The cursor is not one this list gave, or the sort order has changed. Start again without a cursor.')
 }

@@ -37,8 +37,12 @@ class Prepared<T extends PreparedQueryConfig> extends PgPreparedQuery<T> {
     super(query, undefined, undefined)
   }
 
-  override async execute(values: Record<string, unknown> = {}): Promise<T['execute']> {
-    const { rows, columns, count } = await this.on.query(this.query.sql, fillPlaceholders(this.query.params, values))
+  override execute(values: Record<string, unknown> = {}): Promise<T['execute']> {
+    return this.executeOn(this.on, values)
+  }
+
+  async executeOn(on: Queryable, values: Record<string, unknown>): Promise<T['execute']> {
+    const { rows, columns, count } = await on.query(this.query.sql, fillPlaceholders(this.query.params, values))
     if (this.map) return this.map(rows)
     const { fields } = this
     if (fields) return rows.map((row) => mapResultRow(fields, row, this.joinsNotNullableMap))
@@ -80,7 +84,25 @@ class Tx extends PgTransaction<RawResult> {
 }
 
 const dialect = new PgDialect({ casing: 'snake_case' })
+const connections = new WeakMap<Db, Queryable>()
 
-export const drizzleOver = (on: Queryable): Db => new PgDatabase(dialect, new Session(dialect, on), undefined) as Db
+function connect(db: Db, on: Queryable): Db {
+  connections.set(db, on)
+  return db
+}
 
-export const drizzleTx = (on: Queryable): Db => new Tx(dialect, new Session(dialect, on), undefined) as Db
+export const drizzleOver = (on: Queryable): Db => connect(new PgDatabase(dialect, new Session(dialect, on), undefined) as Db, on)
+
+export const drizzleTx = (on: Queryable): Db => connect(new Tx(dialect, new Session(dialect, on), undefined) as Db, on)
+
+/**
+ * A query whose SQL is built once and run on any connection, inside a transaction or not. Building costs more than running a simple
+ * statement, so the hottest paths use this; values come through `sql.placeholder(name)`.
+ */
+export function prepare<R>(build: (db: Db) => { prepare(name: string): { execute(): Promise<R> } }): (db: Db, values: Record<string, unknown>) => Promise<R> {
+  let prepared: Prepared<PreparedQueryConfig> | undefined
+  return async (db, values) => {
+    prepared ??= build(db).prepare('') as unknown as Prepared<PreparedQueryConfig>
+    return (await prepared.executeOn(connections.get(db) as Queryable, values)) as R
+  }
+}

@@ -5,6 +5,7 @@ import { anonymous, inOrganization } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { authorize } from '../auth/policy.ts'
 import { AppError } from '../errors.ts'
+import { object } from '../schema.ts'
 import { readJson } from './body.ts'
 import type { Guard } from './guard.ts'
 
@@ -24,6 +25,9 @@ interface Options {
   /** Bytes; the configured JSON limit unless told. */
   maxBody?: number
 }
+
+/** A route that names no query takes none: an unknown parameter is refused, as an unknown field is. */
+const nothing = object({})
 
 type AnyAction = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule'>
 
@@ -45,6 +49,7 @@ export const on = (action: AnyAction, summary: string, { maxBody }: Options = {}
       if (!(call as Call).ctx) await admit(call as Call, action)
     },
   ],
+  query: nothing,
   detail: { operationId: action.id, summary, tags: [action.id.split('.')[0] as string], action } as Record<string, unknown>,
 })
 

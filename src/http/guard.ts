@@ -49,7 +49,8 @@ export class Guard {
     const seen = this.#note(request)
     const host = request.headers.get('host') ?? ''
     // Bun joins two Host headers with a comma, and lets an absolute target differ from Host: whoever is addressed must be unambiguous.
-    if (host.includes(',') || new URL(request.url).host !== host.toLowerCase().replace(/:80$/, ''))
+    // A Host that is no host leaves an address without one.
+    if (host.includes(',') || URL.parse(request.url)?.host !== host.toLowerCase().replace(/:80$/, ''))
       throw new AppError('invalid.malformed', 'The request names more than one host, or none.')
     if (!this.#allows(host))
       throw new AppError('forbidden.origin', `This server does not answer to the host ${JSON.stringify(host)}. Set APP_URL or ALLOWED_HOSTS to serve it.`)

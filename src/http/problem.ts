@@ -1,16 +1,17 @@
+import { Value } from '@sinclair/typebox/value'
 import { DbError } from '../db/driver.ts'
 import { AppError, type ErrorDetails, problem } from '../errors.ts'
-import { fieldErrors } from '../schema.ts'
+import { fieldErrors, type TSchema } from '../schema.ts'
 import type { Log } from '../log.ts'
 
 /** Whatever was thrown, as the one error that users see. Bugs become `internal`, whose cause goes to the log only. */
-export function toAppError(error: unknown): AppError {
+export function toAppError(error: unknown, query: Record<string, unknown> = {}): AppError {
   if (error instanceof AppError) return error
   if (error instanceof DbError) return fromDatabase(error)
   const { code, cause } = error as { code?: string; cause?: unknown }
   // Elysia wraps what a parse hook throws, and drizzle what a driver throws.
   if (cause instanceof AppError || cause instanceof DbError) return toAppError(cause)
-  if (code === 'VALIDATION') return fromValidation(error as ElysiaValidationError)
+  if (code === 'VALIDATION') return fromValidation(error as ElysiaValidationError, query)
   if (code === 'PARSE') return new AppError('invalid.malformed', 'The body cannot be read.')
   return new AppError('internal', 'Something went wrong on our side. The request id tells us what.', { cause: error })
 }
@@ -32,22 +33,38 @@ function fromDatabase(error: DbError): AppError {
     case '22P05':
     case '22021':
       return new AppError('invalid', 'The text holds characters that cannot be stored, such as NUL.', details)
+    // Half of a surrogate pair in JSON, and times and numbers that the schema lets through but a column does not hold.
+    case '22P02':
+    case '22003':
+    case '22007':
+    case '22008':
+    case '22009':
+      return new AppError('invalid', 'A value cannot be stored: it is out of range or not well-formed.', details)
     default:
       return new AppError('internal', 'Something went wrong on our side. The request id tells us what.', details)
   }
 }
 
+type ValueErrors = Parameters<typeof fieldErrors>[0]
+
 interface ElysiaValidationError extends Error {
   type: string
-  validator: { Errors(value: unknown): Iterable<Parameters<typeof fieldErrors>[0] extends Iterable<infer E> ? E : never> }
+  validator: unknown
   value: unknown
 }
 
-function fromValidation(error: ElysiaValidationError): AppError {
+function fromValidation(error: ElysiaValidationError, query: Record<string, unknown>): AppError {
   // An answer that breaks its own schema is our bug, and must not look like the caller's.
   if (error.type === 'response') return new AppError('internal', 'Something went wrong on our side. The request id tells us what.', { cause: error })
-  const errors = fieldErrors(error.validator.Errors(error.value))
+  const { validator, value } = error
+  const errors = fieldErrors(error.type === 'property' ? inQuery(validator as TSchema, value, query) : (validator as { Errors(v: unknown): ValueErrors }).Errors(value))
   return new AppError('invalid', errors.map((e) => e.message).join(' ') || 'The input is not valid.', { errors })
+}
+
+/** Elysia makes numbers of a query's text itself, and then tells what is wrong with one, but not which one it is. */
+function inQuery(schema: TSchema, value: unknown, query: Record<string, unknown>): ValueErrors {
+  const name = Object.keys(query).find((key) => Number(query[key]) === value)
+  return [...Value.Errors(schema, value)].map((error) => (name ? { ...error, path: `/${name}` } : error))
 }
 
 export function problemResponse(error: AppError, path: string, requestId: string, headers: Record<string, string>): Response {

@@ -69,10 +69,10 @@ export function buildHttp(app: App) {
       set.headers['x-request-id'] = seen.requestId
       if (state.draining) throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
     })
-    .onError(({ error, request }) => {
-      const path = new URL(request.url).pathname
+    .onError(({ error, request, query }) => {
+      const path = URL.parse(request.url)?.pathname ?? '/'
       const { requestId } = guard.seen(request)
-      const known = (error as { code?: string }).code === 'NOT_FOUND' ? missing(request.method, path) : toAppError(error)
+      const known = (error as { code?: string }).code === 'NOT_FOUND' ? missing(request.method, path) : toAppError(error, query)
       logError(app.log, known, { requestId, method: request.method, path })
       return problemResponse(known, path, requestId, headers)
     })
@@ -103,7 +103,8 @@ export function buildHttp(app: App) {
     .all('/mcp', ({ request }) => mcp.streamable(request), { parse: 'none' })
 
   function missing(method: string, path: string): AppError {
-    const allow = methods.filter((m) => m !== method && server.router.http.find(m, path))
+    // Paths without parameters are kept apart from the others.
+    const allow = methods.filter((m) => m !== method && (server.router.static[path]?.[m] !== undefined || server.router.http.find(m, path)))
     if (allow.length > 0) return new AppError('method_not_allowed', `${path} takes ${allow.join(', ')}, not ${method}.`, { allow: allow.join(', ') })
     return new AppError('not_found', `There is nothing at ${path}. The operations are listed at /api/reference.`)
   }

@@ -39,11 +39,7 @@ export interface JobsOptions {
   backoff?: (attempt: number) => number
 }
 
-interface Running {
-  lease: string
-  abort: AbortController
-  done: Promise<void>
-}
+type Running = { lease: string; abort: AbortController; done: Promise<void> }
 
 const backoff = (attempt: number) => Math.min(3_600_000, 5000 * 2 ** (attempt - 1)) * (0.8 + Math.random() * 0.4)
 const array = (values: Iterable<string>) => `{${[...values].join(',')}}`

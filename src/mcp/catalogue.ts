@@ -41,10 +41,16 @@ export class Catalogue {
 
   /** A misspelt toolset must not look like an empty one. */
   selection(query: URLSearchParams): Selection {
-    const toolsets = (query.get('toolsets') ?? '').split(',').map((t) => t.trim()).filter(Boolean)
+    const toolsets = (query.get('toolsets') ?? '')
+      .split(',')
+      .map((t) => t.trim())
+      .filter(Boolean)
     const unknown = toolsets.filter((t) => !this.#toolsets.has(t))
     if (unknown.length > 0)
-      throw new AppError('invalid', `No toolset ${unknown.map((t) => JSON.stringify(t.slice(0, 50))).join(', ')}. There are: ${[...this.#toolsets].join(', ')}.`)
+      throw new AppError(
+        'invalid',
+        `No toolset ${unknown.map((t) => JSON.stringify(t.slice(0, 50))).join(', ')}. There are: ${[...this.#toolsets].join(', ')}.`,
+      )
     const readOnly = query.get('readonly')
     return { toolsets, readOnly: readOnly !== null && readOnly !== '0' && readOnly !== 'false' }
   }
@@ -131,6 +137,8 @@ const plain = (schema: TObject): unknown =>
   JSON.parse(JSON.stringify(schema), (_key, value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     if (Array.isArray(value.examples)) delete value.examples
+    if (value.type === 'object' && !value.properties) delete value.patternProperties
+    if (value.type === 'string' && value.pattern === '\\S') delete value.pattern
     if (value.type === 'number' && value.multipleOf === 1) {
       value.type = 'integer'
       delete value.multipleOf

@@ -12,21 +12,22 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
 /** Text and structured content say the same, since some clients show the model only the one and some only the other. */
-export function success(tool: Tool, answer: unknown): CallToolResult {
+export function success(answer: unknown, tool: Tool): CallToolResult {
   const clean = visible(isFields(answer) ? answer : { result: answer ?? null })
   const text = brief(clean)
   // Few answers come near the limit: a UTF-16 unit is at most three bytes.
-  if (text.length * 3 <= MOST_BYTES || Buffer.byteLength(text) <= MOST_BYTES) return { content: [{ type: 'text', text }], structuredContent: clean }
-  const cut = shorten(tool, clean)
+  if (text.length * 3 <= MOST_BYTES || Buffer.byteLength(text) <= MOST_BYTES)
+    return { content: [{ type: 'text', text }], structuredContent: clean }
+  const cut = shorten(clean, tool)
   return { content: [{ type: 'text', text: brief(cut) }], structuredContent: cut }
 }
 
 /** `code: reason. Next step.` */
-export function failure(tool: Tool, error: AppError, requestId: string, has: (tool: string) => boolean): CallToolResult {
+export function failure(error: AppError, tool: string, requestId: string, has: (tool: string) => boolean): CallToolResult {
   const next = nextStep(error, requestId, has)
   const told = next ? new AppError(error.code, `${error.message} ${next}`, error.details) : error
-  const body = visible({ ...problem(told, `/mcp#${tool.name}`, requestId) })
-  const structuredContent = bytesOf(body) <= MOST_BYTES ? body : shorten(tool, body)
+  const body = visible({ ...problem(told, `/mcp#${tool}`, requestId) })
+  const structuredContent = bytesOf(body) <= MOST_BYTES ? body : shorten(body)
   return { isError: true, content: [{ type: 'text', text: `${error.code}: ${body.detail}` }], structuredContent }
 }
 
@@ -62,7 +63,8 @@ function cleaned(value: unknown): unknown {
 
 // ---- the text
 
-const brief = (value: Fields): string => (typeof value.result === 'string' && Object.keys(value).length === 1 ? value.result : JSON.stringify(pruned(value)))
+const brief = (value: Fields): string =>
+  typeof value.result === 'string' && Object.keys(value).length === 1 ? value.result : JSON.stringify(pruned(value))
 
 /** Without fields that say nothing. A list stays one when it is empty. */
 function pruned(value: unknown): unknown {
@@ -92,17 +94,16 @@ interface Cut {
 }
 
 /** The beginning of every long part, and a note that says what is missing and how to get it. */
-function shorten(tool: Tool, value: Fields): Fields {
+function shorten(value: Fields, tool?: Tool): Fields {
   const cuts: Cut[] = []
   const kept = fit(value, MOST_BYTES - 1000, '', cuts) as Fields
   const listed = cuts.find((c) => c.at === 'items')
   // The cursor points behind items that were left out.
   if (listed) delete kept.nextCursor
   const missing = cuts.slice(0, 10).map((c) => `${c.at}: the first ${c.kept} of ${c.of} ${c.unit}`)
-  const fields = tool.input.properties as Fields
   const how = listed
     ? `Call again with limit: ${Math.max(1, listed.kept)} and follow nextCursor.`
-    : 'offset' in fields && cuts[0]
+    : tool && 'offset' in tool.input.properties && cuts[0]
       ? `Call again with offset: ${cuts[0].kept} for more.`
       : 'The web API and the dashboard show all of it.'
   return { ...kept, truncated: `This answer was too long and is cut. ${missing.join('; ')}. ${how}` }
@@ -145,7 +146,8 @@ function fit(value: unknown, budget: number, at: string, cuts: Cut[]): unknown {
 
 function beginning(text: string, budget: number): string {
   let end = text.length
-  for (let size = bytesOf(text); size > budget && end > 0; size = bytesOf(text.slice(0, end))) end = Math.min(end - 1, Math.floor((end * Math.max(budget, 0)) / size))
+  for (let size = bytesOf(text); size > budget && end > 0; size = bytesOf(text.slice(0, end)))
+    end = Math.min(end - 1, Math.floor((end * Math.max(budget, 0)) / size))
   const last = text.charCodeAt(end - 1)
   return text.slice(0, last >= 0xd800 && last <= 0xdbff ? end - 1 : end)
 }

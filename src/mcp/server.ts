@@ -1,5 +1,305 @@
+import {
+  type AuthInfo,
+  type CallToolResult,
+  createMcpHandler,
+  isJsonContentType,
+  type JSONRPCMessage,
+  ProtocolError,
+  ProtocolErrorCode,
+  parseJSONRPCMessage,
+  type RequestId,
+  Server,
+} from '@modelcontextprotocol/server'
+import { contextOf } from '../action.ts'
 import type { App } from '../app.ts'
-import type { Guard } from '../http/guard.ts'
+import type { Actor } from '../auth/actor.ts'
+import { networkOf } from '../auth/limits.ts'
+import { prefixes } from '../auth/secrets.ts'
+import { AppError } from '../errors.ts'
+import { parseJson, readBytes } from '../http/body.ts'
+import type { Guard, Seen } from '../http/guard.ts'
+import { logError, problemResponse, toAppError } from '../http/problem.ts'
+import { check } from '../schema.ts'
+import { version } from '../version.ts'
+import { type Arguments, Catalogue, refusal, type Selection } from './catalogue.ts'
+import { instructions } from './instructions.ts'
+import { failure, success } from './result.ts'
+import { KEEP_ALIVE_MS, type Owner, relay, Session, Streams } from './sse.ts'
 import type { Tool } from './tool.ts'
-export interface Mcp { streamable(r: Request): Promise<Response>; openStream(r: Request): Promise<Response>; message(r: Request): Promise<Response>; readonly streams: number; close(): Promise<void> }
-export function createMcp(_app: App, _guard: Guard, _tools: readonly Tool[]): Mcp { const no = async () => new Response('x', {status: 501}); return { streamable: no, openStream: no, message: no, streams: 0, async close() {} } }
+
+export interface Mcp {
+  /** Streamable HTTP, of every revision. */
+  streamable(request: Request): Promise<Response>
+  /** HTTP+SSE: the stream of events. */
+  openStream(request: Request): Promise<Response>
+  /** HTTP+SSE: a message to the session that the stream named. */
+  message(request: Request): Promise<Response>
+  /** Open streams, for /metrics. */
+  readonly streams: number
+  /** Lets running calls end, for a moment, and closes every stream. */
+  close(): Promise<void>
+}
+
+const CALLS_AT_ONCE = 16
+const DRAIN_MS = 5_000
+
+/** Who sent a message. */
+interface Sender extends Seen {
+  readonly actor: Actor
+  readonly owner: Owner
+  readonly userAgent: string | null
+}
+
+/** … and what his connection chose to see. */
+interface Caller extends Sender {
+  readonly selection: Selection
+}
+
+type Message = { jsonrpc?: unknown; id?: unknown; method?: unknown; params?: unknown }
+
+export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
+  const catalogue = new Catalogue(tools)
+  const streams = new Streams(app.auth, catalogue)
+  const sessions = new Map<string, Session>()
+  const running = new Map<string, number>()
+  let closing = false
+
+  // ---- tools
+
+  async function call(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<CallToolResult> {
+    const { requestId, owner } = caller
+    try {
+      const wait = guard.perToken.take(owner.credentialId)
+      if (wait > 0) throw guard.limited(guard.perToken, wait)
+      const tool = catalogue.get(name)
+      if (!tool)
+        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}. tools/list names those you have.`)
+      const refused = refusal(tool, caller.actor, caller.selection)
+      if (refused) throw refused
+      const input = catalogue.read(tool, args)
+      const errors = check(tool.input, input)
+      if (errors.length > 0) throw new AppError('invalid', errors.map((e) => e.message).join(' '), { errors })
+      return success(await oneOfFew(owner, () => run(tool, input, caller, signal)), tool)
+    } catch (thrown) {
+      if (thrown instanceof ProtocolError) throw thrown
+      const error = toAppError(thrown)
+      logError(app.log, error, { requestId, tool: name })
+      return failure(error, name, requestId, (other) => catalogue.get(other) !== undefined)
+    }
+  }
+
+  function run(tool: Tool, input: Arguments, { actor, requestId, ip, userAgent }: Caller, signal: AbortSignal): Promise<unknown> {
+    const { idempotencyKey, expectedVersion } = input as { idempotencyKey?: string; expectedVersion?: number }
+    const ctx = contextOf(app, actor, { requestId, ip, userAgent, idempotencyKey, expectedVersion })
+    return tool.run(Object.assign(ctx, { signal }), input as never)
+  }
+
+  async function oneOfFew<T>({ credentialId }: Owner, work: () => Promise<T>): Promise<T> {
+    const now = running.get(credentialId) ?? 0
+    if (now >= CALLS_AT_ONCE)
+      throw new AppError('rate_limited', `This token has ${now} calls running. Wait for one to end, then call again.`, { retryAfter: 1 })
+    running.set(credentialId, now + 1)
+    try {
+      return await work()
+    } finally {
+      const left = (running.get(credentialId) ?? 1) - 1
+      if (left > 0) running.set(credentialId, left)
+      else running.delete(credentialId)
+    }
+  }
+
+  // ---- the SDK's part: handshake, lists, and every message of Streamable HTTP
+
+  const cacheHint = { ttlMs: 300_000, cacheScope: 'private' } as const
+
+  function newServer(): Server {
+    const server = new Server(
+      { name: 'tutti', title: 'Tutti', version },
+      {
+        capabilities: { tools: { listChanged: true } },
+        instructions,
+        cacheHints: { 'tools/list': cacheHint, 'server/discover': cacheHint },
+      },
+    )
+    server.setRequestHandler('tools/list', (_request, ctx) => {
+      const { actor, selection } = callerOf(ctx.http?.authInfo)
+      return { tools: catalogue.list(actor, selection) }
+    })
+    server.setRequestHandler('tools/call', ({ params }, ctx) =>
+      call(params.name, params.arguments ?? {}, callerOf(ctx.http?.authInfo), ctx.mcpReq.signal),
+    )
+    return server
+  }
+
+  const onerror = (error: Error) => app.log.debug('mcp', { error: error.message })
+  const handler = createMcpHandler(newServer, { keepAliveMs: KEEP_ALIVE_MS, maxSubscriptions: 100_000, onerror })
+
+  // ---- who calls, and what he sends
+
+  async function identify(request: Request, url: URL, seen: Seen): Promise<Sender> {
+    if (url.searchParams.has('token') || url.searchParams.has('access_token'))
+      throw new AppError(
+        'unauthenticated',
+        'A token in the address ends up in logs. Revoke it, make a new one and send it as `Authorization: Bearer svc_live_…`.',
+      )
+    // Not the cookie: a page that a person visits must not be able to act as an agent.
+    const secret = request.headers.has('authorization') ? guard.credential(request) : undefined
+    if (!secret) throw new AppError('unauthenticated', `Send an MCP token: \`Authorization: Bearer svc_live_…\`. ${HOW}`)
+    if (!secret.startsWith(prefixes.mcp_live) && !secret.startsWith(prefixes.mcp_test)) {
+      const what = secret.startsWith('svc_') ? 'An API key' : secret.startsWith('eyJ') ? 'A login session' : 'This credential'
+      throw new AppError('unauthenticated', `${what} does not work here; an MCP token (svc_live_… or svc_test_…) does. ${HOW}`)
+    }
+    const actor = await app.auth.authenticate(secret, seen.ip)
+    const { credentialId, userId } = actor
+    if (actor.kind !== 'mcp_token' || !credentialId) throw new AppError('unauthenticated', `This is not an MCP token. ${HOW}`)
+    return { ...seen, actor, userAgent: request.headers.get('user-agent'), owner: { credentialId, userId, secret, ip: seen.ip } }
+  }
+
+  /** Whatever is refused before it becomes JSON-RPC is answered with a problem body. */
+  async function answer(request: Request, work: (sender: Sender, url: URL) => Promise<Response>): Promise<Response> {
+    const url = new URL(request.url)
+    const seen = guard.seen(request)
+    try {
+      if (closing) throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
+      return await work(await identify(request, url, seen), url)
+    } catch (thrown) {
+      let error = toAppError(thrown)
+      const wait = error.status === 401 ? guard.perNetwork.take(networkOf(seen.ip)) : 0
+      if (wait > 0) error = guard.limited(guard.perNetwork, wait)
+      logError(app.log, error, { requestId: seen.requestId, method: request.method, path: url.pathname })
+      return problemResponse(error, url.pathname, seen.requestId, {})
+    }
+  }
+
+  async function read(request: Request): Promise<Message> {
+    if (!isJsonContentType(request.headers.get('content-type')))
+      throw new AppError('unsupported_media', 'Send JSON-RPC with "Content-Type: application/json".')
+    const message = parseJson(await readBytes(request, app.config.MAX_BODY_BYTES))
+    if (Array.isArray(message)) throw new AppError('invalid.malformed', 'JSON-RPC batches are not accepted. Send one message at a time.')
+    if (typeof message !== 'object' || message === null) throw new AppError('invalid.malformed', 'This is not a JSON-RPC message.')
+    return message
+  }
+
+  /** Calls have a limit of their own, which they are told about in their answer; all else counts as plain requests. */
+  function takeRequest({ owner }: Sender): void {
+    const wait = guard.perCredential.take(owner.credentialId)
+    if (wait > 0) throw guard.limited(guard.perCredential, wait)
+  }
+
+  /** Beside the SDK, whose checks of every message and answer cost more than the rest of a call. */
+  async function respond(id: RequestId, params: Call['params'], caller: Caller, signal: AbortSignal): Promise<JSONRPCMessage> {
+    try {
+      return { jsonrpc: '2.0', id, result: await call(params.name, params.arguments ?? {}, caller, signal) }
+    } catch (error) {
+      if (error instanceof ProtocolError) return { jsonrpc: '2.0', id, error: { code: error.code, message: error.message } }
+      app.log.error('tool call failed', { requestId: caller.requestId, error })
+      return {
+        jsonrpc: '2.0',
+        id,
+        error: { code: ProtocolErrorCode.InternalError, message: `Internal error (request ${caller.requestId})` },
+      }
+    }
+  }
+
+  return {
+    get streams() {
+      return streams.size
+    },
+
+    streamable: (request) =>
+      answer(request, async (sender, url) => {
+        if (request.method !== 'POST') {
+          const allow = url.pathname === '/mcp/sse' ? 'GET, POST' : 'POST'
+          throw new AppError('method_not_allowed', `${url.pathname} takes ${allow}, not ${request.method}.`, { allow })
+        }
+        const caller = { ...sender, selection: catalogue.selection(url.searchParams) }
+        const message = await read(request)
+        if (message.method !== 'tools/call') takeRequest(caller)
+        const listens = message.method === 'subscriptions/listen'
+        if (listens) streams.requireRoom(caller.owner)
+        const response = await handler.fetch(request, { authInfo: authInfoOf(caller), parsedBody: message })
+        if (!listens || !response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) return response
+        const relayed = relay(response, caller.owner, (stream) => streams.delete(stream))
+        streams.add(relayed.stream, caller.actor, caller.selection)
+        return relayed.response
+      }),
+
+    openStream: (request) =>
+      answer(request, async (sender, url) => {
+        const selection = catalogue.selection(url.searchParams)
+        takeRequest(sender)
+        streams.requireRoom(sender.owner)
+        const session = new Session(sender.owner, '/mcp/messages', () => {
+          streams.delete(session)
+          sessions.delete(session.sessionId)
+          // Who does not read does not see the end either, so the connection gets its idle timeout back.
+          guard.server?.timeout(request, 5)
+        })
+        const server = newServer()
+        server.onerror = onerror
+        sessions.set(session.sessionId, session)
+        streams.add(session, sender.actor, selection, () => void server.sendToolListChanged().catch(onerror))
+        await server.connect(session)
+        guard.server?.timeout(request, 0)
+        request.signal.addEventListener('abort', () => void session.close(), { once: true })
+        return session.response
+      }),
+
+    message: (request) =>
+      answer(request, async (sender, url) => {
+        const session = sessions.get(url.searchParams.get('sessionId') ?? '')
+        const selection = session && streams.selectionOf(session)
+        if (!selection || session.owner.credentialId !== sender.owner.credentialId)
+          throw new AppError('not_found', 'No such session of this token. Open the stream again: GET /mcp/sse.')
+        const caller = { ...sender, selection }
+        const message = await read(request)
+        if (isCall(message)) void session.run(message.id, (signal) => respond(message.id, message.params, caller, signal))
+        else {
+          takeRequest(caller)
+          session.receive(parsed(message), authInfoOf(caller))
+        }
+        return new Response('Accepted', { status: 202 })
+      }),
+
+    async close() {
+      closing = true
+      const deadline = Date.now() + DRAIN_MS
+      while (running.size > 0 && Date.now() < deadline) await Bun.sleep(20)
+      streams.close()
+      await handler.close()
+    },
+  }
+}
+
+const HOW = 'Make one in the settings, or with POST /api/mcp-tokens.'
+
+/** The SDK carries the caller to its handlers in here; the token itself stays with us. */
+const authInfoOf = (caller: Caller): AuthInfo => ({ token: '', clientId: caller.owner.credentialId, scopes: [], extra: { caller } })
+
+function callerOf(info: AuthInfo | undefined): Caller {
+  const caller = info?.extra?.caller
+  if (!caller) throw new Error('A message without its caller')
+  return caller as Caller
+}
+
+interface Call {
+  id: RequestId
+  params: { name: string; arguments?: Arguments }
+}
+
+/** A well-formed `tools/call` request; whatever is not quite one is left to the SDK to refuse. */
+function isCall(message: Message): message is Message & Call {
+  const { jsonrpc, id, method, params } = message
+  if (method !== 'tools/call' || jsonrpc !== '2.0' || !(typeof id === 'string' || Number.isInteger(id))) return false
+  if (typeof params !== 'object' || params === null) return false
+  const { name, arguments: args = {}, task } = params as { name?: unknown; arguments?: unknown; task?: unknown }
+  return typeof name === 'string' && task === undefined && typeof args === 'object' && args !== null && !Array.isArray(args)
+}
+
+function parsed(message: Message): JSONRPCMessage {
+  try {
+    return parseJSONRPCMessage(message)
+  } catch {
+    throw new AppError('invalid.malformed', 'This is not a JSON-RPC message.')
+  }
+}

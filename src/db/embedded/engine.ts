@@ -1,6 +1,6 @@
 import { DbError } from '../driver.ts'
 import { extensionFiles, pgliteData, pgliteModule } from './assets.ts'
-import { counter, type FromWorker, type OpenRequest, type ToWorker } from './messages.ts'
+import { counter, type FromWorker, newCounters, type OpenRequest, type ToWorker } from './messages.ts'
 
 export interface EngineEvents {
   reply(bytes: Uint8Array): void
@@ -22,7 +22,7 @@ export class Engine {
   readonly #settings: Record<string, string>
   readonly #events: EngineEvents
   #worker: Worker | undefined
-  #counters = new Int32Array(counter.slots)
+  #counters = newCounters()
   #state: 'starting' | 'ready' | 'restarting' | 'closing' | 'closed' | 'lost' = 'starting'
   #settled: ((error?: DbError) => void) | undefined
   #ended = Promise.resolve()
@@ -98,7 +98,7 @@ export class Engine {
   async #boot(): Promise<void> {
     const [module, data, extensions] = await Promise.all([pgliteModule(), pgliteData(), extensionFiles()])
     if (this.#state !== 'starting' && this.#state !== 'restarting') throw new DbError('unavailable', 'the database was stopped')
-    this.#counters = new Int32Array(new SharedArrayBuffer(4 * counter.slots))
+    this.#counters = newCounters()
     const worker = new Worker(workerUrl())
     this.#worker = worker
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -117,7 +117,7 @@ export class Engine {
       module,
       data,
       extensions,
-      counters: this.#counters.buffer as SharedArrayBuffer,
+      counters: this.#counters.buffer,
     } satisfies OpenRequest)
     await promise
   }
@@ -127,17 +127,10 @@ export class Engine {
   }
 
   #receive(message: FromWorker): void {
-    if (message instanceof Uint8Array) return this.#events.reply(message)
-    switch (message.type) {
-      case 'ready':
-      case 'closed':
-        return this.#settle()
-      case 'failed':
-      case 'crashed':
-        return this.#broken(message.reason)
-      case 'lost':
-        return void this.#lose(message.reason)
-    }
+    if (message instanceof Uint8Array) this.#events.reply(message)
+    else if (message.type === 'lost') void this.#lose(message.reason)
+    else if (message.type === 'failed' || message.type === 'crashed') this.#broken(message.reason)
+    else this.#settle()
   }
 
   #broken(reason: string): void {

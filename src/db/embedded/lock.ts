@@ -25,7 +25,8 @@ export function lockDirectory(dir: string): Lock {
     db.run('BEGIN EXCLUSIVE')
   } catch (error) {
     db?.close()
-    if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw new Error(`cannot lock ${path}: ${(error as Error).message}`, { cause: error })
+    if ((error as { code?: string }).code !== 'SQLITE_BUSY')
+      throw new Error(`cannot lock ${path}: ${(error as Error).message}`, { cause: error })
     throw new Error(`${dir} is in use by another tutti process (pid ${readPid(pidPath)}); stop it or choose another data directory`)
   }
   const lock = db

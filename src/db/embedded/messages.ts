@@ -30,3 +30,9 @@ export type FromWorker =
 
 /** Slots of the shared counters. Written by the worker, read by the main thread without waiting. */
 export const counter = { started: 0, fsyncs: 1, slots: 2 } as const
+
+export type Counters = Int32Array<SharedArrayBuffer>
+
+export function newCounters(): Counters {
+  return new Int32Array(new SharedArrayBuffer(counter.slots * Int32Array.BYTES_PER_ELEMENT))
+}

@@ -48,7 +48,7 @@ export function readReply(bytes: Uint8Array, steps: readonly Step[]): Reply {
         if (prepared) rows.push(readRow(buffer, body, prepared))
         break
       case COMMAND_COMPLETE:
-        reply.tag = buffer.latin1Slice(body, at - 1)
+        reply.tag = buffer.toString('latin1', body, at - 1)
         reply.result = { columns: prepared?.columns ?? [], rows, count: countOf(reply.tag) }
         reply.completed++
         rows = []

@@ -23,10 +23,11 @@ export class Statements {
     return this.#byText.size
   }
 
-  /** `isNew`: it must be parsed under this name before use. */
-  use(text: string): { prepared: Prepared; isNew: boolean } {
+  /** `isNew`: it must be parsed under this name before use. `renew`: whatever is known under this text may be wrong. */
+  use(text: string, renew: boolean): { prepared: Prepared; isNew: boolean } {
     const known = this.#byText.get(text)
-    if (known) {
+    if (known && renew) this.drop(known)
+    else if (known) {
       this.#byText.delete(text)
       this.#byText.set(text, known)
       return { prepared: known, isNew: false }

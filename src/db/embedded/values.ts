@@ -29,12 +29,12 @@ const decodeInt: Decode = (buffer, start, end) => {
   return negative ? -value : value
 }
 
-const decodeFloat: Decode = (buffer, start, end) => Number(buffer.latin1Slice(start, end))
+const decodeFloat: Decode = (buffer, start, end) => Number(buffer.toString('latin1', start, end))
 
 const decodeBool: Decode = (buffer, start) => buffer[start] === 0x74
 
 /** `bytea_output` is hex: a leading \x */
-const decodeBytes: Decode = (buffer, start, end) => new Uint8Array(Buffer.from(buffer.latin1Slice(start + 2, end), 'hex'))
+const decodeBytes: Decode = (buffer, start, end) => new Uint8Array(Buffer.from(buffer.toString('latin1', start + 2, end), 'hex'))
 
 const byOid = new Map<number, Decode>([
   [16, decodeBool],

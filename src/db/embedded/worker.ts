@@ -1,7 +1,7 @@
 /** Runs Postgres. An entry point of its own: in the binary it sits at src/db/embedded/worker.js. */
 import { type Extension, PGlite } from '@electric-sql/pglite'
 import { DurableFs } from './durable.ts'
-import { counter, type ExtensionFile, type FromWorker, type OpenRequest, type ToWorker } from './messages.ts'
+import { counter, type ExtensionFile, type FromWorker, newCounters, type OpenRequest, type ToWorker } from './messages.ts'
 
 declare const self: Worker
 
@@ -11,7 +11,7 @@ const QUERY = 0x51
 const ORDINARY_ERROR = 100
 
 let pg: PGlite | undefined
-let counters = new Int32Array(counter.slots)
+let counters = newCounters()
 const lastWords: string[] = []
 
 self.onmessage = ({ data }: MessageEvent<ToWorker>) => {

@@ -1,6 +1,3 @@
-import { DbError } from '../driver.ts'
-import { encodeParam } from './values.ts'
-
 const ascii = (letter: string) => letter.charCodeAt(0)
 const PARSE = ascii('P')
 const BIND = ascii('B')
@@ -10,7 +7,6 @@ const CLOSE = ascii('C')
 const SYNC = ascii('S')
 const QUERY = ascii('Q')
 const STATEMENT = ascii('S')
-const MAX_PARAMS = 65535
 
 /** The frontend half of the wire protocol, collected in one buffer until `take()`. */
 export class Writer {
@@ -37,14 +33,13 @@ export class Writer {
     this.#end()
   }
 
-  bind(name: string, params: readonly unknown[]): void {
-    if (params.length > MAX_PARAMS) throw new DbError('54023', `${params.length} parameters, at most ${MAX_PARAMS} are possible`)
+  bind(name: string, params: readonly (string | null)[]): void {
     this.#open(BIND)
     this.#cstring('') // unnamed portal
     this.#cstring(name)
     this.#int16(0) // parameters as text
     this.#int16(params.length)
-    for (const param of params) this.#value(encodeParam(param))
+    for (const param of params) this.#value(param)
     this.#int16(0) // results as text
     this.#end()
   }
@@ -83,9 +78,8 @@ export class Writer {
     return bytes
   }
 
-  /** Drops what was written after `length` had this value. */
-  rewind(length: number): void {
-    this.#at = length
+  clear(): void {
+    this.#at = 0
   }
 
   #open(type: number): void {
@@ -100,7 +94,10 @@ export class Writer {
   }
 
   #value(text: string | null): void {
-    if (text === null) return this.#int32(-1)
+    if (text === null) {
+      this.#int32(-1)
+      return
+    }
     this.#reserve(4 + text.length * 3)
     const size = this.#buffer.write(text, this.#at + 4)
     this.#buffer.writeInt32BE(size, this.#at)

@@ -50,27 +50,22 @@ interface NewUser {
 /** The account and its personal organization, in one transaction. */
 async function insertUser(ctx: Ctx, { email, name, passwordHash, role }: NewUser): Promise<User> {
   const base = slugify(email.split('@')[0] ?? name).slice(0, 40) || 'user'
-  const [taken] = await ctx.db.select({ id: users.id }).from(users).where(sameEmail(email))
-  if (taken) throw new AppError('conflict.exists', 'This e-mail address has an account already. Sign in, or reset the password.')
-  const [handled] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.handle, base))
-  const [user] = await ctx.db
-    .insert(users)
-    .values({
-      email,
-      name: name.trim(),
-      passwordHash,
-      role,
-      handle: handled ? `${base}-${randomTail()}` : base,
-      preferences: {},
-      createdAt: ctx.now,
-      updatedAt: ctx.now,
-    })
-    .returning(visible)
-  if (!user) throw new Error('insert returned nothing')
+  const values = { email, name: name.trim(), passwordHash, role, preferences: {}, createdAt: ctx.now, updatedAt: ctx.now }
+  // The unique indexes decide, so that people who register at the same moment do not trip over a handle they did not choose.
+  const insert = (handle: string) => ctx.db.insert(users).values({ ...values, handle }).onConflictDoNothing().returning(visible)
+  let [user] = await insert(base)
+  if (!user) {
+    const [taken] = await ctx.db.select({ id: users.id }).from(users).where(sameEmail(email))
+    if (!taken) [user] = await insert(`${base}-${randomTail()}`)
+  }
+  if (!user) throw new AppError('conflict.exists', 'This e-mail address has an account already. Sign in, or reset the password.')
   await organizations.createFor(ctx, { userId: user.id, name: `${user.name}'s space`, slug: user.handle, personal: true })
   ctx.emit('user.registered', { subjectId: user.id, userId: user.id, data: { role } })
   return user
 }
+
+/** What these answer is secret and must not be kept for a repeated call, so they take no idempotency key, whoever sends one. */
+const unkept = (ctx: Ctx): Ctx => ({ ...ctx, idempotencyKey: undefined })
 
 const addUser = write('accounts.add', anyone, async (ctx, input: NewUser): Promise<SignedIn> => {
   const user = await insertUser(ctx, input)
@@ -83,7 +78,7 @@ export const register = flow('accounts.register', anyone, async (ctx, { email, p
     throw new AppError('forbidden', 'This instance takes no new registrations. Ask its administrator for an account.')
   checkPassword(password, { email, name })
   await countAttempt(app.driver, `register:${networkOf(ctx.ip)}`, app.config.RATE_LIMIT_REGISTER, 3600, app.clock(), 'registrations')
-  return addUser(ctx, { email, name, passwordHash: await hashPassword(password), role: 'user' })
+  return addUser(unkept(ctx), { email, name, passwordHash: await hashPassword(password), role: 'user' })
 })
 
 /** Also turns an existing user into an administrator with a new password: the way back in for whoever owns the machine. */
@@ -132,7 +127,7 @@ export const setup = flow('accounts.setup', anyone, async (ctx, { token, email, 
   if (kindOf(token) !== 'setup') throw usedUp()
   checkPassword(password, { email, name, admin: true })
   await countAttempt(ctx.app.driver, `setup:${networkOf(ctx.ip)}`, 10, 3600, ctx.app.clock(), 'set-up attempts')
-  return useSetupToken(ctx, { token, email, name, passwordHash: await hashPassword(password), role: 'admin' })
+  return useSetupToken(unkept(ctx), { token, email, name, passwordHash: await hashPassword(password), role: 'admin' })
 })
 
 // ---- signing in and out
@@ -177,11 +172,11 @@ export const login = flow('accounts.login', anyone, async (ctx, { email, passwor
   const [user] = await ctx.db.select({ id: users.id, hash: users.passwordHash, status: users.status }).from(users).where(sameEmail(email))
   const right = await verifyPassword(password, user?.hash)
   if (!right || !user || user.status !== 'active') {
-    await noteFailure(ctx, { userId: user?.id ?? null })
+    await noteFailure(unkept(ctx), { userId: user?.id ?? null })
     throw wrong()
   }
   await forgetAttempts(app.driver, account)
-  return signIn(ctx, { userId: user.id })
+  return signIn(unkept(ctx), { userId: user.id })
 })
 
 const rotate = write('accounts.rotate', anyone, async (ctx, { hash }: { hash: string }): Promise<SignedIn | 'unknown' | 'reused'> => {
@@ -209,7 +204,7 @@ const rotate = write('accounts.rotate', anyone, async (ctx, { hash }: { hash: st
 })
 
 export const refresh = flow('accounts.refresh', anyone, async (ctx, { refreshToken }: Refresh): Promise<SignedIn> => {
-  const answer = refreshToken && kindOf(refreshToken) === 'refresh' ? await rotate(ctx, { hash: hashSecret(refreshToken) }) : 'unknown'
+  const answer = refreshToken && kindOf(refreshToken) === 'refresh' ? await rotate(unkept(ctx), { hash: hashSecret(refreshToken) }) : 'unknown'
   if (answer === 'reused') throw new AppError('unauthenticated', 'This refresh token was used before, so the session has been ended. Sign in again.')
   if (answer === 'unknown') throw new AppError('unauthenticated', 'The refresh token is not valid. Sign in again.')
   return answer
@@ -258,11 +253,13 @@ export const updateProfile = write(
     }
     const [user] = await ctx.db
       .update(users)
-      .set({ ...patch, updatedAt: ctx.now, version: sql`${users.version} + 1` })
-      .where(eq(users.id, before.id))
+      .set({ ...patch, ...(patch.name !== undefined && { name: patch.name.trim() }), updatedAt: ctx.now, version: sql`${users.version} + 1` })
+      .where(and(eq(users.id, before.id), eq(users.version, before.version)))
       .returning(visible)
+    if (!user)
+      throw new AppError('version_mismatch', 'Your profile was changed at the same moment. Read it again and repeat your change.', { current: await me(ctx, {}) })
     ctx.emit('user.updated', { subjectId: before.id, userId: before.id, data: { fields: Object.keys(patch) } })
-    return user as User
+    return user
   },
 )
 

@@ -1,13 +1,16 @@
 import { and, count, eq, gte, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { currentOrganization, nobody, organizationsOf, userIdOf } from '../../auth/actor.ts'
+import { currentOrganization, userIdOf } from '../../auth/actor.ts'
 import { anyone, member, requireRole } from '../../auth/policy.ts'
+import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
+import { prepare } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { slugify } from '../../text.ts'
 import { users } from '../accounts/table.ts'
+import { organizations } from '../organizations/table.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { CONTENT_BYTES, type Note, type NoteCreate, type NoteDetail, type NotePage, type NotePatch, type NoteQuery, type PublicNote } from './schema.ts'
@@ -35,12 +38,13 @@ const live = isNull(notes.deletedAt)
  * Personal notes are their author's, and belong to no organization: an MCP token, which is bound to one, does not see them.
  * Others belong to the organization's members; those of a project also need the project to be visible.
  */
-export const visibleTo = (ctx: Ctx): SQL => {
-  const { actor } = ctx
-  const personal = actor.kind === 'mcp_token' ? undefined : and(isNull(notes.organizationId), eq(notes.createdById, actor.userId ?? nobody))
-  const inProject = sql`(${notes.projectId} is null or exists (select 1 from ${projectTable} where ${projectTable.id} = ${notes.projectId} and ${projects.visibleTo(ctx)}))`
-  return and(live, or(personal, and(anyOf(notes.organizationId, organizationsOf(actor)), inProject))) as SQL
+export const visibleTo = (rights: Rights): SQL => {
+  const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
+  const inProject = sql`(${notes.projectId} is null or exists (select 1 from ${projectTable} where ${projectTable.id} = ${notes.projectId} and ${projects.visibleTo(rights)}))`
+  return and(live, or(personal, and(anyOf(notes.organizationId, rights.organizations), inProject))) as SQL
 }
+
+const byId = prepare((db) => db.select(visible).from(notes).where(and(eq(notes.id, sql.placeholder('id')), visibleTo(anyRights))))
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
@@ -48,9 +52,9 @@ const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
 /** By id, slug or unique id prefix. */
 async function resolve(ctx: Ctx, ref: string): Promise<Note> {
   const wanted = ref.trim().toLowerCase()
-  const select = (match: SQL) => ctx.db.select(visible).from(notes).where(and(match, visibleTo(ctx))).limit(2)
+  const select = (match: SQL) => ctx.db.select(visible).from(notes).where(and(match, visibleTo(rightsOf(ctx.actor)))).limit(2)
   if (uuid.test(wanted)) {
-    const [found] = await select(eq(notes.id, wanted))
+    const [found] = await byId(ctx.db, { id: wanted, ...rightsOf(ctx.actor) })
     if (found) return found
     throw notFound('note', ref)
   }
@@ -68,7 +72,7 @@ function mayWrite(ctx: Ctx, note: Pick<Note, 'organizationId'>): void {
 export const list = read('notes.list', member('notes:read'), async (ctx, query: NoteQuery): Promise<NotePage> => {
   const page = keyset({ updatedAt: notes.updatedAt, createdAt: notes.createdAt, title: notes.title }, notes.id, query, { sort: 'updatedAt' })
   const filters = [
-    visibleTo(ctx),
+    visibleTo(rightsOf(ctx.actor)),
     or(isNull(notes.organizationId), eq(notes.organizationId, currentOrganization(ctx.actor))),
     query.tag === undefined ? undefined : sql`${notes.tags} @> array[${query.tag}]::text[]`,
     query.search ? sql`${notes.search} @@ websearch_to_tsquery('simple', ${query.search})` : undefined,
@@ -95,7 +99,7 @@ export const detail = read('notes.detail', member('notes:read'), async (ctx, { r
   const backlinks = await ctx.db
     .select({ id: notes.id, title: notes.title, slug: notes.slug })
     .from(notes)
-    .where(and(sql`${notes.mentions} @> array[${note.title.toLowerCase()}]::text[]`, ne(notes.id, note.id), visibleTo(ctx)))
+    .where(and(sql`${notes.mentions} @> array[${note.title.toLowerCase()}]::text[]`, ne(notes.id, note.id), visibleTo(rightsOf(ctx.actor))))
     .orderBy(notes.title, notes.id)
     .limit(100)
   return { ...note, backlinks }
@@ -171,6 +175,7 @@ export const getPublic = read('notes.getPublic', anyone, async (ctx, { slug }: {
     })
     .from(notes)
     .innerJoin(users, eq(users.id, notes.createdById))
+    .innerJoin(organizations, and(eq(organizations.id, notes.organizationId), isNull(organizations.deletedAt), isNull(organizations.sandboxOf)))
     .where(and(eq(notes.slug, slug.toLowerCase()), eq(notes.scope, 'public'), live))
   if (!found) throw notFound('public note', slug)
   const { handle, name, ...note } = found

@@ -1,9 +1,9 @@
 import { and, count, eq, isNull, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { currentOrganization, organizationsOf, userIdOf } from '../../auth/actor.ts'
 import { account, admin, type Role, requireRole } from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
-import { newId } from '../../db/columns.ts'
+import { anyOf, idList, newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { slugify } from '../../text.ts'
@@ -58,14 +58,13 @@ async function find(ctx: Ctx, id: string): Promise<Organization> {
 
 export const list = read('organizations.list', account('organizations:read'), async (ctx, query: OrganizationQuery): Promise<OrganizationPage> => {
   const page = keyset({ name: organizations.name, createdAt: organizations.createdAt }, organizations.id, query, { sort: 'createdAt', order: 'asc' })
-  const filters = [live, isNull(organizations.sandboxOf)]
+  // An API key narrowed to one organization sees only that one.
+  const filters = [live, isNull(organizations.sandboxOf), anyOf(organizations.id, idList(organizationsOf(ctx.actor)))]
   const rows = await mine(ctx)
     .where(page.where(...filters))
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  // An API key narrowed to one organization sees only that one.
-  const reached = rows.filter((o) => ctx.actor.memberships.has(o.id))
-  return page.page(reached, query.total ? ctx.actor.memberships.size : undefined)
+  return page.page(rows, query.total ? ctx.actor.memberships.size : undefined)
 })
 
 export const get = read('organizations.get', account('organizations:read'), (ctx, { id }: { id: string }): Promise<Organization> => find(ctx, id))
@@ -77,26 +76,23 @@ export const current = read('organizations.current', account('organizations:read
 /** In the running transaction; accounts make a personal one for every new user. */
 export async function createFor(ctx: Ctx, o: { userId: string; name: string; slug?: string; description?: string; personal?: boolean }): Promise<string> {
   const id = newId()
-  await ctx.db.insert(organizations).values({
+  const slug = (o.slug ?? slugify(o.name)) || 'team'
+  const values = {
     id,
     name: o.name.trim(),
-    slug: await freeSlug(ctx, o.slug ?? slugify(o.name)),
     description: o.description,
     settings: {},
     personal: o.personal ?? false,
     createdById: o.userId,
     createdAt: ctx.now,
     updatedAt: ctx.now,
-  })
+  }
+  // Slugs are shared by all tenants, so a taken one gets a random tail: a counter would tell how many there are. The index decides, for
+  // of two at the same moment only one can have it.
+  const free = await ctx.db.insert(organizations).values({ ...values, slug }).onConflictDoNothing().returning({ id: organizations.id })
+  if (free.length === 0) await ctx.db.insert(organizations).values({ ...values, slug: `${slug}-${randomTail()}` })
   await ctx.db.insert(memberships).values({ organizationId: id, userId: o.userId, role: 'owner', joinedAt: ctx.now })
   return id
-}
-
-/** Slugs are shared by all tenants, so a taken one gets a random tail: a counter would tell how many there are. */
-async function freeSlug(ctx: Ctx, wanted: string): Promise<string> {
-  const slug = wanted || 'team'
-  const [taken] = await ctx.db.select({ id: organizations.id }).from(organizations).where(and(eq(organizations.slug, slug), live))
-  return taken ? `${slug}-${randomTail()}` : slug
 }
 
 export const create = write('organizations.create', account('organizations:write'), async (ctx, input: OrganizationCreate): Promise<Organization> => {
@@ -115,10 +111,15 @@ export const update = write(
     requireRole(ctx.actor, id, 'admin', 'Changing an organization')
     checkVersion(ctx, before)
     checkSettings(patch.settings)
-    await ctx.db
+    const changed = await ctx.db
       .update(organizations)
-      .set({ ...patch, updatedAt: ctx.now, version: sql`${organizations.version} + 1` })
-      .where(eq(organizations.id, id))
+      .set({ ...patch, ...(patch.name !== undefined && { name: patch.name.trim() }), updatedAt: ctx.now, version: sql`${organizations.version} + 1` })
+      .where(and(eq(organizations.id, id), eq(organizations.version, before.version)))
+      .returning({ id: organizations.id })
+    if (changed.length === 0)
+      throw new AppError('version_mismatch', 'Somebody else changed this organization at the same moment. Read it again and repeat your change.', {
+        current: await find(ctx, id),
+      })
     ctx.emit('organization.updated', { subjectId: id, organizationId: id, data: { fields: Object.keys(patch) } })
     return find(ctx, id)
   },
@@ -177,7 +178,6 @@ async function memberOf(ctx: Ctx, organizationId: string, userId: string): Promi
   return found
 }
 
-/** Locks the organization, so that two owners cannot demote each other at the same moment. */
 async function keepAnOwner(ctx: Ctx, organizationId: string): Promise<void> {
   const [owners] = await ctx.db
     .select({ n: count() })
@@ -186,7 +186,9 @@ async function keepAnOwner(ctx: Ctx, organizationId: string): Promise<void> {
   if (owners?.n === 0) throw new AppError('conflict.last_owner', 'An organization needs at least one owner. Make somebody else owner first.')
 }
 
-const lock = (ctx: Ctx, id: string) => ctx.db.execute(sql`select 1 from organizations where id = ${id} for update`)
+/** So that two owners cannot demote each other at the same moment. */
+const lock = (ctx: Ctx, id: string) =>
+  ctx.db.select({ createdById: organizations.createdById }).from(organizations).where(eq(organizations.id, id)).for('update')
 
 function mayManage(ctx: Ctx, organizationId: string, target: Role, wanted: Role): void {
   requireRole(ctx.actor, organizationId, target === 'owner' || wanted === 'owner' ? 'owner' : 'admin', 'Managing this member')
@@ -212,11 +214,11 @@ export const removeMember = write(
   account('organizations:write'),
   async (ctx, { id, userId }: { id: string; userId: string }): Promise<{ organizationId: string; userId: string; removed: true }> => {
     const organization = await find(ctx, id)
-    await lock(ctx, id)
+    const [locked] = await lock(ctx, id)
     const before = await memberOf(ctx, id, userId)
     // Everybody may leave; only managers may remove others.
     if (userId !== ctx.actor.userId) mayManage(ctx, id, before.role, before.role)
-    if (organization.personal && userId === ctx.actor.userId) throw new AppError('conflict', 'You cannot leave your personal organization.')
+    if (organization.personal && userId === locked?.createdById) throw new AppError('conflict', 'Nobody can leave or be removed from the own personal organization.')
     await ctx.db.delete(memberships).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
     await keepAnOwner(ctx, id)
     ctx.emit('member.removed', { subjectId: id, organizationId: id, data: { userId } })
@@ -243,12 +245,16 @@ export const addMember = write(
 
 /** The twin that test tokens work in, made on first use. The caller has checked the right to the parent. */
 export async function sandboxOf(ctx: Ctx, parentId: string): Promise<string> {
-  const [found] = await ctx.db.select({ id: organizations.id }).from(organizations).where(and(eq(organizations.sandboxOf, parentId), live))
+  const twin = () => ctx.db.select({ id: organizations.id }).from(organizations).where(and(eq(organizations.sandboxOf, parentId), live))
+  const [found] = await twin()
   if (found) return found.id
   const id = newId()
-  await ctx.db
+  const [made] = await ctx.db
     .insert(organizations)
     .values({ id, name: 'Sandbox', slug: `sandbox-${id}`, settings: {}, sandboxOf: parentId, createdAt: ctx.now, updatedAt: ctx.now })
-  return id
+    .onConflictDoNothing()
+    .returning({ id: organizations.id })
+  // Somebody else's first test token made it at the same moment.
+  return made?.id ?? ((await twin())[0]?.id as string)
 }
 

@@ -1,7 +1,8 @@
 import { and, count, desc, eq, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { currentOrganization, nobody, organizationsOf } from '../../auth/actor.ts'
+import { currentOrganization } from '../../auth/actor.ts'
 import { anyone, member, requireRole } from '../../auth/policy.ts'
+import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { AppError, notFound } from '../../errors.ts'
@@ -10,6 +11,7 @@ import { slugify } from '../../text.ts'
 import { users } from '../accounts/table.ts'
 import { notes } from '../notes/table.ts'
 import { checkSettings } from '../organizations/service.ts'
+import { organizations } from '../organizations/table.ts'
 import type { Project, ProjectCreate, ProjectDetail, ProjectPage, ProjectPatch, ProjectQuery, ProjectShare, PublicProject } from './schema.ts'
 import { projects } from './table.ts'
 
@@ -34,11 +36,11 @@ const visible = {
 const live = isNull(projects.deletedAt)
 
 /** Private: its creator and the organization's owners and admins. Otherwise every member. */
-export const visibleTo = ({ actor }: Ctx): SQL =>
+export const visibleTo = (rights: Rights): SQL =>
   and(
     live,
-    anyOf(projects.organizationId, organizationsOf(actor)),
-    or(ne(projects.visibility, 'private'), eq(projects.createdById, actor.userId ?? nobody), anyOf(projects.organizationId, organizationsOf(actor, 'admin'))),
+    anyOf(projects.organizationId, rights.organizations),
+    or(ne(projects.visibility, 'private'), eq(projects.createdById, rights.user), anyOf(projects.organizationId, rights.managed)),
   ) as SQL
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -48,11 +50,11 @@ const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
 export async function resolve(ctx: Ctx, ref: string): Promise<Project> {
   const wanted = ref.trim()
   if (uuid.test(wanted)) {
-    const [found] = await ctx.db.select(visible).from(projects).where(and(eq(projects.id, wanted), visibleTo(ctx)))
+    const [found] = await ctx.db.select(visible).from(projects).where(and(eq(projects.id, wanted), visibleTo(rightsOf(ctx.actor))))
     if (found) return found
     throw notFound('project', ref)
   }
-  const here = and(eq(projects.organizationId, currentOrganization(ctx.actor)), visibleTo(ctx))
+  const here = and(eq(projects.organizationId, currentOrganization(ctx.actor)), visibleTo(rightsOf(ctx.actor)))
   const [named] = await ctx.db.select(visible).from(projects).where(and(here, or(eq(projects.slug, wanted.toLowerCase()), eq(projects.key, wanted.toUpperCase()))))
   if (named) return named
   if (idPrefix.test(wanted)) {
@@ -78,7 +80,7 @@ async function writable(ctx: Ctx, ref: string, role: 'member' | 'admin' = 'membe
 export const list = read('projects.list', member('projects:read'), async (ctx, query: ProjectQuery): Promise<ProjectPage> => {
   const page = keyset({ updatedAt: projects.updatedAt, createdAt: projects.createdAt, name: projects.name }, projects.id, query, { sort: 'updatedAt' })
   const filters = [
-    visibleTo(ctx),
+    visibleTo(rightsOf(ctx.actor)),
     eq(projects.organizationId, currentOrganization(ctx.actor)),
     eq(projects.status, query.status ?? 'active'),
     query.search ? sql`${projects.search} @@ websearch_to_tsquery('simple', ${query.search})` : undefined,
@@ -218,7 +220,10 @@ export const getPublic = read('projects.getPublic', anyone, async (ctx, { user, 
     .select({ ...visible, ownerHandle: users.handle, ownerName: users.name })
     .from(projects)
     .innerJoin(users, eq(users.id, projects.createdById))
+    .innerJoin(organizations, and(eq(organizations.id, projects.organizationId), isNull(organizations.deletedAt), isNull(organizations.sandboxOf)))
     .where(and(eq(users.handle, user.toLowerCase()), eq(projects.slug, slug.toLowerCase()), eq(projects.visibility, 'public'), live))
+    // The same person may have the slug in two organizations; the older one keeps the address.
+    .orderBy(projects.createdAt, projects.id)
     .limit(1)
   if (!found) throw notFound('public project', `${user}/${slug}`)
   return {

@@ -1,0 +1,28 @@
+import { type Placeholder, sql } from 'drizzle-orm'
+import { type IdList, idList } from '../db/columns.ts'
+import { type Actor, nobody, organizationsOf } from './actor.ts'
+
+/** What the WHERE clause of a query needs to know about the caller. */
+export interface Rights {
+  user: string | Placeholder
+  /** Whose personal records are visible: an MCP token is bound to an organization and sees nobody's. */
+  personal: string | Placeholder
+  organizations: IdList
+  /** Those in which the caller is owner or admin. */
+  managed: IdList
+}
+
+export const rightsOf = (actor: Actor): { [K in keyof Rights]: string } => ({
+  user: actor.userId ?? nobody,
+  personal: actor.kind === 'mcp_token' ? nobody : (actor.userId ?? nobody),
+  organizations: idList(organizationsOf(actor)),
+  managed: idList(organizationsOf(actor, 'admin')),
+})
+
+/** For prepared queries, which get `rightsOf(actor)` with every run. */
+export const anyRights: Rights = {
+  user: sql.placeholder('user'),
+  personal: sql.placeholder('personal'),
+  organizations: sql.placeholder('organizations'),
+  managed: sql.placeholder('managed'),
+}

@@ -1,0 +1,30 @@
+type Listener = (payload: string) => void
+
+/** LISTEN and NOTIFY without Postgres: the embedded database has exactly one process. */
+export class Bus {
+  readonly #listeners = new Map<string, Set<Listener>>()
+  readonly #onError: (error: unknown) => void
+
+  constructor(onError: (error: unknown) => void) {
+    this.#onError = onError
+  }
+
+  listen(channel: string, listener: Listener): void {
+    const listeners = this.#listeners.get(channel)
+    if (listeners) listeners.add(listener)
+    else this.#listeners.set(channel, new Set([listener]))
+  }
+
+  /** Never inside the caller's stack, as it would be with a real database. */
+  notify(channel: string, payload: string): void {
+    for (const listener of this.#listeners.get(channel) ?? []) {
+      queueMicrotask(() => {
+        try {
+          listener(payload)
+        } catch (error) {
+          this.#onError(error)
+        }
+      })
+    }
+  }
+}

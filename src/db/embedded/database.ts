@@ -1,0 +1,285 @@
+import { DbError, type DriverStatus, type QueryOptions, type Result, type Transaction } from '../driver.ts'
+import { pgliteVersion } from './assets.ts'
+import { Bus } from './bus.ts'
+import { copyDatabase, databasePath } from './directory.ts'
+import { Disk } from './disk.ts'
+import { Engine } from './engine.ts'
+import { Flusher } from './flusher.ts'
+import type { Lock } from './lock.ts'
+import { Maintenance } from './maintenance.ts'
+import { type EmbeddedDriver, type EmbeddedOptions, type Log, postgresSettings } from './options.ts'
+import { Pipeline } from './pipeline.ts'
+import type { Reply } from './reader.ts'
+import { type Hold, Scheduler } from './scheduler.ts'
+import { kindOf } from './statements.ts'
+import { EmbeddedTransaction } from './transaction.ts'
+import { checkText, type EncodedStatement, encodeStatement, makeTrip, ROLLBACK, type Trip } from './trip.ts'
+import { FLUSH, verify } from './verify.ts'
+import { Watchdog } from './watchdog.ts'
+
+const DRAIN_MS = 10_000
+const QUIET_MS = 1000
+
+/** PGlite in a worker behind the Driver interface. A query made while its caller holds a transaction waits for that transaction. */
+export class EmbeddedDatabase implements EmbeddedDriver {
+  readonly kind = 'pglite'
+  readonly #dir: string
+  readonly #lock: Lock
+  readonly #log: Log
+  readonly #onFatal: (reason: string) => void
+  readonly #relaxed: boolean
+  readonly #timeout: number
+  readonly #disk: Disk
+  readonly #engine: Engine
+  readonly #pipeline: Pipeline
+  readonly #scheduler: Scheduler
+  readonly #watchdog: Watchdog
+  readonly #bus: Bus
+  readonly #flusher = new Flusher(() => this.#flush())
+  #maintenance: Maintenance | undefined
+  #postgresVersion = ''
+  #changes = 0
+  #lastAnswer = 0
+  /** Why nothing works at the moment, or ever again. */
+  #trouble: DbError | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(options: EmbeddedOptions, lock: Lock) {
+    this.#dir = options.dir
+    this.#lock = lock
+    this.#log = options.log ?? (() => undefined)
+    this.#onFatal = options.onFatal ?? (() => process.exit(1))
+    this.#relaxed = options.durability === 'relaxed'
+    this.#timeout = options.statementTimeout ?? 5000
+    this.#disk = new Disk(options.dir, options.minFreeBytes ?? 100 * 1024 * 1024)
+    this.#bus = new Bus((error) => this.#log('error', 'a listener failed', { error: (error as Error).message }))
+    this.#engine = new Engine(databasePath(options.dir), postgresSettings(options), {
+      reply: (bytes) => this.#pipeline.receive(bytes),
+      down: (why, started) => this.#down(why, started),
+      up: () => this.#up(),
+      failing: (why) => this.#failing(why),
+      lost: (reason) => this.#lost(reason),
+    })
+    this.#pipeline = new Pipeline({
+      post: (bytes) => this.#engine.post(bytes),
+      answered: (trip, reply) => this.#answered(trip, reply),
+      broken: (why) => void this.#engine.restart(why),
+    })
+    this.#scheduler = new Scheduler(this.#pipeline, () => this.#engine.ready)
+    this.#watchdog = new Watchdog(this.#pipeline, this.#scheduler, (trip) => {
+      void this.#engine.restart(new DbError('timeout', `the statement ran longer than ${trip.timeout} ms`))
+    })
+  }
+
+  async start(): Promise<void> {
+    await this.#engine.start()
+    this.#postgresVersion = await verify({
+      lockHeld: this.#lock.held,
+      relaxed: this.#relaxed,
+      fsyncs: () => this.#engine.fsyncs,
+      query: (text) => this.query(text),
+    })
+    this.#maintenance = new Maintenance(
+      {
+        isReady: () => this.#engine.ready,
+        isQuiet: () => this.#scheduler.isIdle && performance.now() - this.#lastAnswer > QUIET_MS,
+        changes: () => this.#changes,
+        query: (text) => this.query(text),
+        run: (sql) => this.#run(sql),
+      },
+      this.#log,
+    )
+  }
+
+  get restarts(): number {
+    return this.#engine.restarts
+  }
+
+  async query(text: string, params: readonly unknown[] = [], { timeout = this.#timeout }: QueryOptions = {}): Promise<Result> {
+    const statement = encodeStatement({ text, params })
+    this.#checkUsable()
+    this.#checkRoom([statement])
+    const { trip, reply } = makeTrip({ statements: [statement], timeout, repeatable: true })
+    this.#submit(trip)
+    const { error, result } = await reply
+    if (error) throw error
+    return result as Result
+  }
+
+  async begin(): Promise<Transaction> {
+    this.#checkUsable()
+    const transaction = new EmbeddedTransaction({
+      timeout: this.#timeout,
+      checkRoom: (statements) => this.#checkRoom(statements),
+    })
+    const hold = await this.#acquire(transaction)
+    return transaction.start(hold)
+  }
+
+  async exec(sql: string): Promise<void> {
+    checkText(sql)
+    this.#checkUsable()
+    this.#checkRoom([{ kind: kindOf(sql) }])
+    await this.#run(sql)
+  }
+
+  async notify(channel: string, payload: string): Promise<void> {
+    this.#bus.notify(channel, payload)
+  }
+
+  async listen(channel: string, onMessage: (payload: string) => void): Promise<void> {
+    this.#bus.listen(channel, onMessage)
+  }
+
+  async snapshot(to: string): Promise<void> {
+    this.#checkUsable()
+    await this.#exclusively(async (hold) => {
+      await this.#runIn(hold, 'CHECKPOINT')
+      await copyDatabase(databasePath(this.#dir), to)
+    })
+  }
+
+  status(): DriverStatus {
+    return {
+      ok: this.#trouble === undefined,
+      readOnly: this.#disk.isLow ? 'disk_full' : undefined,
+      version: `PGlite ${pgliteVersion}, PostgreSQL ${this.#postgresVersion}`,
+      detail: {
+        durability: this.#relaxed ? 'relaxed' : 'full',
+        restarts: this.#engine.restarts,
+        running: this.#pipeline.depth,
+        queued: this.#scheduler.queued,
+        prepared: this.#pipeline.prepared,
+        fsyncs: this.#engine.fsyncs,
+        freeBytes: this.#disk.free,
+        ...(this.#trouble && { trouble: this.#trouble.message }),
+      },
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#shutDown()
+    return this.#closing
+  }
+
+  async #shutDown(): Promise<void> {
+    this.#maintenance?.stop()
+    const drained = this.#trouble ? false : await within(DRAIN_MS, this.#scheduler.whenIdle())
+    this.#trouble ??= new DbError('unavailable', 'the database is closed')
+    this.#flusher.stop()
+    await this.#engine.close(drained)
+    this.#giveUp(this.#trouble)
+    this.#lock.release()
+  }
+
+  #submit(trip: Trip): void {
+    this.#watchdog.wake()
+    this.#scheduler.submit(trip)
+  }
+
+  #acquire(holder: Parameters<Scheduler['acquire']>[0]): Promise<Hold> {
+    this.#watchdog.wake()
+    return this.#scheduler.acquire(holder)
+  }
+
+  /** For work that needs the session to itself. What it did is not to be trusted when the worker went away meanwhile. */
+  async #exclusively(work: (hold: Hold) => Promise<void>): Promise<void> {
+    let lost: DbError | undefined
+    const hold = await this.#acquire({
+      lost: (why) => {
+        lost = why
+      },
+    })
+    try {
+      await work(hold)
+      if (lost) throw lost
+    } finally {
+      hold.release()
+    }
+  }
+
+  #run(sql: string): Promise<void> {
+    return this.#exclusively((hold) => this.#runIn(hold, sql))
+  }
+
+  async #runIn(hold: Hold, sql: string): Promise<void> {
+    const { error, state } = await sendTo(hold, { sql, statements: [] })
+    if (state !== 'idle') await sendTo(hold, { statements: [ROLLBACK] })
+    if (error) throw error
+    if (state !== 'idle') throw new DbError('25000', 'the SQL left a transaction open; it was rolled back')
+  }
+
+  /** In whatever transaction is open: it flushes what came before. */
+  async #flush(): Promise<void> {
+    if (!this.#engine.ready) throw new DbError('unavailable', 'not now')
+    const { trip, reply } = makeTrip({ statements: [encodeStatement({ text: FLUSH, params: [] })], timeout: 0, repeatable: false })
+    this.#pipeline.send(trip)
+    const { error } = await reply
+    if (error) throw error
+  }
+
+  #checkUsable(): void {
+    if (this.#trouble) throw this.#trouble
+    if (this.#closing) throw new DbError('unavailable', 'the database is closing')
+  }
+
+  #checkRoom(statements: readonly Pick<EncodedStatement, 'kind'>[]): void {
+    if (statements.some(({ kind }) => kind !== 'read') && this.#disk.isLow) {
+      throw new DbError('disk_full', `the disk is almost full (${Math.floor(this.#disk.free / 1024 / 1024)} MiB free), changes are refused`)
+    }
+  }
+
+  #answered(trip: Trip, _reply: Reply): void {
+    this.#lastAnswer = performance.now()
+    if (trip.sql !== undefined || trip.statements.some(({ kind }) => kind !== 'read')) {
+      this.#changes++
+      if (this.#relaxed) this.#flusher.dirty()
+    }
+    this.#scheduler.pump()
+  }
+
+  #down(why: DbError, started: number): void {
+    this.#log('warn', 'the database worker is being replaced', { reason: why.message })
+    this.#scheduler.interrupt(why, this.#pipeline.interrupt(why, started))
+  }
+
+  #up(): void {
+    if (this.#trouble) this.#log('info', 'the database works again')
+    this.#trouble = undefined
+    this.#watchdog.wake()
+    this.#scheduler.pump()
+  }
+
+  #failing(why: DbError): void {
+    if (!this.#trouble) this.#log('error', 'the database does not start, trying again every second', { reason: why.message })
+    this.#trouble = why
+    this.#scheduler.rejectAll(why)
+  }
+
+  #lost(reason: string): void {
+    this.#log('error', 'the disk failed, stopping', { reason })
+    this.#trouble = new DbError('unavailable', `the disk failed: ${reason}`)
+    this.#giveUp(this.#trouble)
+    this.#onFatal(reason)
+  }
+
+  #giveUp(why: DbError): void {
+    const unsent = this.#pipeline.interrupt(why, Number.POSITIVE_INFINITY)
+    this.#scheduler.interrupt(why, unsent)
+    this.#scheduler.rejectAll(why)
+  }
+}
+
+async function sendTo(hold: Hold, what: Pick<Trip, 'sql' | 'statements'>): Promise<Reply> {
+  const { trip, reply } = makeTrip({ ...what, timeout: 0, repeatable: false })
+  hold.send(trip)
+  return reply
+}
+
+async function within(ms: number, work: Promise<void>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const timer = setTimeout(() => resolve(false), ms)
+  const done = await Promise.race([work.then(() => true), promise])
+  clearTimeout(timer)
+  return done
+}

@@ -1,0 +1,50 @@
+import { existsSync, mkdirSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { type Lock, lockDirectory } from './lock.ts'
+import { copyTree, syncPath, syncTree } from './tree.ts'
+
+/** Fills an empty directory with an initialised database. */
+export type Populate = (target: string) => Promise<void>
+
+/** Where things are in a data directory. */
+export function databasePath(dir: string): string {
+  return join(dir, 'db')
+}
+
+/** Locks the directory before anything else, so that nobody waits seconds to hear that it is taken. */
+export function claimDirectory(dir: string): Lock {
+  process.umask(0o077)
+  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  return lockDirectory(dir)
+}
+
+/** A database appears complete and on disk, or not at all: a first start can be killed at any moment. */
+export async function ensureDatabase(dir: string, populate: Populate): Promise<void> {
+  const target = databasePath(dir)
+  const draft = `${target}.tmp`
+  await rm(draft, { recursive: true, force: true })
+  if (!existsSync(target)) {
+    mkdirSync(draft, { mode: 0o700 })
+    await populate(draft)
+    await publish(draft, target)
+    await syncPath(dirname(resolve(dir)))
+  }
+  if (!existsSync(join(target, 'PG_VERSION'))) {
+    throw new Error(`${target} is not a database (PG_VERSION is missing); restore it from a backup or move it away`)
+  }
+}
+
+/** The copy is only consistent while nobody writes to `from`. */
+export async function copyDatabase(from: string, to: string): Promise<void> {
+  const draft = `${to}.tmp`
+  await rm(draft, { recursive: true, force: true })
+  await copyTree(from, draft, (path) => path === 'postmaster.pid')
+  await publish(draft, to)
+}
+
+async function publish(draft: string, target: string): Promise<void> {
+  await syncTree(draft)
+  await rename(draft, target)
+  await syncPath(dirname(resolve(target)))
+}

@@ -1,0 +1,35 @@
+import { statfsSync } from 'node:fs'
+
+const FRESH_MS = 250
+
+/** How much room is left, asked at most four times a second. */
+export class Disk {
+  readonly #dir: string
+  readonly #minFree: number
+  #free = Number.POSITIVE_INFINITY
+  #asked = Number.NEGATIVE_INFINITY
+
+  constructor(dir: string, minFree: number) {
+    this.#dir = dir
+    this.#minFree = minFree
+  }
+
+  get free(): number {
+    const now = performance.now()
+    if (now - this.#asked > FRESH_MS) {
+      this.#asked = now
+      try {
+        const { bavail, bsize } = statfsSync(this.#dir)
+        this.#free = bavail * bsize
+      } catch {
+        // Unknown is not full: Postgres will say so itself.
+        this.#free = Number.POSITIVE_INFINITY
+      }
+    }
+    return this.#free
+  }
+
+  get isLow(): boolean {
+    return this.free < this.#minFree
+  }
+}

@@ -1,0 +1,90 @@
+import type { Result } from '../driver.ts'
+import type { Log } from './options.ts'
+
+/** What maintenance needs from the database. */
+export interface Maintained {
+  isReady(): boolean
+  /** Nothing running or waiting, and nothing answered for a while. */
+  isQuiet(): boolean
+  /** Grows with every change. */
+  changes(): number
+  query(text: string): Promise<Result>
+  run(sql: string): Promise<void>
+}
+
+const TICK_MS = 5000
+const CHECKPOINT_MS = 5 * 60_000
+const CHECKPOINT_BYTES = 64 * 1024 * 1024
+const VACUUM_MS = 60_000
+/** How long busy times can put off a vacuum that is due. */
+const PATIENCE_MS = 5 * 60_000
+
+/** Autovacuum's own thresholds, and tables (system catalogs, too) whose transaction ids grow old. TOAST goes with its table. */
+const DUE = `select format('%I.%I', s.schemaname, s.relname)
+from pg_stat_all_tables s join pg_class c on c.oid = s.relid, lateral (select greatest(c.reltuples, 0) as size) t
+where s.schemaname <> 'pg_toast' and (
+  s.n_dead_tup > 50 + 0.2 * t.size or s.n_mod_since_analyze > 50 + 0.1 * t.size
+  or s.n_ins_since_vacuum > 1000 + 0.2 * t.size or age(c.relfrozenxid) > 150000000)
+order by s.n_dead_tup`
+
+/** What the checkpointer and autovacuum do elsewhere: PGlite has neither, its WAL and dead rows would grow for ever. */
+export class Maintenance {
+  readonly #db: Maintained
+  readonly #log: Log
+  readonly #timer: Timer
+  #busy = false
+  #checkpoint = { at: performance.now(), changes: 0, lsn: 0 }
+  #vacuum = { at: performance.now(), changes: 0 }
+  #due: string[] = []
+  #dueSince = 0
+
+  constructor(db: Maintained, log: Log) {
+    this.#db = db
+    this.#log = log
+    this.#timer = setInterval(() => void this.#tick(), TICK_MS)
+    this.#timer.unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#busy || !this.#db.isReady()) return
+    this.#busy = true
+    try {
+      await this.checkpointIfDue()
+      await this.vacuumIfDue()
+    } catch (error) {
+      this.#log('warn', 'database maintenance failed', { error: (error as Error).message })
+    } finally {
+      this.#busy = false
+    }
+  }
+
+  async checkpointIfDue(now = performance.now()): Promise<void> {
+    const changes = this.#db.changes()
+    if (changes === this.#checkpoint.changes) return
+    const grown = (await this.#lsn()) - this.#checkpoint.lsn
+    if (grown < CHECKPOINT_BYTES && now - this.#checkpoint.at < CHECKPOINT_MS) return
+    await this.#db.run('CHECKPOINT')
+    this.#checkpoint = { at: now, changes, lsn: await this.#lsn() }
+  }
+
+  async vacuumIfDue(now = performance.now()): Promise<void> {
+    const changes = this.#db.changes()
+    if (this.#due.length === 0 && now - this.#vacuum.at >= VACUUM_MS && changes !== this.#vacuum.changes) {
+      this.#vacuum = { at: now, changes }
+      this.#due = (await this.#db.query(DUE)).rows.map(([table]) => table as string)
+      this.#dueSince = now
+    }
+    while (this.#due.length > 0 && (this.#db.isQuiet() || now - this.#dueSince > PATIENCE_MS)) {
+      await this.#db.run(`VACUUM (ANALYZE) ${this.#due.shift()}`)
+    }
+  }
+
+  /** Bytes of WAL ever written. */
+  async #lsn(): Promise<number> {
+    return Number((await this.#db.query(`select pg_current_wal_insert_lsn() - '0/0'`)).rows[0]?.[0])
+  }
+}

@@ -1,0 +1,53 @@
+import { DbError, type Statement } from '../driver.ts'
+import type { Reply } from './reader.ts'
+import { type Kind, kindOf } from './statements.ts'
+import { encodeParam } from './values.ts'
+
+export interface EncodedStatement {
+  readonly text: string
+  readonly kind: Kind
+  readonly params: readonly (string | null)[]
+}
+
+/** What goes out between two ReadyForQuery: statements of which the first failure skips the rest. */
+export interface Trip {
+  /** SQL without parameters, instead of statements. */
+  readonly sql?: string
+  readonly statements: readonly EncodedStatement[]
+  /** Milliseconds, 0 for none. */
+  readonly timeout: number
+  /** Alone and outside a transaction, so it can be sent again: after a restart if it had not begun, or to prepare it anew. */
+  readonly repeatable: boolean
+  /** Also with an error in the reply; `reject` is for trips whose answer never comes. */
+  resolve(reply: Reply): void
+  reject(error: DbError): void
+}
+
+const MAX_PARAMS = 65535
+
+export const BEGIN: EncodedStatement = { text: 'BEGIN', kind: 'control', params: [] }
+export const COMMIT: EncodedStatement = { text: 'COMMIT', kind: 'control', params: [] }
+export const ROLLBACK: EncodedStatement = { text: 'ROLLBACK', kind: 'control', params: [] }
+
+/** Throws DbError for what cannot be sent at all. */
+export function encodeStatement({ text, params }: Statement): EncodedStatement {
+  const kind = kindOf(text)
+  if (kind === 'control') throw new DbError('25000', `use begin(), commit() and rollback() instead of "${text}"`)
+  checkText(text)
+  if (params.length > MAX_PARAMS) throw new DbError('54023', `${params.length} parameters, at most ${MAX_PARAMS} are possible`)
+  try {
+    return { text, kind, params: params.map(encodeParam) }
+  } catch (error) {
+    throw new DbError('22000', `a parameter cannot be sent: ${(error as Error).message}`, undefined, { cause: error })
+  }
+}
+
+/** Texts end with NUL on the wire: one inside would cut the message short. */
+export function checkText(text: string): void {
+  if (text.includes('\0')) throw new DbError('22021', 'SQL with a NUL character')
+}
+
+export function makeTrip(trip: Omit<Trip, 'resolve' | 'reject'>): { trip: Trip; reply: Promise<Reply> } {
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>()
+  return { trip: { ...trip, resolve, reject }, reply: promise }
+}

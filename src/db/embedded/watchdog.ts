@@ -1,0 +1,55 @@
+import type { Pipeline } from './pipeline.ts'
+import type { Holder, Scheduler } from './scheduler.ts'
+import type { Trip } from './trip.ts'
+
+const TICK_MS = 100
+const HOLD_MS = 30_000
+
+/** Postgres in WASM cannot interrupt itself. One timer watches the running trip and the holder of the session; none when both are absent. */
+export class Watchdog {
+  readonly #pipeline: Pipeline
+  readonly #scheduler: Scheduler
+  readonly #onOverdue: (trip: Trip) => void
+  #timer: Timer | undefined
+  #lastTick = 0
+  #trip: Trip | undefined
+  #tripMs = 0
+  #holder: Holder | undefined
+  #holderMs = 0
+
+  constructor(pipeline: Pipeline, scheduler: Scheduler, onOverdue: (trip: Trip) => void) {
+    this.#pipeline = pipeline
+    this.#scheduler = scheduler
+    this.#onOverdue = onOverdue
+  }
+
+  wake(): void {
+    if (this.#timer) return
+    this.#lastTick = performance.now()
+    this.#timer = setInterval(() => this.#tick(), TICK_MS)
+    this.#timer.unref()
+  }
+
+  #tick(): void {
+    const now = performance.now()
+    // When this thread was blocked or the whole process stopped, the worker was not necessarily running either.
+    const passed = Math.min(now - this.#lastTick, 2 * TICK_MS)
+    this.#lastTick = now
+    const trip = this.#pipeline.head
+    const holder = this.#scheduler.holder
+    this.#tripMs = trip === this.#trip ? this.#tripMs + passed : 0
+    this.#trip = trip
+    // A statement without a limit does not use up the limit of its transaction.
+    if (holder !== this.#holder) this.#holderMs = 0
+    else if (trip?.timeout !== 0) this.#holderMs += passed
+    this.#holder = holder
+    if (trip && trip.timeout > 0 && this.#tripMs >= trip.timeout) this.#onOverdue(trip)
+    else if (!trip && holder?.expire && this.#holderMs >= HOLD_MS) holder.expire()
+    else if (!trip && !holder) this.#stop()
+  }
+
+  #stop(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}

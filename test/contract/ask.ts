@@ -1,0 +1,67 @@
+import type { Json } from './json-schema.ts'
+import { mismatch, resolve } from './json-schema.ts'
+import { actionOf, documented, type RouteLike } from '../../src/http/openapi.ts'
+import { type Answer, call, type Person, sharedApp } from '../support/app.ts'
+
+/** The running server, all its routes, and the document it publishes about them. */
+export const t = await sharedApp()
+export const routes: RouteLike[] = documented(t.server.routes)
+export const document = (await call<Record<string, Json>>(t, 'GET', '/api/openapi.json')).body
+
+export const nameOf = ({ method, path }: RouteLike): string => `${method} ${path}`
+export const ruleOf = (route: RouteLike) => actionOf(route).rule
+export const isPublic = (route: RouteLike): boolean => ruleOf(route).kinds.includes('anonymous')
+export const isWrite = (route: RouteLike): boolean => actionOf(route).kind === 'write'
+
+export interface Operation {
+  operationId: string
+  summary: string
+  description: string
+  tags: string[]
+  security?: Json[]
+  parameters?: { name: string; in: string; required: boolean; schema: Json; example?: Json }[]
+  requestBody?: { required: boolean; content: Record<string, { schema: Json; example: Json }> }
+  responses: Record<string, { description: string; content: Record<string, { schema: Json; example?: Json }> }>
+}
+
+export function operationOf({ method, path }: RouteLike): Operation {
+  const item = (document.paths as Record<string, Record<string, unknown>>)[path.replace(/:(\w+)/g, '{$1}')]
+  const found = item?.[method.toLowerCase()]
+  if (!found) throw new Error(`${method} ${path} is not in /api/openapi.json`)
+  return found as Operation
+}
+
+/** Answers, of all loops in this folder, that the document does not promise. openapi.test.ts expects none. */
+export const broken: string[] = []
+
+type As = Pick<Person, 'fetch'> | undefined
+
+/** Calls a route as somebody, or as nobody, and holds the answer against the document. */
+export async function ask(route: RouteLike, as: As, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  const answer = as ? await as.fetch(route.method, path, body, headers) : await call(t, route.method, path, body, headers)
+  const promised = operationOf(route).responses[answer.status]
+  const type = answer.headers.get('content-type')?.split(';')[0] ?? ''
+  const told = `${route.method} ${path} → ${answer.status}`
+  if (!promised) broken.push(`${told}: the status is not documented`)
+  else if (!promised.content[type]) broken.push(`${told}: ${type} is not documented`)
+  else {
+    const wrong = mismatch(promised.content[type].schema, answer.body as Json, document)
+    if (wrong) broken.push(`${told}: ${wrong}`)
+  }
+  return answer
+}
+
+/** `expected` by what was asked, for all that were answered otherwise: an empty list is what a loop wants. */
+export class Wrong {
+  readonly list: string[] = []
+  check(told: string, answer: Answer, expected: number | number[]): void {
+    if (![expected].flat().includes(answer.status))
+      this.list.push(`${told}: ${answer.status} instead of ${[expected].flat().join('/')} ${JSON.stringify(answer.body).slice(0, 200)}`)
+  }
+}
+
+export const withToken = (token: string, headers: Record<string, string> = {}): Pick<Person, 'fetch'> => ({
+  fetch: (method, path, body, more = {}) => call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers, ...more }),
+})
+
+export { resolve }

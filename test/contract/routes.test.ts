@@ -1,0 +1,253 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import type { AnyElysia } from 'elysia'
+import { features } from '../../src/features/index.ts'
+import type { Http } from '../../src/http/context.ts'
+import { exampleOf, type RouteLike } from '../../src/http/openapi.ts'
+import { buildHttp } from '../../src/http/server.ts'
+import { check, type TSchema } from '../../src/schema.ts'
+import { type Answer, call, type Person, person } from '../support/app.ts'
+import { ask, isPublic, nameOf, routes, ruleOf, t, Wrong } from './ask.ts'
+import { columnNames } from './tables.ts'
+import { bodyOf, fill, paramsOf, type World, world } from './world.ts'
+
+/** Loops over every route of the running server: a new route is covered without an edit here. */
+let a: World
+let admin: Person | undefined
+beforeEach(async () => {
+  a = await world(t)
+  admin ??= await person(t, { admin: true })
+})
+
+/** Somebody who may call it, so that only the input can be refused. */
+const allowed = (route: RouteLike): Person | undefined => (isPublic(route) ? undefined : ruleOf(route).admin ? admin : a.owner)
+const properties = (schema: TSchema | undefined): [string, TSchema][] => Object.entries((schema?.properties ?? {}) as Record<string, TSchema>)
+const withBody = routes.filter((route) => route.hooks.body)
+const errorsOf = (answer: Answer): { pointer: string; code: string }[] => (answer.body.errors ?? []) as { pointer: string; code: string }[]
+
+describe('who may call', () => {
+  test('there are routes to look at', () => {
+    expect(routes.length).toBeGreaterThan(40)
+    expect(withBody.length).toBeGreaterThan(10)
+  })
+
+  test('every route has a policy, and the server does not start with one that has none', () => {
+    const list = features as unknown as { name: string; routes: (http: Http) => AnyElysia }[]
+    list.push({ name: 'bare', routes: (http) => http.get('/api/bare', () => 'open to all') })
+    try {
+      expect(() => buildHttp(t.app)).toThrow('Routes without a policy: GET /api/bare')
+    } finally {
+      list.pop()
+    }
+    expect(() => buildHttp(t.app)).not.toThrow()
+  })
+
+  test('without a credential: 401 before anything else is looked at', async () => {
+    const wrong = new Wrong()
+    const problems: string[] = []
+    for (const route of routes.filter((r) => !isPublic(r))) {
+      const path = fill(route.path, a)
+      const asked = [
+        await ask(route, undefined, path),
+        await ask(route, undefined, `${path}?surprise=1`),
+        ...(/:\w+$/.test(route.path) ? [await ask(route, undefined, path.replace(/[^/]+$/, '%00'))] : []),
+        await ask(route, undefined, path, undefined, { authorization: 'Bearer svc_made_up' }),
+        await ask(route, undefined, path, undefined, { authorization: 'Basic YWRhOmFkYQ==' }),
+        // A stranger's body is not even read.
+        ...(route.hooks.body ? [await ask(route, undefined, path, '{"broken'), await ask(route, undefined, path, { surprise: 1 })] : []),
+      ]
+      for (const answer of asked) {
+        wrong.check(nameOf(route), answer, 401)
+        const told = answer.headers.get('www-authenticate')
+        if (told !== 'Bearer realm="tutti"' || answer.body.code !== 'unauthenticated') problems.push(`${nameOf(route)}: ${told} ${answer.body.code}`)
+      }
+    }
+    expect(wrong.list).toEqual([])
+    expect(problems).toEqual([])
+  })
+
+  test('a public route lets anyone in, also with a credential that is no longer good', async () => {
+    const wrong = new Wrong()
+    const open = routes.filter(isPublic)
+    expect(open.length).toBeGreaterThan(5)
+    for (const route of open) {
+      const path = fill(route.path, a)
+      // Only the input is at fault, or nothing is: reads are public rows or none, writes get a body that says nothing.
+      const expected = route.hooks.body ? [401, 422] : [200, 404]
+      const body = route.hooks.body && {}
+      for (const authorization of [undefined, 'Bearer svc_made_up', 'Bearer eyJhbGciOiJFZERTQSJ9.e30.AAAA']) {
+        const answer = await ask(route, undefined, path, body, authorization ? { authorization } : {})
+        wrong.check(`${nameOf(route)} with ${authorization}`, answer, expected)
+        if (answer.status === 401 && answer.body.detail !== 'The refresh token is not valid. Sign in again.') wrong.list.push(`${nameOf(route)}: ${answer.body.detail}`)
+      }
+    }
+    expect(wrong.list).toEqual([])
+  })
+})
+
+describe('what may be sent', () => {
+  test('the documented example of every body is one that its schema takes', () => {
+    for (const route of withBody) expect([nameOf(route), check(route.hooks.body as TSchema, exampleOf(route.hooks.body as TSchema))]).toEqual([nameOf(route), []])
+  })
+
+  test('an unknown field is refused by name', async () => {
+    const wrong = new Wrong()
+    for (const route of withBody) {
+      const answer = await ask(route, allowed(route), fill(route.path, a), { ...bodyOf(route, a), surprise: 1 })
+      wrong.check(nameOf(route), answer, 422)
+      const { pointer, code } = errorsOf(answer)[0] ?? {}
+      if (pointer !== '/surprise' || code !== 'unknown_field') wrong.list.push(`${nameOf(route)}: does not name /surprise but ${pointer} ${code}`)
+    }
+    expect(wrong.list).toEqual([])
+  })
+
+  test('no column can be set that the schema does not name', async () => {
+    const columns = (await columnNames(t.app.driver)).flatMap((name) => [name, name.replace(/_(\w)/g, (_, c: string) => c.toUpperCase())])
+    const names = [...new Set([...columns, 'ownerId', 'createdBy', 'admin', 'verified', 'constructor', 'prototype', 'toString'])]
+    expect(names).toEqual(expect.arrayContaining(['id', 'passwordHash', 'password_hash', 'role', 'version', 'createdById', 'organizationId']))
+    const missed: string[] = []
+    for (const route of withBody) {
+      const own = new Set(properties(route.hooks.body).map(([name]) => name))
+      const foreign = names.filter((name) => !own.has(name))
+      // An answer names at most twenty.
+      for (let i = 0; i < foreign.length; i += 20) {
+        const sent = foreign.slice(i, i + 20)
+        const answer = await ask(route, allowed(route), fill(route.path, a), { ...bodyOf(route, a), ...Object.fromEntries(sent.map((name) => [name, null])) })
+        const refused = new Set(errorsOf(answer).map((e) => e.pointer))
+        missed.push(...sent.filter((name) => answer.status !== 422 || !refused.has(`/${name}`)).map((name) => `${nameOf(route)} took ${name} (${answer.status})`))
+      }
+    }
+    expect(missed).toEqual([])
+  })
+
+  test('every required field is required', async () => {
+    const wrong = new Wrong()
+    for (const route of withBody) {
+      const body = bodyOf(route, a) as Record<string, unknown>
+      for (const name of ((route.hooks.body as TSchema).required ?? []) as string[]) {
+        const { [name]: _, ...rest } = body
+        const answer = await ask(route, allowed(route), fill(route.path, a), rest)
+        wrong.check(`${nameOf(route)} without ${name}`, answer, 422)
+        if (!errorsOf(answer).some((e) => e.pointer === `/${name}` && e.code === 'required')) wrong.list.push(`${nameOf(route)}: does not ask for /${name}`)
+      }
+    }
+    expect(wrong.list).toEqual([])
+  })
+
+  test('a value of another type is refused where it stands, and never turned into the right one', async () => {
+    const values = [42.5, '5', 'true', '', true, null, ['zz'], [['zz']], { zz: 1 }, 'x'.repeat(300_000), -1, 1e300]
+    const wrong = new Wrong()
+    let sent = 0
+    for (const route of withBody) {
+      for (const [name, schema] of properties(route.hooks.body)) {
+        const bad = values.filter((value) => check(schema, value).length > 0)
+        expect([nameOf(route), name, bad.length]).not.toEqual([nameOf(route), name, 0])
+        for (const value of bad) {
+          const answer = await ask(route, allowed(route), fill(route.path, a), { ...bodyOf(route, a), [name]: value })
+          const told = `${nameOf(route)} ${name}=${JSON.stringify(value).slice(0, 20)}`
+          wrong.check(told, answer, 422)
+          if (!errorsOf(answer).every((e) => e.pointer === `/${name}` || e.pointer.startsWith(`/${name}/`))) wrong.list.push(`${told}: points at ${JSON.stringify(errorsOf(answer))}`)
+          if (errorsOf(answer).length === 0) wrong.list.push(`${told}: points nowhere`)
+          sent++
+        }
+      }
+    }
+    expect(wrong.list).toEqual([])
+    expect(sent).toBeGreaterThan(200)
+  })
+
+  test('a body that is no object is refused', async () => {
+    const wrong = new Wrong()
+    for (const route of withBody)
+      for (const body of [undefined, 'null', '[]', '"text"', '1', 'true']) wrong.check(`${nameOf(route)} ${body}`, await ask(route, allowed(route), fill(route.path, a), body), 422)
+    expect(wrong.list).toEqual([])
+  })
+
+  test('an unknown query parameter is refused by name', async () => {
+    const wrong = new Wrong()
+    for (const route of routes) {
+      const answer = await ask(route, allowed(route), `${fill(route.path, a)}?surprise=1`, bodyOf(route, a))
+      wrong.check(nameOf(route), answer, 422)
+      if (!errorsOf(answer).some((e) => e.pointer === '/surprise')) wrong.list.push(`${nameOf(route)}: does not name /surprise`)
+    }
+    expect(wrong.list).toEqual([])
+  })
+
+  test('a query parameter out of its range is refused by name, a hostile one never breaks anything', async () => {
+    const wrong = new Wrong()
+    const listing = routes.filter((route) => route.hooks.query && properties(route.hooks.query).length > 0)
+    expect(listing.length).toBeGreaterThan(5)
+    for (const route of listing) {
+      const path = fill(route.path, a)
+      for (const [name, schema] of properties(route.hooks.query)) {
+        const bad =
+          schema.type === 'number' ? ['abc', '0', '-1', '1.5', '201', '1e99', 'NaN'] : schema.type === 'boolean' ? ['maybe', '1'] : schema.enum ? ['surprise', ''] : schema.format ? ['zz', '1', ''] : [`${'x'.repeat(700)}`]
+        for (const value of bad) {
+          const answer = await ask(route, allowed(route), `${path}?${name}=${encodeURIComponent(value)}`)
+          wrong.check(`${nameOf(route)} ${name}=${value.slice(0, 20)}`, answer, 422)
+          if (!errorsOf(answer).some((e) => e.pointer === `/${name}`)) wrong.list.push(`${nameOf(route)}: does not name /${name}`)
+        }
+        const hostile = ['%00', '%ff', '%zz', '%', "';drop table notes;--", '%F0%9F%92%A9', '{{7*7}}', '0000-01-01T00:00:00Z', '2026-02-31T00:00:00Z', '2026-01-01T00:00:00%2B99:99']
+        for (const value of [...hostile, `a&${name}=b`]) wrong.check(`${nameOf(route)} ${name}=${value}`, await ask(route, allowed(route), `${path}?${name}=${value}`), [200, 400, 404, 422])
+      }
+      const strange = ['__proto__=1', 'constructor=1', '__proto__[admin]=1', 'limit[]=1', 'sort[a]=b', '=', '&&&']
+      for (const query of strange) wrong.check(`${nameOf(route)} ?${query}`, await ask(route, allowed(route), `${path}?${query}`), [200, 422])
+    }
+    expect(wrong.list).toEqual([])
+  })
+
+  test('a hostile path parameter is refused or finds nothing', async () => {
+    const wrong = new Wrong()
+    const hostile = ['%00', 'a%00b', '%ff', '%zz', '%', '%2e%2e%2f', "'%20or%201=1", '%F0%9F%92%A9', 'x'.repeat(3000), 'null', 'undefined', '__proto__', '00000000-0000-0000-0000-000000000000']
+    for (const route of routes.filter((r) => r.path.includes(':'))) {
+      for (const param of paramsOf(route.path))
+        for (const value of hostile) {
+          const path = fill(route.path, (p) => (p === param ? { ...a, paths: { ...a.paths, [p]: 'HOSTILE' } } : a)).replace('HOSTILE', value)
+          wrong.check(`${nameOf(route)} ${param}=${value.slice(0, 20)}`, await ask(route, allowed(route), path, bodyOf(route, a)), [404, 422])
+        }
+    }
+    expect(wrong.list).toEqual([])
+  })
+})
+
+describe('what there is', () => {
+  test('the routes, who may call them, and the actions they call', () => {
+    const lines = routes.map((route) => {
+      const { kinds, scope, role, admin } = ruleOf(route)
+      const who = kinds.includes('anonymous') ? 'anyone' : kinds.join('+')
+      const id = (route.hooks.detail as { operationId: string }).operationId
+      return [nameOf(route).padEnd(46), id.padEnd(30), who.padEnd(28), (scope ?? '-').padEnd(20), admin ? 'instance admin' : (role ?? '-')].join(' ').trimEnd()
+    })
+    expect(`\n${lines.join('\n')}\n`).toMatchSnapshot()
+  })
+
+  /** Rows of the contract (endpoints.tsv and endpoints-added.md) that exist so far. A row only ever goes in here. */
+  const contract = `
+    GET /health  GET /health/live  GET /health/ready  GET /metrics  GET /api/openapi.json  GET /api/reference
+    GET /api/docs  GET /api/docs/:id
+    POST /api/setup  POST /api/auth/register  POST /api/auth/login  POST /api/auth/refresh  POST /api/auth/logout
+    GET /api/auth/me  GET /api/auth/me/role  PATCH /api/auth/profile
+    GET /api/settings/api-keys  POST /api/settings/api-keys  DELETE /api/settings/api-keys/:id
+    GET /api/mcp-tokens  POST /api/mcp-tokens  DELETE /api/mcp-tokens/:id
+    GET /api/team  PATCH /api/team  GET /api/team/members
+    GET /api/teams  POST /api/teams  GET /api/teams/:id  PATCH /api/teams/:id  DELETE /api/teams/:id
+    GET /api/teams/:id/members  PATCH /api/teams/:id/members/:userId  DELETE /api/teams/:id/members/:userId
+    POST /api/admin/teams/:id/members
+    GET /api/projects  POST /api/projects  GET /api/projects/:slug  PUT /api/projects/:slug  DELETE /api/projects/:slug
+    POST /api/projects/:slug/share  DELETE /api/projects/:slug/share  POST /api/projects/:slug/archive  POST /api/projects/:slug/restore
+    GET /api/public/projects/:user/:slug
+    GET /api/notes  POST /api/notes  GET /api/notes/:id  PUT /api/notes/:id  DELETE /api/notes/:id  GET /api/notes/public/:slug`
+
+  test('every promised endpoint exists', async () => {
+    const promised = contract.trim().split(/\s{2,}/)
+    const known = new Set(routes.map(nameOf))
+    const missing: string[] = []
+    for (const row of promised) {
+      const [method = '', path = ''] = row.split(' ')
+      if (known.has(row)) continue
+      const { status } = await call(t, method, path)
+      if (status === 404 || status === 405) missing.push(row)
+    }
+    expect(missing).toEqual([])
+    expect(promised.length).toBeGreaterThan(48)
+  })
+})

@@ -1,0 +1,39 @@
+import type { Driver } from '../../src/db/driver.ts'
+
+/** Columns that tell when a credential was last used; written in the background, whatever the answer was. */
+const bookkeeping = ['last_seen_at', 'last_used_at', 'last_used_ip', 'use_count']
+/** Tables that a refused call may or must write to, and those of background work. */
+const left = ['events', 'counters', 'jobs', 'idempotency_keys', 'refresh_tokens']
+
+async function tableNames(driver: Driver): Promise<string[]> {
+  const { rows } = await driver.query(`select tablename from pg_tables where schemaname = 'public' order by tablename`)
+  return rows.map((row) => String(row[0]))
+}
+
+/** One hash for each table: equal before and after means that nothing was changed. */
+export async function fingerprint(driver: Driver): Promise<Record<string, string>> {
+  const hashes: Record<string, string> = {}
+  for (const table of (await tableNames(driver)).filter((name) => !left.includes(name))) {
+    const { rows } = await driver.query(
+      `select md5(coalesce(string_agg(row, ',' order by row), '')) from (select (to_jsonb(t) - $1::text[])::text as row from "${table}" t) rows`,
+      [`{${bookkeeping.join(',')}}`],
+    )
+    hashes[table] = String(rows[0]?.[0])
+  }
+  return hashes
+}
+
+/** Everything that is stored, as text. */
+export async function dump(driver: Driver): Promise<string> {
+  const lines: string[] = []
+  for (const table of await tableNames(driver)) {
+    const { rows } = await driver.query(`select to_jsonb(t)::text from "${table}" t`, [], { timeout: 30_000 })
+    lines.push(...rows.map((row) => `${table} ${row[0]}`))
+  }
+  return lines.join('\n')
+}
+
+export async function columnNames(driver: Driver): Promise<string[]> {
+  const { rows } = await driver.query(`select distinct column_name::text from information_schema.columns where table_schema = 'public' order by 1`)
+  return rows.map((row) => String(row[0]))
+}

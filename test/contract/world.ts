@@ -1,0 +1,98 @@
+import type { TSchema } from '../../src/schema.ts'
+import { exampleOf, type RouteLike } from '../../src/http/openapi.ts'
+import { type Answer, member, type Person, person, type TestApp, unique } from '../support/app.ts'
+
+/**
+ * One tenant: a team with one row of every resource, none of it public. The loops of routes.test.ts and tools.test.ts send these ids as
+ * the wrong person. A new resource adds its rows here, and is then covered on every route and tool.
+ */
+export interface World {
+  owner: Person
+  viewer: Person
+  /** For `:param` at the end of the path, whatever follows. */
+  paths: Record<string, string>
+  /** For fields of bodies, queries and tools that hold an id. */
+  fields: Record<string, string>
+}
+
+export async function world(t: TestApp): Promise<World> {
+  const self = await person(t)
+  const team = made(await self.fetch('POST', '/api/teams', { name: unique('Analytical Engines') }))
+  const owner = inTeam(self, team.id)
+  const colleague = await member(t, owner, 'member')
+  const viewer = await member(t, owner, 'viewer')
+  const project = made(await owner.fetch('POST', '/api/projects', { name: unique('Engine') }))
+  const note = made(await owner.fetch('POST', '/api/notes', { title: unique('Runbook'), scope: 'team', projectId: project.id }))
+  const key = made(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
+  const token = made(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
+  const { handle } = (await owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
+  return {
+    owner,
+    viewer,
+    paths: {
+      '/api/teams/:id': team.id,
+      '/api/teams/:id/members/:userId': colleague.userId,
+      '/api/admin/teams/:id': team.id,
+      '/api/projects/:slug': project.id,
+      '/api/public/projects/:user': handle,
+      '/api/public/projects/:user/:slug': project.slug,
+      '/api/notes/:id': note.id,
+      '/api/notes/public/:slug': note.slug,
+      '/api/settings/api-keys/:id': key.id,
+      '/api/mcp-tokens/:id': token.id,
+      '/api/docs/:id': 'start',
+    },
+    fields: {
+      organizationId: team.id,
+      projectId: project.id,
+      project: project.id,
+      note: note.id,
+      userId: colleague.userId,
+    },
+  }
+}
+
+const made = ({ status, body }: Answer): { id: string; slug: string } => {
+  if (status !== 201) throw new Error(`test/contract/world.ts could not make a row: ${JSON.stringify(body)}`)
+  return body as { id: string; slug: string }
+}
+
+export const inTeam = (who: Person, organizationId: string): Person => ({
+  ...who,
+  organizationId,
+  fetch: (method, path, body, headers = {}) => who.fetch(method, path, body, { 'x-organization-id': organizationId, ...headers }),
+})
+
+const params = /\/:\w+/g
+export const paramsOf = (path: string): string[] => [...path.matchAll(params)].map((found) => path.slice(0, found.index + found[0].length))
+
+/** The path with ids in place of its parameters. `from` picks the tenant for each of them. */
+export function fill(path: string, from: World | ((param: string) => World)): string {
+  let filled = ''
+  let done = 0
+  for (const param of paramsOf(path)) {
+    const { paths } = typeof from === 'function' ? from(param) : from
+    const value = paths[param]
+    if (value === undefined) throw new Error(`Nothing to put for ${param} of ${path}. Make such a row in test/contract/world.ts and add it to \`paths\`.`)
+    filled += param.slice(done).replace(/:\w+$/, encodeURIComponent(value))
+    done = param.length
+  }
+  return filled + path.slice(done)
+}
+
+export const idFields = (schema: TSchema | undefined): string[] =>
+  Object.entries((schema?.properties ?? {}) as Record<string, TSchema>)
+    .filter(([, field]) => ((field.anyOf as TSchema[] | undefined) ?? [field]).some((option) => option.format === 'uuid'))
+    .map(([name]) => name)
+
+/** The documented example with ids that exist; undefined for a route without a body. */
+export function bodyOf(route: RouteLike, from: World): Record<string, unknown> | undefined {
+  if (!route.hooks.body) return undefined
+  const body = exampleOf(route.hooks.body) as Record<string, unknown>
+  for (const name of idFields(route.hooks.body)) {
+    const value = from.fields[name]
+    if (value === undefined) throw new Error(`Nothing to put for the field ${name} of ${route.method} ${route.path}. Add it to \`fields\` in test/contract/world.ts.`)
+    body[name] = value
+  }
+  return body
+}

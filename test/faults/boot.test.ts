@@ -1,0 +1,46 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { apiKeyFor, BINARY, folder, serve } from '../support/binary.ts'
+import { rounds } from './load.ts'
+
+test(`first start killed at any moment: the next one works`, async () => {
+  const count = rounds(8, 40)
+  const dir = folder()
+  const reference = await serve({ dir })
+  const span = reference.readyAfter
+  await reference.kill()
+  for (let round = 0; round < count; round++) {
+    const fresh = folder()
+    const child = Bun.spawn([BINARY, 'serve', '--port', '0', '--data-dir', fresh], { stdout: 'ignore', stderr: 'ignore', env: { PATH: process.env.PATH ?? '' } })
+    // Evenly spread over the whole start; the sleep is the fault's moment, not synchronisation.
+    await Bun.sleep((span * (round + 0.5)) / count)
+    child.kill('SIGKILL')
+    await child.exited
+    const server = await serve({ dir: fresh })
+    await apiKeyFor(server)
+    expect(await server.stop()).toBe(0)
+  }
+}, 600_000)
+
+test('a migration killed at any moment is applied wholly or not at all', async () => {
+  const count = rounds(6, 40)
+  const outcomes = new Set<string>()
+  for (let round = 0; round < count; round++) {
+    const dir = folder()
+    const script = join(import.meta.dir, 'migrating.ts')
+    const run = (mode: string) => Bun.spawn([process.execPath, script, dir, mode], { stdout: 'pipe', stderr: 'inherit' })
+    expect(await run('prepare').exited).toBe(0)
+    const child = run('migrate')
+    const reader = child.stdout.getReader()
+    await reader.read() // "migrating": the database is open
+    await Bun.sleep((600 * round) / count)
+    child.kill('SIGKILL')
+    await child.exited
+    const checked = run('check')
+    const outcome = (await new Response(checked.stdout).text()).trim()
+    expect(await checked.exited).toBe(0)
+    expect(['none', 'all']).toContain(outcome)
+    outcomes.add(outcome)
+  }
+  expect(outcomes.size).toBeGreaterThan(0)
+}, 600_000)

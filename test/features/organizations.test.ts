@@ -1,0 +1,430 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import type { Role } from '../../src/auth/policy.ts'
+import { atLeast, roles } from '../../src/auth/policy.ts'
+import type { Note } from '../../src/features/notes/schema.ts'
+import type { Member, MemberPage, Organization, OrganizationPage } from '../../src/features/organizations/schema.ts'
+import * as organizations from '../../src/features/organizations/service.ts'
+import type { Project, ProjectPage } from '../../src/features/projects/schema.ts'
+import { call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
+import { expectEvent, expectRefusal, ids, inside, statuses, times, watch } from './support.ts'
+
+let t: TestApp
+/** People are dear (a password hash each), so these work in many teams. */
+let ada: Person
+let grace: Person
+let edsger: Person
+let barbara: Person
+let stranger: Person
+beforeAll(async () => {
+  t = watch(await sharedApp())
+  ;[ada, grace, edsger, barbara, stranger] = (await Promise.all(
+    ['Ada Lovelace', 'Grace Hopper', 'Edsger Dijkstra', 'Barbara Liskov', 'Some Stranger'].map((name) => person(t, { name })),
+  )) as [Person, Person, Person, Person, Person]
+})
+
+const newTeam = async (owner: Person, name = unique('team')): Promise<Organization> => (await owner.fetch<Organization>('POST', '/api/teams', { name })).body
+const add = (team: { id: string }, who: Person, role: Role) => organizations.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
+const roleOf = async (team: { id: string }, seenBy: Person) => {
+  const { body } = await seenBy.fetch<MemberPage>('GET', `/api/teams/${team.id}/members`)
+  return new Map(body.items.map((m) => [m.id, m.role]))
+}
+
+/** Ada owns it; the others have the role their variable says. */
+async function fullTeam() {
+  const team = await newTeam(ada)
+  await add(team, grace, 'admin')
+  await add(team, edsger, 'member')
+  await add(team, barbara, 'viewer')
+  return { team, by: { owner: ada, admin: grace, member: edsger, viewer: barbara } as Record<Role, Person> }
+}
+
+describe('a team', () => {
+  test('is created by anybody, who then owns it', async () => {
+    const name = unique('Analytical Engines')
+    const made = await ada.fetch<Organization>('POST', '/api/teams', { name, description: 'Cogs' })
+    expect(made.status).toBe(201)
+    expect(made.headers.get('location')).toBe(`/api/teams/${made.body.id}`)
+    expect(made.body).toMatchObject({ name, slug: name.toLowerCase().replaceAll(' ', '-'), description: 'Cogs', personal: false, role: 'owner', version: 1, settings: {} })
+    expect(await expectEvent(t, made, 'organization.created')).toMatchObject({
+      subjectId: made.body.id,
+      organizationId: made.body.id,
+      actor: { kind: 'session', id: ada.userId },
+    })
+    expect((await ada.fetch<Organization>('GET', `/api/teams/${made.body.id}`)).body).toEqual(made.body)
+    expect((await roleOf(made.body, ada)).get(ada.userId)).toBe('owner')
+  })
+
+  test('ten of the same name at once all come to be, each with its own slug', async () => {
+    const name = unique('same')
+    const answers = await Promise.all(times(10, () => ada.fetch<Organization>('POST', '/api/teams', { name })))
+    expect(statuses(answers)).toEqual(times(10, () => 201))
+    expect(new Set(answers.map((a) => a.body.slug)).size).toBe(10)
+  })
+
+  test.each([
+    ['no name', {}],
+    ['an empty name', { name: ' ' }],
+    ['a name of 101 characters', { name: 'x'.repeat(101) }],
+    ['a plan', { name: 'x', plan: 'gold' }],
+  ])('cannot be made with %s', async (_, body) => {
+    await expectRefusal(t, await ada.fetch('POST', '/api/teams', body), 422, 'invalid')
+  })
+
+  test('the list holds exactly the own ones, oldest first, and pages', async () => {
+    const me = await person(t)
+    const second = await newTeam(me)
+    const third = await newTeam(ada)
+    await add(third, me, 'viewer')
+    await newTeam(ada)
+    const all = await me.fetch<OrganizationPage>('GET', '/api/teams?total=true')
+    expect(all.body.items.map((o) => [o.id, o.role])).toEqual([
+      [me.organizationId, 'owner'],
+      [second.id, 'owner'],
+      [third.id, 'viewer'],
+    ])
+    expect(all.body.total).toBe(3)
+    const paged: string[] = []
+    for (let cursor = ''; ; ) {
+      const { body } = await me.fetch<OrganizationPage>('GET', `/api/teams?limit=1${cursor}`)
+      paged.push(...body.items.map((o) => o.id))
+      if (!body.nextCursor) break
+      cursor = `&cursor=${body.nextCursor}`
+    }
+    expect(paged).toEqual(all.body.items.map((o) => o.id))
+  })
+
+  test('X-Organization-Id chooses the current one; else it is the oldest', async () => {
+    const team = await newTeam(ada)
+    expect((await ada.fetch<Organization>('GET', '/api/team')).body.id).toBe(ada.organizationId)
+    expect((await inside(ada, team.id).fetch<Organization>('GET', '/api/team')).body.id).toBe(team.id)
+    await expectRefusal(t, await inside(stranger, team.id).fetch('GET', '/api/team'), 404, 'not_found')
+  })
+})
+
+describe('changing a team', () => {
+  test('is for owners and admins; others in it are told so, a stranger sees nothing', async () => {
+    const { team, by } = await fullTeam()
+    const path = `/api/teams/${team.id}`
+    for (const role of ['owner', 'admin'] as const) {
+      const changed = await by[role].fetch<Organization>('PATCH', path, { description: `by ${role}` })
+      expect(changed.status).toBe(200)
+      expect(changed.body).toMatchObject({ description: `by ${role}`, role, name: team.name, slug: team.slug })
+      expect(await expectEvent(t, changed, 'organization.updated')).toMatchObject({ organizationId: team.id, data: { fields: ['description'] } })
+    }
+    for (const role of ['member', 'viewer'] as const) {
+      await expectRefusal(t, await by[role].fetch('PATCH', path, { description: 'x' }), 403, 'forbidden')
+      await expectRefusal(t, await inside(by[role], team.id).fetch('PATCH', '/api/team', { description: 'x' }), 403, 'forbidden')
+    }
+    await expectRefusal(t, await stranger.fetch('PATCH', path, { description: 'x' }), 404, 'not_found')
+    await expectRefusal(t, await call(t, 'PATCH', path, { description: 'x' }), 401, 'unauthenticated')
+    expect((await ada.fetch<Organization>('GET', path)).body).toMatchObject({ description: 'by admin', version: 3 })
+  })
+
+  test('PATCH /api/team changes the current one', async () => {
+    const { team, by } = await fullTeam()
+    const changed = await inside(by.admin, team.id).fetch<Organization>('PATCH', '/api/team', { name: '  New name ', settings: { weekStart: 'monday' } })
+    expect(changed.body).toMatchObject({ id: team.id, name: 'New name', slug: team.slug, settings: { weekStart: 'monday' } })
+    await expectEvent(t, changed, 'organization.updated')
+  })
+
+  test('null clears a description; unknown, privileged and oversized fields are refused', async () => {
+    const team = await newTeam(ada)
+    const path = `/api/teams/${team.id}`
+    await ada.fetch('PATCH', path, { description: 'x' })
+    expect((await ada.fetch<Organization>('PATCH', path, { description: null })).body.description).toBeNull()
+    for (const patch of [{ plan: 'gold' }, { personal: true }, { slug: 'mine' }, { name: null }, { settings: { x: 'é'.repeat(8 << 10) } }])
+      await expectRefusal(t, await ada.fetch('PATCH', path, patch), 422, 'invalid')
+  })
+
+  test('an old version is refused with the team as it is; of many at once exactly one wins', async () => {
+    const team = await newTeam(ada)
+    const path = `/api/teams/${team.id}`
+    const answers = await Promise.all(times(10, (i) => ada.fetch<Organization>('PATCH', path, { description: `d ${i}` }, { 'if-match': '"1"' })))
+    expect(statuses(answers)).toEqual([200, ...times(9, () => 412)])
+    const now = (await ada.fetch<Organization>('GET', path)).body
+    expect(now).toEqual(answers.find((a) => a.status === 200)?.body as Organization)
+    for (const lost of answers.filter((a) => a.status === 412)) expect((await expectRefusal(t, lost, 412, 'version_mismatch')).current).toEqual(now)
+  })
+})
+
+describe('deleting a team', () => {
+  test('is for owners; it and all in it is gone at once for everybody', async () => {
+    const { team, by } = await fullTeam()
+    const path = `/api/teams/${team.id}`
+    const there = inside(ada, team.id)
+    const handle = ((await ada.fetch('GET', '/api/auth/me')).body as { handle: string }).handle
+    const project = (await there.fetch<Project>('POST', '/api/projects', { name: unique('open'), visibility: 'public' })).body
+    const note = (await there.fetch<Note>('POST', '/api/notes', { title: 'Open', scope: 'public' })).body
+    const visitor = () => Promise.all([`/api/public/projects/${handle}/${project.slug}`, `/api/notes/public/${note.slug}`].map((p) => call(t, 'GET', p)))
+    expect(statuses(await visitor())).toEqual([200, 200])
+    const token = await mcpToken(t, inside(by.member, team.id))
+    await t.app.auth.authenticate(token)
+    expect((await inside(by.viewer, team.id).fetch('GET', '/api/projects')).status).toBe(200)
+
+    for (const role of ['admin', 'member', 'viewer'] as const) await expectRefusal(t, await by[role].fetch('DELETE', path), 403, 'forbidden')
+    await expectRefusal(t, await stranger.fetch('DELETE', path), 404, 'not_found')
+
+    const gone = await ada.fetch('DELETE', path)
+    expect(gone.status).toBe(200)
+    expect(gone.body).toEqual({ id: team.id, deleted: true })
+    expect(await expectEvent(t, gone, 'organization.deleted')).toMatchObject({ subjectId: team.id, organizationId: team.id, data: { name: team.name } })
+
+    for (const who of Object.values(by)) {
+      expect((await who.fetch('GET', path)).status).toBe(404)
+      expect((await inside(who, team.id).fetch('GET', '/api/projects')).status).toBe(404)
+      expect((await who.fetch('GET', `/api/projects/${project.id}`)).status).toBe(404)
+      expect((await who.fetch('GET', `/api/notes/${note.id}`)).status).toBe(404)
+      expect(ids((await who.fetch<OrganizationPage>('GET', '/api/teams')).body)).not.toContain(team.id)
+    }
+    expect(statuses(await visitor())).toEqual([404, 404])
+    expect(t.app.auth.authenticate(token)).rejects.toMatchObject({ code: 'unauthenticated' })
+    expect((await newTeam(ada, team.name)).slug).toBe(team.slug)
+  })
+
+  test('does not work for a personal one', async () => {
+    await expectRefusal(t, await ada.fetch('DELETE', `/api/teams/${ada.organizationId}`), 409, 'conflict')
+    expect((await ada.fetch('GET', '/api/team')).status).toBe(200)
+  })
+})
+
+describe('members', () => {
+  test('everybody in the team sees them, by time of joining or by name', async () => {
+    const { team, by } = await fullTeam()
+    for (const who of Object.values(by)) {
+      const { body } = await who.fetch<MemberPage>('GET', `/api/teams/${team.id}/members?total=true`)
+      expect(body.items.map((m) => `${m.name}: ${m.role}`).sort()).toEqual([
+        'Ada Lovelace: owner',
+        'Barbara Liskov: viewer',
+        'Edsger Dijkstra: member',
+        'Grace Hopper: admin',
+      ])
+      const joined = body.items.map((m) => `${m.joinedAt} ${m.id}`)
+      expect(joined).toEqual(joined.toSorted())
+      expect(body.total).toBe(4)
+      expect(Object.keys(body.items[0] as Member).sort()).toEqual(['avatarUrl', 'email', 'handle', 'id', 'joinedAt', 'name', 'organizationId', 'role'])
+    }
+    const named = await inside(barbara, team.id).fetch<MemberPage>('GET', '/api/team/members?sort=name&limit=3')
+    expect(named.body.items.map((m) => m.name)).toEqual(['Ada Lovelace', 'Barbara Liskov', 'Edsger Dijkstra'])
+    const rest = await inside(barbara, team.id).fetch<MemberPage>('GET', `/api/team/members?sort=name&limit=3&cursor=${named.body.nextCursor}`)
+    expect(rest.body).toMatchObject({ items: [{ name: 'Grace Hopper' }], nextCursor: null })
+  })
+
+  test('a made-up cursor is the caller’s mistake, not ours', async () => {
+    const forge = (...parts: unknown[]) => Buffer.from(JSON.stringify(parts)).toString('base64url')
+    for (const value of ['yesterday', '2026-99-99T99:99:99.999Z', 5]) {
+      const cursor = forge('joinedAt.asc', value, ada.userId)
+      await expectRefusal(t, await ada.fetch('GET', `/api/team/members?cursor=${cursor}`), 400, 'invalid.cursor')
+    }
+    await expectRefusal(t, await ada.fetch('GET', `/api/team/members?sort=name&cursor=${forge('name.asc', 5, ada.userId)}`), 400, 'invalid.cursor')
+  })
+
+  test('an instance administrator adds them; nobody else does', async () => {
+    const team = await newTeam(ada)
+    const boss = await person(t, { admin: true })
+    const path = `/api/admin/teams/${team.id}/members`
+    const added = await boss.fetch<Member>('POST', path, { userId: grace.userId, role: 'member' })
+    expect(added.status).toBe(201)
+    expect(added.body).toMatchObject({ id: grace.userId, organizationId: team.id, role: 'member', email: grace.email })
+    expect(await expectEvent(t, added, 'member.added')).toMatchObject({ organizationId: team.id, data: { userId: grace.userId, role: 'member' } })
+    expect((await grace.fetch('GET', `/api/teams/${team.id}`)).status).toBe(200)
+    await expectRefusal(t, await boss.fetch('POST', path, { userId: grace.userId, role: 'owner' }), 409, 'conflict.exists')
+    await expectRefusal(t, await boss.fetch('POST', path, { userId: Bun.randomUUIDv7(), role: 'member' }), 404, 'not_found')
+    await expectRefusal(t, await boss.fetch('POST', `/api/admin/teams/${Bun.randomUUIDv7()}/members`, { userId: edsger.userId, role: 'member' }), 404, 'not_found')
+    await expectRefusal(t, await ada.fetch('POST', path, { userId: edsger.userId, role: 'member' }), 403, 'forbidden')
+    // An administrator of the instance is no member of its teams.
+    await expectRefusal(t, await boss.fetch('GET', `/api/teams/${team.id}`), 404, 'not_found')
+  })
+
+  test('who may give which role to whom', async () => {
+    const { team, by } = await fullTeam()
+    const target = await person(t, { name: 'Alan Turing' })
+    await add(team, target, 'viewer')
+    const path = `/api/teams/${team.id}/members/${target.userId}`
+    const set = (who: Person, role: Role) => who.fetch<Member>('PATCH', path, { role })
+    for (const actor of roles)
+      for (const from of roles)
+        for (const to of roles) {
+          expect((await set(ada, from)).status).toBe(200)
+          const answer = await set(by[actor], to)
+          const allowed = actor === 'owner' || (actor === 'admin' && from !== 'owner' && to !== 'owner')
+          if (!allowed) {
+            await expectRefusal(t, answer, 403, 'forbidden')
+            expect((await roleOf(team, ada)).get(target.userId)).toBe(from)
+            continue
+          }
+          expect({ actor, from, to, status: answer.status, role: answer.body.role }).toEqual({ actor, from, to, status: 200, role: to })
+          const event = await expectEvent(t, answer, 'member.role_changed')
+          expect(event).toMatchObject({ organizationId: team.id, data: { userId: target.userId, from, to } })
+          expect((await roleOf(team, ada)).get(target.userId)).toBe(to)
+        }
+  }, 30_000)
+
+  test('a new role counts at once', async () => {
+    const { team } = await fullTeam()
+    const viewer = inside(barbara, team.id)
+    expect((await viewer.fetch('POST', '/api/projects', { name: 'x' })).status).toBe(403)
+    await ada.fetch('PATCH', `/api/teams/${team.id}/members/${barbara.userId}`, { role: 'member' })
+    expect((await viewer.fetch('POST', '/api/projects', { name: 'x' })).status).toBe(201)
+    await ada.fetch('PATCH', `/api/teams/${team.id}/members/${barbara.userId}`, { role: 'viewer' })
+    expect((await viewer.fetch('POST', '/api/projects', { name: 'x' })).status).toBe(403)
+  })
+
+  test('who may remove whom', async () => {
+    const { team, by } = await fullTeam()
+    const target = await person(t, { name: 'Alan Turing' })
+    const path = `/api/teams/${team.id}/members/${target.userId}`
+    for (const role of roles) {
+      await add(team, target, role)
+      for (const actor of ['viewer', 'member', 'admin', 'owner'] as const) {
+        const answer = await by[actor].fetch('DELETE', path)
+        if (actor !== 'owner' && !(actor === 'admin' && !atLeast(role, 'owner'))) {
+          await expectRefusal(t, answer, 403, 'forbidden')
+          continue
+        }
+        expect(answer.body).toEqual({ organizationId: team.id, userId: target.userId, removed: true })
+        expect(await expectEvent(t, answer, 'member.removed')).toMatchObject({ organizationId: team.id, data: { userId: target.userId } })
+        break
+      }
+      expect((await roleOf(team, ada)).has(target.userId)).toBe(false)
+    }
+    await expectRefusal(t, await ada.fetch('DELETE', path), 404, 'not_found')
+    await expectRefusal(t, await ada.fetch('PATCH', path, { role: 'member' }), 404, 'not_found')
+  })
+
+  test('everybody may leave, and is out', async () => {
+    const { team, by } = await fullTeam()
+    for (const role of ['viewer', 'member', 'admin'] as const) {
+      const who = by[role]
+      const left = await who.fetch('DELETE', `/api/teams/${team.id}/members/${who.userId}`)
+      expect(left.status).toBe(200)
+      await expectEvent(t, left, 'member.removed')
+      expect((await who.fetch('GET', `/api/teams/${team.id}`)).status).toBe(404)
+    }
+    expect([...(await roleOf(team, ada)).keys()]).toEqual([ada.userId])
+  })
+
+  test('a guest of a personal organization may leave it; its own person may not, nor be removed', async () => {
+    const home = await person(t)
+    const own = { id: home.organizationId }
+    await add(own, grace, 'viewer')
+    await add(own, edsger, 'owner')
+    expect((await grace.fetch('DELETE', `/api/teams/${own.id}/members/${grace.userId}`)).status).toBe(200)
+    await expectRefusal(t, await home.fetch('DELETE', `/api/teams/${own.id}/members/${home.userId}`), 409, 'conflict')
+    await expectRefusal(t, await edsger.fetch('DELETE', `/api/teams/${own.id}/members/${home.userId}`), 409, 'conflict')
+    expect((await edsger.fetch('DELETE', `/api/teams/${own.id}/members/${edsger.userId}`)).status).toBe(200)
+  })
+
+  test('whoever is removed loses access at once, with every credential', async () => {
+    const { team } = await fullTeam()
+    const there = inside(edsger, team.id)
+    const project = (await there.fetch<Project>('POST', '/api/projects', { name: 'Mine', visibility: 'private' })).body
+    const note = (await there.fetch<Note>('POST', '/api/notes', { title: 'Mine', scope: 'team' })).body
+    const token = await mcpToken(t, there)
+    const key = (await edsger.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'k', organizationId: team.id })).body.token
+    const withKey = () => call<ProjectPage>(t, 'GET', '/api/projects', undefined, { authorization: `Bearer ${key}` })
+    const look = () => Promise.all([`/api/teams/${team.id}`, `/api/projects/${project.id}`, `/api/notes/${note.id}`].map((p) => edsger.fetch('GET', p)))
+    // Everything is in the cache now.
+    expect(statuses(await look())).toEqual([200, 200, 200])
+    expect((await withKey()).body.items).toHaveLength(1)
+    expect((await t.app.auth.authenticate(token)).organizationId).toBe(team.id)
+
+    expect((await ada.fetch('DELETE', `/api/teams/${team.id}/members/${edsger.userId}`)).status).toBe(200)
+    expect(statuses(await look())).toEqual([404, 404, 404])
+    expect((await there.fetch('GET', '/api/projects')).status).toBe(404)
+    expect((await withKey()).status).toBe(403)
+    expect(t.app.auth.authenticate(token)).rejects.toMatchObject({ code: 'unauthenticated' })
+    expect((await edsger.fetch('GET', '/api/team')).status).toBe(200)
+  })
+})
+
+describe('the last owner', () => {
+  test('can neither step down nor leave nor be removed', async () => {
+    const { team } = await fullTeam()
+    const path = `/api/teams/${team.id}/members/${ada.userId}`
+    for (const role of ['admin', 'member', 'viewer']) await expectRefusal(t, await ada.fetch('PATCH', path, { role }), 409, 'conflict.last_owner')
+    await expectRefusal(t, await ada.fetch('DELETE', path), 409, 'conflict.last_owner')
+    await expectRefusal(t, await grace.fetch('DELETE', path), 403, 'forbidden')
+    expect((await roleOf(team, ada)).get(ada.userId)).toBe('owner')
+    await ada.fetch('PATCH', `/api/teams/${team.id}/members/${grace.userId}`, { role: 'owner' })
+    expect((await ada.fetch('PATCH', path, { role: 'viewer' })).status).toBe(200)
+  })
+
+  test('two owners who demote each other at the same moment: one stays, thirty times', async () => {
+    const team = await newTeam(ada)
+    await add(team, grace, 'owner')
+    const demote = (who: Person, whom: Person) => who.fetch('PATCH', `/api/teams/${team.id}/members/${whom.userId}`, { role: 'member' })
+    for (let round = 0; round < 30; round++) {
+      const answers = await Promise.all([demote(ada, grace), demote(grace, ada)])
+      // The loser was no longer owner when he tried, or would have been the last one.
+      const [won, lost] = statuses(answers)
+      expect(won).toBe(200)
+      expect([403, 409]).toContain(lost as number)
+      const held = await roleOf(team, ada)
+      const [owner, other] = held.get(ada.userId) === 'owner' ? [ada, grace] : [grace, ada]
+      expect([...held.values()].sort()).toEqual(['member', 'owner'])
+      expect((await owner.fetch('PATCH', `/api/teams/${team.id}/members/${other.userId}`, { role: 'owner' })).status).toBe(200)
+    }
+  }, 30_000)
+
+  test('two owners who leave at the same moment: one stays, ten times', async () => {
+    const team = await newTeam(ada)
+    await add(team, grace, 'owner')
+    for (let round = 0; round < 10; round++) {
+      const both = [ada, grace]
+      const answers = await Promise.all(both.map((p) => p.fetch('DELETE', `/api/teams/${team.id}/members/${p.userId}`)))
+      expect(statuses(answers)).toEqual([200, 409])
+      const gone = both[answers.findIndex((a) => a.status === 200)] as Person
+      const stays = both.find((p) => p !== gone) as Person
+      expect([...(await roleOf(team, stays)).entries()]).toEqual([[stays.userId, 'owner']])
+      await add(team, gone, 'owner')
+    }
+  }, 30_000)
+})
+
+test('a stranger meets 404 everywhere, and leaves no trace', async () => {
+  const { team } = await fullTeam()
+  const there = inside(ada, team.id)
+  const project = (await there.fetch<Project>('POST', '/api/projects', { name: 'Inner', visibility: 'public' })).body
+  const note = (await there.fetch<Note>('POST', '/api/notes', { title: 'Inner', projectId: project.id })).body
+  const own = (await stranger.fetch<Project>('POST', '/api/projects', { name: unique('own') })).body
+  const header = { 'x-organization-id': team.id }
+  const tries: [string, string, unknown?, Record<string, string>?][] = [
+    ['GET', `/api/teams/${team.id}`],
+    ['PATCH', `/api/teams/${team.id}`, { name: 'x' }],
+    ['DELETE', `/api/teams/${team.id}`],
+    ['GET', `/api/teams/${team.id}/members`],
+    ['PATCH', `/api/teams/${team.id}/members/${ada.userId}`, { role: 'viewer' }],
+    ['DELETE', `/api/teams/${team.id}/members/${ada.userId}`],
+    ['DELETE', `/api/teams/${team.id}/members/${stranger.userId}`],
+    ['GET', '/api/team', undefined, header],
+    ['PATCH', '/api/team', { name: 'x' }, header],
+    ['GET', '/api/team/members', undefined, header],
+    ['GET', '/api/projects', undefined, header],
+    ['POST', '/api/projects', { name: 'x' }, header],
+    ['GET', '/api/notes', undefined, header],
+    ['POST', '/api/notes', { title: 'x', scope: 'team' }, header],
+    ['GET', `/api/projects/${project.id}`],
+    ['GET', `/api/projects/${project.slug}`],
+    ['PUT', `/api/projects/${project.id}`, { name: 'x' }],
+    ['DELETE', `/api/projects/${project.id}`],
+    ['POST', `/api/projects/${project.id}/share`, { visibility: 'public' }],
+    ['DELETE', `/api/projects/${project.id}/share`],
+    ['POST', `/api/projects/${project.id}/archive`],
+    ['POST', `/api/projects/${project.id}/restore`],
+    ['POST', `/api/projects/${own.id}/share`, { organizationId: team.id }],
+    ['GET', `/api/notes/${note.id}`],
+    ['PUT', `/api/notes/${note.id}`, { title: 'x' }],
+    ['DELETE', `/api/notes/${note.id}`],
+    ['POST', '/api/notes', { title: 'x', projectId: project.id }],
+    ['POST', '/api/settings/api-keys', { name: 'x', organizationId: team.id }],
+    ['POST', '/api/mcp-tokens', { name: 'x', organizationId: team.id }],
+    ['POST', '/api/mcp-tokens', { name: 'x', organizationId: team.id, kind: 'test' }],
+    ['POST', '/api/mcp-tokens', { name: 'x', organizationId: stranger.organizationId, projectId: project.id }],
+  ]
+  for (const [method, path, body, headers] of tries) {
+    const answer = await stranger.fetch(method, path, body, headers)
+    expect(`${method} ${path} ${answer.status}`).toBe(`${method} ${path} 404`)
+    await expectRefusal(t, answer, 404, 'not_found')
+  }
+  expect((await stranger.fetch<ProjectPage>('GET', `/api/projects?search=Inner`)).body.items).toEqual([])
+})

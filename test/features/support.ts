@@ -1,0 +1,114 @@
+import { expect } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
+import { type Ctx, contextOf } from '../../src/action.ts'
+import { createApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config.ts'
+import { openDatabase } from '../../src/db/index.ts'
+import type { Problem } from '../../src/errors.ts'
+import type { AppEvent } from '../../src/events/bus.ts'
+import { events } from '../../src/events/table.ts'
+import { startHttp } from '../../src/http/server.ts'
+import { createLog } from '../../src/log.ts'
+import { freshDatabase } from '../support/postgres.ts'
+import type { Answer, Person, TestApp } from '../support/app.ts'
+
+const heard = new WeakMap<TestApp, AppEvent[]>()
+
+/** Writes down what the bus of this app delivers; call it before the requests that `expectEvents` asks about. */
+export function watch(t: TestApp): TestApp {
+  if (heard.has(t)) return t
+  const list: AppEvent[] = []
+  heard.set(t, list)
+  t.app.bus.subscribe((event) => void list.push(event))
+  return t
+}
+
+/** Exactly these events fired during the request, once each and in this order, and the audit table holds the same. */
+export async function expectEvents(t: TestApp, answer: Pick<Answer, 'headers'>, ...types: string[]): Promise<AppEvent[]> {
+  const requestId = answer.headers.get('x-request-id') as string
+  expect(requestId).toBeString()
+  const list = heard.get(t)
+  if (!list) throw new Error('watch(t) first')
+  const fired = list.filter((e) => e.requestId === requestId)
+  const rows = await t.app.db.select().from(events).where(eq(events.requestId, requestId)).orderBy(events.seq)
+  expect(fired.map((e) => e.type)).toEqual(types)
+  expect(
+    rows.map(({ seq: _, xid: __, actorKind: kind, actorId: id, actorName: name, ...row }) => ({ ...row, actor: { kind, id, name } })),
+  ).toEqual(fired)
+  return fired
+}
+
+/** The one event of the request. */
+export async function expectEvent(t: TestApp, answer: Pick<Answer, 'headers'>, type: string): Promise<AppEvent> {
+  const [event] = await expectEvents(t, answer, type)
+  return event as AppEvent
+}
+
+export const expectNoEvents = (t: TestApp, answer: Pick<Answer, 'headers'>) => expectEvents(t, answer)
+
+/** Refused for this reason, and without a trace. */
+export async function expectRefusal(t: TestApp, answer: Answer<unknown>, status: number, code: string): Promise<Problem> {
+  const body = answer.body as Problem
+  expect({ status: answer.status, code: body.code }).toEqual({ status, code: code as Problem['code'] })
+  await expectNoEvents(t, answer)
+  return body
+}
+
+export const statuses = (answers: { status: number }[]): number[] => answers.map((a) => a.status).sort((a, b) => a - b)
+export const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i))
+export const ids = (page: { items: { id: string }[] }): string[] => page.items.map((i) => i.id).sort()
+
+/** A call with this credential, past HTTP. */
+export const ctxOf = async (t: TestApp, secret: string): Promise<Ctx> => contextOf(t.app, await t.app.auth.authenticate(secret))
+
+/** The same person, working in another organization. */
+export const inside = (who: Person, organizationId: string): Person => ({
+  ...who,
+  organizationId,
+  fetch: (method, path, body, headers = {}) => who.fetch(method, path, body, { 'x-organization-id': organizationId, ...headers }),
+})
+
+const DAY = 86_400_000
+
+/** A clock that moves only when told to. */
+export class TestClock {
+  #at = Date.parse('2026-11-15T09:30:00.000Z')
+  readonly now = (): Date => new Date(this.#at)
+  forward({ days = 0, minutes = 0, seconds = 0 }: { days?: number; minutes?: number; seconds?: number }): void {
+    this.#at += days * DAY + minutes * 60_000 + seconds * 1000
+  }
+}
+
+/** An instance with a database of its own, for what concerns a whole instance: first start, seeds, upkeep. */
+export async function ownApp(clock?: () => Date): Promise<TestApp> {
+  const folder = mkdtempSync(join(tmpdir(), 'tutti-own-'))
+  const postgres = process.env.TEST_DB === 'postgres' ? await freshDatabase() : undefined
+  const config = loadConfig({
+    env: {
+      HOST: '127.0.0.1',
+      PORT: '0',
+      DATA_DIR: folder,
+      DB_MIN_FREE_MB: '0',
+      RATE_LIMIT_ANONYMOUS: '1000000',
+      RATE_LIMIT_REGISTER: '1000000',
+      ...(postgres && { DATABASE_URL: postgres.url }),
+    },
+  })
+  const log = createLog('debug', () => undefined, false)
+  const app = await createApp(config, { driver: await openDatabase(config, log), log, clock, background: false })
+  const server = startHttp(app)
+  return {
+    app,
+    server,
+    url: `http://127.0.0.1:${server.port}`,
+    close: async () => {
+      await server.stop(100)
+      await app.close()
+      await postgres?.drop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

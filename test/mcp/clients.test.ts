@@ -1,0 +1,71 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { tools } from '../../src/features/index.ts'
+import { instructions } from '../../src/mcp/instructions.ts'
+import { mcpToken, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { ways } from './support.ts'
+
+let t: TestApp
+let token: string
+
+beforeAll(async () => {
+  t = await sharedApp()
+  token = await mcpToken(t, await person(t))
+})
+
+const expected: Record<string, string> = {
+  'v2 client, SSE': '2025-11-25',
+  'v2 client, SSE, asking for the newest': '2025-11-25',
+  'v2 client, HTTP 2025': '2025-11-25',
+  'v2 client, HTTP 2025-06-18': '2025-06-18',
+  'v2 client, HTTP 2026-07-28': '2026-07-28',
+  'v2 client, HTTP at the address of SSE': '2026-07-28',
+  'v1 client, HTTP': '2025-11-25',
+}
+
+for (const [name, connect] of Object.entries(ways)) {
+  describe(name, () => {
+    test('connects, lists, calls, and is told what went wrong', async () => {
+      const client = await connect(t.url, token)
+      if (expected[name]) expect(client.protocol).toBe(expected[name])
+      expect(client.instructions()).toBe(instructions)
+      expect(await client.list()).toEqual(tools.map((tool) => tool.name))
+
+      const title = unique('note')
+      const made = await client.call('create_note', { title, content: 'Hello', tags: ['a', 'b'] })
+      expect(made.isError).toBeUndefined()
+      expect(made.structuredContent).toMatchObject({ title, content: 'Hello', tags: ['a', 'b'] })
+      expect(JSON.parse(made.content[0]?.text as string)).toMatchObject({ title, content: 'Hello', version: 1 })
+
+      const got = await client.call('get_note', { note: made.structuredContent?.slug })
+      expect(got.structuredContent).toMatchObject({ id: made.structuredContent?.id })
+
+      const missing = await client.call('get_note', { note: 'no-such-note' })
+      expect(missing.isError).toBe(true)
+      expect(missing.content[0]?.text).toBe('not_found: No note "no-such-note" that you can see. Find the right one with list_notes.')
+      expect(missing.structuredContent).toMatchObject({
+        code: 'not_found',
+        status: 404,
+        type: 'urn:tutti:error:not_found',
+        instance: '/mcp#get_note',
+      })
+
+      await expect(client.call('no_such_tool')).rejects.toMatchObject({ code: -32602 })
+      await client.close()
+    })
+
+    test('takes toolsets and readonly from the address', async () => {
+      const notes = await connect(t.url, token, '?toolsets=notes')
+      expect(await notes.list()).toEqual(tools.filter((tool) => tool.toolset === 'notes').map((tool) => tool.name))
+      const outside = await notes.call('list_projects')
+      expect(outside.isError).toBe(true)
+      expect(outside.content[0]?.text).toContain('forbidden: list_projects is in the toolset projects')
+      expect(outside.content[0]?.text).toContain('?toolsets=notes,projects')
+      await notes.close()
+
+      const reader = await connect(t.url, token, '?readonly=1')
+      expect(await reader.list()).toEqual(tools.filter((tool) => tool.action.kind === 'read').map((tool) => tool.name))
+      expect((await reader.call('create_note', { title: 'x' })).content[0]?.text).toContain('read-only')
+      await reader.close()
+    })
+  })
+}

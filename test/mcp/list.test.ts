@@ -1,0 +1,138 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client'
+import { tools } from '../../src/features/index.ts'
+import { instructions } from '../../src/mcp/instructions.ts'
+import { call, mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
+import { ways } from './support.ts'
+
+let t: TestApp
+let ada: Person
+let listed: Tool[]
+
+async function listFor(token: string, query = ''): Promise<Tool[]> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${t.url}/mcp${query}`), { requestInit: { headers: { authorization: `Bearer ${token}` } } }),
+  )
+  const { tools: list } = await client.listTools()
+  await client.close()
+  return list
+}
+
+beforeAll(async () => {
+  t = await sharedApp()
+  ada = await person(t)
+  listed = await listFor(await mcpToken(t, ada))
+})
+
+describe('what every client sees', () => {
+  test('all tools, in the order of the table', () => expect(listed.map((x) => x.name)).toEqual(tools.map((x) => x.name)))
+
+  // Names, descriptions and schemas are a promise: whoever changes one sees it here.
+  for (const { name } of tools) test(name, () => expect(listed.find((x) => x.name === name)).toMatchSnapshot())
+
+  test('each says what it does, in few words, and what it does to the data', () => {
+    for (const tool of listed) {
+      expect(tool.name).toMatch(/^[a-z]+(_[a-z]+)+$/)
+      expect(tool.name.length).toBeLessThan(40)
+      expect(tool.title).toBeTruthy()
+      expect(tool.description?.length).toBeGreaterThan(20)
+      expect(tool.description?.length).toBeLessThanOrEqual(1000)
+      expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false })
+      expect(Object.keys(tool.inputSchema)).not.toContain('$schema')
+      const { annotations: a } = tool
+      for (const hint of [a?.readOnlyHint, a?.destructiveHint, a?.idempotentHint, a?.openWorldHint]) expect(hint).toBeBoolean()
+      expect(a?.openWorldHint).toBe(false)
+      expect(a?.readOnlyHint && a.destructiveHint).toBe(false)
+      expect(a?.readOnlyHint).toBe(/^(list|get|search)_/.test(tool.name))
+      if (tool.name.startsWith('delete_')) expect(a?.destructiveHint).toBe(true)
+      expect('idempotencyKey' in (tool.inputSchema.properties ?? {})).toBe(a?.readOnlyHint === false)
+    }
+  })
+
+  test('the instructions fit what clients show', () => {
+    expect(instructions.length).toBeLessThanOrEqual(2000)
+    expect(instructions).not.toMatch(/ {2}/)
+  })
+})
+
+describe('what a token sees is what it may use', () => {
+  const reads = tools.filter((x) => x.action.kind === 'read').map((x) => x.name)
+  const of = (...toolsets: string[]) => tools.filter((x) => toolsets.includes(x.toolset)).map((x) => x.name)
+  const names = async (token: string, query = '') => (await listFor(token, query)).map((x) => x.name)
+
+  test('by scope', async () => {
+    expect(await names(await mcpToken(t, ada, { scopes: ['read'] }))).toEqual(reads)
+    expect(await names(await mcpToken(t, ada, { scopes: ['notes:read'] }))).toEqual(reads.filter((n) => of('notes').includes(n)))
+    expect(await names(await mcpToken(t, ada, { scopes: ['notes:write', 'projects:read'] }))).toEqual([
+      ...reads.filter((n) => of('projects').includes(n)),
+      ...of('notes'),
+    ])
+  })
+
+  test('by role', async () => {
+    const viewer = await member(t, ada, 'viewer')
+    const token = await mcpToken(t, viewer)
+    expect(await names(token)).toEqual(reads)
+  })
+
+  test('by toolset, of which the token sets the most', async () => {
+    const token = await mcpToken(t, ada, { toolsets: ['notes'] })
+    expect(await names(token)).toEqual(of('notes'))
+    expect(await names(token, '?toolsets=projects,notes')).toEqual(of('notes'))
+    expect(await names(token, '?toolsets=projects')).toEqual([])
+    expect(await names(await mcpToken(t, ada), '?toolsets=projects, notes')).toEqual(of('projects', 'notes'))
+    expect(await names(await mcpToken(t, ada), '?toolsets=core')).toEqual(tools.filter((x) => x.core).map((x) => x.name))
+    expect(await names(await mcpToken(t, ada), '?toolsets=')).toEqual(tools.map((x) => x.name))
+  })
+
+  test('by readonly', async () => {
+    const token = await mcpToken(t, ada)
+    expect(await names(token, '?readonly=1')).toEqual(reads)
+    expect(await names(token, '?readonly=0')).toEqual(tools.map((x) => x.name))
+  })
+
+  test('and what it does not see it cannot call, by any way in', async () => {
+    const reader = await mcpToken(t, ada, { scopes: ['read'] })
+    const narrow = await mcpToken(t, ada, { toolsets: ['notes'] })
+    for (const connect of Object.values(ways)) {
+      const client = await connect(t.url, reader)
+      for (const tool of tools.filter((x) => x.action.kind === 'write')) {
+        const answer = await client.call(tool.name, { title: 'x', name: 'x', note: 'x', project: 'x' })
+        expect([tool.name, answer.isError, answer.structuredContent?.code]).toEqual([tool.name, true, 'forbidden'])
+        expect(answer.content[0]?.text).toContain('lacks the scope')
+      }
+      expect((await client.call('list_notes')).isError).toBeUndefined()
+      await client.close()
+
+      const other = await connect(t.url, narrow)
+      const answer = await other.call('list_projects')
+      expect(answer.content[0]?.text).toBe(
+        'forbidden: list_projects is in the toolset projects, and this token has only: notes. Ask its owner for a token with the toolset projects.',
+      )
+      await other.close()
+    }
+    expect((await ada.fetch<{ items: unknown[] }>('GET', '/api/notes')).body.items).toEqual([])
+  })
+})
+
+test('the list may be kept for a while, by the client that asked', async () => {
+  const { body } = await call<{ result: Record<string, unknown> }>(
+    t,
+    'POST',
+    '/mcp',
+    {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/list',
+      params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} } },
+    },
+    {
+      authorization: `Bearer ${await mcpToken(t, ada)}`,
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/list',
+    },
+  )
+  expect(body.result).toMatchObject({ ttlMs: 300_000, cacheScope: 'private' })
+})

@@ -1,0 +1,353 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import * as organizations from '../../src/features/organizations/service.ts'
+import * as tokens from '../../src/features/tokens/service.ts'
+import { call, mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
+import { anyTool, openRaw, serveTools, type TestCtx, ways } from './support.ts'
+
+let t: TestApp
+let ada: Person
+let token: string
+let url: string
+let stop: () => Promise<void>
+let open: () => number
+
+/** Calls of `hold` that are running, newest last. */
+const held: { ctx: TestCtx; release(): void }[] = []
+let onHeld: (() => void) | undefined
+
+const hold = anyTool('hold', (ctx) => {
+  const { promise, resolve } = Promise.withResolvers<unknown>()
+  held.push({ ctx, release: () => resolve({ held: true }) })
+  onHeld?.()
+  return promise
+})
+const big = anyTool('big', async () => ({ text: 'x'.repeat(70_000) }))
+
+const until = async (what: () => boolean): Promise<void> => {
+  const deadline = Date.now() + 5_000
+  while (!what()) {
+    if (Date.now() > deadline) throw new Error('it never came true')
+    await Bun.sleep(2)
+  }
+}
+
+beforeAll(async () => {
+  t = await sharedApp()
+  ada = await person(t)
+  token = await mcpToken(t, ada)
+  const served = serveTools(t, [hold, big])
+  ;({ url, stop } = served)
+  open = () => served.mcp.streams
+})
+afterEach(() => until(() => open() === 0))
+afterAll(() => stop())
+
+test('the first event says how soon to come back and where messages go', async () => {
+  const stream = await openRaw(url, token)
+  expect(stream.first).toMatch(/^retry: 1000\nevent: endpoint\ndata: \/mcp\/messages\?sessionId=[\w-]{43}$/)
+  const other = await openRaw(url, token)
+  expect(other.endpoint).not.toBe(stream.endpoint)
+  stream.abort()
+  other.abort()
+})
+
+test('a comment keeps the stream alive, beyond the idle timeout of the server', async () => {
+  const stream = await openRaw(url, token)
+  await until(() => stream.comments > 0 || open() === 0).catch(() => undefined)
+  await Bun.sleep(500)
+  expect(stream.comments).toBe(1)
+  stream.abort()
+}, 10_000)
+
+describe('a session belongs to the token that opened it', () => {
+  test('another token, of the same user or another, finds nothing', async () => {
+    const stream = await openRaw(url, token)
+    for (const foreign of [await mcpToken(t, ada), await mcpToken(t, await person(t))]) {
+      const answer = await stream.post({ jsonrpc: '2.0', id: 1, method: 'ping' }, foreign)
+      expect(answer.status).toBe(404)
+      expect(await answer.json()).toMatchObject({ code: 'not_found' })
+    }
+    expect((await stream.post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(202)
+    expect(await stream.wait(1)).toEqual({ jsonrpc: '2.0', id: 1, result: {} as never })
+    stream.abort()
+  })
+
+  test('there is no session without a stream', async () => {
+    const stream = await openRaw(url, token)
+    stream.abort()
+    await until(() => open() === 0)
+    expect((await stream.post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(404)
+  })
+})
+
+describe('messages that are not', () => {
+  const post = (path: string, body: string, headers: Record<string, string> = {}) =>
+    fetch(url + path, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      body,
+    })
+
+  test('are refused with a problem body, on both transports', async () => {
+    const stream = await openRaw(url, token)
+    const request = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    for (const path of [stream.endpoint, '/mcp', '/mcp/sse']) {
+      const table: [string, number, Record<string, string>?][] = [
+        ['', 400],
+        ['{', 400],
+        ['null', 400],
+        ['"ping"', 400],
+        ['{}', 400],
+        ['{"jsonrpc":"1.0","id":1,"method":"ping"}', 400],
+        [JSON.stringify([request]), 400],
+        [JSON.stringify([request, { ...request, id: 2 }]), 400],
+        ['[]', 400],
+        [`{"jsonrpc":"2.0","id":1,"method":"ping","params":${'['.repeat(40)}${']'.repeat(40)}}`, 422],
+        ['{"jsonrpc":"2.0","id":1,"method":"ping","params":{"__proto__":{}}}', 422],
+        [JSON.stringify(request), 415, { 'content-type': 'text/plain' }],
+        [JSON.stringify(request), 415, { 'content-encoding': 'gzip' }],
+        [JSON.stringify({ ...request, params: { x: 'x'.repeat(1 << 20) } }), 413],
+      ]
+      for (const [body, status, headers] of table) {
+        const answer = await post(path, body, headers)
+        const text = await answer.text()
+        expect([path.slice(0, 9), body.slice(0, 60), answer.status]).toEqual([path.slice(0, 9), body.slice(0, 60), status])
+        expect(text).not.toContain('    at ')
+      }
+    }
+    // None of it broke the stream.
+    expect((await stream.call('after', 'big')).result?.isError).toBeUndefined()
+    stream.abort()
+  })
+
+  test('a chunked body that is too long is cut short', async () => {
+    let sent = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 64 << 10
+        if (sent > 64 << 20) controller.close()
+        else controller.enqueue(new Uint8Array(64 << 10).fill(32))
+      },
+    })
+    const answer = await fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body,
+    })
+    expect(answer.status).toBe(413)
+    expect(await answer.json()).toMatchObject({ code: 'too_large' })
+  })
+
+  test('an unknown method is a JSON-RPC error, and so are parameters of the wrong kind', async () => {
+    const stream = await openRaw(url, token)
+    const ask = async (message: object) => {
+      await stream.post({ jsonrpc: '2.0', id: 7, ...message })
+      return (await stream.wait(7)).error?.code
+    }
+    expect(await ask({ method: 'no/such' })).toBe(-32601)
+    expect(await ask({ method: 'tools/call' })).toBe(-32602)
+    expect(await ask({ method: 'tools/call', params: { name: 'big', arguments: 'x' } })).toBe(-32602)
+    expect(await ask({ method: 'tools/call', params: { name: 'big', arguments: [] } })).toBe(-32602)
+    expect(await ask({ method: 'tools/call', params: { name: 5 } })).toBe(-32602)
+    expect(await ask({ method: 'tools/call', params: { name: 'nothing' } })).toBe(-32602)
+    stream.abort()
+  })
+
+  test('only POST carries messages', async () => {
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      const answer = await call(t, method, '/mcp', undefined, { authorization: `Bearer ${token}` })
+      expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'POST'])
+    }
+  })
+
+  test('a toolset that does not exist is named', async () => {
+    const answer = await fetch(`${url}/mcp/sse?toolsets=tset`, { headers: { authorization: `Bearer ${token}` } })
+    expect(answer.status).toBe(422)
+    expect(await answer.json()).toMatchObject({ detail: 'No toolset "tset". There are: core, test.' })
+  })
+})
+
+describe('when rights end', () => {
+  const timed = async (stream: { ended: Promise<void> }, act: () => Promise<unknown>): Promise<number> => {
+    const done = act().then(() => performance.now())
+    await stream.ended
+    return performance.now() - (await done)
+  }
+
+  test('revoking the token closes its streams within a second, and no others', async () => {
+    const made = await tokens.createToken(await ada.ctx(), { name: 'gone', organizationId: ada.organizationId })
+    const streams = await Promise.all([1, 2, 3].map(() => openRaw(url, made.token as string)))
+    const other = await openRaw(url, token)
+    const took = await Promise.all(
+      streams.map((s, i) => timed(s, async () => (i === 0 ? tokens.revokeToken(await ada.ctx(), { id: made.id }) : undefined))),
+    )
+    expect(Math.max(...took)).toBeLessThan(1000)
+    expect((await other.call(1, 'big')).result?.isError).toBeUndefined()
+    other.abort()
+  })
+
+  test('so does losing the membership', async () => {
+    const grace = await member(t, ada, 'member')
+    const ctx = await grace.ctx()
+    const { token: hers } = await tokens.createToken(
+      { ...ctx, actor: { ...ctx.actor, organizationId: ada.organizationId } },
+      { name: 'hers', organizationId: ada.organizationId },
+    )
+    const stream = await openRaw(url, hers as string)
+    expect(
+      await timed(stream, async () => organizations.removeMember(await ada.ctx(), { id: ada.organizationId, userId: grace.userId })),
+    ).toBeLessThan(1000)
+  })
+
+  test('a subscription of the newest protocol ends too', async () => {
+    const made = await tokens.createToken(await ada.ctx(), { name: 'gone', organizationId: ada.organizationId })
+    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
+    const response = await fetch(`${url}/mcp`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${made.token}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': 'subscriptions/listen',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 'l1',
+        method: 'subscriptions/listen',
+        params: { _meta, notifications: { toolsListChanged: true } },
+      }),
+    })
+    expect(response.headers.get('content-type')).toBe('text/event-stream')
+    expect(open()).toBe(1)
+    const ended = response.text()
+    await tokens.revokeToken(await ada.ctx(), { id: made.id })
+    expect(await ended).toContain('notifications/subscriptions/acknowledged')
+    expect(open()).toBe(0)
+  })
+
+  test('a change of role tells the client that its tools are others', async () => {
+    const grace = await member(t, ada, 'viewer')
+    const ctx = await grace.ctx()
+    const { token: hers } = await tokens.createToken(
+      { ...ctx, actor: { ...ctx.actor, organizationId: ada.organizationId } },
+      { name: 'hers', organizationId: ada.organizationId },
+    )
+    const client = await (ways['v2 client, SSE'] as (typeof ways)[string])(t.url, hers as string)
+    const told = new Promise<void>((resolve) => client.onToolsChanged(resolve))
+    expect(await client.list()).not.toContain('create_note')
+    await organizations.setRole(await ada.ctx(), { id: ada.organizationId, userId: grace.userId, role: 'member' })
+    await told
+    expect(await client.list()).toContain('create_note')
+    await client.close()
+  })
+})
+
+describe('a client that leaves', () => {
+  test('takes its session with it and stops what runs for it', async () => {
+    const stream = await openRaw(url, token)
+    void stream.post({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } })
+    await until(() => held.length === 1)
+    const { ctx, release } = held.pop() as (typeof held)[number]
+    const aborted = new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve()))
+    stream.abort()
+    await aborted
+    expect(open()).toBe(0)
+    release()
+  })
+
+  test('or only cancels one call, which then has no answer', async () => {
+    const stream = await openRaw(url, token)
+    void stream.post({ jsonrpc: '2.0', id: 'a', method: 'tools/call', params: { name: 'hold' } })
+    await until(() => held.length === 1)
+    const { ctx, release } = held.pop() as (typeof held)[number]
+    await stream.post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'a' } })
+    expect(ctx.signal.aborted).toBe(true)
+    release()
+    const next = await Promise.race([stream.wait('a'), stream.call('b', 'big')])
+    expect(next.id).toBe('b')
+    stream.abort()
+  })
+})
+
+describe('limits', () => {
+  test('ten streams for each token', async () => {
+    const mine = await mcpToken(t, ada)
+    const streams = await Promise.all(Array.from({ length: 10 }, () => openRaw(url, mine)))
+    const eleventh = await fetch(`${url}/mcp/sse`, { headers: { authorization: `Bearer ${mine}` } })
+    expect(eleventh.status).toBe(429)
+    expect(eleventh.headers.get('retry-after')).toBe('5')
+    expect(await eleventh.json()).toMatchObject({ code: 'rate_limited', detail: expect.stringContaining('10 streams') })
+    const other = await openRaw(url, token)
+    other.abort()
+    streams[0]?.abort()
+    await until(() => open() === 9)
+    ;(await openRaw(url, mine)).abort()
+    for (const s of streams) s.abort()
+  })
+
+  test('sixteen calls at once for each token, over all its connections', async () => {
+    const [a, b, c] = [await openRaw(url, token), await openRaw(url, token), await openRaw(url, await mcpToken(t, ada))]
+    const answers = Array.from({ length: 16 }, (_, i) => (i % 2 ? a : b).call(i, 'hold'))
+    await until(() => held.length === 16)
+    const refused = await a.call('17th', 'hold')
+    expect(refused.result).toMatchObject({ isError: true, structuredContent: { code: 'rate_limited' } })
+    expect(refused.result?.content[0]?.text).toBe('rate_limited: This token has 16 calls running. Wait for one to end, then call again.')
+    expect((await c.call(1, 'big')).result?.isError).toBeUndefined()
+    for (const { release } of held.splice(0)) release()
+    for (const answer of await Promise.all(answers)) expect(answer.result?.structuredContent).toEqual({ held: true })
+    expect((await a.call('18th', 'big')).result?.isError).toBeUndefined()
+    for (const s of [a, b, c]) s.abort()
+  })
+
+  test('a reader that does not read is cut off', async () => {
+    const slow = await mcpToken(t, ada)
+    const { port } = new URL(url)
+    const socket = connect(Number(port), '127.0.0.1')
+    const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()).on('error', () => resolve()))
+    const endpoint = Promise.withResolvers<string>()
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      const found = /data: (\S+)/.exec(text)?.[1]
+      if (!found) return
+      endpoint.resolve(found)
+      socket.pause()
+    })
+    socket.write(`GET /mcp/sse HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${slow}\r\n\r\n`)
+    const path = await endpoint.promise
+    const post = (id: number) =>
+      fetch(url + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${slow}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'big' } }),
+      })
+    let sent = 0
+    while ((await post(sent)).status === 202) if (++sent > 1000) throw new Error('140 MB later it is still connected')
+    expect(open()).toBe(0)
+    text = ''
+    socket.removeAllListeners('data').resume()
+    await closed
+  })
+})
+
+test('closing lets running calls answer first', async () => {
+  const own = serveTools(t, [hold])
+  const stream = await openRaw(own.url, token)
+  const answer = stream.call(1, 'hold')
+  await until(() => held.length === 1)
+  const stopped = own.mcp.close()
+  expect((await stream.post({ jsonrpc: '2.0', id: 2, method: 'ping' })).status).toBe(503)
+  held.pop()?.release()
+  expect((await answer).result?.structuredContent).toEqual({ held: true })
+  await stopped
+  await stream.ended
+  expect(own.mcp.streams).toBe(0)
+  await own.stop()
+})
