@@ -182,8 +182,76 @@ CREATE TABLE "projects" (
 	"visibility" text NOT NULL,
 	"status" text DEFAULT 'active' NOT NULL,
 	"archived_at" timestamp(3) with time zone,
+	"last_number" integer DEFAULT 0 NOT NULL,
 	"settings" jsonb NOT NULL,
 	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', name), 'A') || setweight(to_tsvector('simple', coalesce(description, '')), 'B')) STORED
+);
+
+CREATE TABLE "epics" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"created_at" timestamp(3) with time zone NOT NULL,
+	"updated_at" timestamp(3) with time zone NOT NULL,
+	"version" integer DEFAULT 1 NOT NULL,
+	"deleted_at" timestamp(3) with time zone,
+	"organization_id" uuid NOT NULL,
+	"project_id" uuid NOT NULL,
+	"created_by_id" uuid,
+	"title" text NOT NULL,
+	"description" text,
+	"status" text NOT NULL,
+	"priority" text NOT NULL,
+	"position" double precision NOT NULL,
+	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', title), 'A') || setweight(to_tsvector('simple', left(coalesce(description, ''), 200000)), 'B')) STORED
+);
+
+CREATE TABLE "stories" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"created_at" timestamp(3) with time zone NOT NULL,
+	"updated_at" timestamp(3) with time zone NOT NULL,
+	"version" integer DEFAULT 1 NOT NULL,
+	"deleted_at" timestamp(3) with time zone,
+	"organization_id" uuid NOT NULL,
+	"project_id" uuid NOT NULL,
+	"created_by_id" uuid,
+	"title" text NOT NULL,
+	"description" text,
+	"status" text NOT NULL,
+	"priority" text NOT NULL,
+	"position" double precision NOT NULL,
+	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', title), 'A') || setweight(to_tsvector('simple', left(coalesce(description, ''), 200000)), 'B')) STORED,
+	"epic_id" uuid NOT NULL,
+	"points" integer
+);
+
+CREATE TABLE "task_dependencies" (
+	"task_id" uuid NOT NULL,
+	"blocked_by_id" uuid NOT NULL,
+	"kind" text DEFAULT 'blocks' NOT NULL,
+	"created_at" timestamp(3) with time zone NOT NULL,
+	CONSTRAINT "task_dependencies_task_id_blocked_by_id_kind_pk" PRIMARY KEY("task_id","blocked_by_id","kind")
+);
+
+CREATE TABLE "tasks" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"created_at" timestamp(3) with time zone NOT NULL,
+	"updated_at" timestamp(3) with time zone NOT NULL,
+	"version" integer DEFAULT 1 NOT NULL,
+	"deleted_at" timestamp(3) with time zone,
+	"organization_id" uuid NOT NULL,
+	"project_id" uuid NOT NULL,
+	"created_by_id" uuid,
+	"title" text NOT NULL,
+	"description" text,
+	"status" text NOT NULL,
+	"priority" text NOT NULL,
+	"position" double precision NOT NULL,
+	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', title), 'A') || setweight(to_tsvector('simple', left(coalesce(description, ''), 200000)), 'B')) STORED,
+	"story_id" uuid,
+	"number" integer NOT NULL,
+	"labels" text[] NOT NULL,
+	"estimate" integer,
+	"acceptance" jsonb NOT NULL,
+	"due_at" timestamp(3) with time zone
 );
 
 CREATE TABLE "jobs" (
@@ -213,6 +281,19 @@ ALTER TABLE "notes" ADD CONSTRAINT "notes_created_by_id_users_id_fk" FOREIGN KEY
 ALTER TABLE "notes" ADD CONSTRAINT "notes_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE cascade ON UPDATE no action;
 ALTER TABLE "projects" ADD CONSTRAINT "projects_organization_id_organizations_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE cascade ON UPDATE no action;
 ALTER TABLE "projects" ADD CONSTRAINT "projects_created_by_id_users_id_fk" FOREIGN KEY ("created_by_id") REFERENCES "public"."users"("id") ON DELETE set null ON UPDATE no action;
+ALTER TABLE "epics" ADD CONSTRAINT "epics_organization_id_organizations_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "epics" ADD CONSTRAINT "epics_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "epics" ADD CONSTRAINT "epics_created_by_id_users_id_fk" FOREIGN KEY ("created_by_id") REFERENCES "public"."users"("id") ON DELETE set null ON UPDATE no action;
+ALTER TABLE "stories" ADD CONSTRAINT "stories_organization_id_organizations_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "stories" ADD CONSTRAINT "stories_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "stories" ADD CONSTRAINT "stories_created_by_id_users_id_fk" FOREIGN KEY ("created_by_id") REFERENCES "public"."users"("id") ON DELETE set null ON UPDATE no action;
+ALTER TABLE "stories" ADD CONSTRAINT "stories_epic_id_epics_id_fk" FOREIGN KEY ("epic_id") REFERENCES "public"."epics"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "task_dependencies" ADD CONSTRAINT "task_dependencies_task_id_tasks_id_fk" FOREIGN KEY ("task_id") REFERENCES "public"."tasks"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "task_dependencies" ADD CONSTRAINT "task_dependencies_blocked_by_id_tasks_id_fk" FOREIGN KEY ("blocked_by_id") REFERENCES "public"."tasks"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "tasks" ADD CONSTRAINT "tasks_organization_id_organizations_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "tasks" ADD CONSTRAINT "tasks_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE cascade ON UPDATE no action;
+ALTER TABLE "tasks" ADD CONSTRAINT "tasks_created_by_id_users_id_fk" FOREIGN KEY ("created_by_id") REFERENCES "public"."users"("id") ON DELETE set null ON UPDATE no action;
+ALTER TABLE "tasks" ADD CONSTRAINT "tasks_story_id_stories_id_fk" FOREIGN KEY ("story_id") REFERENCES "public"."stories"("id") ON DELETE cascade ON UPDATE no action;
 CREATE INDEX "events_organization" ON "events" USING btree ("organization_id","seq");
 CREATE INDEX "events_project" ON "events" USING btree ("project_id","seq");
 CREATE INDEX "events_subject" ON "events" USING btree ("subject_id","seq");
@@ -242,5 +323,15 @@ CREATE UNIQUE INDEX "projects_slug" ON "projects" USING btree ("organization_id"
 CREATE UNIQUE INDEX "projects_key" ON "projects" USING btree ("organization_id","key") WHERE "projects"."deleted_at" is null;
 CREATE INDEX "projects_updated" ON "projects" USING btree ("organization_id","updated_at","id");
 CREATE INDEX "projects_search" ON "projects" USING gin ("search");
+CREATE INDEX "epics_project" ON "epics" USING btree ("project_id","position");
+CREATE INDEX "epics_search" ON "epics" USING gin ("search");
+CREATE INDEX "stories_project" ON "stories" USING btree ("project_id","position");
+CREATE INDEX "stories_epic" ON "stories" USING btree ("epic_id");
+CREATE INDEX "stories_search" ON "stories" USING gin ("search");
+CREATE INDEX "task_dependencies_blocker" ON "task_dependencies" USING btree ("blocked_by_id");
+CREATE UNIQUE INDEX "tasks_number" ON "tasks" USING btree ("project_id","number");
+CREATE INDEX "tasks_project" ON "tasks" USING btree ("project_id","status","position");
+CREATE INDEX "tasks_story" ON "tasks" USING btree ("story_id");
+CREATE INDEX "tasks_search" ON "tasks" USING gin ("search");
 CREATE UNIQUE INDEX "jobs_key" ON "jobs" USING btree ("name","key") WHERE "jobs"."state" = 'waiting' and "jobs"."key" is not null;
 CREATE INDEX "jobs_run_at" ON "jobs" USING btree ("run_at") WHERE "jobs"."state" <> 'failed';

@@ -22,6 +22,8 @@ export interface Ctx {
   readonly idempotencyKey?: string
   /** `If-Match` or a tool's `expectedVersion`: the version the caller's change is based on. */
   readonly expectedVersion?: number
+  /** Fires when the caller has gone away, where the surface can tell. */
+  readonly signal?: AbortSignal
   /** Says what changed: audit entry, activity and live event in one, in this transaction, delivered after commit. */
   emit(type: string, about: About): void
   /** Work to be done after commit, kept in this transaction and tried until it succeeds. */
@@ -157,7 +159,7 @@ function eventOf(ctx: Ctx, action: string, type: string, about: About): AppEvent
 }
 
 /** A call's context. Surfaces and tests make one; actions only pass it on. */
-export function contextOf(app: App, actor: Actor, call: Partial<Pick<Ctx, 'requestId' | 'ip' | 'userAgent' | 'idempotencyKey' | 'expectedVersion'>> = {}): Ctx {
+export function contextOf(app: App, actor: Actor, call: Partial<Pick<Ctx, 'requestId' | 'userAgent' | 'idempotencyKey' | 'expectedVersion' | 'signal'>> & { from?: { readonly ip: string | null } } = {}): Ctx {
   const outside = (what: string) => () => {
     throw new Error(`${what} outside a write`)
   }
@@ -167,10 +169,13 @@ export function contextOf(app: App, actor: Actor, call: Partial<Pick<Ctx, 'reque
     db: app.db,
     now: app.clock().toISOString(),
     requestId: call.requestId ?? newId(),
-    ip: call.ip ?? null,
+    get ip() {
+      return call.from?.ip ?? null
+    },
     userAgent: call.userAgent ?? null,
     idempotencyKey: call.idempotencyKey,
     expectedVersion: call.expectedVersion,
+    signal: call.signal,
     emit: outside('emit'),
     enqueue: outside('enqueue'),
   }

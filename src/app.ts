@@ -10,6 +10,7 @@ import type { Driver } from './db/driver.ts'
 import { openDatabase } from './db/index.ts'
 import { migrate } from './db/migrate.ts'
 import { type Db, drizzleOver } from './db/session.ts'
+import { snapshot } from './db/snapshot.ts'
 import { Bus } from './events/bus.ts'
 import { jobs } from './features/index.ts'
 import { Jobs } from './jobs/queue.ts'
@@ -47,7 +48,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
   mkdirSync(config.DATA_DIR, { recursive: true, mode: 0o700 })
   const driver = options.driver ?? (await openDatabase(config, log))
   try {
-    const applied = await migrate(driver, migrations, snapshotOf(driver, config, log))
+    const applied = await migrate(driver, migrations, () => snapshot(driver, join(config.DATA_DIR, 'snapshots'), clock(), log))
     if (applied.length > 0) log.info('database migrated', { applied })
     const secret = await masterSecret(config, driver)
     const instanceId = newId()
@@ -89,16 +90,6 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
   } catch (error) {
     await driver.close().catch(() => undefined)
     throw error
-  }
-}
-
-/** A copy of the embedded database beside it, before a new version changes it. Old copies go before the new one is written. */
-function snapshotOf(driver: Driver, config: Config, log: Log): (() => Promise<void>) | undefined {
-  if (!('snapshot' in driver)) return undefined
-  const { snapshot } = driver as Driver & { snapshot(folder: string, keep: number): Promise<string> }
-  return async () => {
-    const path = await snapshot.call(driver, join(config.DATA_DIR, 'snapshots'), 3)
-    log.info('database copied before migration', { path })
   }
 }
 

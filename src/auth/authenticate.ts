@@ -14,6 +14,11 @@ import { hashSecret, kindOf } from './secrets.ts'
 export const CACHE_MS = 1000
 const CACHE_SIZE = 10_000
 
+/** Where a call came from; the address is looked up only when it is noted. */
+interface From {
+  readonly ip: string | null
+}
+
 interface Entry {
   actor: Promise<Actor>
   at: number
@@ -52,10 +57,15 @@ export class Authenticator {
   }
 
   /** Rejects with `unauthenticated` for anything but a live credential of a live user. */
-  async authenticate(secret: string, ip: string | null = null): Promise<Actor> {
+  async authenticate(secret: string, from?: From): Promise<Actor> {
+    return this.#note(await this.look(secret), from)
+  }
+
+  /** The same without counting as a use: for open streams that look again whether their credential still holds. */
+  async look(secret: string): Promise<Actor> {
     const found = this.#cache.get(secret)
     const now = performance.now()
-    if (found && now - found.at < CACHE_MS) return this.#note(await found.actor, ip)
+    if (found && now - found.at < CACHE_MS) return found.actor
     const entry: Entry = { actor: this.#load(secret), at: now }
     this.#cache.delete(secret)
     this.#cache.set(secret, entry)
@@ -63,7 +73,7 @@ export class Authenticator {
     try {
       const actor = await entry.actor
       entry.userId = actor.userId ?? undefined
-      return this.#note(actor, ip)
+      return actor
     } catch (error) {
       if (this.#cache.get(secret) === entry) this.#cache.delete(secret)
       throw error
@@ -97,11 +107,11 @@ export class Authenticator {
     }
   }
 
-  #note(actor: Actor, ip: string | null): Actor {
+  #note(actor: Actor, from?: From): Actor {
     if (!actor.credentialId) return actor
     const seen = this.#used.get(actor.credentialId)
     if (seen) seen.count++
-    else this.#used.set(actor.credentialId, { kind: actor.kind, at: this.clock().toISOString(), ip, count: 1 })
+    else this.#used.set(actor.credentialId, { kind: actor.kind, at: this.clock().toISOString(), ip: from?.ip ?? null, count: 1 })
     return actor
   }
 

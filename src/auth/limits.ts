@@ -65,8 +65,12 @@ export function networkOf(ip: string | null): string {
   const left = head ? head.split(':') : []
   const right = tail ? tail.split(':') : []
   const groups = tail === undefined ? left : [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0'), ...right]
-  return `${groups
+  const values = groups.map((g) => Number.parseInt(g, 16))
+  const [, , , , , mark = 0, high = 0, low = 0] = values
+  // An IPv4 address in its other spelling: ::ffff:c000:207
+  if (mark === 0xffff && values.slice(0, 5).every((v) => v === 0)) return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  return `${values
     .slice(0, 4)
-    .map((g) => Number.parseInt(g, 16).toString(16))
+    .map((v) => v.toString(16))
     .join(':')}::/64`
 }

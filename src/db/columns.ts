@@ -23,6 +23,19 @@ export const json = <T>() =>
     fromDriver: (value) => (typeof value === 'string' ? JSON.parse(value) : value) as T,
   })()
 
+/** A list of texts. drizzle's own arrays lose backslashes when a driver gives them as text, as the embedded one does. */
+export const textList = customType<{ data: string[]; driverData: string | string[] }>({
+  dataType: () => 'text[]',
+  toDriver: (values) => `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`,
+  fromDriver: (value) => (typeof value === 'string' ? parseList(value) : value),
+})
+
+/** `{plain,"quoted, with \"escapes\"",""}` */
+function parseList(literal: string): string[] {
+  const elements = literal.slice(1, -1).matchAll(/"([^"\\]*(?:\\.[^"\\]*)*)"|([^,]+)/gs)
+  return Array.from(elements, ([, quoted, plain]) => (quoted === undefined ? (plain as string) : quoted.replace(/\\(.)/gs, '$1')))
+}
+
 export const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' })
 
 export const newId = (): string => Bun.randomUUIDv7()

@@ -13,6 +13,8 @@ export interface Driver extends Queryable {
   listen(channel: string, onMessage: (payload: string) => void): Promise<void>
   /** What `/health`, `/metrics` and `tutti doctor` show. Never throws and never waits. */
   status(): DriverStatus
+  /** A complete copy of the database's files; only the embedded database has files of ours. */
+  snapshot?(to: string): Promise<void>
   close(): Promise<void>
 }
 

@@ -23,7 +23,8 @@ export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000
 
   const run = async (on: Client, text: string, params: readonly unknown[]): Promise<Result> => {
     try {
-      const rows = (await on.unsafe(text, params.map(toParam)).values()) as unknown[][] & { count: number; columns?: { name: string }[] }
+      const rows = (await on.unsafe(text, params.map(toParam)).values()) as Rows
+      keepJsonStrings(rows)
       if (away) {
         log?.('info', 'database is back')
         away = undefined
@@ -152,7 +153,17 @@ const toParam = (value: unknown): unknown => {
   return value
 }
 
-const columnsOf = (rows: { columns?: { name: string }[] }): string[] => rows.columns?.map((c) => c.name) ?? []
+type Rows = unknown[][] & { count: number; columns?: { name: string; type: number }[] }
+
+const JSON_TYPES = new Set([114, 3802])
+
+/** Bun parses JSON; a string in it must stay distinct from JSON as text, which is what the embedded database gives. */
+function keepJsonStrings(rows: Rows): void {
+  for (const [i, { type }] of rows.columns?.entries() ?? [])
+    if (JSON_TYPES.has(type)) for (const row of rows) if (typeof row[i] === 'string') row[i] = JSON.stringify(row[i])
+}
+
+const columnsOf = (rows: Rows): string[] => rows.columns?.map((c) => c.name) ?? []
 
 function toDbError(error: unknown): DbError {
   if (error instanceof DbError) return error

@@ -7,6 +7,8 @@ import { manualRoutes } from './manual/routes.ts'
 import { noteRoutes } from './notes/routes.ts'
 import { noteTools } from './notes/tools.ts'
 import { organizationRoutes } from './organizations/routes.ts'
+import { planningRoutes } from './planning/routes.ts'
+import { planningTools } from './planning/tools.ts'
 import { projectRoutes } from './projects/routes.ts'
 import { projectTools } from './projects/tools.ts'
 import { tokenRoutes } from './tokens/routes.ts'
@@ -25,6 +27,7 @@ export const features: readonly Feature[] = [
   { name: 'organizations', routes: organizationRoutes },
   { name: 'tokens', routes: tokenRoutes },
   { name: 'projects', routes: projectRoutes, tools: projectTools },
+  { name: 'planning', routes: planningRoutes, tools: planningTools },
   { name: 'notes', routes: noteRoutes, tools: noteTools },
   { name: 'manual', routes: manualRoutes },
   { name: 'upkeep', jobs: upkeepJobs },

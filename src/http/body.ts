@@ -21,7 +21,7 @@ export function parseJson(bytes: Uint8Array): unknown {
     throw new AppError('invalid.malformed', 'The body is not valid UTF-8.')
   }
   if (depthOf(text) > DEPTH) throw new AppError('invalid', `The JSON is nested more than ${DEPTH} levels deep.`)
-  if (text.includes('"__proto__"')) throw new AppError('invalid', 'A field must not be named __proto__.')
+  if (/"__proto__"\s*:/.test(text)) throw new AppError('invalid', 'A field must not be named __proto__.')
   try {
     return JSON.parse(text)
   } catch (error) {

@@ -1,13 +1,13 @@
 import { Elysia } from 'elysia'
 import { type Action, type Ctx, contextOf } from '../action.ts'
 import type { App } from '../app.ts'
-import { anonymous, inOrganization } from '../auth/actor.ts'
+import { type Actor, anonymous, inOrganization } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { authorize } from '../auth/policy.ts'
 import { AppError } from '../errors.ts'
 import { object } from '../schema.ts'
 import { readJson } from './body.ts'
-import type { Guard } from './guard.ts'
+import type { Guard, Seen } from './guard.ts'
 
 /** What hooks see of a request; `ctx` is filled by `admit` before any handler or validation runs. */
 interface Call {
@@ -58,7 +58,7 @@ async function admit(c: Call, action: AnyAction): Promise<void> {
   const { headers } = request
   const seen = guard.seen(request)
   const secret = guard.credential(request)
-  const known = secret ? await identify(app, secret, seen.ip, action) : anonymous
+  const known = secret ? await identify(c, secret, seen, action) : anonymous
   const wait = known.credentialId ? guard.perCredential.take(known.credentialId) : guard.perNetwork.take(networkOf(seen.ip))
   if (wait > 0) throw guard.limited(known.credentialId ? guard.perCredential : guard.perNetwork, wait)
   const organization = headers.get('x-organization-id')
@@ -66,7 +66,7 @@ async function admit(c: Call, action: AnyAction): Promise<void> {
   authorize(actor, action.rule, action.id)
   c.ctx = contextOf(app, actor, {
     requestId: seen.requestId,
-    ip: seen.ip,
+    from: seen,
     userAgent: headers.get('user-agent'),
     idempotencyKey: idempotencyKey(headers.get('idempotency-key')),
     expectedVersion: versionOf(headers.get('if-match')),
@@ -74,12 +74,19 @@ async function admit(c: Call, action: AnyAction): Promise<void> {
 }
 
 /** A stale cookie or token must not lock anybody out of signing in: where anyone may call, a bad credential counts as none. */
-async function identify(app: App, secret: string, ip: string | null, action: AnyAction) {
+async function identify({ app, guard }: Call, secret: string, seen: Seen, action: AnyAction): Promise<Actor> {
+  const open = action.rule.kinds.includes('anonymous')
   try {
-    return await app.auth.authenticate(secret, ip)
+    const actor = await app.auth.authenticate(secret, seen)
+    if (actor.kind !== 'mcp_token') return actor
+    if (!open) throw new AppError('forbidden', 'An MCP token works on /mcp only. Use an API key here.')
+    return anonymous
   } catch (error) {
-    if (error instanceof AppError && error.code === 'unauthenticated' && action.rule.kinds.includes('anonymous')) return anonymous
-    throw error
+    if (!(error instanceof AppError) || error.code !== 'unauthenticated') throw error
+    if (open) return anonymous
+    // A wrong credential counts against its network, or guessing would be free.
+    const wait = guard.perNetwork.take(networkOf(seen.ip))
+    throw wait > 0 ? guard.limited(guard.perNetwork, wait) : error
   }
 }
 

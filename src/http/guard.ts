@@ -8,9 +8,9 @@ export const ACCESS_COOKIE = 'tutti_access'
 export const REFRESH_COOKIE = 'tutti_refresh'
 
 export interface Seen {
-  requestId: string
-  ip: string | null
-  startedAt: number
+  readonly requestId: string
+  /** Asked for when needed: a plain read with a known credential is cheaper without. */
+  readonly ip: string | null
 }
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]'])
@@ -61,10 +61,14 @@ export class Guard {
 
   #note(request: Request): Seen {
     const given = request.headers.get('x-request-id')
-    const seen = {
+    const address = () => this.#addressOf(request)
+    let ip: string | null | undefined
+    const seen: Seen = {
       requestId: given && /^[\w.-]{8,100}$/.test(given) ? given : newId(),
-      ip: this.#addressOf(request),
-      startedAt: performance.now(),
+      get ip() {
+        ip ??= address()
+        return ip
+      },
     }
     this.#seen.set(request, seen)
     return seen

@@ -53,8 +53,12 @@ function operation({ hooks, path }: RouteLike): object {
   const parameters = [...parametersOf('path', hooks.params), ...parametersOf('query', hooks.query), ...(open ? [] : [header('X-Organization-Id', 'The team to work in')])]
   if (kind === 'write') parameters.push(header('Idempotency-Key', 'Makes the call safe to repeat for 24 hours'))
   if (kind === 'write' && path.includes(':')) parameters.push(header('If-Match', 'The version your change is based on, in quotes'))
-  const errors = [400, ...(open ? [] : [401, 403]), ...(path.includes(':') ? [404] : []), ...(kind === 'write' ? [409, 412, 413, 415] : []), 422, 429, 500, 503]
-  if (kind === 'write') errors.push(507)
+  const errors = [400, 401, 403, 422, 429, 500, 503]
+  // Without a path parameter too: X-Organization-Id may name a team that the caller is not in.
+  if (!open || path.includes(':')) errors.push(404)
+  if (kind === 'write') errors.push(409, 412, 413, 415, 507)
+  // Links that work once or for a while are for people who are not signed in.
+  if (kind === 'write' && open) errors.push(410)
   return {
     operationId: detail.operationId,
     summary: detail.summary,
@@ -81,7 +85,7 @@ const access = (rule: Rule): string => {
   return [who, rule.scope && `Scope \`${rule.scope}\`.`, rule.role && `Role \`${rule.role}\` in the current team.`].filter(Boolean).join(' ')
 }
 
-function responsesOf(response: unknown): Record<string, TSchema> {
+export function responsesOf(response: unknown): Record<string, TSchema> {
   const schema = response as TSchema & Record<string, TSchema>
   return schema?.[Kind] ? { 200: schema } : (schema ?? {})
 }

@@ -1,6 +1,8 @@
+import icon from '../web/icon.svg' with { type: 'text' }
 import css from '../web/tutti.css' with { type: 'text' }
 import setupScript from '../web/setup.js' with { type: 'text' }
-import { actionOf, documented, exampleOf, type RouteLike } from './openapi.ts'
+import type { TSchema } from '../schema.ts'
+import { actionOf, documented, exampleOf, type RouteLike, responsesOf } from './openapi.ts'
 
 /** The few pages that need no dashboard: what this is, set-up, API reference, manual. No inline script or style, so the policy is strict. */
 const csp =
@@ -10,12 +12,13 @@ const escape = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.
 
 const shell = (title: string, body: string, script = ''): string =>
   `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escape(title)}</title>
-<link rel="stylesheet" href="/assets/tutti.css">${script && `<script type="module" src="${script}"></script>`}<main>${body}</main></html>`
+<link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/tutti.css">${script && `<script type="module" src="${script}"></script>`}<main>${body}</main></html>`
 
 export const htmlResponse = (body: string, headers: Record<string, string>): Response =>
   new Response(body, { headers: { ...headers, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': csp, 'cache-control': 'no-cache' } })
 
 export const assets: Record<string, { type: string; body: string }> = {
+  'icon.svg': { type: 'image/svg+xml', body: icon },
   'tutti.css': { type: 'text/css; charset=utf-8', body: css },
   'setup.js': { type: 'text/javascript; charset=utf-8', body: setupScript },
 }
@@ -68,10 +71,12 @@ function operation(route: RouteLike): string {
   const open = rule.kinds.includes('anonymous')
   const body = hooks.body && JSON.stringify(exampleOf(hooks.body), null, 2)
   const curl = [`curl -X ${method} "$TUTTI${path}"`, !open && '-H "authorization: Bearer $TOKEN"', body && `-H 'content-type: application/json' -d '${JSON.stringify(exampleOf(hooks.body as never))}'`]
+  const [[status, schema]] = Object.entries(responsesOf(hooks.response)) as [[string, TSchema]]
   const query = Object.entries((hooks.query?.properties ?? {}) as Record<string, { description?: string; enum?: string[]; type?: string }>)
   const rows = query.map(([name, s]) => `<tr><td><code>${escape(name)}</code><td>${escape(s.enum?.join(', ') ?? s.type ?? '')}<td>${escape(s.description ?? '')}</tr>`)
   return `<details id="${escape(id)}"><summary><span class="method">${escape(method)}</span><code>${escape(path)}</code><span class="soft">${escape(summary)}</span></summary><div>
 <p class="soft">${escape(id)}${rule.scope ? ` · scope ${escape(rule.scope)}` : ''}${rule.role ? ` · role ${rule.role}` : ''}${open ? ' · no credential needed' : ''}</p>
 ${rows.length ? `<table><tr><th>Query<th>Type<th></tr>${rows.join('')}</table>` : ''}
-<pre>${escape(curl.filter(Boolean).join(' \\\n  '))}</pre></div></details>`
+<pre>${escape(curl.filter(Boolean).join(' \\\n  '))}</pre>
+<p class="soft">Answers ${escape(status)}</p><pre>${escape(JSON.stringify(exampleOf(schema), null, 2))}</pre></div></details>`
 }

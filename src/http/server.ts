@@ -82,7 +82,7 @@ export function buildHttp(app: App) {
     .get('/manual', async () => page(manualIndex((await manual.list(contextOf(app, anonymous), {})).items)))
     .get('/manual/:id', async ({ params }) => page(manualPage(await manual.get(contextOf(app, anonymous), params))))
     .get('/assets/:name', ({ params }) => {
-      const asset = assets[params.name]
+      const asset = Object.hasOwn(assets, params.name) ? assets[params.name] : undefined
       if (!asset) throw new AppError('not_found', 'No such file.')
       return new Response(asset.body, { headers: { ...headers, 'content-type': asset.type, 'cache-control': 'no-cache' } })
     })

@@ -6,7 +6,6 @@ import {
   type JSONRPCMessage,
   ProtocolError,
   ProtocolErrorCode,
-  parseJSONRPCMessage,
   type RequestId,
   Server,
 } from '@modelcontextprotocol/server'
@@ -24,7 +23,7 @@ import { version } from '../version.ts'
 import { type Arguments, Catalogue, refusal, type Selection } from './catalogue.ts'
 import { instructions } from './instructions.ts'
 import { failure, success } from './result.ts'
-import { KEEP_ALIVE_MS, type Owner, relay, Session, Streams } from './sse.ts'
+import { type Call, isCall, KEEP_ALIVE_MS, type Message, type Owner, parsed, relay, Session, Streams } from './sse.ts'
 import type { Tool } from './tool.ts'
 
 export interface Mcp {
@@ -44,7 +43,9 @@ const CALLS_AT_ONCE = 16
 const DRAIN_MS = 5_000
 
 /** Who sent a message. */
-interface Sender extends Seen {
+interface Sender {
+  readonly requestId: string
+  readonly from: Seen
   readonly actor: Actor
   readonly owner: Owner
   readonly userAgent: string | null
@@ -54,8 +55,6 @@ interface Sender extends Seen {
 interface Caller extends Sender {
   readonly selection: Selection
 }
-
-type Message = { jsonrpc?: unknown; id?: unknown; method?: unknown; params?: unknown }
 
 export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
   const catalogue = new Catalogue(tools)
@@ -88,10 +87,10 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
     }
   }
 
-  function run(tool: Tool, input: Arguments, { actor, requestId, ip, userAgent }: Caller, signal: AbortSignal): Promise<unknown> {
+  function run(tool: Tool, input: Arguments, { actor, requestId, from, userAgent }: Caller, signal: AbortSignal): Promise<unknown> {
     const { idempotencyKey, expectedVersion } = input as { idempotencyKey?: string; expectedVersion?: number }
-    const ctx = contextOf(app, actor, { requestId, ip, userAgent, idempotencyKey, expectedVersion })
-    return tool.run(Object.assign(ctx, { signal }), input as never)
+    const ctx = contextOf(app, actor, { requestId, from, userAgent, idempotencyKey, expectedVersion, signal })
+    return tool.run(ctx, input as never)
   }
 
   async function oneOfFew<T>({ credentialId }: Owner, work: () => Promise<T>): Promise<T> {
@@ -149,10 +148,10 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
       const what = secret.startsWith('svc_') ? 'An API key' : secret.startsWith('eyJ') ? 'A login session' : 'This credential'
       throw new AppError('unauthenticated', `${what} does not work here; an MCP token (svc_live_… or svc_test_…) does. ${HOW}`)
     }
-    const actor = await app.auth.authenticate(secret, seen.ip)
+    const actor = await app.auth.authenticate(secret, seen)
     const { credentialId, userId } = actor
     if (actor.kind !== 'mcp_token' || !credentialId) throw new AppError('unauthenticated', `This is not an MCP token. ${HOW}`)
-    return { ...seen, actor, userAgent: request.headers.get('user-agent'), owner: { credentialId, userId, secret, ip: seen.ip } }
+    return { requestId: seen.requestId, from: seen, actor, userAgent: request.headers.get('user-agent'), owner: { credentialId, userId, secret } }
   }
 
   /** Whatever is refused before it becomes JSON-RPC is answered with a problem body. */
@@ -280,26 +279,4 @@ function callerOf(info: AuthInfo | undefined): Caller {
   const caller = info?.extra?.caller
   if (!caller) throw new Error('A message without its caller')
   return caller as Caller
-}
-
-interface Call {
-  id: RequestId
-  params: { name: string; arguments?: Arguments }
-}
-
-/** A well-formed `tools/call` request; whatever is not quite one is left to the SDK to refuse. */
-function isCall(message: Message): message is Message & Call {
-  const { jsonrpc, id, method, params } = message
-  if (method !== 'tools/call' || jsonrpc !== '2.0' || !(typeof id === 'string' || Number.isInteger(id))) return false
-  if (typeof params !== 'object' || params === null) return false
-  const { name, arguments: args = {}, task } = params as { name?: unknown; arguments?: unknown; task?: unknown }
-  return typeof name === 'string' && task === undefined && typeof args === 'object' && args !== null && !Array.isArray(args)
-}
-
-function parsed(message: Message): JSONRPCMessage {
-  try {
-    return parseJSONRPCMessage(message)
-  } catch {
-    throw new AppError('invalid.malformed', 'This is not a JSON-RPC message.')
-  }
 }

@@ -1,8 +1,15 @@
-import type { AuthInfo, JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from '@modelcontextprotocol/server'
+import {
+  type AuthInfo,
+  type JSONRPCMessage,
+  type MessageExtraInfo,
+  parseJSONRPCMessage,
+  type RequestId,
+  type Transport,
+} from '@modelcontextprotocol/server'
 import type { Actor } from '../auth/actor.ts'
 import type { Authenticator } from '../auth/authenticate.ts'
 import { AppError } from '../errors.ts'
-import type { Catalogue, Selection } from './catalogue.ts'
+import type { Arguments, Catalogue, Selection } from './catalogue.ts'
 
 const STREAMS_AT_ONCE = 10
 /** Well below every idle timeout on the way: ours is 30 s. */
@@ -21,7 +28,6 @@ export interface Owner {
   readonly credentialId: string
   readonly userId: string | null
   readonly secret: string
-  readonly ip: string | null
 }
 
 export interface Stream {
@@ -134,7 +140,7 @@ export function relay(source: Response, owner: Owner, onEnd: (stream: Stream) =>
   const stream: Stream = { owner, keepAlive: () => undefined, close: end }
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const { done, value } = await reader.read()
+      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }))
       if (value) controller.enqueue(value)
       if (!done) return
       end()
@@ -211,7 +217,7 @@ export class Streams {
   async #lookAgain(stream: Stream, open: Open): Promise<void> {
     open.lookedAt = Date.now()
     try {
-      const actor = await this.auth.authenticate(stream.owner.secret, stream.owner.ip)
+      const actor = await this.auth.look(stream.owner.secret)
       const key = this.catalogue.key(actor, open.selection)
       if (key === open.key) return
       open.key = key
@@ -221,5 +227,31 @@ export class Streams {
       // The database is away: whether the token still holds is asked again with the next keep-alive.
       else open.lookedAt = 0
     }
+  }
+}
+
+// ---- messages
+
+export type Message = { jsonrpc?: unknown; id?: unknown; method?: unknown; params?: unknown }
+
+export interface Call {
+  id: RequestId
+  params: { name: string; arguments?: Arguments }
+}
+
+/** A well-formed `tools/call` request; whatever is not quite one is left to the SDK to refuse. */
+export function isCall(message: Message): message is Message & Call {
+  const { jsonrpc, id, method, params } = message
+  if (method !== 'tools/call' || jsonrpc !== '2.0' || !(typeof id === 'string' || Number.isInteger(id))) return false
+  if (typeof params !== 'object' || params === null) return false
+  const { name, arguments: args = {}, task } = params as { name?: unknown; arguments?: unknown; task?: unknown }
+  return typeof name === 'string' && task === undefined && typeof args === 'object' && args !== null && !Array.isArray(args)
+}
+
+export function parsed(message: Message): JSONRPCMessage {
+  try {
+    return parseJSONRPCMessage(message)
+  } catch {
+    throw new AppError('invalid.malformed', 'This is not a JSON-RPC message.')
   }
 }

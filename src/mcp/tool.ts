@@ -28,7 +28,8 @@ interface Definition<I extends TObject, A> {
   with: (input: Static<I>) => A
 }
 
-const idempotencyKey = optional(text(200, { minLength: 1, description: 'Repeat a call safely: same key, same answer' }))
+/** Explained once, in the server's instructions: a description on every write tool would cost more tokens than it saves mistakes. */
+const idempotencyKey = optional(text(200, { minLength: 1 }))
 
 export function tool<I extends TObject, A>(d: Definition<I, A>): Tool {
   const input = d.action.kind === 'write' ? object({ ...d.input.properties, idempotencyKey }) : d.input

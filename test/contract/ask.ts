@@ -1,7 +1,7 @@
-import type { Json } from './json-schema.ts'
-import { mismatch, resolve } from './json-schema.ts'
 import { actionOf, documented, type RouteLike } from '../../src/http/openapi.ts'
 import { type Answer, call, type Person, sharedApp } from '../support/app.ts'
+import type { Json } from './json-schema.ts'
+import { mismatch } from './json-schema.ts'
 
 /** The running server, all its routes, and the document it publishes about them. */
 export const t = await sharedApp()
@@ -31,7 +31,7 @@ export function operationOf({ method, path }: RouteLike): Operation {
   return found as Operation
 }
 
-/** Answers, of all loops in this folder, that the document does not promise. openapi.test.ts expects none. */
+/** Answers, of all loops in this folder, that the document does not promise. Every file ends by expecting none. */
 export const broken: string[] = []
 
 type As = Pick<Person, 'fetch'> | undefined
@@ -64,4 +64,8 @@ export const withToken = (token: string, headers: Record<string, string> = {}): 
   fetch: (method, path, body, more = {}) => call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers, ...more }),
 })
 
-export { resolve }
+/** A key of somebody's, for the organization he works in. */
+export async function keyOf(who: Person, scopes: string[]): Promise<Pick<Person, 'fetch'>> {
+  const { body } = await who.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'key', scopes })
+  return withToken(body.token, { 'x-organization-id': who.organizationId })
+}

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import type { AnyElysia } from 'elysia'
 import { features } from '../../src/features/index.ts'
 import type { Http } from '../../src/http/context.ts'
@@ -6,21 +6,22 @@ import { exampleOf, type RouteLike } from '../../src/http/openapi.ts'
 import { buildHttp } from '../../src/http/server.ts'
 import { check, type TSchema } from '../../src/schema.ts'
 import { type Answer, call, type Person, person } from '../support/app.ts'
-import { ask, isPublic, nameOf, routes, ruleOf, t, Wrong } from './ask.ts'
+import { ask, broken, isPublic, nameOf, routes, ruleOf, t, Wrong } from './ask.ts'
 import { columnNames } from './tables.ts'
 import { bodyOf, fill, paramsOf, type World, world } from './world.ts'
 
 /** Loops over every route of the running server: a new route is covered without an edit here. */
 let a: World
-let admin: Person | undefined
-beforeEach(async () => {
+let admin: Person
+beforeAll(async () => {
   a = await world(t)
-  admin ??= await person(t, { admin: true })
+  admin = await person(t, { admin: true })
 })
 
 /** Somebody who may call it, so that only the input can be refused. */
 const allowed = (route: RouteLike): Person | undefined => (isPublic(route) ? undefined : ruleOf(route).admin ? admin : a.owner)
-const properties = (schema: TSchema | undefined): [string, TSchema][] => Object.entries((schema?.properties ?? {}) as Record<string, TSchema>)
+const properties = (schema: TSchema | undefined): [string, TSchema][] =>
+  Object.entries((schema?.properties ?? {}) as Record<string, TSchema>)
 const withBody = routes.filter((route) => route.hooks.body)
 const errorsOf = (answer: Answer): { pointer: string; code: string }[] => (answer.body.errors ?? []) as { pointer: string; code: string }[]
 
@@ -58,7 +59,8 @@ describe('who may call', () => {
       for (const answer of asked) {
         wrong.check(nameOf(route), answer, 401)
         const told = answer.headers.get('www-authenticate')
-        if (told !== 'Bearer realm="tutti"' || answer.body.code !== 'unauthenticated') problems.push(`${nameOf(route)}: ${told} ${answer.body.code}`)
+        if (told !== 'Bearer realm="tutti"' || answer.body.code !== 'unauthenticated')
+          problems.push(`${nameOf(route)}: ${told} ${answer.body.code}`)
       }
     }
     expect(wrong.list).toEqual([])
@@ -77,7 +79,8 @@ describe('who may call', () => {
       for (const authorization of [undefined, 'Bearer svc_made_up', 'Bearer eyJhbGciOiJFZERTQSJ9.e30.AAAA']) {
         const answer = await ask(route, undefined, path, body, authorization ? { authorization } : {})
         wrong.check(`${nameOf(route)} with ${authorization}`, answer, expected)
-        if (answer.status === 401 && answer.body.detail !== 'The refresh token is not valid. Sign in again.') wrong.list.push(`${nameOf(route)}: ${answer.body.detail}`)
+        if (answer.status === 401 && answer.body.detail !== 'The refresh token is not valid. Sign in again.')
+          wrong.list.push(`${nameOf(route)}: ${answer.body.detail}`)
       }
     }
     expect(wrong.list).toEqual([])
@@ -86,7 +89,8 @@ describe('who may call', () => {
 
 describe('what may be sent', () => {
   test('the documented example of every body is one that its schema takes', () => {
-    for (const route of withBody) expect([nameOf(route), check(route.hooks.body as TSchema, exampleOf(route.hooks.body as TSchema))]).toEqual([nameOf(route), []])
+    for (const route of withBody)
+      expect([nameOf(route), check(route.hooks.body as TSchema, exampleOf(route.hooks.body as TSchema))]).toEqual([nameOf(route), []])
   })
 
   test('an unknown field is refused by name', async () => {
@@ -95,7 +99,8 @@ describe('what may be sent', () => {
       const answer = await ask(route, allowed(route), fill(route.path, a), { ...bodyOf(route, a), surprise: 1 })
       wrong.check(nameOf(route), answer, 422)
       const { pointer, code } = errorsOf(answer)[0] ?? {}
-      if (pointer !== '/surprise' || code !== 'unknown_field') wrong.list.push(`${nameOf(route)}: does not name /surprise but ${pointer} ${code}`)
+      if (pointer !== '/surprise' || code !== 'unknown_field')
+        wrong.list.push(`${nameOf(route)}: does not name /surprise but ${pointer} ${code}`)
     }
     expect(wrong.list).toEqual([])
   })
@@ -103,7 +108,9 @@ describe('what may be sent', () => {
   test('no column can be set that the schema does not name', async () => {
     const columns = (await columnNames(t.app.driver)).flatMap((name) => [name, name.replace(/_(\w)/g, (_, c: string) => c.toUpperCase())])
     const names = [...new Set([...columns, 'ownerId', 'createdBy', 'admin', 'verified', 'constructor', 'prototype', 'toString'])]
-    expect(names).toEqual(expect.arrayContaining(['id', 'passwordHash', 'password_hash', 'role', 'version', 'createdById', 'organizationId']))
+    expect(names).toEqual(
+      expect.arrayContaining(['id', 'passwordHash', 'password_hash', 'role', 'version', 'createdById', 'organizationId']),
+    )
     const missed: string[] = []
     for (const route of withBody) {
       const own = new Set(properties(route.hooks.body).map(([name]) => name))
@@ -111,9 +118,16 @@ describe('what may be sent', () => {
       // An answer names at most twenty.
       for (let i = 0; i < foreign.length; i += 20) {
         const sent = foreign.slice(i, i + 20)
-        const answer = await ask(route, allowed(route), fill(route.path, a), { ...bodyOf(route, a), ...Object.fromEntries(sent.map((name) => [name, null])) })
+        const answer = await ask(route, allowed(route), fill(route.path, a), {
+          ...bodyOf(route, a),
+          ...Object.fromEntries(sent.map((name) => [name, null])),
+        })
         const refused = new Set(errorsOf(answer).map((e) => e.pointer))
-        missed.push(...sent.filter((name) => answer.status !== 422 || !refused.has(`/${name}`)).map((name) => `${nameOf(route)} took ${name} (${answer.status})`))
+        missed.push(
+          ...sent
+            .filter((name) => answer.status !== 422 || !refused.has(`/${name}`))
+            .map((name) => `${nameOf(route)} took ${name} (${answer.status})`),
+        )
       }
     }
     expect(missed).toEqual([])
@@ -127,7 +141,8 @@ describe('what may be sent', () => {
         const { [name]: _, ...rest } = body
         const answer = await ask(route, allowed(route), fill(route.path, a), rest)
         wrong.check(`${nameOf(route)} without ${name}`, answer, 422)
-        if (!errorsOf(answer).some((e) => e.pointer === `/${name}` && e.code === 'required')) wrong.list.push(`${nameOf(route)}: does not ask for /${name}`)
+        if (!errorsOf(answer).some((e) => e.pointer === `/${name}` && e.code === 'required'))
+          wrong.list.push(`${nameOf(route)}: does not ask for /${name}`)
       }
     }
     expect(wrong.list).toEqual([])
@@ -145,7 +160,8 @@ describe('what may be sent', () => {
           const answer = await ask(route, allowed(route), fill(route.path, a), { ...bodyOf(route, a), [name]: value })
           const told = `${nameOf(route)} ${name}=${JSON.stringify(value).slice(0, 20)}`
           wrong.check(told, answer, 422)
-          if (!errorsOf(answer).every((e) => e.pointer === `/${name}` || e.pointer.startsWith(`/${name}/`))) wrong.list.push(`${told}: points at ${JSON.stringify(errorsOf(answer))}`)
+          if (!errorsOf(answer).every((e) => e.pointer === `/${name}` || e.pointer.startsWith(`/${name}/`)))
+            wrong.list.push(`${told}: points at ${JSON.stringify(errorsOf(answer))}`)
           if (errorsOf(answer).length === 0) wrong.list.push(`${told}: points nowhere`)
           sent++
         }
@@ -158,7 +174,8 @@ describe('what may be sent', () => {
   test('a body that is no object is refused', async () => {
     const wrong = new Wrong()
     for (const route of withBody)
-      for (const body of [undefined, 'null', '[]', '"text"', '1', 'true']) wrong.check(`${nameOf(route)} ${body}`, await ask(route, allowed(route), fill(route.path, a), body), 422)
+      for (const body of [undefined, 'null', '[]', '"text"', '1', 'true'])
+        wrong.check(`${nameOf(route)} ${body}`, await ask(route, allowed(route), fill(route.path, a), body), 422)
     expect(wrong.list).toEqual([])
   })
 
@@ -180,29 +197,75 @@ describe('what may be sent', () => {
       const path = fill(route.path, a)
       for (const [name, schema] of properties(route.hooks.query)) {
         const bad =
-          schema.type === 'number' ? ['abc', '0', '-1', '1.5', '201', '1e99', 'NaN'] : schema.type === 'boolean' ? ['maybe', '1'] : schema.enum ? ['surprise', ''] : schema.format ? ['zz', '1', ''] : [`${'x'.repeat(700)}`]
+          schema.type === 'number'
+            ? ['abc', '0', '-1', '1.5', '201', '1e99', 'NaN']
+            : schema.type === 'boolean'
+              ? ['maybe', '1']
+              : schema.enum
+                ? ['surprise', '']
+                : schema.format
+                  ? ['zz', '1', '']
+                  : [`${'x'.repeat(700)}`]
         for (const value of bad) {
           const answer = await ask(route, allowed(route), `${path}?${name}=${encodeURIComponent(value)}`)
           wrong.check(`${nameOf(route)} ${name}=${value.slice(0, 20)}`, answer, 422)
           if (!errorsOf(answer).some((e) => e.pointer === `/${name}`)) wrong.list.push(`${nameOf(route)}: does not name /${name}`)
         }
-        const hostile = ['%00', '%ff', '%zz', '%', "';drop table notes;--", '%F0%9F%92%A9', '{{7*7}}', '0000-01-01T00:00:00Z', '2026-02-31T00:00:00Z', '2026-01-01T00:00:00%2B99:99']
-        for (const value of [...hostile, `a&${name}=b`]) wrong.check(`${nameOf(route)} ${name}=${value}`, await ask(route, allowed(route), `${path}?${name}=${value}`), [200, 400, 404, 422])
+        const hostile = [
+          '%00',
+          '%ff',
+          '%zz',
+          '%',
+          "';drop table notes;--",
+          '%F0%9F%92%A9',
+          '{{7*7}}',
+          '0000-01-01T00:00:00Z',
+          '2026-02-31T00:00:00Z',
+          '2026-01-01T00:00:00%2B99:99',
+        ]
+        for (const value of [...hostile, `a&${name}=b`])
+          wrong.check(
+            `${nameOf(route)} ${name}=${value}`,
+            await ask(route, allowed(route), `${path}?${name}=${value}`),
+            [200, 400, 404, 422],
+          )
       }
       const strange = ['__proto__=1', 'constructor=1', '__proto__[admin]=1', 'limit[]=1', 'sort[a]=b', '=', '&&&']
-      for (const query of strange) wrong.check(`${nameOf(route)} ?${query}`, await ask(route, allowed(route), `${path}?${query}`), [200, 422])
+      for (const query of strange)
+        wrong.check(`${nameOf(route)} ?${query}`, await ask(route, allowed(route), `${path}?${query}`), [200, 422])
     }
     expect(wrong.list).toEqual([])
   })
 
   test('a hostile path parameter is refused or finds nothing', async () => {
     const wrong = new Wrong()
-    const hostile = ['%00', 'a%00b', '%ff', '%zz', '%', '%2e%2e%2f', "'%20or%201=1", '%F0%9F%92%A9', 'x'.repeat(3000), 'null', 'undefined', '__proto__', '00000000-0000-0000-0000-000000000000']
+    const hostile = [
+      '%00',
+      'a%00b',
+      '%ff',
+      '%zz',
+      '%',
+      '%2e%2e%2f',
+      "'%20or%201=1",
+      '%F0%9F%92%A9',
+      'x'.repeat(3000),
+      'null',
+      'undefined',
+      '__proto__',
+      '00000000-0000-0000-0000-000000000000',
+    ]
     for (const route of routes.filter((r) => r.path.includes(':'))) {
       for (const param of paramsOf(route.path))
         for (const value of hostile) {
-          const path = fill(route.path, (p) => (p === param ? { ...a, paths: { ...a.paths, [p]: 'HOSTILE' } } : a)).replace('HOSTILE', value)
-          wrong.check(`${nameOf(route)} ${param}=${value.slice(0, 20)}`, await ask(route, allowed(route), path, bodyOf(route, a)), [404, 422])
+          const path = fill(route.path, (p) => (p === param ? { ...a, paths: { ...a.paths, [p]: 'HOSTILE' } } : a)).replace(
+            'HOSTILE',
+            value,
+          )
+          wrong.check(
+            `${nameOf(route)} ${param}=${value.slice(0, 20)}`,
+            await ask(route, allowed(route), path, bodyOf(route, a)),
+            [404, 422],
+          )
         }
     }
     expect(wrong.list).toEqual([])
@@ -215,7 +278,9 @@ describe('what there is', () => {
       const { kinds, scope, role, admin } = ruleOf(route)
       const who = kinds.includes('anonymous') ? 'anyone' : kinds.join('+')
       const id = (route.hooks.detail as { operationId: string }).operationId
-      return [nameOf(route).padEnd(46), id.padEnd(30), who.padEnd(28), (scope ?? '-').padEnd(20), admin ? 'instance admin' : (role ?? '-')].join(' ').trimEnd()
+      return [nameOf(route).padEnd(46), id.padEnd(30), who.padEnd(28), (scope ?? '-').padEnd(20), admin ? 'instance admin' : (role ?? '-')]
+        .join(' ')
+        .trimEnd()
     })
     expect(`\n${lines.join('\n')}\n`).toMatchSnapshot()
   })
@@ -250,4 +315,8 @@ describe('what there is', () => {
     expect(missing).toEqual([])
     expect(promised.length).toBeGreaterThan(48)
   })
+})
+
+test('every answer above is one that the document promises', () => {
+  expect(broken).toEqual([])
 })

@@ -34,6 +34,8 @@ export async function dump(driver: Driver): Promise<string> {
 }
 
 export async function columnNames(driver: Driver): Promise<string[]> {
-  const { rows } = await driver.query(`select distinct column_name::text from information_schema.columns where table_schema = 'public' order by 1`)
+  const { rows } = await driver.query(
+    `select distinct column_name::text from information_schema.columns where table_schema = 'public' order by 1`,
+  )
   return rows.map((row) => String(row[0]))
 }

@@ -1,5 +1,5 @@
-import type { TSchema } from '../../src/schema.ts'
 import { exampleOf, type RouteLike } from '../../src/http/openapi.ts'
+import type { TSchema } from '../../src/schema.ts'
 import { type Answer, member, type Person, person, type TestApp, unique } from '../support/app.ts'
 
 /**
@@ -73,7 +73,8 @@ export function fill(path: string, from: World | ((param: string) => World)): st
   for (const param of paramsOf(path)) {
     const { paths } = typeof from === 'function' ? from(param) : from
     const value = paths[param]
-    if (value === undefined) throw new Error(`Nothing to put for ${param} of ${path}. Make such a row in test/contract/world.ts and add it to \`paths\`.`)
+    if (value === undefined)
+      throw new Error(`Nothing to put for ${param} of ${path}. Make such a row in test/contract/world.ts and add it to \`paths\`.`)
     filled += param.slice(done).replace(/:\w+$/, encodeURIComponent(value))
     done = param.length
   }
@@ -91,7 +92,10 @@ export function bodyOf(route: RouteLike, from: World): Record<string, unknown> |
   const body = exampleOf(route.hooks.body) as Record<string, unknown>
   for (const name of idFields(route.hooks.body)) {
     const value = from.fields[name]
-    if (value === undefined) throw new Error(`Nothing to put for the field ${name} of ${route.method} ${route.path}. Add it to \`fields\` in test/contract/world.ts.`)
+    if (value === undefined)
+      throw new Error(
+        `Nothing to put for the field ${name} of ${route.method} ${route.path}. Add it to \`fields\` in test/contract/world.ts.`,
+      )
     body[name] = value
   }
   return body

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { DbError } from '../../src/db/driver.ts'
 import { type EmbeddedDriver, openEmbedded } from '../../src/db/embedded/index.ts'
 
+setDefaultTimeout(30_000)
 const folder = mkdtempSync(join(tmpdir(), 'tutti-embedded-'))
 const dir = join(folder, 'not', 'yet', 'there')
 let db: EmbeddedDriver
@@ -300,6 +301,24 @@ test('a transaction cut off by the time limit is undone', async () => {
   expect((await failure(tx.query('select 1'))).code).toBe('unavailable')
   await tx.rollback()
   expect(await one('select count(*)::int from kept')).toBe(2)
+})
+
+test('a transaction left open is rolled back and others go on', async () => {
+  const short = await openEmbedded({ dir: join(folder, 'left-open'), minFreeBytes: 0, transactionTimeout: 300 })
+  await short.exec('create table t (id int)')
+  const left = await short.begin()
+  await left.query('insert into t values (1)')
+  const waiting = short.query('select count(*)::int from t')
+  expect((await waiting).rows).toEqual([[0]])
+  expect((await failure(left.query('select 1'))).code).toBe('timeout')
+  expect((await failure(left.commit())).code).toBe('timeout')
+  const slow = await short.begin()
+  await slow.query('select pg_sleep(0.6)', [], { timeout: 0 })
+  await slow.query('insert into t values (2)')
+  await slow.commit()
+  expect((await short.query('select id from t')).rows).toEqual([[2]])
+  expect(short.restarts).toBe(0)
+  await short.close()
 })
 
 test('listen and notify', async () => {

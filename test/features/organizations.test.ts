@@ -6,7 +6,7 @@ import type { Member, MemberPage, Organization, OrganizationPage } from '../../s
 import * as organizations from '../../src/features/organizations/service.ts'
 import type { Project, ProjectPage } from '../../src/features/projects/schema.ts'
 import { call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
-import { expectEvent, expectRefusal, ids, inside, statuses, times, watch } from './support.ts'
+import { expectEvent, expectRefusal, failure, ids, inside, statuses, times, watch } from './support.ts'
 
 let t: TestApp
 /** People are dear (a password hash each), so these work in many teams. */
@@ -177,7 +177,7 @@ describe('deleting a team', () => {
       expect(ids((await who.fetch<OrganizationPage>('GET', '/api/teams')).body)).not.toContain(team.id)
     }
     expect(statuses(await visitor())).toEqual([404, 404])
-    expect(t.app.auth.authenticate(token)).rejects.toMatchObject({ code: 'unauthenticated' })
+    expect(await failure(t.app.auth.authenticate(token))).toMatchObject({ code: 'unauthenticated' })
     expect((await newTeam(ada, team.name)).slug).toBe(team.slug)
   })
 
@@ -332,7 +332,7 @@ describe('members', () => {
     expect(statuses(await look())).toEqual([404, 404, 404])
     expect((await there.fetch('GET', '/api/projects')).status).toBe(404)
     expect((await withKey()).status).toBe(403)
-    expect(t.app.auth.authenticate(token)).rejects.toMatchObject({ code: 'unauthenticated' })
+    expect(await failure(t.app.auth.authenticate(token))).toMatchObject({ code: 'unauthenticated' })
     expect((await edsger.fetch('GET', '/api/team')).status).toBe(200)
   })
 })

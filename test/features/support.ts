@@ -57,6 +57,15 @@ export async function expectRefusal(t: TestApp, answer: Answer<unknown>, status:
   return body
 }
 
+/** Why it was refused. (`expect().rejects` waits in a way that keeps the embedded database's worker from answering.) */
+export const failure = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => {
+      throw new Error('It should have been refused, and was not.')
+    },
+    (error: unknown) => error,
+  )
+
 export const statuses = (answers: { status: number }[]): number[] => answers.map((a) => a.status).sort((a, b) => a - b)
 export const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i))
 export const ids = (page: { items: { id: string }[] }): string[] => page.items.map((i) => i.id).sort()

@@ -18,7 +18,11 @@ interface Options {
 
 export const portOf = (t: TestApp): number => t.server.port
 
-export async function raw(t: TestApp, payload: string | Uint8Array, { answers = 1, head = false, timeout = 5000 }: Options = {}): Promise<RawAnswer[]> {
+export async function raw(
+  t: TestApp,
+  payload: string | Uint8Array,
+  { answers = 1, head = false, timeout = 5000 }: Options = {},
+): Promise<RawAnswer[]> {
   const socket = await open(t)
   try {
     socket.write(payload)
@@ -40,7 +44,10 @@ export function read(socket: Socket, { answers = 1, head = false, timeout = 5000
   return new Promise((resolve, reject) => {
     let buffer = Buffer.alloc(0)
     const found: RawAnswer[] = []
-    const timer = setTimeout(() => reject(new Error(`no answer within ${timeout} ms; so far: ${JSON.stringify(buffer.toString('latin1').slice(0, 300))}`)), timeout)
+    const timer = setTimeout(
+      () => reject(new Error(`no answer within ${timeout} ms; so far: ${JSON.stringify(buffer.toString('latin1').slice(0, 300))}`)),
+      timeout,
+    )
     const done = () => {
       clearTimeout(timer)
       resolve(found)
@@ -48,7 +55,8 @@ export function read(socket: Socket, { answers = 1, head = false, timeout = 5000
     socket.on('data', (chunk: Buffer) => {
       buffer = Buffer.concat([buffer, chunk])
       for (let next = parse(buffer, head); next; next = parse(buffer, head)) {
-        found.push(next.answer)
+        // 100 Continue only says that the real one follows.
+        if (next.answer.status !== 100) found.push(next.answer)
         buffer = buffer.subarray(next.length)
         if (found.length === answers) return done()
       }
@@ -61,7 +69,9 @@ function parse(buffer: Buffer, head: boolean): { answer: RawAnswer; length: numb
   const end = buffer.indexOf('\r\n\r\n')
   if (end < 0) return undefined
   const [first = '', ...lines] = buffer.subarray(0, end).toString('latin1').split('\r\n')
-  const headers = new Headers(lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as [string, string]))
+  const headers = new Headers(
+    lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as [string, string]),
+  )
   const size = head ? 0 : Number(headers.get('content-length') ?? 0)
   if (buffer.length < end + 4 + size) return undefined
   const status = Number(first.split(' ')[1])
@@ -70,4 +80,6 @@ function parse(buffer: Buffer, head: boolean): { answer: RawAnswer; length: numb
 
 /** A request in wire form; Host is right unless told. */
 export const wire = (t: TestApp, line: string, headers: string[] = [], body = ''): string =>
-  [`${line} HTTP/1.1`, ...(headers.some((h) => /^host\s*:/i.test(h)) ? [] : [`Host: 127.0.0.1:${portOf(t)}`]), ...headers, '', body].join('\r\n')
+  [`${line} HTTP/1.1`, ...(headers.some((h) => /^host\s*:/i.test(h)) ? [] : [`Host: 127.0.0.1:${portOf(t)}`]), ...headers, '', body].join(
+    '\r\n',
+  )

@@ -73,7 +73,10 @@ describe('arguments are checked strictly, for every tool', () => {
           fc.pre(!JSON.stringify(input).includes('"__proto__"')) // refused before it gets to the tool
           const answer = await stream.call(++id, name, input)
           const { isError, structuredContent } = answer.result as Result
-          if (isError) expect(['invalid', 'invalid.cursor', 'not_found', 'conflict']).toContain(structuredContent?.code as string)
+          if (isError)
+            expect(['invalid', 'invalid.cursor', 'not_found', 'conflict', 'conflict.idempotency']).toContain(
+              structuredContent?.code as string,
+            )
         }),
         { numRuns: 25 },
       )

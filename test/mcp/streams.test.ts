@@ -2,8 +2,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { connect } from 'node:net'
 import * as organizations from '../../src/features/organizations/service.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
-import { call, mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
-import { anyTool, openRaw, serveTools, type TestCtx, ways } from './support.ts'
+import { mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
+import { anyTool, big, openRaw, serveTools, type TestCtx, until, ways } from './support.ts'
 
 let t: TestApp
 let ada: Person
@@ -14,23 +14,12 @@ let open: () => number
 
 /** Calls of `hold` that are running, newest last. */
 const held: { ctx: TestCtx; release(): void }[] = []
-let onHeld: (() => void) | undefined
 
 const hold = anyTool('hold', (ctx) => {
   const { promise, resolve } = Promise.withResolvers<unknown>()
   held.push({ ctx, release: () => resolve({ held: true }) })
-  onHeld?.()
   return promise
 })
-const big = anyTool('big', async () => ({ text: 'x'.repeat(70_000) }))
-
-const until = async (what: () => boolean): Promise<void> => {
-  const deadline = Date.now() + 5_000
-  while (!what()) {
-    if (Date.now() > deadline) throw new Error('it never came true')
-    await Bun.sleep(2)
-  }
-}
 
 beforeAll(async () => {
   t = await sharedApp()
@@ -78,98 +67,6 @@ describe('a session belongs to the token that opened it', () => {
     stream.abort()
     await until(() => open() === 0)
     expect((await stream.post({ jsonrpc: '2.0', id: 1, method: 'ping' })).status).toBe(404)
-  })
-})
-
-describe('messages that are not', () => {
-  const post = (path: string, body: string, headers: Record<string, string> = {}) =>
-    fetch(url + path, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        ...headers,
-      },
-      body,
-    })
-
-  test('are refused with a problem body, on both transports', async () => {
-    const stream = await openRaw(url, token)
-    const request = { jsonrpc: '2.0', id: 1, method: 'ping' }
-    for (const path of [stream.endpoint, '/mcp', '/mcp/sse']) {
-      const table: [string, number, Record<string, string>?][] = [
-        ['', 400],
-        ['{', 400],
-        ['null', 400],
-        ['"ping"', 400],
-        ['{}', 400],
-        ['{"jsonrpc":"1.0","id":1,"method":"ping"}', 400],
-        [JSON.stringify([request]), 400],
-        [JSON.stringify([request, { ...request, id: 2 }]), 400],
-        ['[]', 400],
-        [`{"jsonrpc":"2.0","id":1,"method":"ping","params":${'['.repeat(40)}${']'.repeat(40)}}`, 422],
-        ['{"jsonrpc":"2.0","id":1,"method":"ping","params":{"__proto__":{}}}', 422],
-        [JSON.stringify(request), 415, { 'content-type': 'text/plain' }],
-        [JSON.stringify(request), 415, { 'content-encoding': 'gzip' }],
-        [JSON.stringify({ ...request, params: { x: 'x'.repeat(1 << 20) } }), 413],
-      ]
-      for (const [body, status, headers] of table) {
-        const answer = await post(path, body, headers)
-        const text = await answer.text()
-        expect([path.slice(0, 9), body.slice(0, 60), answer.status]).toEqual([path.slice(0, 9), body.slice(0, 60), status])
-        expect(text).not.toContain('    at ')
-      }
-    }
-    // None of it broke the stream.
-    expect((await stream.call('after', 'big')).result?.isError).toBeUndefined()
-    stream.abort()
-  })
-
-  test('a chunked body that is too long is cut short', async () => {
-    let sent = 0
-    const body = new ReadableStream<Uint8Array>({
-      pull(controller) {
-        sent += 64 << 10
-        if (sent > 64 << 20) controller.close()
-        else controller.enqueue(new Uint8Array(64 << 10).fill(32))
-      },
-    })
-    const answer = await fetch(`${url}/mcp`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body,
-    })
-    expect(answer.status).toBe(413)
-    expect(await answer.json()).toMatchObject({ code: 'too_large' })
-  })
-
-  test('an unknown method is a JSON-RPC error, and so are parameters of the wrong kind', async () => {
-    const stream = await openRaw(url, token)
-    const ask = async (message: object) => {
-      await stream.post({ jsonrpc: '2.0', id: 7, ...message })
-      return (await stream.wait(7)).error?.code
-    }
-    expect(await ask({ method: 'no/such' })).toBe(-32601)
-    expect(await ask({ method: 'tools/call' })).toBe(-32602)
-    expect(await ask({ method: 'tools/call', params: { name: 'big', arguments: 'x' } })).toBe(-32602)
-    expect(await ask({ method: 'tools/call', params: { name: 'big', arguments: [] } })).toBe(-32602)
-    expect(await ask({ method: 'tools/call', params: { name: 5 } })).toBe(-32602)
-    expect(await ask({ method: 'tools/call', params: { name: 'nothing' } })).toBe(-32602)
-    stream.abort()
-  })
-
-  test('only POST carries messages', async () => {
-    for (const method of ['GET', 'PUT', 'DELETE']) {
-      const answer = await call(t, method, '/mcp', undefined, { authorization: `Bearer ${token}` })
-      expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'POST'])
-    }
-  })
-
-  test('a toolset that does not exist is named', async () => {
-    const answer = await fetch(`${url}/mcp/sse?toolsets=tset`, { headers: { authorization: `Bearer ${token}` } })
-    expect(answer.status).toBe(422)
-    expect(await answer.json()).toMatchObject({ detail: 'No toolset "tset". There are: core, test.' })
   })
 })
 
@@ -261,6 +158,39 @@ describe('a client that leaves', () => {
     expect(open()).toBe(0)
     release()
   })
+
+  for (const [revision, more] of [
+    ['2025-11-25', {}],
+    [
+      '2026-07-28',
+      { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} } },
+    ],
+  ] as const)
+    test(`so does one that hangs up on Streamable HTTP ${revision}`, async () => {
+      const abort = new AbortController()
+      const answer = fetch(`${url}/mcp`, {
+        method: 'POST',
+        signal: abort.signal,
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': revision,
+          ...(revision === '2026-07-28' && { 'mcp-method': 'tools/call', 'mcp-name': 'hold' }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold', arguments: {}, ...more } }),
+      }).then(
+        (r) => r.text().catch(() => ''),
+        () => '',
+      )
+      await until(() => held.length === 1)
+      const { ctx, release } = held.pop() as (typeof held)[number]
+      const aborted = new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve()))
+      abort.abort()
+      await aborted
+      release()
+      await answer
+    })
 
   test('or only cancels one call, which then has no answer', async () => {
     const stream = await openRaw(url, token)

@@ -1,4 +1,3 @@
-import { afterAll } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,11 +14,11 @@ import type { McpTokenCreate } from '../../src/features/tokens/schema.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import { type HttpServer, startHttp } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
+import { atEnd } from './cleanup.ts'
 import { freshDatabase } from './postgres.ts'
 
 /** One database for the whole test process (opening PGlite costs about 2,000 transactions); tests keep apart by using fresh people. */
 let database: Promise<Driver> | undefined
-const cleanups: (() => Promise<void> | void)[] = []
 const folder = mkdtempSync(join(tmpdir(), 'tutti-test-'))
 
 /** Everything the tested code logged; some tests search it for secrets. */
@@ -43,13 +42,23 @@ async function openOnce(): Promise<Driver> {
   const postgres = process.env.TEST_DB === 'postgres' ? await freshDatabase() : undefined
   const driver = await openDatabase(loadConfig({ env: { ...settings, ...(postgres && { DATABASE_URL: postgres.url }) } }), log)
   const close = driver.close.bind(driver)
-  cleanups.push(async () => {
+  atEnd(async () => {
     await close()
     await postgres?.drop()
     rmSync(folder, { recursive: true, force: true })
   })
   return driver
 }
+
+/** The database outlives every app that uses it. Methods stay bound to the real one, which has private fields. */
+const withoutClose = (driver: Driver): Driver =>
+  new Proxy(driver, {
+    get: (target, name) => {
+      if (name === 'close') return async () => undefined
+      const value = Reflect.get(target, name, target) as unknown
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
 
 export interface TestApp {
   app: App
@@ -62,7 +71,7 @@ export interface TestApp {
 export async function testApp(overrides: Record<string, string> = {}, clock?: () => Date): Promise<TestApp> {
   database ??= openOnce()
   const shared = await database
-  const driver = new Proxy(shared, { get: (target, name) => (name === 'close' ? async () => undefined : Reflect.get(target, name, target)) })
+  const driver = withoutClose(shared)
   const app = await createApp(loadConfig({ env: { ...settings, ...overrides } }), { driver, log, clock, background: overrides.background !== 'off' })
   const server = startHttp(app)
   return {
@@ -80,19 +89,11 @@ let plain: Promise<TestApp> | undefined
 /** The one that most tests share: default settings, limits out of the way. */
 export function sharedApp(): Promise<TestApp> {
   plain ??= testApp().then((t) => {
-    cleanups.unshift(() => t.close())
+    atEnd(() => t.close())
     return t
   })
   return plain
 }
-
-// bun runs all files in one process and calls this once, after the last of them.
-afterAll(async () => {
-  if (process.env.TUTTI_KEEP_TEST_DB) return
-})
-process.on('beforeExit', async () => {
-  for (const clean of cleanups.splice(0)) await clean()
-})
 
 // ---- people
 
@@ -164,7 +165,7 @@ export async function member(t: TestApp, owner: Person, role: Role, name = 'Grac
   return { ...joined, organizationId: owner.organizationId, fetch: (m, p, b, h = {}) => joined.fetch(m, p, b, { ...inTeam, ...h }) }
 }
 
-export async function mcpToken(t: TestApp, who: Person, options: Partial<McpTokenCreate> = {}): Promise<string> {
+export async function mcpToken(_t: TestApp, who: Person, options: Partial<McpTokenCreate> = {}): Promise<string> {
   const { token } = await tokens.createToken(await who.ctx(), { name: 'agent', organizationId: who.organizationId, ...options })
   return token as string
 }

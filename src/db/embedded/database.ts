@@ -62,11 +62,11 @@ export class EmbeddedDatabase implements EmbeddedDriver {
     })
     this.#pipeline = new Pipeline({
       post: (bytes) => this.#engine.post(bytes),
-      answered: (trip, reply) => this.#answered(trip, reply),
+      answered: (trip) => this.#answered(trip),
       broken: (why) => void this.#engine.restart(why),
     })
     this.#scheduler = new Scheduler(this.#pipeline, () => this.#engine.ready)
-    this.#watchdog = new Watchdog(this.#pipeline, this.#scheduler, (trip) => {
+    this.#watchdog = new Watchdog(this.#pipeline, this.#scheduler, options.transactionTimeout ?? 30_000, (trip) => {
       void this.#engine.restart(new DbError('timeout', `the statement ran longer than ${trip.timeout} ms`))
     })
   }
@@ -164,7 +164,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
 
   async #shutDown(): Promise<void> {
     this.#maintenance?.stop()
-    const drained = this.#trouble ? false : await within(DRAIN_MS, this.#scheduler.whenIdle())
+    const drained = this.#engine.alive && !this.#trouble && (await within(DRAIN_MS, this.#scheduler.whenIdle()))
     this.#trouble ??= new DbError('unavailable', 'the database is closed')
     this.#flusher.stop()
     await this.#engine.close(drained)
@@ -229,7 +229,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
     }
   }
 
-  #answered(trip: Trip, _reply: Reply): void {
+  #answered(trip: Trip): void {
     this.#lastAnswer = performance.now()
     if (trip.sql !== undefined || trip.statements.some(({ kind }) => kind !== 'read')) {
       this.#changes++
@@ -264,8 +264,8 @@ export class EmbeddedDatabase implements EmbeddedDriver {
   }
 
   #giveUp(why: DbError): void {
-    const unsent = this.#pipeline.interrupt(why, Number.POSITIVE_INFINITY)
-    this.#scheduler.interrupt(why, unsent)
+    this.#pipeline.abandon(why)
+    this.#scheduler.interrupt(why, [])
     this.#scheduler.rejectAll(why)
   }
 }

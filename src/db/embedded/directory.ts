@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { type Lock, lockDirectory } from './lock.ts'
-import { copyTree, syncPath, syncTree } from './tree.ts'
+import { copyTree, syncAncestors, syncDirectory, syncTree } from './tree.ts'
 
 /** Fills an empty directory with an initialised database. */
 export type Populate = (target: string) => Promise<void>
@@ -14,6 +14,7 @@ export function databasePath(dir: string): string {
 
 /** Locks the directory before anything else, so that nobody waits seconds to hear that it is taken. */
 export function claimDirectory(dir: string): Lock {
+  // For the whole process: SQLite, Postgres and the copies below all create files with their own ideas of a mode.
   process.umask(0o077)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   return lockDirectory(dir)
@@ -28,7 +29,7 @@ export async function ensureDatabase(dir: string, populate: Populate): Promise<v
     mkdirSync(draft, { mode: 0o700 })
     await populate(draft)
     await publish(draft, target)
-    await syncPath(dirname(resolve(dir)))
+    await syncAncestors(dir)
   }
   if (!existsSync(join(target, 'PG_VERSION'))) {
     throw new Error(`${target} is not a database (PG_VERSION is missing); restore it from a backup or move it away`)
@@ -39,6 +40,7 @@ export async function ensureDatabase(dir: string, populate: Populate): Promise<v
 export async function copyDatabase(from: string, to: string): Promise<void> {
   const draft = `${to}.tmp`
   await rm(draft, { recursive: true, force: true })
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 })
   await copyTree(from, draft, (path) => path === 'postmaster.pid')
   await publish(draft, to)
 }
@@ -46,5 +48,5 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
 async function publish(draft: string, target: string): Promise<void> {
   await syncTree(draft)
   await rename(draft, target)
-  await syncPath(dirname(resolve(target)))
+  await syncDirectory(dirname(target))
 }

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { NodeFS } from '@electric-sql/pglite/nodefs'
+import type { OpenFiles } from './files.ts'
 
 export interface FsyncEvents {
   synced(): void
@@ -13,11 +14,18 @@ interface FsNode {
 interface FsStream {
   nfd?: number
   node: FsNode
+  /** Between streams made by dup. */
+  shared: { refcount: number }
 }
 interface Nodefs {
   realPath(node: FsNode): string
   tryFSOperation<T>(operation: () => T): T
-  stream_ops: { fsync?(stream: FsStream): number; setattr(stream: FsStream, attributes: { mode?: number }): void }
+  stream_ops: {
+    open(stream: FsStream): void
+    close(stream: FsStream): void
+    fsync?(stream: FsStream): number
+    setattr(stream: FsStream, attributes: { mode?: number }): void
+  }
   node_ops: { rename(node: FsNode, directory: FsNode, name: string): void; setattr(node: FsNode, attributes: { mode?: number }): void }
 }
 interface EmscriptenFs {
@@ -32,15 +40,21 @@ interface EmscriptenFs {
  */
 export class DurableFs extends NodeFS {
   readonly #events: FsyncEvents
+  readonly #files: OpenFiles
 
-  constructor(dir: string, events: FsyncEvents) {
+  constructor(dir: string, events: FsyncEvents, files: OpenFiles) {
     super(dir)
     this.#events = events
+    this.#files = files
   }
 
   override async init(...[pg, options]: Parameters<NodeFS['init']>) {
     const amended = await super.init(pg, options)
-    amended.emscriptenOpts.preRun?.push((module) => this.#patch(module.FS as unknown as EmscriptenFs))
+    amended.emscriptenOpts.preRun?.push((module) => {
+      const emscripten = module.FS as unknown as EmscriptenFs
+      this.#patch(emscripten)
+      this.#track(emscripten.filesystems.NODEFS)
+    })
     return amended
   }
 
@@ -68,6 +82,18 @@ export class DurableFs extends NodeFS {
       const setattr = ops.setattr
       ops.setattr = (target, attributes) =>
         setattr(target, attributes.mode === undefined ? attributes : { ...attributes, mode: attributes.mode & ~0o077 })
+    }
+  }
+
+  #track({ stream_ops: ops }: Nodefs): void {
+    const { open, close } = ops
+    ops.open = (stream) => {
+      open(stream)
+      if (stream.nfd !== undefined) this.#files.opened(stream.nfd)
+    }
+    ops.close = (stream) => {
+      if (stream.nfd !== undefined && stream.shared.refcount === 1) this.#files.closing(stream.nfd)
+      close(stream)
     }
   }
 

@@ -1,5 +1,6 @@
 import { DbError } from '../driver.ts'
 import { extensionFiles, pgliteData, pgliteModule } from './assets.ts'
+import { OpenFiles } from './files.ts'
 import { counter, type FromWorker, newCounters, type OpenRequest, type ToWorker } from './messages.ts'
 
 export interface EngineEvents {
@@ -38,6 +39,11 @@ export class Engine {
     return this.#state === 'ready'
   }
 
+  /** Ready, or about to be again. */
+  get alive(): boolean {
+    return this.#state === 'ready' || this.#state === 'restarting'
+  }
+
   get fsyncs(): number {
     return Atomics.load(this.#counters, counter.fsyncs)
   }
@@ -46,7 +52,7 @@ export class Engine {
     try {
       await this.#boot()
     } catch (error) {
-      await this.#terminate()
+      await this.close(false)
       throw error
     }
     this.#state = 'ready'
@@ -99,6 +105,7 @@ export class Engine {
     const [module, data, extensions] = await Promise.all([pgliteModule(), pgliteData(), extensionFiles()])
     if (this.#state !== 'starting' && this.#state !== 'restarting') throw new DbError('unavailable', 'the database was stopped')
     this.#counters = newCounters()
+    const files = new OpenFiles()
     const worker = new Worker(workerUrl())
     this.#worker = worker
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -106,6 +113,7 @@ export class Engine {
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.#receive(data)
     worker.onerror = (event) => this.#broken(`database worker: ${event.message}`)
     worker.addEventListener('close', () => {
+      files.closeAll()
       if (this.#worker !== worker) return
       this.#worker = undefined
       this.#broken('the database worker ended')
@@ -118,6 +126,7 @@ export class Engine {
       data,
       extensions,
       counters: this.#counters.buffer,
+      files: files.buffer,
     } satisfies OpenRequest)
     await promise
   }

@@ -33,7 +33,8 @@ export class Maintenance {
   readonly #log: Log
   readonly #timer: Timer
   #busy = false
-  #checkpoint = { at: performance.now(), changes: 0, lsn: 0 }
+  #stopped = false
+  #checkpoint = { at: performance.now(), changes: 0 }
   #vacuum = { at: performance.now(), changes: 0 }
   #due: string[] = []
   #dueSince = 0
@@ -46,6 +47,7 @@ export class Maintenance {
   }
 
   stop(): void {
+    this.#stopped = true
     clearInterval(this.#timer)
   }
 
@@ -56,7 +58,7 @@ export class Maintenance {
       await this.checkpointIfDue()
       await this.vacuumIfDue()
     } catch (error) {
-      this.#log('warn', 'database maintenance failed', { error: (error as Error).message })
+      if (!this.#stopped) this.#log('warn', 'database maintenance failed', { error: (error as Error).message })
     } finally {
       this.#busy = false
     }
@@ -65,10 +67,9 @@ export class Maintenance {
   async checkpointIfDue(now = performance.now()): Promise<void> {
     const changes = this.#db.changes()
     if (changes === this.#checkpoint.changes) return
-    const grown = (await this.#lsn()) - this.#checkpoint.lsn
-    if (grown < CHECKPOINT_BYTES && now - this.#checkpoint.at < CHECKPOINT_MS) return
+    if (now - this.#checkpoint.at < CHECKPOINT_MS && (await this.#walBytes()) < CHECKPOINT_BYTES) return
     await this.#db.run('CHECKPOINT')
-    this.#checkpoint = { at: now, changes, lsn: await this.#lsn() }
+    this.#checkpoint = { at: now, changes }
   }
 
   async vacuumIfDue(now = performance.now()): Promise<void> {
@@ -83,8 +84,8 @@ export class Maintenance {
     }
   }
 
-  /** Bytes of WAL ever written. */
-  async #lsn(): Promise<number> {
-    return Number((await this.#db.query(`select pg_current_wal_insert_lsn() - '0/0'`)).rows[0]?.[0])
+  /** Written since the last checkpoint. */
+  async #walBytes(): Promise<number> {
+    return Number((await this.#db.query('select pg_current_wal_insert_lsn() - redo_lsn from pg_control_checkpoint()')).rows[0]?.[0])
   }
 }

@@ -9,6 +9,8 @@ export interface OpenRequest {
   extensions: ExtensionFile[]
   settings: Record<string, string>
   counters: SharedArrayBuffer
+  /** Of OpenFiles. */
+  files: SharedArrayBuffer
 }
 
 export interface ExtensionFile {

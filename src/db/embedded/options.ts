@@ -9,6 +9,8 @@ export interface EmbeddedOptions {
   durability?: 'full' | 'relaxed'
   /** Milliseconds, 0 for none. Default 5000. */
   statementTimeout?: number
+  /** Milliseconds a transaction may hold up everybody else before it is rolled back; statements without a limit do not count. Default 30000. */
+  transactionTimeout?: number
   /** Default 32MB. */
   sharedBuffers?: string
   /** Below it, changes are refused with `disk_full`. Default 100 MiB. */

@@ -12,7 +12,7 @@ interface Sent {
 
 export interface PipelineEvents {
   post(bytes: Uint8Array<ArrayBuffer>): void
-  answered(trip: Trip, reply: Reply): void
+  answered(trip: Trip): void
   /** The worker still answers, but nothing it says can be believed. */
   broken(why: DbError): void
 }
@@ -71,7 +71,7 @@ export class Pipeline {
       }
     }
     if (trip.sql !== undefined || trip.statements.some(({ kind }) => kind === 'ddl')) this.#statements.dropAll()
-    this.#events.answered(trip, reply)
+    this.#events.answered(trip)
     trip.resolve(reply)
   }
 
@@ -81,16 +81,25 @@ export class Pipeline {
    */
   interrupt(why: DbError, started: number): Trip[] {
     const begun = Math.max(0, started - this.#answered)
-    const sent = this.#sent
-    this.#sent = []
-    this.#answered = 0
-    this.#writer.clear()
-    this.#statements.forget()
-    return sent.flatMap(({ trip }, index) => {
+    return this.#reset().flatMap((trip, index) => {
       if (index >= begun && trip.repeatable) return [trip]
       trip.reject(index === begun - 1 ? why : new DbError('unavailable', 'the database was restarted'))
       return []
     })
+  }
+
+  /** There will be no other worker. */
+  abandon(why: DbError): void {
+    for (const trip of this.#reset()) trip.reject(why)
+  }
+
+  #reset(): Trip[] {
+    const trips = this.#sent.map(({ trip }) => trip)
+    this.#sent = []
+    this.#answered = 0
+    this.#writer.clear()
+    this.#statements.forget()
+    return trips
   }
 
   #send(trip: Trip, retried: boolean): void {

@@ -1,4 +1,4 @@
-import type { DbError } from '../driver.ts'
+import { DbError } from '../driver.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Trip } from './trip.ts'
 
@@ -97,7 +97,10 @@ export class Scheduler {
   #grant({ holder, grant }: Waiting): void {
     this.#holder = holder
     grant({
-      send: (trip) => this.#pipeline.send(trip),
+      send: (trip) => {
+        if (this.#holder === holder) this.#pipeline.send(trip)
+        else trip.reject(new DbError('unavailable', 'the database session is no longer held'))
+      },
       release: () => {
         if (this.#holder !== holder) return
         this.#holder = undefined

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { copyFile, mkdir, open, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 /** Overlapping calls let the file system join them into few journal commits. */
 const parallel = 16
@@ -8,11 +8,25 @@ const parallel = 16
 /** On disk when it resolves: all files, all directories, the root itself. Not the entry of the root in its parent. */
 export async function syncTree(root: string): Promise<void> {
   const { files, directories } = await list(root)
-  await each([...files, ...directories], (path) => syncPath(join(root, path)))
+  await each(files, (path) => sync(join(root, path), 'r+'))
+  await each(directories, (path) => syncDirectory(join(root, path)))
 }
 
-export async function syncPath(path: string): Promise<void> {
-  const handle = await open(path, 'r')
+/** Makes renames and new names in it permanent. Windows has no such thing. */
+export async function syncDirectory(path: string): Promise<void> {
+  if (process.platform !== 'win32') await sync(path, 'r')
+}
+
+/** For a directory that may have been made with all its parents. Those that others own were there before. */
+export async function syncAncestors(path: string): Promise<void> {
+  for (let parent = dirname(path); parent !== path; parent = dirname(path)) {
+    await syncDirectory(parent).catch(() => undefined)
+    path = parent
+  }
+}
+
+async function sync(path: string, flags: 'r' | 'r+'): Promise<void> {
+  const handle = await open(path, flags)
   try {
     await handle.sync()
   } finally {

@@ -3,12 +3,12 @@ import type { Holder, Scheduler } from './scheduler.ts'
 import type { Trip } from './trip.ts'
 
 const TICK_MS = 100
-const HOLD_MS = 30_000
 
 /** Postgres in WASM cannot interrupt itself. One timer watches the running trip and the holder of the session; none when both are absent. */
 export class Watchdog {
   readonly #pipeline: Pipeline
   readonly #scheduler: Scheduler
+  readonly #holdLimit: number
   readonly #onOverdue: (trip: Trip) => void
   #timer: Timer | undefined
   #lastTick = 0
@@ -17,9 +17,10 @@ export class Watchdog {
   #holder: Holder | undefined
   #holderMs = 0
 
-  constructor(pipeline: Pipeline, scheduler: Scheduler, onOverdue: (trip: Trip) => void) {
+  constructor(pipeline: Pipeline, scheduler: Scheduler, holdLimit: number, onOverdue: (trip: Trip) => void) {
     this.#pipeline = pipeline
     this.#scheduler = scheduler
+    this.#holdLimit = holdLimit
     this.#onOverdue = onOverdue
   }
 
@@ -44,7 +45,7 @@ export class Watchdog {
     else if (trip?.timeout !== 0) this.#holderMs += passed
     this.#holder = holder
     if (trip && trip.timeout > 0 && this.#tripMs >= trip.timeout) this.#onOverdue(trip)
-    else if (!trip && holder?.expire && this.#holderMs >= HOLD_MS) holder.expire()
+    else if (!trip && holder?.expire && this.#holderMs >= this.#holdLimit) holder.expire()
     else if (!trip && !holder) this.#stop()
   }
 

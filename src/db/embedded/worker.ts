@@ -1,6 +1,9 @@
 /** Runs Postgres. An entry point of its own: in the binary it sits at src/db/embedded/worker.js. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Extension, PGlite } from '@electric-sql/pglite'
 import { DurableFs } from './durable.ts'
+import { OpenFiles } from './files.ts'
 import { counter, type ExtensionFile, type FromWorker, newCounters, type OpenRequest, type ToWorker } from './messages.ts'
 
 declare const self: Worker
@@ -42,10 +45,13 @@ function reasonOf(error: unknown): string {
 
 async function open(request: OpenRequest): Promise<void> {
   counters = new Int32Array(request.counters)
-  const fs = new DurableFs(request.dir, {
+  // Left empty by a kill at the wrong moment it would keep Postgres from starting. Our lock is elsewhere.
+  rmSync(join(request.dir, 'postmaster.pid'), { force: true })
+  const events = {
     synced: () => Atomics.add(counters, counter.fsyncs, 1),
-    failed: (reason) => die({ type: 'lost', reason }),
-  })
+    failed: (reason: string) => die({ type: 'lost', reason }),
+  }
+  const fs = new DurableFs(request.dir, events, new OpenFiles(request.files))
   pg = new PGlite({
     dataDir: request.dir,
     fs,

@@ -46,6 +46,16 @@ export const visibleTo = (rights: Rights): SQL => {
 
 const byId = prepare((db) => db.select(visible).from(notes).where(and(eq(notes.id, sql.placeholder('id')), visibleTo(anyRights))))
 
+/** Notes that name this one. */
+const linkingTo = prepare((db) =>
+  db
+    .select({ id: notes.id, title: notes.title, slug: notes.slug })
+    .from(notes)
+    .where(and(sql`${notes.mentions} @> array[${sql.placeholder('title')}]::text[]`, ne(notes.id, sql.placeholder('id')), visibleTo(anyRights)))
+    .orderBy(notes.title, notes.id)
+    .limit(100),
+)
+
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
 
@@ -96,12 +106,7 @@ export const get = read('notes.get', member('notes:read'), (ctx, { ref }: { ref:
 /** With the notes that name this one as `[[title]]`, of those the caller may see. */
 export const detail = read('notes.detail', member('notes:read'), async (ctx, { ref }: { ref: string }): Promise<NoteDetail> => {
   const note = await resolve(ctx, ref)
-  const backlinks = await ctx.db
-    .select({ id: notes.id, title: notes.title, slug: notes.slug })
-    .from(notes)
-    .where(and(sql`${notes.mentions} @> array[${note.title.toLowerCase()}]::text[]`, ne(notes.id, note.id), visibleTo(rightsOf(ctx.actor))))
-    .orderBy(notes.title, notes.id)
-    .limit(100)
+  const backlinks = await linkingTo(ctx.db, { id: note.id, title: note.title.toLowerCase(), ...rightsOf(ctx.actor) })
   return { ...note, backlinks }
 })
 
@@ -141,7 +146,8 @@ export const update = write(
     const moves = patch.scope !== undefined || patch.projectId !== undefined
     const place = moves ? await placeOf(ctx, patch.projectId === undefined ? before.projectId : patch.projectId, patch.scope ?? before.scope, before) : {}
     const mentions = patch.content === undefined ? {} : { mentions: mentionsOf(patch.content) }
-    const after = await change(ctx, before, { ...patch, ...place, ...mentions })
+    const title = patch.title === undefined ? {} : { title: patch.title.trim() }
+    const after = await change(ctx, before, { ...patch, ...title, ...place, ...mentions })
     announce(ctx, 'note.updated', after, { fields: Object.keys(patch) })
     return after
   },
@@ -190,7 +196,10 @@ async function change(ctx: Ctx, before: Note, set: Change): Promise<Note> {
     .set({ ...set, updatedAt: ctx.now, version: sql`${notes.version} + 1` })
     .where(and(eq(notes.id, before.id), eq(notes.version, before.version), live))
     .returning(visible)
-  if (!after) throw new AppError('version_mismatch', 'Somebody else changed this note at the same moment. Read it again and repeat your change.')
+  if (!after)
+    throw new AppError('version_mismatch', 'Somebody else changed this note at the same moment. Read it again and repeat your change.', {
+      current: await resolve(ctx, before.id),
+    })
   return after
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { boolean, index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { json, softRecord, tsvector } from '../../db/columns.ts'
+import { json, softRecord, textList, tsvector } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
@@ -17,12 +17,12 @@ export const notes = pgTable(
     title: text().notNull(),
     slug: text().notNull(),
     content: text().notNull(),
-    tags: text().array().notNull(),
+    tags: textList().notNull(),
     links: json<NoteLink[]>().notNull(),
     scope: text().$type<'personal' | 'team' | 'public'>().notNull(),
     pinned: boolean().notNull().default(false),
     /** Lower-cased titles that the content names as `[[title]]`; backlinks are found through it. */
-    mentions: text().array().notNull(),
+    mentions: textList().notNull(),
     search: tsvector().generatedAlwaysAs(
       sql`setweight(to_tsvector('simple', title), 'A') || setweight(to_tsvector('simple', left(content, 200000)), 'B')`,
     ),

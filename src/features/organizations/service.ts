@@ -137,6 +137,7 @@ export const remove = write(
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
     const found = await find(ctx, id)
     requireRole(ctx.actor, id, 'owner', 'Deleting an organization')
+    checkVersion(ctx, found)
     if (found.personal) throw new AppError('conflict', 'A personal organization goes only with its account.')
     await ctx.db
       .update(organizations)

@@ -23,7 +23,7 @@ export const Project = object({
 })
 export type Project = Static<typeof Project>
 
-export const ProjectStats = object({ notes: int({ example: 12 }) })
+export const ProjectStats = object({ notes: int({ example: 12 }), tasks: int({ example: 40 }), tasksDone: int({ example: 17 }) })
 export const ProjectActivity = object({
   id: id(),
   type: text(100, { example: 'note.created' }),

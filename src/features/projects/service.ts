@@ -11,6 +11,7 @@ import { slugify } from '../../text.ts'
 import { users } from '../accounts/table.ts'
 import { notes } from '../notes/table.ts'
 import { checkSettings } from '../organizations/service.ts'
+import { epics, stories, tasks } from '../planning/table.ts'
 import { organizations } from '../organizations/table.ts'
 import type { Project, ProjectCreate, ProjectDetail, ProjectPage, ProjectPatch, ProjectQuery, ProjectShare, PublicProject } from './schema.ts'
 import { projects } from './table.ts'
@@ -35,27 +36,35 @@ const visible = {
 
 const live = isNull(projects.deletedAt)
 
+/** What goes where a project goes. */
+const children = [notes, epics, stories, tasks] as const
+
 /** Private: its creator and the organization's owners and admins. Otherwise every member. */
-export const visibleTo = (rights: Rights): SQL =>
-  and(
-    live,
-    anyOf(projects.organizationId, rights.organizations),
-    or(ne(projects.visibility, 'private'), eq(projects.createdById, rights.user), anyOf(projects.organizationId, rights.managed)),
-  ) as SQL
+const openTo = (rights: Rights): SQL =>
+  or(ne(projects.visibility, 'private'), eq(projects.createdById, rights.user), anyOf(projects.organizationId, rights.managed)) as SQL
+
+export const visibleTo = (rights: Rights): SQL => and(live, anyOf(projects.organizationId, rights.organizations), openTo(rights)) as SQL
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
 
 /** By id in any organization of the caller; by slug, key or unique id prefix in the current one. */
 export async function resolve(ctx: Ctx, ref: string): Promise<Project> {
-  const wanted = ref.trim()
+  const given = ref.trim()
+  const wanted = given.toLowerCase()
   if (uuid.test(wanted)) {
     const [found] = await ctx.db.select(visible).from(projects).where(and(eq(projects.id, wanted), visibleTo(rightsOf(ctx.actor))))
     if (found) return found
     throw notFound('project', ref)
   }
   const here = and(eq(projects.organizationId, currentOrganization(ctx.actor)), visibleTo(rightsOf(ctx.actor)))
-  const [named] = await ctx.db.select(visible).from(projects).where(and(here, or(eq(projects.slug, wanted.toLowerCase()), eq(projects.key, wanted.toUpperCase()))))
+  const [named] = await ctx.db
+    .select(visible)
+    .from(projects)
+    .where(and(here, or(eq(projects.slug, wanted), eq(projects.key, given.toUpperCase()))))
+    // `TUT` is the key of one project, `tut` may be the slug of another.
+    .orderBy(desc(eq(projects.key, given)), desc(eq(projects.slug, wanted)))
+    .limit(1)
   if (named) return named
   if (idPrefix.test(wanted)) {
     const found = await ctx.db.select(visible).from(projects).where(and(here, sql`${projects.id}::text like ${`${wanted}%`}`)).limit(2)
@@ -64,9 +73,12 @@ export async function resolve(ctx: Ctx, ref: string): Promise<Project> {
   throw notFound('project', ref)
 }
 
-/** For references from other records: the project must be one the caller sees, in that organization. */
+/** For references from other records: the project must be one the caller sees, in that organization (or its twin), which he has been found to reach. */
 export async function inOrganization(ctx: Ctx, id: string, organizationId: string): Promise<Project> {
-  const [found] = await ctx.db.select(visible).from(projects).where(and(eq(projects.id, id), eq(projects.organizationId, organizationId), live))
+  const [found] = await ctx.db
+    .select(visible)
+    .from(projects)
+    .where(and(eq(projects.id, id), eq(projects.organizationId, organizationId), live, openTo(rightsOf(ctx.actor))))
   if (!found) throw notFound('project', id)
   return found
 }
@@ -96,8 +108,12 @@ export const list = read('projects.list', member('projects:read'), async (ctx, q
 })
 
 async function statsOf(ctx: Ctx, projectId: string): Promise<ProjectDetail['stats']> {
-  const [row] = await ctx.db.select({ notes: count() }).from(notes).where(and(eq(notes.projectId, projectId), isNull(notes.deletedAt)))
-  return { notes: row?.notes ?? 0 }
+  const [noted] = await ctx.db.select({ notes: count() }).from(notes).where(and(eq(notes.projectId, projectId), isNull(notes.deletedAt)))
+  const [planned] = await ctx.db
+    .select({ tasks: count(), tasksDone: sql<number>`(count(*) filter (where ${tasks.status} = 'done'))::int` })
+    .from(tasks)
+    .where(and(eq(tasks.projectId, projectId), isNull(tasks.deletedAt)))
+  return { notes: noted?.notes ?? 0, tasks: planned?.tasks ?? 0, tasksDone: planned?.tasksDone ?? 0 }
 }
 
 export const get = read('projects.get', member('projects:read'), async (ctx, { ref }: { ref: string }): Promise<ProjectDetail> => {
@@ -121,6 +137,7 @@ export const get = read('projects.get', member('projects:read'), async (ctx, { r
 export const create = write('projects.create', member('projects:write'), async (ctx, input: ProjectCreate): Promise<Project> => {
   const organizationId = currentOrganization(ctx.actor)
   checkSettings(input.settings)
+  await takeTurns(ctx, organizationId)
   const [project] = await ctx.db
     .insert(projects)
     .values({
@@ -149,8 +166,12 @@ export const update = write(
     const before = await writable(ctx, ref)
     checkVersion(ctx, before)
     checkSettings(patch.settings)
-    if (patch.key && patch.key !== before.key) await freeKey(ctx, before.organizationId, before.name, patch.key)
-    return change(ctx, before, patch, 'project.updated', { fields: Object.keys(patch) })
+    if (patch.key && patch.key !== before.key) {
+      await takeTurns(ctx, before.organizationId)
+      await freeKey(ctx, before.organizationId, before.name, patch.key)
+    }
+    const set = patch.name === undefined ? patch : { ...patch, name: patch.name.trim() }
+    return change(ctx, before, set, 'project.updated', { fields: Object.keys(patch) })
   },
 )
 
@@ -159,6 +180,7 @@ export const archive = write(
   member('projects:write'),
   async (ctx, { ref, restore = false }: { ref: string; restore?: boolean }): Promise<Project> => {
     const before = await writable(ctx, ref)
+    checkVersion(ctx, before)
     const status = restore ? 'active' : 'archived'
     if (before.status === status) return before
     return change(ctx, before, { status, archivedAt: restore ? null : ctx.now }, restore ? 'project.restored' : 'project.archived')
@@ -173,13 +195,19 @@ export const restore = write('projects.restore', member('projects:write'), (ctx,
 export const share = write('projects.share', member('projects:write'), async (ctx, { ref, ...to }: ProjectShare & { ref: string }): Promise<Project> => {
   const before = await writable(ctx, ref)
   if (before.createdById !== ctx.actor.userId) requireRole(ctx.actor, before.organizationId, 'admin', "Sharing somebody else's project")
+  checkVersion(ctx, before)
   const moves = to.organizationId !== undefined && to.organizationId !== before.organizationId
   if (moves) {
     const target = to.organizationId as string
     if (!ctx.actor.memberships.has(target)) throw notFound('organization', target)
     requireRole(ctx.actor, target, 'member', 'Moving a project there')
+    await takeTurns(ctx, target)
     const placed = { organizationId: target, slug: await freeSlug(ctx, target, before.name), key: await freeKey(ctx, target, before.name) }
-    await ctx.db.update(notes).set({ organizationId: target }).where(eq(notes.projectId, before.id))
+    for (const table of children)
+      await ctx.db
+        .update(table)
+        .set({ organizationId: target, updatedAt: ctx.now, version: sql`${table.version} + 1` })
+        .where(eq(table.projectId, before.id))
     return change(ctx, before, { ...placed, visibility: to.visibility ?? 'team' }, 'project.shared', { from: before.organizationId })
   }
   return change(ctx, before, { visibility: to.visibility ?? 'team' }, 'project.shared', { visibility: to.visibility ?? 'team' })
@@ -191,6 +219,7 @@ export const unshare = write(
   async (ctx, { ref }: { ref: string }): Promise<Project> => {
     const before = await writable(ctx, ref)
     if (before.createdById !== ctx.actor.userId) requireRole(ctx.actor, before.organizationId, 'admin', "Unsharing somebody else's project")
+    checkVersion(ctx, before)
     return change(ctx, before, { visibility: 'private' }, 'project.unshared')
   },
   { idempotent: true },
@@ -205,10 +234,11 @@ export const remove = write(
     if (before.createdById !== ctx.actor.userId) requireRole(ctx.actor, before.organizationId, 'admin', "Deleting somebody else's project")
     checkVersion(ctx, before)
     const gone = { deletedAt: ctx.now, updatedAt: ctx.now }
-    await ctx.db
-      .update(notes)
-      .set({ ...gone, version: sql`${notes.version} + 1` })
-      .where(and(eq(notes.projectId, before.id), isNull(notes.deletedAt)))
+    for (const table of children)
+      await ctx.db
+        .update(table)
+        .set({ ...gone, version: sql`${table.version} + 1` })
+        .where(and(eq(table.projectId, before.id), isNull(table.deletedAt)))
     await change(ctx, before, gone, 'project.deleted')
     return { id: before.id, deleted: true }
   },
@@ -247,7 +277,10 @@ async function change(ctx: Ctx, before: Project, set: Change, event: string, dat
     // The version in the WHERE: of two writers who read the same row, the second must not win silently.
     .where(and(eq(projects.id, before.id), eq(projects.version, before.version)))
     .returning(visible)
-  if (!after) throw new AppError('version_mismatch', 'Somebody else changed this project at the same moment. Read it again and repeat your change.')
+  if (!after)
+    throw new AppError('version_mismatch', 'Somebody else changed this project at the same moment. Read it again and repeat your change.', {
+      current: await resolve(ctx, before.id),
+    })
   announce(ctx, event, after, data)
   return after
 }
@@ -259,6 +292,10 @@ const announce = (ctx: Ctx, type: string, project: Project, data: Record<string,
     projectId: project.id,
     data: { name: project.name, slug: project.slug, version: project.version, ...data },
   })
+
+/** Whoever names a project waits for those who do so at the same moment, and then sees which slugs and keys they took. */
+const takeTurns = (ctx: Ctx, organizationId: string) =>
+  ctx.db.select({ id: organizations.id }).from(organizations).where(eq(organizations.id, organizationId)).for('no key update')
 
 async function freeSlug(ctx: Ctx, organizationId: string, name: string): Promise<string> {
   const base = slugify(name) || 'project'

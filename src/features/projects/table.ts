@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, softRecord, tsvector } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
@@ -20,6 +20,8 @@ export const projects = pgTable(
     visibility: text().$type<'private' | 'team' | 'public'>().notNull(),
     status: text().$type<'active' | 'archived'>().notNull().default('active'),
     archivedAt: instant(),
+    /** Of its tasks; only ever rises. */
+    lastNumber: integer().notNull().default(0),
     settings: json<Record<string, unknown>>().notNull(),
     search: tsvector().generatedAlwaysAs(
       sql`setweight(to_tsvector('simple', name), 'A') || setweight(to_tsvector('simple', coalesce(description, '')), 'B')`,

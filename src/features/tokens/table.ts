@@ -1,5 +1,5 @@
 import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { instant, record } from '../../db/columns.ts'
+import { instant, record, textList } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 
@@ -9,7 +9,7 @@ const secret = () => ({
     .notNull()
     .references(() => users.id, { onDelete: 'cascade' }),
   name: text().notNull(),
-  scopes: text().array().notNull(),
+  scopes: textList().notNull(),
   prefix: text().notNull(),
   last4: text().notNull(),
   hash: text().notNull(),
@@ -32,7 +32,7 @@ export const mcpTokens = pgTable(
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
     kind: text().$type<'live' | 'test'>().notNull(),
-    toolsets: text().array().notNull(),
+    toolsets: textList().notNull(),
     projectId: uuid(),
     lastUsedIp: text(),
     useCount: integer().notNull().default(0),

@@ -1,0 +1,36 @@
+import { closeSync } from 'node:fs'
+
+const MAX_FD = 65_536
+const BITS = 32
+
+/**
+ * Which descriptors the worker has open, one bit each, in memory that outlives it: a terminated thread leaves its files open,
+ * some fifty each time.
+ */
+export class OpenFiles {
+  readonly buffer: SharedArrayBuffer
+  readonly #bits: Int32Array<SharedArrayBuffer>
+
+  constructor(buffer = new SharedArrayBuffer(MAX_FD / 8)) {
+    this.buffer = buffer
+    this.#bits = new Int32Array(buffer)
+  }
+
+  opened(fd: number): void {
+    if (fd < MAX_FD) Atomics.or(this.#bits, Math.floor(fd / BITS), 1 << (fd % BITS))
+  }
+
+  /** Before it is closed, never after: the number may at once be somebody else's. */
+  closing(fd: number): void {
+    if (fd < MAX_FD) Atomics.and(this.#bits, Math.floor(fd / BITS), ~(1 << (fd % BITS)))
+  }
+
+  /** Only when the worker is gone. */
+  closeAll(): void {
+    for (let fd = 0; fd < MAX_FD; fd++) {
+      if (((this.#bits[Math.floor(fd / BITS)] as number) & (1 << (fd % BITS))) === 0) continue
+      this.closing(fd)
+      closeSync(fd)
+    }
+  }
+}

@@ -1,0 +1,16 @@
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Log } from '../log.ts'
+import type { Driver } from './driver.ts'
+
+const KEEP = 3
+
+/** A copy of the embedded database before a new version changes it. Old copies go first, so that the new one finds room. */
+export async function snapshot(driver: Driver, folder: string, now: Date, log: Log): Promise<void> {
+  if (!driver.snapshot) return
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  for (const old of readdirSync(folder).sort().slice(0, -(KEEP - 1))) rmSync(join(folder, old), { recursive: true, force: true })
+  const path = join(folder, now.toISOString().replaceAll(':', '-'))
+  await driver.snapshot(path)
+  log.info('database copied before it is changed', { path })
+}

@@ -1,0 +1,47 @@
+import { Type } from '@sinclair/typebox'
+import { array, bool, id, int, nullable, object, oneOf, optional, type Static, text, title } from '../../schema.ts'
+
+export const statuses = ['backlog', 'todo', 'in_progress', 'blocked', 'in_review', 'done', 'cancelled'] as const
+export type Status = (typeof statuses)[number]
+export const priorities = ['critical', 'high', 'medium', 'low'] as const
+export type Priority = (typeof priorities)[number]
+
+export const Acceptance = object({ text: title(500, { example: 'A second process is refused' }), done: bool() })
+export type Acceptance = Static<typeof Acceptance>
+
+const itemTitle = title(200, { example: 'Lock the data folder' })
+const described = {
+  title: itemTitle,
+  description: optional(text(50_000)),
+  priority: optional(oneOf(priorities, { description: 'Default medium' })),
+}
+
+const PlanTask = object({
+  ref: optional(text(40, { minLength: 1, description: 'Your own name for it, for blockedBy', example: 'lock' })),
+  ...described,
+  labels: optional(array(title(50), 50, { uniqueItems: true })),
+  estimate: optional(int({ max: 10_000 })),
+  acceptance: optional(array(title(500), 50)),
+  blockedBy: optional(array(text(40, { example: 'lock' }), 50, { uniqueItems: true, description: 'refs of tasks in this plan' })),
+})
+const PlanStory = object({ ...described, points: optional(int({ max: 1000 })), tasks: optional(array(PlanTask, 200)) })
+const PlanEpic = object({ ...described, stories: optional(array(PlanStory, 100)) })
+
+export const PlanCreate = object({ epics: array(PlanEpic, 50) })
+export type PlanCreate = Static<typeof PlanCreate>
+
+const node = { id: id(), title: itemTitle, status: oneOf(statuses), priority: oneOf(priorities) }
+const TreeTask = object({ ...node, key: text(20, { example: 'TUT-42' }), blockedBy: Type.Array(text(20, { example: 'TUT-41' })) })
+const TreeStory = object({ ...node, points: nullable(int()), tasks: Type.Array(TreeTask) })
+const TreeEpic = object({ ...node, stories: Type.Array(TreeStory) })
+export type TreeTask = Static<typeof TreeTask>
+export type TreeStory = Static<typeof TreeStory>
+export type TreeEpic = Static<typeof TreeEpic>
+
+export const Tree = object({
+  project: object({ id: id(), name: text(100, { example: 'Tutti' }), slug: text(63, { example: 'tutti' }), key: text(6, { example: 'TUT' }) }),
+  epics: Type.Array(TreeEpic),
+  /** Straight under the project. */
+  tasks: Type.Array(TreeTask),
+})
+export type Tree = Static<typeof Tree>

@@ -1,0 +1,79 @@
+import { expect, test } from 'bun:test'
+import { dirname, join, normalize } from 'node:path'
+
+/** The directions of ARCHITECTURE.md, kept by looking at who imports what. */
+const root = join(import.meta.dir, '..')
+const scan = (pattern: string): string[] => [...new Bun.Glob(pattern).scanSync(root)].sort()
+const read = (file: string): Promise<string> => Bun.file(join(root, file)).text()
+const transpiler = new Bun.Transpiler({ loader: 'ts' })
+
+/** Also imports of types, which the transpiler drops; our own files as seen from the root. */
+async function importsOf(file: string): Promise<[file: string, path: string][]> {
+  const text = (await read(file)).replace(/^#!.*/, '')
+  const types = [...text.matchAll(/^import type [^;]*? from '([^']+)'/gm)].map((m) => m[1] as string)
+  const paths = [...transpiler.scanImports(text).map((i) => i.path), ...types]
+  return paths.map((path) => [file, path.startsWith('.') ? normalize(join(dirname(file), path)) : path])
+}
+const sources = scan('{src,cli,seeds}/**/*.ts')
+const imports = (await Promise.all(sources.map(importsOf))).flat()
+const found = (from: RegExp, to: RegExp): string[] => imports.filter(([f, p]) => from.test(f) && to.test(p)).map((i) => i.join(' → '))
+async function lines(files: string[], pattern: RegExp): Promise<string[]> {
+  const hits = files.map(async (file) =>
+    (await read(file)).split('\n').flatMap((line, i) => (pattern.test(line) ? [`${file}:${i + 1}`] : [])),
+  )
+  return (await Promise.all(hits)).flat()
+}
+
+test('there is something to look at', () => {
+  expect(imports.length).toBeGreaterThan(200)
+  expect(found(/routes\.ts$/, /service\.ts$/).length).toBeGreaterThan(3)
+  expect(found(/service\.ts$/, /^drizzle-orm/).length).toBeGreaterThan(3)
+})
+
+test('routes, tools and other surfaces never touch tables', () => {
+  expect(found(/^src\/features\/.*\/(routes|tools)\.ts$/, /table\.ts$|^drizzle|^src\/db\//)).toEqual([])
+  expect(found(/^src\/(http|mcp)\/|^cli\/(?!dev)|^seeds\//, /table\.ts$|^drizzle/)).toEqual([])
+})
+
+test('services know no surface, and what lies below imports nothing from above', () => {
+  const surfaces = /^src\/(http|mcp|ws|web)\/|^cli\/|\/(routes|tools)\.ts$/
+  expect(found(/^src\/features\/[^/]+\/(?!routes\.ts|tools\.ts)/, surfaces)).toEqual([])
+  expect(
+    found(/^src\/(auth|db|events|jobs)\/|^src\/(schema|errors|log|text|config)\.ts$/, /^src\/(features|http|mcp|ws)\/|^cli\//),
+  ).toEqual([])
+  expect(found(/^src\//, /^(cli|test)\//)).toEqual([])
+})
+
+test('frameworks stay where they are used', () => {
+  expect(found(/^(?!src\/http\/|src\/features\/index\.ts$|.*\/routes\.ts$)/, /^elysia/)).toEqual([])
+  expect(found(/^(?!src\/mcp\/)/, /^@modelcontextprotocol\//)).toEqual([])
+  expect(found(/^(?!src\/db\/embedded\/|cli\/dev\/)/, /^@electric-sql\//)).toEqual([])
+})
+
+test('one place reads the environment, and nothing makes SQL of a text', async () => {
+  const readers = new Set((await lines(sources, /process\.env|Bun\.env/)).map((at) => at.replace(/:\d+$/, '')))
+  expect([...readers].filter((file) => !file.startsWith('cli/dev/'))).toEqual(['cli/report.ts', 'src/config.ts'])
+  expect(await lines(sources, /\bsql\s*\.\s*raw\b/)).toEqual([])
+})
+
+test('the table of contents names every feature', async () => {
+  const index = await read('src/features/index.ts')
+  const files = scan('src/features/*/{routes,tools,jobs}.ts').map((file) => file.replace('src/features/', './'))
+  expect(files.filter((path) => !index.includes(`from '${path}'`))).toEqual([])
+})
+
+test('files stay readable, and no test is switched off', async () => {
+  const sizes = await Promise.all(sources.map(async (file) => [file, (await read(file)).split('\n').length] as const))
+  expect(sizes.filter(([, size]) => size > 400)).toEqual([])
+  expect(await lines(scan('test/**/*.ts'), /\b(test|it|describe)\.(only|skip|todo)\(/)).toEqual([])
+})
+
+test.each([
+  ['elysia', '1.4.27'],
+  ['@modelcontextprotocol/sdk', '1.26.0'],
+  ['drizzle-orm', '0.45.2'],
+])('%s is at least %s', async (name, floor) => {
+  const versions = [...(await read('bun.lock')).matchAll(new RegExp(`\\["${name}@([^"]+)"`, 'g'))].map((m) => m[1] as string)
+  expect(versions.length).toBeGreaterThan(0)
+  expect(versions.filter((version) => Bun.semver.order(version, floor) < 0)).toEqual([])
+})

@@ -1,0 +1,31 @@
+/** The usual tutorial: Node + Express + the official MCP SDK over SSE, with one tool that reads a note from Postgres. */
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js'
+import express from 'express'
+import pg from 'pg'
+import * as z from 'zod'
+
+const [text, paramsJson] = process.argv.slice(2)
+const params = JSON.parse(paramsJson)
+const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
+const sessions = new Map()
+const app = express()
+
+app.get('/mcp/sse', async (_request, response) => {
+  const transport = new SSEServerTransport('/mcp/messages', response)
+  sessions.set(transport.sessionId, transport)
+  response.on('close', () => sessions.delete(transport.sessionId))
+  const server = new McpServer({ name: 'baseline', version: '1.0.0' })
+  server.registerTool('get_note', { description: 'Read a note.', inputSchema: { note: z.string() } }, async () => {
+    const { rows } = await pool.query({ name: 'get', text, values: params })
+    return { content: [{ type: 'text', text: JSON.stringify(rows[0]) }], structuredContent: rows[0] }
+  })
+  await server.connect(transport)
+})
+app.post('/mcp/messages', async (request, response) => {
+  const transport = sessions.get(request.query.sessionId)
+  if (!transport) return response.status(404).end()
+  await transport.handlePostMessage(request, response)
+})
+const listening = app.listen(0, '127.0.0.1', () => console.log(` is at http://127.0.0.1:${listening.address().port}`))
+process.on('SIGTERM', () => process.exit(0))

@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+export interface Process {
+  url: string
+  pid: number
+  stop(): Promise<void>
+}
+
+/** A server that says ` is at <url>` when it listens. */
+export async function start(command: string[], env: Record<string, string | undefined>): Promise<Process> {
+  const child = Bun.spawn(command, { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env }, stdout: 'pipe', stderr: 'inherit' })
+  const decoder = new TextDecoder()
+  let out = ''
+  const url = await (async () => {
+    for await (const chunk of child.stdout) {
+      out += decoder.decode(chunk)
+      const found = / is at (http:\S+)/.exec(out)?.[1]
+      if (found) return found
+    }
+    throw new Error(`${command[0]} ended before it listened:\n${out}`)
+  })()
+  return {
+    url,
+    pid: child.pid,
+    stop: async () => {
+      child.kill('SIGTERM')
+      await child.exited
+    },
+  }
+}
+
+/** CPU seconds of a process with all its threads, from the scheduler's own accounting. */
+export function cpuSeconds(pid: number): number {
+  let nanoseconds = 0
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    try {
+      nanoseconds += Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')[0])
+    } catch {}
+  }
+  return nanoseconds / 1e9
+}
+
+export const rssMb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
+/** Requests a second with 16 connections, by wrk. */
+export async function rate(url: string, seconds: number, { token, body }: { token?: string; body?: string } = {}): Promise<number> {
+  const script = body && `${process.env.TMPDIR ?? '/tmp'}/tutti-wrk-${process.pid}.lua`
+  if (script) await Bun.write(script, `wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = ${JSON.stringify(body)}\n`)
+  const args = ['wrk', '-t1', '-c16', `-d${seconds}s`, ...(script ? ['-s', script] : []), ...(token ? ['-H', `Authorization: Bearer ${token}`] : []), url]
+  const child = Bun.spawn(args, { stdout: 'pipe' })
+  const out = await new Response(child.stdout).text()
+  if (/Non-2xx/.test(out)) throw new Error(`${url} answered with errors:\n${out}`)
+  return Number(/Requests\/sec:\s+([\d.]+)/.exec(out)?.[1])
+}
+
+export const median = (values: number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number

@@ -1,0 +1,24 @@
+/** Prints the statement, with its values, that reads one note. */
+import { contextOf } from '../../src/action.ts'
+import { createApp } from '../../src/app.ts'
+import { loadConfig } from '../../src/config.ts'
+import { openDatabase } from '../../src/db/index.ts'
+import * as notes from '../../src/features/notes/service.ts'
+import { createLog } from '../../src/log.ts'
+
+const [userId = '', noteId = ''] = process.argv.slice(2)
+const config = loadConfig()
+const log = createLog('error')
+const driver = await openDatabase(config, log)
+const app = await createApp(config, { driver, background: false, log })
+const ctx = contextOf(app, await app.auth.actorFor(userId))
+const { query } = driver
+let seen: unknown
+driver.query = (text, params = [], options) => {
+  seen = { text, params }
+  return query.call(driver, text, params, options)
+}
+await notes.get(ctx, { ref: noteId })
+console.log(JSON.stringify(seen))
+await app.close()
+process.exit(0)

@@ -1,0 +1,56 @@
+/** Drives `tools/call` over one SSE stream with 16 calls in flight, as raw as a client can be, so that the server is what is measured. */
+export async function sseCalls(base: string, token: string | undefined, note: string, count: number): Promise<number> {
+  const auth: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {}
+  const stream = await fetch(`${base}/mcp/sse`, { headers: { ...auth, accept: 'text/event-stream' } })
+  if (stream.status !== 200 || !stream.body) throw new Error(`stream answered ${stream.status}: ${await stream.text()}`)
+  const pending = new Map<number, (message: { result?: { isError?: boolean }; error?: unknown }) => void>()
+  const endpoint = Promise.withResolvers<string>()
+  const reader = stream.body.getReader()
+  const reading = (async () => {
+    const decoder = new TextDecoder()
+    let buffer = ''
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) return
+      buffer += decoder.decode(value, { stream: true })
+      let end = buffer.indexOf('\n\n')
+      while (end >= 0) {
+        const block = buffer.slice(0, end)
+        buffer = buffer.slice(end + 2)
+        const data = /^data: (.*)$/m.exec(block)?.[1]
+        if (data && block.includes('event: endpoint')) endpoint.resolve(data)
+        else if (data) {
+          const message = JSON.parse(data) as { id: number }
+          pending.get(message.id)?.(message as never)
+          pending.delete(message.id)
+        }
+        end = buffer.indexOf('\n\n')
+      }
+    }
+  })()
+  const url = base + (await endpoint.promise)
+  let next = 0
+  const send = (method: string, params: object, id?: number) =>
+    fetch(url, { method: 'POST', headers: { ...auth, 'content-type': 'application/json' }, body: JSON.stringify({ jsonrpc: '2.0', method, params, ...(id !== undefined && { id }) }) })
+  const call = async (method: string, params: object) => {
+    const id = next++
+    const answered = new Promise<{ result?: { isError?: boolean }; error?: unknown }>((go) => pending.set(id, go))
+    const response = await send(method, params, id)
+    await response.arrayBuffer()
+    const message = await answered
+    if (message.error || message.result?.isError) throw new Error(JSON.stringify(message))
+  }
+  await call('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } })
+  await (await send('notifications/initialized', {})).arrayBuffer()
+  const started = performance.now()
+  let left = count
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      while (left-- > 0) await call('tools/call', { name: 'get_note', arguments: { note } })
+    }),
+  )
+  const seconds = (performance.now() - started) / 1000
+  await reader.cancel()
+  await reading.catch(() => undefined)
+  return count / seconds
+}

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { EMAIL, PASSWORD, type Served, serve } from '../support/binary.ts'
+
+let server: Served
+let browser: Browser
+
+beforeAll(async () => {
+  server = await serve()
+  browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+  })
+}, 60_000)
+afterAll(async () => {
+  await browser?.close()
+  await server?.stop()
+})
+
+/** A page that notes everything a visitor should never see: script errors, refused resources, policy violations. */
+async function visit(path: string): Promise<{ page: Page; trouble: string[] }> {
+  const page = await browser.newPage()
+  const trouble: string[] = []
+  page.on('pageerror', (error) => trouble.push(error.message))
+  page.on('console', (message) => {
+    if (message.type() === 'error') trouble.push(message.text())
+  })
+  page.on('requestfailed', (request) => trouble.push(request.url()))
+  await page.goto(server.url + path)
+  return { page, trouble }
+}
+
+test('the home page says what this is and every link of it works', async () => {
+  const { page, trouble } = await visit('/')
+  expect(await page.textContent('h1')).toBe('Tutti')
+  const links = await page.$$eval('a', (all) => all.map((a) => (a as unknown as { href: string }).href))
+  expect(links.length).toBeGreaterThan(4)
+  for (const link of links) expect((await page.request.get(link)).status()).toBe(200)
+  expect(trouble).toEqual([])
+}, 30_000)
+
+test('the reference opens an operation and the manual shows its pages', async () => {
+  const { page, trouble } = await visit('/api/reference')
+  await page.click('summary:has-text("/api/notes")')
+  expect(await page.isVisible('text=notes:read')).toBe(true)
+  await page.goto(`${server.url}/manual`)
+  await page.click('text=Agents')
+  expect(await page.textContent('h1')).toBe('Agents')
+  expect(trouble).toEqual([])
+}, 30_000)
+
+test('the set-up link makes the first administrator, once', async () => {
+  const token = /setup#(\S+)/.exec(server.output())?.[1] as string
+  const { page, trouble } = await visit(`/setup#${token}`)
+  const fill = async (password: string) => {
+    await page.fill('[name=name]', 'Ada Lovelace')
+    await page.fill('[name=email]', EMAIL)
+    await page.fill('[name=password]', password)
+    await page.click('button')
+  }
+  await fill('password1234567')
+  await page.waitForSelector('[role=alert]:not(:empty)')
+  expect(await page.textContent('[role=alert]')).toContain('too easy to guess')
+  await fill(PASSWORD)
+  await page.waitForSelector('text=is the administrator of this instance')
+  expect(page.url()).not.toContain(token)
+  // Signed in by a cookie that scripts cannot read.
+  expect(await page.evaluate('document.cookie')).toBe('')
+  const me = await page.evaluate("fetch('/api/auth/me').then((r) => r.json())")
+  expect(me).toMatchObject({ email: EMAIL, role: 'admin' })
+  // The one refused attempt is in the console, and nothing else.
+  expect(trouble.filter((t) => !t.includes('422'))).toEqual([])
+
+  const again = await visit(`/setup#${token}`)
+  await again.page.fill('[name=name]', 'Mallory')
+  await again.page.fill('[name=email]', 'mallory@example.com')
+  await again.page.fill('[name=password]', PASSWORD)
+  await again.page.click('button')
+  await again.page.waitForSelector('[role=alert]:not(:empty)')
+  expect(await again.page.textContent('[role=alert]')).toContain('used or replaced')
+}, 60_000)

@@ -1,0 +1,174 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { codes } from '../../src/errors.ts'
+import * as accounts from '../../src/features/accounts/service.ts'
+import { API_VERSION, type RouteLike } from '../../src/http/openapi.ts'
+import { PASSWORD, type Person, person, systemCtx, unique } from '../support/app.ts'
+import { ask, broken, document, isPublic, isWrite, nameOf, type Operation, operationOf, routes, ruleOf, t, Wrong } from './ask.ts'
+import { type Json, mismatch, resolve } from './json-schema.ts'
+import { bodyOf, fill, paramsOf, type World, world } from './world.ts'
+
+/** The document that `/api/openapi.json` gives out, and whether the server keeps what it promises. */
+const operations = routes.map((route): [string, RouteLike, Operation] => [nameOf(route), route, operationOf(route)])
+const fields = (node: unknown): Record<string, Json> => node as Record<string, Json>
+
+function* nodes(node: Json, at = '#'): Generator<[string, Record<string, Json>]> {
+  if (node === null || typeof node !== 'object') return
+  if (!Array.isArray(node)) yield [at, node]
+  for (const [name, inner] of Object.entries(node)) yield* nodes(inner, `${at}/${name}`)
+}
+
+describe('the document', () => {
+  test('is OpenAPI 3.1', () => {
+    expect(document.openapi).toMatch(/^3\.1\.\d+$/)
+    expect(Object.keys(document).sort()).toEqual(['components', 'info', 'openapi', 'paths', 'security', 'servers'])
+    expect(fields(document.info)).toMatchObject({ title: 'Tutti', version: API_VERSION, license: { name: 'MIT' } })
+    expect(Object.keys(fields(fields(document.components).securitySchemes))).toEqual(['bearer'])
+    expect(document.security).toEqual([{ bearer: [] }])
+    const kinds = new Set(['get', 'put', 'post', 'delete', 'patch'])
+    for (const [path, item] of Object.entries(fields(document.paths))) {
+      expect(path).toStartWith('/')
+      for (const kind of Object.keys(fields(item))) expect([path, kind, kinds.has(kind)]).toEqual([path, kind, true])
+    }
+  })
+
+  test('holds every route, and nothing else', () => {
+    const written = Object.entries(fields(document.paths)).flatMap(([path, item]) =>
+      Object.keys(fields(item)).map((kind) => `${kind.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`),
+    )
+    expect(written.sort()).toEqual(routes.map(nameOf).sort())
+  })
+
+  test('every reference points somewhere', () => {
+    const refs = [...nodes(document)].filter(([, node]) => typeof node.$ref === 'string')
+    expect(refs.length).toBeGreaterThan(100)
+    for (const [at, node] of refs) expect(() => resolve(document, node.$ref as string), at).not.toThrow()
+  })
+
+  test('operation ids are unique and are the call: `notes.create`', () => {
+    const ids = operations.map(([, , o]) => o.operationId)
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]*\.[a-z][A-Za-z]*$/)
+  })
+
+  test.each(operations)('%s says what it does, takes and answers', (_name, route, o) => {
+    expect(o.summary).toMatch(/^[A-Z].{5,99}[^.]$/)
+    expect(o.tags).toEqual([o.operationId.split('.')[0] as string])
+    expect(o.description.length).toBeGreaterThan(10)
+    expect(o.security).toEqual(isPublic(route) ? [] : (undefined as never))
+    const inPath = o.parameters?.filter((p) => p.in === 'path') ?? []
+    expect(inPath.map((p) => p.name)).toEqual(paramsOf(route.path).map((p) => p.replace(/.*:/, '')))
+    for (const p of inPath) expect(p.required).toBe(true)
+    const names = o.parameters?.map((p) => `${p.in} ${p.name}`) ?? []
+    expect(new Set(names).size).toBe(names.length)
+    expect(!!o.requestBody).toBe(!!route.hooks.body)
+    const good = Object.keys(o.responses).filter((status) => status.startsWith('2'))
+    expect(good).toHaveLength(1)
+    expect(Object.keys(fields(o.responses[good[0] as string]?.content))).toEqual(['application/json'])
+    const expected = ['400', '422', '429', '500', '503']
+    if (!isPublic(route)) expected.push('401', '403', '404')
+    if (route.path.includes(':')) expected.push('404')
+    if (isWrite(route)) expected.push('409', '413', '415', '507')
+    expect(Object.keys(o.responses)).toEqual(expect.arrayContaining(expected))
+    for (const [status, answer] of Object.entries(o.responses)) {
+      expect(answer.description.length).toBeGreaterThan(1)
+      if (!status.startsWith('2'))
+        expect(answer.content['application/problem+json']?.schema).toEqual({ $ref: '#/components/schemas/Problem' })
+    }
+  })
+
+  test.each(operations)('%s: its examples fit its schemas', (_name, _route, o) => {
+    const examples: [string, Json, Json | undefined][] = [
+      ...(o.parameters ?? [])
+        .filter((p) => p.in !== 'header')
+        .map((p): [string, Json, Json | undefined] => [`${p.in} ${p.name}`, p.schema, p.example]),
+      ...Object.values(o.requestBody?.content ?? {}).map((c): [string, Json, Json] => ['body', c.schema, c.example]),
+      ...Object.entries(o.responses)
+        .filter(([status]) => status.startsWith('2'))
+        .map(([status, answer]): [string, Json, Json | undefined] => [
+          status,
+          answer.content['application/json']?.schema as Json,
+          answer.content['application/json']?.example,
+        ]),
+    ]
+    for (const [what, schema, example] of examples) {
+      expect([what, typeof example]).not.toEqual([what, 'undefined'])
+      expect([what, mismatch(schema, example as Json, document)]).toEqual([what, undefined])
+    }
+  })
+
+  test('every object says what may be in it: nothing unknown is let in or out', () => {
+    const open: string[] = []
+    for (const [name, , o] of operations) {
+      const schemas = [
+        ...Object.values(o.requestBody?.content ?? {}),
+        ...Object.entries(o.responses).flatMap(([s, r]) => (s.startsWith('2') ? Object.values(r.content) : [])),
+      ].map((c) => c.schema)
+      for (const [at, node] of schemas.flatMap((schema) => [...nodes(schema)]))
+        if (node.type === 'object' && node.additionalProperties !== false && !node.patternProperties) open.push(`${name} ${at}`)
+    }
+    expect(open).toEqual([])
+  })
+
+  test('error codes are the closed list', () => {
+    expect(fields(fields(fields(fields(document.components).schemas).Problem).properties).code).toEqual({
+      type: 'string',
+      enum: Object.keys(codes),
+    })
+  })
+})
+
+describe('what it promises', () => {
+  let a: World
+  let admin: Person
+  beforeAll(async () => {
+    a = await world(t)
+    admin = await person(t, { admin: true })
+    const note = await a.owner.fetch<{ slug: string }>('POST', '/api/notes', { title: unique('Open letter'), scope: 'public' })
+    const project = await a.owner.fetch<{ slug: string }>('POST', '/api/projects', { name: unique('Open source'), visibility: 'public' })
+    a.paths['/api/notes/public/:slug'] = note.body.slug
+    a.paths['/api/public/projects/:user/:slug'] = project.body.slug
+  })
+
+  /** What the example of the document cannot know. */
+  const special: Record<string, () => Promise<object> | object> = {
+    'POST /api/setup': async () => ({ email: `${unique('first')}@example.com`, token: await accounts.issueSetupToken(systemCtx(t), {}) }),
+    'POST /api/auth/register': () => ({ email: `${unique('new')}@example.com` }),
+    'POST /api/auth/login': () => ({ email: a.owner.email, password: PASSWORD }),
+    'POST /api/auth/refresh': () => ({ refreshToken: a.owner.refreshToken }),
+    'PATCH /api/auth/profile': () => ({ handle: unique('ada') }),
+    'POST /api/admin/teams/:id/members': async () => ({ userId: (await person(t)).userId }),
+    'POST /api/notes': () => ({ scope: 'team' }),
+    'PUT /api/notes/:id': () => ({ scope: 'team' }),
+    'PUT /api/projects/:slug': () => ({ key: 'ENG' }),
+  }
+
+  /** Reads before writes, the deepest deletions first, a team after what is in it, and signing out at the very end. */
+  const order = (route: RouteLike): string =>
+    [
+      route.path === '/api/auth/logout' ? 3 : route.method === 'DELETE' ? 2 : isWrite(route) ? 1 : 0,
+      9 - route.path.split('/').length,
+      route.path,
+    ].join(' ')
+
+  test('every route does what it says, and answers as it says', async () => {
+    const wrong = new Wrong()
+    for (const route of routes.toSorted((x, y) => (order(x) < order(y) ? -1 : 1))) {
+      const good = Number(Object.keys(operationOf(route).responses).find((status) => status.startsWith('2')))
+      const body = bodyOf(route, a)
+      const sent = body && { ...body, ...(await special[nameOf(route)]?.()) }
+      const who = ruleOf(route).admin || route.path === '/api/auth/logout' ? admin : a.owner
+      const answer = await ask(route, isPublic(route) ? undefined : who, fill(route.path, a), sent)
+      wrong.check(nameOf(route), answer, good)
+      const location = answer.headers.get('location')
+      const makes = good === 201 && typeof answer.body.id === 'string'
+      if (makes !== (location !== null)) wrong.list.push(`${nameOf(route)}: Location ${location}`)
+      if (location && !location.endsWith(`/${answer.body.id}`))
+        wrong.list.push(`${nameOf(route)}: Location ${location} is not of ${answer.body.id}`)
+    }
+    expect(wrong.list).toEqual([])
+  })
+
+  test('every answer is one that the document promises', () => {
+    expect(broken).toEqual([])
+  })
+})

@@ -1,0 +1,210 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import type { RouteLike } from '../../src/http/openapi.ts'
+import { mcpToken, type Person, person } from '../support/app.ts'
+import { ask, broken, isPublic, isWrite, keyOf, nameOf, routes, ruleOf, t, Wrong, withToken } from './ask.ts'
+import { fingerprint } from './tables.ts'
+import { bodyOf, fill, idFields, paramsOf, type World, world } from './world.ts'
+
+/** Every route, called by somebody who must not get anywhere: nothing is found, nothing is done. */
+let a: World
+let b: World
+let admin: Person
+beforeAll(async () => {
+  a = await world(t)
+  b = await world(t)
+  admin = await person(t, { admin: true })
+})
+
+/** Runs the loop, and holds every table against what it was before. */
+async function unchanged(loop: (wrong: Wrong) => Promise<void>): Promise<void> {
+  const before = await fingerprint(t.app.driver)
+  expect(Object.keys(before)).toEqual(
+    expect.arrayContaining(['users', 'organizations', 'memberships', 'projects', 'notes', 'api_keys', 'mcp_tokens', 'login_sessions']),
+  )
+  const wrong = new Wrong()
+  await loop(wrong)
+  expect(wrong.list).toEqual([])
+  expect(await fingerprint(t.app.driver)).toEqual(before)
+}
+
+/** Rows that belong to the instance and not to a tenant. */
+const instance = new Set(['/api/docs/:id'])
+const withIds = routes.filter((route) => route.path.includes(':') && !paramsOf(route.path).every((param) => instance.has(param)))
+const own = (route: RouteLike) => !ruleOf(route).admin
+
+describe("another tenant's ids", () => {
+  test('there are routes with ids, and rows to fill them with', () => {
+    expect(withIds.length).toBeGreaterThan(20)
+    for (const route of withIds) expect(fill(route.path, a)).not.toContain(':')
+  })
+
+  test('the owner finds the rows that the others are looking for', async () => {
+    const wrong = new Wrong()
+    for (const route of withIds.filter((r) => r.method === 'GET' && !isPublic(r)))
+      wrong.check(nameOf(route), await ask(route, a.owner, fill(route.path, a)), 200)
+    expect(wrong.list).toEqual([])
+  })
+
+  test('in the path: 404, for an administrator-only route 403', () =>
+    unchanged(async (wrong) => {
+      for (const route of withIds) {
+        const asked = await ask(route, b.owner, fill(route.path, a), bodyOf(route, b))
+        wrong.check(nameOf(route), asked, own(route) ? 404 : 403)
+        // What is not public looks the same to a stranger as what does not exist.
+        if (isPublic(route)) wrong.check(`${nameOf(route)} as nobody`, await ask(route, undefined, fill(route.path, a)), 404)
+      }
+    }))
+
+  test('an instance administrator sees no more of a team than anybody else', () =>
+    unchanged(async (wrong) => {
+      for (const route of withIds.filter(own))
+        wrong.check(nameOf(route), await ask(route, admin, fill(route.path, a), bodyOf(route, b)), 404)
+    }))
+
+  test('among own ids in the path: the ids of a path must belong together', () =>
+    unchanged(async (wrong) => {
+      const nested = withIds.filter((route) => paramsOf(route.path).length > 1 && own(route))
+      expect(nested.length).toBeGreaterThan(1)
+      for (const route of nested)
+        for (const foreign of paramsOf(route.path)) {
+          const path = fill(route.path, (param) => (param === foreign ? a : b))
+          wrong.check(`${nameOf(route)} with foreign ${foreign}`, await ask(route, b.owner, path, bodyOf(route, b)), 404)
+        }
+    }))
+
+  test('in the body: 404', () =>
+    unchanged(async (wrong) => {
+      const naming = routes.filter((route) => idFields(route.hooks.body).length > 0)
+      expect(naming.length).toBeGreaterThan(3)
+      for (const route of naming)
+        for (const name of idFields(route.hooks.body)) {
+          const body = { ...bodyOf(route, b), ...(route.path.startsWith('/api/notes') && { scope: 'team' }), [name]: a.fields[name] }
+          wrong.check(`${nameOf(route)} ${name}`, await ask(route, b.owner, fill(route.path, b), body), own(route) ? 404 : 403)
+        }
+    }))
+
+  test('as a filter: an empty list', async () => {
+    const wrong = new Wrong()
+    for (const route of routes)
+      for (const name of idFields(route.hooks.query)) {
+        const answer = await ask(route, b.owner, `${fill(route.path, b)}?${name}=${a.fields[name]}`)
+        wrong.check(`${nameOf(route)} ${name}`, answer, 200)
+        expect(answer.body).toEqual({ items: [], nextCursor: null })
+      }
+    expect(wrong.list).toEqual([])
+  })
+
+  test('as X-Organization-Id: 404, whatever is asked', () =>
+    unchanged(async (wrong) => {
+      for (const route of routes.filter((r) => !isPublic(r)))
+        for (const organization of [a.owner.organizationId, 'zz', ''])
+          wrong.check(
+            `${nameOf(route)} in ${organization}`,
+            await ask(route, b.owner, fill(route.path, b), bodyOf(route, b), { 'x-organization-id': organization }),
+            404,
+          )
+    }))
+
+  test('lists show own rows only', async () => {
+    const foreign = [a.owner.organizationId, ...Object.values(a.fields), a.owner.email]
+    for (const route of routes.filter((r) => r.method === 'GET' && !r.path.includes(':') && !isPublic(r))) {
+      const { status, body } = await ask(route, b.owner, route.path)
+      expect([nameOf(route), status]).toEqual([nameOf(route), 200])
+      expect([nameOf(route), foreign.filter((value) => JSON.stringify(body).includes(value))]).toEqual([nameOf(route), []])
+    }
+  })
+})
+
+describe('rights that are missing', () => {
+  const writes = routes.filter((route) => isWrite(route) && !isPublic(route))
+
+  test('a viewer writes nothing: 403', () =>
+    unchanged(async (wrong) => {
+      const ofTeam = writes.filter((route) => ruleOf(route).role)
+      expect(ofTeam.length).toBeGreaterThan(8)
+      for (const route of ofTeam) wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a), bodyOf(route, a)), 403)
+      // Not even 422 or 404: who may not write learns nothing from the input.
+      for (const route of ofTeam.filter((r) => r.hooks.body))
+        wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a), { surprise: 1 }), 403)
+      for (const route of ofTeam) wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, b), bodyOf(route, a)), 403)
+      // Where the row itself decides: 403 for what a viewer sees, 404 for what only its owner does.
+      for (const route of withIds.filter((r) => writes.includes(r))) {
+        const personal = /api-keys|mcp-tokens/.test(route.path)
+        wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a), bodyOf(route, a)), personal ? 404 : 403)
+      }
+    }))
+
+  test('a viewer reads what the team has', async () => {
+    const wrong = new Wrong()
+    const reads = withIds.filter((r) => !isWrite(r) && !isPublic(r))
+    for (const route of reads) wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a)), 200)
+    expect(wrong.list).toEqual([])
+  })
+
+  test('a key that may only read writes nothing, and reads', async () => {
+    const key = await keyOf(a.owner, ['read'])
+    await unchanged(async (wrong) => {
+      for (const route of writes) wrong.check(nameOf(route), await ask(route, key, fill(route.path, a), bodyOf(route, a)), 403)
+      for (const route of routes.filter((r) => !isWrite(r) && !isPublic(r)))
+        wrong.check(nameOf(route), await ask(route, key, fill(route.path, a)), 200)
+    })
+  })
+
+  test('a scope for one resource is none for another', async () => {
+    for (const scope of ['notes:write', 'projects:write']) {
+      const resource = scope.split(':')[0]
+      const key = await keyOf(a.owner, [scope])
+      await unchanged(async (wrong) => {
+        const others = routes.filter((r) => !isPublic(r) && ruleOf(r).scope?.split(':')[0] !== resource)
+        for (const route of others)
+          wrong.check(`${nameOf(route)} with ${scope}`, await ask(route, key, fill(route.path, a), bodyOf(route, a)), 403)
+        wrong.check(`its own with ${scope}`, await key.fetch('GET', `/api/${resource}`), 200)
+      })
+    }
+  })
+
+  test('an API key does nothing that only a person may do', async () => {
+    const key = await keyOf(a.owner, ['write'])
+    await unchanged(async (wrong) => {
+      const personal = writes.concat(routes).filter((r) => !isPublic(r) && !ruleOf(r).kinds.includes('api_key'))
+      expect(personal.map(nameOf)).toEqual(
+        expect.arrayContaining(['POST /api/settings/api-keys', 'POST /api/mcp-tokens', 'POST /api/auth/logout']),
+      )
+      for (const route of personal) wrong.check(nameOf(route), await ask(route, key, fill(route.path, a), bodyOf(route, a)), 403)
+    })
+  })
+
+  test('an MCP token opens nothing on the web API', async () => {
+    const token = withToken(await mcpToken(t, a.owner))
+    await unchanged(async (wrong) => {
+      for (const route of routes.filter((r) => !isPublic(r)))
+        wrong.check(nameOf(route), await ask(route, token, fill(route.path, a), bodyOf(route, a)), 403)
+    })
+  })
+
+  test('refresh and set-up tokens are no credentials', async () => {
+    const wrong = new Wrong()
+    const me = routes.find((r) => nameOf(r) === 'GET /api/auth/me') as RouteLike
+    wrong.check('refresh token', await ask(me, withToken(a.owner.refreshToken), '/api/auth/me'), 401)
+    wrong.check('access token', await ask(me, withToken(a.owner.token), '/api/auth/me'), 200)
+    expect(wrong.list).toEqual([])
+  })
+
+  test('routes for administrators are for nobody else', async () => {
+    const key = await keyOf(admin, ['write'])
+    await unchanged(async (wrong) => {
+      const forAdmins = routes.filter((r) => ruleOf(r).admin)
+      expect(forAdmins.length).toBeGreaterThan(0)
+      expect(forAdmins.map((r) => r.path).filter((path) => !path.startsWith('/api/admin/'))).toEqual([])
+      expect(routes.filter((r) => r.path.startsWith('/api/admin/') && !ruleOf(r).admin).map(nameOf)).toEqual([])
+      for (const route of forAdmins) {
+        wrong.check(nameOf(route), await ask(route, a.owner, fill(route.path, a), bodyOf(route, b)), 403)
+        wrong.check(`${nameOf(route)} with an administrator's key`, await ask(route, key, fill(route.path, a), bodyOf(route, b)), 403)
+      }
+    })
+  })
+})
+
+test('every answer above is one that the document promises', () => {
+  expect(broken).toEqual([])
+})

@@ -1,0 +1,158 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { contextOf } from '../../src/action.ts'
+import { AppError } from '../../src/errors.ts'
+import { tools } from '../../src/features/index.ts'
+import { exampleOf } from '../../src/http/openapi.ts'
+import type { Tool } from '../../src/mcp/tool.ts'
+import { check, type TSchema } from '../../src/schema.ts'
+import { mcpToken, type Person, sharedApp } from '../support/app.ts'
+import { fingerprint } from './tables.ts'
+import { type World, world } from './world.ts'
+
+/** Loops over every tool, as data and as calls of its action; how they travel is tested with the MCP server. */
+const properties = (tool: Tool): [string, TSchema][] => Object.entries(tool.input.properties as Record<string, TSchema>)
+const named = tools.map((tool): [string, Tool] => [tool.name, tool])
+const types = new Set(['string', 'number', 'boolean', 'array', 'object'])
+
+function untyped(schema: TSchema, at: string): string[] {
+  const options = schema.anyOf as TSchema[] | undefined
+  if (options) return options.filter((o) => o.type !== 'null').flatMap((o, i) => untyped(o, `${at}|${i}`))
+  if (!types.has(schema.type)) return [at]
+  if (schema.type === 'array') return untyped(schema.items as TSchema, `${at}[]`)
+  if (schema.type !== 'object') return []
+  const inner = Object.entries((schema.properties ?? {}) as Record<string, TSchema>)
+  const strict = schema.additionalProperties === false || schema.patternProperties
+  return [...(strict ? [] : [`${at} takes anything`]), ...inner.flatMap(([name, s]) => untyped(s, `${at}.${name}`))]
+}
+
+describe('what agents see', () => {
+  test('there are tools, each with a name of its own', () => {
+    expect(tools.length).toBeGreaterThan(9)
+    expect(new Set(tools.map((tool) => tool.name)).size).toBe(tools.length)
+    expect(new Set(tools.map((tool) => tool.title)).size).toBe(tools.length)
+  })
+
+  test.each(named)('%s is named, described and grouped', (_name, { name, title, description, toolset }) => {
+    expect(name).toMatch(/^[a-z]+(_[a-z]+)+$/)
+    expect(name.length).toBeLessThanOrEqual(64)
+    expect(title).toMatch(/^[A-Z][A-Za-z -]{2,60}$/)
+    expect(description).toMatch(/^[A-Z].*\.$/s)
+    expect(description.length).toBeLessThanOrEqual(1000)
+    expect(toolset).toMatch(/^[a-z_]+$/)
+  })
+
+  test.each(named)('%s takes a strict, flat object of typed arguments', (_name, tool) => {
+    const { type, additionalProperties, ...rest } = tool.input
+    expect(type).toBe('object')
+    expect(additionalProperties).toBe(false)
+    // Model APIs refuse these at the top.
+    for (const keyword of ['anyOf', 'oneOf', 'allOf', 'not', '$ref', 'enum', 'if']) expect(rest).not.toHaveProperty(keyword)
+    expect(properties(tool).flatMap(([name, schema]) => untyped(schema, name))).toEqual([])
+    for (const [name, schema] of properties(tool)) {
+      expect(name).toMatch(/^[a-z][A-Za-z]*$/)
+      if (schema.type === 'string')
+        expect([name, schema.maxLength !== undefined || schema.enum !== undefined || schema.format !== undefined]).toEqual([name, true])
+      if (schema.type === 'array') expect([name, typeof schema.maxItems]).toEqual([name, 'number'])
+    }
+    expect(check(tool.input, exampleOf(tool.input))).toEqual([])
+    expect(check(tool.input, { ...(exampleOf(tool.input) as object), surprise: 1 })).toMatchObject([
+      { pointer: '/surprise', code: 'unknown_field' },
+    ])
+  })
+
+  test.each(named)('%s may be repeated safely if it writes, and says whether it does', (_name, { action, input, name }) => {
+    expect(['read', 'write']).toContain(action.kind)
+    expect('idempotencyKey' in input.properties).toBe(action.kind === 'write')
+    expect((input.required as string[] | undefined) ?? []).not.toContain('idempotencyKey')
+    if (/^(list|search)_/.test(name)) expect(action.kind).toBe('read')
+    if (/^(create|update|delete|archive|store|log|clear)_/.test(name)) expect(action.kind).toBe('write')
+    expect(action.hints.destructive === true).toBe(/^(delete|clear)_/.test(name))
+    expect(action.rule.kinds).toContain('mcp_token')
+    expect(action.rule.scope).toEndWith(action.kind === 'read' ? ':read' : ':write')
+    expect(action.rule.role).not.toBeNull()
+  })
+
+  test('the whole list', () => {
+    const list = tools.map(({ name, title, description, toolset, core, input, action: { id, kind, rule, hints } }) => ({
+      name,
+      title,
+      description,
+      toolset: core ? `${toolset}, core` : toolset,
+      runs: `${id} (${kind}${Object.keys(hints)
+        .map((hint) => `, ${hint}`)
+        .join('')}), ${rule.scope}, ${rule.role}`,
+      input: JSON.parse(JSON.stringify(input)) as object,
+    }))
+    expect(list).toMatchSnapshot()
+  })
+})
+
+describe('who may use them', () => {
+  let a: World
+  let b: World
+  beforeAll(async () => {
+    const t = await sharedApp()
+    a = await world(t)
+    b = await world(t)
+  })
+
+  const references = (tool: Tool): string[] =>
+    properties(tool).flatMap(([name, schema]) => (/^Id\b/.test(schema.description ?? '') ? [name] : []))
+
+  /** The least a call needs, with ids that exist. */
+  function argumentsOf(tool: Tool, from: World): Record<string, unknown> {
+    const example = exampleOf(tool.input) as Record<string, unknown>
+    const input = Object.fromEntries(((tool.input.required ?? []) as string[]).map((name) => [name, example[name]]))
+    for (const name of references(tool)) {
+      const value = from.fields[name]
+      if (value === undefined)
+        throw new Error(`Nothing to put for ${name} of ${tool.name}. Add it to \`fields\` in test/contract/world.ts.`)
+      input[name] = value
+    }
+    expect([tool.name, check(tool.input, input)]).toEqual([tool.name, []])
+    return input
+  }
+
+  async function outcome(tool: Tool, token: string, input: Record<string, unknown>): Promise<string> {
+    const { app } = await sharedApp()
+    const ctx = contextOf(app, await app.auth.authenticate(token))
+    try {
+      await tool.run(ctx, input as never)
+      return `${tool.name}: done`
+    } catch (error) {
+      return `${tool.name}: ${error instanceof AppError ? error.code : error}`
+    }
+  }
+
+  async function refused(who: Person, scopes: string[], list: Tool[], from: World, code: string): Promise<void> {
+    const t = await sharedApp()
+    const token = await mcpToken(t, who, { scopes })
+    const before = await fingerprint(t.app.driver)
+    for (const tool of list) expect(await outcome(tool, token, argumentsOf(tool, from))).toBe(`${tool.name}: ${code}`)
+    expect(await fingerprint(t.app.driver)).toEqual(before)
+  }
+
+  const referring = tools.filter((tool) => references(tool).length > 0)
+  const writing = tools.filter((tool) => tool.action.kind === 'write')
+
+  test("another tenant's record is not found, and not changed", async () => {
+    expect(referring.length).toBeGreaterThan(5)
+    await refused(b.owner, ['write'], referring, a, 'not_found')
+  })
+
+  test('a viewer writes nothing', async () => {
+    expect(writing.length).toBeGreaterThan(4)
+    await refused(a.viewer, ['write'], writing, a, 'forbidden')
+  })
+
+  test('a token that may only read writes nothing', () => refused(a.owner, ['read'], writing, a, 'forbidden'))
+
+  test('a scope for one resource is none for another', () => refused(a.owner, ['skills:write'], tools, a, 'forbidden'))
+
+  test('its owner uses every tool', async () => {
+    const t = await sharedApp()
+    const token = await mcpToken(t, a.owner, { scopes: ['write'] })
+    const list = tools.toSorted((x, y) => Number(x.action.hints.destructive ?? 0) - Number(y.action.hints.destructive ?? 0))
+    for (const tool of list) expect(await outcome(tool, token, argumentsOf(tool, a))).toBe(`${tool.name}: done`)
+  })
+})

@@ -1,0 +1,189 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrations as real } from '../../migrations/index.ts'
+import type { Driver } from '../../src/db/driver.ts'
+import { openEmbedded } from '../../src/db/embedded/index.ts'
+import { type Migration, migrate, planMigrations } from '../../src/db/migrate.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { failure, times } from '../features/support.ts'
+import { freshDatabase } from '../support/postgres.ts'
+
+const onPostgres = process.env.TEST_DB === 'postgres'
+const folder = mkdtempSync(join(tmpdir(), 'tutti-migrate-'))
+let url = ''
+let drop: (() => Promise<void>) | undefined
+let driver: Driver
+
+beforeAll(async () => {
+  if (onPostgres) ({ url, drop } = await freshDatabase())
+  driver = onPostgres ? await openPostgres({ url, poolSize: 3 }) : await openEmbedded({ dir: folder, minFreeBytes: 0 })
+  await clear()
+})
+afterAll(async () => {
+  await driver.close()
+  await drop?.()
+  rmSync(folder, { recursive: true, force: true })
+})
+afterEach(() => driver.exec('drop table if exists migrations, m_one, m_two, m_three'))
+
+/** A new embedded database comes with the migrations of its build. */
+const clear = () => driver.exec('drop schema public cascade; create schema public')
+
+const one: Migration = { id: '0001_one', sql: "create table m_one (id int primary key, word text not null);\ninsert into m_one values (1, 'it''s; here');" }
+const two: Migration = { id: '0002_two', sql: 'create table m_two (id int);\nalter table m_one add column extra text;' }
+const three: Migration = {
+  id: '0003_three',
+  sql: `create table m_three (id int);
+    do $body$ begin insert into m_three values (3); end $body$;`,
+}
+const broken: Migration = { id: '0003_broken', sql: 'create table m_three (id int);\nalter table m_one add column extra2 text;\ninsert into m_one values (1, null);' }
+
+const tables = async () =>
+  (await driver.query("select table_name from information_schema.tables where table_name = 'migrations' or table_name like 'm\\_%' order by 1")).rows.flat()
+const columns = async (table: string) =>
+  (await driver.query('select column_name from information_schema.columns where table_name = $1 order by ordinal_position', [table])).rows.flat()
+const applied = async () => (await driver.query('select id from migrations order by id')).rows.flat()
+
+describe('migrating', () => {
+  test('a fresh database gets everything, in order, and is told what', async () => {
+    expect(await planMigrations(driver, [one, two])).toEqual({ applied: [], pending: [one, two] })
+    expect(await migrate(driver, [one, two])).toEqual(['0001_one', '0002_two'])
+    expect(await tables()).toEqual(['m_one', 'm_two', 'migrations'])
+    expect((await driver.query('select id, word, extra from m_one')).rows).toEqual([[1, "it's; here", null]])
+    expect(await applied()).toEqual(['0001_one', '0002_two'])
+    expect(await planMigrations(driver, [one, two])).toEqual({ applied: ['0001_one', '0002_two'], pending: [] })
+  })
+
+  test('again changes nothing', async () => {
+    await migrate(driver, [one, two])
+    await driver.query("insert into m_one values (2, 'mine')")
+    expect(await migrate(driver, [one, two])).toEqual([])
+    expect((await driver.query('select count(*)::int from m_one')).rows).toEqual([[2]])
+  })
+
+  test('a newer version adds only what is new', async () => {
+    await migrate(driver, [one])
+    await driver.query("insert into m_one values (2, 'mine')")
+    expect(await migrate(driver, [one, two, three])).toEqual(['0002_two', '0003_three'])
+    expect((await driver.query('select id from m_one order by id')).rows.flat()).toEqual([1, 2])
+    expect((await driver.query('select id from m_three')).rows.flat()).toEqual([3])
+  })
+
+  test('a database of a newer version is refused and left alone', async () => {
+    await migrate(driver, [one, two, three])
+    const error = (await failure(migrate(driver, [one]))) as Error
+    expect(error.message).toContain('newer')
+    expect(error.message).toContain('0002_two, 0003_three')
+    expect(await applied()).toEqual(['0001_one', '0002_two', '0003_three'])
+  })
+
+  test('one that fails changes nothing, not even what came before it', async () => {
+    await migrate(driver, [one])
+    const error = (await failure(migrate(driver, [one, two, broken]))) as Error
+    expect(error.message).toStartWith('Migration failed, nothing was changed')
+    expect(error.message).toContain('word')
+    expect(await tables()).toEqual(['m_one', 'migrations'])
+    expect(await columns('m_one')).toEqual(['id', 'word'])
+    expect(await applied()).toEqual(['0001_one'])
+    // With the mistake mended it goes on from there.
+    expect(await migrate(driver, [one, two, three])).toEqual(['0002_two', '0003_three'])
+  })
+
+  test('one that fails on a fresh database leaves it empty; so does one that cannot be parsed', async () => {
+    await failure(migrate(driver, [one, two, broken]))
+    expect(await tables()).toEqual([])
+    await failure(migrate(driver, [one, { id: '0002_typo', sql: 'creat table m_two (id int);' }]))
+    expect(await tables()).toEqual([])
+  })
+
+  test('after a failure every connection works as before', async () => {
+    await failure(migrate(driver, [one, two, broken]))
+    await Promise.all(times(3, () => failure(driver.exec('begin; create table m_one (id int); select 1 / 0; commit;'))))
+    const limits = await Promise.all(times(12, async () => (await driver.query("select current_setting('statement_timeout'), 'x' || $1::text", ['y'])).rows[0]))
+    expect(new Set(limits.map((r) => String(r)))).toEqual(new Set([String(limits[0])]))
+    if (onPostgres) expect(limits[0]).toEqual(['5s', 'xy'])
+    const txs = await Promise.all(
+      times(onPostgres ? 3 : 1, async () => {
+        const tx = await driver.begin()
+        const { rows } = await tx.query('select 1')
+        return { tx, rows }
+      }),
+    )
+    for (const { tx, rows } of txs) {
+      expect(rows).toEqual([[1]])
+      await tx.rollback()
+    }
+  })
+})
+
+describe('what comes before a change', () => {
+  /** What a snapshot would find, each time one is taken. */
+  const recorder = () => {
+    const seen: unknown[] = []
+    return { seen, take: async () => void seen.push(await tables()) }
+  }
+
+  test('nothing for a fresh database, nothing when there is nothing to do', async () => {
+    const { seen, take } = recorder()
+    await migrate(driver, [one], take)
+    await migrate(driver, [one], take)
+    expect(seen).toEqual([])
+  })
+
+  test('a snapshot of a database with data, once and before anything changes', async () => {
+    const { seen, take } = recorder()
+    await migrate(driver, [one])
+    await migrate(driver, [one, two, three], take)
+    expect(seen).toEqual([['m_one', 'migrations']])
+  })
+
+  test('without a snapshot nothing changes', async () => {
+    await migrate(driver, [one])
+    const full = async () => {
+      throw new Error('no space left')
+    }
+    expect(await failure(migrate(driver, [one, two], full))).toMatchObject({ message: 'no space left' })
+    expect(await applied()).toEqual(['0001_one'])
+    expect(await tables()).toEqual(['m_one', 'migrations'])
+  })
+})
+
+test.skipIf(!onPostgres)('several instances that start at once: one migrates, the others find it done', async () => {
+  const others = await Promise.all(times(3, () => openPostgres({ url, poolSize: 2 })))
+  try {
+    for (const [before, pending] of [
+      [[], [one, two, three]],
+      [[one], [two, three]],
+    ] as [Migration[], Migration[]][]) {
+      await driver.exec('drop table if exists migrations, m_one, m_two, m_three')
+      if (before.length > 0) await migrate(driver, before)
+      // All of them have made their plan and wait for the lock before the first may go.
+      const gate = await driver.begin()
+      await gate.query('select pg_advisory_xact_lock(7866914)')
+      const running = others.map((other) => migrate(other, [one, two, three]))
+      for (let waiting = 0; waiting < others.length; )
+        waiting = Number((await driver.query("select count(*) from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())")).rows[0]?.[0])
+      await gate.rollback()
+      const done = await Promise.all(running)
+      expect(done.toSorted((a, b) => a.length - b.length)).toEqual([[], [], pending.map((m) => m.id)])
+      expect(await applied()).toEqual(['0001_one', '0002_two', '0003_three'])
+      expect((await driver.query('select id from m_three')).rows.flat()).toEqual([3])
+      for (const other of others) expect((await Promise.all(times(4, () => other.query('select 1')))).map((r) => r.rows[0]?.[0])).toEqual([1, 1, 1, 1])
+    }
+  } finally {
+    await Promise.all(others.map((other) => other.close()))
+  }
+}, 20_000)
+
+test('the real ones: names in order, and a fresh database takes them all', async () => {
+  const names = real.map((m) => m.id)
+  expect(names).toEqual(names.toSorted())
+  expect(new Set(names).size).toBe(names.length)
+  await clear()
+  expect(await migrate(driver, real)).toEqual(names)
+  expect(await migrate(driver, real)).toEqual([])
+  const { rows } = await driver.query("select table_name from information_schema.tables where table_schema = 'public'")
+  expect(rows.flat()).toEqual(expect.arrayContaining(['users', 'organizations', 'projects', 'notes', 'events', 'jobs', 'migrations']))
+})

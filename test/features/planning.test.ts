@@ -1,0 +1,111 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import type { Tree } from '../../src/features/planning/schema.ts'
+import { call, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
+
+let t: TestApp
+let ada: Person
+let count = 0
+
+beforeAll(async () => {
+  t = await sharedApp()
+  ada = await person(t)
+})
+
+const project = async (who = ada, body: object = {}): Promise<{ id: string; slug: string; key: string }> =>
+  (await who.fetch<{ id: string; slug: string; key: string }>('POST', '/api/projects', { name: `Plan ${++count}`, ...body })).body
+
+const plan = {
+  epics: [
+    {
+      title: 'Storage',
+      stories: [
+        {
+          title: 'Never lose a write',
+          points: 5,
+          tasks: [
+            { ref: 'lock', title: 'Lock the folder', priority: 'high', acceptance: ['A second process is refused'], labels: ['db'] },
+            { title: 'Real fsync', blockedBy: ['lock'] },
+          ],
+        },
+      ],
+    },
+    { title: 'Papers', stories: [{ title: 'README', tasks: [] }] },
+  ],
+}
+
+describe('a plan', () => {
+  test('is made whole, in the order given, and is what the tree shows', async () => {
+    const { slug, key, id } = await project()
+    const types: string[] = []
+    const stop = t.app.bus.subscribe((e) => void (e.projectId === id && types.push(e.type)))
+    const made = await ada.fetch<Tree>('POST', `/api/projects/${slug}/plan`, plan)
+    stop()
+    expect(made.status).toBe(201)
+    expect(made.headers.get('location')).toBe(`/api/projects/${slug}/tree`)
+    expect(types).toEqual(['plan.created'])
+    const [storage, papers] = made.body.epics
+    expect([storage?.title, papers?.title]).toEqual(['Storage', 'Papers'])
+    const [story] = storage?.stories ?? []
+    expect(story).toMatchObject({ title: 'Never lose a write', points: 5, status: 'todo', priority: 'medium' })
+    expect(story?.tasks).toMatchObject([
+      { title: 'Lock the folder', key: `${key}-1`, priority: 'high', blockedBy: [] },
+      { title: 'Real fsync', key: `${key}-2`, blockedBy: [`${key}-1`] },
+    ])
+    expect((await ada.fetch<Tree>('GET', `/api/projects/${slug}/tree`)).body).toEqual(made.body)
+    expect((await ada.fetch<{ stats: object }>('GET', `/api/projects/${slug}`)).body.stats).toEqual({ notes: 0, tasks: 2, tasksDone: 0 })
+  })
+
+  test('a second one goes behind the first and its numbers go on, also when two are made at once', async () => {
+    const { slug, key } = await project()
+    const many = await Promise.all(Array.from({ length: 5 }, () => ada.fetch('POST', `/api/projects/${slug}/plan`, plan)))
+    expect(many.map((m) => m.status)).toEqual([201, 201, 201, 201, 201])
+    const { body } = await ada.fetch<Tree>('GET', `/api/projects/${slug}/tree`)
+    const keys = body.epics.flatMap((e) => e.stories.flatMap((s) => s.tasks.map((task) => task.key)))
+    expect(keys.toSorted((a, b) => Number(a.split('-')[1]) - Number(b.split('-')[1]))).toEqual(Array.from({ length: 10 }, (_, i) => `${key}-${i + 1}`))
+  })
+
+  const withTasks = (...tasks: object[]) => ({ epics: [{ title: 'E', stories: [{ title: 'S', tasks }] }] })
+  test.each([
+    ['a ref nobody has', withTasks({ title: 'A', blockedBy: ['nope'] }), 'no task of this plan has that ref'],
+    ['a ref twice', withTasks({ title: 'A', ref: 'x' }, { title: 'B', ref: 'x' }), 'Two tasks have the ref'],
+    ['tasks that wait for each other', withTasks({ title: 'A', ref: 'a', blockedBy: ['b'] }, { title: 'B', ref: 'b', blockedBy: ['a'] }), 'A → B → A'],
+    ['a task that waits for itself', withTasks({ title: 'A', ref: 'a', blockedBy: ['a'] }), 'A → A'],
+    ['an unknown field deep inside', withTasks({ title: 'A', assignee: 'x' }), 'epics.0.stories.0.tasks.0.assignee is not a field'],
+    ['more than 500 tasks', { epics: [0, 1, 2].map((n) => ({ title: `E${n}`, stories: [{ title: 'S', tasks: Array.from({ length: 200 }, (_, i) => ({ title: `T${i}` })) }] })) }, '500 tasks at most'],
+  ])('with %s is refused and leaves nothing', async (_, body, reason) => {
+    const { slug } = await project()
+    const refused = await ada.fetch<{ detail: string }>('POST', `/api/projects/${slug}/plan`, body)
+    expect(refused.status).toBe(422)
+    expect(refused.body.detail).toContain(reason)
+    expect((await ada.fetch<Tree>('GET', `/api/projects/${slug}/tree`)).body).toMatchObject({ epics: [], tasks: [] })
+  })
+
+  test('is for members: a viewer sees the tree and plans nothing, a stranger finds nothing, nobody without a credential', async () => {
+    const { slug, id } = await project()
+    const viewer = await member(t, ada, 'viewer')
+    const stranger = await person(t)
+    expect((await viewer.fetch('GET', `/api/projects/${slug}/tree`)).status).toBe(200)
+    expect((await viewer.fetch('POST', `/api/projects/${slug}/plan`, plan)).status).toBe(403)
+    for (const [method, path, body] of [['GET', 'tree', undefined], ['POST', 'plan', plan]] as const) {
+      expect((await stranger.fetch(method, `/api/projects/${id}/${path}`, body)).status).toBe(404)
+      expect((await call(t, method, `/api/projects/${id}/${path}`, body)).status).toBe(401)
+    }
+  })
+
+  test('goes with its project: archived refuses, moved moves, deleted deletes', async () => {
+    const { slug, id } = await project()
+    await ada.fetch('POST', `/api/projects/${slug}/plan`, plan)
+    await ada.fetch('POST', `/api/projects/${slug}/archive`)
+    expect((await ada.fetch('POST', `/api/projects/${slug}/plan`, plan)).status).toBe(409)
+    await ada.fetch('POST', `/api/projects/${slug}/restore`)
+    const other = (await ada.fetch<{ id: string }>('POST', '/api/teams', { name: 'Elsewhere' })).body
+    await ada.fetch('POST', `/api/projects/${id}/share`, { organizationId: other.id })
+    const owners = await t.app.driver.query('select distinct organization_id from tasks where project_id = $1', [id])
+    expect(owners.rows).toEqual([[other.id]])
+    expect((await ada.fetch<Tree>('GET', `/api/projects/${id}/tree`)).body.epics).toHaveLength(2)
+    await ada.fetch('DELETE', `/api/projects/${id}`)
+    expect((await ada.fetch('GET', `/api/projects/${id}/tree`)).status).toBe(404)
+    const left = await t.app.driver.query('select count(*)::int from tasks where project_id = $1 and deleted_at is null', [id])
+    expect(left.rows).toEqual([[0]])
+  })
+})

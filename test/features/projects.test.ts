@@ -1,0 +1,638 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import type { Ctx } from '../../src/action.ts'
+import type { Role } from '../../src/auth/policy.ts'
+import { tools } from '../../src/features/index.ts'
+import type { Note, NotePage } from '../../src/features/notes/schema.ts'
+import { notes as noteTable } from '../../src/features/notes/table.ts'
+import type { Organization } from '../../src/features/organizations/schema.ts'
+import * as organizations from '../../src/features/organizations/service.ts'
+import type { Project, ProjectCreate, ProjectDetail, ProjectPage, PublicProject } from '../../src/features/projects/schema.ts'
+import * as projects from '../../src/features/projects/service.ts'
+import { projects as projectTable } from '../../src/features/projects/table.ts'
+import { call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
+import { ctxOf, expectEvent, expectEvents, expectNoEvents, expectRefusal, failure, ids, inside, statuses, times, watch } from './support.ts'
+
+let t: TestApp
+/** Each test makes a team of its own with these people in it. */
+let people: Record<Role | 'creator' | 'stranger', Person>
+beforeAll(async () => {
+  t = watch(await sharedApp())
+  const [owner, admin, member, viewer, creator, stranger] = (await Promise.all(
+    ['Ada', 'Grace', 'Edsger', 'Barbara', 'Alan', 'Mallory'].map((name) => person(t, { name })),
+  )) as [Person, Person, Person, Person, Person, Person]
+  people = { owner, admin, member, viewer, creator, stranger }
+})
+
+async function newTeam() {
+  const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
+  const join = (who: Person, role: Role) => organizations.addMember(systemCtx(t), { id, userId: who.userId, role })
+  await Promise.all([join(people.admin, 'admin'), join(people.member, 'member'), join(people.viewer, 'viewer'), join(people.creator, 'member')])
+  const { owner, admin, member, viewer, creator } = people
+  return {
+    id,
+    owner: inside(owner, id),
+    admin: inside(admin, id),
+    member: inside(member, id),
+    viewer: inside(viewer, id),
+    creator: inside(creator, id),
+    /** Works in an organization of his own. */
+    stranger: people.stranger,
+  }
+}
+
+const create = async (who: Person, input: Partial<ProjectCreate> = {}): Promise<Project> => {
+  const made = await who.fetch<Project>('POST', '/api/projects', { name: unique('project'), ...input })
+  expect(made.status).toBe(201)
+  return made.body
+}
+const get = (who: Person, ref: string) => who.fetch<ProjectDetail>('GET', `/api/projects/${ref}`)
+const list = async (who: Person, query = '') => (await who.fetch<ProjectPage>('GET', `/api/projects${query}`)).body
+const addNote = async (who: Person, projectId: string, over = {}): Promise<Note> =>
+  (await who.fetch<Note>('POST', '/api/notes', { title: unique('note'), projectId, ...over })).body
+const handleOf = async (who: Person) => (await who.fetch<{ handle: string }>('GET', '/api/auth/me')).body.handle
+const run = (name: string, ctx: Ctx, input: object) => {
+  const tool = tools.find((candidate) => candidate.name === name)
+  if (!tool) throw new Error(`no tool ${name}`)
+  return tool.run(ctx, input as never)
+}
+
+describe('creating', () => {
+  test('gives slug, key and defaults', async () => {
+    const team = await newTeam()
+    const made = await team.member.fetch<Project>('POST', '/api/projects', { name: '  Tutti Server ', description: 'One binary', settings: { color: 'red' } })
+    expect(made.status).toBe(201)
+    expect(made.headers.get('location')).toBe(`/api/projects/${made.body.id}`)
+    expect(made.body).toEqual({
+      id: made.body.id,
+      createdAt: made.body.createdAt,
+      updatedAt: made.body.createdAt,
+      version: 1,
+      organizationId: team.id,
+      createdById: people.member.userId,
+      workspaceId: null,
+      name: 'Tutti Server',
+      slug: 'tutti-server',
+      key: 'TS',
+      description: 'One binary',
+      visibility: 'team',
+      status: 'active',
+      archivedAt: null,
+      settings: { color: 'red' },
+    })
+    expect(await expectEvent(t, made, 'project.created')).toMatchObject({
+      subjectId: made.body.id,
+      projectId: made.body.id,
+      organizationId: team.id,
+      userId: null,
+      actor: { kind: 'session', id: people.member.userId, name: 'Edsger' },
+      data: { name: 'Tutti Server', slug: 'tutti-server', version: 1 },
+    })
+  })
+
+  test('slugs and keys from awkward names', async () => {
+    const team = await newTeam()
+    const made: [string, string, string][] = []
+    for (const name of ['Tutti', 'Zauberflöte', 'a', '2026', '项目', '!!!', `${'long '.repeat(19)}name`, 'Über Maß & Ziel', 'one two three four five six']) {
+      const { slug, key } = await create(team.member, { name })
+      expect(slug).toMatch(/^[a-z0-9](-?[a-z0-9])*$/)
+      expect(slug.length).toBeLessThanOrEqual(63)
+      expect(key).toMatch(/^[A-Z]{2,6}$/)
+      made.push([name.slice(0, 12), slug.slice(0, 15), key])
+    }
+    expect(made).toEqual([
+      ['Tutti', 'tutti', 'TUT'],
+      ['Zauberflöte', 'zauberflote', 'ZAU'],
+      ['a', 'a', 'AX'],
+      ['2026', '2026', 'XX'],
+      ['项目', 'project', 'XXA'],
+      ['!!!', 'project-2', 'XXB'],
+      ['long long lo', 'long-long-long-', 'LLLL'],
+      ['Über Maß & Z', 'uber-ma-ziel', 'UMZ'],
+      ['one two thre', 'one-two-three-f', 'OTTF'],
+    ])
+  })
+
+  test('a taken slug gets a number, a taken key a letter; other organizations do not matter', async () => {
+    const [team, other] = [await newTeam(), await newTeam()]
+    const made: string[] = []
+    for (let i = 0; i < 4; i++) {
+      const { slug, key } = await create(team.member, { name: 'Tutti Server' })
+      made.push(`${slug} ${key}`)
+    }
+    expect(made).toEqual(['tutti-server TS', 'tutti-server-2 TSA', 'tutti-server-3 TSB', 'tutti-server-4 TSC'])
+    expect(await create(other.member, { name: 'Tutti Server' })).toMatchObject({ slug: 'tutti-server', key: 'TS' })
+  })
+
+  test('the key can be chosen, unless it is taken', async () => {
+    const team = await newTeam()
+    expect((await create(team.member, { name: 'Tutti', key: 'ENGINE' })).key).toBe('ENGINE')
+    await expectRefusal(t, await team.member.fetch('POST', '/api/projects', { name: 'Other', key: 'ENGINE' }), 409, 'conflict.exists')
+    for (const key of ['E', 'ENGINES', 'engine', 'EN1'])
+      await expectRefusal(t, await team.member.fetch('POST', '/api/projects', { name: 'Other', key }), 422, 'invalid')
+  })
+
+  test('twenty of the same name at once all come to be, with distinct slugs and keys', async () => {
+    const team = await newTeam()
+    const who = [team.owner, team.admin, team.member, team.creator]
+    const answers = await Promise.all(times(20, (i) => (who[i % 4] as Person).fetch<Project>('POST', '/api/projects', { name: 'Rush Hour' })))
+    expect(statuses(answers)).toEqual(times(20, () => 201))
+    expect(answers.map((a) => a.body.slug).sort()).toEqual(times(20, (i) => (i === 0 ? 'rush-hour' : `rush-hour-${i + 1}`)).sort())
+    expect(new Set(answers.map((a) => a.body.key)).size).toBe(20)
+    for (const answer of answers) await expectEvents(t, answer, 'project.created')
+  })
+
+  test('of ten who want the same key at once, one gets it and the others are told why not', async () => {
+    const team = await newTeam()
+    const answers = await Promise.all(times(10, () => team.member.fetch<Project>('POST', '/api/projects', { name: unique('p'), key: 'SAME' })))
+    expect(statuses(answers)).toEqual([201, ...times(9, () => 409)])
+    for (const lost of answers.filter((a) => a.status === 409)) expect((await expectRefusal(t, lost, 409, 'conflict.exists')).detail).toContain('SAME')
+  })
+
+  test.each([
+    ['without a name', {}],
+    ['with an empty name', { name: '\n ' }],
+    ['with a name of 101 characters', { name: 'x'.repeat(101) }],
+    ['with a visibility nobody knows', { name: 'x', visibility: 'secret' }],
+    ['with more than 16 KiB of settings', { name: 'x', settings: { x: 'é'.repeat(8 << 10) } }],
+    ['with a slug', { name: 'x', slug: 'y' }],
+    ['in another organization', { name: 'x', organizationId: Bun.randomUUIDv7() }],
+    ['for somebody else', { name: 'x', createdById: Bun.randomUUIDv7() }],
+    ['with a version', { name: 'x', version: 7 }],
+  ])('is refused %s', async (_, body) => {
+    await expectRefusal(t, await people.owner.fetch('POST', '/api/projects', body), 422, 'invalid')
+  })
+
+  test('is for members, not for viewers', async () => {
+    const team = await newTeam()
+    await expectRefusal(t, await team.viewer.fetch('POST', '/api/projects', { name: 'x' }), 403, 'forbidden')
+    await expectRefusal(t, await call(t, 'POST', '/api/projects', { name: 'x' }), 401, 'unauthenticated')
+  })
+})
+
+describe('finding', () => {
+  test('by id, slug, key or unique beginning of the id, in any case', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator, { name: 'Analytical Engine' })
+    const refs = [made.id, made.id.toUpperCase(), made.slug, 'Analytical-Engine', made.key, made.key.toLowerCase(), made.id.slice(0, 20), made.id.slice(0, -1)]
+    for (const ref of refs) expect([ref, (await get(team.viewer, ref)).body.id]).toEqual([ref, made.id])
+    for (const ref of [made.id.slice(0, 7), 'analytical', 'AEX', Bun.randomUUIDv7(), '%', 'deadbeef%'])
+      await expectRefusal(t, await get(team.viewer, encodeURIComponent(ref)), 404, 'not_found')
+  })
+
+  test('a beginning that fits two is no reference', async () => {
+    const team = await newTeam()
+    const [a, b] = [await create(team.creator), await create(team.creator)]
+    const shared = times(a.id.length, (i) => a.id.slice(0, i + 1)).findLast((start) => b.id.startsWith(start)) as string
+    expect(shared.length).toBeGreaterThanOrEqual(8)
+    await expectRefusal(t, await get(team.viewer, shared), 404, 'not_found')
+  })
+
+  test('a slug that spells the key of another project: the spelling decides', async () => {
+    const team = await newTeam()
+    const keyed = await create(team.creator, { name: 'Tutti' })
+    const slugged = await create(team.creator, { name: 'Tut' })
+    expect([keyed.key, slugged.slug]).toEqual(['TUT', 'tut'])
+    expect((await get(team.viewer, 'tut')).body.id).toBe(slugged.id)
+    expect((await get(team.viewer, 'TUT')).body.id).toBe(keyed.id)
+  })
+
+  test('slug and key mean the current organization, an id any of the caller', async () => {
+    const [team, other] = [await newTeam(), await newTeam()]
+    const [here, there] = [await create(team.creator, { name: 'Same' }), await create(other.creator, { name: 'Same' })]
+    expect((await get(team.viewer, 'same')).body.id).toBe(here.id)
+    expect((await get(other.viewer, 'same')).body.id).toBe(there.id)
+    expect((await get(team.viewer, there.id)).body.id).toBe(there.id)
+  })
+
+  test('the list: last changed first, searched, by status, in pages', async () => {
+    const team = await newTeam()
+    const made: Project[] = []
+    for (const name of ['Steam engine', 'Difference engine', 'Loom']) made.push(await create(team.creator, { name, description: `All about ${name}` }))
+    const [steam, difference, loom] = made as [Project, Project, Project]
+    await team.creator.fetch('PUT', `/api/projects/${steam.id}`, { description: 'Hot water' })
+    await team.creator.fetch('POST', `/api/projects/${loom.id}/archive`)
+    const names = (page: ProjectPage) => page.items.map((p) => p.name)
+    expect(names(await list(team.viewer))).toEqual(['Steam engine', 'Difference engine'])
+    expect(names(await list(team.viewer, '?status=archived'))).toEqual(['Loom'])
+    expect(names(await list(team.viewer, '?sort=name&order=asc'))).toEqual(['Difference engine', 'Steam engine'])
+    expect(names(await list(team.viewer, '?search=ENGINE&sort=createdAt&order=asc'))).toEqual(['Steam engine', 'Difference engine'])
+    expect(names(await list(team.viewer, '?search=water'))).toEqual(['Steam engine'])
+    expect(names(await list(team.viewer, '?search=engine%20-water'))).toEqual(['Difference engine'])
+    for (const odd of ['"', "'", '&|!', ':*', '\\']) expect((await team.viewer.fetch('GET', `/api/projects?search=${encodeURIComponent(odd)}`)).status).toBe(200)
+    const first = await list(team.viewer, '?limit=1&total=true')
+    expect(first).toMatchObject({ items: [{ id: steam.id }], total: 2 })
+    expect(await list(team.viewer, `?limit=1&cursor=${first.nextCursor}`)).toMatchObject({ items: [{ id: difference.id }], nextCursor: null })
+    await expectRefusal(t, await team.viewer.fetch('GET', `/api/projects?sort=name&cursor=${first.nextCursor}`), 400, 'invalid.cursor')
+    await expectRefusal(t, await team.viewer.fetch('GET', '/api/projects?sort=settings'), 422, 'invalid')
+  })
+})
+
+describe('who sees and changes what', () => {
+  const visibilities = ['private', 'team', 'public'] as const
+  const everybody = ['owner', 'admin', 'creator', 'member', 'viewer', 'stranger'] as const
+  type Team = Awaited<ReturnType<typeof newTeam>>
+  /** One project of each kind, made by a plain member. */
+  const three = async (team: Team) => {
+    const made: Project[] = []
+    for (const visibility of visibilities) made.push(await create(team.creator, { visibility }))
+    return made
+  }
+  const grid = async (team: Team, made: Project[], ask: (who: Person, project: Project) => Promise<number>) => {
+    const got: Record<string, number[]> = {}
+    for (const who of everybody) {
+      got[who] = []
+      for (const project of made) got[who].push(await ask(team[who], project))
+    }
+    return got
+  }
+
+  test('reading', async () => {
+    const team = await newTeam()
+    const made = await three(team)
+    expect(await grid(team, made, async (who, { id }) => (await get(who, id)).status)).toEqual({
+      owner: [200, 200, 200],
+      admin: [200, 200, 200],
+      creator: [200, 200, 200],
+      member: [404, 200, 200],
+      viewer: [404, 200, 200],
+      stranger: [404, 404, 404],
+    })
+    const [, shared, open] = made as [Project, Project, Project]
+    for (const who of ['owner', 'admin', 'creator'] as const) expect(ids(await list(team[who]))).toEqual(ids({ items: made }))
+    for (const who of ['member', 'viewer'] as const) {
+      expect(ids(await list(team[who], '?total=true'))).toEqual(ids({ items: [shared, open] }))
+      expect((await list(team[who], '?total=true')).total).toBe(2)
+    }
+    expect(ids(await list(team.stranger)).filter((id) => made.some((p) => p.id === id))).toEqual([])
+    expect((await call(t, 'GET', `/api/projects/${open.id}`)).status).toBe(401)
+  })
+
+  test('changing', async () => {
+    const team = await newTeam()
+    const made = await three(team)
+    expect(await grid(team, made, async (who, { id }) => (await who.fetch('PUT', `/api/projects/${id}`, { description: 'x' })).status)).toEqual({
+      owner: [200, 200, 200],
+      admin: [200, 200, 200],
+      creator: [200, 200, 200],
+      member: [404, 200, 200],
+      // The missing role is seen before the row is.
+      viewer: [403, 403, 403],
+      stranger: [404, 404, 404],
+    })
+  })
+
+  test('archiving and restoring', async () => {
+    const team = await newTeam()
+    const made = await three(team)
+    for (const what of ['archive', 'restore'])
+      expect(await grid(team, made, async (who, { id }) => (await who.fetch('POST', `/api/projects/${id}/${what}`)).status)).toEqual({
+        owner: [200, 200, 200],
+        admin: [200, 200, 200],
+        creator: [200, 200, 200],
+        member: [404, 200, 200],
+        viewer: [403, 403, 403],
+        stranger: [404, 404, 404],
+      })
+  })
+
+  test('sharing and unsharing is for its creator and the organization’s admins', async () => {
+    const team = await newTeam()
+    const made = await three(team)
+    const expected = {
+      owner: [200, 200, 200],
+      admin: [200, 200, 200],
+      creator: [200, 200, 200],
+      member: [404, 403, 403],
+      viewer: [403, 403, 403],
+      stranger: [404, 404, 404],
+    }
+    const share = (who: Person, { id, visibility }: Project) => who.fetch('POST', `/api/projects/${id}/share`, { visibility })
+    expect(await grid(team, made, async (who, p) => (await share(who, p)).status)).toEqual(expected)
+    const unshared = await grid(team, made, async (who, p) => {
+      const { status } = await who.fetch('DELETE', `/api/projects/${p.id}/share`)
+      await share(team.owner, p)
+      return status
+    })
+    expect(unshared).toEqual(expected)
+  })
+
+  test('deleting is for its creator and the organization’s admins', async () => {
+    for (const who of everybody) {
+      const team = await newTeam()
+      const made = await three(team)
+      const got: number[] = []
+      for (const { id } of made) got.push((await team[who].fetch('DELETE', `/api/projects/${id}`)).status)
+      const expected: Record<string, number[]> = { member: [404, 403, 403], viewer: [403, 403, 403], stranger: [404, 404, 404] }
+      expect({ who, got }).toEqual({ who, got: expected[who] ?? [200, 200, 200] })
+    }
+  })
+
+  test('whoever leaves no longer sees even what he made', async () => {
+    const team = await newTeam()
+    const [secret] = await three(team)
+    await people.creator.fetch('DELETE', `/api/teams/${team.id}/members/${people.creator.userId}`)
+    expect((await get(people.creator, (secret as Project).id)).status).toBe(404)
+    expect((await get(team.owner, (secret as Project).id)).status).toBe(200)
+  })
+})
+
+describe('changing', () => {
+  test('only the given fields; the slug stays when the name changes', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator, { name: 'First name', description: 'd', settings: { a: 1 } })
+    const path = `/api/projects/${made.slug}`
+    const renamed = await team.member.fetch<Project>('PUT', path, { name: ' Second name ' })
+    expect(renamed.body).toEqual({ ...made, name: 'Second name', version: 2, updatedAt: renamed.body.updatedAt })
+    expect(await expectEvent(t, renamed, 'project.updated')).toMatchObject({ projectId: made.id, data: { fields: ['name'], version: 2, slug: 'first-name' } })
+    const cleared = await team.member.fetch<Project>('PUT', path, { description: null, settings: {}, key: 'NEW' })
+    expect(cleared.body).toMatchObject({ name: 'Second name', slug: 'first-name', description: null, settings: {}, key: 'NEW', version: 3 })
+    for (const patch of [{ slug: 'x' }, { visibility: 'public' }, { status: 'archived' }, { createdById: people.member.userId }, { name: null }])
+      await expectRefusal(t, await team.member.fetch('PUT', path, patch), 422, 'invalid')
+  })
+
+  test('a key that is taken is refused, the own one is not', async () => {
+    const team = await newTeam()
+    const [a, b] = [await create(team.creator, { key: 'AAA' }), await create(team.creator, { key: 'BBB' })]
+    await expectRefusal(t, await team.creator.fetch('PUT', `/api/projects/${a.id}`, { key: b.key }), 409, 'conflict.exists')
+    expect((await team.creator.fetch('PUT', `/api/projects/${a.id}`, { key: a.key })).status).toBe(200)
+  })
+
+  test('of twenty who change one version at once exactly one wins; the others get the project as it is', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator)
+    const answers = await Promise.all(
+      times(20, (i) => team.member.fetch<Project>('PUT', `/api/projects/${made.id}`, { description: `by ${i}` }, { 'if-match': '"1"' })),
+    )
+    expect(statuses(answers)).toEqual([200, ...times(19, () => 412)])
+    const won = answers.find((a) => a.status === 200)?.body as Project
+    expect(won.version).toBe(2)
+    for (const lost of answers.filter((a) => a.status === 412)) expect((await expectRefusal(t, lost, 412, 'version_mismatch')).current).toEqual(won)
+  })
+
+  test('every change of state minds If-Match', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator)
+    const stale = { 'if-match': '"7"' }
+    for (const [method, path, body] of [
+      ['PUT', '', { name: 'x' }],
+      ['DELETE', '', undefined],
+      ['POST', '/share', { visibility: 'public' }],
+      ['DELETE', '/share', undefined],
+      ['POST', '/archive', undefined],
+      ['POST', '/restore', undefined],
+    ] as const) {
+      const answer = await team.creator.fetch(method, `/api/projects/${made.id}${path}`, body, stale)
+      expect(`${method} ${path} ${answer.status}`).toBe(`${method} ${path} 412`)
+      expect((await expectRefusal(t, answer, 412, 'version_mismatch')).current).toEqual(made)
+    }
+  })
+})
+
+describe('archiving', () => {
+  test('takes it off the list and keeps all its data; restoring brings it back', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator)
+    const note = await addNote(team.creator, made.id)
+    const archived = await team.member.fetch<Project>('POST', `/api/projects/${made.slug}/archive`)
+    expect(archived.body).toMatchObject({ status: 'archived', archivedAt: archived.body.updatedAt, version: 2 })
+    await expectEvent(t, archived, 'project.archived')
+    expect(ids(await list(team.viewer))).toEqual([])
+    expect((await get(team.viewer, made.slug)).body).toMatchObject({ status: 'archived', stats: { notes: 1, tasks: 0, tasksDone: 0 } })
+    expect((await team.viewer.fetch('GET', `/api/notes/${note.id}`)).status).toBe(200)
+
+    const restored = await team.member.fetch<Project>('POST', `/api/projects/${made.slug}/restore`)
+    expect(restored.body).toEqual({ ...made, version: 3, updatedAt: restored.body.updatedAt })
+    await expectEvent(t, restored, 'project.restored')
+    expect(ids(await list(team.viewer))).toEqual([made.id])
+  })
+
+  test('twice is as good as once', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator)
+    const [first, second] = [
+      await team.member.fetch<Project>('POST', `/api/projects/${made.id}/archive`),
+      await team.member.fetch<Project>('POST', `/api/projects/${made.id}/archive`),
+    ]
+    expect(second.body).toEqual(first.body)
+    // No change, so no event of the project: only the trace that every write leaves.
+    expect(await expectEvent(t, second, 'projects.archive')).toMatchObject({ organizationId: null, projectId: null, userId: people.member.userId })
+    const again = await team.member.fetch<Project>('POST', `/api/projects/${made.id}/restore`)
+    expect((await team.member.fetch<Project>('POST', `/api/projects/${made.id}/restore`)).body).toEqual(again.body)
+  })
+
+  test('the tool does both', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator, { name: 'Tooled' })
+    const ctx = await ctxOf(t, await mcpToken(t, team.member))
+    expect(await run('archive_project', ctx, { project: made.key })).toMatchObject({ id: made.id, status: 'archived' })
+    expect(await run('list_projects', ctx, {})).toMatchObject({ items: [], total: 0 })
+    expect(await run('list_projects', ctx, { status: 'archived' })).toMatchObject({ items: [{ id: made.id }], total: 1 })
+    expect(await run('archive_project', ctx, { project: 'tooled', restore: true })).toMatchObject({ status: 'active', archivedAt: null })
+  })
+})
+
+describe('sharing', () => {
+  test('sets who sees it; without a word it means the team; unsharing makes it private', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator, { visibility: 'private' })
+    const path = `/api/projects/${made.id}/share`
+    const shared = await team.creator.fetch<Project>('POST', path, {})
+    expect(shared.body).toMatchObject({ visibility: 'team', version: 2 })
+    await expectEvent(t, shared, 'project.shared')
+    expect((await get(team.viewer, made.id)).status).toBe(200)
+    const open = await team.creator.fetch<Project>('POST', path, { visibility: 'public' })
+    expect(await expectEvent(t, open, 'project.shared')).toMatchObject({ data: { visibility: 'public' } })
+    const closed = await team.creator.fetch<Project>('DELETE', path)
+    expect(closed.body).toMatchObject({ visibility: 'private', version: 4 })
+    await expectEvent(t, closed, 'project.unshared')
+    expect((await get(team.viewer, made.id)).status).toBe(404)
+  })
+
+  test('moves it to another organization with its notes, where it gets a free slug and key', async () => {
+    const [team, other] = [await newTeam(), await newTeam()]
+    await create(other.creator, { name: 'Mover' })
+    const made = await create(team.creator, { name: 'Mover' })
+    const note = await addNote(team.creator, made.id)
+    const gone = await addNote(team.creator, made.id)
+    await team.creator.fetch('DELETE', `/api/notes/${gone.id}`)
+    const moved = await team.creator.fetch<Project>('POST', `/api/projects/${made.id}/share`, { organizationId: other.id })
+    expect(moved.body).toMatchObject({ id: made.id, organizationId: other.id, slug: 'mover-2', key: 'MOVA', visibility: 'team', version: 2 })
+    expect(await expectEvent(t, moved, 'project.shared')).toMatchObject({ organizationId: other.id, data: { from: team.id } })
+    expect((await get(team.viewer, 'mover')).status).toBe(404)
+    expect((await get(other.viewer, 'mover-2')).body).toMatchObject({ id: made.id, stats: { notes: 1, tasks: 0, tasksDone: 0 } })
+    expect((await other.viewer.fetch<Note>('GET', `/api/notes/${note.id}`)).body).toMatchObject({ organizationId: other.id, projectId: made.id })
+    expect(ids((await team.viewer.fetch<NotePage>('GET', '/api/notes')).body)).toEqual([])
+    expect(ids((await other.viewer.fetch<NotePage>('GET', '/api/notes')).body)).toEqual([note.id])
+    // The name is free again where it was.
+    expect((await create(team.creator, { name: 'Mover' })).slug).toBe('mover')
+  })
+
+  test('needs the role of a member where it goes, and the organization to exist for the caller', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator)
+    const path = `/api/projects/${made.id}/share`
+    const other = await newTeam()
+    await people.owner.fetch('PATCH', `/api/teams/${other.id}/members/${people.creator.userId}`, { role: 'viewer' })
+    await expectRefusal(t, await team.creator.fetch('POST', path, { organizationId: other.id }), 403, 'forbidden')
+    for (const organizationId of [people.stranger.organizationId, Bun.randomUUIDv7()])
+      await expectRefusal(t, await team.creator.fetch('POST', path, { organizationId }), 404, 'not_found')
+    expect((await get(team.creator, made.id)).body.organizationId).toBe(team.id)
+  })
+
+  test('twenty that move to one organization at once all find a slug', async () => {
+    const [team, other] = [await newTeam(), await newTeam()]
+    const made: Project[] = []
+    for (let i = 0; i < 20; i++) made.push(await create(team.creator, { name: 'Flock' }))
+    const answers = await Promise.all(made.map(({ id }) => team.creator.fetch<Project>('POST', `/api/projects/${id}/share`, { organizationId: other.id })))
+    expect(statuses(answers)).toEqual(times(20, () => 200))
+    expect(new Set(answers.map((a) => a.body.slug)).size).toBe(20)
+  })
+})
+
+describe('deleting', () => {
+  test('hides it with its notes and frees slug and key', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator, { name: 'Ephemeral', visibility: 'public' })
+    const other = await create(team.creator)
+    const inside = await addNote(team.member, made.id, { scope: 'public' })
+    const outside = await addNote(team.member, other.id)
+    const handle = await handleOf(people.creator)
+
+    const gone = await team.creator.fetch('DELETE', `/api/projects/${made.slug}`)
+    expect(gone.body).toEqual({ id: made.id, deleted: true })
+    expect(await expectEvent(t, gone, 'project.deleted')).toMatchObject({ subjectId: made.id, projectId: made.id, organizationId: team.id, data: { version: 2 } })
+
+    for (const ref of [made.id, made.slug, made.key]) expect((await get(team.owner, ref)).status).toBe(404)
+    expect((await team.owner.fetch('GET', `/api/notes/${inside.id}`)).status).toBe(404)
+    expect((await call(t, 'GET', `/api/notes/public/${inside.slug}`)).status).toBe(404)
+    expect((await call(t, 'GET', `/api/public/projects/${handle}/${made.slug}`)).status).toBe(404)
+    expect((await team.owner.fetch('GET', `/api/notes/${outside.id}`)).status).toBe(200)
+    expect(ids(await list(team.owner))).toEqual([other.id])
+    await expectRefusal(t, await team.creator.fetch('DELETE', `/api/projects/${made.id}`), 404, 'not_found')
+    expect(await create(team.creator, { name: 'Ephemeral' })).toMatchObject({ slug: 'ephemeral', key: made.key })
+
+    // Soft: the rows are there, both with the time of the deletion.
+    const [project] = await t.app.db.select().from(projectTable).where(eq(projectTable.id, made.id))
+    const [note] = await t.app.db.select().from(noteTable).where(eq(noteTable.id, inside.id))
+    expect(project).toMatchObject({ slug: 'ephemeral', version: 2, deletedAt: note?.deletedAt as string })
+    expect(note).toMatchObject({ version: 2, title: inside.title })
+  })
+})
+
+describe('the public view', () => {
+  test('shows a public project to anyone by its creator’s handle, and no more than it should', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator, { name: 'Open work', description: 'See', visibility: 'public', settings: { secret: 'plan' } })
+    await addNote(team.member, made.id)
+    const handle = await handleOf(people.creator)
+    const seen = await call<PublicProject>(t, 'GET', `/api/public/projects/${handle.toUpperCase()}/${made.slug}`)
+    expect(seen.status).toBe(200)
+    expect(seen.body).toEqual({
+      id: made.id,
+      name: 'Open work',
+      slug: made.slug,
+      description: 'See',
+      owner: { handle, name: 'Alan' },
+      archived: false,
+      stats: { notes: 1, tasks: 0, tasksDone: 0 },
+      updatedAt: made.updatedAt,
+    })
+    await expectNoEvents(t, seen)
+    await team.creator.fetch('POST', `/api/projects/${made.id}/archive`)
+    expect((await call<PublicProject>(t, 'GET', `/api/public/projects/${handle}/${made.slug}`)).body.archived).toBe(true)
+    // By its creator, not by others of the team.
+    expect((await call(t, 'GET', `/api/public/projects/${await handleOf(people.owner)}/${made.slug}`)).status).toBe(404)
+    await team.creator.fetch('DELETE', `/api/projects/${made.id}/share`)
+    expect((await call(t, 'GET', `/api/public/projects/${handle}/${made.slug}`)).status).toBe(404)
+  })
+
+  test('others are not there, not even for those who may see them otherwise', async () => {
+    const team = await newTeam()
+    const handle = await handleOf(people.creator)
+    for (const visibility of ['private', 'team'] as const) {
+      const { slug } = await create(team.creator, { visibility })
+      expect((await call(t, 'GET', `/api/public/projects/${handle}/${slug}`)).status).toBe(404)
+      expect((await team.creator.fetch('GET', `/api/public/projects/${handle}/${slug}`)).status).toBe(404)
+    }
+  })
+
+  test('of two with the same slug in two organizations the older one keeps the address', async () => {
+    const name = unique('twice')
+    const made: Project[] = []
+    for (let i = 0; i < 2; i++) made.push(await create((await newTeam()).creator, { name, visibility: 'public' }))
+    const [older, newer] = made as [Project, Project]
+    expect(newer.slug).toBe(older.slug)
+    const path = `/api/public/projects/${await handleOf(people.creator)}/${older.slug}`
+    expect((await call(t, 'GET', path)).body).toMatchObject({ id: older.id })
+    await inside(people.creator, newer.organizationId).fetch('PUT', `/api/projects/${older.id}`, { description: 'touched' })
+    expect((await call(t, 'GET', path)).body).toMatchObject({ id: older.id })
+  })
+})
+
+describe('numbers and recent activity', () => {
+  test('count what is there, and name who did what, last first', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator)
+    const first = await addNote(team.creator, made.id, { title: 'First' })
+    await addNote(team.member, made.id, { title: 'Second' })
+    await team.admin.fetch('PUT', `/api/notes/${first.id}`, { content: 'changed' })
+    await team.admin.fetch('DELETE', `/api/notes/${first.id}`)
+    const { body } = await get(team.viewer, made.id)
+    expect(body.stats).toEqual({ notes: 1, tasks: 0, tasksDone: 0 })
+    expect(body.recentActivity?.map((a) => [a.type, a.actor.name, a.data.title ?? a.data.name])).toEqual([
+      ['note.deleted', 'Grace', 'First'],
+      ['note.updated', 'Grace', 'First'],
+      ['note.created', 'Edsger', 'Second'],
+      ['note.created', 'Alan', 'First'],
+      ['project.created', 'Alan', made.name],
+    ])
+    for (const entry of body.recentActivity ?? []) expect(Object.keys(entry).sort()).toEqual(['actor', 'at', 'data', 'id', 'type'])
+  })
+
+  test('the last ten, no more', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator)
+    for (let i = 1; i <= 12; i++) await addNote(team.member, made.id, { title: `Note ${i}` })
+    const { body } = await get(team.viewer, made.id)
+    expect(body.recentActivity?.map((a) => a.data.title)).toEqual(times(10, (i) => `Note ${12 - i}`))
+    expect(body.stats.notes).toBe(12)
+  })
+
+  test('never show personal things or what is in other projects', async () => {
+    const team = await newTeam()
+    const made = await create(team.creator)
+    const hidden = await create(team.creator, { visibility: 'private' })
+    const moving = await addNote(team.creator, made.id, { title: 'Draft' })
+    await team.creator.fetch('POST', '/api/notes', { title: 'Dear diary' })
+    await team.creator.fetch('POST', '/api/notes', { title: 'For all', scope: 'team' })
+    await addNote(team.creator, hidden.id, { title: 'Plot' })
+    // What leaves the project takes its new name with it.
+    await team.creator.fetch('PUT', `/api/notes/${moving.id}`, { title: 'Plot, continued', projectId: hidden.id })
+    await team.creator.fetch('PUT', `/api/notes/${moving.id}`, { title: 'Dear diary, again', projectId: null, scope: 'personal' })
+    for (const who of [team.viewer, team.member, team.owner]) {
+      const { body } = await get(who, made.id)
+      expect(body.recentActivity?.map((a) => [a.type, a.data.title ?? a.data.name])).toEqual([
+        ['note.created', 'Draft'],
+        ['project.created', made.name],
+      ])
+      expect(body.stats.notes).toBe(0)
+    }
+  })
+
+  test('the tools tell the same, for the token’s organization only', async () => {
+    const [team, other] = [await newTeam(), await newTeam()]
+    const ctx = await ctxOf(t, await mcpToken(t, team.member))
+    const made = (await run('create_project', ctx, { name: 'By an agent', settings: { a: 1 } })) as Project
+    expect(made).toMatchObject({ organizationId: team.id, visibility: 'team', slug: 'by-an-agent', createdById: people.member.userId })
+    expect(await run('get_project', ctx, { project: 'by-an-agent' })).toMatchObject({
+      id: made.id,
+      stats: { notes: 0, tasks: 0, tasksDone: 0 },
+      recentActivity: [{ type: 'project.created', actor: { id: people.member.userId, name: 'Edsger' } }],
+    })
+    expect(await run('update_project', ctx, { project: made.key, description: 'By the tool' })).toMatchObject({ description: 'By the tool', version: 2 })
+    const elsewhere = await create(other.member)
+    expect(await failure(run('get_project', ctx, { project: elsewhere.id }))).toMatchObject({ code: 'not_found' })
+    expect((await projects.list(ctx, {})).items.map((p) => p.id)).toEqual([made.id])
+  })
+})

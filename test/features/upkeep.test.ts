@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type AnyColumn, count, eq, inArray } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
+import { contextOf } from '../../src/action.ts'
+import { counters } from '../../src/db/table.ts'
+import { events, idempotencyKeys } from '../../src/events/table.ts'
+import { loginSessions, refreshTokens } from '../../src/features/accounts/table.ts'
+import { jobs } from '../../src/features/index.ts'
+import * as notes from '../../src/features/notes/service.ts'
+import { notes as noteTable } from '../../src/features/notes/table.ts'
+import * as organizations from '../../src/features/organizations/service.ts'
+import { organizations as organizationTable } from '../../src/features/organizations/table.ts'
+import * as projects from '../../src/features/projects/service.ts'
+import { projects as projectTable } from '../../src/features/projects/table.ts'
+import { purge } from '../../src/features/upkeep/service.ts'
+import { type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
+import { failure, ownApp, TestClock } from './support.ts'
+
+/** Upkeep is about the whole database, so it gets one of its own. Time only moves forward here: each test starts with fresh things. */
+const clock = new TestClock()
+let t: TestApp
+let ada: Person
+beforeAll(async () => {
+  t = await ownApp(clock.now)
+  ada = await person(t)
+})
+afterAll(() => t.close())
+
+const run = () => purge(systemCtx(t), {})
+/** Sessions end as the clock moves on; the machine can still act for her. */
+const asAda = async (organizationId?: string) => {
+  const actor = await t.app.auth.actorFor(ada.userId)
+  return contextOf(t.app, organizationId ? { ...actor, organizationId } : actor)
+}
+const left = async (table: PgTable, column: AnyColumn, values: string[]) =>
+  (await t.app.db.select({ n: count() }).from(table).where(inArray(column, values)))[0]?.n
+
+describe('deleted things', () => {
+  test('stay 30 days and then go for good; live ones stay', async () => {
+    const ctx = await asAda()
+    const old = await notes.create(ctx, { title: 'old' })
+    const kept = await notes.create(ctx, { title: 'kept' })
+    const project = await projects.create(ctx, { name: unique('gone') })
+    const inProject = await notes.create(ctx, { title: 'inside', projectId: project.id })
+    await notes.remove(ctx, { ref: old.id })
+    await projects.remove(ctx, { ref: project.id })
+
+    clock.forward({ days: 29 })
+    const young = await notes.create(await asAda(), { title: 'young' })
+    await notes.remove(await asAda(), { ref: young.id })
+    expect(await run()).toMatchObject({ notes: 0, projects: 0, organizations: 0 })
+    expect(await left(noteTable, noteTable.id, [old.id, kept.id, inProject.id, young.id])).toBe(4)
+
+    clock.forward({ days: 1 })
+    // To the millisecond: what is exactly 30 days old may stay.
+    expect(await run()).toMatchObject({ notes: 0, projects: 0 })
+    clock.forward({ seconds: 1 })
+    expect(await run()).toMatchObject({ notes: 2, projects: 1, organizations: 0 })
+    expect(await left(noteTable, noteTable.id, [old.id, inProject.id])).toBe(0)
+    expect(await left(projectTable, projectTable.id, [project.id])).toBe(0)
+    expect(await left(noteTable, noteTable.id, [kept.id, young.id])).toBe(2)
+    expect((await notes.get(await asAda(), { ref: kept.id })).title).toBe('kept')
+    expect(await run()).toMatchObject({ notes: 0, projects: 0 })
+  })
+
+  test('an organization takes everything in it along', async () => {
+    const team = await organizations.create(await asAda(), { name: unique('team') })
+    const ctx = await asAda(team.id)
+    const project = await projects.create(ctx, { name: 'In it' })
+    const note = await notes.create(ctx, { title: 'In it', projectId: project.id })
+    await organizations.remove(ctx, { id: team.id })
+    clock.forward({ days: 30, seconds: 1 })
+    expect((await run()).organizations).toBe(1)
+    expect(await left(organizationTable, organizationTable.id, [team.id])).toBe(0)
+    expect(await left(projectTable, projectTable.id, [project.id])).toBe(0)
+    expect(await left(noteTable, noteTable.id, [note.id])).toBe(0)
+    expect((await organizations.current(await asAda(), {})).id).toBe(ada.organizationId)
+  })
+})
+
+test('audit and activity stay 365 days', async () => {
+  const note = await notes.create(await asAda(), { title: 'long ago' })
+  const traces = async () => (await t.app.db.select().from(events).where(eq(events.subjectId, note.id))).map((e) => e.type)
+  clock.forward({ days: 364 })
+  await notes.update(await asAda(), { ref: note.id, pinned: true })
+  await run()
+  expect(await traces()).toEqual(['note.created', 'note.updated'])
+  clock.forward({ days: 1, seconds: 1 })
+  expect((await run()).events).toBeGreaterThanOrEqual(1)
+  expect(await traces()).toEqual(['note.updated'])
+  expect((await notes.get(await asAda(), { ref: note.id })).title).toBe('long ago')
+})
+
+test('idempotency keys stay 24 hours, counters and refresh tokens as long as they count', async () => {
+  const grace = await person(t)
+  const key = unique('key')
+  await grace.fetch('POST', '/api/notes', { title: 'once' }, { 'idempotency-key': key })
+  const wrong = `login:${unique('x')}`
+  const hour = (n: number) => new Date(clock.now().getTime() + n * 3_600_000).toISOString()
+  await t.app.db.insert(counters).values([
+    { key: `${wrong}-1`, count: 3, expiresAt: hour(1) },
+    { key: `${wrong}-2`, count: 3, expiresAt: hour(48) },
+  ])
+  const keys = async () => (await t.app.db.select().from(idempotencyKeys).where(eq(idempotencyKeys.key, key))).length
+  const [session] = await t.app.db.select().from(loginSessions).where(eq(loginSessions.userId, grace.userId))
+  const tokens = async () => (await t.app.db.select().from(refreshTokens).where(eq(refreshTokens.sessionId, session?.id as string))).length
+
+  clock.forward({ minutes: 23 * 60 + 59 })
+  await run()
+  expect([await keys(), await tokens(), await left(counters, counters.key, [`${wrong}-1`, `${wrong}-2`])]).toEqual([1, 1, 1])
+  clock.forward({ minutes: 1, seconds: 1 })
+  expect((await run()).idempotencyKeys).toBe(1)
+  expect([await keys(), await tokens(), await left(counters, counters.key, [`${wrong}-2`])]).toEqual([0, 1, 1])
+  clock.forward({ days: 29 })
+  expect(await run()).toMatchObject({ counters: 1, refreshTokens: 1 })
+  expect([await tokens(), await left(counters, counters.key, [`${wrong}-2`])]).toEqual([0, 0])
+})
+
+test('runs every hour as a job, and for the machine only', async () => {
+  const job = jobs.find((j) => j.name === 'upkeep.purge')
+  expect(job?.every).toBe('17 * * * *')
+  expect(await failure(purge(await asAda(), {}))).toMatchObject({ code: 'forbidden' })
+  const note = await notes.create(await asAda(), { title: 'gone' })
+  await notes.remove(await asAda(), { ref: note.id })
+  clock.forward({ days: 31 })
+  await job?.run(t.app, {} as never, new AbortController().signal)
+  expect(await left(noteTable, noteTable.id, [note.id])).toBe(0)
+})

@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { API_VERSION } from '../../src/http/openapi.ts'
+import { type Answer, call, logged, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { serverOver } from './server.ts'
+
+/** What every answer carries, whatever it says. */
+const t = await sharedApp()
+let ada: Person
+beforeAll(async () => {
+  ada = await person(t)
+})
+
+function carriesAll({ headers }: Answer): void {
+  const { date: _, ...sent } = Object.fromEntries(headers)
+  expect(sent).toMatchObject({
+    'x-api-version': API_VERSION,
+    'x-request-id': expect.stringMatching(/^[\w.-]{8,100}$/),
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'content-security-policy': expect.stringMatching(/default-src 'none'.*frame-ancestors 'none'/),
+    'cache-control': expect.stringMatching(/^no-(store|cache)$/),
+  })
+  // Nothing that tells strangers what to try, and nobody else's pages may read us.
+  for (const name of ['server', 'x-powered-by', 'access-control-allow-origin', 'access-control-allow-credentials'])
+    expect(sent).not.toHaveProperty(name)
+}
+
+/** RFC 9457, and nothing of how we are built. */
+function isProblem(answer: Answer, status: number, code: string, instance: string): void {
+  expect(answer.status).toBe(status)
+  expect(answer.headers.get('content-type')).toBe('application/problem+json')
+  expect(answer.body).toMatchObject({
+    type: `urn:tutti:error:${code}`,
+    status,
+    code,
+    instance,
+    requestId: answer.headers.get('x-request-id'),
+  })
+  expect(
+    Object.keys(answer.body).filter(
+      (key) => !['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', 'errors', 'current'].includes(key),
+    ),
+  ).toEqual([])
+  expect(JSON.stringify(answer.body)).not.toMatch(/\bat .*\.ts|node_modules|\/src\/|\bselect\b.*\bfrom\b|\binsert into\b/i)
+  carriesAll(answer)
+}
+
+describe('on what goes well', () => {
+  test.each([
+    '/',
+    '/setup',
+    '/manual',
+    '/manual/start',
+    '/assets/tutti.css',
+    '/assets/setup.js',
+    '/api/reference',
+    '/api/openapi.json',
+    '/health',
+    '/health/live',
+    '/health/ready',
+    '/api/docs',
+  ])('GET %s', async (path) => {
+    const answer = await call(t, 'GET', path)
+    expect(answer.status).toBe(200)
+    carriesAll(answer)
+  })
+
+  test('on what is read, made, changed and deleted', async () => {
+    const made = await ada.fetch<{ id: string }>('POST', '/api/notes', { title: 'Headers' })
+    expect(made.status).toBe(201)
+    for (const answer of [
+      made,
+      await ada.fetch('GET', '/api/notes'),
+      await ada.fetch('PUT', `/api/notes/${made.body.id}`, { pinned: true }),
+      await ada.fetch('DELETE', `/api/notes/${made.body.id}`),
+    ])
+      carriesAll(answer as Answer)
+  })
+
+  test('pages run no script but their own and load nothing from elsewhere', async () => {
+    for (const path of ['/', '/setup', '/manual/start', '/api/reference']) {
+      const { headers, body } = await call<{ text: string }>(t, 'GET', path)
+      expect(headers.get('content-security-policy')).not.toMatch(/unsafe|\*|https?:/)
+      expect(body.text).not.toMatch(/<script(?![^>]*src="\/assets\/)|<style|\sstyle=|\son\w+=|(src|href)="(https?:)?\/\//)
+    }
+  })
+})
+
+describe('on what does not', () => {
+  test('404: nothing there', async () => {
+    for (const path of [
+      '/nothing',
+      '/api',
+      '/api/nothing',
+      '/assets/none.js',
+      '/assets/__proto__',
+      '/manual/none',
+      '/.well-known/openid-configuration',
+      '/health/x',
+      '/api/notes/a/b/c',
+    ])
+      isProblem(await call(t, 'GET', path), 404, 'not_found', path)
+  })
+
+  test('405: another method, with those that are allowed', async () => {
+    const cases: [string, string, string][] = [
+      ['DELETE', '/api/notes', 'GET, POST'],
+      ['PUT', '/api/teams', 'GET, POST'],
+      ['POST', '/api/auth/me', 'GET'],
+      ['GET', '/api/auth/login', 'POST'],
+      ['PATCH', '/api/notes/019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10', 'GET, PUT, DELETE'],
+      ['OPTIONS', '/api/notes', 'GET, POST'],
+      ['DELETE', '/api/docs/start', 'GET'],
+      ['POST', '/health', 'GET'],
+      ['DELETE', '/', 'GET'],
+    ]
+    for (const [method, path, allow] of cases) {
+      const answer = await call(t, method, path)
+      isProblem(answer, 405, 'method_not_allowed', path)
+      expect([method, path, answer.headers.get('allow')]).toEqual([method, path, allow])
+    }
+  })
+
+  test('400, 401, 403, 409, 412, 413, 415, 422', async () => {
+    const { body } = await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Clash'), key: 'CL' })
+    isProblem(await ada.fetch('POST', '/api/notes', '{"broken'), 400, 'invalid.malformed', '/api/notes')
+    isProblem(await call(t, 'GET', '/api/notes'), 401, 'unauthenticated', '/api/notes')
+    isProblem(await call(t, 'GET', '/metrics'), 401, 'unauthenticated', '/metrics')
+    isProblem(await ada.fetch('GET', '/metrics'), 403, 'forbidden', '/metrics')
+    isProblem(await call(t, 'GET', '/api/docs', undefined, { origin: 'https://evil.example' }), 403, 'forbidden.origin', '/api/docs')
+    isProblem(await ada.fetch('POST', '/api/projects', { name: 'Clash', key: 'CL' }), 409, 'conflict.exists', '/api/projects')
+    isProblem(
+      await ada.fetch('PUT', `/api/projects/${body.id}`, { name: 'x' }, { 'if-match': '"9"' }),
+      412,
+      'version_mismatch',
+      `/api/projects/${body.id}`,
+    )
+    isProblem(await ada.fetch('POST', '/api/notes', `"${'x'.repeat(1 << 20)}"`), 413, 'too_large', '/api/notes')
+    isProblem(await ada.fetch('POST', '/api/notes', '{}', { 'content-type': 'text/plain' }), 415, 'unsupported_media', '/api/notes')
+    isProblem(await ada.fetch('POST', '/api/notes', {}), 422, 'invalid', '/api/notes')
+  })
+
+  test('a request id that the caller gives comes back, unless it is not one', async () => {
+    const echoed = async (id: string) => (await call(t, 'GET', '/api/docs', undefined, { 'x-request-id': id })).headers.get('x-request-id')
+    expect(await echoed('build-4711.retry_2')).toBe('build-4711.retry_2')
+    for (const bad of ['short', 'has space in it', 'x'.repeat(101), '<script>alert(1)</script>', 'semi;colon;x'])
+      expect(await echoed(bad)).not.toBe(bad)
+    isProblem(await call(t, 'GET', '/nothing', undefined, { 'x-request-id': 'build-4711' }), 404, 'not_found', '/nothing')
+    const [first, second] = [await call(t, 'GET', '/api/docs'), await call(t, 'GET', '/api/docs')].map((answer) =>
+      answer.headers.get('x-request-id'),
+    )
+    expect(first).not.toBe(second)
+  })
+})
+
+describe('when we are at fault', () => {
+  const cruel = 'kaboom at /work/secret/place.ts: select password_hash from users'
+  let failing: TestApp
+  let fails: () => never
+  beforeAll(async () => {
+    failing = await serverOver(t, {
+      query: (text, params, options) => (/from "?notes/.test(text) ? fails() : t.app.driver.query(text, params, options)),
+    })
+  })
+  afterAll(() => failing.close())
+  const notes = () => call(failing, 'GET', '/api/notes', undefined, { authorization: `Bearer ${ada.token}` })
+
+  test('500: a bug says only the request id, and the log says the rest', async () => {
+    fails = () => {
+      throw new TypeError(cruel)
+    }
+    const answer = await notes()
+    isProblem(answer, 500, 'internal', '/api/notes')
+    expect(JSON.stringify(answer.body)).not.toContain('kaboom')
+    const line = logged.findLast((l) => l.includes(answer.body.requestId as string)) as string
+    expect(JSON.parse(line)).toMatchObject({ level: 'error', path: '/api/notes', error: { message: cruel } })
+  })
+
+  test('500: something that is no error was thrown', async () => {
+    for (const odd of [undefined, null, 'text', 42, { code: 'VALIDATION' }]) {
+      fails = () => {
+        throw odd
+      }
+      const answer = await notes()
+      isProblem(answer, 500, 'internal', answer.body.instance as string)
+    }
+  })
+
+  test('500: an answer that breaks its own schema is not blamed on the caller', async () => {
+    const grace = await person(t)
+    await t.app.driver.query(`update users set role = 'king' where id = $1`, [grace.userId])
+    isProblem(await grace.fetch('GET', '/api/auth/me'), 500, 'internal', '/api/auth/me')
+  })
+
+  test('the server goes on', async () => {
+    expect((await call(failing, 'GET', '/health')).status).toBe(200)
+    fails = () => {
+      throw new Error('again')
+    }
+    expect((await notes()).status).toBe(500)
+    expect((await call(failing, 'GET', '/api/docs')).status).toBe(200)
+  })
+
+  test('503 with Retry-After: the database is away', async () => {
+    const { DbError } = await import('../../src/db/driver.ts')
+    fails = () => {
+      throw new DbError('unavailable', 'connection refused: postgres://tutti:pa55word@db/tutti')
+    }
+    const answer = await notes()
+    isProblem(answer, 503, 'unavailable', '/api/notes')
+    expect(answer.headers.get('retry-after')).toBe('1')
+    expect(JSON.stringify(answer.body)).not.toContain('postgres://')
+    expect(logged.join('')).not.toContain('pa55word')
+  })
+
+  test('507: the disk is full', async () => {
+    const { DbError } = await import('../../src/db/driver.ts')
+    fails = () => {
+      throw new DbError('disk_full', 'could not extend file')
+    }
+    isProblem(await notes(), 507, 'disk_full', '/api/notes')
+  })
+
+  test('503 with Retry-After: the server is stopping', async () => {
+    // One request that is still running keeps the server open, so that the next one can be turned away.
+    const reached = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    const slow = await serverOver(t, {
+      query: async (text, params, options) => {
+        if (text === 'select 1') {
+          reached.resolve()
+          await held.promise
+        }
+        return t.app.driver.query(text, params, options)
+      },
+    })
+    const running = call(slow, 'GET', '/health')
+    await reached.promise
+    const stopped = slow.server.stop(5000)
+    const answer = await call(slow, 'GET', '/api/docs')
+    isProblem(answer, 503, 'unavailable', '/api/docs')
+    expect(answer.headers.get('retry-after')).toBe('2')
+    held.resolve()
+    expect((await running).status).toBe(200)
+    await stopped
+    await slow.app.close()
+  })
+})

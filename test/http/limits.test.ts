@@ -1,0 +1,218 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Buckets, networkOf } from '../../src/auth/limits.ts'
+import { hashSecret, newSecret } from '../../src/auth/secrets.ts'
+import { type Answer, call, PASSWORD, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
+
+/** Limits of their own, small ones: the other tests run with limits out of the way. */
+const t = await sharedApp()
+const opened: TestApp[] = []
+async function limited(settings: Record<string, string>, clock?: () => Date): Promise<TestApp> {
+  const app = await testApp({ background: 'off', TRUSTED_PROXIES: '127.0.0.1', ...settings }, clock)
+  opened.push(app)
+  return app
+}
+afterAll(() => Promise.all(opened.map((app) => app.close())))
+
+let last = 0
+/** A network of its own, since counters are in the database that all tests share. */
+const network = (): string =>
+  `2001:db8:${process.pid.toString(16)}:${(Math.floor(Math.random() * 0xfff) * 16 + (last++ % 16)).toString(16)}`
+const from = (address: string) => ({ 'x-forwarded-for': address })
+
+function isLimited(answer: Answer): void {
+  expect(answer.status).toBe(429)
+  expect(answer.body).toMatchObject({ code: 'rate_limited', status: 429 })
+  expect(answer.headers.get('content-type')).toBe('application/problem+json')
+  expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+}
+
+describe('plain requests', () => {
+  test('each credential has its own allowance, whatever it asks for', async () => {
+    const app = await limited({ RATE_LIMIT_PER_MINUTE: '1', RATE_LIMIT_BURST: '3' })
+    const [ada, grace] = [await person(t), await person(t)]
+    const ask = (who: Person, path = '/api/auth/me', headers = {}) =>
+      call(app, 'GET', path, undefined, { authorization: `Bearer ${who.token}`, ...headers })
+    expect([
+      (await ask(ada)).status,
+      (await ask(ada, '/api/notes/019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10')).status,
+      (await ask(ada, '/api/notes?limit=0')).status,
+    ]).toEqual([200, 404, 422])
+    const refused = await ask(ada)
+    isLimited(refused)
+    expect(refused.headers.get('ratelimit')).toMatch(/^"default";r=0;t=\d+$/)
+    expect(refused.headers.get('ratelimit-policy')).toBe('"default";q=1;w=60')
+    // Not by another address, another route or a made-up header.
+    isLimited(await ask(ada, '/api/docs', from('203.0.113.9')))
+    expect((await ask(grace)).status).toBe(200)
+    expect((await call(app, 'GET', '/health')).status).toBe(200)
+  })
+
+  test('who has no credential is counted by network', async () => {
+    const app = await limited({ RATE_LIMIT_ANONYMOUS: '3' })
+    const [here, there] = [network(), network()]
+    const ask = (address: string, path = '/api/docs') => call(app, 'GET', path, undefined, from(address))
+    expect([(await ask(`${here}::1`)).status, (await ask(`${here}::2`)).status, (await ask(`${here}:ffff:ffff:ffff:ffff`)).status]).toEqual(
+      [200, 200, 200],
+    )
+    isLimited(await ask(`${here}:1:2:3:4`))
+    isLimited(await ask(`${here}::1`, '/api/notes'))
+    expect((await ask(`${there}::1`)).status).toBe(200)
+  })
+
+  test('a wrong credential is no way around it', async () => {
+    const app = await limited({ RATE_LIMIT_ANONYMOUS: '3' })
+    const here = network()
+    const guess = (i: number) =>
+      call(app, 'GET', '/api/notes', undefined, { authorization: `Bearer svc_${String(i).padStart(38, '0')}`, ...from(`${here}::1`) })
+    for (let i = 0; i < 3; i++) expect((await guess(i)).status).toBe(401)
+    isLimited(await guess(4))
+  })
+
+  test('only a proxy that the operator named may say where a request comes from', async () => {
+    const app = await limited({ RATE_LIMIT_ANONYMOUS: '3', TRUSTED_PROXIES: '' })
+    for (let i = 0; i < 3; i++) expect((await call(app, 'GET', '/api/docs', undefined, from(`${network()}::1`))).status).toBe(200)
+    isLimited(await call(app, 'GET', '/api/docs', undefined, from(`${network()}::1`)))
+  })
+
+  test('of a chain of proxies the last address that is not one of ours counts', async () => {
+    const app = await limited({ RATE_LIMIT_ANONYMOUS: '2', TRUSTED_PROXIES: '127.0.0.1,10.0.0.1' })
+    const here = network()
+    const ask = (forwarded: string) => call(app, 'GET', '/api/docs', undefined, from(forwarded))
+    expect([(await ask(`198.51.100.1, ${here}::1`)).status, (await ask(`198.51.100.2, ${here}::2, 10.0.0.1`)).status]).toEqual([200, 200])
+    isLimited(await ask(`198.51.100.3, ${here}::3`))
+  })
+
+  test('an allowance comes back with time, never beyond the burst, and old keys make room', () => {
+    const buckets = new Buckets(60, 3, 2)
+    expect([0, 0, 0, 0].map(() => buckets.take('a', 0))).toEqual([0, 0, 0, 1])
+    expect(buckets.take('a', 999)).toBe(1)
+    expect(buckets.take('a', 1000)).toBe(0)
+    expect([0, 0, 0, 0].map(() => buckets.take('a', 1e9))).toEqual([0, 0, 0, 1])
+    expect(new Buckets(1, 1).take('a', 0)).toBe(0)
+    const slow = new Buckets(1, 1)
+    slow.take('a', 0)
+    expect(slow.take('a', 1000)).toBe(59)
+    for (const key of ['b', 'c', 'd']) buckets.take(key, 1e9)
+    expect([0, 0, 0, 0].map(() => buckets.take('a', 1e9))).toEqual([0, 0, 0, 1])
+  })
+})
+
+describe('signing in', () => {
+  let ada: Person
+  beforeAll(async () => {
+    ada = await person(t)
+  })
+  const login = (app: TestApp, email: string, password: string, address = `${network()}::1`) =>
+    call(app, 'POST', '/api/auth/login', { email, password }, from(address))
+  const counter = async (key: string): Promise<number> =>
+    Number((await t.app.driver.query('select count from counters where key = $1', [key])).rows[0]?.[0] ?? 0)
+  const counterOf = (email: string) => counter(`login:${hashSecret(email.toLowerCase())}`)
+
+  test('thirty wrong passwords at the same moment are counted as thirty, and five are looked at', async () => {
+    const app = await limited({ RATE_LIMIT_LOGIN: '1000' })
+    const { email } = await person(t)
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => login(app, i % 2 ? email : email.toUpperCase(), `wrong password ${i}`)),
+    )
+    expect(answers.filter((a) => a.status === 401)).toHaveLength(5)
+    for (const answer of answers.filter((a) => a.status !== 401)) isLimited(answer)
+    expect(await counterOf(email)).toBe(30)
+    // The right one does not help now, and an account that does not exist looks the same.
+    isLimited(await login(app, email, PASSWORD))
+    const nobody = `${unique('nobody')}@example.com`
+    const unknown = await Promise.all(Array.from({ length: 10 }, () => login(app, nobody, 'wrong password')))
+    expect(unknown.filter((a) => a.status === 401)).toHaveLength(5)
+    expect(unknown.find((a) => a.status === 401)?.body.detail).toBe(answers.find((a) => a.status === 401)?.body.detail as string)
+  })
+
+  test('the count outlives the process, and holds on another instance', async () => {
+    const { email } = await person(t)
+    const first = await limited({ RATE_LIMIT_LOGIN: '1000' })
+    for (let i = 0; i < 5; i++) expect((await login(first, email, 'wrong password')).status).toBe(401)
+    await first.close()
+    const second = await limited({ RATE_LIMIT_LOGIN: '1000' })
+    isLimited(await login(second, email, PASSWORD))
+  })
+
+  test('it ends after a quarter of an hour, and a sign-in that works wipes it', async () => {
+    let now = Date.now()
+    const app = await limited({ RATE_LIMIT_LOGIN: '1000' }, () => new Date(now))
+    const { email } = await person(t)
+    for (let i = 0; i < 4; i++) expect((await login(app, email, 'wrong password')).status).toBe(401)
+    expect((await login(app, email, PASSWORD)).status).toBe(200)
+    expect(await counterOf(email)).toBe(0)
+    for (let i = 0; i < 5; i++) expect((await login(app, email, 'wrong password')).status).toBe(401)
+    const refused = await login(app, email, PASSWORD)
+    isLimited(refused)
+    expect(Number(refused.headers.get('retry-after'))).toBeLessThanOrEqual(15 * 60)
+    now += 14 * 60_000
+    isLimited(await login(app, email, PASSWORD))
+    now += 61_000
+    expect((await login(app, email, PASSWORD)).status).toBe(200)
+  })
+
+  test('a network has so many attempts a minute, over all accounts', async () => {
+    const app = await limited({ RATE_LIMIT_LOGIN: '3' })
+    const here = network()
+    for (let i = 0; i < 3; i++)
+      expect((await login(app, `${unique('guess')}@example.com`, 'wrong password', `${here}::${i + 1}`)).status).toBe(401)
+    isLimited(await login(app, ada.email, PASSWORD, `${here}::9`))
+    expect((await login(app, ada.email, PASSWORD)).status).toBe(200)
+    expect(await counter(`login-from:${networkOf(`${here}::1`)}`)).toBe(4)
+  })
+
+  test('a network has so many registrations an hour', async () => {
+    const app = await limited({ RATE_LIMIT_REGISTER: '2' })
+    const here = network()
+    const register = () =>
+      call(
+        app,
+        'POST',
+        '/api/auth/register',
+        { email: `${unique('new')}@example.com`, password: PASSWORD, name: 'New' },
+        from(`${here}::1`),
+      )
+    expect([(await register()).status, (await register()).status]).toEqual([201, 201])
+    isLimited(await register())
+  })
+
+  test('set-up links cannot be guessed at leisure', async () => {
+    const app = await limited({})
+    const here = network()
+    const guess = (token: string) =>
+      call(app, 'POST', '/api/setup', { token, email: 'a@example.com', password: PASSWORD, name: 'A' }, from(`${here}::1`))
+    // What is not even well-formed does not count.
+    for (let i = 0; i < 3; i++) expect((await guess(`svc_set_${'0'.repeat(38)}`)).status).toBe(410)
+    for (let i = 0; i < 10; i++) expect((await guess(newSecret('setup'))).status).toBe(410)
+    isLimited(await guess(newSecret('setup')))
+  })
+})
+
+describe('what one network is', () => {
+  const same: [string, string[]][] = [
+    ['192.0.2.7', ['192.0.2.7', '::ffff:192.0.2.7', '::FFFF:192.0.2.7', '::ffff:c000:207', '0:0:0:0:0:ffff:c000:0207']],
+    [
+      '2001:db8:1:2::/64',
+      [
+        '2001:db8:1:2::1',
+        '2001:0DB8:0001:0002::',
+        '2001:db8:1:2:ffff:ffff:ffff:ffff',
+        '2001:db8:1:2:0:0:0:1%eth0',
+        '2001:db8:1:2::192.0.2.1',
+      ],
+    ],
+    ['0:0:0:0::/64', ['::1', '::', '0:0:0:0:0:0:0:1']],
+    ['2001:db8:0:0::/64', ['2001:db8::1', '2001:db8:0:0:1::', '2001:DB8:0000::ffff']],
+    ['fe80:0:0:0::/64', ['fe80::1', 'fe80::1%eth0', 'FE80:0:0:0:1:2:3:4']],
+  ]
+  test.each(same)('%s', (key, spellings) => {
+    expect(spellings.map(networkOf)).toEqual(spellings.map(() => key))
+  })
+
+  test('neighbours are others, and no address is one too', () => {
+    const keys = ['192.0.2.7', '192.0.2.8', '2001:db8:1:2::1', '2001:db8:1:3::1', '2001:db8:1::1', '::1', null].map(networkOf)
+    expect(new Set(keys).size).toBe(keys.length)
+    expect(networkOf(null)).toBe('unknown')
+    expect(networkOf('')).toBe('unknown')
+  })
+})

@@ -1,0 +1,318 @@
+import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { call, type Person, person, sharedApp, testApp } from '../support/app.ts'
+import { slowClients } from './slow.ts'
+import { open, portOf, raw, read, wire } from './socket.ts'
+
+/** Requests that no decent client sends. The server answers or hangs up, and goes on. */
+const t = await sharedApp()
+void slowClients()
+const host = `127.0.0.1:${portOf(t)}`
+let ada: Person
+let auth: string
+beforeAll(async () => {
+  ada = await person(t)
+  auth = `Authorization: Bearer ${ada.token}`
+})
+
+afterEach(async () => {
+  expect((await call(t, 'GET', '/health')).status).toBe(200)
+})
+
+const status = async (payload: string | Uint8Array): Promise<number | 'closed'> => (await raw(t, payload))[0]?.status ?? 'closed'
+const json = 'Content-Type: application/json'
+const note = '{"title":"smuggled"}'
+const notes = async () => (await ada.fetch<{ total: number }>('GET', '/api/notes?total=true')).body.total
+
+/** What Bun answers by itself; a change of it is to be noticed when Bun is upgraded. */
+describe('how Bun reads a request', () => {
+  const chunked = 'Transfer-Encoding: chunked'
+  const table: [string, number | 'closed', () => string | Uint8Array][] = [
+    ['a length and chunks', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: 5', chunked], '0\r\n\r\n')],
+    ['two different lengths', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: 20', 'Content-Length: 6'], note)],
+    ['a length with a plus', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: +20'], note)],
+    ['a negative length', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: -20'], note)],
+    ['a hexadecimal length', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: 0x14'], note)],
+    ['a length beyond all numbers', 400, () => wire(t, 'POST /api/notes', [auth, json, `Content-Length: ${'9'.repeat(30)}`], note)],
+    ['two codings', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Transfer-Encoding: chunked, identity'], '0\r\n\r\n')],
+    ['a made-up coding', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Transfer-Encoding: xchunked'], '0\r\n\r\n')],
+    ['a space before the colon', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Transfer-Encoding : chunked'], '0\r\n\r\n')],
+    ['a folded header', 400, () => wire(t, 'GET /health', ['X-A: b', ' c'])],
+    ['a line end in a chunk extension', 400, () => wire(t, 'POST /api/notes', [auth, json, chunked], `14;a\nb\r\n${note}\r\n0\r\n\r\n`)],
+    ['a chunk length that is none', 400, () => wire(t, 'POST /api/notes', [auth, json, chunked], `zz\r\n${note}\r\n0\r\n\r\n`)],
+    ['no Host', 400, () => 'GET /health HTTP/1.1\r\n\r\n'],
+    ['NUL in a value', 400, () => wire(t, 'GET /health', ['X-A: a\0b'])],
+    ['40 KB of header', 431, () => wire(t, 'GET /health', [`X-A: ${'a'.repeat(40_000)}`])],
+    [
+      '300 headers',
+      431,
+      () =>
+        wire(
+          t,
+          'GET /health',
+          Array.from({ length: 300 }, (_, i) => `X-${i}: a`),
+        ),
+    ],
+    ['bare line feeds', 505, () => `GET /health HTTP/1.1\nHost: ${host}\n\n`],
+    ['a version that is none', 505, () => wire(t, 'GET /health').replace('HTTP/1.1', 'HTTP/9.9')],
+    ['no version', 505, () => 'GET /health\r\n\r\n'],
+    ['words', 400, () => 'may I come in?\r\n\r\n'],
+    ['a TLS greeting', 400, () => Uint8Array.from([22, 3, 1, 0, 5, 1, 0, 0, 1, 0, 13, 10, 13, 10])],
+    ['an HTTP/2 greeting', 400, () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['a method that is none', 'closed', () => wire(t, 'BREW /health')],
+    ['a method in small letters', 'closed', () => wire(t, 'get /health')],
+    ['an asterisk', 400, () => wire(t, 'OPTIONS *')],
+    ['a header named __proto__', 200, () => wire(t, 'GET /health', ['__proto__: x'])],
+  ]
+  test.each(table)('%s: %p', async (_name, expected, payload) => {
+    const before = await notes()
+    expect(await status(payload())).toBe(expected)
+    expect(await notes()).toBe(before)
+  })
+})
+
+describe('whom a request is for', () => {
+  const cases: [string, number, () => string][] = [
+    ['one Host', 200, () => wire(t, 'GET /health')],
+    ['localhost', 200, () => wire(t, 'GET /health', ['Host: localhost'])],
+    ['localhost in capitals', 200, () => wire(t, 'GET /health', ['Host: LOCALHOST'])],
+    ['localhost with a port', 200, () => wire(t, 'GET /health', ['Host: localhost:9'])],
+    ['localhost with the usual port', 200, () => wire(t, 'GET /health', ['Host: localhost:80'])],
+    ['IPv6', 200, () => wire(t, 'GET /health', ['Host: [::1]:4242'])],
+    ['two Hosts', 400, () => wire(t, 'GET /health', [`Host: ${host}`, 'Host: evil.example'])],
+    ['two Hosts, ours last', 400, () => wire(t, 'GET /health', ['Host: evil.example', `Host: ${host}`])],
+    ['two equal Hosts', 400, () => wire(t, 'GET /health', [`Host: ${host}`, `Host: ${host}`])],
+    ['an empty Host', 400, () => wire(t, 'GET /health', ['Host:'])],
+    ['a user in Host', 400, () => wire(t, 'GET /health', ['Host: evil@localhost'])],
+    ['a path in Host', 400, () => wire(t, 'GET /health', ['Host: localhost/evil'])],
+    ['a port that is none', 400, () => wire(t, 'GET /health', ['Host: localhost:99999'])],
+    ['letters in Host', 400, () => wire(t, 'GET /health', ['Host: l\u00f6calhost'])],
+    ['a short spelling of the address', 400, () => wire(t, 'GET /health', ['Host: 127.1'])],
+    ['HTTP/1.0 without Host', 400, () => 'GET /health HTTP/1.0\r\n\r\n'],
+    ['a tunnel to elsewhere', 400, () => wire(t, 'CONNECT evil.example:443')],
+    ['a foreign Host', 403, () => wire(t, 'GET /health', ['Host: evil.example'])],
+    ['a foreign Host with our name in it', 403, () => wire(t, 'GET /health', ['Host: localhost.evil.example'])],
+    ['a name with a dot at its end', 403, () => wire(t, 'GET /health', ['Host: localhost.'])],
+    ['another address, while we listen on loopback', 403, () => wire(t, 'GET /health', ['Host: 192.0.2.1'])],
+    // Bun drops the host of such a target and we cannot see it: Host alone decides, so the two can never disagree about anything.
+    ['a target with our host, for a foreign Host', 403, () => wire(t, `GET http://${host}/health`, ['Host: evil.example'])],
+    ['a target with a foreign host, for our Host', 200, () => wire(t, 'GET http://evil.example/health')],
+    ['a path that looks like a host', 404, () => wire(t, 'GET //evil/zz')],
+    ['a path that looks like a host and a page of ours', 404, () => wire(t, 'GET //evil.example/health')],
+    ['a path with credentials', 404, () => wire(t, 'GET /@evil.example/health')],
+  ]
+  test.each(cases)('%s: %p', async (_name, expected, payload) => {
+    const [answer] = await raw(t, payload())
+    expect(answer?.status).toBe(expected)
+    if (expected >= 400) expect(answer?.headers.get('content-type')).toBe('application/problem+json')
+    // A redirect would carry the foreign name onwards.
+    expect(answer?.headers.get('location')).toBeNull()
+  })
+
+  test('a server with a name of its own answers to it, and one open to the network to its addresses', async () => {
+    const named = await testApp({ APP_URL: 'https://tutti.example.com', ALLOWED_HOSTS: 'intern.example', background: 'off' })
+    const ask = async (...headers: string[]) => (await raw(named, wire(named, 'GET /api/docs', headers)))[0]?.status
+    expect(await ask('Host: tutti.example.com')).toBe(200)
+    expect(await ask('Host: TUTTI.example.com:443')).toBe(200)
+    expect(await ask('Host: intern.example')).toBe(200)
+    expect(await ask('Host: sub.tutti.example.com')).toBe(403)
+    expect(await ask('Host: tutti.example.com', 'Origin: https://tutti.example.com')).toBe(200)
+    expect(await ask('Host: tutti.example.com', 'Origin: https://intern.example')).toBe(403)
+    await named.close()
+    const open = await testApp({ HOST: '0.0.0.0', background: 'off' })
+    expect((await raw(open, wire(open, 'GET /api/docs', ['Host: 192.0.2.1:4242'])))[0]?.status).toBe(200)
+    expect((await raw(open, wire(open, 'GET /api/docs', ['Host: evil.example'])))[0]?.status).toBe(403)
+    await open.close()
+  })
+})
+
+describe('where a request comes from', () => {
+  test('a foreign Origin: 403, on every method and whatever else is sent', async () => {
+    const origins = [
+      'https://evil.example',
+      'null',
+      'http://localhost',
+      `https://${host}.evil.example`,
+      `http://evil.example#${host}`,
+      'file://',
+      '*',
+      '',
+      `http://${host}/`,
+      `http://${host}, https://evil.example`,
+    ]
+    for (const origin of origins)
+      for (const line of ['GET /health', 'GET /api/notes', 'HEAD /api/docs', 'OPTIONS /api/notes', 'DELETE /api/notes', 'GET /nothing']) {
+        const [answer] = await raw(t, wire(t, line, [`Origin: ${origin}`, auth]), { head: line.startsWith('HEAD') })
+        expect([origin, line, answer?.status]).toEqual([origin, line, 403])
+        expect(answer?.headers.get('access-control-allow-origin')).toBeNull()
+      }
+    const before = await notes()
+    expect((await ada.fetch('POST', '/api/notes', { title: 'x' }, { origin: 'https://evil.example' })).status).toBe(403)
+    expect((await ada.fetch('POST', '/api/notes', { title: 'x' }, { origin: 'null' })).status).toBe(403)
+    expect(await notes()).toBe(before)
+  })
+
+  test('our own Origin, or none', async () => {
+    expect(await status(wire(t, 'GET /api/notes', [auth, `Origin: http://${host}`]))).toBe(200)
+    expect(await status(wire(t, 'GET /api/notes', [auth]))).toBe(200)
+  })
+
+  test('a preflight gets nothing that would let another site in', async () => {
+    const [answer] = await raw(
+      t,
+      wire(t, 'OPTIONS /api/notes', [
+        `Origin: http://${host}`,
+        'Access-Control-Request-Method: POST',
+        'Access-Control-Request-Headers: authorization',
+      ]),
+    )
+    expect(answer?.status).toBe(405)
+    expect([...(answer?.headers.keys() ?? [])].filter((name) => name.startsWith('access-control'))).toEqual([])
+  })
+})
+
+describe('methods and paths', () => {
+  test('HEAD answers what GET would, without the body', async () => {
+    for (const [path, headers] of [
+      ['/health/live', []],
+      ['/api/docs', []],
+      ['/api/docs/start', []],
+      ['/api/notes', [auth]],
+      ['/', []],
+    ] as [string, string[]][]) {
+      const [head] = await raw(t, wire(t, `HEAD ${path}`, headers), { head: true })
+      const [got] = await raw(t, wire(t, `GET ${path}`, headers))
+      expect([path, head?.status, head?.body]).toEqual([path, got?.status, ''])
+      expect(head?.headers.get('content-type')).toBe(got?.headers.get('content-type') as string)
+      expect(head?.headers.get('content-length')).toBe(got?.headers.get('content-length') as string)
+    }
+    expect((await raw(t, wire(t, 'HEAD /api/notes'), { head: true }))[0]?.status).toBe(401)
+    expect((await raw(t, wire(t, 'HEAD /nothing'), { head: true }))[0]?.status).toBe(404)
+  })
+
+  test('OPTIONS and TRACE tell the methods and nothing else', async () => {
+    for (const method of ['OPTIONS', 'TRACE']) {
+      const [answer] = await raw(t, wire(t, `${method} /api/notes`, [auth, 'X-Secret: do not echo']))
+      expect([method, answer?.status, answer?.headers.get('allow')]).toEqual([method, 405, 'GET, POST'])
+      expect(answer?.body).not.toContain('do not echo')
+    }
+  })
+
+  test('odd paths find a page of ours or nothing', async () => {
+    const paths = [
+      '/api/../health',
+      '/api/%2e%2e/health',
+      '/assets/..%2f..%2fpackage.json',
+      '/assets/../../package.json',
+      '/manual/..%5c..%5csecret',
+      '/%00',
+      '/%',
+      '/\\evil',
+      '/api/docs/%ff',
+      `/${'a'.repeat(15_000)}`,
+      `/${'a/'.repeat(5000)}`,
+      '/?%00=%ff',
+      '/health;a=b',
+      '/HEALTH',
+    ]
+    for (const path of paths) {
+      const [answer] = await raw(t, wire(t, `GET ${path}`))
+      expect([path.slice(0, 40), [200, 404, 422].includes(answer?.status ?? 0)]).toEqual([path.slice(0, 40), true])
+      expect(answer?.body).not.toContain('"dependencies"')
+    }
+  })
+})
+
+describe('connections', () => {
+  test('one connection takes one request after the other', async () => {
+    const socket = await open(t)
+    for (const path of ['/health', '/nothing', '/api/docs', '/health/live']) {
+      socket.write(wire(t, `GET ${path}`))
+      expect((await read(socket))[0]?.status).toBe(path === '/nothing' ? 404 : 200)
+      socket.removeAllListeners('data').removeAllListeners('close')
+    }
+    socket.destroy()
+  })
+
+  test('requests sent before the first is answered are answered in order, or the connection ends', async () => {
+    const three = wire(t, 'GET /health') + wire(t, 'GET /nothing') + wire(t, 'GET /api/docs')
+    for (const answers of await Promise.all(Array.from({ length: 10 }, () => raw(t, three, { answers: 3 }))))
+      expect(answers.map((a) => a.status)).toEqual([200, 404, 200].slice(0, answers.length))
+  })
+
+  test('a body longer than announced is not taken for the next request', async () => {
+    const before = await notes()
+    const inner = wire(t, 'DELETE /api/notes', [auth])
+    const list = await raw(t, wire(t, 'POST /api/auth/login', [json, 'Content-Length: 2', 'Connection: close'], `{}${inner}`), {
+      answers: 2,
+    })
+    expect(list[0]?.status ?? 422).toBe(422)
+    expect(await notes()).toBe(before)
+  })
+
+  test('clients that leave in the middle leave nothing behind', async () => {
+    const before = await notes()
+    const apart = await testApp({ background: 'off' })
+    const boss = await person(apart, { admin: true })
+    const running = async () => Number(/http_running (\d+)/.exec((await boss.fetch<{ text: string }>('GET', '/metrics')).body.text)?.[1])
+    for (let i = 0; i < 20; i++) {
+      const socket = await open(apart)
+      socket.write(wire(apart, 'POST /api/notes', [auth, json, 'Content-Length: 1000'], '{"title":"gone"'))
+      socket.destroy()
+    }
+    const deadline = Date.now() + 5000
+    while ((await running()) > 1 && Date.now() < deadline) await Bun.sleep(5)
+    // Only the one that asks.
+    expect(await running()).toBe(1)
+    expect(await notes()).toBe(before)
+    await apart.close()
+  })
+
+  test('Expect: 100-continue is answered, and the body is then taken', async () => {
+    const [answer] = await raw(
+      t,
+      wire(t, 'POST /api/notes', [auth, json, 'Expect: 100-continue', 'Content-Length: 17'], '{"title":"asked"}'),
+    )
+    expect(answer?.status).toBe(201)
+  })
+
+  test('an upgrade to something we do not speak is an ordinary request', async () => {
+    for (const to of ['websocket', 'h2c', 'TLS/1.0'])
+      expect(
+        await status(
+          wire(t, 'GET /health', [
+            'Connection: Upgrade',
+            `Upgrade: ${to}`,
+            'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
+            'Sec-WebSocket-Version: 13',
+          ]),
+        ),
+      ).toBe(200)
+  })
+})
+
+test('headers of ours that make no sense: 400, or a right that is missing', async () => {
+  const cases: [string, number][] = [
+    ['Authorization: Bearer', 401],
+    ['Authorization: Bearer a b', 401],
+    ['Authorization: Bearer \xff\xfe', 401],
+    [`Authorization: Bearer ${'a'.repeat(8000)}`, 401],
+    ['Authorization: Basic YTpi', 401],
+    ['Authorization:', 401],
+    ['Cookie: tutti_access=', 401],
+    ['Cookie: tutti_access', 401],
+    ['Cookie: __proto__=x; tutti_access=eyJ', 401],
+    [`Cookie: ${'a=b;'.repeat(3000)}`, 401],
+  ]
+  for (const [header, expected] of cases)
+    expect([header.slice(0, 40), await status(wire(t, 'GET /api/notes', [header]))]).toEqual([header.slice(0, 40), expected])
+  const signedIn: [string, number][] = [
+    ['Idempotency-Key: \xff', 400],
+    ['Idempotency-Key:', 400],
+    [`Idempotency-Key: ${'k'.repeat(201)}`, 400],
+    ['If-Match: abc', 400],
+    ['X-Organization-Id: zz', 404],
+    ["X-Organization-Id: ' or 1=1", 404],
+  ]
+  for (const [header, expected] of signedIn)
+    expect([header, await status(wire(t, 'GET /api/notes', [auth, header]))]).toEqual([header, expected])
+})

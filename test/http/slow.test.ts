@@ -1,0 +1,26 @@
+import { expect, test } from 'bun:test'
+import { call, sharedApp } from '../support/app.ts'
+import { slowClients } from './slow.ts'
+
+const t = await sharedApp()
+const clients = await slowClients()
+
+test('slow clients do not keep the others waiting', async () => {
+  const open = await Promise.all(clients.map(({ ended }) => Promise.race([ended, Promise.resolve('open')])))
+  if (open.includes('open')) expect(open).toContain('open')
+  for (let i = 0; i < 20; i++) expect((await call(t, 'GET', '/health')).status).toBe(200)
+})
+
+test.each(clients.map(({ name, ended }): [string, typeof ended] => [name, ended]))(
+  'a client that %s is cut',
+  async (_name, ended) => {
+    const seconds = await ended
+    expect(seconds).not.toBe('still open')
+    expect(seconds).toBeLessThanOrEqual(36)
+  },
+  45_000,
+)
+
+test('and the server is well', async () => {
+  expect((await call(t, 'GET', '/health')).status).toBe(200)
+})

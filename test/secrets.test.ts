@@ -1,0 +1,374 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApp } from '../src/app.ts'
+import { kindOf, newSecret, prefixes, type SecretKind } from '../src/auth/secrets.ts'
+import { type Config, ConfigError, loadConfig, settings } from '../src/config.ts'
+import type { Driver } from '../src/db/driver.ts'
+import * as accounts from '../src/features/accounts/service.ts'
+import { createLog } from '../src/log.ts'
+import { dump } from './contract/tables.ts'
+import { call, logged, mcpToken, PASSWORD, person, sharedApp, systemCtx, unique } from './support/app.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tutti-secrets-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+let folders = 0
+const fresh = (): string => join(folder, String(++folders))
+const STRONG = 'wT7kPz3vQm9LxYb2RcNf8HjDs5GgUa4E'
+
+describe('configuration', () => {
+  const problemsOf = (env: Record<string, string>, file?: string): string[] => {
+    try {
+      loadConfig({ env: { DATA_DIR: fresh(), ...env }, file })
+      return []
+    } catch (error) {
+      if (error instanceof ConfigError) return error.problems
+      throw error
+    }
+  }
+
+  test('an empty environment is enough, and opens nothing to the outside', () => {
+    const config = loadConfig({ env: { DATA_DIR: fresh() } })
+    expect(config).toMatchObject({
+      HOST: '127.0.0.1',
+      DB_CONNECTION: 'pglite',
+      TRUSTED_PROXIES: [],
+      ALLOWED_HOSTS: [],
+      TUTTI_SECRET: undefined,
+      METRICS_TOKEN: undefined,
+    })
+  })
+
+  test('all that is wrong is told at once, by name', () => {
+    const wrong = {
+      PORT: 'many',
+      APP_URL: 'tutti.example.com/path',
+      DB_CONNECTION: 'mysql',
+      DATABASE_URL: 'mysql://x',
+      TUTTI_SECRET: 'short',
+      RATE_LIMIT_BURST: '0',
+      LOG_LEVEL: 'loud',
+      MAX_BODY_BYTES: '1.5',
+    }
+    const problems = problemsOf(wrong)
+    for (const name of Object.keys(wrong)) expect([name, problems.filter((p) => p.startsWith(name)).length]).toEqual([name, 1])
+    expect(problems).toHaveLength(Object.keys(wrong).length)
+    expect(() => loadConfig({ env: { DATA_DIR: fresh(), ...wrong } })).toThrow(/8 problems:\n {2}- PORT/)
+  })
+
+  test('a secret in a problem is not shown, another value is', () => {
+    const problems = problemsOf({ TUTTI_SECRET: 'hunter2hunter2', METRICS_TOKEN: 'hunter3', DATABASE_URL: 'hunter4', PORT: '99999' }).join(
+      '\n',
+    )
+    expect(problems).not.toMatch(/hunter\d/)
+    expect(problems).toContain('"99999"')
+  })
+
+  test('everything that is secret is marked as such', () => {
+    const secret = Object.entries(settings)
+      .filter(([, setting]) => setting.secret)
+      .map(([name]) => name)
+    expect(secret).toEqual(
+      expect.arrayContaining(['TUTTI_SECRET', 'DATABASE_URL', 'METRICS_TOKEN', 'AUTH_BACKEND_KEY', 'CODEHOST_CLIENT_SECRET']),
+    )
+    expect(Object.keys(settings).filter((name) => /SECRET|_KEY$|TOKEN|PASSWORD/.test(name) && !secret.includes(name))).toEqual([])
+  })
+
+  test.each([
+    'change-me',
+    'changeme-changeme-changeme-changeme',
+    'secret',
+    'secretsecretsecretsecretsecretsecret',
+    'PASSWORD-PASSWORD-PASSWORD-PASSWORD',
+    'default-secret-for-development-only',
+    'example-example-example-example-ex',
+    'test-secret-0123456789-0123456789',
+    'tutti-tutti-tutti-tutti-tutti-tutti',
+    'a'.repeat(64),
+    'abababababababababababababababab',
+    '0'.repeat(32),
+    'x'.repeat(31),
+  ])('TUTTI_SECRET=%s is refused', (value) => {
+    expect(problemsOf({ TUTTI_SECRET: value })).toEqual([
+      expect.stringMatching(/^TUTTI_SECRET (must have at least 32|is a default or too simple)/),
+    ])
+  })
+
+  test('a good one is taken, from the environment or a file', () => {
+    expect(problemsOf({ TUTTI_SECRET: STRONG })).toEqual([])
+    const file = join(folder, 'config.env')
+    writeFileSync(file, `# ours\nexport TUTTI_SECRET="${STRONG}"\n\nPORT=8080\n`)
+    expect(loadConfig({ env: { DATA_DIR: fresh(), CONFIG_FILE: file } })).toMatchObject({
+      TUTTI_SECRET: STRONG,
+      PORT: 8080,
+      sources: { TUTTI_SECRET: 'file', HOST: 'default' },
+    })
+    writeFileSync(file, 'TUTTI_SECRTE=x\nnonsense\n')
+    expect(problemsOf({}, file)).toEqual([`${file} line 1: TUTTI_SECRTE is not a setting`, `${file} line 2 is not KEY=VALUE`])
+    expect(problemsOf({ CONFIG_FILE: join(folder, 'absent.env') })).toEqual([expect.stringContaining('does not exist')])
+  })
+})
+
+describe('the master secret', () => {
+  let driver: Driver
+  beforeAll(async () => {
+    const { app } = await sharedApp()
+    driver = app.driver
+  })
+
+  /** Starts on a database that has no mark yet, or the mark that `meta` gives it, and is otherwise the shared one. */
+  async function start(config: Config, meta: Map<string, string>): Promise<string> {
+    const own: Partial<Driver> = {
+      close: async () => undefined,
+      query: async (text, params = [], options) => {
+        if (!text.includes('insert into meta')) return driver.query(text, params, options)
+        if (!meta.has('secret')) meta.set('secret', String(params[0]))
+        return { columns: ['value'], rows: [[meta.get('secret')]], count: 1 }
+      },
+    }
+    const over = new Proxy(driver, { get: (target, name) => own[name as keyof Driver] ?? Reflect.get(target, name, target) })
+    const app = await createApp(config, { driver: over, background: false, log: createLog('error', () => undefined) })
+    await app.close()
+    return app.secret
+  }
+  const configIn = (dir: string, more: Record<string, string> = {}) => loadConfig({ env: { DATA_DIR: dir, ...more } })
+
+  test('is made at the first start, for the owner alone, and found at the next', async () => {
+    const [dir, meta] = [fresh(), new Map<string, string>()]
+    const first = await start(configIn(dir), meta)
+    expect(first).toMatch(/^[\w-]{43}$/)
+    expect(statSync(join(dir, 'secret')).mode & 0o777).toBe(0o600)
+    expect(statSync(dir).mode & 0o777).toBe(0o700)
+    expect(readFileSync(join(dir, 'secret'), 'utf8').trim()).toBe(first)
+    expect(await start(configIn(dir), meta)).toBe(first)
+    expect(await start(configIn(fresh()), new Map())).not.toBe(first)
+  })
+
+  test('the database keeps only a mark of it', async () => {
+    const [dir, meta] = [fresh(), new Map<string, string>()]
+    const secret = await start(configIn(dir), meta)
+    expect(meta.get('secret')).toMatch(/^[0-9a-f]{64}$/)
+    expect(meta.get('secret')).not.toContain(Buffer.from(secret, 'base64url').toString('hex'))
+    expect(meta.get('secret')).not.toBe(new Bun.CryptoHasher('sha256').update(secret).digest('hex'))
+  })
+
+  test('from the environment it is not written down', async () => {
+    const dir = fresh()
+    expect(await start(configIn(dir, { TUTTI_SECRET: STRONG }), new Map())).toBe(STRONG)
+    expect(existsSync(join(dir, 'secret'))).toBe(false)
+  })
+
+  test('another one on the same database is refused, and changes nothing', async () => {
+    const meta = new Map<string, string>()
+    await start(configIn(fresh()), meta)
+    const mark = meta.get('secret')
+    const other = fresh()
+    await expect(start(configIn(other), meta)).rejects.toThrow(/another master secret.*Copy the file "secret"/)
+    await expect(start(configIn(fresh(), { TUTTI_SECRET: STRONG }), meta)).rejects.toThrow('another master secret')
+    expect(meta.get('secret')).toBe(mark as string)
+  })
+
+  test('the shared database of these tests says the same', async () => {
+    const kept = new Proxy(driver, {
+      get: (target, name) => (name === 'close' ? async () => undefined : Reflect.get(target, name, target)),
+    })
+    await expect(
+      createApp(configIn(fresh(), { TUTTI_SECRET: STRONG }), { driver: kept, background: false, log: createLog('error', () => undefined) }),
+    ).rejects.toThrow('another master secret')
+  })
+
+  test('a file that others can read, or that was damaged, is refused', async () => {
+    const [dir, meta] = [fresh(), new Map<string, string>()]
+    await start(configIn(dir), meta)
+    chmodSync(join(dir, 'secret'), 0o640)
+    await expect(start(configIn(dir), meta)).rejects.toThrow('chmod 600')
+    const damaged = fresh()
+    mkdirSync(damaged)
+    writeFileSync(join(damaged, 'secret'), 'short\n', { mode: 0o600 })
+    await expect(start(configIn(damaged), new Map())).rejects.toThrow('Restore it from a backup')
+  })
+})
+
+describe('bearer secrets', () => {
+  const kinds = Object.keys(prefixes) as SecretKind[]
+
+  test.each(kinds)('%s: a prefix, 32 letters and a checksum', (kind) => {
+    const secret = newSecret(kind)
+    expect(secret).toMatch(new RegExp(`^${prefixes[kind]}[0-9A-Za-z]{38}$`))
+    expect(kindOf(secret)).toBe(kind)
+    for (const at of secret.split('').keys()) {
+      const changed = secret.slice(0, at) + (secret[at] === 'A' ? 'B' : 'A') + secret.slice(at + 1)
+      expect([changed, kindOf(changed)]).toEqual([changed, undefined])
+    }
+  })
+
+  test('no two are alike, and every letter occurs about as often', () => {
+    const many = Array.from({ length: 2000 }, () => newSecret('api_key').slice(4, 36))
+    expect(new Set(many).size).toBe(many.length)
+    const counts = Map.groupBy(many.join(''), (letter) => letter)
+    expect(counts.size).toBe(62)
+    const expected = (2000 * 32) / 62
+    const chi = [...counts.values()].reduce((sum, { length }) => sum + (length - expected) ** 2 / expected, 0)
+    // 61 degrees of freedom: beyond this once in ten million runs.
+    expect(chi).toBeLessThan(130)
+  })
+})
+
+describe('the log', () => {
+  const lines: string[] = []
+  const jwt = 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJlLXNpZ25hdHVyZQ'
+  const secrets = { key: newSecret('api_key'), live: newSecret('mcp_live'), setup: newSecret('setup'), refresh: newSecret('refresh'), jwt }
+  const everySecret = Object.values(secrets)
+
+  const written = (pretty: boolean, message: string, fields: object): string => {
+    lines.length = 0
+    createLog('debug', (line) => void lines.push(line), pretty).info(message, fields)
+    return lines.join('')
+  }
+
+  test.each([true, false])('masks what looks like a secret, wherever it stands (pretty: %p)', (pretty) => {
+    for (const secret of everySecret) {
+      const places: [string, object][] = [
+        [`used ${secret} twice`, {}],
+        ['call', { url: `/api/ws?token=${secret}&x=1` }],
+        ['call', { url: `/setup#${secret}` }],
+        ['call', { url: `/x?next=%2Fsetup%23${encodeURIComponent(secret)}` }],
+        ['call', { header: `Bearer ${secret}` }],
+        ['call', { header: `Bearer%20${secret}` }],
+        ['call', { curl: `-H'authorization:Bearer ${secret}'` }],
+        ['call', { nested: { list: [{ value: secret }] } }],
+        ['call', { text: `x${secret}` }],
+        ['failed', { error: new Error(`bad ${secret}`) }],
+        ['failed', { error: new Error('outer', { cause: new Error(`inner ${secret}`) }) }],
+        ['failed', { error: Object.assign(new Error('x'), { code: secret }) }],
+      ]
+      for (const [message, fields] of places)
+        expect([secret.slice(0, 8), fields, written(pretty, message, fields).includes(secret)]).toEqual([secret.slice(0, 8), fields, false])
+    }
+  })
+
+  test.each([true, false])('masks what has the name of one (pretty: %p)', (pretty) => {
+    for (const name of [
+      'password',
+      'passwordHash',
+      'newPassword',
+      'secret',
+      'clientSecret',
+      'token',
+      'refreshToken',
+      'authorization',
+      'Authorization',
+      'cookie',
+      'set-cookie',
+      'apiKey',
+      'api_key',
+      'hash',
+    ])
+      for (const value of ['violet', ['violet'], { value: 'violet' }])
+        expect([name, written(pretty, 'x', { [name]: value }).includes('violet')]).toEqual([name, false])
+    expect(written(pretty, 'x', { inner: { password: 'violet' } })).not.toContain('violet')
+  })
+
+  test('masks the password of an address, and leaves the rest readable', () => {
+    const line = written(false, 'connecting to postgres://tutti:vio%3Alet@db:5432/tutti', {
+      code: 42,
+      path: '/api/notes',
+      requestId: 'r-1',
+    })
+    expect(line).not.toContain('vio%3Alet')
+    expect(JSON.parse(line)).toMatchObject({
+      message: 'connecting to postgres://tutti:[redacted]@db:5432/tutti',
+      code: 42,
+      path: '/api/notes',
+      requestId: 'r-1',
+    })
+  })
+
+  test('one line an entry, whatever is in it', () => {
+    const line = written(false, 'a\nb', { text: 'c\r\nd\u2028' })
+    expect(line.trimEnd()).not.toContain('\n')
+    expect(JSON.parse(line)).toMatchObject({ message: 'a\nb', text: 'c\r\nd\u2028' })
+  })
+})
+
+/** Runs after everything else in this process, so it also sees what the other tests left behind. */
+describe('what is left behind', () => {
+  const seen = new Set<string>([PASSWORD])
+  const collect = (value: unknown): void => {
+    for (const found of JSON.stringify(value).matchAll(/svc_[0-9A-Za-z_]{38,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g)) seen.add(found[0])
+  }
+
+  beforeAll(async () => {
+    const t = await sharedApp()
+    const email = `${unique('tour')}@example.com`
+    const own = 'marmalade ladder eleven ships'
+    seen.add(own)
+    const setup = await accounts.issueSetupToken(systemCtx(t), {})
+    collect(setup)
+    for (const [path, body] of [
+      ['/api/auth/register', { email, password: own, name: 'Tour' }],
+      ['/api/auth/login', { email, password: own }],
+      ['/api/auth/login', { email, password: `${own} wrong` }],
+      ['/api/auth/login', { email: own, password: own }],
+      ['/api/auth/register', { email, password: own, name: 'Again' }],
+      ['/api/auth/register', { email, password: own, name: 'Again', surprise: own }],
+      ['/api/setup', { token: setup, email: `${unique('boss')}@example.com`, password: own, name: 'Boss' }],
+      ['/api/setup', { token: setup, email, password: own, name: 'Boss' }],
+    ] as const) {
+      const { body: answer, headers } = await call<{ refreshToken?: string }>(t, 'POST', path, body)
+      collect([answer, headers.getSetCookie()])
+      if (answer.refreshToken) collect((await call(t, 'POST', '/api/auth/refresh', { refreshToken: answer.refreshToken })).body)
+      if (answer.refreshToken) await call(t, 'POST', '/api/auth/refresh', { refreshToken: answer.refreshToken })
+    }
+    const ada = await person(t)
+    collect([ada.token, ada.refreshToken])
+    for (let i = 0; i < 2; i++)
+      collect((await ada.fetch('POST', '/api/settings/api-keys', { name: 'key' }, { 'idempotency-key': 'key' })).body)
+    for (const kind of ['live', 'test'] as const)
+      collect((await ada.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: ada.organizationId, kind })).body)
+    collect(await mcpToken(t, ada))
+    for (const secret of seen) {
+      await call(t, 'GET', `/api/notes?token=${encodeURIComponent(secret)}`)
+      await call(t, 'GET', `/nothing/${encodeURIComponent(secret)}`, undefined, { authorization: `Bearer ${secret.replaceAll(' ', '')}` })
+    }
+    // Something for the log to tell about.
+    await t.app.driver.query(`update users set role = 'king' where id = $1`, [ada.userId])
+    expect((await ada.fetch('GET', '/api/auth/me')).status).toBe(500)
+  })
+
+  test('there is something to look for and somewhere to look', async () => {
+    const { app } = await sharedApp()
+    const kinds = new Set([...seen].map((secret) => (secret.startsWith('eyJ') ? 'jwt' : (kindOf(secret) ?? 'password'))))
+    expect(kinds).toEqual(new Set(['jwt', 'password', 'refresh', 'api_key', 'mcp_live', 'mcp_test', 'setup']))
+    expect(logged.length).toBeGreaterThan(0)
+    expect(await dump(app.driver)).toContain('api_keys {')
+  })
+
+  test('no secret is in the log', () => {
+    const log = logged.join('')
+    expect([...seen].filter((secret) => log.includes(secret))).toEqual([])
+    expect(leaks(log)).toEqual([])
+    expect(log).not.toContain('$argon2')
+  })
+
+  test('no secret is in the database', async () => {
+    const { app } = await sharedApp()
+    const all = await dump(app.driver)
+    expect([...seen].filter((secret) => all.includes(secret))).toEqual([])
+    expect(leaks(all)).toEqual([])
+    expect(all).not.toContain(app.secret)
+    const passwords = (await app.driver.query('select password_hash from users where password_hash is not null')).rows.map((row) =>
+      String(row[0]),
+    )
+    expect(passwords.length).toBeGreaterThan(0)
+    for (const hash of passwords) expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  })
+
+  /** Whatever any test made: secrets of ours are known by their form and checksum. */
+  function leaks(text: string): string[] {
+    const keys = [...text.matchAll(/svc_(?:[a-z]+_)?[0-9A-Za-z]{38}/g)].map((found) => found[0]).filter((secret) => kindOf(secret))
+    const tokens = [...text.matchAll(/eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{40,}/g)].map((found) => found[0])
+    return [...keys, ...tokens, ...(text.includes(PASSWORD) ? [PASSWORD] : [])]
+  }
+})
