@@ -30,7 +30,7 @@ CREATE TABLE "events" (
 	"request_id" text NOT NULL,
 	"ip" text,
 	"origin" uuid NOT NULL,
-	"xid" "xid8" DEFAULT pg_current_xact_id() NOT NULL
+	"xid" bigint DEFAULT (pg_current_xact_id()::text::bigint) NOT NULL
 );
 
 CREATE TABLE "idempotency_keys" (
@@ -294,12 +294,12 @@ ALTER TABLE "tasks" ADD CONSTRAINT "tasks_organization_id_organizations_id_fk" F
 ALTER TABLE "tasks" ADD CONSTRAINT "tasks_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE cascade ON UPDATE no action;
 ALTER TABLE "tasks" ADD CONSTRAINT "tasks_created_by_id_users_id_fk" FOREIGN KEY ("created_by_id") REFERENCES "public"."users"("id") ON DELETE set null ON UPDATE no action;
 ALTER TABLE "tasks" ADD CONSTRAINT "tasks_story_id_stories_id_fk" FOREIGN KEY ("story_id") REFERENCES "public"."stories"("id") ON DELETE cascade ON UPDATE no action;
-CREATE INDEX "events_organization" ON "events" USING btree ("organization_id","seq");
-CREATE INDEX "events_project" ON "events" USING btree ("project_id","seq");
+CREATE INDEX "events_organization" ON "events" USING btree ("organization_id","seq") WHERE "events"."organization_id" is not null;
+CREATE INDEX "events_project" ON "events" USING btree ("project_id","seq") WHERE "events"."project_id" is not null;
+CREATE INDEX "events_user" ON "events" USING btree ("user_id","seq") WHERE "events"."user_id" is not null;
 CREATE INDEX "events_subject" ON "events" USING btree ("subject_id","seq");
-CREATE INDEX "events_user" ON "events" USING btree ("user_id","seq");
-CREATE INDEX "events_at" ON "events" USING btree ("at");
-CREATE INDEX "events_xid" ON "events" USING btree ("xid","seq");
+CREATE INDEX "events_at" ON "events" USING brin ("at");
+CREATE INDEX "events_xid" ON "events" USING brin ("xid");
 CREATE INDEX "idempotency_keys_expires" ON "idempotency_keys" USING btree ("expires_at");
 CREATE INDEX "login_sessions_user" ON "login_sessions" USING btree ("user_id");
 CREATE INDEX "refresh_tokens_session" ON "refresh_tokens" USING btree ("session_id");

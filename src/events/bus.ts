@@ -130,8 +130,9 @@ export class Bus {
   async #readSince(last: Position): Promise<Position> {
     const { rows } = await this.driver.query(
       `select ${names.join(', ')}, xid::text, seq::text from events
-       where (xid, seq) > ($1::text::xid8, $2::text::bigint) and xid < pg_snapshot_xmin(pg_current_snapshot())
-       order by xid, seq limit 500`,
+       where xid >= $1::text::bigint and (xid, seq) > ($1::text::bigint, $2::text::bigint)
+         and xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+       order by events.xid, events.seq limit 500`,
       [last.xid, last.seq],
     )
     const fresh = rows.map(fromRow)

@@ -1,13 +1,13 @@
-/** The usual tutorial: Node + Express + the official MCP SDK over SSE, with one tool that reads a note from Postgres. */
+/** The usual tutorial: Node + Express + the official MCP SDK over SSE, with one tool that runs the same statements on the same Postgres, without checking anybody's token. */
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js'
 import express from 'express'
 import pg from 'pg'
 import * as z from 'zod'
 
-const [text, paramsJson] = process.argv.slice(2)
-const params = JSON.parse(paramsJson)
+const statements = JSON.parse(process.argv[2])
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 10 })
+const run = (i) => pool.query({ name: `s${i}`, text: statements[i].text, values: statements[i].params })
 const sessions = new Map()
 const app = express()
 
@@ -17,8 +17,9 @@ app.get('/mcp/sse', async (_request, response) => {
   response.on('close', () => sessions.delete(transport.sessionId))
   const server = new McpServer({ name: 'baseline', version: '1.0.0' })
   server.registerTool('get_note', { description: 'Read a note.', inputSchema: { note: z.string() } }, async () => {
-    const { rows } = await pool.query({ name: 'get', text, values: params })
-    return { content: [{ type: 'text', text: JSON.stringify(rows[0]) }], structuredContent: rows[0] }
+    const [found, links] = [await run(0), await run(1)]
+    const note = { ...found.rows[0], backlinks: links.rows }
+    return { content: [{ type: 'text', text: JSON.stringify(note) }], structuredContent: note }
   })
   await server.connect(transport)
 })

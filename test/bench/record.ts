@@ -1,4 +1,4 @@
-/** Prints the statement, with its values, that reads one note. */
+/** Prints the statements, with their values, that the tool get_note runs. */
 import { contextOf } from '../../src/action.ts'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
@@ -13,12 +13,12 @@ const driver = await openDatabase(config, log)
 const app = await createApp(config, { driver, background: false, log })
 const ctx = contextOf(app, await app.auth.actorFor(userId))
 const { query } = driver
-let seen: unknown
+const seen: unknown[] = []
 driver.query = (text, params = [], options) => {
-  seen = { text, params }
+  seen.push({ text, params })
   return query.call(driver, text, params, options)
 }
-await notes.get(ctx, { ref: noteId })
+await notes.detail(ctx, { ref: noteId })
 console.log(JSON.stringify(seen))
 await app.close()
 process.exit(0)

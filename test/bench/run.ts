@@ -80,13 +80,13 @@ async function rest(name: string, w: World): Promise<void> {
 }
 
 async function mcp(w: World): Promise<void> {
-  const statement = await recordGet(w)
+  const statements = await recordGet(w)
   const calls = 4000
   const found = { ours: [] as number[], node: [] as number[] }
   for (let round = 0; round < rounds; round++) {
     for (const who of ['ours', 'node'] as const) {
       const server: Process =
-        who === 'ours' ? await serve(w.env) : await start(['node', join(import.meta.dir, 'node-mcp.mjs'), statement.text, JSON.stringify(statement.params)], { DATABASE_URL: w.env.DATABASE_URL })
+        who === 'ours' ? await serve(w.env) : await start(['node', join(import.meta.dir, 'node-mcp.mjs'), JSON.stringify(statements)], { DATABASE_URL: w.env.DATABASE_URL })
       const token = who === 'ours' ? w.mcp : undefined
       await sseCalls(server.url, token, w.noteId, 500)
       const before = cpuSeconds(server.pid)
@@ -99,10 +99,10 @@ async function mcp(w: World): Promise<void> {
   note('MCP tools/call over SSE, server CPU, Postgres', `${median(found.ours).toFixed(0)} µs`, `Node + Express + SDK ${median(found.node).toFixed(0)} µs`, ratio.toFixed(2), bar(ratio <= 0.5, '≤ 0.5'))
 }
 
-/** The statement that reads a note, for the Node baseline: found where the product runs it. */
-async function recordGet(w: World): Promise<{ text: string; params: unknown[] }> {
+/** The statements that read a note, for the Node baseline: found where the product runs them. */
+async function recordGet(w: World): Promise<unknown[]> {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, 'record.ts'), w.userId, w.noteId], { env: { PATH: process.env.PATH, ...w.env }, stdout: 'pipe', stderr: 'inherit' })
-  return JSON.parse(await new Response(child.stdout).text()) as { text: string; params: unknown[] }
+  return JSON.parse(await new Response(child.stdout).text()) as unknown[]
 }
 
 async function healthy(env: World['env'], port: number): Promise<{ ms: number; stop: () => Promise<number>; pid: number }> {

@@ -299,6 +299,7 @@ describe('what there is', () => {
     POST /api/admin/teams/:id/members
     GET /api/projects  POST /api/projects  GET /api/projects/:slug  PUT /api/projects/:slug  DELETE /api/projects/:slug
     POST /api/projects/:slug/share  DELETE /api/projects/:slug/share  POST /api/projects/:slug/archive  POST /api/projects/:slug/restore
+    GET /api/projects/:slug/tree  POST /api/projects/:slug/plan
     GET /api/public/projects/:user/:slug
     GET /api/notes  POST /api/notes  GET /api/notes/:id  PUT /api/notes/:id  DELETE /api/notes/:id  GET /api/notes/public/:slug`
 

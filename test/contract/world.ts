@@ -1,4 +1,4 @@
-import { exampleOf, type RouteLike } from '../../src/http/openapi.ts'
+import { actionOf, exampleOf, type RouteLike } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { type Answer, member, type Person, person, type TestApp, unique } from '../support/app.ts'
 
@@ -89,7 +89,7 @@ export const idFields = (schema: TSchema | undefined): string[] =>
 /** The documented example with ids that exist; undefined for a route without a body. */
 export function bodyOf(route: RouteLike, from: World): Record<string, unknown> | undefined {
   if (!route.hooks.body) return undefined
-  const body = exampleOf(route.hooks.body) as Record<string, unknown>
+  const body: Record<string, unknown> = { ...(exampleOf(route.hooks.body) as object), ...workable[actionOf(route).id] }
   for (const name of idFields(route.hooks.body)) {
     const value = from.fields[name]
     if (value === undefined)
@@ -99,4 +99,13 @@ export function bodyOf(route: RouteLike, from: World): Record<string, unknown> |
     body[name] = value
   }
   return body
+}
+
+/** By action: what has to differ from the example for the call to succeed, where its parts must fit each other. */
+export const workable: Record<string, object> = {
+  'notes.create': { scope: 'team' },
+  'notes.update': { scope: 'team' },
+  'planning.createPlan': {
+    epics: [{ title: 'Durability', stories: [{ title: 'One process', tasks: [{ title: 'Lock the data folder' }] }] }],
+  },
 }

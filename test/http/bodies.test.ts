@@ -21,7 +21,12 @@ afterEach(async () => {
 
 const post = (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Promise<Answer> =>
   send('/api/notes', body, headers)
-async function send(path: string, body: BodyInit, headers: Record<string, string> = {}, method = 'POST'): Promise<Answer> {
+async function send(
+  path: string,
+  body: string | URLSearchParams | Uint8Array<ArrayBuffer>,
+  headers: Record<string, string> = {},
+  method = 'POST',
+): Promise<Answer> {
   const response = await fetch(t.url + path, {
     method,
     body,

@@ -93,7 +93,7 @@ export class Engine {
       const { promise, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, SHUTDOWN_MS)
       this.#settled = () => resolve()
-      this.#send({ type: 'close' })
+      this.#worker.postMessage({ type: 'close' } satisfies ToWorker)
       await promise
       clearTimeout(timer)
     }
@@ -118,7 +118,7 @@ export class Engine {
       this.#worker = undefined
       this.#broken('the database worker ended')
     })
-    this.#send({
+    const request: OpenRequest = {
       type: 'open',
       dir: this.#dir,
       settings: this.#settings,
@@ -127,12 +127,9 @@ export class Engine {
       extensions,
       counters: this.#counters.buffer,
       files: files.buffer,
-    } satisfies OpenRequest)
+    }
+    worker.postMessage(request, [data])
     await promise
-  }
-
-  #send(message: ToWorker): void {
-    this.#worker?.postMessage(message)
   }
 
   #receive(message: FromWorker): void {

@@ -14,7 +14,7 @@ export const planningRoutes = (http: Http) =>
       '/api/projects/:slug/plan',
       async ({ ctx, params, body, set }) => {
         set.status = 201
-        set.headers.location = `/api/projects/${params.slug}/tree`
+        set.headers.location = `/api/projects/${encodeURIComponent(params.slug)}/tree`
         return planning.createPlan(ctx, { ...body, ref: params.slug })
       },
       { ...on(planning.createPlan, 'Create epics, stories and tasks with their dependencies, all or nothing'), params: ProjectRef, body: PlanCreate, response: { 201: Tree } },
