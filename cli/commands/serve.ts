@@ -9,6 +9,7 @@ import { type CommonOptions, settingsOf } from '../settings.ts'
 
 export async function serve(options: CommonOptions): Promise<void> {
   const config = settingsOf(options)
+  const asked = stopRequest()
   const app = await createApp(config)
   const server = startHttp(app)
   const control = serveMachine(app)
@@ -21,20 +22,22 @@ export async function serve(options: CommonOptions): Promise<void> {
   }
   app.log.info('ready', { version, database: app.driver.kind, dataDir: config.DATA_DIR })
 
-  let stopping = false
-  const stop = async (signal: string) => {
-    if (stopping) process.exit(1)
-    stopping = true
-    app.log.info('stopping', { signal })
-    try {
-      await server.stop()
-      control.stop()
-      await app.close()
-      process.exit(0)
-    } catch (error) {
-      app.log.error('could not stop cleanly', { error })
-      process.exit(1)
-    }
-  }
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => void stop(signal))
+  app.log.info('stopping', { signal: await asked })
+  await server.stop()
+  control.stop()
+  await app.close()
+  process.exit(0)
+}
+
+/** From the very beginning, so that a signal during the start also ends in a clean stop. The second one does not wait. */
+function stopRequest(): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let before = false
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      if (before) process.exit(1)
+      before = true
+      resolve(signal)
+    })
+  return promise
 }

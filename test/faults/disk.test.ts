@@ -25,7 +25,7 @@ test('little room left: writes answer 507, reads go on, and it recovers by itsel
     const first = await fetch(`${server.url}/api/notes`, note(key, 100))
     expect(first.status).toBe(201)
     const { id } = (await first.json()) as { id: string }
-    await $`fallocate -l 250M ${join(root, 'other')}`.quiet()
+    await leave(root, 50_000)
     const refused = await untilStatus(() => fetch(`${server.url}/api/notes`, note(key, 100)), 507)
     expect(((await refused.json()) as { code: string }).code).toBe('disk_full')
     expect((await fetch(`${server.url}/api/notes/${id}`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(200)
@@ -42,9 +42,7 @@ test('the disk really fills up under load: nothing answered is lost, and it reco
     const key = await apiKeyFor(server)
     const load = writeLoad(server, key, 4)
     await load.until(50)
-    const { stdout } = await $`df --output=avail -k ${root}`.quiet()
-    const free = Number(stdout.toString().trim().split('\n').pop())
-    await $`fallocate -l ${Math.max(0, free - 3000)}K ${join(root, 'other')}`.quiet()
+    await leave(root, 3000)
     const refused = () => [...load.statuses].some(([status]) => status === 507 || status === 503)
     const deadline = Date.now() + 60_000
     while (!refused() && Date.now() < deadline) await Bun.sleep(20)
@@ -58,6 +56,13 @@ test('the disk really fills up under load: nothing answered is lost, and it reco
     expect(await server.stop()).toBe(0)
   })
 }, 180_000)
+
+/** Fills the disk but for so many KiB. */
+async function leave(root: string, kib: number): Promise<void> {
+  const { stdout } = await $`df --output=avail -k ${root}`.quiet()
+  const free = Number(stdout.toString().trim().split('\n').pop())
+  await $`fallocate -l ${free - kib}K ${join(root, 'other')}`.quiet()
+}
 
 async function untilStatus(attempt: () => Promise<Response>, status: number): Promise<Response> {
   const deadline = Date.now() + 20_000
