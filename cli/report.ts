@@ -1,4 +1,5 @@
 import { ConfigError } from '../src/config.ts'
+import { DbError } from '../src/db/driver.ts'
 import { AppError, type ErrorCode } from '../src/errors.ts'
 
 /** Exit codes: 0 ok, 1 bug, 2 bad input, 3 not signed in or not allowed, 4 not found, 5 conflict, 6 unavailable or limited. */
@@ -32,6 +33,7 @@ export function report(error: unknown): number {
     return error instanceof Refusal ? error.exitCode : 2
   }
   console.error(`tutti: ${error instanceof Error ? error.message : String(error)}`)
+  if (error instanceof DbError) return exits[error.code] ?? 1
   if (process.env.LOG_LEVEL === 'debug') console.error(error)
   return 1
 }

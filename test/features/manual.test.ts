@@ -30,10 +30,13 @@ describe('the manual', () => {
     const plain = await call(t, 'GET', '/api/docs/start')
     const ada = await person(t)
     expect((await ada.fetch('GET', '/api/docs/start')).body).toEqual(plain.body)
-    expect((await call(t, 'GET', '/api/docs/start', undefined, { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.' })).body).toEqual(plain.body)
+    expect((await call(t, 'GET', '/api/docs/start', undefined, { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.' })).body).toEqual(
+      plain.body,
+    )
   })
 
   test('a page that is not there', async () => {
-    for (const id of ['nothing', 'START', '..%2F..%2Fpackage.json']) await expectRefusal(t, await call(t, 'GET', `/api/docs/${id}`), 404, 'not_found')
+    for (const id of ['nothing', 'START', '..%2F..%2Fpackage.json'])
+      await expectRefusal(t, await call(t, 'GET', `/api/docs/${id}`), 404, 'not_found')
   })
 })

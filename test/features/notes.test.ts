@@ -24,7 +24,12 @@ beforeAll(async () => {
 async function newTeam() {
   const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
   const join = (who: Person, role: Role) => organizations.addMember(systemCtx(t), { id, userId: who.userId, role })
-  await Promise.all([join(people.admin, 'admin'), join(people.member, 'member'), join(people.viewer, 'viewer'), join(people.author, 'member')])
+  await Promise.all([
+    join(people.admin, 'admin'),
+    join(people.member, 'member'),
+    join(people.viewer, 'viewer'),
+    join(people.author, 'member'),
+  ])
   const { owner, admin, member, viewer, author, stranger } = people
   return {
     id,
@@ -90,8 +95,19 @@ describe('creating', () => {
   test('in a project it is the team’s; everything given comes back', async () => {
     const team = await newTeam()
     const { id: projectId } = await project(team.author)
-    const links = [{ url: 'https://example.com/a', title: 'A' }, { url: 'http://example.com' }, { type: 'task', id: Bun.randomUUIDv7(), kind: 'relates' }]
-    const input = { title: 'Runbook', content: '# Run\n\n"quotes", \\backslashes\\, emoji 🎼', tags: ['ops', 'a,b', '{x}', 'quo"te', 'ünï'], links, projectId, pinned: true }
+    const links = [
+      { url: 'https://example.com/a', title: 'A' },
+      { url: 'http://example.com' },
+      { type: 'task', id: Bun.randomUUIDv7(), kind: 'relates' },
+    ]
+    const input = {
+      title: 'Runbook',
+      content: '# Run\n\n"quotes", \\backslashes\\, emoji 🎼',
+      tags: ['ops', 'a,b', '{x}', 'quo"te', 'ünï'],
+      links,
+      projectId,
+      pinned: true,
+    }
     const made = await team.member.fetch<Note>('POST', '/api/notes', input)
     expect(made.body).toMatchObject({ ...input, scope: 'team', organizationId: team.id, createdById: people.member.userId })
     expect(await expectEvent(t, made, 'note.created')).toMatchObject({ organizationId: team.id, projectId, userId: null })
@@ -144,6 +160,9 @@ describe('creating', () => {
     const made = await write(people.author, { content: words.slice(0, 256 << 10) })
     expect(ids(await list(people.author, `?search=${encodeURIComponent('w17-x17.example.com')}`))).toContain(made.id)
   })
+
+  // Postgres' own text parser takes time that grows with the square of such a text: 12 KB of './' take it seconds.
+  test.todo('text that is made to be hard to parse (./././, _a_a_a, a1@a1@, <!--<!--) does not hold up the database')
 })
 
 describe('who sees and changes what', () => {
@@ -235,10 +254,24 @@ describe('finding', () => {
     expect(await found('?search=quick%20-fox')).toEqual(['Gamma quick'])
     expect(await found('?search=%22brown%20fox%22')).toEqual(['Alpha'])
     expect(await found('?search=quick&tag=red&scope=team')).toEqual(['Alpha'])
-    for (const odd of ['"', "'", '&|!', ':*', '\\', '((']) expect((await me.fetch('GET', `/api/notes?search=${encodeURIComponent(odd)}`)).status).toBe(200)
+    for (const odd of ['"', "'", '&|!', ':*', '\\', '(('])
+      expect((await me.fetch('GET', `/api/notes?search=${encodeURIComponent(odd)}`)).status).toBe(200)
     const [first] = (await list(me, '?sort=title&order=asc')).items
     expect(Object.keys(first as object).sort()).toEqual(
-      ['createdAt', 'createdById', 'id', 'organizationId', 'pinned', 'projectId', 'scope', 'slug', 'tags', 'title', 'updatedAt', 'version'].sort(),
+      [
+        'createdAt',
+        'createdById',
+        'id',
+        'organizationId',
+        'pinned',
+        'projectId',
+        'scope',
+        'slug',
+        'tags',
+        'title',
+        'updatedAt',
+        'version',
+      ].sort(),
     )
     expect([a, b, c].map((n) => n.version)).toEqual([1, 1, 1])
   })
@@ -272,7 +305,8 @@ describe('finding', () => {
     expect(await between('since=2026-11-15T11:35:00%2B02:00')).toEqual([b.id, c.id])
     await put(me, a.id, { pinned: true })
     expect(await between('since=2026-11-15T09:45:00Z')).toEqual([a.id])
-    for (const bad of ['yesterday', '2026-11-15', '2026-13-01T00:00:00Z']) expect((await me.fetch('GET', `/api/notes?since=${bad}`)).status).toBe(422)
+    for (const bad of ['yesterday', '2026-11-15', '2026-13-01T00:00:00Z'])
+      expect((await me.fetch('GET', `/api/notes?since=${bad}`)).status).toBe(422)
     await own.close()
   })
 
@@ -295,7 +329,8 @@ describe('finding', () => {
     const note = await write(me, { title: 'Named', scope: 'team' })
     for (const ref of [note.id, note.id.toUpperCase(), note.slug, note.slug.toUpperCase(), note.id.slice(0, -2)])
       expect([ref, (await detail(ctx, ref)).id]).toEqual([ref, note.id])
-    for (const ref of ['Named', note.id.slice(0, 7), Bun.randomUUIDv7()]) expect(await failure(detail(ctx, ref))).toMatchObject({ code: 'not_found' })
+    for (const ref of ['Named', note.id.slice(0, 7), Bun.randomUUIDv7()])
+      expect(await failure(detail(ctx, ref))).toMatchObject({ code: 'not_found' })
   })
 })
 
@@ -304,7 +339,11 @@ describe('wiki links', () => {
     const team = await newTeam()
     const { id: secret } = await project(team.author, { visibility: 'private' })
     const target = await write(team.author, { title: 'Error budget', scope: 'team' })
-    const open = await write(team.author, { title: 'Deploy', content: 'First [[Error budget]], then [[ERROR BUDGET ]] again.', scope: 'team' })
+    const open = await write(team.author, {
+      title: 'Deploy',
+      content: 'First [[Error budget]], then [[ERROR BUDGET ]] again.',
+      scope: 'team',
+    })
     const hidden = await write(team.author, { title: 'Plot', content: '[[error budget]]', projectId: secret })
     const diary = await write(team.author, { title: 'Diary', content: 'I fear the [[Error budget]]' })
     await write(team.author, { title: 'Not one', content: '[Error budget] [[Error]] Error budget [[Error\nbudget]]', scope: 'team' })
@@ -351,8 +390,21 @@ describe('changing', () => {
       data: { fields: ['content', 'pinned'], version: 2, title: made.title },
     })
     const cleared = await put(team.member, made.id, { tags: [], links: [], content: '' })
-    expect(cleared.body).toMatchObject({ tags: [], links: [], content: '', title: made.title, slug: made.slug, createdById: people.author.userId })
-    for (const patch of [{ title: null }, { slug: 'x' }, { createdById: people.member.userId }, { organizationId: people.member.organizationId }, { version: 9 }])
+    expect(cleared.body).toMatchObject({
+      tags: [],
+      links: [],
+      content: '',
+      title: made.title,
+      slug: made.slug,
+      createdById: people.author.userId,
+    })
+    for (const patch of [
+      { title: null },
+      { slug: 'x' },
+      { createdById: people.member.userId },
+      { organizationId: people.member.organizationId },
+      { version: 9 },
+    ])
       await expectRefusal(t, await put(team.member, made.id, patch), 422, 'invalid')
   })
 
@@ -368,7 +420,8 @@ describe('changing', () => {
       const won = answers.find((a) => a.status === 200)
       expect(won?.body.version).toBe(version + 1)
       expect((await get(team.viewer, made.id)).body).toEqual(won?.body as Note)
-      for (const lost of answers.filter((a) => a.status === 412)) expect((await expectRefusal(t, lost, 412, 'version_mismatch')).current).toEqual(won?.body as Note)
+      for (const lost of answers.filter((a) => a.status === 412))
+        expect((await expectRefusal(t, lost, 412, 'version_mismatch')).current).toEqual(won?.body as Note)
     }
   })
 
@@ -387,7 +440,10 @@ describe('changing', () => {
     for (let i = 0; i < 10; i++) {
       const { id } = await write(team.author, { scope: 'team' })
       const match = { 'if-match': '"1"' }
-      const [edited, deleted] = await Promise.all([put(team.member, id, { content: 'x' }, match), team.author.fetch('DELETE', `/api/notes/${id}`, undefined, match)])
+      const [edited, deleted] = await Promise.all([
+        put(team.member, id, { content: 'x' }, match),
+        team.author.fetch('DELETE', `/api/notes/${id}`, undefined, match),
+      ])
       const outcome = `${edited.status} ${deleted.status}`
       expect(['200 412', '404 200', '412 200']).toContain(outcome)
       expect((await get(team.viewer, id)).status).toBe(deleted.status === 200 ? 404 : 200)
@@ -403,17 +459,37 @@ describe('changing', () => {
     const shared = await put(team.author, note.id, { scope: 'team' })
     expect(place(shared.body)).toEqual({ scope: 'team', organizationId: team.id, projectId: null })
     expect(await expectEvent(t, shared, 'note.updated')).toMatchObject({ organizationId: team.id, userId: null })
-    expect(place((await put(team.author, note.id, { projectId: here.id })).body)).toEqual({ scope: 'team', organizationId: team.id, projectId: here.id })
-    expect(place((await put(team.author, note.id, { scope: 'public' })).body)).toEqual({ scope: 'public', organizationId: team.id, projectId: here.id })
+    expect(place((await put(team.author, note.id, { projectId: here.id })).body)).toEqual({
+      scope: 'team',
+      organizationId: team.id,
+      projectId: here.id,
+    })
+    expect(place((await put(team.author, note.id, { scope: 'public' })).body)).toEqual({
+      scope: 'public',
+      organizationId: team.id,
+      projectId: here.id,
+    })
     // A project of another organization takes the note there.
-    expect(place((await put(team.author, note.id, { projectId: there.id })).body)).toEqual({ scope: 'public', organizationId: other.id, projectId: there.id })
+    expect(place((await put(team.author, note.id, { projectId: there.id })).body)).toEqual({
+      scope: 'public',
+      organizationId: other.id,
+      projectId: there.id,
+    })
     expect((await get(team.author, note.id)).status).toBe(200)
     expect(ids(await list(team.viewer))).not.toContain(note.id)
     // Out of the project it stays where it is, whatever the current organization.
-    expect(place((await put(team.author, note.id, { projectId: null })).body)).toEqual({ scope: 'public', organizationId: other.id, projectId: null })
+    expect(place((await put(team.author, note.id, { projectId: null })).body)).toEqual({
+      scope: 'public',
+      organizationId: other.id,
+      projectId: null,
+    })
     const back = await put(team.author, note.id, { scope: 'personal' })
     expect(place(back.body)).toEqual({ scope: 'personal', organizationId: null, projectId: null })
-    expect(await expectEvent(t, back, 'note.updated')).toMatchObject({ organizationId: null, projectId: null, userId: people.author.userId })
+    expect(await expectEvent(t, back, 'note.updated')).toMatchObject({
+      organizationId: null,
+      projectId: null,
+      userId: people.author.userId,
+    })
     expect((await get(other.owner, note.id)).status).toBe(404)
     expect(back.body.version).toBe(7)
   })
@@ -443,10 +519,19 @@ describe('deleting', () => {
   test('hides it everywhere, once, and keeps the row', async () => {
     const team = await newTeam()
     const note = await write(team.author, { scope: 'public', content: 'findable' })
-    await expectRefusal(t, await team.author.fetch('DELETE', `/api/notes/${note.id}`, undefined, { 'if-match': '"7"' }), 412, 'version_mismatch')
+    await expectRefusal(
+      t,
+      await team.author.fetch('DELETE', `/api/notes/${note.id}`, undefined, { 'if-match': '"7"' }),
+      412,
+      'version_mismatch',
+    )
     const gone = await team.member.fetch('DELETE', `/api/notes/${note.id}`)
     expect(gone.body).toEqual({ id: note.id, deleted: true })
-    expect(await expectEvent(t, gone, 'note.deleted')).toMatchObject({ subjectId: note.id, organizationId: team.id, data: { title: note.title } })
+    expect(await expectEvent(t, gone, 'note.deleted')).toMatchObject({
+      subjectId: note.id,
+      organizationId: team.id,
+      data: { title: note.title },
+    })
     expect((await get(team.author, note.id)).status).toBe(404)
     expect((await put(team.author, note.id, { title: 'x' })).status).toBe(404)
     expect((await visit(note.slug)).status).toBe(404)
@@ -460,7 +545,13 @@ describe('deleting', () => {
 describe('the public page of a note', () => {
   test('shows a public one to anyone by its slug, and no more than it should', async () => {
     const team = await newTeam()
-    const note = await write(team.author, { title: 'Open', content: '# Hello', tags: ['a'], links: [{ url: 'https://internal.example.com' }], scope: 'public' })
+    const note = await write(team.author, {
+      title: 'Open',
+      content: '# Hello',
+      tags: ['a'],
+      links: [{ url: 'https://internal.example.com' }],
+      scope: 'public',
+    })
     const seen = await visit(note.slug.toUpperCase())
     expect(seen.status).toBe(200)
     expect(seen.body).toEqual({
@@ -489,7 +580,8 @@ describe('the public page of a note', () => {
   test('others have none', async () => {
     const team = await newTeam()
     const { id: projectId } = await project(team.author, { visibility: 'public' })
-    for (const input of [{ scope: 'personal' }, { scope: 'team' }, { projectId }] as const) expect((await visit((await write(team.author, input)).slug)).status).toBe(404)
+    for (const input of [{ scope: 'personal' }, { scope: 'team' }, { projectId }] as const)
+      expect((await visit((await write(team.author, input)).slug)).status).toBe(404)
     expect((await visit('no-such-note')).status).toBe(404)
   })
 })
@@ -500,7 +592,12 @@ describe('an agent with an MCP token', () => {
     const place = await project(team.author)
     const plain = await ctxOf(t, await mcpToken(t, team.member))
     const bound = await ctxOf(t, await mcpToken(t, team.member, { projectId: place.id }))
-    expect(await run('create_note', plain, { title: 'x' })).toMatchObject({ scope: 'team', organizationId: team.id, projectId: null, createdById: people.member.userId })
+    expect(await run('create_note', plain, { title: 'x' })).toMatchObject({
+      scope: 'team',
+      organizationId: team.id,
+      projectId: null,
+      createdById: people.member.userId,
+    })
     expect(await run('create_note', plain, { title: 'x', project: place.slug })).toMatchObject({ scope: 'team', projectId: place.id })
     expect(await run('create_note', bound, { title: 'x' })).toMatchObject({ scope: 'team', organizationId: team.id, projectId: place.id })
     const { create, update } = await import('../../src/features/notes/service.ts')
@@ -516,7 +613,11 @@ describe('an agent with an MCP token', () => {
     await write(people.member, { title: 'Diary' })
     expect(await run('list_notes', ctx, {})).toMatchObject({ items: [{ id: note.id, title: 'Found' }], total: 1, nextCursor: null })
     expect(await run('list_notes', ctx, { tag: 'y' })).toMatchObject({ items: [], total: 0 })
-    expect(await run('update_note', ctx, { note: note.slug, content: 'more' })).toMatchObject({ content: 'more', title: 'Found', version: 2 })
+    expect(await run('update_note', ctx, { note: note.slug, content: 'more' })).toMatchObject({
+      content: 'more',
+      title: 'Found',
+      version: 2,
+    })
     expect(await failure(run('update_note', { ...ctx, expectedVersion: 1 }, { note: note.id, content: 'late' }))).toMatchObject({
       code: 'version_mismatch',
       details: { current: { version: 2, content: 'more' } },

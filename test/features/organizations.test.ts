@@ -22,8 +22,10 @@ beforeAll(async () => {
   )) as [Person, Person, Person, Person, Person]
 })
 
-const newTeam = async (owner: Person, name = unique('team')): Promise<Organization> => (await owner.fetch<Organization>('POST', '/api/teams', { name })).body
-const add = (team: { id: string }, who: Person, role: Role) => organizations.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
+const newTeam = async (owner: Person, name = unique('team')): Promise<Organization> =>
+  (await owner.fetch<Organization>('POST', '/api/teams', { name })).body
+const add = (team: { id: string }, who: Person, role: Role) =>
+  organizations.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
 const roleOf = async (team: { id: string }, seenBy: Person) => {
   const { body } = await seenBy.fetch<MemberPage>('GET', `/api/teams/${team.id}/members`)
   return new Map(body.items.map((m) => [m.id, m.role]))
@@ -44,7 +46,15 @@ describe('a team', () => {
     const made = await ada.fetch<Organization>('POST', '/api/teams', { name, description: 'Cogs' })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(`/api/teams/${made.body.id}`)
-    expect(made.body).toMatchObject({ name, slug: name.toLowerCase().replaceAll(' ', '-'), description: 'Cogs', personal: false, role: 'owner', version: 1, settings: {} })
+    expect(made.body).toMatchObject({
+      name,
+      slug: name.toLowerCase().replaceAll(' ', '-'),
+      description: 'Cogs',
+      personal: false,
+      role: 'owner',
+      version: 1,
+      settings: {},
+    })
     expect(await expectEvent(t, made, 'organization.created')).toMatchObject({
       subjectId: made.body.id,
       organizationId: made.body.id,
@@ -109,7 +119,10 @@ describe('changing a team', () => {
       const changed = await by[role].fetch<Organization>('PATCH', path, { description: `by ${role}` })
       expect(changed.status).toBe(200)
       expect(changed.body).toMatchObject({ description: `by ${role}`, role, name: team.name, slug: team.slug })
-      expect(await expectEvent(t, changed, 'organization.updated')).toMatchObject({ organizationId: team.id, data: { fields: ['description'] } })
+      expect(await expectEvent(t, changed, 'organization.updated')).toMatchObject({
+        organizationId: team.id,
+        data: { fields: ['description'] },
+      })
     }
     for (const role of ['member', 'viewer'] as const) {
       await expectRefusal(t, await by[role].fetch('PATCH', path, { description: 'x' }), 403, 'forbidden')
@@ -122,7 +135,10 @@ describe('changing a team', () => {
 
   test('PATCH /api/team changes the current one', async () => {
     const { team, by } = await fullTeam()
-    const changed = await inside(by.admin, team.id).fetch<Organization>('PATCH', '/api/team', { name: '  New name ', settings: { weekStart: 'monday' } })
+    const changed = await inside(by.admin, team.id).fetch<Organization>('PATCH', '/api/team', {
+      name: '  New name ',
+      settings: { weekStart: 'monday' },
+    })
     expect(changed.body).toMatchObject({ id: team.id, name: 'New name', slug: team.slug, settings: { weekStart: 'monday' } })
     await expectEvent(t, changed, 'organization.updated')
   })
@@ -139,11 +155,14 @@ describe('changing a team', () => {
   test('an old version is refused with the team as it is; of many at once exactly one wins', async () => {
     const team = await newTeam(ada)
     const path = `/api/teams/${team.id}`
-    const answers = await Promise.all(times(10, (i) => ada.fetch<Organization>('PATCH', path, { description: `d ${i}` }, { 'if-match': '"1"' })))
+    const answers = await Promise.all(
+      times(10, (i) => ada.fetch<Organization>('PATCH', path, { description: `d ${i}` }, { 'if-match': '"1"' })),
+    )
     expect(statuses(answers)).toEqual([200, ...times(9, () => 412)])
     const now = (await ada.fetch<Organization>('GET', path)).body
     expect(now).toEqual(answers.find((a) => a.status === 200)?.body as Organization)
-    for (const lost of answers.filter((a) => a.status === 412)) expect((await expectRefusal(t, lost, 412, 'version_mismatch')).current).toEqual(now)
+    for (const lost of answers.filter((a) => a.status === 412))
+      expect((await expectRefusal(t, lost, 412, 'version_mismatch')).current).toEqual(now)
   })
 })
 
@@ -155,19 +174,25 @@ describe('deleting a team', () => {
     const handle = ((await ada.fetch('GET', '/api/auth/me')).body as { handle: string }).handle
     const project = (await there.fetch<Project>('POST', '/api/projects', { name: unique('open'), visibility: 'public' })).body
     const note = (await there.fetch<Note>('POST', '/api/notes', { title: 'Open', scope: 'public' })).body
-    const visitor = () => Promise.all([`/api/public/projects/${handle}/${project.slug}`, `/api/notes/public/${note.slug}`].map((p) => call(t, 'GET', p)))
+    const visitor = () =>
+      Promise.all([`/api/public/projects/${handle}/${project.slug}`, `/api/notes/public/${note.slug}`].map((p) => call(t, 'GET', p)))
     expect(statuses(await visitor())).toEqual([200, 200])
     const token = await mcpToken(t, inside(by.member, team.id))
     await t.app.auth.authenticate(token)
     expect((await inside(by.viewer, team.id).fetch('GET', '/api/projects')).status).toBe(200)
 
-    for (const role of ['admin', 'member', 'viewer'] as const) await expectRefusal(t, await by[role].fetch('DELETE', path), 403, 'forbidden')
+    for (const role of ['admin', 'member', 'viewer'] as const)
+      await expectRefusal(t, await by[role].fetch('DELETE', path), 403, 'forbidden')
     await expectRefusal(t, await stranger.fetch('DELETE', path), 404, 'not_found')
 
     const gone = await ada.fetch('DELETE', path)
     expect(gone.status).toBe(200)
     expect(gone.body).toEqual({ id: team.id, deleted: true })
-    expect(await expectEvent(t, gone, 'organization.deleted')).toMatchObject({ subjectId: team.id, organizationId: team.id, data: { name: team.name } })
+    expect(await expectEvent(t, gone, 'organization.deleted')).toMatchObject({
+      subjectId: team.id,
+      organizationId: team.id,
+      data: { name: team.name },
+    })
 
     for (const who of Object.values(by)) {
       expect((await who.fetch('GET', path)).status).toBe(404)
@@ -201,11 +226,23 @@ describe('members', () => {
       const joined = body.items.map((m) => `${m.joinedAt} ${m.id}`)
       expect(joined).toEqual(joined.toSorted())
       expect(body.total).toBe(4)
-      expect(Object.keys(body.items[0] as Member).sort()).toEqual(['avatarUrl', 'email', 'handle', 'id', 'joinedAt', 'name', 'organizationId', 'role'])
+      expect(Object.keys(body.items[0] as Member).sort()).toEqual([
+        'avatarUrl',
+        'email',
+        'handle',
+        'id',
+        'joinedAt',
+        'name',
+        'organizationId',
+        'role',
+      ])
     }
     const named = await inside(barbara, team.id).fetch<MemberPage>('GET', '/api/team/members?sort=name&limit=3')
     expect(named.body.items.map((m) => m.name)).toEqual(['Ada Lovelace', 'Barbara Liskov', 'Edsger Dijkstra'])
-    const rest = await inside(barbara, team.id).fetch<MemberPage>('GET', `/api/team/members?sort=name&limit=3&cursor=${named.body.nextCursor}`)
+    const rest = await inside(barbara, team.id).fetch<MemberPage>(
+      'GET',
+      `/api/team/members?sort=name&limit=3&cursor=${named.body.nextCursor}`,
+    )
     expect(rest.body).toMatchObject({ items: [{ name: 'Grace Hopper' }], nextCursor: null })
   })
 
@@ -215,7 +252,12 @@ describe('members', () => {
       const cursor = forge('joinedAt.asc', value, ada.userId)
       await expectRefusal(t, await ada.fetch('GET', `/api/team/members?cursor=${cursor}`), 400, 'invalid.cursor')
     }
-    await expectRefusal(t, await ada.fetch('GET', `/api/team/members?sort=name&cursor=${forge('name.asc', 5, ada.userId)}`), 400, 'invalid.cursor')
+    await expectRefusal(
+      t,
+      await ada.fetch('GET', `/api/team/members?sort=name&cursor=${forge('name.asc', 5, ada.userId)}`),
+      400,
+      'invalid.cursor',
+    )
   })
 
   test('an instance administrator adds them; nobody else does', async () => {
@@ -225,11 +267,19 @@ describe('members', () => {
     const added = await boss.fetch<Member>('POST', path, { userId: grace.userId, role: 'member' })
     expect(added.status).toBe(201)
     expect(added.body).toMatchObject({ id: grace.userId, organizationId: team.id, role: 'member', email: grace.email })
-    expect(await expectEvent(t, added, 'member.added')).toMatchObject({ organizationId: team.id, data: { userId: grace.userId, role: 'member' } })
+    expect(await expectEvent(t, added, 'member.added')).toMatchObject({
+      organizationId: team.id,
+      data: { userId: grace.userId, role: 'member' },
+    })
     expect((await grace.fetch('GET', `/api/teams/${team.id}`)).status).toBe(200)
     await expectRefusal(t, await boss.fetch('POST', path, { userId: grace.userId, role: 'owner' }), 409, 'conflict.exists')
     await expectRefusal(t, await boss.fetch('POST', path, { userId: Bun.randomUUIDv7(), role: 'member' }), 404, 'not_found')
-    await expectRefusal(t, await boss.fetch('POST', `/api/admin/teams/${Bun.randomUUIDv7()}/members`, { userId: edsger.userId, role: 'member' }), 404, 'not_found')
+    await expectRefusal(
+      t,
+      await boss.fetch('POST', `/api/admin/teams/${Bun.randomUUIDv7()}/members`, { userId: edsger.userId, role: 'member' }),
+      404,
+      'not_found',
+    )
     await expectRefusal(t, await ada.fetch('POST', path, { userId: edsger.userId, role: 'member' }), 403, 'forbidden')
     // An administrator of the instance is no member of its teams.
     await expectRefusal(t, await boss.fetch('GET', `/api/teams/${team.id}`), 404, 'not_found')
@@ -322,7 +372,8 @@ describe('members', () => {
     const token = await mcpToken(t, there)
     const key = (await edsger.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'k', organizationId: team.id })).body.token
     const withKey = () => call<ProjectPage>(t, 'GET', '/api/projects', undefined, { authorization: `Bearer ${key}` })
-    const look = () => Promise.all([`/api/teams/${team.id}`, `/api/projects/${project.id}`, `/api/notes/${note.id}`].map((p) => edsger.fetch('GET', p)))
+    const look = () =>
+      Promise.all([`/api/teams/${team.id}`, `/api/projects/${project.id}`, `/api/notes/${note.id}`].map((p) => edsger.fetch('GET', p)))
     // Everything is in the cache now.
     expect(statuses(await look())).toEqual([200, 200, 200])
     expect((await withKey()).body.items).toHaveLength(1)
@@ -341,7 +392,8 @@ describe('the last owner', () => {
   test('can neither step down nor leave nor be removed', async () => {
     const { team } = await fullTeam()
     const path = `/api/teams/${team.id}/members/${ada.userId}`
-    for (const role of ['admin', 'member', 'viewer']) await expectRefusal(t, await ada.fetch('PATCH', path, { role }), 409, 'conflict.last_owner')
+    for (const role of ['admin', 'member', 'viewer'])
+      await expectRefusal(t, await ada.fetch('PATCH', path, { role }), 409, 'conflict.last_owner')
     await expectRefusal(t, await ada.fetch('DELETE', path), 409, 'conflict.last_owner')
     await expectRefusal(t, await grace.fetch('DELETE', path), 403, 'forbidden')
     expect((await roleOf(team, ada)).get(ada.userId)).toBe('owner')

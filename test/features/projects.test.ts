@@ -27,7 +27,12 @@ beforeAll(async () => {
 async function newTeam() {
   const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
   const join = (who: Person, role: Role) => organizations.addMember(systemCtx(t), { id, userId: who.userId, role })
-  await Promise.all([join(people.admin, 'admin'), join(people.member, 'member'), join(people.viewer, 'viewer'), join(people.creator, 'member')])
+  await Promise.all([
+    join(people.admin, 'admin'),
+    join(people.member, 'member'),
+    join(people.viewer, 'viewer'),
+    join(people.creator, 'member'),
+  ])
   const { owner, admin, member, viewer, creator } = people
   return {
     id,
@@ -60,7 +65,11 @@ const run = (name: string, ctx: Ctx, input: object) => {
 describe('creating', () => {
   test('gives slug, key and defaults', async () => {
     const team = await newTeam()
-    const made = await team.member.fetch<Project>('POST', '/api/projects', { name: '  Tutti Server ', description: 'One binary', settings: { color: 'red' } })
+    const made = await team.member.fetch<Project>('POST', '/api/projects', {
+      name: '  Tutti Server ',
+      description: 'One binary',
+      settings: { color: 'red' },
+    })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(`/api/projects/${made.body.id}`)
     expect(made.body).toEqual({
@@ -93,7 +102,17 @@ describe('creating', () => {
   test('slugs and keys from awkward names', async () => {
     const team = await newTeam()
     const made: [string, string, string][] = []
-    for (const name of ['Tutti', 'Zauberflöte', 'a', '2026', '项目', '!!!', `${'long '.repeat(19)}name`, 'Über Maß & Ziel', 'one two three four five six']) {
+    for (const name of [
+      'Tutti',
+      'Zauberflöte',
+      'a',
+      '2026',
+      '项目',
+      '!!!',
+      `${'long '.repeat(19)}name`,
+      'Über Maß & Ziel',
+      'one two three four five six',
+    ]) {
       const { slug, key } = await create(team.member, { name })
       expect(slug).toMatch(/^[a-z0-9](-?[a-z0-9])*$/)
       expect(slug.length).toBeLessThanOrEqual(63)
@@ -135,7 +154,9 @@ describe('creating', () => {
   test('twenty of the same name at once all come to be, with distinct slugs and keys', async () => {
     const team = await newTeam()
     const who = [team.owner, team.admin, team.member, team.creator]
-    const answers = await Promise.all(times(20, (i) => (who[i % 4] as Person).fetch<Project>('POST', '/api/projects', { name: 'Rush Hour' })))
+    const answers = await Promise.all(
+      times(20, (i) => (who[i % 4] as Person).fetch<Project>('POST', '/api/projects', { name: 'Rush Hour' })),
+    )
     expect(statuses(answers)).toEqual(times(20, () => 201))
     expect(answers.map((a) => a.body.slug).sort()).toEqual(times(20, (i) => (i === 0 ? 'rush-hour' : `rush-hour-${i + 1}`)).sort())
     expect(new Set(answers.map((a) => a.body.key)).size).toBe(20)
@@ -144,9 +165,12 @@ describe('creating', () => {
 
   test('of ten who want the same key at once, one gets it and the others are told why not', async () => {
     const team = await newTeam()
-    const answers = await Promise.all(times(10, () => team.member.fetch<Project>('POST', '/api/projects', { name: unique('p'), key: 'SAME' })))
+    const answers = await Promise.all(
+      times(10, () => team.member.fetch<Project>('POST', '/api/projects', { name: unique('p'), key: 'SAME' })),
+    )
     expect(statuses(answers)).toEqual([201, ...times(9, () => 409)])
-    for (const lost of answers.filter((a) => a.status === 409)) expect((await expectRefusal(t, lost, 409, 'conflict.exists')).detail).toContain('SAME')
+    for (const lost of answers.filter((a) => a.status === 409))
+      expect((await expectRefusal(t, lost, 409, 'conflict.exists')).detail).toContain('SAME')
   })
 
   test.each([
@@ -174,7 +198,16 @@ describe('finding', () => {
   test('by id, slug, key or unique beginning of the id, in any case', async () => {
     const team = await newTeam()
     const made = await create(team.creator, { name: 'Analytical Engine' })
-    const refs = [made.id, made.id.toUpperCase(), made.slug, 'Analytical-Engine', made.key, made.key.toLowerCase(), made.id.slice(0, 20), made.id.slice(0, -1)]
+    const refs = [
+      made.id,
+      made.id.toUpperCase(),
+      made.slug,
+      'Analytical-Engine',
+      made.key,
+      made.key.toLowerCase(),
+      made.id.slice(0, 20),
+      made.id.slice(0, -1),
+    ]
     for (const ref of refs) expect([ref, (await get(team.viewer, ref)).body.id]).toEqual([ref, made.id])
     for (const ref of [made.id.slice(0, 7), 'analytical', 'AEX', Bun.randomUUIDv7(), '%', 'deadbeef%'])
       await expectRefusal(t, await get(team.viewer, encodeURIComponent(ref)), 404, 'not_found')
@@ -208,7 +241,8 @@ describe('finding', () => {
   test('the list: last changed first, searched, by status, in pages', async () => {
     const team = await newTeam()
     const made: Project[] = []
-    for (const name of ['Steam engine', 'Difference engine', 'Loom']) made.push(await create(team.creator, { name, description: `All about ${name}` }))
+    for (const name of ['Steam engine', 'Difference engine', 'Loom'])
+      made.push(await create(team.creator, { name, description: `All about ${name}` }))
     const [steam, difference, loom] = made as [Project, Project, Project]
     await team.creator.fetch('PUT', `/api/projects/${steam.id}`, { description: 'Hot water' })
     await team.creator.fetch('POST', `/api/projects/${loom.id}/archive`)
@@ -219,10 +253,14 @@ describe('finding', () => {
     expect(names(await list(team.viewer, '?search=ENGINE&sort=createdAt&order=asc'))).toEqual(['Steam engine', 'Difference engine'])
     expect(names(await list(team.viewer, '?search=water'))).toEqual(['Steam engine'])
     expect(names(await list(team.viewer, '?search=engine%20-water'))).toEqual(['Difference engine'])
-    for (const odd of ['"', "'", '&|!', ':*', '\\']) expect((await team.viewer.fetch('GET', `/api/projects?search=${encodeURIComponent(odd)}`)).status).toBe(200)
+    for (const odd of ['"', "'", '&|!', ':*', '\\'])
+      expect((await team.viewer.fetch('GET', `/api/projects?search=${encodeURIComponent(odd)}`)).status).toBe(200)
     const first = await list(team.viewer, '?limit=1&total=true')
     expect(first).toMatchObject({ items: [{ id: steam.id }], total: 2 })
-    expect(await list(team.viewer, `?limit=1&cursor=${first.nextCursor}`)).toMatchObject({ items: [{ id: difference.id }], nextCursor: null })
+    expect(await list(team.viewer, `?limit=1&cursor=${first.nextCursor}`)).toMatchObject({
+      items: [{ id: difference.id }],
+      nextCursor: null,
+    })
     await expectRefusal(t, await team.viewer.fetch('GET', `/api/projects?sort=name&cursor=${first.nextCursor}`), 400, 'invalid.cursor')
     await expectRefusal(t, await team.viewer.fetch('GET', '/api/projects?sort=settings'), 422, 'invalid')
   })
@@ -271,7 +309,9 @@ describe('who sees and changes what', () => {
   test('changing', async () => {
     const team = await newTeam()
     const made = await three(team)
-    expect(await grid(team, made, async (who, { id }) => (await who.fetch('PUT', `/api/projects/${id}`, { description: 'x' })).status)).toEqual({
+    expect(
+      await grid(team, made, async (who, { id }) => (await who.fetch('PUT', `/api/projects/${id}`, { description: 'x' })).status),
+    ).toEqual({
       owner: [200, 200, 200],
       admin: [200, 200, 200],
       creator: [200, 200, 200],
@@ -344,10 +384,19 @@ describe('changing', () => {
     const path = `/api/projects/${made.slug}`
     const renamed = await team.member.fetch<Project>('PUT', path, { name: ' Second name ' })
     expect(renamed.body).toEqual({ ...made, name: 'Second name', version: 2, updatedAt: renamed.body.updatedAt })
-    expect(await expectEvent(t, renamed, 'project.updated')).toMatchObject({ projectId: made.id, data: { fields: ['name'], version: 2, slug: 'first-name' } })
+    expect(await expectEvent(t, renamed, 'project.updated')).toMatchObject({
+      projectId: made.id,
+      data: { fields: ['name'], version: 2, slug: 'first-name' },
+    })
     const cleared = await team.member.fetch<Project>('PUT', path, { description: null, settings: {}, key: 'NEW' })
     expect(cleared.body).toMatchObject({ name: 'Second name', slug: 'first-name', description: null, settings: {}, key: 'NEW', version: 3 })
-    for (const patch of [{ slug: 'x' }, { visibility: 'public' }, { status: 'archived' }, { createdById: people.member.userId }, { name: null }])
+    for (const patch of [
+      { slug: 'x' },
+      { visibility: 'public' },
+      { status: 'archived' },
+      { createdById: people.member.userId },
+      { name: null },
+    ])
       await expectRefusal(t, await team.member.fetch('PUT', path, patch), 422, 'invalid')
   })
 
@@ -367,7 +416,8 @@ describe('changing', () => {
     expect(statuses(answers)).toEqual([200, ...times(19, () => 412)])
     const won = answers.find((a) => a.status === 200)?.body as Project
     expect(won.version).toBe(2)
-    for (const lost of answers.filter((a) => a.status === 412)) expect((await expectRefusal(t, lost, 412, 'version_mismatch')).current).toEqual(won)
+    for (const lost of answers.filter((a) => a.status === 412))
+      expect((await expectRefusal(t, lost, 412, 'version_mismatch')).current).toEqual(won)
   })
 
   test('every change of state minds If-Match', async () => {
@@ -416,7 +466,11 @@ describe('archiving', () => {
     ]
     expect(second.body).toEqual(first.body)
     // No change, so no event of the project: only the trace that every write leaves.
-    expect(await expectEvent(t, second, 'projects.archive')).toMatchObject({ organizationId: null, projectId: null, userId: people.member.userId })
+    expect(await expectEvent(t, second, 'projects.archive')).toMatchObject({
+      organizationId: null,
+      projectId: null,
+      userId: people.member.userId,
+    })
     const again = await team.member.fetch<Project>('POST', `/api/projects/${made.id}/restore`)
     expect((await team.member.fetch<Project>('POST', `/api/projects/${made.id}/restore`)).body).toEqual(again.body)
   })
@@ -457,11 +511,21 @@ describe('sharing', () => {
     const gone = await addNote(team.creator, made.id)
     await team.creator.fetch('DELETE', `/api/notes/${gone.id}`)
     const moved = await team.creator.fetch<Project>('POST', `/api/projects/${made.id}/share`, { organizationId: other.id })
-    expect(moved.body).toMatchObject({ id: made.id, organizationId: other.id, slug: 'mover-2', key: 'MOVA', visibility: 'team', version: 2 })
+    expect(moved.body).toMatchObject({
+      id: made.id,
+      organizationId: other.id,
+      slug: 'mover-2',
+      key: 'MOVA',
+      visibility: 'team',
+      version: 2,
+    })
     expect(await expectEvent(t, moved, 'project.shared')).toMatchObject({ organizationId: other.id, data: { from: team.id } })
     expect((await get(team.viewer, 'mover')).status).toBe(404)
     expect((await get(other.viewer, 'mover-2')).body).toMatchObject({ id: made.id, stats: { notes: 1, tasks: 0, tasksDone: 0 } })
-    expect((await other.viewer.fetch<Note>('GET', `/api/notes/${note.id}`)).body).toMatchObject({ organizationId: other.id, projectId: made.id })
+    expect((await other.viewer.fetch<Note>('GET', `/api/notes/${note.id}`)).body).toMatchObject({
+      organizationId: other.id,
+      projectId: made.id,
+    })
     expect(ids((await team.viewer.fetch<NotePage>('GET', '/api/notes')).body)).toEqual([])
     expect(ids((await other.viewer.fetch<NotePage>('GET', '/api/notes')).body)).toEqual([note.id])
     // The name is free again where it was.
@@ -484,7 +548,9 @@ describe('sharing', () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const made: Project[] = []
     for (let i = 0; i < 20; i++) made.push(await create(team.creator, { name: 'Flock' }))
-    const answers = await Promise.all(made.map(({ id }) => team.creator.fetch<Project>('POST', `/api/projects/${id}/share`, { organizationId: other.id })))
+    const answers = await Promise.all(
+      made.map(({ id }) => team.creator.fetch<Project>('POST', `/api/projects/${id}/share`, { organizationId: other.id })),
+    )
     expect(statuses(answers)).toEqual(times(20, () => 200))
     expect(new Set(answers.map((a) => a.body.slug)).size).toBe(20)
   })
@@ -501,7 +567,12 @@ describe('deleting', () => {
 
     const gone = await team.creator.fetch('DELETE', `/api/projects/${made.slug}`)
     expect(gone.body).toEqual({ id: made.id, deleted: true })
-    expect(await expectEvent(t, gone, 'project.deleted')).toMatchObject({ subjectId: made.id, projectId: made.id, organizationId: team.id, data: { version: 2 } })
+    expect(await expectEvent(t, gone, 'project.deleted')).toMatchObject({
+      subjectId: made.id,
+      projectId: made.id,
+      organizationId: team.id,
+      data: { version: 2 },
+    })
 
     for (const ref of [made.id, made.slug, made.key]) expect((await get(team.owner, ref)).status).toBe(404)
     expect((await team.owner.fetch('GET', `/api/notes/${inside.id}`)).status).toBe(404)
@@ -630,7 +701,10 @@ describe('numbers and recent activity', () => {
       stats: { notes: 0, tasks: 0, tasksDone: 0 },
       recentActivity: [{ type: 'project.created', actor: { id: people.member.userId, name: 'Edsger' } }],
     })
-    expect(await run('update_project', ctx, { project: made.key, description: 'By the tool' })).toMatchObject({ description: 'By the tool', version: 2 })
+    expect(await run('update_project', ctx, { project: made.key, description: 'By the tool' })).toMatchObject({
+      description: 'By the tool',
+      version: 2,
+    })
     const elsewhere = await create(other.member)
     expect(await failure(run('get_project', ctx, { project: elsewhere.id }))).toMatchObject({ code: 'not_found' })
     expect((await projects.list(ctx, {})).items.map((p) => p.id)).toEqual([made.id])

@@ -20,7 +20,10 @@ afterAll(() => t.close())
 
 const load = (seed: typeof loadDefaults): Promise<Seeded> => seed(systemCtx(t), {})
 /** Everything that seeds could touch. */
-const everything = async () => [await t.app.db.select().from(projectTable).orderBy(projectTable.id), await t.app.db.select().from(noteTable).orderBy(noteTable.id)]
+const everything = async () => [
+  await t.app.db.select().from(projectTable).orderBy(projectTable.id),
+  await t.app.db.select().from(noteTable).orderBy(noteTable.id),
+]
 
 const seeds = [
   { name: 'defaults', seed: loadDefaults, size: { projects: 1, notes: 2 } },

@@ -12,8 +12,8 @@ import type { AppEvent } from '../../src/events/bus.ts'
 import { events } from '../../src/events/table.ts'
 import { startHttp } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
-import { freshDatabase } from '../support/postgres.ts'
 import type { Answer, Person, TestApp } from '../support/app.ts'
+import { freshDatabase } from '../support/postgres.ts'
 
 const heard = new WeakMap<TestApp, AppEvent[]>()
 

@@ -7,7 +7,14 @@ import * as organizations from '../../src/features/organizations/service.ts'
 import { organizations as organizationTable } from '../../src/features/organizations/table.ts'
 import type { Project, ProjectPage } from '../../src/features/projects/schema.ts'
 import * as projects from '../../src/features/projects/service.ts'
-import type { ApiKeyCreate, ApiKeyCreated, ApiKeyPage, McpTokenCreate, McpTokenCreated, McpTokenPage } from '../../src/features/tokens/schema.ts'
+import type {
+  ApiKeyCreate,
+  ApiKeyCreated,
+  ApiKeyPage,
+  McpTokenCreate,
+  McpTokenCreated,
+  McpTokenPage,
+} from '../../src/features/tokens/schema.ts'
 import { call, logged, mcpToken, member, type Person, person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
 import { ctxOf, expectEvent, expectNoEvents, expectRefusal, failure, ids, inside, statuses, times, watch } from './support.ts'
 
@@ -20,21 +27,35 @@ beforeAll(async () => {
   grace = await person(t, { name: 'Grace Hopper' })
 })
 
-const createKey = (who: Person, over: Partial<ApiKeyCreate> = {}) => who.fetch<ApiKeyCreated>('POST', '/api/settings/api-keys', { name: 'laptop', ...over })
+const createKey = (who: Person, over: Partial<ApiKeyCreate> = {}) =>
+  who.fetch<ApiKeyCreated>('POST', '/api/settings/api-keys', { name: 'laptop', ...over })
 const createToken = (who: Person, over: Partial<McpTokenCreate> = {}) =>
   who.fetch<McpTokenCreated>('POST', '/api/mcp-tokens', { name: 'agent', organizationId: who.organizationId, ...over })
 const using = (secret: string, at = t) =>
   function send<T>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
     return call<T>(at, method, path, body, { authorization: `Bearer ${secret}`, ...headers })
   }
-const refused = async (secret: string, at = t) => expect(await failure(at.app.auth.authenticate(secret))).toMatchObject({ code: 'unauthenticated' })
+const refused = async (secret: string, at = t) =>
+  expect(await failure(at.app.auth.authenticate(secret))).toMatchObject({ code: 'unauthenticated' })
 const newTeam = async (owner: Person) => (await owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
 const days = (n: number) => n * 86_400_000
 
 /** Both kinds of secret share a life cycle. */
 const kinds = [
-  { what: 'an API key', path: '/api/settings/api-keys', event: 'api_key', create: (who: Person) => createKey(who), shape: /^svc_[0-9A-Za-z]{38}$/ },
-  { what: 'an MCP token', path: '/api/mcp-tokens', event: 'mcp_token', create: (who: Person) => createToken(who), shape: /^svc_live_[0-9A-Za-z]{38}$/ },
+  {
+    what: 'an API key',
+    path: '/api/settings/api-keys',
+    event: 'api_key',
+    create: (who: Person) => createKey(who),
+    shape: /^svc_[0-9A-Za-z]{38}$/,
+  },
+  {
+    what: 'an MCP token',
+    path: '/api/mcp-tokens',
+    event: 'mcp_token',
+    create: (who: Person) => createToken(who),
+    shape: /^svc_live_[0-9A-Za-z]{38}$/,
+  },
 ] as const
 
 describe.each(kinds)('$what', ({ path, event, create, shape }) => {
@@ -49,7 +70,12 @@ describe.each(kinds)('$what', ({ path, event, create, shape }) => {
     expect(Date.parse(record.expiresAt) - Date.parse(record.createdAt)).toBe(days(90))
 
     const fired = await expectEvent(t, made, `${event}.created`)
-    expect(fired).toMatchObject({ subjectId: record.id, userId: ada.userId, organizationId: null, data: { name: record.name, scopes: ['write'] } })
+    expect(fired).toMatchObject({
+      subjectId: record.id,
+      userId: ada.userId,
+      organizationId: null,
+      data: { name: record.name, scopes: ['write'] },
+    })
     expect(JSON.stringify(fired)).not.toContain(token as string)
 
     const listed = await ada.fetch<ApiKeyPage>('GET', path)
@@ -181,7 +207,10 @@ describe('scopes of an API key', () => {
       ['read', 'notes:write'],
       [200, 201, 200, 403, 200, 403],
     ],
-    [['projects:write', 'account:read'], [403, 403, 200, 201, 200, 403]],
+    [
+      ['projects:write', 'account:read'],
+      [403, 403, 200, 201, 200, 403],
+    ],
     [[], [403, 403, 403, 403, 403, 403]],
   ] as [string[], number[]][])('%j', async (scopes, expected) => {
     const send = using((await createKey(ada, { scopes })).body.token as string)
@@ -333,9 +362,12 @@ describe('a test token', () => {
     expect(await failure(projects.share(test, { ref: fake.id, organizationId: me.organizationId }))).toMatchObject(missing)
     expect(await failure(projects.get(live, { ref: fake.id }))).toMatchObject(missing)
     expect(await failure(notes.get(live, { ref: fakeNote.id }))).toMatchObject(missing)
-    expect(await failure(projects.share(live, { ref: real.id, organizationId: test.actor.organizationId as string }))).toMatchObject(missing)
+    expect(await failure(projects.share(live, { ref: real.id, organizationId: test.actor.organizationId as string }))).toMatchObject(
+      missing,
+    )
 
-    for (const path of [`/api/projects/${fake.id}`, `/api/notes/${fakeNote.id}`]) await expectRefusal(t, await me.fetch('GET', path), 404, 'not_found')
+    for (const path of [`/api/projects/${fake.id}`, `/api/notes/${fakeNote.id}`])
+      await expectRefusal(t, await me.fetch('GET', path), 404, 'not_found')
     expect(ids((await me.fetch<ProjectPage>('GET', '/api/projects')).body)).toEqual([real.id])
     expect(ids((await me.fetch<NotePage>('GET', '/api/notes')).body)).toEqual([realNote.id])
     const { handle } = (await me.fetch<{ handle: string }>('GET', '/api/auth/me')).body

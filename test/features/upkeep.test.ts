@@ -103,7 +103,13 @@ test('idempotency keys stay 24 hours, counters and refresh tokens as long as the
   ])
   const keys = async () => (await t.app.db.select().from(idempotencyKeys).where(eq(idempotencyKeys.key, key))).length
   const [session] = await t.app.db.select().from(loginSessions).where(eq(loginSessions.userId, grace.userId))
-  const tokens = async () => (await t.app.db.select().from(refreshTokens).where(eq(refreshTokens.sessionId, session?.id as string))).length
+  const tokens = async () =>
+    (
+      await t.app.db
+        .select()
+        .from(refreshTokens)
+        .where(eq(refreshTokens.sessionId, session?.id as string))
+    ).length
 
   clock.forward({ minutes: 23 * 60 + 59 })
   await run()
