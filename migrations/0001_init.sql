@@ -163,7 +163,7 @@ CREATE TABLE "notes" (
 	"scope" text NOT NULL,
 	"pinned" boolean DEFAULT false NOT NULL,
 	"mentions" text[] NOT NULL,
-	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', title), 'A') || setweight(to_tsvector('simple', left(content, 200000)), 'B')) STORED
+	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', translate(left(coalesce("title", ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')), 'A') || setweight(to_tsvector('simple', translate(left(coalesce("content", ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')), 'B')) STORED
 );
 
 CREATE TABLE "projects" (
@@ -184,7 +184,7 @@ CREATE TABLE "projects" (
 	"archived_at" timestamp(3) with time zone,
 	"last_number" integer DEFAULT 0 NOT NULL,
 	"settings" jsonb NOT NULL,
-	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', name), 'A') || setweight(to_tsvector('simple', coalesce(description, '')), 'B')) STORED
+	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', translate(left(coalesce("name", ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')), 'A') || setweight(to_tsvector('simple', translate(left(coalesce("description", ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')), 'B')) STORED
 );
 
 CREATE TABLE "epics" (
@@ -201,7 +201,7 @@ CREATE TABLE "epics" (
 	"status" text NOT NULL,
 	"priority" text NOT NULL,
 	"position" double precision NOT NULL,
-	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', title), 'A') || setweight(to_tsvector('simple', left(coalesce(description, ''), 200000)), 'B')) STORED
+	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', translate(left(coalesce("title", ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')), 'A') || setweight(to_tsvector('simple', translate(left(coalesce("description", ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')), 'B')) STORED
 );
 
 CREATE TABLE "stories" (
@@ -218,7 +218,7 @@ CREATE TABLE "stories" (
 	"status" text NOT NULL,
 	"priority" text NOT NULL,
 	"position" double precision NOT NULL,
-	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', title), 'A') || setweight(to_tsvector('simple', left(coalesce(description, ''), 200000)), 'B')) STORED,
+	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', translate(left(coalesce("title", ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')), 'A') || setweight(to_tsvector('simple', translate(left(coalesce("description", ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')), 'B')) STORED,
 	"epic_id" uuid NOT NULL,
 	"points" integer
 );
@@ -245,7 +245,7 @@ CREATE TABLE "tasks" (
 	"status" text NOT NULL,
 	"priority" text NOT NULL,
 	"position" double precision NOT NULL,
-	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', title), 'A') || setweight(to_tsvector('simple', left(coalesce(description, ''), 200000)), 'B')) STORED,
+	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', translate(left(coalesce("title", ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')), 'A') || setweight(to_tsvector('simple', translate(left(coalesce("description", ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')), 'B')) STORED,
 	"story_id" uuid,
 	"number" integer NOT NULL,
 	"labels" text[] NOT NULL,

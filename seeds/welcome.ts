@@ -27,8 +27,8 @@ interface SeedNote {
 
 export async function build(ctx: Ctx, name: string, description: string, wanted: SeedNote[]): Promise<Seeded> {
   const seeded: Seeded = { made: [], kept: [] }
-  const found = await projects.list(ctx, { search: `"${name}"`, limit: 200 })
-  let project = found.items.find((p) => p.name === name)
+  const listed = [await projects.list(ctx, { search: name, limit: 200 }), await projects.list(ctx, { search: name, limit: 200, status: 'archived' })]
+  let project = listed.flatMap((page) => page.items).find((p) => p.name === name)
   if (project) seeded.kept.push(`project ${name}`)
   else {
     project = await projects.create(ctx, { name, description })

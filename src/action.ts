@@ -94,13 +94,13 @@ export function write<I, O>(id: string, rule: Rule, work: Work<I, O>, hints: Hin
 
 /**
  * A write that waits for something slow (a password hash, a code host) and so must not hold a transaction meanwhile. It changes state only
- * by calling writes.
+ * by calling writes. It takes no idempotency key: one key cannot stand for several writes, and what a sign-in answers must not be kept.
  */
 export function flow<I, O>(id: string, rule: Rule, work: Work<I, O>, hints: Hints = {}): Action<I, O> {
   const run: Work<I, O> = async (ctx, input) => {
     authorize(ctx.actor, rule, id)
     if (ctx.unit) throw new Error(`${id} cannot run inside the transaction of ${ctx.unit.action}`)
-    return work(ctx, input)
+    return work({ ...ctx, idempotencyKey: undefined }, input)
   }
   return attach(run, id, 'write', rule, hints)
 }

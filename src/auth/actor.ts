@@ -17,6 +17,8 @@ export interface Actor {
   readonly memberships: ReadonlyMap<string, Role>
   /** The current one. */
   readonly organizationId: string | null
+  /** Bound to one organization: an MCP token always, an API key when it was made so. Sees no personal records. */
+  readonly bound?: true
   readonly toolsets?: readonly string[]
   /** A default project, when the MCP token names one. */
   readonly projectId?: string | null

@@ -150,7 +150,7 @@ export class Authenticator {
     const only = row[10] as string | null
     const all = membershipsOf(row)
     const memberships = only ? new Map([...all].filter(([id]) => id === only)) : all
-    return { ...personOf(row), kind: 'api_key', scopes: textArray(row[9]), memberships, organizationId: current(memberships, row[4]) }
+    return { ...personOf(row), kind: 'api_key', ...(only && { bound: true as const }), scopes: textArray(row[9]), memberships, organizationId: current(memberships, row[4]) }
   }
 
   async #byToken(secret: string): Promise<Actor> {
@@ -162,6 +162,7 @@ export class Authenticator {
     return {
       ...personOf(row),
       kind: 'mcp_token',
+      bound: true,
       scopes: textArray(row[9]),
       memberships: new Map([[organizationId, role]]),
       organizationId,

@@ -5,7 +5,7 @@ import { type Actor, nobody, organizationsOf } from './actor.ts'
 /** What the WHERE clause of a query needs to know about the caller. */
 export interface Rights {
   user: string | Placeholder
-  /** Whose personal records are visible: an MCP token is bound to an organization and sees nobody's. */
+  /** Whose personal records are visible: a credential that is bound to an organization sees nobody's. */
   personal: string | Placeholder
   organizations: IdList
   /** Those in which the caller is owner or admin. */
@@ -14,7 +14,7 @@ export interface Rights {
 
 export const rightsOf = (actor: Actor): { [K in keyof Rights]: string } => ({
   user: actor.userId ?? nobody,
-  personal: actor.kind === 'mcp_token' ? nobody : (actor.userId ?? nobody),
+  personal: actor.bound ? nobody : (actor.userId ?? nobody),
   organizations: idList(organizationsOf(actor)),
   managed: idList(organizationsOf(actor, 'admin')),
 })

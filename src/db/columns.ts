@@ -36,7 +36,29 @@ function parseList(literal: string): string[] {
   return Array.from(elements, ([, quoted, plain]) => (quoted === undefined ? (plain as string) : quoted.replace(/\\(.)/gs, '$1')))
 }
 
-export const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' })
+const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' })
+
+/**
+ * Punctuation becomes spaces before Postgres parses a text: its parser takes quadratic time on made-up "paths", "addresses" and "tags"
+ * (12 KB of `/~/~` costs seconds), and on the embedded database everybody would wait.
+ */
+const words = (column: string): SQL =>
+  sql`to_tsvector('simple', translate(left(coalesce(${sql.identifier(column)}, ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\\]^_\`{|}~', '                                '))`
+const punctuation = /[!#-,./:-@[-`{-~]/g // all but " and -, which mean something in a query
+const weights = [sql`'A'`, sql`'B'`, sql`'C'`, sql`'D'`] as const
+
+/** A generated column over others of its table, the first ones weighing most; put a GIN index on it. */
+export const searchOver = (...columns: string[]) =>
+  tsvector().generatedAlwaysAs(
+    sql.join(
+      columns.map((column, i) => sql`setweight(${words(column)}, ${weights[i]})`),
+      sql` || `,
+    ),
+  )
+
+/** All the words must occur; `"a phrase"`, `-without` and `or` work as in a search engine. Cleaned as the column is. */
+export const matches = (column: AnyColumn, text: string): SQL =>
+  sql`${column} @@ websearch_to_tsquery('simple', ${text.replace(punctuation, ' ').replace(/(?<=\S)-|-(?=\s|$)/g, ' ')})`
 
 export const newId = (): string => Bun.randomUUIDv7()
 

@@ -27,6 +27,7 @@ const names = [
 ] // biome-ignore format: a list of columns
 const insertText = `insert into events (${names.join(', ')}) values (${names.map((n, i) => (n === 'data' ? `$${i + 1}::text::jsonb` : `$${i + 1}`)).join(', ')})`
 const CHANNEL = 'tutti_events'
+const AT_ONCE = 500
 
 export const insertEvent = (e: AppEvent): Statement => ({
   text: insertText,
@@ -132,13 +133,14 @@ export class Bus {
       `select ${names.join(', ')}, xid::text, seq::text from events
        where xid >= $1::text::bigint and (xid, seq) > ($1::text::bigint, $2::text::bigint)
          and xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-       order by events.xid, events.seq limit 500`,
+       order by events.xid, events.seq limit ${AT_ONCE}`,
       [last.xid, last.seq],
     )
     const fresh = rows.map(fromRow)
     this.#dispatch(fresh.filter((e) => e.origin !== this.instanceId))
     const end = rows.at(-1)
-    return end ? { xid: String(end[names.length]), seq: String(end[names.length + 1]) } : last
+    const reached = end ? { xid: String(end[names.length]), seq: String(end[names.length + 1]) } : last
+    return rows.length < AT_ONCE ? reached : this.#readSince(reached)
   }
 }
 

@@ -80,7 +80,7 @@ describe.each(seeds)('$name', ({ seed, size }) => {
   })
 })
 
-test.failing('what the administrator archived is not made again', async () => {
+test('what the administrator archived is not made again', async () => {
   await load(loadDefaults)
   const ctx = contextOf(t.app, await t.app.auth.actorFor((await accounts.firstAdmin(systemCtx(t), {})) as string))
   await projects.archive(ctx, { ref: 'getting-started' })

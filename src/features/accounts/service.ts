@@ -9,6 +9,7 @@ import { meta } from '../../db/table.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { slugify } from '../../text.ts'
 import * as organizations from '../organizations/service.ts'
+import { apiKeys, mcpTokens } from '../tokens/table.ts'
 import type { Login, ProfilePatch, Refresh, Register, Setup, SignedIn, User } from './schema.ts'
 import { loginSessions, refreshTokens, users } from './table.ts'
 
@@ -64,9 +65,6 @@ async function insertUser(ctx: Ctx, { email, name, passwordHash, role }: NewUser
   return user
 }
 
-/** What these answer is secret and must not be kept for a repeated call, so they take no idempotency key, whoever sends one. */
-const unkept = (ctx: Ctx): Ctx => ({ ...ctx, idempotencyKey: undefined })
-
 const addUser = write('accounts.add', anyone, async (ctx, input: NewUser): Promise<SignedIn> => {
   const user = await insertUser(ctx, input)
   return startSession(ctx, user)
@@ -78,7 +76,7 @@ export const register = flow('accounts.register', anyone, async (ctx, { email, p
     throw new AppError('forbidden', 'This instance takes no new registrations. Ask its administrator for an account.')
   checkPassword(password, { email, name })
   await countAttempt(app.driver, `register:${networkOf(ctx.ip)}`, app.config.RATE_LIMIT_REGISTER, 3600, app.clock(), 'registrations')
-  return addUser(unkept(ctx), { email, name, passwordHash: await hashPassword(password), role: 'user' })
+  return addUser(ctx, { email, name, passwordHash: await hashPassword(password), role: 'user' })
 })
 
 /** Also turns an existing user into an administrator with a new password: the way back in for whoever owns the machine. */
@@ -90,7 +88,7 @@ const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser)
     .set({ role: 'admin', status: 'active', passwordHash: input.passwordHash, updatedAt: ctx.now, version: sql`${users.version} + 1` })
     .where(eq(users.id, known.id))
     .returning(visible)
-  await endSessions(ctx, known.id)
+  await endCredentials(ctx, known.id)
   ctx.emit('user.role_changed', { subjectId: known.id, userId: known.id, data: { role: 'admin' } })
   return user as User
 })
@@ -127,7 +125,7 @@ export const setup = flow('accounts.setup', anyone, async (ctx, { token, email, 
   if (kindOf(token) !== 'setup') throw usedUp()
   checkPassword(password, { email, name, admin: true })
   await countAttempt(ctx.app.driver, `setup:${networkOf(ctx.ip)}`, 10, 3600, ctx.app.clock(), 'set-up attempts')
-  return useSetupToken(unkept(ctx), { token, email, name, passwordHash: await hashPassword(password), role: 'admin' })
+  return useSetupToken(ctx, { token, email, name, passwordHash: await hashPassword(password), role: 'admin' })
 })
 
 // ---- signing in and out
@@ -172,11 +170,11 @@ export const login = flow('accounts.login', anyone, async (ctx, { email, passwor
   const [user] = await ctx.db.select({ id: users.id, hash: users.passwordHash, status: users.status }).from(users).where(sameEmail(email))
   const right = await verifyPassword(password, user?.hash)
   if (!right || !user || user.status !== 'active') {
-    await noteFailure(unkept(ctx), { userId: user?.id ?? null })
+    await noteFailure(ctx, { userId: user?.id ?? null })
     throw wrong()
   }
   await forgetAttempts(app.driver, account)
-  return signIn(unkept(ctx), { userId: user.id })
+  return signIn(ctx, { userId: user.id })
 })
 
 const rotate = write('accounts.rotate', anyone, async (ctx, { hash }: { hash: string }): Promise<SignedIn | 'unknown' | 'reused'> => {
@@ -204,7 +202,7 @@ const rotate = write('accounts.rotate', anyone, async (ctx, { hash }: { hash: st
 })
 
 export const refresh = flow('accounts.refresh', anyone, async (ctx, { refreshToken }: Refresh): Promise<SignedIn> => {
-  const answer = refreshToken && kindOf(refreshToken) === 'refresh' ? await rotate(unkept(ctx), { hash: hashSecret(refreshToken) }) : 'unknown'
+  const answer = refreshToken && kindOf(refreshToken) === 'refresh' ? await rotate(ctx, { hash: hashSecret(refreshToken) }) : 'unknown'
   if (answer === 'reused') throw new AppError('unauthenticated', 'This refresh token was used before, so the session has been ended. Sign in again.')
   if (answer === 'unknown') throw new AppError('unauthenticated', 'The refresh token is not valid. Sign in again.')
   return answer
@@ -215,11 +213,13 @@ async function revoke(ctx: Ctx, sessionId: string, userId: string, reason: strin
   ctx.emit('session.revoked', { subjectId: sessionId, userId, data: { reason } })
 }
 
-async function endSessions(ctx: Ctx, userId: string): Promise<void> {
-  await ctx.db
-    .update(loginSessions)
-    .set({ revokedAt: ctx.now })
-    .where(and(eq(loginSessions.userId, userId), isNull(loginSessions.revokedAt)))
+/** Whoever had a way in loses it: sessions, API keys, MCP tokens. */
+async function endCredentials(ctx: Ctx, userId: string): Promise<void> {
+  for (const table of [loginSessions, apiKeys, mcpTokens] as const)
+    await ctx.db
+      .update(table)
+      .set({ revokedAt: ctx.now })
+      .where(and(eq(table.userId, userId), isNull(table.revokedAt)))
 }
 
 export const logout = write('accounts.logout', person, async (ctx, _: Record<string, never>): Promise<{ id: string; revoked: 'session' }> => {

@@ -4,7 +4,7 @@ import { currentOrganization, userIdOf } from '../../auth/actor.ts'
 import { anyone, member, requireRole } from '../../auth/policy.ts'
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
-import { anyOf } from '../../db/columns.ts'
+import { anyOf, matches } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { prepare } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
@@ -85,7 +85,7 @@ export const list = read('notes.list', member('notes:read'), async (ctx, query: 
     visibleTo(rightsOf(ctx.actor)),
     or(isNull(notes.organizationId), eq(notes.organizationId, currentOrganization(ctx.actor))),
     query.tag === undefined ? undefined : sql`${notes.tags} @> array[${query.tag}]::text[]`,
-    query.search ? sql`${notes.search} @@ websearch_to_tsquery('simple', ${query.search})` : undefined,
+    query.search ? matches(notes.search, query.search) : undefined,
     query.since === undefined ? undefined : gte(notes.updatedAt, query.since),
     query.until === undefined ? undefined : lt(notes.updatedAt, query.until),
     query.projectId === undefined ? undefined : eq(notes.projectId, query.projectId),
@@ -220,10 +220,10 @@ async function placeOf(
   before?: Note,
 ): Promise<Pick<Note, 'organizationId' | 'projectId' | 'scope'>> {
   const project = projectId ? await projects.resolve(ctx, projectId) : undefined
-  const scope = asked ?? (project || ctx.actor.kind === 'mcp_token' ? 'team' : 'personal')
+  const scope = asked ?? (project || ctx.actor.bound ? 'team' : 'personal')
   if (scope === 'personal') {
     if (project) throw invalid('/scope', 'A note in a project cannot be personal; use the scope team or public.')
-    if (ctx.actor.kind === 'mcp_token') throw invalid('/scope', 'An MCP token works for its organization and cannot make personal notes.')
+    if (ctx.actor.bound) throw invalid('/scope', 'This credential is bound to an organization and cannot make personal notes.')
     if (before && before.createdById !== ctx.actor.userId) throw new AppError('forbidden', 'Only its author can make a note personal.')
     return { organizationId: null, projectId: null, scope }
   }

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { boolean, index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { json, softRecord, textList, tsvector } from '../../db/columns.ts'
+import { json, searchOver, softRecord, textList } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
@@ -23,9 +23,7 @@ export const notes = pgTable(
     pinned: boolean().notNull().default(false),
     /** Lower-cased titles that the content names as `[[title]]`; backlinks are found through it. */
     mentions: textList().notNull(),
-    search: tsvector().generatedAlwaysAs(
-      sql`setweight(to_tsvector('simple', title), 'A') || setweight(to_tsvector('simple', left(content, 200000)), 'B')`,
-    ),
+    search: searchOver('title', 'content'),
   },
   (t) => [
     uniqueIndex('notes_slug').on(t.slug).where(sql`${t.deletedAt} is null`),

@@ -50,7 +50,7 @@ export const noteTools = [
   tool({
     name: 'delete_note',
     title: 'Delete note',
-    description: 'Delete a note. An organization admin can bring it back for 30 days.',
+    description: 'Delete a note. It is hidden at once and removed for good after 30 days.',
     toolset: 'notes',
     input: object({ note }),
     action: notes.remove,

@@ -97,6 +97,7 @@ export async function createFor(ctx: Ctx, o: { userId: string; name: string; slu
 
 export const create = write('organizations.create', account('organizations:write'), async (ctx, input: OrganizationCreate): Promise<Organization> => {
   const userId = userIdOf(ctx.actor)
+  if (ctx.actor.bound) throw new AppError('forbidden', 'This key is bound to one organization and cannot make another.')
   const id = await createFor(ctx, { ...input, userId })
   ctx.emit('organization.created', { subjectId: id, organizationId: id, data: { name: input.name, userId } })
   const [made] = await mine(ctx).where(eq(organizations.id, id))

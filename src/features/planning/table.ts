@@ -1,6 +1,5 @@
-import { sql } from 'drizzle-orm'
 import { doublePrecision, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { instant, json, softRecord, textList, tsvector } from '../../db/columns.ts'
+import { instant, json, searchOver, softRecord, textList } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
@@ -21,9 +20,7 @@ const item = () => ({
   status: text().$type<Status>().notNull(),
   priority: text().$type<Priority>().notNull(),
   position: doublePrecision().notNull(),
-  search: tsvector().generatedAlwaysAs(
-    sql`setweight(to_tsvector('simple', title), 'A') || setweight(to_tsvector('simple', left(coalesce(description, ''), 200000)), 'B')`,
-  ),
+  search: searchOver('title', 'description'),
 })
 
 export const epics = pgTable('epics', item(), (t) => [index('epics_project').on(t.projectId, t.position), index('epics_search').using('gin', t.search)])

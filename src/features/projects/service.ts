@@ -3,7 +3,7 @@ import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { anyone, member, requireRole } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
-import { anyOf } from '../../db/columns.ts'
+import { anyOf, matches } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { events } from '../../events/table.ts'
@@ -95,7 +95,7 @@ export const list = read('projects.list', member('projects:read'), async (ctx, q
     visibleTo(rightsOf(ctx.actor)),
     eq(projects.organizationId, currentOrganization(ctx.actor)),
     eq(projects.status, query.status ?? 'active'),
-    query.search ? sql`${projects.search} @@ websearch_to_tsquery('simple', ${query.search})` : undefined,
+    query.search ? matches(projects.search, query.search) : undefined,
   ]
   const rows = await ctx.db
     .select(visible)

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { instant, json, softRecord, tsvector } from '../../db/columns.ts'
+import { instant, json, searchOver, softRecord } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 
@@ -23,9 +23,7 @@ export const projects = pgTable(
     /** Of its tasks; only ever rises. */
     lastNumber: integer().notNull().default(0),
     settings: json<Record<string, unknown>>().notNull(),
-    search: tsvector().generatedAlwaysAs(
-      sql`setweight(to_tsvector('simple', name), 'A') || setweight(to_tsvector('simple', coalesce(description, '')), 'B')`,
-    ),
+    search: searchOver('name', 'description'),
   },
   (t) => [
     uniqueIndex('projects_slug').on(t.organizationId, t.slug).where(sql`${t.deletedAt} is null`),

@@ -1,4 +1,4 @@
-import { and, count, eq, isNull, sql } from 'drizzle-orm'
+import { and, count, eq, gt, isNull, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
@@ -51,11 +51,11 @@ const tokenColumns = {
 
 const expiry = (now: string, days: number): string => new Date(Date.parse(now) + days * 86_400_000).toISOString()
 
-async function notTooMany(ctx: Ctx, table: PgTable & { userId: PgColumn; revokedAt: PgColumn }): Promise<void> {
+async function notTooMany(ctx: Ctx, table: PgTable & { userId: PgColumn; revokedAt: PgColumn; expiresAt: PgColumn }): Promise<void> {
   const [held] = await ctx.db
     .select({ n: count() })
     .from(table)
-    .where(and(eq(table.userId, userIdOf(ctx.actor)), isNull(table.revokedAt)))
+    .where(and(eq(table.userId, userIdOf(ctx.actor)), isNull(table.revokedAt), gt(table.expiresAt, ctx.now)))
   if ((held?.n ?? 0) >= MOST) throw new AppError('conflict', `You have ${MOST} live ones already. Revoke some first.`)
 }
 

@@ -3,7 +3,7 @@ import { read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { counters } from '../../db/table.ts'
 import { events, idempotencyKeys } from '../../events/table.ts'
-import { refreshTokens } from '../accounts/table.ts'
+import { loginSessions, refreshTokens } from '../accounts/table.ts'
 
 const DELETED_DAYS = 30
 const EVENT_DAYS = 365
@@ -28,5 +28,6 @@ export const purge = write('upkeep.purge', machine, async (ctx, _: Record<string
   removed.idempotencyKeys = (await ctx.db.delete(idempotencyKeys).where(lt(idempotencyKeys.expiresAt, ctx.now)).returning({ key: idempotencyKeys.key })).length
   removed.counters = (await ctx.db.delete(counters).where(lt(counters.expiresAt, ctx.now)).returning({ key: counters.key })).length
   removed.refreshTokens = (await ctx.db.delete(refreshTokens).where(lt(refreshTokens.expiresAt, ctx.now)).returning({ hash: refreshTokens.hash })).length
+  removed.loginSessions = (await ctx.db.delete(loginSessions).where(lt(loginSessions.expiresAt, ago(DELETED_DAYS))).returning({ id: loginSessions.id })).length
   return removed
 })
