@@ -58,7 +58,7 @@ export const searchOver = (...columns: string[]) =>
 
 /** All the words must occur; `"a phrase"`, `-without` and `or` work as in a search engine. Cleaned as the column is. */
 export const matches = (column: AnyColumn, text: string): SQL =>
-  sql`${column} @@ websearch_to_tsquery('simple', ${text.replace(punctuation, ' ').replace(/(?<=\S)-|-(?=\s|$)/g, ' ')})`
+  sql`${column} @@ websearch_to_tsquery('simple', ${text.replace(punctuation, ' ').replace(/(?<=\S)-|-(?![\p{L}\p{N}"])/gu, ' ')})`
 
 export const newId = (): string => Bun.randomUUIDv7()
 
