@@ -11,7 +11,9 @@ const program = new Command('tutti')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
 
 const configured = (command: Command) =>
-  command.option('--data-dir <folder>', 'where database, secrets and uploads are kept (DATA_DIR)').option('--config <file>', 'KEY=VALUE settings (CONFIG_FILE)')
+  command
+    .option('--data-dir <folder>', 'where database, secrets and uploads are kept (DATA_DIR)')
+    .option('--config <file>', 'KEY=VALUE settings (CONFIG_FILE)')
 
 configured(program.command('serve').description('Run the server'))
   .option('--host <address>', 'address to listen on (HOST), 127.0.0.1 unless told')
@@ -33,9 +35,9 @@ configured(program.command('seed').description('Load the default data'))
   .option('--demo', 'also load a demo team to look around in')
   .action(async (options) => (await import('./commands/seed.ts')).seed(options))
 
-const config = configured(program.command('config').description('Show every setting, its value and where it came from; secrets are hidden')).action(
-  async (options) => (await import('./commands/config.ts')).showConfig(options),
-)
+const config = configured(
+  program.command('config').description('Show every setting, its value and where it came from; secrets are hidden'),
+).action(async (options) => (await import('./commands/config.ts')).showConfig(options))
 config
   .command('policy')
   .description('Show who may call what')

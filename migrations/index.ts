@@ -2,6 +2,4 @@
 import type { Migration } from '../src/db/migrate.ts'
 import m1 from './0001_init.sql' with { type: 'text' }
 
-export const migrations: Migration[] = [
-  { id: '0001_init', sql: m1 },
-]
+export const migrations: Migration[] = [{ id: '0001_init', sql: m1 }]

@@ -17,11 +17,19 @@ export async function demo(ctx: Ctx): Promise<Seeded> {
         content: '# Deploy\n\n1. `make release`\n2. Watch the canary for ten minutes ([[Error budget]])\n3. Promote',
       },
       { title: 'Error budget', tags: ['ops', 'policy'], content: '99.9 % a month. When it is spent, features wait.' },
-      { title: 'Incident 2026-03: stale forecasts', tags: ['incident'], content: 'A cache key missed the model run. Fixed by adding it; test added.' },
+      {
+        title: 'Incident 2026-03: stale forecasts',
+        tags: ['incident'],
+        content: 'A cache key missed the model run. Fixed by adding it; test added.',
+      },
     ]),
     await build(ctx, 'Mobile app', 'The app that shows the forecasts.', [
       { title: 'Offline behaviour', tags: ['design'], content: 'Show the last forecast with its age. Never an empty screen.' },
-      { title: 'Release checklist', tags: ['ops'], content: '- [ ] Screenshots\n- [ ] Changelog\n- [ ] [[How we deploy]] for the backend first' },
+      {
+        title: 'Release checklist',
+        tags: ['ops'],
+        content: '- [ ] Screenshots\n- [ ] Changelog\n- [ ] [[How we deploy]] for the backend first',
+      },
     ]),
   ]
   return { made: parts.flatMap((p) => p.made), kept: parts.flatMap((p) => p.kept) }

@@ -1,8 +1,7 @@
-import { flow } from '../src/action.ts'
+import { contextOf, flow } from '../src/action.ts'
 import { machine } from '../src/auth/policy.ts'
 import { AppError } from '../src/errors.ts'
 import * as accounts from '../src/features/accounts/service.ts'
-import { contextOf } from '../src/action.ts'
 import { demo } from './demo.ts'
 import { welcome } from './welcome.ts'
 

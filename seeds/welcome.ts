@@ -27,7 +27,10 @@ interface SeedNote {
 
 export async function build(ctx: Ctx, name: string, description: string, wanted: SeedNote[]): Promise<Seeded> {
   const seeded: Seeded = { made: [], kept: [] }
-  const listed = [await projects.list(ctx, { search: name, limit: 200 }), await projects.list(ctx, { search: name, limit: 200, status: 'archived' })]
+  const listed = [
+    await projects.list(ctx, { search: name, limit: 200 }),
+    await projects.list(ctx, { search: name, limit: 200, status: 'archived' }),
+  ]
   let project = listed.flatMap((page) => page.items).find((p) => p.name === name)
   if (project) seeded.kept.push(`project ${name}`)
   else {

@@ -116,7 +116,8 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
   inner.emit = (type, about) => void unit.events.push(eventOf(inner, action, type, about))
   inner.enqueue = (job) => void unit.jobs.push(job)
   try {
-    const key = ctx.idempotencyKey !== undefined && actor.credentialId ? { credentialId: actor.credentialId, key: ctx.idempotencyKey } : undefined
+    const key =
+      ctx.idempotencyKey !== undefined && actor.credentialId ? { credentialId: actor.credentialId, key: ctx.idempotencyKey } : undefined
     if (key) {
       const earlier = await claimKey(inner.db, key, action, input, ctx.now)
       if (earlier) {
@@ -159,7 +160,13 @@ function eventOf(ctx: Ctx, action: string, type: string, about: About): AppEvent
 }
 
 /** A call's context. Surfaces and tests make one; actions only pass it on. */
-export function contextOf(app: App, actor: Actor, call: Partial<Pick<Ctx, 'requestId' | 'userAgent' | 'idempotencyKey' | 'expectedVersion' | 'signal'>> & { from?: { readonly ip: string | null } } = {}): Ctx {
+export function contextOf(
+  app: App,
+  actor: Actor,
+  call: Partial<Pick<Ctx, 'requestId' | 'userAgent' | 'idempotencyKey' | 'expectedVersion' | 'signal'>> & {
+    from?: { readonly ip: string | null }
+  } = {},
+): Ctx {
   const outside = (what: string) => () => {
     throw new Error(`${what} outside a write`)
   }
@@ -184,7 +191,11 @@ export function contextOf(app: App, actor: Actor, call: Partial<Pick<Ctx, 'reque
 /** Optimistic locking, for callers that say what their change is based on. */
 export function checkVersion({ expectedVersion }: Ctx, current: { version: number }): void {
   if (expectedVersion !== undefined && expectedVersion !== current.version)
-    throw new AppError('version_mismatch', `It is at version ${current.version} now, not ${expectedVersion}. Read it again and repeat your change.`, {
-      current,
-    })
+    throw new AppError(
+      'version_mismatch',
+      `It is at version ${current.version} now, not ${expectedVersion}. Read it again and repeat your change.`,
+      {
+        current,
+      },
+    )
 }

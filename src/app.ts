@@ -12,7 +12,7 @@ import { migrate } from './db/migrate.ts'
 import { type Db, drizzleOver } from './db/session.ts'
 import { snapshot } from './db/snapshot.ts'
 import { Bus } from './events/bus.ts'
-import { jobs } from './features/index.ts'
+import { jobs } from './feature.ts'
 import { Jobs } from './jobs/queue.ts'
 import { createLog, type Log } from './log.ts'
 
@@ -98,7 +98,8 @@ async function masterSecret(config: Config, driver: Driver): Promise<string> {
   const path = join(config.DATA_DIR, 'secret')
   let secret = config.TUTTI_SECRET
   if (!secret && existsSync(path)) {
-    if ((statSync(path).mode & 0o077) !== 0 && process.platform !== 'win32') throw new Error(`${path} can be read by others. Run: chmod 600 ${path}`)
+    if ((statSync(path).mode & 0o077) !== 0 && process.platform !== 'win32')
+      throw new Error(`${path} can be read by others. Run: chmod 600 ${path}`)
     secret = readFileSync(path, 'utf8').trim()
     if (secret.length < 32) throw new Error(`${path} does not hold a secret of ours. Restore it from a backup.`)
   }

@@ -35,7 +35,8 @@ const list: Parse<string[]> = (value) =>
 const webUrl: Parse<string> = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error('must be an http:// or https:// address')
-  if (url.pathname !== '/' || url.search || url.hash) throw new Error('must be an address without a path, such as https://tutti.example.com')
+  if (url.pathname !== '/' || url.search || url.hash)
+    throw new Error('must be an address without a path, such as https://tutti.example.com')
   return url.origin
 }
 const anyUrl: Parse<string> = (value) => {
@@ -43,7 +44,8 @@ const anyUrl: Parse<string> = (value) => {
   return value
 }
 const databaseUrl: Parse<string> = (value) => {
-  if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value)) throw new Error('must look like postgres://user:password@host:5432/database')
+  if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value))
+    throw new Error('must look like postgres://user:password@host:5432/database')
   return value
 }
 const size: Parse<string> = (value) => {
@@ -68,10 +70,18 @@ export const settings = {
   APP_URL: setting('Base URL of the instance, as users type it', webUrl, none),
   ALLOWED_HOSTS: setting('Further host names the server answers to, comma separated', list, [] as string[]),
   TRUSTED_PROXIES: setting('Addresses of reverse proxies whose X-Forwarded-For is believed, comma separated', list, [] as string[]),
-  DB_CONNECTION: setting('pglite (embedded) or pgsql (DATABASE_URL)', choice('pglite', 'pgsql'), undefined as 'pglite' | 'pgsql' | undefined),
+  DB_CONNECTION: setting(
+    'pglite (embedded) or pgsql (DATABASE_URL)',
+    choice('pglite', 'pgsql'),
+    undefined as 'pglite' | 'pgsql' | undefined,
+  ),
   DATABASE_URL: setting('External Postgres with pgvector; append ?sslmode=require for TLS', databaseUrl, none, true),
   DB_POOL_SIZE: setting('Connections to the external Postgres', number(1, 200), 10),
-  DB_DURABILITY: setting('full: every answered write is on disk; relaxed: a power cut may lose the last 200 ms', choice('full', 'relaxed'), 'full' as const),
+  DB_DURABILITY: setting(
+    'full: every answered write is on disk; relaxed: a power cut may lose the last 200 ms',
+    choice('full', 'relaxed'),
+    'full' as const,
+  ),
   DB_SHARED_BUFFERS: setting('Page cache of the embedded database', size, '32MB'),
   DB_MIN_FREE_MB: setting('Writes are refused when the disk has less room than this', number(0, 1_000_000), 100),
   DB_STATEMENT_TIMEOUT_MS: setting('A statement that runs longer is ended', number(100, 600_000), 5000),
@@ -103,7 +113,9 @@ export type Config = { readonly [K in Name]: Settings[K] extends Setting<infer T
 
 export class ConfigError extends Error {
   constructor(readonly problems: string[]) {
-    super(`The configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((p) => `  - ${p}`).join('\n')}`)
+    super(
+      `The configuration has ${problems.length === 1 ? 'a problem' : `${problems.length} problems`}:\n${problems.map((p) => `  - ${p}`).join('\n')}`,
+    )
     this.name = 'ConfigError'
   }
 }

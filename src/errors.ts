@@ -90,7 +90,8 @@ export function problem(error: AppError, instance: string, requestId: string): P
   }
 }
 
-export const notFound = (what: string, ref: string): AppError => new AppError('not_found', `No ${what} ${JSON.stringify(ref)} that you can see.`)
+export const notFound = (what: string, ref: string): AppError =>
+  new AppError('not_found', `No ${what} ${JSON.stringify(ref)} that you can see.`)
 
 export const invalid = (pointer: string, message: string, code = 'invalid'): AppError =>
   new AppError('invalid', message, { errors: [{ pointer, code, message }] })

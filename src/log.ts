@@ -11,10 +11,13 @@ export type Level = (typeof levels)[number]
 
 const secretName = /pass(word)?|secret|token|authorization|cookie|api_?key|hash$/i
 /** Our own bearer secrets and JWTs, wherever they stand in a text. */
-const secretText = /svc_[A-Za-z0-9_]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|([?&](?:token|code|ticket)=)[^&\s"]+|(:\/\/[^:/\s]+:)[^@/\s]+@/g
+const secretText =
+  /svc_[A-Za-z0-9_]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|([?&](?:token|code|ticket)=)[^&\s"]+|(:\/\/[^:/\s]+:)[^@/\s]+@/g
 
 const mask = (text: string): string =>
-  text.replace(secretText, (_all, query?: string, url?: string) => (query ? `${query}[redacted]` : url ? `${url}[redacted]@` : '[redacted]'))
+  text.replace(secretText, (_all, query?: string, url?: string) =>
+    query ? `${query}[redacted]` : url ? `${url}[redacted]@` : '[redacted]',
+  )
 
 function clean(name: string, value: unknown): unknown {
   if (value instanceof Error) {
@@ -25,16 +28,22 @@ function clean(name: string, value: unknown): unknown {
   return typeof value === 'string' ? mask(value) : value
 }
 
-export function createLog(level: Level, write: (line: string) => void = (line) => process.stderr.write(line), pretty = process.stderr.isTTY): Log {
+export function createLog(
+  level: Level,
+  write: (line: string) => void = (line) => process.stderr.write(line),
+  pretty = process.stderr.isTTY,
+): Log {
   const least = levels.indexOf(level)
-  const at = (l: Level) => (message: string, fields: object = {}) => {
-    if (levels.indexOf(l) < least) return
-    const now = new Date().toISOString()
-    if (pretty) {
-      const rest = Object.entries(fields).map(([k, v]) => `${k}=${JSON.stringify(clean(k, v), clean)}`)
-      return write(`${now.slice(11, 19)} ${l.padEnd(5)} ${mask(message)}${rest.length ? ` ${rest.join(' ')}` : ''}\n`)
+  const at =
+    (l: Level) =>
+    (message: string, fields: object = {}) => {
+      if (levels.indexOf(l) < least) return
+      const now = new Date().toISOString()
+      if (pretty) {
+        const rest = Object.entries(fields).map(([k, v]) => `${k}=${JSON.stringify(clean(k, v), clean)}`)
+        return write(`${now.slice(11, 19)} ${l.padEnd(5)} ${mask(message)}${rest.length ? ` ${rest.join(' ')}` : ''}\n`)
+      }
+      write(`${JSON.stringify({ time: now, level: l, message: mask(message), ...fields }, clean)}\n`)
     }
-    write(`${JSON.stringify({ time: now, level: l, message: mask(message), ...fields }, clean)}\n`)
-  }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

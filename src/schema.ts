@@ -71,8 +71,10 @@ export const int = ({ min = 0, max = 2_147_483_647, example, ...rest }: IntOptio
   Type.Number({ multipleOf: 1, minimum: min, maximum: max, ...rest, ...(example !== undefined && { examples: [example] }) })
 export const bool = (options: { description?: string; default?: boolean } = {}) => Type.Boolean(options)
 
-export const oneOf = <const T extends readonly string[]>(values: T, options: { description?: string; default?: T[number] } = {}): TUnsafe<T[number]> =>
-  Type.Unsafe<T[number]>({ [Kind]: 'StringEnum', type: 'string', enum: values, ...options })
+export const oneOf = <const T extends readonly string[]>(
+  values: T,
+  options: { description?: string; default?: T[number] } = {},
+): TUnsafe<T[number]> => Type.Unsafe<T[number]>({ [Kind]: 'StringEnum', type: 'string', enum: values, ...options })
 
 export const nullable = <T extends TSchema>(schema: T): TUnion<[T, TNull]> => Type.Union([schema, Type.Null()])
 export const array = <T extends TSchema>(items: T, maxItems: number, options: { description?: string; uniqueItems?: boolean } = {}) =>

@@ -10,7 +10,13 @@ export const slugify = (text: string): string =>
     .replace(/-+$/, '')
 
 /** Control, bidirectional, zero-width and tag characters, which hide text from people but not from models. Tabs and line ends stay. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it removes
-const hidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]|\udb40[\udc00-\udc7f]/g
+const hidden = new RegExp(
+  [
+    '[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]', // control
+    '[\\u00ad\\u061c\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff]', // zero-width and direction
+    '\\udb40[\\udc00-\\udc7f]', // tags
+  ].join('|'),
+  'g',
+)
 
 export const visibleText = (text: string): string => text.replace(hidden, '')

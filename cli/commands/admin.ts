@@ -13,7 +13,8 @@ interface Options extends CommonOptions {
 
 export async function createAdmin({ email, name, passwordStdin, ...common }: Options): Promise<void> {
   const config = settingsOf(common)
-  if (!passwordStdin) throw new Refusal('Give the password on standard input: printf %s "$PASSWORD" | tutti admin create … --password-stdin')
+  if (!passwordStdin)
+    throw new Refusal('Give the password on standard input: printf %s "$PASSWORD" | tutti admin create … --password-stdin')
   const password = (await Bun.stdin.text()).replace(/\r?\n$/, '')
   const input = { email, name, password }
   const [problem] = check(Register, input)

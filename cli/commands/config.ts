@@ -1,5 +1,5 @@
 import { settings } from '../../src/config.ts'
-import { features, tools } from '../../src/features/index.ts'
+import { features, tools } from '../../src/feature.ts'
 import { policyTable } from '../../src/http/policy.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
@@ -14,5 +14,7 @@ export function showConfig(options: CommonOptions): void {
 
 export function showPolicy(): void {
   for (const row of policyTable(features, tools))
-    console.log([row.surface.padEnd(52), row.action.padEnd(30), row.kinds.padEnd(38), (row.scope ?? '-').padEnd(22), row.role ?? '-'].join(' '))
+    console.log(
+      [row.surface.padEnd(52), row.action.padEnd(30), row.kinds.padEnd(38), (row.scope ?? '-').padEnd(22), row.role ?? '-'].join(' '),
+    )
 }

@@ -19,11 +19,14 @@ async function compile(outfile: string, target?: string): Promise<void> {
   const started = performance.now()
   // Bytecode is made for the machine that builds, so only the native binary gets it.
   const extra = target ? [`--target=bun-${target}`] : ['--bytecode']
-  const built = Bun.spawn([process.execPath, 'build', ...flags, ...extra, 'cli/index.ts', 'src/db/embedded/worker.ts', '--outfile', outfile], {
-    cwd: root,
-    stdout: 'pipe',
-    stderr: 'inherit',
-  })
+  const built = Bun.spawn(
+    [process.execPath, 'build', ...flags, ...extra, 'cli/index.ts', 'src/db/embedded/worker.ts', '--outfile', outfile],
+    {
+      cwd: root,
+      stdout: 'pipe',
+      stderr: 'inherit',
+    },
+  )
   if ((await built.exited) !== 0) throw new Error(`building ${outfile} failed\n${await new Response(built.stdout).text()}`)
   const name = outfile.split('/').pop()
   const size = Bun.file(outfile).size || Bun.file(`${outfile}.exe`).size

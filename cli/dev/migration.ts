@@ -4,8 +4,8 @@
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { PgTable } from 'drizzle-orm/pg-core'
 import { generateDrizzleJson, generateMigration } from 'drizzle-kit/api'
+import type { PgTable } from 'drizzle-orm/pg-core'
 
 const root = join(import.meta.dir, '../..')
 const folder = join(root, 'migrations')
@@ -14,7 +14,9 @@ const [name] = process.argv.slice(2)
 const tables: Record<string, PgTable> = {}
 for (const file of new Bun.Glob('src/**/*table.ts').scanSync(root)) Object.assign(tables, await import(join(root, file)))
 
-const files = readdirSync(folder).filter((f) => /^\d{4}_.*\.sql$/.test(f)).sort()
+const files = readdirSync(folder)
+  .filter((f) => /^\d{4}_.*\.sql$/.test(f))
+  .sort()
 const snapshotPath = join(folder, 'meta', 'snapshot.json')
 const empty = generateDrizzleJson({}, undefined, undefined, 'snake_case')
 const before = (await Bun.file(snapshotPath).exists()) ? await Bun.file(snapshotPath).json() : empty

@@ -26,7 +26,9 @@ export function sbom(root: string): object {
     const key = `${manifest.name}@${manifest.version}`
     if (found.has(key)) return
     found.set(key, manifest)
-    const peers = Object.keys(manifest.peerDependencies ?? {}).filter((p) => !manifest.peerDependenciesMeta?.[p]?.optional && !p.startsWith('@types/') && p !== 'typescript')
+    const peers = Object.keys(manifest.peerDependencies ?? {}).filter(
+      (p) => !manifest.peerDependenciesMeta?.[p]?.optional && !p.startsWith('@types/') && p !== 'typescript',
+    )
     for (const dependency of [...Object.keys(manifest.dependencies ?? {}), ...peers]) visit(dependency, folder)
   }
   for (const name of Object.keys(own.dependencies ?? {})) visit(name, root)

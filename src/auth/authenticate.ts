@@ -86,7 +86,14 @@ export class Authenticator {
     const row = rows[0]
     if (!row) throw new AppError('not_found', 'No such user.')
     const memberships = membershipsOf(row)
-    return { ...personOf(row), credentialId: null, kind: 'session', scopes: ['write'], memberships, organizationId: current(memberships, row[4]) }
+    return {
+      ...personOf(row),
+      credentialId: null,
+      kind: 'session',
+      scopes: ['write'],
+      memberships,
+      organizationId: current(memberships, row[4]),
+    }
   }
 
   /** Tells when the rights of a user (undefined: of anybody) may have changed, so that open streams look again. */
@@ -103,7 +110,12 @@ export class Authenticator {
       if (kind === 'session') await this.driver.query('update login_sessions set last_seen_at = $2 where id = $1', [id, at])
       if (kind === 'api_key') await this.driver.query('update api_keys set last_used_at = $2 where id = $1', [id, at])
       if (kind === 'mcp_token')
-        await this.driver.query('update mcp_tokens set last_used_at = $2, last_used_ip = $3, use_count = use_count + $4 where id = $1', [id, at, ip, count])
+        await this.driver.query('update mcp_tokens set last_used_at = $2, last_used_ip = $3, use_count = use_count + $4 where id = $1', [
+          id,
+          at,
+          ip,
+          count,
+        ])
     }
   }
 
@@ -150,7 +162,14 @@ export class Authenticator {
     const only = row[10] as string | null
     const all = membershipsOf(row)
     const memberships = only ? new Map([...all].filter(([id]) => id === only)) : all
-    return { ...personOf(row), kind: 'api_key', ...(only && { bound: true as const }), scopes: textArray(row[9]), memberships, organizationId: current(memberships, row[4]) }
+    return {
+      ...personOf(row),
+      kind: 'api_key',
+      ...(only && { bound: true as const }),
+      scopes: textArray(row[9]),
+      memberships,
+      organizationId: current(memberships, row[4]),
+    }
   }
 
   async #byToken(secret: string): Promise<Actor> {
@@ -174,14 +193,20 @@ export class Authenticator {
   async #row(text: string, key: string): Promise<unknown[]> {
     const { rows } = await this.driver.query(text, [key])
     const row = rows[0]
-    if (!row || row[3] !== 'active' || row[8] !== null || toIso(row[7] as string) <= this.clock().toISOString()) throw refused()
+    if (row?.[3] !== 'active' || row[8] !== null || toIso(row[7] as string) <= this.clock().toISOString()) throw refused()
     return row
   }
 }
 
-const refused = () => new AppError('unauthenticated', 'The credential is not valid: unknown, expired or revoked. Sign in again or make a new one.')
+const refused = () =>
+  new AppError('unauthenticated', 'The credential is not valid: unknown, expired or revoked. Sign in again or make a new one.')
 
-const personOf = (row: unknown[]) => ({ userId: String(row[0]), name: String(row[1]), admin: row[2] === true, credentialId: String(row[6]) })
+const personOf = (row: unknown[]) => ({
+  userId: String(row[0]),
+  name: String(row[1]),
+  admin: row[2] === true,
+  credentialId: String(row[6]),
+})
 
 const membershipsOf = (row: unknown[]): Map<string, Role> => new Map(JSON.parse(String(row[5])) as [string, Role][])
 

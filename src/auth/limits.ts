@@ -37,7 +37,14 @@ export function tooMany(retryAfter: number, what = 'requests'): AppError {
 }
 
 /** Counts in the database, atomically: for guesses, which must hold across restarts, instances and a hundred parallel tries. */
-export async function countAttempt(driver: Driver, key: string, limit: number, windowSeconds: number, now: Date, what: string): Promise<void> {
+export async function countAttempt(
+  driver: Driver,
+  key: string,
+  limit: number,
+  windowSeconds: number,
+  now: Date,
+  what: string,
+): Promise<void> {
   const { rows } = await driver.query(
     `insert into counters (key, count, expires_at) values ($1, 1, $3)
      on conflict (key) do update set

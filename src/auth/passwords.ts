@@ -11,7 +11,8 @@ const queue: (() => void)[] = []
 
 async function gate<T>(work: () => Promise<T>): Promise<T> {
   if (running >= AT_ONCE) {
-    if (queue.length >= WAITING) throw new AppError('unavailable', 'Too many people are signing in right now. Try again in a few seconds.', { retryAfter: 3 })
+    if (queue.length >= WAITING)
+      throw new AppError('unavailable', 'Too many people are signing in right now. Try again in a few seconds.', { retryAfter: 3 })
     await new Promise<void>((go) => queue.push(go))
   } else running++
   try {

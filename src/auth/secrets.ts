@@ -4,7 +4,14 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
  * Bearer secrets are `prefix + 32 base62 + 6 base62 CRC32`: the checksum lets a mistyped or made-up one be refused without a query,
  * and lets secret scanners recognise ours. Only SHA-256 hashes are stored; the body has 190 random bits, so no salt or stretching is needed.
  */
-export const prefixes = { mcp_live: 'svc_live_', mcp_test: 'svc_test_', tunnel: 'svc_tun_', api_key: 'svc_', refresh: 'svc_ref_', setup: 'svc_set_' } as const
+export const prefixes = {
+  mcp_live: 'svc_live_',
+  mcp_test: 'svc_test_',
+  tunnel: 'svc_tun_',
+  api_key: 'svc_',
+  refresh: 'svc_ref_',
+  setup: 'svc_set_',
+} as const
 export type SecretKind = keyof typeof prefixes
 
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

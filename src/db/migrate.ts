@@ -18,7 +18,9 @@ export async function planMigrations(driver: Driver, migrations: readonly Migrat
   const known = new Set(migrations.map((m) => m.id))
   const newer = applied.filter((id) => !known.has(id))
   if (newer.length > 0)
-    throw new Error(`This database was written by a newer Tutti (it has ${newer.join(', ')}). Start that version, or restore a backup made before it.`)
+    throw new Error(
+      `This database was written by a newer Tutti (it has ${newer.join(', ')}). Start that version, or restore a backup made before it.`,
+    )
   return { applied, pending: migrations.filter((m) => !applied.includes(m.id)) }
 }
 
@@ -45,7 +47,8 @@ export async function migrate(driver: Driver, migrations: readonly Migration[], 
 }
 
 /** Fails the whole script when another instance applied this one while we waited for the lock. */
-const guard = (id: string) => `do $$ begin if exists (select from migrations where id = '${id}') then raise exception 'already applied'; end if; end $$;`
+const guard = (id: string) =>
+  `do $$ begin if exists (select from migrations where id = '${id}') then raise exception 'already applied'; end if; end $$;`
 const record = (id: string) => `insert into migrations (id) values ('${id}');`
 
 async function appliedIds(driver: Driver): Promise<string[]> {

@@ -33,7 +33,10 @@ export function keyset<K extends string>(
   const by = order === 'asc' ? asc : desc
   return {
     where: (...filters) =>
-      and(...filters, after && sql`(${column}, ${id}) ${order === 'asc' ? sql`>` : sql`<`} (${sql.param(after[0], column)}, ${after[1]}::uuid)`),
+      and(
+        ...filters,
+        after && sql`(${column}, ${id}) ${order === 'asc' ? sql`>` : sql`<`} (${sql.param(after[0], column)}, ${after[1]}::uuid)`,
+      ),
     orderBy: [by(column), by(id)],
     limit: limit + 1,
     page: (rows, total) => {

@@ -16,7 +16,12 @@ export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000
     max: poolSize,
     connectionTimeout: 5,
     idleTimeout: 300,
-    connection: { application_name: 'tutti', TimeZone: 'UTC', statement_timeout: statementTimeout, idle_in_transaction_session_timeout: 30_000 },
+    connection: {
+      application_name: 'tutti',
+      TimeZone: 'UTC',
+      statement_timeout: statementTimeout,
+      idle_in_transaction_session_timeout: 30_000,
+    },
   })
   let away: string | undefined
   let closed = false
@@ -149,7 +154,8 @@ async function withTimeout<T>(sql: SQL, timeout: number, work: (client: Client) 
 
 const toParam = (value: unknown): unknown => {
   if (value === undefined) return null
-  if (typeof value === 'object' && value !== null && !(value instanceof Date) && !(value instanceof Uint8Array)) return JSON.stringify(value)
+  if (typeof value === 'object' && value !== null && !(value instanceof Date) && !(value instanceof Uint8Array))
+    return JSON.stringify(value)
   return value
 }
 

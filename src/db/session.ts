@@ -99,7 +99,9 @@ export const drizzleTx = (on: Queryable): Db => connect(new Tx(dialect, new Sess
  * A query whose SQL is built once and run on any connection, inside a transaction or not. Building costs more than running a simple
  * statement, so the hottest paths use this; values come through `sql.placeholder(name)`.
  */
-export function prepare<R>(build: (db: Db) => { prepare(name: string): { execute(): Promise<R> } }): (db: Db, values: Record<string, unknown>) => Promise<R> {
+export function prepare<R>(
+  build: (db: Db) => { prepare(name: string): { execute(): Promise<R> } },
+): (db: Db, values: Record<string, unknown>) => Promise<R> {
   let prepared: Prepared<PreparedQueryConfig> | undefined
   return async (db, values) => {
     prepared ??= build(db).prepare('') as unknown as Prepared<PreparedQueryConfig>

@@ -9,7 +9,10 @@ const KEEP = 3
 export async function snapshot(driver: Driver, folder: string, now: Date, log: Log): Promise<void> {
   if (!driver.snapshot) return
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  for (const old of readdirSync(folder).sort().slice(0, -(KEEP - 1))) rmSync(join(folder, old), { recursive: true, force: true })
+  for (const old of readdirSync(folder)
+    .sort()
+    .slice(0, -(KEEP - 1)))
+    rmSync(join(folder, old), { recursive: true, force: true })
   const path = join(folder, now.toISOString().replaceAll(':', '-'))
   await driver.snapshot(path)
   log.info('database copied before it is changed', { path })

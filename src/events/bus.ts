@@ -1,5 +1,5 @@
-import type { Driver, Statement } from '../db/driver.ts'
 import { toIso } from '../db/columns.ts'
+import type { Driver, Statement } from '../db/driver.ts'
 import type { Log } from '../log.ts'
 
 export interface AppEvent {
@@ -150,8 +150,24 @@ interface Position {
 }
 
 function fromRow(row: unknown[]): AppEvent {
-  const [id, at, type, action, kind, actorId, name, credentialId, organizationId, projectId, userId, subjectId, data, requestId, ip, origin] =
-    row as string[]
+  const [
+    id,
+    at,
+    type,
+    action,
+    kind,
+    actorId,
+    name,
+    credentialId,
+    organizationId,
+    projectId,
+    userId,
+    subjectId,
+    data,
+    requestId,
+    ip,
+    origin,
+  ] = row as string[]
   return {
     id: id!,
     at: toIso(at!),

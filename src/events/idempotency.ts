@@ -8,7 +8,9 @@ export const KEEP_HOURS = 24
 
 /** The same fields in another order are the same request. */
 const sortKeys = (_name: string, value: unknown): unknown =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+    : value
 
 interface Key {
   credentialId: string
@@ -19,7 +21,13 @@ interface Key {
  * Takes the key inside the write's transaction. A second call with the same key waits here until the first has committed, and then gets
  * its answer; if the first failed, its key is gone with it and the second does the work.
  */
-export async function claimKey(db: Db, { credentialId, key }: Key, action: string, input: unknown, now: string): Promise<{ answer: unknown } | undefined> {
+export async function claimKey(
+  db: Db,
+  { credentialId, key }: Key,
+  action: string,
+  input: unknown,
+  now: string,
+): Promise<{ answer: unknown } | undefined> {
   const fingerprint = new Bun.CryptoHasher('sha256').update(`${action}\n${JSON.stringify(input, sortKeys)}`).digest('hex')
   const expiresAt = new Date(Date.parse(now) + KEEP_HOURS * 3_600_000).toISOString()
   const mine = await db

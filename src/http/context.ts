@@ -18,7 +18,11 @@ interface Call {
 }
 
 /** A fresh router for one feature's routes. Handlers get `ctx` and pass it to an action; that is all they do. */
-export const http = (app: App, guard: Guard) => new Elysia().decorate('app', app).decorate('guard', guard).decorate('ctx', undefined as unknown as Ctx)
+export const http = (app: App, guard: Guard) =>
+  new Elysia()
+    .decorate('app', app)
+    .decorate('guard', guard)
+    .decorate('ctx', undefined as unknown as Ctx)
 export type Http = ReturnType<typeof http>
 
 interface Options {
@@ -92,7 +96,8 @@ async function identify({ app, guard }: Call, secret: string, seen: Seen, action
 
 function idempotencyKey(value: string | null): string | undefined {
   if (value === null) return undefined
-  if (!/^[\x21-\x7e]{1,200}$/.test(value)) throw new AppError('invalid.malformed', 'Idempotency-Key must be 1 to 200 printable ASCII characters.')
+  if (!/^[\x21-\x7e]{1,200}$/.test(value))
+    throw new AppError('invalid.malformed', 'Idempotency-Key must be 1 to 200 printable ASCII characters.')
   return value
 }
 
@@ -104,7 +109,11 @@ function versionOf(value: string | null): number | undefined {
 }
 
 /** 201 with the address of what was made. */
-export function created<T extends { id: string }>(set: { status?: number | string; headers: Record<string, unknown> }, path: string, record: T): T {
+export function created<T extends { id: string }>(
+  set: { status?: number | string; headers: Record<string, unknown> },
+  path: string,
+  record: T,
+): T {
   set.status = 201
   set.headers.location = `${path}/${record.id}`
   return record

@@ -53,7 +53,10 @@ export class Guard {
     if (host.includes(',') || URL.parse(request.url)?.host !== host.toLowerCase().replace(/:80$/, ''))
       throw new AppError('invalid.malformed', 'The request names more than one host, or none.')
     if (!this.#allows(host))
-      throw new AppError('forbidden.origin', `This server does not answer to the host ${JSON.stringify(host)}. Set APP_URL or ALLOWED_HOSTS to serve it.`)
+      throw new AppError(
+        'forbidden.origin',
+        `This server does not answer to the host ${JSON.stringify(host)}. Set APP_URL or ALLOWED_HOSTS to serve it.`,
+      )
     const origin = request.headers.get('origin')
     if (origin !== null && !this.#ours(origin, host)) throw new AppError('forbidden.origin', 'Requests from this origin are not allowed.')
     return seen
@@ -87,7 +90,12 @@ export class Guard {
       return token
     }
     const cookie = cookieOf(request, ACCESS_COOKIE)
-    if (cookie && unsafe.has(request.method) && request.headers.get('origin') === null && request.headers.get('sec-fetch-site') !== 'same-origin')
+    if (
+      cookie &&
+      unsafe.has(request.method) &&
+      request.headers.get('origin') === null &&
+      request.headers.get('sec-fetch-site') !== 'same-origin'
+    )
       return undefined
     return cookie
   }

@@ -25,7 +25,12 @@ export class Metrics {
       lines.push(`# HELP tutti_${name} ${help}`, `# TYPE tutti_${name} ${type}`)
       for (const [labels, value] of rows) lines.push(`tutti_${name}${labels} ${value}`)
     }
-    put('http_requests_total', 'counter', 'Requests by class of status', [...this.#requests].map(([k, v]) => [`{status="${k}"}`, v]))
+    put(
+      'http_requests_total',
+      'counter',
+      'Requests by class of status',
+      [...this.#requests].map(([k, v]) => [`{status="${k}"}`, v]),
+    )
     let running = 0
     const buckets = Metrics.bounds.map((bound, i): [string, number] => {
       running += this.#seconds.buckets[i] as number
@@ -34,9 +39,16 @@ export class Metrics {
     put('http_request_seconds', 'histogram', 'Time to answer', [...buckets, ['_sum', this.#seconds.sum], ['_count', this.#seconds.count]])
     put('database_up', 'gauge', 'Whether the database answers', [['', ok ? 1 : 0]])
     for (const [name, value] of Object.entries(detail)) {
-      if (typeof value === 'number') put(`database_${name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)}`, 'gauge', 'Of the database driver', [['', value]])
+      if (typeof value === 'number')
+        put(`database_${name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)}`, 'gauge', 'Of the database driver', [['', value]])
     }
-    if (jobs) put('jobs', 'gauge', 'Jobs by state', Object.entries(jobs).map(([state, n]) => [`{state="${state}"}`, n]))
+    if (jobs)
+      put(
+        'jobs',
+        'gauge',
+        'Jobs by state',
+        Object.entries(jobs).map(([state, n]) => [`{state="${state}"}`, n]),
+      )
     for (const [name, value] of Object.entries(gauges)) put(name, 'gauge', 'Now', [['', value]])
     put('resident_memory_bytes', 'gauge', 'Resident memory', [['', process.memoryUsage.rss()]])
     put('uptime_seconds', 'gauge', 'Since start', [['', Math.floor((Date.now() - this.#startedAt) / 1000)]])

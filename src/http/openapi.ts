@@ -36,7 +36,9 @@ export function openapi(routes: readonly RouteLike[], version: string): object {
     security: [{ bearer: [] }],
     paths,
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'An access token from signing in, or an API key (svc_…)' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'An access token from signing in, or an API key (svc_…)' },
+      },
       schemas: { Problem: problemSchema },
     },
   }
@@ -50,7 +52,11 @@ function operation({ hooks, path }: RouteLike): object {
   const { rule, kind } = detail.action
   const open = rule.kinds.includes('anonymous')
   const answers = responsesOf(hooks.response)
-  const parameters = [...parametersOf('path', hooks.params), ...parametersOf('query', hooks.query), ...(open ? [] : [header('X-Organization-Id', 'The team to work in')])]
+  const parameters = [
+    ...parametersOf('path', hooks.params),
+    ...parametersOf('query', hooks.query),
+    ...(open ? [] : [header('X-Organization-Id', 'The team to work in')]),
+  ]
   if (kind === 'write') parameters.push(header('Idempotency-Key', 'Makes the call safe to repeat for 24 hours'))
   if (kind === 'write' && path.includes(':')) parameters.push(header('If-Match', 'The version your change is based on, in quotes'))
   const errors = [400, 401, 403, 422, 429, 500, 503]
@@ -66,12 +72,17 @@ function operation({ hooks, path }: RouteLike): object {
     description: access(rule),
     ...(open ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(hooks.body ? { requestBody: { required: true, content: { 'application/json': { schema: plain(hooks.body), example: exampleOf(hooks.body) } } } } : {}),
+    ...(hooks.body
+      ? { requestBody: { required: true, content: { 'application/json': { schema: plain(hooks.body), example: exampleOf(hooks.body) } } } }
+      : {}),
     responses: {
       ...Object.fromEntries(
         Object.entries(answers).map(([status, schema]) => [
           status,
-          { description: status === '201' ? 'Created' : 'OK', content: { 'application/json': { schema: plain(schema), example: exampleOf(schema) } } },
+          {
+            description: status === '201' ? 'Created' : 'OK',
+            content: { 'application/json': { schema: plain(schema), example: exampleOf(schema) } },
+          },
         ]),
       ),
       ...Object.fromEntries(errors.map((status) => [status, problemAnswer(status)])),
@@ -81,8 +92,14 @@ function operation({ hooks, path }: RouteLike): object {
 
 const access = (rule: Rule): string => {
   if (rule.kinds.includes('anonymous')) return 'No credential needed.'
-  const who = rule.admin ? 'An administrator, signed in.' : rule.kinds.length === 1 ? 'A person, signed in.' : 'An access token or an API key.'
-  return [who, rule.scope && `Scope \`${rule.scope}\`.`, rule.role && `Role \`${rule.role}\` in the current team.`].filter(Boolean).join(' ')
+  const who = rule.admin
+    ? 'An administrator, signed in.'
+    : rule.kinds.length === 1
+      ? 'A person, signed in.'
+      : 'An access token or an API key.'
+  return [who, rule.scope && `Scope \`${rule.scope}\`.`, rule.role && `Role \`${rule.role}\` in the current team.`]
+    .filter(Boolean)
+    .join(' ')
 }
 
 export function responsesOf(response: unknown): Record<string, TSchema> {
@@ -93,7 +110,14 @@ export function responsesOf(response: unknown): Record<string, TSchema> {
 function parametersOf(where: 'path' | 'query', schema: TSchema | undefined): object[] {
   return Object.entries((schema?.properties ?? {}) as Record<string, TSchema>).map(([name, s]) => {
     const { description, ...rest } = plain(s) as { description?: string }
-    return { name, in: where, required: where === 'path' || !s[OptionalKind], ...(description ? { description } : {}), schema: rest, example: exampleOf(s) }
+    return {
+      name,
+      in: where,
+      required: where === 'path' || !s[OptionalKind],
+      ...(description ? { description } : {}),
+      schema: rest,
+      example: exampleOf(s),
+    }
   })
 }
 
@@ -138,7 +162,9 @@ export function exampleOf(schema: TSchema): unknown {
   if (Array.isArray(schema.anyOf)) return exampleOf(schema.anyOf[0])
   switch (schema.type) {
     case 'object':
-      return Object.fromEntries(Object.entries((schema.properties ?? {}) as Record<string, TSchema>).map(([name, s]) => [name, exampleOf(s)]))
+      return Object.fromEntries(
+        Object.entries((schema.properties ?? {}) as Record<string, TSchema>).map(([name, s]) => [name, exampleOf(s)]),
+      )
     case 'array':
       return [exampleOf(schema.items as TSchema)]
     case 'number':

@@ -1,21 +1,23 @@
-import icon from '../web/icon.svg' with { type: 'text' }
-import css from '../web/tutti.css' with { type: 'text' }
-import setupScript from '../web/setup.js' with { type: 'text' }
 import type { TSchema } from '../schema.ts'
+import icon from '../web/icon.svg' with { type: 'text' }
+import setupScript from '../web/setup.js' with { type: 'text' }
+import css from '../web/tutti.css' with { type: 'text' }
 import { actionOf, documented, exampleOf, type RouteLike, responsesOf } from './openapi.ts'
 
 /** The few pages that need no dashboard: what this is, set-up, API reference, manual. No inline script or style, so the policy is strict. */
 const csp =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-const escape = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+const html = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
 const shell = (title: string, body: string, script = ''): string =>
-  `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escape(title)}</title>
+  `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${html(title)}</title>
 <link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/tutti.css">${script && `<script type="module" src="${script}"></script>`}<main>${body}</main></html>`
 
 export const htmlResponse = (body: string, headers: Record<string, string>): Response =>
-  new Response(body, { headers: { ...headers, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': csp, 'cache-control': 'no-cache' } })
+  new Response(body, {
+    headers: { ...headers, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': csp, 'cache-control': 'no-cache' },
+  })
 
 export const assets: Record<string, { type: string; body: string }> = {
   'icon.svg': { type: 'image/svg+xml', body: icon },
@@ -26,7 +28,7 @@ export const assets: Record<string, { type: string; body: string }> = {
 export const homePage = (version: string): string =>
   shell(
     'Tutti',
-    `<h1>Tutti</h1><p class="lead">People and AI agents plan and do software work together. This is your own instance, version ${escape(version)}.</p>
+    `<h1>Tutti</h1><p class="lead">People and AI agents plan and do software work together. This is your own instance, version ${html(version)}.</p>
 <ul class="cards">
 <li><a href="/manual/start"><strong>First five minutes</strong>Sign in, make a token, connect an agent</a></li>
 <li><a href="/manual/mcp"><strong>Agents</strong>MCP at <code>/mcp</code> and <code>/mcp/sse</code></a></li>
@@ -49,18 +51,21 @@ export const setupPage = (): string =>
   )
 
 export const manualIndex = (pages: { id: string; title: string }[]): string =>
-  shell('Manual', `<h1>Manual</h1><ul>${pages.map((p) => `<li><a href="/manual/${p.id}">${escape(p.title)}</a></li>`).join('')}</ul>`)
+  shell('Manual', `<h1>Manual</h1><ul>${pages.map((p) => `<li><a href="/manual/${p.id}">${html(p.title)}</a></li>`).join('')}</ul>`)
 
 export const manualPage = ({ title, content }: { title: string; content: string }): string =>
-  shell(`${title} · Tutti`, `<p><a href="/manual">Manual</a></p>${Bun.markdown.html(content).replaceAll('href="mcp"', 'href="/manual/mcp"')}`)
+  shell(
+    `${title} · Tutti`,
+    `<p><a href="/manual">Manual</a></p>${Bun.markdown.html(content).replaceAll('href="mcp"', 'href="/manual/mcp"')}`,
+  )
 
 export function referencePage(routes: readonly RouteLike[]): string {
-  const groups = Map.groupBy(documented(routes), (r) => (r.hooks.detail?.tags as string[])[0] as string)
-  const sections = [...groups].map(([tag, list]) => `<h2 id="${escape(tag)}">${escape(tag)}</h2>${list.map(operation).join('')}`)
+  const groups = Map.groupBy(documented(routes), (r) => (r.hooks.detail as { tags: [string] }).tags[0])
+  const sections = [...groups].map(([tag, list]) => `<h2 id="${html(tag)}">${html(tag)}</h2>${list.map(operation).join('')}`)
   return shell(
     'API reference · Tutti',
     `<h1>API reference</h1><p class="lead">How it works in general: <a href="/manual/api">Web API</a>. For machines: <a href="/api/openapi.json">openapi.json</a>.</p>
-<p>${[...groups.keys()].map((tag) => `<a href="#${escape(tag)}">${escape(tag)}</a>`).join(' · ')}</p>${sections.join('')}`,
+<p>${[...groups.keys()].map((tag) => `<a href="#${html(tag)}">${html(tag)}</a>`).join(' · ')}</p>${sections.join('')}`,
   )
 }
 
@@ -70,13 +75,19 @@ function operation(route: RouteLike): string {
   const { summary } = hooks.detail as { summary: string }
   const open = rule.kinds.includes('anonymous')
   const body = hooks.body && JSON.stringify(exampleOf(hooks.body), null, 2)
-  const curl = [`curl -X ${method} "$TUTTI${path}"`, !open && '-H "authorization: Bearer $TOKEN"', body && `-H 'content-type: application/json' -d '${JSON.stringify(exampleOf(hooks.body as never))}'`]
+  const curl = [
+    `curl -X ${method} "$TUTTI${path}"`,
+    !open && '-H "authorization: Bearer $TOKEN"',
+    body && `-H 'content-type: application/json' -d '${JSON.stringify(exampleOf(hooks.body as never))}'`,
+  ]
   const [[status, schema]] = Object.entries(responsesOf(hooks.response)) as [[string, TSchema]]
   const query = Object.entries((hooks.query?.properties ?? {}) as Record<string, { description?: string; enum?: string[]; type?: string }>)
-  const rows = query.map(([name, s]) => `<tr><td><code>${escape(name)}</code><td>${escape(s.enum?.join(', ') ?? s.type ?? '')}<td>${escape(s.description ?? '')}</tr>`)
-  return `<details id="${escape(id)}"><summary><span class="method">${escape(method)}</span><code>${escape(path)}</code><span class="soft">${escape(summary)}</span></summary><div>
-<p class="soft">${escape(id)}${rule.scope ? ` · scope ${escape(rule.scope)}` : ''}${rule.role ? ` · role ${rule.role}` : ''}${open ? ' · no credential needed' : ''}</p>
+  const rows = query.map(
+    ([name, s]) => `<tr><td><code>${html(name)}</code><td>${html(s.enum?.join(', ') ?? s.type ?? '')}<td>${html(s.description ?? '')}</tr>`,
+  )
+  return `<details id="${html(id)}"><summary><span class="method">${html(method)}</span><code>${html(path)}</code><span class="soft">${html(summary)}</span></summary><div>
+<p class="soft">${html(id)}${rule.scope ? ` · scope ${html(rule.scope)}` : ''}${rule.role ? ` · role ${rule.role}` : ''}${open ? ' · no credential needed' : ''}</p>
 ${rows.length ? `<table><tr><th>Query<th>Type<th></tr>${rows.join('')}</table>` : ''}
-<pre>${escape(curl.filter(Boolean).join(' \\\n  '))}</pre>
-<p class="soft">Answers ${escape(status)}</p><pre>${escape(JSON.stringify(exampleOf(schema), null, 2))}</pre></div></details>`
+<pre>${html(curl.filter(Boolean).join(' \\\n  '))}</pre>
+<p class="soft">Answers ${html(status)}</p><pre>${html(JSON.stringify(exampleOf(schema), null, 2))}</pre></div></details>`
 }

@@ -1,5 +1,5 @@
 import type { App } from '../app.ts'
-import type { features as allFeatures } from '../features/index.ts'
+import type { Feature } from '../feature.ts'
 import type { Tool } from '../mcp/tool.ts'
 import { http } from './context.ts'
 import type { Guard } from './guard.ts'
@@ -14,7 +14,7 @@ export interface PolicyRow {
 }
 
 /** Action × credential kinds × scope × role, for every route and tool. */
-export function policyTable(features: typeof allFeatures, tools: readonly Tool[]): PolicyRow[] {
+export function policyTable(features: readonly Feature[], tools: readonly Tool[]): PolicyRow[] {
   // Routes only say what they are here; nothing is called, so no app is needed.
   const nothing = {} as App & Guard
   const routes = features.flatMap((f) => (f.routes ? (f.routes(http(nothing, nothing)).routes as unknown as RouteLike[]) : []))

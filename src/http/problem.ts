@@ -1,8 +1,8 @@
 import { Value } from '@sinclair/typebox/value'
 import { DbError } from '../db/driver.ts'
 import { AppError, type ErrorDetails, problem } from '../errors.ts'
-import { fieldErrors, type TSchema } from '../schema.ts'
 import type { Log } from '../log.ts'
+import { fieldErrors, type TSchema } from '../schema.ts'
 
 /** Whatever was thrown, as the one error that users see. Bugs become `internal`, whose cause goes to the log only. */
 export function toAppError(error: unknown, query: Record<string, unknown> = {}): AppError {
@@ -55,9 +55,14 @@ interface ElysiaValidationError extends Error {
 
 function fromValidation(error: ElysiaValidationError, query: Record<string, unknown>): AppError {
   // An answer that breaks its own schema is our bug, and must not look like the caller's.
-  if (error.type === 'response') return new AppError('internal', 'Something went wrong on our side. The request id tells us what.', { cause: error })
+  if (error.type === 'response')
+    return new AppError('internal', 'Something went wrong on our side. The request id tells us what.', { cause: error })
   const { validator, value } = error
-  const errors = fieldErrors(error.type === 'property' ? inQuery(validator as TSchema, value, query) : (validator as { Errors(v: unknown): ValueErrors }).Errors(value))
+  const errors = fieldErrors(
+    error.type === 'property'
+      ? inQuery(validator as TSchema, value, query)
+      : (validator as { Errors(v: unknown): ValueErrors }).Errors(value),
+  )
   return new AppError('invalid', errors.map((e) => e.message).join(' ') || 'The input is not valid.', { errors })
 }
 

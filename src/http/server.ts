@@ -5,7 +5,7 @@ import type { App } from '../app.ts'
 import { anonymous } from '../auth/actor.ts'
 import { sameText } from '../auth/secrets.ts'
 import { AppError } from '../errors.ts'
-import { features, tools } from '../features/index.ts'
+import { features, tools } from '../feature.ts'
 import * as manual from '../features/manual/service.ts'
 import { createMcp } from '../mcp/server.ts'
 import { version } from '../version.ts'
@@ -53,11 +53,22 @@ export function buildHttp(app: App) {
   const health = async () => {
     const started = performance.now()
     const { ok, version: database, readOnly } = app.driver.status()
-    const alive = ok && (await app.driver.query('select 1', [], { timeout: 2000 }).then(() => true, () => false))
+    const alive =
+      ok &&
+      (await app.driver.query('select 1', [], { timeout: 2000 }).then(
+        () => true,
+        () => false,
+      ))
     const body = {
       status: !alive ? 'down' : readOnly ? 'read_only' : 'ok',
       version,
-      database: { kind: app.driver.kind, version: database, ok: alive, ...(readOnly && { readOnly }), pingMs: Math.round((performance.now() - started) * 10) / 10 },
+      database: {
+        kind: app.driver.kind,
+        version: database,
+        ok: alive,
+        ...(readOnly && { readOnly }),
+        pingMs: Math.round((performance.now() - started) * 10) / 10,
+      },
     }
     return Response.json(body, { status: alive ? 200 : 503, headers: alive ? headers : { ...headers, 'retry-after': '1' } })
   }
@@ -105,7 +116,8 @@ export function buildHttp(app: App) {
   function missing(method: string, path: string): AppError {
     // Paths without parameters are kept apart from the others.
     const allow = methods.filter((m) => m !== method && (server.router.static[path]?.[m] !== undefined || server.router.http.find(m, path)))
-    if (allow.length > 0) return new AppError('method_not_allowed', `${path} takes ${allow.join(', ')}, not ${method}.`, { allow: allow.join(', ') })
+    if (allow.length > 0)
+      return new AppError('method_not_allowed', `${path} takes ${allow.join(', ')}, not ${method}.`, { allow: allow.join(', ') })
     return new AppError('not_found', `There is nothing at ${path}. The operations are listed at /api/reference.`)
   }
 
@@ -116,7 +128,8 @@ export function buildHttp(app: App) {
 function requirePolicy(routes: readonly RouteLike[]): void {
   const withRule = new Set(documented(routes))
   const bare = routes.filter((r) => !withRule.has(r))
-  if (bare.length > 0) throw new Error(`Routes without a policy: ${bare.map((r) => `${r.method} ${r.path}`).join(', ')}. Use ...on(action, summary).`)
+  if (bare.length > 0)
+    throw new Error(`Routes without a policy: ${bare.map((r) => `${r.method} ${r.path}`).join(', ')}. Use ...on(action, summary).`)
 }
 
 async function mayReadMetrics(app: App, guard: Guard, request: Request): Promise<void> {

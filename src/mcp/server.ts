@@ -151,7 +151,13 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
     const actor = await app.auth.authenticate(secret, seen)
     const { credentialId, userId } = actor
     if (actor.kind !== 'mcp_token' || !credentialId) throw new AppError('unauthenticated', `This is not an MCP token. ${HOW}`)
-    return { requestId: seen.requestId, from: seen, actor, userAgent: request.headers.get('user-agent'), owner: { credentialId, userId, secret } }
+    return {
+      requestId: seen.requestId,
+      from: seen,
+      actor,
+      userAgent: request.headers.get('user-agent'),
+      owner: { credentialId, userId, secret },
+    }
   }
 
   /** Whatever is refused before it becomes JSON-RPC is answered with a problem body. */

@@ -12,7 +12,9 @@ form.addEventListener('submit', async (event) => {
   })
   if (answer.ok) {
     history.replaceState(null, '', '/setup')
-    form.replaceWith(Object.assign(document.createElement('p'), { textContent: `Done. ${email} is the administrator of this instance and signed in.` }))
+    form.replaceWith(
+      Object.assign(document.createElement('p'), { textContent: `Done. ${email} is the administrator of this instance and signed in.` }),
+    )
     return
   }
   const { detail } = await answer.json().catch(() => ({ detail: 'The server did not answer. Is it still running?' }))

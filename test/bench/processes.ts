@@ -45,8 +45,17 @@ export const rssMb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readF
 /** Requests a second with 16 connections, by wrk. */
 export async function rate(url: string, seconds: number, { token, body }: { token?: string; body?: string } = {}): Promise<number> {
   const script = body && `${process.env.TMPDIR ?? '/tmp'}/tutti-wrk-${process.pid}.lua`
-  if (script) await Bun.write(script, `wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = ${JSON.stringify(body)}\n`)
-  const args = ['wrk', '-t1', '-c16', `-d${seconds}s`, ...(script ? ['-s', script] : []), ...(token ? ['-H', `Authorization: Bearer ${token}`] : []), url]
+  if (script)
+    await Bun.write(script, `wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = ${JSON.stringify(body)}\n`)
+  const args = [
+    'wrk',
+    '-t1',
+    '-c16',
+    `-d${seconds}s`,
+    ...(script ? ['-s', script] : []),
+    ...(token ? ['-H', `Authorization: Bearer ${token}`] : []),
+    url,
+  ]
   const child = Bun.spawn(args, { stdout: 'pipe' })
   const out = await new Response(child.stdout).text()
   if (/Non-2xx/.test(out)) throw new Error(`${url} answered with errors:\n${out}`)

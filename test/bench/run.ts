@@ -10,7 +10,9 @@ import { freshDatabase } from '../support/postgres.ts'
 import { cpuSeconds, median, type Process, rate, rssMb, start } from './processes.ts'
 import { sseCalls } from './sse-load.ts'
 
-const { values: options } = parseArgs({ options: { seconds: { type: 'string', default: '3' }, rounds: { type: 'string', default: '5' }, write: { type: 'boolean' } } })
+const { values: options } = parseArgs({
+  options: { seconds: { type: 'string', default: '3' }, rounds: { type: 'string', default: '5' }, write: { type: 'boolean' } },
+})
 const seconds = Number(options.seconds)
 const rounds = Number(options.rounds)
 const binary = resolve(import.meta.dir, '../../dist/tutti')
@@ -41,16 +43,32 @@ async function world(env: World['env']): Promise<World> {
   })
   if ((await create.exited) !== 0) throw new Error('admin create failed')
   const post = async <T>(path: string, body: object, token?: string): Promise<T> => {
-    const response = await fetch(server.url + path, { method: 'POST', headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) }, body: JSON.stringify(body) })
+    const response = await fetch(server.url + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
+      body: JSON.stringify(body),
+    })
     if (!response.ok) throw new Error(`${path}: ${await response.text()}`)
     return (await response.json()) as T
   }
-  const session = await post<{ token: string; user: { id: string } }>('/api/auth/login', { email: 'ada@example.com', password: 'violet anchor prefers rain' })
+  const session = await post<{ token: string; user: { id: string } }>('/api/auth/login', {
+    email: 'ada@example.com',
+    password: 'violet anchor prefers rain',
+  })
   const key = await post<{ token: string }>('/api/settings/api-keys', { name: 'bench' }, session.token)
-  const team = (await (await fetch(`${server.url}/api/team`, { headers: { authorization: `Bearer ${key.token}` } })).json()) as { id: string }
+  const team = (await (await fetch(`${server.url}/api/team`, { headers: { authorization: `Bearer ${key.token}` } })).json()) as {
+    id: string
+  }
   const mcp = await post<{ token: string }>('/api/mcp-tokens', { name: 'bench', organizationId: team.id }, session.token)
   let noteId = ''
-  for (let i = 0; i < 200; i++) noteId = (await post<{ id: string }>('/api/notes', { title: `Note ${i}`, content: 'lorem ipsum '.repeat(40), tags: ['bench'], scope: 'team' }, key.token)).id
+  for (let i = 0; i < 200; i++)
+    noteId = (
+      await post<{ id: string }>(
+        '/api/notes',
+        { title: `Note ${i}`, content: 'lorem ipsum '.repeat(40), tags: ['bench'], scope: 'team' },
+        key.token,
+      )
+    ).id
   await server.stop()
   return { env, token: key.token, mcp: mcp.token, userId: session.user.id, noteId }
 }
@@ -66,16 +84,24 @@ async function rest(name: string, w: World): Promise<void> {
   const found = new Map(Object.keys(cases).map((c) => [c, { ours: [] as number[], bare: [] as number[] }]))
   for (let round = 0; round < rounds; round++) {
     const ours = await serve(w.env)
-    for (const [what, c] of Object.entries(cases)) found.get(what)?.ours.push(await rate(ours.url + c.path, seconds, { token: w.token, body: 'body' in c ? c.body : undefined }))
+    for (const [what, c] of Object.entries(cases))
+      found.get(what)?.ours.push(await rate(ours.url + c.path, seconds, { token: w.token, body: 'body' in c ? c.body : undefined }))
     await ours.stop()
     const bare = await start([process.execPath, join(import.meta.dir, 'bare.ts'), w.userId, w.noteId], { ...w.env, LOG_LEVEL: 'error' })
-    for (const [what, c] of Object.entries(cases)) found.get(what)?.bare.push(await rate(bare.url + c.bare, seconds, { body: 'body' in c ? c.body : undefined }))
+    for (const [what, c] of Object.entries(cases))
+      found.get(what)?.bare.push(await rate(bare.url + c.bare, seconds, { body: 'body' in c ? c.body : undefined }))
     await bare.stop()
   }
   for (const [what, { ours, bare }] of found) {
     const ratio = median(ours.map((value, i) => value / (bare[i] as number)))
     const least = cases[what as keyof typeof cases].least
-    note(`${what}, ${name}`, `${median(ours).toFixed(0)}/s`, `bare ${median(bare).toFixed(0)}/s`, ratio.toFixed(2), least ? bar(ratio >= least, `≥ ${least}`) : '–')
+    note(
+      `${what}, ${name}`,
+      `${median(ours).toFixed(0)}/s`,
+      `bare ${median(bare).toFixed(0)}/s`,
+      ratio.toFixed(2),
+      least ? bar(ratio >= least, `≥ ${least}`) : '–',
+    )
   }
 }
 
@@ -86,7 +112,9 @@ async function mcp(w: World): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     for (const who of ['ours', 'node'] as const) {
       const server: Process =
-        who === 'ours' ? await serve(w.env) : await start(['node', join(import.meta.dir, 'node-mcp.mjs'), JSON.stringify(statements)], { DATABASE_URL: w.env.DATABASE_URL })
+        who === 'ours'
+          ? await serve(w.env)
+          : await start(['node', join(import.meta.dir, 'node-mcp.mjs'), JSON.stringify(statements)], { DATABASE_URL: w.env.DATABASE_URL })
       const token = who === 'ours' ? w.mcp : undefined
       await sseCalls(server.url, token, w.noteId, 500)
       const before = cpuSeconds(server.pid)
@@ -96,18 +124,32 @@ async function mcp(w: World): Promise<void> {
     }
   }
   const ratio = median(found.ours.map((value, i) => value / (found.node[i] as number)))
-  note('MCP tools/call over SSE, server CPU, Postgres', `${median(found.ours).toFixed(0)} µs`, `Node + Express + SDK ${median(found.node).toFixed(0)} µs`, ratio.toFixed(2), bar(ratio <= 0.5, '≤ 0.5'))
+  note(
+    'MCP tools/call over SSE, server CPU, Postgres',
+    `${median(found.ours).toFixed(0)} µs`,
+    `Node + Express + SDK ${median(found.node).toFixed(0)} µs`,
+    ratio.toFixed(2),
+    bar(ratio <= 0.5, '≤ 0.5'),
+  )
 }
 
 /** The statements that read a note, for the Node baseline: found where the product runs them. */
 async function recordGet(w: World): Promise<unknown[]> {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'record.ts'), w.userId, w.noteId], { env: { PATH: process.env.PATH, ...w.env }, stdout: 'pipe', stderr: 'inherit' })
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'record.ts'), w.userId, w.noteId], {
+    env: { PATH: process.env.PATH, ...w.env },
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
   return JSON.parse(await new Response(child.stdout).text()) as unknown[]
 }
 
 async function healthy(env: World['env'], port: number): Promise<{ ms: number; stop: () => Promise<number>; pid: number }> {
   const started = performance.now()
-  const child = Bun.spawn([binary, 'serve', '--port', String(port)], { env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env }, stdout: 'ignore', stderr: 'inherit' })
+  const child = Bun.spawn([binary, 'serve', '--port', String(port)], {
+    env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },
+    stdout: 'ignore',
+    stderr: 'inherit',
+  })
   for (;;) {
     const ok = await fetch(`http://127.0.0.1:${port}/health`).then(
       (r) => r.ok,
@@ -172,7 +214,9 @@ rmSync(dir, { recursive: true, force: true })
 
 if (options.write) {
   const path = join(import.meta.dir, 'README.md')
-  const table = [['What', 'Ours', 'Against', 'Ratio', 'Bar'], ['---', '---', '---', '---', '---'], ...rows].map((r) => `| ${r.join(' | ')} |`).join('\n')
+  const table = [['What', 'Ours', 'Against', 'Ratio', 'Bar'], ['---', '---', '---', '---', '---'], ...rows]
+    .map((r) => `| ${r.join(' | ')} |`)
+    .join('\n')
   const machine = `${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores ${process.arch}, ${Math.round(totalmem() / 2 ** 30)} GiB, Bun ${Bun.version}, ${rounds} rounds of ${seconds} s, 16 connections, load generator on the same cores.`
   const text = readFileSync(path, 'utf8')
   writeFileSync(path, text.replace(/<!-- results -->[\s\S]*<!-- end -->/, `<!-- results -->\n${machine}\n\n${table}\n<!-- end -->`))

@@ -31,7 +31,11 @@ export async function sseCalls(base: string, token: string | undefined, note: st
   const url = base + (await endpoint.promise)
   let next = 0
   const send = (method: string, params: object, id?: number) =>
-    fetch(url, { method: 'POST', headers: { ...auth, 'content-type': 'application/json' }, body: JSON.stringify({ jsonrpc: '2.0', method, params, ...(id !== undefined && { id }) }) })
+    fetch(url, {
+      method: 'POST',
+      headers: { ...auth, 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', method, params, ...(id !== undefined && { id }) }),
+    })
   const call = async (method: string, params: object) => {
     const id = next++
     const answered = new Promise<{ result?: { isError?: boolean }; error?: unknown }>((go) => pending.set(id, go))

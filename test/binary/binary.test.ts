@@ -24,7 +24,9 @@ describe('the command line', () => {
   test('bad input is exit code 2 with a clear line', async () => {
     expect((await tutti(['frobnicate'])).code).toBe(2)
     expect((await tutti(['serve', '--wat'])).code).toBe(2)
-    const bad = await tutti(['serve', '--data-dir', folder()], { env: { PORT: '99999', APP_URL: 'nope', DB_DURABILITY: 'maybe', TUTTI_SECRET: 'change-me' } })
+    const bad = await tutti(['serve', '--data-dir', folder()], {
+      env: { PORT: '99999', APP_URL: 'nope', DB_DURABILITY: 'maybe', TUTTI_SECRET: 'change-me' },
+    })
     expect(bad.code).toBe(2)
     for (const name of ['PORT', 'APP_URL', 'DB_DURABILITY', 'TUTTI_SECRET']) expect(bad.err).toContain(name)
     expect(bad.err).not.toContain('change-me')
@@ -50,7 +52,9 @@ describe('the command line', () => {
     expect(out).toContain('tool create_note')
     const sbom = JSON.parse((await tutti(['sbom'])).out) as { bomFormat: string; components: { name: string }[] }
     expect(sbom.bomFormat).toBe('CycloneDX')
-    expect(sbom.components.map((c) => c.name)).toEqual(expect.arrayContaining(['bun', 'elysia', '@electric-sql/pglite', '@electric-sql/pglite-pgvector']))
+    expect(sbom.components.map((c) => c.name)).toEqual(
+      expect.arrayContaining(['bun', 'elysia', '@electric-sql/pglite', '@electric-sql/pglite-pgvector']),
+    )
   })
 })
 
@@ -88,7 +92,9 @@ describe('a newcomer', () => {
     expect(made.out).toMatch(/PORT\s+4242\s+default/)
     expect(made.out).toMatch(/HOST\s+127\.0\.0\.1\s+default/)
     const server = await running()
-    const loose = [...new Bun.Glob('**/*').scanSync({ cwd: server.dir, dot: true, onlyFiles: false })].filter((path) => (statSync(join(server.dir, path)).mode & 0o077) !== 0)
+    const loose = [...new Bun.Glob('**/*').scanSync({ cwd: server.dir, dot: true, onlyFiles: false })].filter(
+      (path) => (statSync(join(server.dir, path)).mode & 0o077) !== 0,
+    )
     expect(loose).toEqual([])
     expect(statSync(join(server.dir, 'control.sock')).mode & 0o777).toBe(0o600)
     expect(statSync(join(server.dir, 'secret')).mode & 0o777).toBe(0o600)
@@ -96,7 +102,8 @@ describe('a newcomer', () => {
 
   test('makes an administrator with and without a running server, loads seeds, and migrates', async () => {
     const dir = folder()
-    const create = (email: string, stdin = PASSWORD) => tutti(['admin', 'create', '--email', email, '--name', 'Ada', '--password-stdin', '--data-dir', dir], { stdin })
+    const create = (email: string, stdin = PASSWORD) =>
+      tutti(['admin', 'create', '--email', email, '--name', 'Ada', '--password-stdin', '--data-dir', dir], { stdin })
     expect(await create('before@example.com')).toMatchObject({ code: 0, out: 'before@example.com is an administrator.\n' })
     const server = await running({ dir })
     expect(server.output()).not.toContain('setup#')
@@ -118,14 +125,19 @@ for (const kind of ['pglite', 'postgres'] as const) {
     const database = kind === 'postgres' ? await freshDatabase() : undefined
     const env: Record<string, string> = database ? { DATABASE_URL: database.url } : {}
     const server = await running({ env })
-    await tutti(['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', server.dir], { stdin: PASSWORD, env })
+    await tutti(['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', server.dir], {
+      stdin: PASSWORD,
+      env,
+    })
     for (const path of ['/', '/manual', '/manual/start', '/api/reference', '/setup']) {
       const page = await fetch(server.url + path)
       expect(page.status).toBe(200)
       expect(page.headers.get('content-type')).toContain('text/html')
       expect(page.headers.get('content-security-policy')).not.toContain('unsafe')
     }
-    const { token } = (await (await fetch(`${server.url}/api/auth/login`, json('POST', { email: EMAIL, password: PASSWORD }))).json()) as { token: string }
+    const { token } = (await (await fetch(`${server.url}/api/auth/login`, json('POST', { email: EMAIL, password: PASSWORD }))).json()) as {
+      token: string
+    }
     const team = (await (await fetch(`${server.url}/api/team`, { headers: { authorization: `Bearer ${token}` } })).json()) as { id: string }
     const made = await fetch(`${server.url}/api/mcp-tokens`, json('POST', { name: 'agent', organizationId: team.id }, token))
     const { token: mcp } = (await made.json()) as { token: string }

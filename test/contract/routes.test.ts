@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { AnyElysia } from 'elysia'
-import { features } from '../../src/features/index.ts'
+import { features } from '../../src/feature.ts'
 import type { Http } from '../../src/http/context.ts'
 import { exampleOf, type RouteLike } from '../../src/http/openapi.ts'
 import { buildHttp } from '../../src/http/server.ts'

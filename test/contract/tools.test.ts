@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { contextOf } from '../../src/action.ts'
 import { AppError } from '../../src/errors.ts'
-import { tools } from '../../src/features/index.ts'
+import { tools } from '../../src/feature.ts'
 import { exampleOf } from '../../src/http/openapi.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { check, type TSchema } from '../../src/schema.ts'

@@ -11,6 +11,8 @@ export interface World {
   viewer: Person
   /** For `:param` at the end of the path, whatever follows. */
   paths: Record<string, string>
+  /** Other rows for the same places, which other conditions keep apart: a note outside projects, a project of one person. */
+  also: Record<string, string>
   /** For fields of bodies, queries and tools that hold an id. */
   fields: Record<string, string>
 }
@@ -23,6 +25,8 @@ export async function world(t: TestApp): Promise<World> {
   const viewer = await member(t, owner, 'viewer')
   const project = made(await owner.fetch('POST', '/api/projects', { name: unique('Engine') }))
   const note = made(await owner.fetch('POST', '/api/notes', { title: unique('Runbook'), scope: 'team', projectId: project.id }))
+  const loose = made(await owner.fetch('POST', '/api/notes', { title: unique('Loose'), scope: 'team' }))
+  const secret = made(await owner.fetch('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' }))
   const key = made(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
   const token = made(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
   const { handle } = (await owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
@@ -41,6 +45,12 @@ export async function world(t: TestApp): Promise<World> {
       '/api/settings/api-keys/:id': key.id,
       '/api/mcp-tokens/:id': token.id,
       '/api/docs/:id': 'start',
+    },
+    also: {
+      '/api/projects/:slug': secret.id,
+      '/api/public/projects/:user/:slug': secret.slug,
+      '/api/notes/:id': loose.id,
+      '/api/notes/public/:slug': loose.slug,
     },
     fields: {
       organizationId: team.id,

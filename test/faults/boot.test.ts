@@ -11,7 +11,11 @@ test(`first start killed at any moment: the next one works`, async () => {
   await reference.kill()
   for (let round = 0; round < count; round++) {
     const fresh = folder()
-    const child = Bun.spawn([BINARY, 'serve', '--port', '0', '--data-dir', fresh], { stdout: 'ignore', stderr: 'ignore', env: { PATH: process.env.PATH ?? '' } })
+    const child = Bun.spawn([BINARY, 'serve', '--port', '0', '--data-dir', fresh], {
+      stdout: 'ignore',
+      stderr: 'ignore',
+      env: { PATH: process.env.PATH ?? '' },
+    })
     // Evenly spread over the whole start; the sleep is the fault's moment, not synchronisation.
     await Bun.sleep((span * (round + 0.5)) / count)
     child.kill('SIGKILL')

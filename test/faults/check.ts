@@ -10,13 +10,15 @@ export async function amcheck(dir: string): Promise<number> {
       [],
       { timeout: 0 },
     )
-    await driver.query(
-      `select (verify_heapam(c.oid)).* from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relkind = 'r' and n.nspname = 'public'`,
-      [],
-      { timeout: 0 },
-    ).then((damage) => {
-      if (damage.count > 0) throw new Error(`damaged: ${JSON.stringify(damage.rows.slice(0, 3))}`)
-    })
+    await driver
+      .query(
+        `select (verify_heapam(c.oid)).* from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relkind = 'r' and n.nspname = 'public'`,
+        [],
+        { timeout: 0 },
+      )
+      .then((damage) => {
+        if (damage.count > 0) throw new Error(`damaged: ${JSON.stringify(damage.rows.slice(0, 3))}`)
+      })
     return rows.length
   } finally {
     await driver.close()

@@ -12,7 +12,11 @@ test('the Nth fsync fails: the server stops and no answered write is lost', asyn
     const key = await apiKeyFor(prepared)
     expect(await prepared.stop()).toBe(0)
     const acked: string[] = []
-    const failing = await serve({ dir, wrap: ['strace', '-f', '-qqo', '/dev/null', '-e', 'trace=fsync', '-e', `inject=fsync:error=EIO:when=${n}`], timeoutMs: 60_000 }).catch(() => undefined)
+    const failing = await serve({
+      dir,
+      wrap: ['strace', '-f', '-qqo', '/dev/null', '-e', 'trace=fsync', '-e', `inject=fsync:error=EIO:when=${n}`],
+      timeoutMs: 60_000,
+    }).catch(() => undefined)
     if (failing) {
       const load = writeLoad(failing, key, 4)
       expect(await failing.exited).not.toBe(0)

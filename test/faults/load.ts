@@ -20,7 +20,10 @@ export function writeLoad(server: Served, key: string, writers = 8): Load {
   const write = async (n: number) => {
     for (let i = 0; running; i++) {
       try {
-        const response = await fetch(`${server.url}/api/notes`, json('POST', { title: `note ${n}.${i}`, content: 'x'.repeat(200 + ((i * 37) % 2000)) }, key))
+        const response = await fetch(
+          `${server.url}/api/notes`,
+          json('POST', { title: `note ${n}.${i}`, content: 'x'.repeat(200 + ((i * 37) % 2000)) }, key),
+        )
         statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
         const body = (await response.json()) as { id: string }
         if (response.status === 201) acked.push(body.id)
@@ -54,7 +57,9 @@ export async function missing(server: Served, key: string, acked: readonly strin
   const there = new Set<string>()
   let cursor: string | null = ''
   while (cursor !== null) {
-    const response = await fetch(`${server.url}/api/notes?limit=200${cursor && `&cursor=${cursor}`}`, { headers: { authorization: `Bearer ${key}` } })
+    const response = await fetch(`${server.url}/api/notes?limit=200${cursor && `&cursor=${cursor}`}`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
     if (response.status !== 200) throw new Error(`list answered ${response.status}: ${await response.text()}`)
     const page = (await response.json()) as { items: { id: string }[]; nextCursor: string | null }
     for (const { id } of page.items) there.add(id)

@@ -6,7 +6,11 @@ const [dir = '', mode] = process.argv.slice(2)
 const first: Migration = { id: '0001_first', sql: 'create table first_table (id int primary key);' }
 const second: Migration = {
   id: '0002_second',
-  sql: Array.from({ length: 20 }, (_, i) => `create table part_${i} as select g as id, repeat('x', 200) as filler from generate_series(1, 4000) g; create index on part_${i} (id);`).join('\n'),
+  sql: Array.from(
+    { length: 20 },
+    (_, i) =>
+      `create table part_${i} as select g as id, repeat('x', 200) as filler from generate_series(1, 4000) g; create index on part_${i} (id);`,
+  ).join('\n'),
 }
 
 const driver = await openEmbedded({ dir, minFreeBytes: 0 })
@@ -17,9 +21,13 @@ if (mode === 'migrate') {
   await migrate(driver, await base([first, second]))
 }
 if (mode === 'check') {
-  const { rows } = await driver.query(`select (select count(*)::int from pg_tables where tablename like 'part\\_%'), (select count(*)::int from migrations where id = '9002_second')`)
+  const { rows } = await driver.query(
+    `select (select count(*)::int from pg_tables where tablename like 'part\\_%'), (select count(*)::int from migrations where id = '9002_second')`,
+  )
   const [tables, recorded] = rows[0] as [number, number]
-  console.log(tables === 20 && recorded === 1 ? 'all' : tables === 0 && recorded === 0 ? 'none' : `torn: ${tables} tables, recorded ${recorded}`)
+  console.log(
+    tables === 20 && recorded === 1 ? 'all' : tables === 0 && recorded === 0 ? 'none' : `torn: ${tables} tables, recorded ${recorded}`,
+  )
 }
 await driver.close()
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import type { Ctx } from '../../src/action.ts'
 import type { Role } from '../../src/auth/policy.ts'
-import { tools } from '../../src/features/index.ts'
+import { tools } from '../../src/feature.ts'
 import type { Note, NoteCreate, NoteDetail, NotePage, PublicNote } from '../../src/features/notes/schema.ts'
 import { notes as noteTable } from '../../src/features/notes/table.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
@@ -162,13 +162,16 @@ describe('creating', () => {
   })
 
   // Postgres' own text parser takes time that grows with the square of such a text: 12 KB of './' take it seconds.
-  test.each(['./', '/~', '_a', 'a1@', '<!--', '&a;', 'a-'])('text made to be hard to parse (%s …) does not hold up the database', async (part) => {
-    const ada = await person(t)
-    const hard = part.repeat(200_000 / part.length)
-    // Postgres' own parser takes minutes for some of these, so the statement's time limit answers 503 where they reach it.
-    expect((await ada.fetch('POST', '/api/notes', { title: 'Hard', content: hard })).status).toBe(201)
-    expect((await ada.fetch('GET', `/api/notes?search=${encodeURIComponent(part.repeat(200 / part.length))}`)).status).toBe(200)
-  })
+  test.each(['./', '/~', '_a', 'a1@', '<!--', '&a;', 'a-'])(
+    'text made to be hard to parse (%s …) does not hold up the database',
+    async (part) => {
+      const ada = await person(t)
+      const hard = part.repeat(200_000 / part.length)
+      // Postgres' own parser takes minutes for some of these, so the statement's time limit answers 503 where they reach it.
+      expect((await ada.fetch('POST', '/api/notes', { title: 'Hard', content: hard })).status).toBe(201)
+      expect((await ada.fetch('GET', `/api/notes?search=${encodeURIComponent(part.repeat(200 / part.length))}`)).status).toBe(200)
+    },
+  )
 })
 
 describe('who sees and changes what', () => {

@@ -61,17 +61,32 @@ describe('a plan', () => {
     expect(many.map((m) => m.status)).toEqual([201, 201, 201, 201, 201])
     const { body } = await ada.fetch<Tree>('GET', `/api/projects/${slug}/tree`)
     const keys = body.epics.flatMap((e) => e.stories.flatMap((s) => s.tasks.map((task) => task.key)))
-    expect(keys.toSorted((a, b) => Number(a.split('-')[1]) - Number(b.split('-')[1]))).toEqual(Array.from({ length: 10 }, (_, i) => `${key}-${i + 1}`))
+    expect(keys.toSorted((a, b) => Number(a.split('-')[1]) - Number(b.split('-')[1]))).toEqual(
+      Array.from({ length: 10 }, (_, i) => `${key}-${i + 1}`),
+    )
   })
 
   const withTasks = (...tasks: object[]) => ({ epics: [{ title: 'E', stories: [{ title: 'S', tasks }] }] })
   test.each([
     ['a ref nobody has', withTasks({ title: 'A', blockedBy: ['nope'] }), 'no task of this plan has that ref'],
     ['a ref twice', withTasks({ title: 'A', ref: 'x' }, { title: 'B', ref: 'x' }), 'Two tasks have the ref'],
-    ['tasks that wait for each other', withTasks({ title: 'A', ref: 'a', blockedBy: ['b'] }, { title: 'B', ref: 'b', blockedBy: ['a'] }), 'A → B → A'],
+    [
+      'tasks that wait for each other',
+      withTasks({ title: 'A', ref: 'a', blockedBy: ['b'] }, { title: 'B', ref: 'b', blockedBy: ['a'] }),
+      'A → B → A',
+    ],
     ['a task that waits for itself', withTasks({ title: 'A', ref: 'a', blockedBy: ['a'] }), 'A → A'],
     ['an unknown field deep inside', withTasks({ title: 'A', assignee: 'x' }), 'epics.0.stories.0.tasks.0.assignee is not a field'],
-    ['more than 500 tasks', { epics: [0, 1, 2].map((n) => ({ title: `E${n}`, stories: [{ title: 'S', tasks: Array.from({ length: 200 }, (_, i) => ({ title: `T${i}` })) }] })) }, '500 tasks at most'],
+    [
+      'more than 500 tasks',
+      {
+        epics: [0, 1, 2].map((n) => ({
+          title: `E${n}`,
+          stories: [{ title: 'S', tasks: Array.from({ length: 200 }, (_, i) => ({ title: `T${i}` })) }],
+        })),
+      },
+      '500 tasks at most',
+    ],
   ])('with %s is refused and leaves nothing', async (_, body, reason) => {
     const { slug } = await project()
     const refused = await ada.fetch<{ detail: string }>('POST', `/api/projects/${slug}/plan`, body)
@@ -86,7 +101,10 @@ describe('a plan', () => {
     const stranger = await person(t)
     expect((await viewer.fetch('GET', `/api/projects/${slug}/tree`)).status).toBe(200)
     expect((await viewer.fetch('POST', `/api/projects/${slug}/plan`, plan)).status).toBe(403)
-    for (const [method, path, body] of [['GET', 'tree', undefined], ['POST', 'plan', plan]] as const) {
+    for (const [method, path, body] of [
+      ['GET', 'tree', undefined],
+      ['POST', 'plan', plan],
+    ] as const) {
       expect((await stranger.fetch(method, `/api/projects/${id}/${path}`, body)).status).toBe(404)
       expect((await call(t, method, `/api/projects/${id}/${path}`, body)).status).toBe(401)
     }

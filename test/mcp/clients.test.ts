@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { tools } from '../../src/features/index.ts'
+import { tools } from '../../src/feature.ts'
 import { instructions } from '../../src/mcp/instructions.ts'
 import { mcpToken, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { ways } from './support.ts'

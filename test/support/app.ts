@@ -72,7 +72,12 @@ export async function testApp(overrides: Record<string, string> = {}, clock?: ()
   database ??= openOnce()
   const shared = await database
   const driver = withoutClose(shared)
-  const app = await createApp(loadConfig({ env: { ...settings, ...overrides } }), { driver, log, clock, background: overrides.background !== 'off' })
+  const app = await createApp(loadConfig({ env: { ...settings, ...overrides } }), {
+    driver,
+    log,
+    clock,
+    background: overrides.background !== 'off',
+  })
   const server = startHttp(app)
   return {
     app,
@@ -99,7 +104,8 @@ export function sharedApp(): Promise<TestApp> {
 
 export const PASSWORD = 'violet anchor prefers rain'
 let counter = 0
-export const unique = (text: string): string => `${text}-${process.pid.toString(36)}${(++counter).toString(36)}${Math.random().toString(36).slice(2, 6)}`
+export const unique = (text: string): string =>
+  `${text}-${process.pid.toString(36)}${(++counter).toString(36)}${Math.random().toString(36).slice(2, 6)}`
 
 export interface Answer<T = Record<string, unknown>> {
   status: number

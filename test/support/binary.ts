@@ -24,7 +24,10 @@ export interface Run {
   err: string
 }
 
-export async function tutti(args: string[], { env = {}, stdin = '', cwd = tmpdir() }: { env?: Record<string, string>; stdin?: string; cwd?: string } = {}): Promise<Run> {
+export async function tutti(
+  args: string[],
+  { env = {}, stdin = '', cwd = tmpdir() }: { env?: Record<string, string>; stdin?: string; cwd?: string } = {},
+): Promise<Run> {
   const child = Bun.spawn([BINARY, ...args], { cwd, env: { ...bareEnv, ...env }, stdin: new Blob([stdin]), stdout: 'pipe', stderr: 'pipe' })
   const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
   return { code, out, err }
@@ -58,7 +61,14 @@ export async function serve({ dir = folder(), env = {}, wrap = [], timeoutMs = 3
   const logFile = join(folder('tutti-log-'), 'stderr')
   const child = Bun.spawn([...wrap, BINARY, 'serve', '--port', '0', '--data-dir', dir], {
     cwd: tmpdir(),
-    env: { ...bareEnv, RATE_LIMIT_PER_MINUTE: '1000000', RATE_LIMIT_BURST: '1000000', RATE_LIMIT_LOGIN: '1000', DB_MIN_FREE_MB: '0', ...env },
+    env: {
+      ...bareEnv,
+      RATE_LIMIT_PER_MINUTE: '1000000',
+      RATE_LIMIT_BURST: '1000000',
+      RATE_LIMIT_LOGIN: '1000',
+      DB_MIN_FREE_MB: '0',
+      ...env,
+    },
     stdout: 'pipe',
     stderr: Bun.file(logFile),
   })
@@ -75,10 +85,12 @@ export async function serve({ dir = folder(), env = {}, wrap = [], timeoutMs = 3
   })()
   const timer = setTimeout(() => listening.reject(new Error(`not listening after ${timeoutMs} ms:\n${output()}`)), timeoutMs)
   void child.exited.then((code) => listening.reject(new Error(`ended with ${code}:\n${output()}`)))
-  const url = await listening.promise.finally(() => clearTimeout(timer)).catch((error) => {
-    child.kill('SIGKILL')
-    throw error
-  })
+  const url = await listening.promise
+    .finally(() => clearTimeout(timer))
+    .catch((error) => {
+      child.kill('SIGKILL')
+      throw error
+    })
   return {
     url,
     pid: child.pid,
@@ -100,7 +112,10 @@ export async function serve({ dir = folder(), env = {}, wrap = [], timeoutMs = 3
 
 /** An administrator and an API key that does not expire during a test. Works on a folder with or without a running server. */
 export async function apiKeyFor(server: Served, env: Record<string, string> = {}): Promise<string> {
-  const made = await tutti(['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', server.dir], { stdin: PASSWORD, env })
+  const made = await tutti(['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', server.dir], {
+    stdin: PASSWORD,
+    env,
+  })
   if (made.code !== 0) throw new Error(made.err)
   const login = await fetch(`${server.url}/api/auth/login`, json('POST', { email: EMAIL, password: PASSWORD }))
   const { token } = (await login.json()) as { token: string }

@@ -28,7 +28,10 @@ export function lockDirectory(dir: string): Lock {
     db?.close()
     if ((error as { code?: string }).code !== 'SQLITE_BUSY')
       throw new Error(`cannot lock ${path}: ${(error as Error).message}`, { cause: error })
-    throw new DbError('unavailable', `${dir} is in use by another tutti process (pid ${readPid(pidPath)}); stop it or choose another data directory`)
+    throw new DbError(
+      'unavailable',
+      `${dir} is in use by another tutti process (pid ${readPid(pidPath)}); stop it or choose another data directory`,
+    )
   }
   const lock = db
   held.add(lock)

@@ -1,6 +1,6 @@
 import { type Http, on } from '../../http/context.ts'
-import { cookieOf, REFRESH_COOKIE } from '../../http/guard.ts'
 import { clearCookies, setCookies } from '../../http/cookies.ts'
+import { cookieOf, REFRESH_COOKIE } from '../../http/guard.ts'
 import { LoggedOut, Login, ProfilePatch, Refresh, Register, RoleAnswer, Setup, SignedIn, User } from './schema.ts'
 import * as accounts from './service.ts'
 
@@ -24,7 +24,12 @@ export const accountRoutes = (http: Http) =>
     .post(
       '/api/auth/refresh',
       async ({ ctx, body, set, request }) =>
-        setCookies(set, request, 200, await accounts.refresh(ctx, { refreshToken: body.refreshToken ?? cookieOf(request, REFRESH_COOKIE) })),
+        setCookies(
+          set,
+          request,
+          200,
+          await accounts.refresh(ctx, { refreshToken: body.refreshToken ?? cookieOf(request, REFRESH_COOKIE) }),
+        ),
       { ...on(accounts.refresh, 'Exchange a refresh token for a new pair'), body: Refresh, response: SignedIn },
     )
     .post('/api/auth/logout', async ({ ctx, set, request }) => clearCookies(set, request, await accounts.logout(ctx, {})), {
@@ -32,7 +37,10 @@ export const accountRoutes = (http: Http) =>
       response: LoggedOut,
     })
     .get('/api/auth/me', ({ ctx }) => accounts.me(ctx, {}), { ...on(accounts.me, 'Your account'), response: User })
-    .get('/api/auth/me/role', ({ ctx }) => accounts.role(ctx, {}), { ...on(accounts.role, 'Your role on this instance'), response: RoleAnswer })
+    .get('/api/auth/me/role', ({ ctx }) => accounts.role(ctx, {}), {
+      ...on(accounts.role, 'Your role on this instance'),
+      response: RoleAnswer,
+    })
     .patch('/api/auth/profile', ({ ctx, body }) => accounts.updateProfile(ctx, body), {
       ...on(accounts.updateProfile, 'Change your profile'),
       body: ProfilePatch,

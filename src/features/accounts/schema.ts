@@ -6,7 +6,11 @@ export const Preferences = object({
 })
 export type Preferences = Static<typeof Preferences>
 
-const password = text(128, { minLength: 1, example: 'violet anchor prefers rain', description: 'At least 12 characters, administrators 15' })
+const password = text(128, {
+  minLength: 1,
+  example: 'violet anchor prefers rain',
+  description: 'At least 12 characters, administrators 15',
+})
 const name = title(100, { example: 'Ada Lovelace' })
 const handle = text(63, { pattern: '^[a-z0-9](-?[a-z0-9])*$', example: 'ada' })
 

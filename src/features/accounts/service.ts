@@ -53,7 +53,12 @@ async function insertUser(ctx: Ctx, { email, name, passwordHash, role }: NewUser
   const base = slugify(email.split('@')[0] ?? name).slice(0, 40) || 'user'
   const values = { email, name: name.trim(), passwordHash, role, preferences: {}, createdAt: ctx.now, updatedAt: ctx.now }
   // The unique indexes decide, so that people who register at the same moment do not trip over a handle they did not choose.
-  const insert = (handle: string) => ctx.db.insert(users).values({ ...values, handle }).onConflictDoNothing().returning(visible)
+  const insert = (handle: string) =>
+    ctx.db
+      .insert(users)
+      .values({ ...values, handle })
+      .onConflictDoNothing()
+      .returning(visible)
   let [user] = await insert(base)
   if (!user) {
     const [taken] = await ctx.db.select({ id: users.id }).from(users).where(sameEmail(email))
@@ -113,13 +118,18 @@ export const issueSetupToken = write('accounts.issueSetupToken', machine, async 
   return token
 })
 
-const useSetupToken = write('accounts.useSetupToken', anyone, async (ctx, { token, ...user }: NewUser & { token: string }): Promise<SignedIn> => {
-  const [row] = await ctx.db.delete(meta).where(eq(meta.key, 'setup')).returning({ hash: meta.value })
-  if (!row || !sameText(row.hash, hashSecret(token))) throw usedUp()
-  return startSession(ctx, await insertUser(ctx, user))
-})
+const useSetupToken = write(
+  'accounts.useSetupToken',
+  anyone,
+  async (ctx, { token, ...user }: NewUser & { token: string }): Promise<SignedIn> => {
+    const [row] = await ctx.db.delete(meta).where(eq(meta.key, 'setup')).returning({ hash: meta.value })
+    if (!row || !sameText(row.hash, hashSecret(token))) throw usedUp()
+    return startSession(ctx, await insertUser(ctx, user))
+  },
+)
 
-const usedUp = () => new AppError('gone', 'This set-up link has been used or replaced. Start the server again for a new one, or run: tutti admin create')
+const usedUp = () =>
+  new AppError('gone', 'This set-up link has been used or replaced. Start the server again for a new one, or run: tutti admin create')
 
 export const setup = flow('accounts.setup', anyone, async (ctx, { token, email, password, name }: Setup): Promise<SignedIn> => {
   if (kindOf(token) !== 'setup') throw usedUp()
@@ -133,7 +143,14 @@ export const setup = flow('accounts.setup', anyone, async (ctx, { token, email, 
 async function startSession(ctx: Ctx, user: User): Promise<SignedIn> {
   const [session] = await ctx.db
     .insert(loginSessions)
-    .values({ userId: user.id, userAgent: ctx.userAgent?.slice(0, 300), ip: ctx.ip, createdAt: ctx.now, lastSeenAt: ctx.now, expiresAt: later(ctx.now, TOTAL_DAYS) })
+    .values({
+      userId: user.id,
+      userAgent: ctx.userAgent?.slice(0, 300),
+      ip: ctx.ip,
+      createdAt: ctx.now,
+      lastSeenAt: ctx.now,
+      expiresAt: later(ctx.now, TOTAL_DAYS),
+    })
     .returning({ id: loginSessions.id })
   if (!session) throw new Error('insert returned nothing')
   return { ...(await newTokens(ctx, user.id, session.id)), user }
@@ -195,7 +212,10 @@ const rotate = write('accounts.rotate', anyone, async (ctx, { hash }: { hash: st
     await revoke(ctx, found.sessionId, found.userId, 'refresh token used twice')
     return 'reused'
   }
-  const [user] = await ctx.db.select(visible).from(users).where(and(eq(users.id, found.userId), eq(users.status, 'active')))
+  const [user] = await ctx.db
+    .select(visible)
+    .from(users)
+    .where(and(eq(users.id, found.userId), eq(users.status, 'active')))
   if (!user) return 'unknown'
   ctx.emit('user.refreshed', { subjectId: user.id, userId: user.id })
   return { ...(await newTokens(ctx, user.id, found.sessionId)), user }
@@ -203,7 +223,8 @@ const rotate = write('accounts.rotate', anyone, async (ctx, { hash }: { hash: st
 
 export const refresh = flow('accounts.refresh', anyone, async (ctx, { refreshToken }: Refresh): Promise<SignedIn> => {
   const answer = refreshToken && kindOf(refreshToken) === 'refresh' ? await rotate(ctx, { hash: hashSecret(refreshToken) }) : 'unknown'
-  if (answer === 'reused') throw new AppError('unauthenticated', 'This refresh token was used before, so the session has been ended. Sign in again.')
+  if (answer === 'reused')
+    throw new AppError('unauthenticated', 'This refresh token was used before, so the session has been ended. Sign in again.')
   if (answer === 'unknown') throw new AppError('unauthenticated', 'The refresh token is not valid. Sign in again.')
   return answer
 })
@@ -222,46 +243,59 @@ async function endCredentials(ctx: Ctx, userId: string): Promise<void> {
       .where(and(eq(table.userId, userId), isNull(table.revokedAt)))
 }
 
-export const logout = write('accounts.logout', person, async (ctx, _: Record<string, never>): Promise<{ id: string; revoked: 'session' }> => {
-  const id = ctx.actor.credentialId as string
-  await revoke(ctx, id, userIdOf(ctx.actor), 'signed out')
-  return { id, revoked: 'session' }
-})
+export const logout = write(
+  'accounts.logout',
+  person,
+  async (ctx, _: Record<string, never>): Promise<{ id: string; revoked: 'session' }> => {
+    const id = ctx.actor.credentialId as string
+    await revoke(ctx, id, userIdOf(ctx.actor), 'signed out')
+    return { id, revoked: 'session' }
+  },
+)
 
 // ---- the caller
 
 export const me = read('accounts.me', account('account:read'), async (ctx, _: Record<string, never>): Promise<User> => {
-  const [user] = await ctx.db.select(visible).from(users).where(eq(users.id, userIdOf(ctx.actor)))
+  const [user] = await ctx.db
+    .select(visible)
+    .from(users)
+    .where(eq(users.id, userIdOf(ctx.actor)))
   if (!user) throw new AppError('unauthenticated', 'This account no longer exists.')
   return user
 })
 
-export const role = read('accounts.role', account('account:read'), async (ctx, _: Record<string, never>): Promise<{ role: 'user' | 'admin' }> => ({
-  role: ctx.actor.admin ? 'admin' : 'user',
-}))
-
-export const updateProfile = write(
-  'accounts.updateProfile',
-  account('account:write'),
-  async (ctx, patch: ProfilePatch): Promise<User> => {
-    const before = await me(ctx, {})
-    checkVersion(ctx, before)
-    if (patch.timezone && !knownTimeZone(patch.timezone)) throw invalid('/timezone', `${patch.timezone} is not a time zone; use one like Europe/Berlin.`)
-    if (patch.handle !== undefined && patch.handle !== before.handle) {
-      const [taken] = await ctx.db.select({ id: users.id }).from(users).where(eq(sql`lower(${users.handle})`, patch.handle))
-      if (taken) throw new AppError('conflict.exists', `The handle ${patch.handle} is taken.`)
-    }
-    const [user] = await ctx.db
-      .update(users)
-      .set({ ...patch, ...(patch.name !== undefined && { name: patch.name.trim() }), updatedAt: ctx.now, version: sql`${users.version} + 1` })
-      .where(and(eq(users.id, before.id), eq(users.version, before.version)))
-      .returning(visible)
-    if (!user)
-      throw new AppError('version_mismatch', 'Your profile was changed at the same moment. Read it again and repeat your change.', { current: await me(ctx, {}) })
-    ctx.emit('user.updated', { subjectId: before.id, userId: before.id, data: { fields: Object.keys(patch) } })
-    return user
-  },
+export const role = read(
+  'accounts.role',
+  account('account:read'),
+  async (ctx, _: Record<string, never>): Promise<{ role: 'user' | 'admin' }> => ({
+    role: ctx.actor.admin ? 'admin' : 'user',
+  }),
 )
+
+export const updateProfile = write('accounts.updateProfile', account('account:write'), async (ctx, patch: ProfilePatch): Promise<User> => {
+  const before = await me(ctx, {})
+  checkVersion(ctx, before)
+  if (patch.timezone && !knownTimeZone(patch.timezone))
+    throw invalid('/timezone', `${patch.timezone} is not a time zone; use one like Europe/Berlin.`)
+  if (patch.handle !== undefined && patch.handle !== before.handle) {
+    const [taken] = await ctx.db
+      .select({ id: users.id })
+      .from(users)
+      .where(eq(sql`lower(${users.handle})`, patch.handle))
+    if (taken) throw new AppError('conflict.exists', `The handle ${patch.handle} is taken.`)
+  }
+  const [user] = await ctx.db
+    .update(users)
+    .set({ ...patch, ...(patch.name !== undefined && { name: patch.name.trim() }), updatedAt: ctx.now, version: sql`${users.version} + 1` })
+    .where(and(eq(users.id, before.id), eq(users.version, before.version)))
+    .returning(visible)
+  if (!user)
+    throw new AppError('version_mismatch', 'Your profile was changed at the same moment. Read it again and repeat your change.', {
+      current: await me(ctx, {}),
+    })
+  ctx.emit('user.updated', { subjectId: before.id, userId: before.id, data: { fields: Object.keys(patch) } })
+  return user
+})
 
 const knownTimeZone = (zone: string): boolean => {
   try {

@@ -11,10 +11,14 @@ import type { ManualList, ManualPage } from './schema.ts'
 const page = (id: string, content: string): ManualPage => ({ id, title: /^# (.+)$/m.exec(content)?.[1] ?? id, content })
 const pages = [page('start', start), page('mcp', mcp), page('api', api), page('operating', operating)]
 
-export const list = read('manual.list', anyone, async (_ctx, _: Record<string, never>): Promise<ManualList> => ({
-  items: pages.map(({ id, title }) => ({ id, title })),
-  nextCursor: null,
-}))
+export const list = read(
+  'manual.list',
+  anyone,
+  async (_ctx, _: Record<string, never>): Promise<ManualList> => ({
+    items: pages.map(({ id, title }) => ({ id, title })),
+    nextCursor: null,
+  }),
+)
 
 export const get = read('manual.get', anyone, async (_ctx, { id }: { id: string }): Promise<ManualPage> => {
   const found = pages.find((p) => p.id === id)

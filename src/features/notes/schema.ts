@@ -1,12 +1,32 @@
 import { Type } from '@sinclair/typebox'
-import { array, bool, id, instant, nullable, object, oneOf, optional, pageOf, paging, partial, recordFields, type Static, text, title, url } from '../../schema.ts'
+import {
+  array,
+  bool,
+  id,
+  instant,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  partial,
+  recordFields,
+  type Static,
+  text,
+  title,
+  url,
+} from '../../schema.ts'
 
 export const scopes = ['personal', 'team', 'public'] as const
 /** 256 KiB at most; the service counts bytes, this stops anything far above. */
 export const CONTENT_BYTES = 256 << 10
 
 const noteTitle = title(200, { example: 'How we deploy' })
-const content = text(CONTENT_BYTES, { example: 'Run `make release`, see [[Runbook]].', description: 'Markdown; [[Title]] links to another note' })
+const content = text(CONTENT_BYTES, {
+  example: 'Run `make release`, see [[Runbook]].',
+  description: 'Markdown; [[Title]] links to another note',
+})
 const tags = array(title(50, { example: 'ops' }), 50, { uniqueItems: true })
 
 export const NoteLink = Type.Union([
@@ -50,7 +70,9 @@ export const NoteCreate = object({
 })
 export type NoteCreate = Static<typeof NoteCreate>
 
-export const NotePatch = partial(object({ title: noteTitle, content, tags, links, projectId: nullable(id()), scope: oneOf(scopes), pinned: bool() }))
+export const NotePatch = partial(
+  object({ title: noteTitle, content, tags, links, projectId: nullable(id()), scope: oneOf(scopes), pinned: bool() }),
+)
 export type NotePatch = Static<typeof NotePatch>
 
 export const NoteQuery = object({

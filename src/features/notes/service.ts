@@ -13,7 +13,16 @@ import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { CONTENT_BYTES, type Note, type NoteCreate, type NoteDetail, type NotePage, type NotePatch, type NoteQuery, type PublicNote } from './schema.ts'
+import {
+  CONTENT_BYTES,
+  type Note,
+  type NoteCreate,
+  type NoteDetail,
+  type NotePage,
+  type NotePatch,
+  type NoteQuery,
+  type PublicNote,
+} from './schema.ts'
 import { notes } from './table.ts'
 
 const item = {
@@ -44,14 +53,21 @@ export const visibleTo = (rights: Rights): SQL => {
   return and(live, or(personal, and(anyOf(notes.organizationId, rights.organizations), inProject))) as SQL
 }
 
-const byId = prepare((db) => db.select(visible).from(notes).where(and(eq(notes.id, sql.placeholder('id')), visibleTo(anyRights))))
+const byId = prepare((db) =>
+  db
+    .select(visible)
+    .from(notes)
+    .where(and(eq(notes.id, sql.placeholder('id')), visibleTo(anyRights))),
+)
 
 /** Notes that name this one. */
 const linkingTo = prepare((db) =>
   db
     .select({ id: notes.id, title: notes.title, slug: notes.slug })
     .from(notes)
-    .where(and(sql`${notes.mentions} @> array[${sql.placeholder('title')}]::text[]`, ne(notes.id, sql.placeholder('id')), visibleTo(anyRights)))
+    .where(
+      and(sql`${notes.mentions} @> array[${sql.placeholder('title')}]::text[]`, ne(notes.id, sql.placeholder('id')), visibleTo(anyRights)),
+    )
     .orderBy(notes.title, notes.id)
     .limit(100),
 )
@@ -62,7 +78,12 @@ const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
 /** By id, slug or unique id prefix. */
 async function resolve(ctx: Ctx, ref: string): Promise<Note> {
   const wanted = ref.trim().toLowerCase()
-  const select = (match: SQL) => ctx.db.select(visible).from(notes).where(and(match, visibleTo(rightsOf(ctx.actor)))).limit(2)
+  const select = (match: SQL) =>
+    ctx.db
+      .select(visible)
+      .from(notes)
+      .where(and(match, visibleTo(rightsOf(ctx.actor))))
+      .limit(2)
   if (uuid.test(wanted)) {
     const [found] = await byId(ctx.db, { id: wanted, ...rightsOf(ctx.actor) })
     if (found) return found
@@ -80,7 +101,9 @@ function mayWrite(ctx: Ctx, note: Pick<Note, 'organizationId'>): void {
 }
 
 export const list = read('notes.list', member('notes:read'), async (ctx, query: NoteQuery): Promise<NotePage> => {
-  const page = keyset({ updatedAt: notes.updatedAt, createdAt: notes.createdAt, title: notes.title }, notes.id, query, { sort: 'updatedAt' })
+  const page = keyset({ updatedAt: notes.updatedAt, createdAt: notes.createdAt, title: notes.title }, notes.id, query, {
+    sort: 'updatedAt',
+  })
   const filters = [
     visibleTo(rightsOf(ctx.actor)),
     or(isNull(notes.organizationId), eq(notes.organizationId, currentOrganization(ctx.actor))),
@@ -97,7 +120,14 @@ export const list = read('notes.list', member('notes:read'), async (ctx, query: 
     .where(page.where(...filters))
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  const total = query.total ? (await ctx.db.select({ n: count() }).from(notes).where(and(...filters)))[0]?.n : undefined
+  const total = query.total
+    ? (
+        await ctx.db
+          .select({ n: count() })
+          .from(notes)
+          .where(and(...filters))
+      )[0]?.n
+    : undefined
   return page.page(rows, total)
 })
 
@@ -144,7 +174,9 @@ export const update = write(
     checkVersion(ctx, before)
     if (patch.content !== undefined) checkContent(patch.content)
     const moves = patch.scope !== undefined || patch.projectId !== undefined
-    const place = moves ? await placeOf(ctx, patch.projectId === undefined ? before.projectId : patch.projectId, patch.scope ?? before.scope, before) : {}
+    const place = moves
+      ? await placeOf(ctx, patch.projectId === undefined ? before.projectId : patch.projectId, patch.scope ?? before.scope, before)
+      : {}
     const mentions = patch.content === undefined ? {} : { mentions: mentionsOf(patch.content) }
     const title = patch.title === undefined ? {} : { title: patch.title.trim() }
     const after = await change(ctx, before, { ...patch, ...title, ...place, ...mentions })
@@ -181,7 +213,10 @@ export const getPublic = read('notes.getPublic', anyone, async (ctx, { slug }: {
     })
     .from(notes)
     .innerJoin(users, eq(users.id, notes.createdById))
-    .innerJoin(organizations, and(eq(organizations.id, notes.organizationId), isNull(organizations.deletedAt), isNull(organizations.sandboxOf)))
+    .innerJoin(
+      organizations,
+      and(eq(organizations.id, notes.organizationId), isNull(organizations.deletedAt), isNull(organizations.sandboxOf)),
+    )
     .where(and(eq(notes.slug, slug.toLowerCase()), eq(notes.scope, 'public'), live))
   if (!found) throw notFound('public note', slug)
   const { handle, name, ...note } = found
@@ -236,4 +271,5 @@ function checkContent(content: string): void {
   if (Buffer.byteLength(content) > CONTENT_BYTES) throw invalid('/content', 'content is larger than 256 KiB.', 'too_long')
 }
 
-const mentionsOf = (content: string): string[] => [...new Set([...content.matchAll(/\[\[([^[\]\n]{1,200})\]\]/g)].map((m) => (m[1] as string).trim().toLowerCase()))].slice(0, 200)
+const mentionsOf = (content: string): string[] =>
+  [...new Set([...content.matchAll(/\[\[([^[\]\n]{1,200})\]\]/g)].map((m) => (m[1] as string).trim().toLowerCase()))].slice(0, 200)

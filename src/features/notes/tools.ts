@@ -1,5 +1,5 @@
-import { array, instant, object, optional, text, title } from '../../schema.ts'
 import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
+import { array, instant, object, optional, text, title } from '../../schema.ts'
 import { NoteCreate } from './schema.ts'
 import * as notes from './service.ts'
 
@@ -10,7 +10,8 @@ export const noteTools = [
   tool({
     name: 'create_note',
     title: 'Create note',
-    description: 'Write a markdown note for the team: how something works, what was found. For short facts to recall later use store_memory.',
+    description:
+      'Write a markdown note for the team: how something works, what was found. For short facts to recall later use store_memory.',
     toolset: 'notes',
     input: object({ title: title(200), content, tags, links, project: optional(text(100, { description: 'Id or slug' })) }),
     action: notes.create,

@@ -21,7 +21,10 @@ const byMember = object({ id: id(), userId: id() })
 /** On the web an organization is called a team. */
 export const organizationRoutes = (http: Http) =>
   http
-    .get('/api/team', ({ ctx }) => organizations.current(ctx, {}), { ...on(organizations.current, 'The current team'), response: Organization })
+    .get('/api/team', ({ ctx }) => organizations.current(ctx, {}), {
+      ...on(organizations.current, 'The current team'),
+      response: Organization,
+    })
     .patch('/api/team', ({ ctx, body }) => organizations.updateCurrent(ctx, body), {
       ...on(organizations.updateCurrent, 'Change the current team'),
       body: OrganizationPatch,
@@ -77,6 +80,7 @@ export const organizationRoutes = (http: Http) =>
     })
     .post(
       '/api/admin/teams/:id/members',
-      async ({ ctx, params, body, set }) => created(set, `/api/teams/${params.id}/members`, await organizations.addMember(ctx, { ...body, ...params })),
+      async ({ ctx, params, body, set }) =>
+        created(set, `/api/teams/${params.id}/members`, await organizations.addMember(ctx, { ...body, ...params })),
       { ...on(organizations.addMember, 'Add a user to a team'), params: byId, body: MemberAdd, response: { 201: Member } },
     )

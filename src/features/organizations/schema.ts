@@ -1,5 +1,22 @@
-import { bool, email, id, instant, jsonObject, nullable, object, oneOf, optional, pageOf, paging, partial, recordFields, type Static, text, title } from '../../schema.ts'
 import { roles } from '../../auth/policy.ts'
+import {
+  bool,
+  email,
+  id,
+  instant,
+  jsonObject,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  partial,
+  recordFields,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
 
 const name = title(100, { example: 'Analytical Engines' })
 const description = text(2000)
@@ -22,7 +39,9 @@ export type Organization = Static<typeof Organization>
 export const OrganizationCreate = object({ name, description: optional(description) })
 export type OrganizationCreate = Static<typeof OrganizationCreate>
 
-export const OrganizationPatch = partial(object({ name, description: nullable(description), settings: jsonObject({ description: '16 KiB at most' }) }))
+export const OrganizationPatch = partial(
+  object({ name, description: nullable(description), settings: jsonObject({ description: '16 KiB at most' }) }),
+)
 export type OrganizationPatch = Static<typeof OrganizationPatch>
 
 export const OrganizationQuery = object(paging('name', 'createdAt'))

@@ -8,7 +8,16 @@ import { keyset } from '../../db/page.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { slugify } from '../../text.ts'
 import { users } from '../accounts/table.ts'
-import type { Member, MemberPage, MemberQuery, Organization, OrganizationCreate, OrganizationPage, OrganizationPatch, OrganizationQuery } from './schema.ts'
+import type {
+  Member,
+  MemberPage,
+  MemberQuery,
+  Organization,
+  OrganizationCreate,
+  OrganizationPage,
+  OrganizationPatch,
+  OrganizationQuery,
+} from './schema.ts'
 import { memberships, organizations } from './table.ts'
 
 const visible = {
@@ -39,7 +48,8 @@ const memberColumns = {
 const live = isNull(organizations.deletedAt)
 /** 16 KiB, as bytes on the wire. */
 export const checkSettings = (settings: unknown): void => {
-  if (settings !== undefined && Buffer.byteLength(JSON.stringify(settings)) > 16 << 10) throw invalid('/settings', 'settings is larger than 16 KiB.', 'too_long')
+  if (settings !== undefined && Buffer.byteLength(JSON.stringify(settings)) > 16 << 10)
+    throw invalid('/settings', 'settings is larger than 16 KiB.', 'too_long')
 }
 
 /** The caller's organizations only: what he is not in does not exist for him. */
@@ -56,25 +66,41 @@ async function find(ctx: Ctx, id: string): Promise<Organization> {
   return found
 }
 
-export const list = read('organizations.list', account('organizations:read'), async (ctx, query: OrganizationQuery): Promise<OrganizationPage> => {
-  const page = keyset({ name: organizations.name, createdAt: organizations.createdAt }, organizations.id, query, { sort: 'createdAt', order: 'asc' })
-  // An API key narrowed to one organization sees only that one.
-  const filters = [live, isNull(organizations.sandboxOf), anyOf(organizations.id, idList(organizationsOf(ctx.actor)))]
-  const rows = await mine(ctx)
-    .where(page.where(...filters))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  return page.page(rows, query.total ? ctx.actor.memberships.size : undefined)
-})
+export const list = read(
+  'organizations.list',
+  account('organizations:read'),
+  async (ctx, query: OrganizationQuery): Promise<OrganizationPage> => {
+    const page = keyset({ name: organizations.name, createdAt: organizations.createdAt }, organizations.id, query, {
+      sort: 'createdAt',
+      order: 'asc',
+    })
+    // An API key narrowed to one organization sees only that one.
+    const filters = [live, isNull(organizations.sandboxOf), anyOf(organizations.id, idList(organizationsOf(ctx.actor)))]
+    const rows = await mine(ctx)
+      .where(page.where(...filters))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? ctx.actor.memberships.size : undefined)
+  },
+)
 
-export const get = read('organizations.get', account('organizations:read'), (ctx, { id }: { id: string }): Promise<Organization> => find(ctx, id))
+export const get = read(
+  'organizations.get',
+  account('organizations:read'),
+  (ctx, { id }: { id: string }): Promise<Organization> => find(ctx, id),
+)
 
-export const current = read('organizations.current', account('organizations:read'), (ctx, _: Record<string, never>): Promise<Organization> =>
-  find(ctx, currentOrganization(ctx.actor)),
+export const current = read(
+  'organizations.current',
+  account('organizations:read'),
+  (ctx, _: Record<string, never>): Promise<Organization> => find(ctx, currentOrganization(ctx.actor)),
 )
 
 /** In the running transaction; accounts make a personal one for every new user. */
-export async function createFor(ctx: Ctx, o: { userId: string; name: string; slug?: string; description?: string; personal?: boolean }): Promise<string> {
+export async function createFor(
+  ctx: Ctx,
+  o: { userId: string; name: string; slug?: string; description?: string; personal?: boolean },
+): Promise<string> {
   const id = newId()
   const slug = (o.slug ?? slugify(o.name)) || 'team'
   const values = {
@@ -89,20 +115,28 @@ export async function createFor(ctx: Ctx, o: { userId: string; name: string; slu
   }
   // Slugs are shared by all tenants, so a taken one gets a random tail: a counter would tell how many there are. The index decides, for
   // of two at the same moment only one can have it.
-  const free = await ctx.db.insert(organizations).values({ ...values, slug }).onConflictDoNothing().returning({ id: organizations.id })
+  const free = await ctx.db
+    .insert(organizations)
+    .values({ ...values, slug })
+    .onConflictDoNothing()
+    .returning({ id: organizations.id })
   if (free.length === 0) await ctx.db.insert(organizations).values({ ...values, slug: `${slug}-${randomTail()}` })
   await ctx.db.insert(memberships).values({ organizationId: id, userId: o.userId, role: 'owner', joinedAt: ctx.now })
   return id
 }
 
-export const create = write('organizations.create', account('organizations:write'), async (ctx, input: OrganizationCreate): Promise<Organization> => {
-  const userId = userIdOf(ctx.actor)
-  if (ctx.actor.bound) throw new AppError('forbidden', 'This key is bound to one organization and cannot make another.')
-  const id = await createFor(ctx, { ...input, userId })
-  ctx.emit('organization.created', { subjectId: id, organizationId: id, data: { name: input.name, userId } })
-  const [made] = await mine(ctx).where(eq(organizations.id, id))
-  return made as Organization
-})
+export const create = write(
+  'organizations.create',
+  account('organizations:write'),
+  async (ctx, input: OrganizationCreate): Promise<Organization> => {
+    const userId = userIdOf(ctx.actor)
+    if (ctx.actor.bound) throw new AppError('forbidden', 'This key is bound to one organization and cannot make another.')
+    const id = await createFor(ctx, { ...input, userId })
+    ctx.emit('organization.created', { subjectId: id, organizationId: id, data: { name: input.name, userId } })
+    const [made] = await mine(ctx).where(eq(organizations.id, id))
+    return made as Organization
+  },
+)
 
 export const update = write(
   'organizations.update',
@@ -114,13 +148,22 @@ export const update = write(
     checkSettings(patch.settings)
     const changed = await ctx.db
       .update(organizations)
-      .set({ ...patch, ...(patch.name !== undefined && { name: patch.name.trim() }), updatedAt: ctx.now, version: sql`${organizations.version} + 1` })
+      .set({
+        ...patch,
+        ...(patch.name !== undefined && { name: patch.name.trim() }),
+        updatedAt: ctx.now,
+        version: sql`${organizations.version} + 1`,
+      })
       .where(and(eq(organizations.id, id), eq(organizations.version, before.version)))
       .returning({ id: organizations.id })
     if (changed.length === 0)
-      throw new AppError('version_mismatch', 'Somebody else changed this organization at the same moment. Read it again and repeat your change.', {
-        current: await find(ctx, id),
-      })
+      throw new AppError(
+        'version_mismatch',
+        'Somebody else changed this organization at the same moment. Read it again and repeat your change.',
+        {
+          current: await find(ctx, id),
+        },
+      )
     ctx.emit('organization.updated', { subjectId: id, organizationId: id, data: { fields: Object.keys(patch) } })
     return find(ctx, id)
   },
@@ -152,22 +195,30 @@ export const remove = write(
 
 // ---- members
 
-export const members = read('organizations.members', account('organizations:read'), async (ctx, { id, ...query }: MemberQuery & { id: string }): Promise<MemberPage> => {
-  await find(ctx, id)
-  const page = keyset({ name: users.name, joinedAt: memberships.joinedAt }, users.id, query, { sort: 'joinedAt', order: 'asc' })
-  const rows = await ctx.db
-    .select(memberColumns)
-    .from(memberships)
-    .innerJoin(users, eq(users.id, memberships.userId))
-    .where(page.where(eq(memberships.organizationId, id)))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const total = query.total ? (await ctx.db.select({ n: count() }).from(memberships).where(eq(memberships.organizationId, id)))[0]?.n : undefined
-  return page.page(rows, total)
-})
+export const members = read(
+  'organizations.members',
+  account('organizations:read'),
+  async (ctx, { id, ...query }: MemberQuery & { id: string }): Promise<MemberPage> => {
+    await find(ctx, id)
+    const page = keyset({ name: users.name, joinedAt: memberships.joinedAt }, users.id, query, { sort: 'joinedAt', order: 'asc' })
+    const rows = await ctx.db
+      .select(memberColumns)
+      .from(memberships)
+      .innerJoin(users, eq(users.id, memberships.userId))
+      .where(page.where(eq(memberships.organizationId, id)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total
+      ? (await ctx.db.select({ n: count() }).from(memberships).where(eq(memberships.organizationId, id)))[0]?.n
+      : undefined
+    return page.page(rows, total)
+  },
+)
 
-export const currentMembers = read('organizations.currentMembers', account('organizations:read'), (ctx, query: MemberQuery): Promise<MemberPage> =>
-  members(ctx, { ...query, id: currentOrganization(ctx.actor) }),
+export const currentMembers = read(
+  'organizations.currentMembers',
+  account('organizations:read'),
+  (ctx, query: MemberQuery): Promise<MemberPage> => members(ctx, { ...query, id: currentOrganization(ctx.actor) }),
 )
 
 async function memberOf(ctx: Ctx, organizationId: string, userId: string): Promise<Member> {
@@ -185,7 +236,8 @@ async function keepAnOwner(ctx: Ctx, organizationId: string): Promise<void> {
     .select({ n: count() })
     .from(memberships)
     .where(and(eq(memberships.organizationId, organizationId), eq(memberships.role, 'owner')))
-  if (owners?.n === 0) throw new AppError('conflict.last_owner', 'An organization needs at least one owner. Make somebody else owner first.')
+  if (owners?.n === 0)
+    throw new AppError('conflict.last_owner', 'An organization needs at least one owner. Make somebody else owner first.')
 }
 
 /** So that two owners cannot demote each other at the same moment. */
@@ -204,7 +256,10 @@ export const setRole = write(
     await lock(ctx, id)
     const before = await memberOf(ctx, id, userId)
     mayManage(ctx, id, before.role, role)
-    await ctx.db.update(memberships).set({ role }).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
+    await ctx.db
+      .update(memberships)
+      .set({ role })
+      .where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
     await keepAnOwner(ctx, id)
     ctx.emit('member.role_changed', { subjectId: id, organizationId: id, data: { userId, from: before.role, to: role } })
     return { ...before, role }
@@ -220,7 +275,8 @@ export const removeMember = write(
     const before = await memberOf(ctx, id, userId)
     // Everybody may leave; only managers may remove others.
     if (userId !== ctx.actor.userId) mayManage(ctx, id, before.role, before.role)
-    if (organization.personal && userId === locked?.createdById) throw new AppError('conflict', 'Nobody can leave or be removed from the own personal organization.')
+    if (organization.personal && userId === locked?.createdById)
+      throw new AppError('conflict', 'Nobody can leave or be removed from the own personal organization.')
     await ctx.db.delete(memberships).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
     await keepAnOwner(ctx, id)
     ctx.emit('member.removed', { subjectId: id, organizationId: id, data: { userId } })
@@ -234,11 +290,18 @@ export const addMember = write(
   'organizations.addMember',
   admin,
   async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
-    const [organization] = await ctx.db.select({ id: organizations.id }).from(organizations).where(and(eq(organizations.id, id), live, isNull(organizations.sandboxOf)))
+    const [organization] = await ctx.db
+      .select({ id: organizations.id })
+      .from(organizations)
+      .where(and(eq(organizations.id, id), live, isNull(organizations.sandboxOf)))
     if (!organization) throw notFound('organization', id)
     const [user] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId))
     if (!user) throw notFound('user', userId)
-    const added = await ctx.db.insert(memberships).values({ organizationId: id, userId, role, joinedAt: ctx.now }).onConflictDoNothing().returning()
+    const added = await ctx.db
+      .insert(memberships)
+      .values({ organizationId: id, userId, role, joinedAt: ctx.now })
+      .onConflictDoNothing()
+      .returning()
     if (added.length === 0) throw new AppError('conflict.exists', 'This user is a member already.')
     ctx.emit('member.added', { subjectId: id, organizationId: id, data: { userId, role } })
     return memberOf(ctx, id, userId)
@@ -247,7 +310,11 @@ export const addMember = write(
 
 /** The twin that test tokens work in, made on first use. The caller has checked the right to the parent. */
 export async function sandboxOf(ctx: Ctx, parentId: string): Promise<string> {
-  const twin = () => ctx.db.select({ id: organizations.id }).from(organizations).where(and(eq(organizations.sandboxOf, parentId), live))
+  const twin = () =>
+    ctx.db
+      .select({ id: organizations.id })
+      .from(organizations)
+      .where(and(eq(organizations.sandboxOf, parentId), live))
   const [found] = await twin()
   if (found) return found.id
   const id = newId()
@@ -259,4 +326,3 @@ export async function sandboxOf(ctx: Ctx, parentId: string): Promise<string> {
   // Somebody else's first test token made it at the same moment.
   return made?.id ?? ((await twin())[0]?.id as string)
 }
-

@@ -17,5 +17,10 @@ export const planningRoutes = (http: Http) =>
         set.headers.location = `/api/projects/${encodeURIComponent(params.slug)}/tree`
         return planning.createPlan(ctx, { ...body, ref: params.slug })
       },
-      { ...on(planning.createPlan, 'Create epics, stories and tasks with their dependencies, all or nothing'), params: ProjectRef, body: PlanCreate, response: { 201: Tree } },
+      {
+        ...on(planning.createPlan, 'Create epics, stories and tasks with their dependencies, all or nothing'),
+        params: ProjectRef,
+        body: PlanCreate,
+        response: { 201: Tree },
+      },
     )

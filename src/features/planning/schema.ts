@@ -39,7 +39,12 @@ export type TreeStory = Static<typeof TreeStory>
 export type TreeEpic = Static<typeof TreeEpic>
 
 export const Tree = object({
-  project: object({ id: id(), name: text(100, { example: 'Tutti' }), slug: text(63, { example: 'tutti' }), key: text(6, { example: 'TUT' }) }),
+  project: object({
+    id: id(),
+    name: text(100, { example: 'Tutti' }),
+    slug: text(63, { example: 'tutti' }),
+    key: text(6, { example: 'TUT' }),
+  }),
   epics: Type.Array(TreeEpic),
   /** Straight under the project. */
   tasks: Type.Array(TreeTask),

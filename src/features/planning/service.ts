@@ -10,8 +10,10 @@ import type { PlanCreate, Priority, Status, Tree, TreeEpic, TreeStory, TreeTask 
 import { epics, stories, taskDependencies, tasks } from './table.ts'
 
 /** The whole structure of a project, read in one query. */
-export const tree = read('planning.tree', member('projects:read'), async (ctx, { ref }: { ref: string }): Promise<Tree> =>
-  treeOf(ctx, await projects.resolve(ctx, ref)),
+export const tree = read(
+  'planning.tree',
+  member('projects:read'),
+  async (ctx, { ref }: { ref: string }): Promise<Tree> => treeOf(ctx, await projects.resolve(ctx, ref)),
 )
 
 type Row = {
@@ -48,7 +50,14 @@ async function treeOf(ctx: Ctx, project: Project): Promise<Tree> {
     epicsById.get(parent as string)?.stories.push(story)
   }
   for (const { id, title, status, priority, number, blockers, parent } of of('task')) {
-    const task: TreeTask = { id, title, status, priority, key: `${project.key}-${number}`, blockedBy: blockers?.split(',').map((n) => `${project.key}-${n}`) ?? [] }
+    const task: TreeTask = {
+      id,
+      title,
+      status,
+      priority,
+      key: `${project.key}-${number}`,
+      blockedBy: blockers?.split(',').map((n) => `${project.key}-${n}`) ?? [],
+    }
     if (parent) storiesById.get(parent)?.tasks.push(task)
     else found.tasks.push(task)
   }
@@ -63,17 +72,33 @@ export const createPlan = write(
   async (ctx, { ref, ...plan }: PlanCreate & { ref: string }): Promise<Tree> => {
     const project = await projects.resolve(ctx, ref)
     requireRole(ctx.actor, project.organizationId, 'member', 'Planning in this project')
-    if (project.status === 'archived') throw new AppError('conflict', 'This project is archived. Restore it first: archive_project with restore.')
+    if (project.status === 'archived')
+      throw new AppError('conflict', 'This project is archived. Restore it first: archive_project with restore.')
     const flat = flatten(plan)
     if (flat.tasks.length > 500) throw invalid('/epics', 'A plan has 500 tasks at most. Make the rest with a second plan.', 'too_many')
     const blockers = dependenciesOf(flat.tasks)
     const first = await takeNumbers(ctx, project.id, flat.tasks.length)
-    const shared = { organizationId: project.organizationId, projectId: project.id, createdById: ctx.actor.userId, status: 'todo' as const, createdAt: ctx.now, updatedAt: ctx.now }
+    const shared = {
+      organizationId: project.organizationId,
+      projectId: project.id,
+      createdById: ctx.actor.userId,
+      status: 'todo' as const,
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    }
     const start = await lastPosition(ctx, project.id)
     if (flat.epics.length > 0) await ctx.db.insert(epics).values(flat.epics.map((e, i) => ({ ...shared, ...e, position: start + i + 1 })))
-    if (flat.stories.length > 0) await ctx.db.insert(stories).values(flat.stories.map((s, i) => ({ ...shared, ...s, position: start + i + 1 })))
+    if (flat.stories.length > 0)
+      await ctx.db.insert(stories).values(flat.stories.map((s, i) => ({ ...shared, ...s, position: start + i + 1 })))
     if (flat.tasks.length > 0)
-      await ctx.db.insert(tasks).values(flat.tasks.map(({ ref: _, blockedBy: __, at: ___, ...t }, i) => ({ ...shared, ...t, number: first + i, position: start + i + 1 })))
+      await ctx.db.insert(tasks).values(
+        flat.tasks.map(({ ref: _, blockedBy: __, at: ___, ...t }, i) => ({
+          ...shared,
+          ...t,
+          number: first + i,
+          position: start + i + 1,
+        })),
+      )
     if (blockers.length > 0) await ctx.db.insert(taskDependencies).values(blockers.map((d) => ({ ...d, createdAt: ctx.now })))
     ctx.emit('plan.created', {
       subjectId: project.id,
@@ -89,9 +114,16 @@ type FlatTask = ReturnType<typeof flatten>['tasks'][number]
 
 /** Rows with their ids given here, so that children can name their parents before anything is stored. */
 function flatten({ epics: wanted }: PlanCreate) {
-  const described = (d: { title: string; description?: string; priority?: Priority }) => ({ id: newId(), title: d.title.trim(), description: d.description, priority: d.priority ?? ('medium' as const) })
+  const described = (d: { title: string; description?: string; priority?: Priority }) => ({
+    id: newId(),
+    title: d.title.trim(),
+    description: d.description,
+    priority: d.priority ?? ('medium' as const),
+  })
   const epicRows = wanted.map((e) => ({ row: described(e), stories: e.stories ?? [] }))
-  const storyRows = epicRows.flatMap(({ row, stories: list }) => list.map((s) => ({ row: { ...described(s), epicId: row.id, points: s.points }, tasks: s.tasks ?? [] })))
+  const storyRows = epicRows.flatMap(({ row, stories: list }) =>
+    list.map((s) => ({ row: { ...described(s), epicId: row.id, points: s.points }, tasks: s.tasks ?? [] })),
+  )
   const taskRows = storyRows.flatMap(({ row, tasks: list }) =>
     list.map((t) => ({
       ...described(t),

@@ -23,7 +23,10 @@ const item = () => ({
   search: searchOver('title', 'description'),
 })
 
-export const epics = pgTable('epics', item(), (t) => [index('epics_project').on(t.projectId, t.position), index('epics_search').using('gin', t.search)])
+export const epics = pgTable('epics', item(), (t) => [
+  index('epics_project').on(t.projectId, t.position),
+  index('epics_search').using('gin', t.search),
+])
 
 export const stories = pgTable(
   'stories',
@@ -34,7 +37,11 @@ export const stories = pgTable(
       .references(() => epics.id, { onDelete: 'cascade' }),
     points: integer(),
   },
-  (t) => [index('stories_project').on(t.projectId, t.position), index('stories_epic').on(t.epicId), index('stories_search').using('gin', t.search)],
+  (t) => [
+    index('stories_project').on(t.projectId, t.position),
+    index('stories_epic').on(t.epicId),
+    index('stories_search').using('gin', t.search),
+  ],
 )
 
 export const tasks = pgTable(

@@ -1,6 +1,16 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, object, text } from '../../schema.ts'
-import { Project, ProjectCreate, ProjectDetail, ProjectPage, ProjectPatch, ProjectQuery, ProjectRef, ProjectShare, PublicProject } from './schema.ts'
+import {
+  Project,
+  ProjectCreate,
+  ProjectDetail,
+  ProjectPage,
+  ProjectPatch,
+  ProjectQuery,
+  ProjectRef,
+  ProjectShare,
+  PublicProject,
+} from './schema.ts'
 import * as projects from './service.ts'
 
 export const projectRoutes = (http: Http) =>

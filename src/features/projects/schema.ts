@@ -1,4 +1,21 @@
-import { bool, id, instant, int, jsonObject, nullable, object, oneOf, optional, pageOf, paging, partial, recordFields, type Static, text, title } from '../../schema.ts'
+import {
+  bool,
+  id,
+  instant,
+  int,
+  jsonObject,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  partial,
+  recordFields,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
 
 const statuses = ['active', 'archived'] as const
 export const visibilities = ['private', 'team', 'public'] as const
@@ -31,7 +48,11 @@ export const ProjectActivity = object({
   actor: object({ type: oneOf(['user', 'agent', 'system']), id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) }),
   data: jsonObject(),
 })
-export const ProjectDetail = object({ ...Project.properties, stats: ProjectStats, recentActivity: optional(pageOf(ProjectActivity).properties.items) })
+export const ProjectDetail = object({
+  ...Project.properties,
+  stats: ProjectStats,
+  recentActivity: optional(pageOf(ProjectActivity).properties.items),
+})
 export type ProjectDetail = Static<typeof ProjectDetail>
 
 export const ProjectCreate = object({
@@ -43,7 +64,9 @@ export const ProjectCreate = object({
 })
 export type ProjectCreate = Static<typeof ProjectCreate>
 
-export const ProjectPatch = partial(object({ name, description: nullable(description), settings, key: text(6, { pattern: '^[A-Z]{2,6}$', example: 'TUT' }) }))
+export const ProjectPatch = partial(
+  object({ name, description: nullable(description), settings, key: text(6, { pattern: '^[A-Z]{2,6}$', example: 'TUT' }) }),
+)
 export type ProjectPatch = Static<typeof ProjectPatch>
 
 export const ProjectQuery = object({

@@ -11,9 +11,18 @@ import { slugify } from '../../text.ts'
 import { users } from '../accounts/table.ts'
 import { notes } from '../notes/table.ts'
 import { checkSettings } from '../organizations/service.ts'
-import { epics, stories, tasks } from '../planning/table.ts'
 import { organizations } from '../organizations/table.ts'
-import type { Project, ProjectCreate, ProjectDetail, ProjectPage, ProjectPatch, ProjectQuery, ProjectShare, PublicProject } from './schema.ts'
+import { epics, stories, tasks } from '../planning/table.ts'
+import type {
+  Project,
+  ProjectCreate,
+  ProjectDetail,
+  ProjectPage,
+  ProjectPatch,
+  ProjectQuery,
+  ProjectShare,
+  PublicProject,
+} from './schema.ts'
 import { projects } from './table.ts'
 
 const visible = {
@@ -53,7 +62,10 @@ export async function resolve(ctx: Ctx, ref: string): Promise<Project> {
   const given = ref.trim()
   const wanted = given.toLowerCase()
   if (uuid.test(wanted)) {
-    const [found] = await ctx.db.select(visible).from(projects).where(and(eq(projects.id, wanted), visibleTo(rightsOf(ctx.actor))))
+    const [found] = await ctx.db
+      .select(visible)
+      .from(projects)
+      .where(and(eq(projects.id, wanted), visibleTo(rightsOf(ctx.actor))))
     if (found) return found
     throw notFound('project', ref)
   }
@@ -67,7 +79,11 @@ export async function resolve(ctx: Ctx, ref: string): Promise<Project> {
     .limit(1)
   if (named) return named
   if (idPrefix.test(wanted)) {
-    const found = await ctx.db.select(visible).from(projects).where(and(here, sql`${projects.id}::text like ${`${wanted}%`}`)).limit(2)
+    const found = await ctx.db
+      .select(visible)
+      .from(projects)
+      .where(and(here, sql`${projects.id}::text like ${`${wanted}%`}`))
+      .limit(2)
     if (found.length === 1) return found[0] as Project
   }
   throw notFound('project', ref)
@@ -90,7 +106,9 @@ async function writable(ctx: Ctx, ref: string, role: 'member' | 'admin' = 'membe
 }
 
 export const list = read('projects.list', member('projects:read'), async (ctx, query: ProjectQuery): Promise<ProjectPage> => {
-  const page = keyset({ updatedAt: projects.updatedAt, createdAt: projects.createdAt, name: projects.name }, projects.id, query, { sort: 'updatedAt' })
+  const page = keyset({ updatedAt: projects.updatedAt, createdAt: projects.createdAt, name: projects.name }, projects.id, query, {
+    sort: 'updatedAt',
+  })
   const filters = [
     visibleTo(rightsOf(ctx.actor)),
     eq(projects.organizationId, currentOrganization(ctx.actor)),
@@ -103,12 +121,22 @@ export const list = read('projects.list', member('projects:read'), async (ctx, q
     .where(page.where(...filters))
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  const total = query.total ? (await ctx.db.select({ n: count() }).from(projects).where(and(...filters)))[0]?.n : undefined
+  const total = query.total
+    ? (
+        await ctx.db
+          .select({ n: count() })
+          .from(projects)
+          .where(and(...filters))
+      )[0]?.n
+    : undefined
   return page.page(rows, total)
 })
 
 async function statsOf(ctx: Ctx, projectId: string): Promise<ProjectDetail['stats']> {
-  const [noted] = await ctx.db.select({ notes: count() }).from(notes).where(and(eq(notes.projectId, projectId), isNull(notes.deletedAt)))
+  const [noted] = await ctx.db
+    .select({ notes: count() })
+    .from(notes)
+    .where(and(eq(notes.projectId, projectId), isNull(notes.deletedAt)))
   const [planned] = await ctx.db
     .select({ tasks: count(), tasksDone: sql<number>`(count(*) filter (where ${tasks.status} = 'done'))::int` })
     .from(tasks)
@@ -119,7 +147,15 @@ async function statsOf(ctx: Ctx, projectId: string): Promise<ProjectDetail['stat
 export const get = read('projects.get', member('projects:read'), async (ctx, { ref }: { ref: string }): Promise<ProjectDetail> => {
   const project = await resolve(ctx, ref)
   const recent = await ctx.db
-    .select({ id: events.id, type: events.type, at: events.at, actorKind: events.actorKind, actorId: events.actorId, actorName: events.actorName, data: events.data })
+    .select({
+      id: events.id,
+      type: events.type,
+      at: events.at,
+      actorKind: events.actorKind,
+      actorId: events.actorId,
+      actorName: events.actorName,
+      data: events.data,
+    })
     .from(events)
     .where(eq(events.projectId, project.id))
     .orderBy(desc(events.seq))
@@ -188,30 +224,43 @@ export const archive = write(
   { idempotent: true },
 )
 
-export const restore = write('projects.restore', member('projects:write'), (ctx, { ref }: { ref: string }): Promise<Project> => archive(ctx, { ref, restore: true }), {
-  idempotent: true,
-})
+export const restore = write(
+  'projects.restore',
+  member('projects:write'),
+  (ctx, { ref }: { ref: string }): Promise<Project> => archive(ctx, { ref, restore: true }),
+  {
+    idempotent: true,
+  },
+)
 
-export const share = write('projects.share', member('projects:write'), async (ctx, { ref, ...to }: ProjectShare & { ref: string }): Promise<Project> => {
-  const before = await writable(ctx, ref)
-  if (before.createdById !== ctx.actor.userId) requireRole(ctx.actor, before.organizationId, 'admin', "Sharing somebody else's project")
-  checkVersion(ctx, before)
-  const moves = to.organizationId !== undefined && to.organizationId !== before.organizationId
-  if (moves) {
-    const target = to.organizationId as string
-    if (!ctx.actor.memberships.has(target)) throw notFound('organization', target)
-    requireRole(ctx.actor, target, 'member', 'Moving a project there')
-    await takeTurns(ctx, target)
-    const placed = { organizationId: target, slug: await freeSlug(ctx, target, before.name), key: await freeKey(ctx, target, before.name) }
-    for (const table of children)
-      await ctx.db
-        .update(table)
-        .set({ organizationId: target, updatedAt: ctx.now, version: sql`${table.version} + 1` })
-        .where(eq(table.projectId, before.id))
-    return change(ctx, before, { ...placed, visibility: to.visibility ?? 'team' }, 'project.shared', { from: before.organizationId })
-  }
-  return change(ctx, before, { visibility: to.visibility ?? 'team' }, 'project.shared', { visibility: to.visibility ?? 'team' })
-})
+export const share = write(
+  'projects.share',
+  member('projects:write'),
+  async (ctx, { ref, ...to }: ProjectShare & { ref: string }): Promise<Project> => {
+    const before = await writable(ctx, ref)
+    if (before.createdById !== ctx.actor.userId) requireRole(ctx.actor, before.organizationId, 'admin', "Sharing somebody else's project")
+    checkVersion(ctx, before)
+    const moves = to.organizationId !== undefined && to.organizationId !== before.organizationId
+    if (moves) {
+      const target = to.organizationId as string
+      if (!ctx.actor.memberships.has(target)) throw notFound('organization', target)
+      requireRole(ctx.actor, target, 'member', 'Moving a project there')
+      await takeTurns(ctx, target)
+      const placed = {
+        organizationId: target,
+        slug: await freeSlug(ctx, target, before.name),
+        key: await freeKey(ctx, target, before.name),
+      }
+      for (const table of children)
+        await ctx.db
+          .update(table)
+          .set({ organizationId: target, updatedAt: ctx.now, version: sql`${table.version} + 1` })
+          .where(eq(table.projectId, before.id))
+      return change(ctx, before, { ...placed, visibility: to.visibility ?? 'team' }, 'project.shared', { from: before.organizationId })
+    }
+    return change(ctx, before, { visibility: to.visibility ?? 'team' }, 'project.shared', { visibility: to.visibility ?? 'team' })
+  },
+)
 
 export const unshare = write(
   'projects.unshare',
@@ -245,28 +294,35 @@ export const remove = write(
   { destructive: true },
 )
 
-export const getPublic = read('projects.getPublic', anyone, async (ctx, { user, slug }: { user: string; slug: string }): Promise<PublicProject> => {
-  const [found] = await ctx.db
-    .select({ ...visible, ownerHandle: users.handle, ownerName: users.name })
-    .from(projects)
-    .innerJoin(users, eq(users.id, projects.createdById))
-    .innerJoin(organizations, and(eq(organizations.id, projects.organizationId), isNull(organizations.deletedAt), isNull(organizations.sandboxOf)))
-    .where(and(eq(users.handle, user.toLowerCase()), eq(projects.slug, slug.toLowerCase()), eq(projects.visibility, 'public'), live))
-    // The same person may have the slug in two organizations; the older one keeps the address.
-    .orderBy(projects.createdAt, projects.id)
-    .limit(1)
-  if (!found) throw notFound('public project', `${user}/${slug}`)
-  return {
-    id: found.id,
-    name: found.name,
-    slug: found.slug,
-    description: found.description,
-    owner: { handle: found.ownerHandle, name: found.ownerName },
-    archived: found.status === 'archived',
-    stats: await statsOf(ctx, found.id),
-    updatedAt: found.updatedAt,
-  }
-})
+export const getPublic = read(
+  'projects.getPublic',
+  anyone,
+  async (ctx, { user, slug }: { user: string; slug: string }): Promise<PublicProject> => {
+    const [found] = await ctx.db
+      .select({ ...visible, ownerHandle: users.handle, ownerName: users.name })
+      .from(projects)
+      .innerJoin(users, eq(users.id, projects.createdById))
+      .innerJoin(
+        organizations,
+        and(eq(organizations.id, projects.organizationId), isNull(organizations.deletedAt), isNull(organizations.sandboxOf)),
+      )
+      .where(and(eq(users.handle, user.toLowerCase()), eq(projects.slug, slug.toLowerCase()), eq(projects.visibility, 'public'), live))
+      // The same person may have the slug in two organizations; the older one keeps the address.
+      .orderBy(projects.createdAt, projects.id)
+      .limit(1)
+    if (!found) throw notFound('public project', `${user}/${slug}`)
+    return {
+      id: found.id,
+      name: found.name,
+      slug: found.slug,
+      description: found.description,
+      owner: { handle: found.ownerHandle, name: found.ownerName },
+      archived: found.status === 'archived',
+      stats: await statsOf(ctx, found.id),
+      updatedAt: found.updatedAt,
+    }
+  },
+)
 
 type Change = Partial<typeof projects.$inferInsert>
 
@@ -312,14 +368,20 @@ async function freeSlug(ctx: Ctx, organizationId: string, name: string): Promise
 
 /** Initials of the name's words, or its first letters: `Tutti` → TUT, `Tutti Server` → TS, then TSA, TSB … */
 async function freeKey(ctx: Ctx, organizationId: string, name: string, wanted?: string): Promise<string> {
-  const rows = await ctx.db.select({ key: projects.key }).from(projects).where(and(eq(projects.organizationId, organizationId), live))
+  const rows = await ctx.db
+    .select({ key: projects.key })
+    .from(projects)
+    .where(and(eq(projects.organizationId, organizationId), live))
   const taken = new Set(rows.map((r) => r.key))
   if (wanted) {
     if (taken.has(wanted)) throw new AppError('conflict.exists', `The key ${wanted} is taken in this organization.`)
     return wanted
   }
   const words = slugify(name).replace(/[0-9]/g, '').split('-').filter(Boolean)
-  const base = (words.length > 1 ? words.map((w) => w[0]).join('') : (words[0] ?? '')).toUpperCase().slice(0, words.length > 1 ? 4 : 3).padEnd(2, 'X')
+  const base = (words.length > 1 ? words.map((w) => w[0]).join('') : (words[0] ?? ''))
+    .toUpperCase()
+    .slice(0, words.length > 1 ? 4 : 3)
+    .padEnd(2, 'X')
   if (!taken.has(base)) return base
   const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
   for (let n = 0; ; n++) {

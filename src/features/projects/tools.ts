@@ -1,5 +1,5 @@
-import { bool, object, oneOf, optional, text, title } from '../../schema.ts'
 import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
+import { bool, object, oneOf, optional, text, title } from '../../schema.ts'
 import { ProjectCreate } from './schema.ts'
 import * as projects from './service.ts'
 

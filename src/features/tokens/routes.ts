@@ -12,11 +12,15 @@ export const tokenRoutes = (http: Http) =>
       query: TokenQuery,
       response: ApiKeyPage,
     })
-    .post('/api/settings/api-keys', async ({ ctx, body, set }) => created(set, '/api/settings/api-keys', await tokens.createKey(ctx, body)), {
-      ...on(tokens.createKey, 'Create an API key; its value is shown once'),
-      body: ApiKeyCreate,
-      response: { 201: ApiKeyCreated },
-    })
+    .post(
+      '/api/settings/api-keys',
+      async ({ ctx, body, set }) => created(set, '/api/settings/api-keys', await tokens.createKey(ctx, body)),
+      {
+        ...on(tokens.createKey, 'Create an API key; its value is shown once'),
+        body: ApiKeyCreate,
+        response: { 201: ApiKeyCreated },
+      },
+    )
     .delete('/api/settings/api-keys/:id', ({ ctx, params }) => tokens.revokeKey(ctx, params), {
       ...on(tokens.revokeKey, 'Revoke an API key'),
       params: byId,

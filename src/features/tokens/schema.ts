@@ -1,10 +1,28 @@
-import { array, id, instant, int, nullable, object, oneOf, optional, pageOf, paging, recordFields, type Static, text, title } from '../../schema.ts'
+import {
+  array,
+  id,
+  instant,
+  int,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  recordFields,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
 
 const name = title(100, { example: 'laptop' })
 /** `read ⊂ write`, or narrowed to a resource. Instance administration is not for keys and tokens. */
 const scope = text(60, { pattern: '^((([a-z-]+):)?(read|write))$', example: 'write' })
 const scopes = array(scope, 50, { uniqueItems: true, description: '`write` unless told; narrowed like `notes:read`' })
-const toolsets = array(text(40, { pattern: '^[a-z_]+$', example: 'core' }), 20, { uniqueItems: true, description: 'Which tools it sees; all unless told' })
+const toolsets = array(text(40, { pattern: '^[a-z_]+$', example: 'core' }), 20, {
+  uniqueItems: true,
+  description: 'Which tools it sees; all unless told',
+})
 const expiresInDays = int({ min: 1, max: 3650, example: 90 })
 
 const shared = {
@@ -23,7 +41,12 @@ export const ApiKey = object({ ...shared, organizationId: nullable(id({ descript
 export type ApiKey = Static<typeof ApiKey>
 export const ApiKeyCreated = object({ ...ApiKey.properties, ...shownOnce })
 export type ApiKeyCreated = Static<typeof ApiKeyCreated>
-export const ApiKeyCreate = object({ name, scopes: optional(scopes), organizationId: optional(id()), expiresInDays: optional(expiresInDays) })
+export const ApiKeyCreate = object({
+  name,
+  scopes: optional(scopes),
+  organizationId: optional(id()),
+  expiresInDays: optional(expiresInDays),
+})
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>
 export const ApiKeyPage = pageOf(ApiKey)
 export type ApiKeyPage = Static<typeof ApiKeyPage>

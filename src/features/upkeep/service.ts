@@ -24,10 +24,24 @@ export const purge = write('upkeep.purge', machine, async (ctx, _: Record<string
     const { count } = await ctx.db.execute(sql`delete from ${sql.identifier(table)} where deleted_at < ${ago(DELETED_DAYS)}`)
     removed[table] = count
   }
-  removed.events = (await ctx.db.delete(events).where(lt(events.at, ago(EVENT_DAYS))).returning({ seq: events.seq })).length
-  removed.idempotencyKeys = (await ctx.db.delete(idempotencyKeys).where(lt(idempotencyKeys.expiresAt, ctx.now)).returning({ key: idempotencyKeys.key })).length
+  removed.events = (
+    await ctx.db
+      .delete(events)
+      .where(lt(events.at, ago(EVENT_DAYS)))
+      .returning({ seq: events.seq })
+  ).length
+  removed.idempotencyKeys = (
+    await ctx.db.delete(idempotencyKeys).where(lt(idempotencyKeys.expiresAt, ctx.now)).returning({ key: idempotencyKeys.key })
+  ).length
   removed.counters = (await ctx.db.delete(counters).where(lt(counters.expiresAt, ctx.now)).returning({ key: counters.key })).length
-  removed.refreshTokens = (await ctx.db.delete(refreshTokens).where(lt(refreshTokens.expiresAt, ctx.now)).returning({ hash: refreshTokens.hash })).length
-  removed.loginSessions = (await ctx.db.delete(loginSessions).where(lt(loginSessions.expiresAt, ago(DELETED_DAYS))).returning({ id: loginSessions.id })).length
+  removed.refreshTokens = (
+    await ctx.db.delete(refreshTokens).where(lt(refreshTokens.expiresAt, ctx.now)).returning({ hash: refreshTokens.hash })
+  ).length
+  removed.loginSessions = (
+    await ctx.db
+      .delete(loginSessions)
+      .where(lt(loginSessions.expiresAt, ago(DELETED_DAYS)))
+      .returning({ id: loginSessions.id })
+  ).length
   return removed
 })

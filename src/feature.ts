@@ -1,0 +1,16 @@
+import type { AnyElysia } from 'elysia'
+import * as contents from './features/index.ts'
+import type { Http } from './http/context.ts'
+import type { JobDefinition } from './jobs/queue.ts'
+import type { Tool } from './mcp/tool.ts'
+
+/** What a feature offers to the surfaces. Its folder's index.ts says so. */
+export interface Feature {
+  routes?: (http: Http) => AnyElysia
+  tools?: Tool[]
+  jobs?: JobDefinition[]
+}
+
+export const features: readonly Feature[] = Object.values(contents)
+export const tools: Tool[] = features.flatMap((f) => f.tools ?? [])
+export const jobs: JobDefinition[] = features.flatMap((f) => f.jobs ?? [])

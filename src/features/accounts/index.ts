@@ -1,0 +1,4 @@
+import type { Feature } from '../../feature.ts'
+import { accountRoutes } from './routes.ts'
+
+export const accounts: Feature = { routes: accountRoutes }

@@ -1,0 +1,4 @@
+import type { Feature } from '../../feature.ts'
+import { manualRoutes } from './routes.ts'
+
+export const manual: Feature = { routes: manualRoutes }

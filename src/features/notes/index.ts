@@ -1,0 +1,5 @@
+import type { Feature } from '../../feature.ts'
+import { noteRoutes } from './routes.ts'
+import { noteTools } from './tools.ts'
+
+export const notes: Feature = { routes: noteRoutes, tools: noteTools }
