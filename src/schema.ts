@@ -118,10 +118,14 @@ export function fieldErrors(errors: Iterable<ValueError>): FieldError[] {
   for (const error of errors) {
     if (seen.has(error.path)) continue
     seen.set(error.path, explain(error))
+    // What comes next for a value that is far too long is its pattern, or whether its items differ: that would take long as well.
     if (seen.size === 20) break
   }
   return [...seen.values()]
 }
+
+const isHuge = ({ type, value }: ValueError): boolean =>
+  (type === ValueErrorType.StringMaxLength || type === ValueErrorType.ArrayMaxItems) && (value as string | unknown[]).length > 10_000
 
 function explain({ path, type, schema, message }: ValueError): FieldError {
   // A field's name is the caller's, and may be as long as a body.
