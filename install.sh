@@ -94,6 +94,8 @@ if [ -n "$file" ] && [ -n "$sum" ]; then
   actual=$(sha256 "$temp")
   [ "$actual" = "$sum" ] || die "REFUSED: SHA-256 of $file is $actual, but $origin says $sum; nothing was installed"
   echo "SHA-256 matches $origin"
+elif [ -n "$file" ] && [ -f "$(dirname -- "$file")/SHA256SUMS" ]; then
+  die "REFUSED: the SHA256SUMS beside $file does not name it; give --sha256 SUM if it is the right file"
 elif [ -n "$file" ]; then
   echo "install.sh: WARNING: nothing to check $file against (no --sha256, $file.sha256 or line in SHA256SUMS)" >&2
 fi

@@ -1,6 +1,6 @@
 import type { App } from './app.ts'
 import type { Actor } from './auth/actor.ts'
-import { authorize, type Rule } from './auth/policy.ts'
+import { authorize, known, type Rule } from './auth/policy.ts'
 import { newId } from './db/columns.ts'
 import { DbError } from './db/driver.ts'
 import { type Db, drizzleTx } from './db/session.ts'
@@ -57,6 +57,8 @@ export interface Action<I, O> {
 interface Hints {
   /** Removes something that cannot be brought back by the same caller. */
   destructive?: true
+  /** Minds `If-Match`; elsewhere the header is refused rather than ignored. */
+  versioned?: true
   /** Doing it twice is the same as doing it once. */
   idempotent?: true
   /** Fields of the answer that are shown once: left out when an idempotent call is answered again. */
@@ -65,8 +67,15 @@ interface Hints {
 
 type Work<I, O> = (ctx: Ctx, input: I) => Promise<O>
 
-const attach = <I, O>(run: Work<I, O>, id: string, kind: 'read' | 'write', rule: Rule, hints: Hints): Action<I, O> =>
-  Object.defineProperties(run, { id: { value: id }, kind: { value: kind }, rule: { value: rule }, hints: { value: hints } }) as Action<I, O>
+const attach = <I, O>(run: Work<I, O>, id: string, kind: 'read' | 'write', rule: Rule, hints: Hints): Action<I, O> => {
+  if (rule.scope) known.resources.add(rule.scope.split(':')[0] as string)
+  return Object.defineProperties(run, {
+    id: { value: id },
+    kind: { value: kind },
+    rule: { value: rule },
+    hints: { value: hints },
+  }) as Action<I, O>
+}
 
 export function read<I, O>(id: string, rule: Rule, work: Work<I, O>): Action<I, O> {
   const run: Work<I, O> = async (ctx, input) => {
@@ -119,7 +128,9 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
     const key =
       ctx.idempotencyKey !== undefined && actor.credentialId ? { credentialId: actor.credentialId, key: ctx.idempotencyKey } : undefined
     if (key) {
-      const earlier = await claimKey(inner.db, key, action, input, ctx.now)
+      // The same input for another organization, or based on another version, is another request.
+      const request = { input, organizationId: actor.organizationId, expectedVersion: ctx.expectedVersion }
+      const earlier = await claimKey(inner.db, key, action, request, ctx.now)
       if (earlier) {
         await tx.rollback()
         return earlier.answer as O

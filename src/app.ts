@@ -1,4 +1,15 @@
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../migrations/index.ts'
 import { Authenticator } from './auth/authenticate.ts'
@@ -45,7 +56,7 @@ export interface AppOptions {
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
   const log = options.log ?? createLog(config.LOG_LEVEL)
   const clock = options.clock ?? (() => new Date())
-  mkdirSync(config.DATA_DIR, { recursive: true, mode: 0o700 })
+  ownFolder(config.DATA_DIR)
   const driver = options.driver ?? (await openDatabase(config, log))
   try {
     const applied = await migrate(driver, migrations, () => snapshot(driver, join(config.DATA_DIR, 'snapshots'), clock(), log))
@@ -93,6 +104,16 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
   }
 }
 
+/** Whoever can write to the folder can swap the secret or the control socket. */
+function ownFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (process.platform === 'win32') return
+  const { uid, mode } = statSync(path)
+  if (uid !== process.getuid?.()) throw new Error(`${path} belongs to another user. Choose another data folder, or run as its owner.`)
+  if ((mode & 0o022) !== 0) throw new Error(`Others can write to ${path}. Run: chmod 700 ${path}`)
+  if ((mode & 0o077) !== 0) chmodSync(path, 0o700)
+}
+
 /** From the environment, or made at first start. Refuses to run when the database was set up with another one. */
 async function masterSecret(config: Config, driver: Driver): Promise<string> {
   const path = join(config.DATA_DIR, 'secret')
@@ -103,11 +124,14 @@ async function masterSecret(config: Config, driver: Driver): Promise<string> {
     secret = readFileSync(path, 'utf8').trim()
     if (secret.length < 32) throw new Error(`${path} does not hold a secret of ours. Restore it from a backup.`)
   }
-  const made = !secret
-  secret ??= Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
+  if (!secret) {
+    secret = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
+    // Whole or not at all, and before the database learns its mark: a crash in between leaves a secret that nothing depends on yet.
+    writeFileSync(`${path}.new`, `${secret}\n`, { mode: 0o600, flush: true })
+    renameSync(`${path}.new`, path)
+    syncFolder(config.DATA_DIR)
+  }
   const mark = fingerprint(secret)
-  // Written before the database learns its mark: a crash in between leaves a secret that nothing depends on yet.
-  if (made) writeFileSync(path, `${secret}\n`, { mode: 0o600, flush: true, flag: 'wx' })
   const { rows } = await driver.query(
     `insert into meta (key, value) values ('secret', $1) on conflict (key) do update set value = meta.value returning value`,
     [mark],
@@ -117,4 +141,11 @@ async function masterSecret(config: Config, driver: Driver): Promise<string> {
       `This database was set up with another master secret. Copy the file "secret" from the data folder of the instance that made it to ${path}, or set TUTTI_SECRET.`,
     )
   return secret
+}
+
+function syncFolder(path: string): void {
+  if (process.platform === 'win32') return
+  const fd = openSync(path, 'r')
+  fsyncSync(fd)
+  closeSync(fd)
 }

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 
@@ -17,8 +18,8 @@ const text: Parse<string> = (value) => value
 const number =
   (min: number, max: number): Parse<number> =>
   (value) => {
-    const n = Number(value)
-    if (!Number.isInteger(n) || n < min || n > max) throw new Error(`must be a whole number from ${min} to ${max}`)
+    const n = /^\d+$/.test(value) ? Number(value) : Number.NaN
+    if (Number.isNaN(n) || n < min || n > max) throw new Error(`must be a whole number from ${min} to ${max}`)
     return n
   }
 const choice =
@@ -32,6 +33,21 @@ const list: Parse<string[]> = (value) =>
     .split(',')
     .map((v) => v.trim())
     .filter(Boolean)
+const hosts: Parse<string[]> = (value) =>
+  list(value).map((host) => {
+    if (!/^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?$/i.test(host))
+      throw new Error(`takes host names without scheme or port, not ${host}`)
+    return host
+  })
+const addresses: Parse<string[]> = (value) =>
+  list(value).map((address) => {
+    if (!isIP(address)) throw new Error(`takes single IP addresses, not ${address}`)
+    return address
+  })
+const bindable: Parse<string> = (value) => {
+  if (!isIP(value) && !/^[a-z0-9.-]+$/i.test(value)) throw new Error('must be an IP address or a host name')
+  return value
+}
 const webUrl: Parse<string> = (value) => {
   const url = URL.canParse(value) ? new URL(value) : undefined
   if (!url || !/^https?:$/.test(url.protocol)) throw new Error('must be an http:// or https:// address')
@@ -64,12 +80,12 @@ const secret =
 const none = undefined as string | undefined
 
 export const settings = {
-  HOST: setting('Address to listen on; 127.0.0.1 unless you mean to be reached from outside', text, '127.0.0.1'),
+  HOST: setting('Address to listen on; 127.0.0.1 unless you mean to be reached from outside', bindable, '127.0.0.1'),
   PORT: setting('Port to listen on', number(0, 65_535), 4242),
   DATA_DIR: setting('Folder for database, secrets and uploads', text, defaultDataDir()),
   APP_URL: setting('Base URL of the instance, as users type it', webUrl, none),
-  ALLOWED_HOSTS: setting('Further host names the server answers to, comma separated', list, [] as string[]),
-  TRUSTED_PROXIES: setting('Addresses of reverse proxies whose X-Forwarded-For is believed, comma separated', list, [] as string[]),
+  ALLOWED_HOSTS: setting('Further host names the server answers to, comma separated', hosts, [] as string[]),
+  TRUSTED_PROXIES: setting('Addresses of reverse proxies whose X-Forwarded-For is believed, comma separated', addresses, [] as string[]),
   DB_CONNECTION: setting(
     'pglite (embedded) or pgsql (DATABASE_URL)',
     choice('pglite', 'pgsql'),
@@ -130,9 +146,12 @@ export interface ConfigInput {
 
 export function loadConfig({ env = process.env, options = {}, file }: ConfigInput = {}): Config {
   const problems: string[] = []
-  const dataDir = resolve(options.DATA_DIR ?? env.DATA_DIR ?? defaultDataDir())
-  const path = file ?? env.CONFIG_FILE
-  const fromFile = readFile(path ?? join(dataDir, 'config.env'), path !== undefined, problems)
+  const path = file ?? (env.CONFIG_FILE || undefined)
+  const named = path === undefined ? {} : readFile(path, true, problems)
+  const dataDir = resolve(options.DATA_DIR || env.DATA_DIR || named.DATA_DIR || defaultDataDir())
+  const fromFile = path === undefined ? readFile(join(dataDir, 'config.env'), false, problems) : named
+  if (path === undefined && fromFile.DATA_DIR)
+    problems.push('DATA_DIR cannot be set in the config.env that lies in it; set it in the environment')
   const values: Record<string, unknown> = {}
   const sources: Record<string, string> = {}
   for (const [name, { parse, fallback }] of Object.entries(settings) as [Name, Setting<unknown>][]) {

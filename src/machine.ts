@@ -1,5 +1,4 @@
-import { chmodSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, closeSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadDefaults, loadDemo } from '../seeds/index.ts'
 import { type Action, contextOf } from './action.ts'
@@ -28,15 +27,34 @@ export async function runMachine(app: App, name: MachineAction, input: unknown):
   return action(contextOf(app, system), input)
 }
 
-/** Socket paths hold about 100 bytes; a deep data folder gets one in a private folder of the temporary directory instead. */
-export function socketPath(config: Config): string {
+/**
+ * Socket addresses hold about 100 bytes. On Linux a deep data folder is reached through a descriptor of it; elsewhere it goes without a
+ * socket. Never a path in a shared folder: whoever listened there would be told passwords.
+ */
+function withSocket<T>(config: Config, work: (path: string) => T): T | undefined {
   const path = join(config.DATA_DIR, 'control.sock')
-  if (Buffer.byteLength(path) < 100) return path
-  return join(tmpdir(), `tutti-${Bun.hash(config.DATA_DIR).toString(36)}-${process.getuid?.() ?? 0}.sock`)
+  if (Buffer.byteLength(path) < 100) return work(path)
+  if (process.platform !== 'linux') return undefined
+  let fd: number
+  try {
+    fd = openSync(config.DATA_DIR, 'r')
+  } catch {
+    return undefined
+  }
+  const done = work(`/proc/self/fd/${fd}/control.sock`)
+  if (done instanceof Promise) void done.finally(() => closeSync(fd)).catch(() => undefined)
+  else closeSync(fd)
+  return done
 }
 
 export function serveMachine(app: App): { stop(): void } {
-  const path = socketPath(app.config)
+  const stop = withSocket(app.config, (path) => listen(app, path))
+  if (!stop)
+    app.log.warn('the data folder has too long a path for the control socket: `tutti admin` works only while the server is stopped')
+  return { stop: stop ?? (() => undefined) }
+}
+
+function listen(app: App, path: string): () => void {
   rmSync(path, { force: true })
   const mask = process.umask(0o177)
   try {
@@ -54,11 +72,9 @@ export function serveMachine(app: App): { stop(): void } {
       },
     })
     chmodSync(path, 0o600)
-    return {
-      stop: () => {
-        server.stop(true)
-        rmSync(path, { force: true })
-      },
+    return () => {
+      server.stop(true)
+      rmSync(join(app.config.DATA_DIR, 'control.sock'), { force: true })
     }
   } finally {
     process.umask(mask)
@@ -67,12 +83,10 @@ export function serveMachine(app: App): { stop(): void } {
 
 /** Asks the running server; undefined when none is running on this data folder. */
 export async function askServer(config: Config, name: MachineAction, input: unknown): Promise<{ answer: unknown } | undefined> {
-  let response: Response
-  try {
-    response = await fetch('http://tutti/', { unix: socketPath(config), method: 'POST', body: JSON.stringify({ name, input }) })
-  } catch {
-    return undefined
-  }
+  const response = await withSocket(config, (unix) =>
+    fetch('http://tutti/', { unix, method: 'POST', body: JSON.stringify({ name, input }) }).catch(() => undefined),
+  )
+  if (!response) return undefined
   const body = (await response.json()) as { answer: unknown } & { code: AppError['code']; detail: string }
   if (!response.ok) throw new AppError(body.code, body.detail)
   return { answer: body.answer }

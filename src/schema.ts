@@ -90,7 +90,7 @@ export const paging = <const K extends readonly string[]>(...sort: K) => ({
   sort: optional(oneOf(sort)),
   order: optional(oneOf(['asc', 'desc'])),
   limit: optional(int({ min: 1, max: 200, description: 'At most this many; 50 unless told' })),
-  cursor: optional(text(600, { description: '`nextCursor` of the page before' })),
+  cursor: optional(text(2000, { description: '`nextCursor` of the page before' })),
   total: optional(bool({ description: 'Also count all matches' })),
 })
 
@@ -119,7 +119,7 @@ export function fieldErrors(errors: Iterable<ValueError>): FieldError[] {
     if (seen.has(error.path)) continue
     seen.set(error.path, explain(error))
     // What comes next for a value that is far too long is its pattern, or whether its items differ: that would take long as well.
-    if (seen.size === 20) break
+    if (seen.size === 20 || isHuge(error)) break
   }
   return [...seen.values()]
 }

@@ -12,11 +12,12 @@ export const slugify = (text: string): string =>
 /** Control, bidirectional, zero-width and tag characters, which hide text from people but not from models. Tabs and line ends stay. */
 const hidden = new RegExp(
   [
-    '[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]', // control
-    '[\\u00ad\\u061c\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u2064\\u2066-\\u206f\\ufeff]', // zero-width and direction
-    '\\udb40[\\udc00-\\udc7f]', // tags
+    '[\\u{0}-\\u{8}\\u{b}\\u{c}\\u{e}-\\u{1f}\\u{7f}]', // control
+    '[\\u{ad}\\u{61c}\\u{200b}\\u{200e}\\u{200f}\\u{202a}-\\u{202e}\\u{2060}-\\u{2064}\\u{2066}-\\u{206f}\\u{feff}]', // invisible, direction
+    '(?<![\\p{L}\\p{M}\\p{Emoji}])[\\u{200c}\\u{200d}]|[\\u{200c}\\u{200d}](?![\\p{L}\\p{M}\\p{Emoji}])', // joiners that join nothing
+    '[\\u{e0000}-\\u{e007f}]', // tags
   ].join('|'),
-  'g',
+  'gu',
 )
 
 export const visibleText = (text: string): string => text.replace(hidden, '')

@@ -1,6 +1,8 @@
 import { openDatabase } from '../../src/db/index.ts'
+import type { HttpServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import { version } from '../../src/version.ts'
+import { Refusal } from '../report.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
 export async function serve(options: CommonOptions): Promise<void> {
@@ -19,8 +21,18 @@ export async function serve(options: CommonOptions): Promise<void> {
     import('../../src/machine.ts'),
   ])
   const app = await createApp(config, { log, driver: await opening })
-  const server = startHttp(app)
+  let server: HttpServer
+  try {
+    server = startHttp(app)
+  } catch (error) {
+    await app.close()
+    if ((error as { code?: string }).code === 'EADDRINUSE')
+      throw new Refusal(`Port ${config.PORT} is in use. Choose another one with --port.`, 6)
+    throw error
+  }
   const control = serveMachine(app)
+  // A bug somewhere must not take down everybody's work.
+  process.on('unhandledRejection', (error) => log.error('unhandled rejection', { error }))
 
   console.log(`Tutti ${version} is at ${server.url}`)
   const ctx = contextOf(app, system)

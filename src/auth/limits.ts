@@ -19,6 +19,9 @@ export class Buckets {
       if (this.#buckets.size > this.most) this.#buckets.delete(this.#buckets.keys().next().value as string)
       return 0
     }
+    // Last used goes last, so that the coldest key is the first to go.
+    this.#buckets.delete(key)
+    this.#buckets.set(key, found)
     const rate = this.perMinute / 60_000
     found.tokens = Math.min(this.burst, found.tokens + (now - found.at) * rate)
     found.at = now

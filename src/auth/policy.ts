@@ -17,6 +17,9 @@ export interface Rule {
   admin?: true
 }
 
+/** Filled as actions and tools are defined: what scopes and toolsets there are, for those who hand out credentials. */
+export const known = { resources: new Set<string>(), toolsets: new Set(['core']) }
+
 const everyKind = ['session', 'api_key', 'mcp_token'] as const
 
 /** Work on an organization's records: any credential, the scope, and a role in the organization (viewer reads, member writes). */

@@ -57,7 +57,8 @@ export interface DriverStatus {
 
 /**
  * The one error a driver throws. `code` is the SQLSTATE, or one of ours:
- * `unavailable` (database away, restarting or stopping), `timeout` (statement limit), `disk_full`.
+ * `unavailable` (database away, restarting or stopping), `timeout` (statement limit), `disk_full`, `unknown` (it went away while committing,
+ * so the change may or may not be there).
  */
 export class DbError extends Error {
   constructor(

@@ -20,7 +20,7 @@ export async function openDatabase(config: Config, log: Log): Promise<Driver> {
     durability: config.DB_DURABILITY,
     statementTimeout: config.DB_STATEMENT_TIMEOUT_MS,
     sharedBuffers: config.DB_SHARED_BUFFERS,
-    minFreeBytes: config.DB_MIN_FREE_MB << 20,
+    minFreeBytes: config.DB_MIN_FREE_MB * 2 ** 20,
     log: tell,
   })
 }

@@ -26,9 +26,13 @@ export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000
   let away: string | undefined
   let closed = false
 
-  const run = async (on: Client, text: string, params: readonly unknown[]): Promise<Result> => {
+  // The server's own limit does not help when it cannot be reached: a connection into a black hole never answers.
+  const overdue = new Deadlines(statementTimeout + 2000)
+
+  const run = async (on: Client, text: string, params: readonly unknown[], limited = true): Promise<Result> => {
     try {
-      const rows = (await on.unsafe(text, params.map(toParam)).values()) as Rows
+      const asked = on.unsafe(text, params.map(toParam)).values() as Promise<Rows>
+      const rows = await (limited ? overdue.watch(asked) : asked)
       keepJsonStrings(rows)
       if (away) {
         log?.('info', 'database is back')
@@ -45,6 +49,12 @@ export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000
     }
   }
 
+  const commitOn = (connection: Client) =>
+    run(connection, 'commit', []).catch((error: DbError) => {
+      if (error.code !== 'unavailable') throw error
+      throw new DbError('unknown', `the database went away while committing: ${error.message}`, undefined, { cause: error })
+    })
+
   const version = await run(sql, 'show server_version', []).then((r) => String(r.rows[0]?.[0]))
 
   return {
@@ -53,10 +63,10 @@ export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000
     query: (text, params = [], options?: QueryOptions) =>
       options?.timeout === undefined || options.timeout === statementTimeout
         ? run(sql, text, params)
-        : withTimeout(sql, options.timeout, (c) => run(c, text, params)),
+        : withTimeout(sql, options.timeout, (c) => run(c, text, params, false)),
 
     async begin(): Promise<Transaction> {
-      const connection = await sql.reserve().catch((error: unknown) => {
+      const connection = await overdue.watch(sql.reserve()).catch((error: unknown) => {
         throw toDbError(error)
       })
       let started: Promise<unknown> | undefined
@@ -71,7 +81,7 @@ export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000
       const finish = async (statement: string) => {
         ended = true
         try {
-          if (started) await run(connection, statement, [])
+          if (started) await (statement === 'commit' ? commitOn(connection) : run(connection, statement, []))
         } finally {
           connection.release()
         }
@@ -96,7 +106,7 @@ export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000
           try {
             // Sent in one go. A failing statement aborts the transaction, and COMMIT then answers ROLLBACK without an error of its own.
             const sent = last.map((s) => run(connection, s.text, s.params))
-            const committed = run(connection, 'commit', [])
+            const committed = commitOn(connection)
             const outcome = await Promise.allSettled([...sent, committed])
             const failed = outcome.find((o) => o.status === 'rejected')
             if (failed) throw failed.reason
@@ -133,8 +143,35 @@ export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000
 
     async close() {
       closed = true
+      overdue.stop()
       await sql.close({ timeout: 5 })
     },
+  }
+}
+
+/** Rejects what has waited too long. One coarse timer for all of them: a timer a query would cost more than the query's own bookkeeping. */
+class Deadlines {
+  readonly #waiting = new Map<(error: DbError) => void, number>()
+  #timer: Timer | undefined
+
+  constructor(private readonly ms: number) {}
+
+  watch<T>(work: Promise<T>): Promise<T> {
+    this.#timer ??= setInterval(() => this.#sweep(), 1000).unref()
+    return new Promise<T>((resolve, reject) => {
+      this.#waiting.set(reject, performance.now() + this.ms)
+      work.then(resolve, reject).finally(() => this.#waiting.delete(reject))
+    })
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    for (const reject of this.#waiting.keys()) reject(new DbError('unavailable', 'the database is closed'))
+  }
+
+  #sweep(): void {
+    const now = performance.now()
+    for (const [reject, until] of this.#waiting) if (until < now) reject(new DbError('unavailable', 'the database does not answer'))
   }
 }
 

@@ -25,10 +25,10 @@ export async function claimKey(
   db: Db,
   { credentialId, key }: Key,
   action: string,
-  input: unknown,
+  request: unknown,
   now: string,
 ): Promise<{ answer: unknown } | undefined> {
-  const fingerprint = new Bun.CryptoHasher('sha256').update(`${action}\n${JSON.stringify(input, sortKeys)}`).digest('hex')
+  const fingerprint = new Bun.CryptoHasher('sha256').update(`${action}\n${JSON.stringify(request, sortKeys)}`).digest('hex')
   const expiresAt = new Date(Date.parse(now) + KEEP_HOURS * 3_600_000).toISOString()
   const mine = await db
     .insert(idempotencyKeys)

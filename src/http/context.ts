@@ -33,7 +33,7 @@ interface Options {
 /** A route that names no query takes none: an unknown parameter is refused, as an unknown field is. */
 const nothing = object({})
 
-type AnyAction = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule'>
+type AnyAction = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
 
 /**
  * What a route says about itself: `...on(notes.get, 'Get one note')`. Gives it its operationId and an early refusal, in the order
@@ -73,7 +73,7 @@ async function admit(c: Call, action: AnyAction): Promise<void> {
     from: seen,
     userAgent: headers.get('user-agent'),
     idempotencyKey: idempotencyKey(headers.get('idempotency-key')),
-    expectedVersion: versionOf(headers.get('if-match')),
+    expectedVersion: versionOf(headers.get('if-match'), action),
   })
 }
 
@@ -101,8 +101,9 @@ function idempotencyKey(value: string | null): string | undefined {
   return value
 }
 
-function versionOf(value: string | null): number | undefined {
+function versionOf(value: string | null, { id, hints }: AnyAction): number | undefined {
   if (value === null || value === '*') return undefined
+  if (!hints.versioned) throw new AppError('invalid.malformed', `${id} takes no If-Match.`)
   const version = /^(?:W\/)?"?(\d{1,9})"?$/.exec(value)?.[1]
   if (!version) throw new AppError('invalid.malformed', 'If-Match must be a version in quotes, such as "3".')
   return Number(version)

@@ -89,7 +89,7 @@ export class Guard {
       if (!token) throw new AppError('unauthenticated', 'The Authorization header must be `Bearer <token>`.')
       return token
     }
-    const cookie = cookieOf(request, ACCESS_COOKIE)
+    const cookie = cookieOf(request, this.config, ACCESS_COOKIE)
     if (
       cookie &&
       unsafe.has(request.method) &&
@@ -126,13 +126,17 @@ export class Guard {
   }
 }
 
-export function cookieOf(request: Request, name: string): string | undefined {
-  const header = request.headers.get('cookie')
-  if (!header) return undefined
-  for (const part of header.split(';')) {
+/** What APP_URL says, not what a request claims. */
+export const isSecure = (config: Config): boolean => config.APP_URL?.startsWith('https:') ?? false
+
+/** On HTTPS only the `__Host-` name counts, which no other host of the domain can set. The refresh cookie has a path, so it cannot have it. */
+export const cookieName = (config: Config, name: string): string => (isSecure(config) && name === ACCESS_COOKIE ? `__Host-${name}` : name)
+
+export function cookieOf(request: Request, config: Config, name: string): string | undefined {
+  const wanted = cookieName(config, name)
+  for (const part of request.headers.get('cookie')?.split(';') ?? []) {
     const at = part.indexOf('=')
-    const key = part.slice(0, at).trim()
-    if (key === name || key === `__Host-${name}`) return part.slice(at + 1).trim()
+    if (part.slice(0, at).trim() === wanted) return part.slice(at + 1).trim()
   }
   return undefined
 }

@@ -13,6 +13,7 @@ interface ActionLike {
   id: string
   kind: 'read' | 'write'
   rule: Rule
+  hints: { versioned?: true }
 }
 
 export const API_VERSION = '2026-11-01'
@@ -49,7 +50,7 @@ export const actionOf = (route: RouteLike): ActionLike => route.hooks.detail?.ac
 
 function operation({ hooks, path }: RouteLike): object {
   const detail = hooks.detail as { operationId: string; summary: string; tags: string[]; action: ActionLike }
-  const { rule, kind } = detail.action
+  const { rule, kind, hints } = detail.action
   const open = rule.kinds.includes('anonymous')
   const answers = responsesOf(hooks.response)
   const parameters = [
@@ -58,7 +59,7 @@ function operation({ hooks, path }: RouteLike): object {
     ...(open ? [] : [header('X-Organization-Id', 'The team to work in')]),
   ]
   if (kind === 'write') parameters.push(header('Idempotency-Key', 'Makes the call safe to repeat for 24 hours'))
-  if (kind === 'write' && path.includes(':')) parameters.push(header('If-Match', 'The version your change is based on, in quotes'))
+  if (hints.versioned) parameters.push(header('If-Match', 'The version your change is based on, in quotes'))
   const errors = [400, 401, 403, 422, 429, 500, 503]
   // Without a path parameter too: X-Organization-Id may name a team that the caller is not in.
   if (!open || path.includes(':')) errors.push(404)

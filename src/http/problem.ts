@@ -21,6 +21,12 @@ function fromDatabase(error: DbError): AppError {
   switch (error.code) {
     case 'unavailable':
       return new AppError('unavailable', 'The database cannot be reached right now. Try again in a moment.', { ...details, retryAfter: 1 })
+    case 'unknown':
+      return new AppError(
+        'unavailable',
+        'The database went away at the last moment: your change may or may not be stored. Look, or repeat it with the Idempotency-Key you used.',
+        { ...details, retryAfter: 1 },
+      )
     case 'timeout':
       return new AppError('unavailable', 'This took too long and was ended. Try again, or ask for less.', { ...details, retryAfter: 1 })
     case 'disk_full':

@@ -3,6 +3,7 @@ import { Elysia } from 'elysia'
 import { contextOf } from '../action.ts'
 import type { App } from '../app.ts'
 import { anonymous } from '../auth/actor.ts'
+import { networkOf } from '../auth/limits.ts'
 import { sameText } from '../auth/secrets.ts'
 import { AppError } from '../errors.ts'
 import { features, tools } from '../feature.ts'
@@ -49,13 +50,17 @@ export function buildHttp(app: App) {
   const routes = () => api.routes as unknown as RouteLike[]
   requirePolicy(routes())
 
+  // The same for everybody and not small, so made once.
+  let reference: string | undefined
+  let document: string | undefined
+
   const page = (body: string) => htmlResponse(body, headers)
   const health = async () => {
     const started = performance.now()
     const { ok, version: database, readOnly } = app.driver.status()
     const alive =
       ok &&
-      (await app.driver.query('select 1', [], { timeout: 2000 }).then(
+      (await app.driver.query('select 1').then(
         () => true,
         () => false,
       ))
@@ -97,8 +102,14 @@ export function buildHttp(app: App) {
       if (!asset) throw new AppError('not_found', 'No such file.')
       return new Response(asset.body, { headers: { ...headers, 'content-type': asset.type, 'cache-control': 'no-cache' } })
     })
-    .get('/api/reference', () => page(referencePage(routes())))
-    .get('/api/openapi.json', () => openapi(routes(), version))
+    .get('/api/reference', () => {
+      reference ??= referencePage(routes())
+      return page(reference)
+    })
+    .get('/api/openapi.json', () => {
+      document ??= JSON.stringify(openapi(routes(), version))
+      return new Response(document, { headers: { ...headers, 'content-type': 'application/json' } })
+    })
     .get('/health', health)
     .get('/health/live', () => ({ status: 'ok' }))
     .get('/health/ready', health)
@@ -136,6 +147,9 @@ async function mayReadMetrics(app: App, guard: Guard, request: Request): Promise
   const secret = guard.credential(request)
   const { METRICS_TOKEN } = app.config
   if (secret && METRICS_TOKEN && sameText(secret, METRICS_TOKEN)) return
+  // Guesses count.
+  const wait = guard.perNetwork.take(networkOf(guard.seen(request).ip))
+  if (wait > 0) throw guard.limited(guard.perNetwork, wait)
   if (!secret) throw new AppError('unauthenticated', 'Send METRICS_TOKEN or the token of an administrator.')
   const actor = await app.auth.authenticate(secret)
   if (!actor.admin || actor.kind !== 'session') throw new AppError('forbidden', 'Metrics are for administrators of this instance.')
@@ -154,6 +168,8 @@ export function startHttp(app: App): HttpServer {
     idleTimeout: IDLE_SECONDS,
     // Larger than any limit of ours, which answer with a problem body before the bytes are read.
     maxRequestBodySize: 1 << 30,
+    // On by default without `development`: a second server on the port would silently get half of the requests.
+    reusePort: false,
     development: false,
     async fetch(request) {
       const started = performance.now()

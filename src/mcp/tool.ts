@@ -1,4 +1,5 @@
 import type { Action } from '../action.ts'
+import { known } from '../auth/policy.ts'
 import { int, object, optional, type Static, type TObject, text } from '../schema.ts'
 
 /** A tool as agents see it. Hints, scope and strictness come from the action it runs, so they cannot be forgotten here. */
@@ -32,6 +33,7 @@ interface Definition<I extends TObject, A> {
 const idempotencyKey = optional(text(200, { minLength: 1 }))
 
 export function tool<I extends TObject, A>(d: Definition<I, A>): Tool {
+  known.toolsets.add(d.toolset)
   const input = d.action.kind === 'write' ? object({ ...d.input.properties, idempotencyKey }) : d.input
   return {
     name: d.name,
@@ -49,7 +51,7 @@ export function tool<I extends TObject, A>(d: Definition<I, A>): Tool {
 /** What every list tool takes. */
 export const listing = {
   limit: optional(int({ min: 1, max: 100, description: 'Default 20' })),
-  cursor: optional(text(600, { description: 'nextCursor of the page before' })),
+  cursor: optional(text(2000, { description: 'nextCursor of the page before' })),
 }
 
 export const expectedVersion = optional(int({ min: 1, description: 'Refuse if it changed since this version' }))

@@ -140,6 +140,16 @@ describe('what it promises', () => {
     'PUT /api/projects/:slug': () => ({ key: 'ENG' }),
   }
 
+  /** The set-up link is for an instance that nobody is in charge of. */
+  async function withoutAdmins<T>(work: () => Promise<T>): Promise<T> {
+    const { rows } = await t.app.driver.query(`update users set role = 'user' where role = 'admin' returning id`)
+    try {
+      return await work()
+    } finally {
+      await t.app.driver.query(`update users set role = 'admin' where id = any($1::uuid[])`, [`{${rows.join(',')}}`])
+    }
+  }
+
   /** Reads before writes, an archive after what is put into it, the deepest deletions first, a team last, then signing out. */
   const order = (route: RouteLike): string => {
     const rank =
@@ -162,7 +172,8 @@ describe('what it promises', () => {
       const body = bodyOf(route, a)
       const sent = body && { ...body, ...(await special[nameOf(route)]?.()) }
       const who = ruleOf(route).admin || route.path === '/api/auth/logout' ? admin : a.owner
-      const answer = await ask(route, isPublic(route) ? undefined : who, fill(route.path, a), sent)
+      const call = () => ask(route, isPublic(route) ? undefined : who, fill(route.path, a), sent)
+      const answer = route.path === '/api/setup' ? await withoutAdmins(call) : await call()
       wrong.check(nameOf(route), answer, good)
       const location = answer.headers.get('location')
       // What was made has an address; a session has none.

@@ -147,7 +147,7 @@ describe('who may use them', () => {
 
   test('a token that may only read writes nothing', () => refused(a.owner, ['read'], writing, a, 'forbidden'))
 
-  test('a scope for one resource is none for another', () => refused(a.owner, ['skills:write'], tools, a, 'forbidden'))
+  test('a scope for one resource is none for another', () => refused(a.owner, ['organizations:write'], tools, a, 'forbidden'))
 
   test('its owner uses every tool', async () => {
     const t = await sharedApp()

@@ -56,7 +56,7 @@ export async function world(t: TestApp): Promise<World> {
       organizationId: team.id,
       projectId: project.id,
       project: project.id,
-      note: note.id,
+      note: loose.id,
       userId: colleague.userId,
     },
   }

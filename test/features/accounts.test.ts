@@ -410,10 +410,22 @@ describe('the first administrator', () => {
   })
 
   test('a new link replaces the earlier one, and two people at once cannot both use it', async () => {
-    const old = await issue()
-    const token = await issue()
-    await expectRefusal(own, await setup(old), 410, 'gone')
-    expect(statuses(await Promise.all(times(3, () => setup(token))))).toEqual([201, 410, 410])
+    const other = watch(await ownApp())
+    const use = (token: string) => call<SignedIn>(other, 'POST', '/api/setup', { token, ...someone() })
+    const old = await accounts.issueSetupToken(systemCtx(other), {})
+    const token = await accounts.issueSetupToken(systemCtx(other), {})
+    await expectRefusal(other, await use(old), 410, 'gone')
+    expect(statuses(await Promise.all(times(3, () => use(token))))).toEqual([201, 410, 410])
+    await other.close()
+  })
+
+  test('once there is one, no link makes another, whichever way he came', async () => {
+    await expectRefusal(own, await setup(await issue()), 410, 'gone')
+    const other = watch(await ownApp())
+    const token = await accounts.issueSetupToken(systemCtx(other), {})
+    await accounts.createAdmin(systemCtx(other), someone())
+    await expectRefusal(other, await call(other, 'POST', '/api/setup', { token, ...someone() }), 410, 'gone')
+    await other.close()
   })
 
   test('the token is stored as a hash', async () => {

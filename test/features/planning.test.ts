@@ -78,14 +78,14 @@ describe('a plan', () => {
     ['a task that waits for itself', withTasks({ title: 'A', ref: 'a', blockedBy: ['a'] }), 'A → A'],
     ['an unknown field deep inside', withTasks({ title: 'A', assignee: 'x' }), 'epics.0.stories.0.tasks.0.assignee is not a field'],
     [
-      'more than 500 tasks',
+      'more than 500 items',
       {
         epics: [0, 1, 2].map((n) => ({
           title: `E${n}`,
           stories: [{ title: 'S', tasks: Array.from({ length: 200 }, (_, i) => ({ title: `T${i}` })) }],
         })),
       },
-      '500 tasks at most',
+      '500 epics, stories and tasks at most',
     ],
   ])('with %s is refused and leaves nothing', async (_, body, reason) => {
     const { slug } = await project()

@@ -373,14 +373,25 @@ describe('cookies', () => {
       `tutti_access=${body.token}; Path=/; Max-Age=900; HttpOnly; SameSite=Lax`,
       `tutti_refresh=${body.refreshToken}; Path=/api/auth/refresh; Max-Age=2592000; HttpOnly; SameSite=Lax`,
     ])
-    const secure = (await signIn({ 'x-forwarded-proto': 'https' })).cookies
+    // A request cannot talk us into it.
+    expect((await signIn({ 'x-forwarded-proto': 'https' })).cookies.join()).not.toContain('Secure')
+  })
+
+  test('on HTTPS, which APP_URL tells, only the name that no other host can set counts', async () => {
+    const https = await testApp({ APP_URL: 'https://tutti.example.com', background: 'off' })
+    const answer = await call<SignedIn>(https, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD })
+    const secure = answer.headers.getSetCookie()
     expect(secure[0]).toMatch(/^__Host-tutti_access=[^;]+; Path=\/; .*; Secure$/)
     expect(secure[1]).toMatch(/^tutti_refresh=.*; Secure$/)
+    const me = (cookie: string) => call(https, 'GET', '/api/auth/me', undefined, { cookie })
+    expect((await me(`a=b; __Host-tutti_access=${answer.body.token}; c=d`)).status).toBe(200)
+    expect((await me(`tutti_access=${answer.body.token}`)).status).toBe(401)
+    await https.close()
   })
 
   test('open what is read', async () => {
     const { body } = await signIn()
-    for (const cookie of [`tutti_access=${body.token}`, `a=b; __Host-tutti_access=${body.token}; c=d`])
+    for (const cookie of [`tutti_access=${body.token}`, `a=b; tutti_access=${body.token}; c=d`])
       expect((await call(t, 'GET', '/api/auth/me', undefined, { cookie })).body.id).toBe(ada.userId)
   })
 

@@ -3,6 +3,9 @@ import type { Reply } from './reader.ts'
 import type { Hold, Holder } from './scheduler.ts'
 import { BEGIN, COMMIT, type EncodedStatement, encodeStatement, makeTrip, ROLLBACK } from './trip.ts'
 
+/** A disk may stall for a while; ending the worker then would only make the outcome unknown. */
+const COMMIT_MS = 60_000
+
 export interface TransactionContext {
   readonly timeout: number
   /** Throws when there is no room on the disk for a change. */
@@ -51,9 +54,11 @@ export class EmbeddedTransaction implements Transaction, Holder {
       return
     }
     // Nothing may follow COMMIT in time
-    const sent = this.#send([...statements, COMMIT], this.#context.timeout)
+    const sent = this.#send([...statements, COMMIT], this.#context.timeout && Math.max(this.#context.timeout, COMMIT_MS))
     this.#over = ended('committed')
-    const reply = await sent
+    const reply = await sent.catch((error: DbError) => {
+      throw new DbError('unknown', `the database went away while committing: ${error.message}`, undefined, { cause: error })
+    })
     // COMMIT of a failed transaction is answered by ROLLBACK, without an error.
     const error =
       reply.error ?? (reply.tag === 'COMMIT' ? undefined : new DbError('25P02', 'an earlier statement failed, so all was rolled back'))

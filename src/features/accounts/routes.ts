@@ -6,33 +6,33 @@ import * as accounts from './service.ts'
 
 export const accountRoutes = (http: Http) =>
   http
-    .post('/api/setup', async ({ ctx, body, set, request }) => setCookies(set, request, 201, await accounts.setup(ctx, body)), {
+    .post('/api/setup', async ({ ctx, body, set, app }) => setCookies(set, app.config, 201, await accounts.setup(ctx, body)), {
       ...on(accounts.setup, 'Create the first administrator with the one-time set-up link'),
       body: Setup,
       response: { 201: SignedIn },
     })
-    .post('/api/auth/register', async ({ ctx, body, set, request }) => setCookies(set, request, 201, await accounts.register(ctx, body)), {
+    .post('/api/auth/register', async ({ ctx, body, set, app }) => setCookies(set, app.config, 201, await accounts.register(ctx, body)), {
       ...on(accounts.register, 'Create an account'),
       body: Register,
       response: { 201: SignedIn },
     })
-    .post('/api/auth/login', async ({ ctx, body, set, request }) => setCookies(set, request, 200, await accounts.login(ctx, body)), {
+    .post('/api/auth/login', async ({ ctx, body, set, app }) => setCookies(set, app.config, 200, await accounts.login(ctx, body)), {
       ...on(accounts.login, 'Sign in with e-mail and password'),
       body: Login,
       response: SignedIn,
     })
     .post(
       '/api/auth/refresh',
-      async ({ ctx, body, set, request }) =>
+      async ({ ctx, body, set, request, app }) =>
         setCookies(
           set,
-          request,
+          app.config,
           200,
-          await accounts.refresh(ctx, { refreshToken: body.refreshToken ?? cookieOf(request, REFRESH_COOKIE) }),
+          await accounts.refresh(ctx, { refreshToken: body.refreshToken ?? cookieOf(request, app.config, REFRESH_COOKIE) }),
         ),
       { ...on(accounts.refresh, 'Exchange a refresh token for a new pair'), body: Refresh, response: SignedIn },
     )
-    .post('/api/auth/logout', async ({ ctx, set, request }) => clearCookies(set, request, await accounts.logout(ctx, {})), {
+    .post('/api/auth/logout', async ({ ctx, set, app }) => clearCookies(set, app.config, await accounts.logout(ctx, {})), {
       ...on(accounts.logout, 'End this session'),
       response: LoggedOut,
     })

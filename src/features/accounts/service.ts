@@ -50,7 +50,7 @@ interface NewUser {
 
 /** The account and its personal organization, in one transaction. */
 async function insertUser(ctx: Ctx, { email, name, passwordHash, role }: NewUser): Promise<User> {
-  const base = slugify(email.split('@')[0] ?? name).slice(0, 40) || 'user'
+  const base = slugify(email.split('@')[0]?.slice(0, 40) ?? name) || 'user'
   const values = { email, name: name.trim(), passwordHash, role, preferences: {}, createdAt: ctx.now, updatedAt: ctx.now }
   // The unique indexes decide, so that people who register at the same moment do not trip over a handle they did not choose.
   const insert = (handle: string) =>
@@ -65,7 +65,7 @@ async function insertUser(ctx: Ctx, { email, name, passwordHash, role }: NewUser
     if (!taken) [user] = await insert(`${base}-${randomTail()}`)
   }
   if (!user) throw new AppError('conflict.exists', 'This e-mail address has an account already. Sign in, or reset the password.')
-  await organizations.createFor(ctx, { userId: user.id, name: `${user.name}'s space`, slug: user.handle, personal: true })
+  await organizations.createFor(ctx, { userId: user.id, name: `${user.name.slice(0, 90)}'s space`, slug: user.handle, personal: true })
   ctx.emit('user.registered', { subjectId: user.id, userId: user.id, data: { role } })
   return user
 }
@@ -86,6 +86,8 @@ export const register = flow('accounts.register', anyone, async (ctx, { email, p
 
 /** Also turns an existing user into an administrator with a new password: the way back in for whoever owns the machine. */
 const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser): Promise<User> => {
+  // The printed set-up link has done its work, or never will.
+  await ctx.db.delete(meta).where(eq(meta.key, 'setup'))
   const [known] = await ctx.db.select({ id: users.id }).from(users).where(sameEmail(input.email))
   if (!known) return insertUser(ctx, input)
   const [user] = await ctx.db
@@ -123,7 +125,8 @@ const useSetupToken = write(
   anyone,
   async (ctx, { token, ...user }: NewUser & { token: string }): Promise<SignedIn> => {
     const [row] = await ctx.db.delete(meta).where(eq(meta.key, 'setup')).returning({ hash: meta.value })
-    if (!row || !sameText(row.hash, hashSecret(token))) throw usedUp()
+    const [admin] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.role, 'admin')).limit(1)
+    if (!row || admin || !sameText(row.hash, hashSecret(token))) throw usedUp()
     return startSession(ctx, await insertUser(ctx, user))
   },
 )
@@ -272,30 +275,40 @@ export const role = read(
   }),
 )
 
-export const updateProfile = write('accounts.updateProfile', account('account:write'), async (ctx, patch: ProfilePatch): Promise<User> => {
-  const before = await me(ctx, {})
-  checkVersion(ctx, before)
-  if (patch.timezone && !knownTimeZone(patch.timezone))
-    throw invalid('/timezone', `${patch.timezone} is not a time zone; use one like Europe/Berlin.`)
-  if (patch.handle !== undefined && patch.handle !== before.handle) {
-    const [taken] = await ctx.db
-      .select({ id: users.id })
-      .from(users)
-      .where(eq(sql`lower(${users.handle})`, patch.handle))
-    if (taken) throw new AppError('conflict.exists', `The handle ${patch.handle} is taken.`)
-  }
-  const [user] = await ctx.db
-    .update(users)
-    .set({ ...patch, ...(patch.name !== undefined && { name: patch.name.trim() }), updatedAt: ctx.now, version: sql`${users.version} + 1` })
-    .where(and(eq(users.id, before.id), eq(users.version, before.version)))
-    .returning(visible)
-  if (!user)
-    throw new AppError('version_mismatch', 'Your profile was changed at the same moment. Read it again and repeat your change.', {
-      current: await me(ctx, {}),
-    })
-  ctx.emit('user.updated', { subjectId: before.id, userId: before.id, data: { fields: Object.keys(patch) } })
-  return user
-})
+export const updateProfile = write(
+  'accounts.updateProfile',
+  account('account:write'),
+  async (ctx, patch: ProfilePatch): Promise<User> => {
+    const before = await me(ctx, {})
+    checkVersion(ctx, before)
+    if (patch.timezone && !knownTimeZone(patch.timezone))
+      throw invalid('/timezone', `${patch.timezone} is not a time zone; use one like Europe/Berlin.`)
+    if (patch.handle !== undefined && patch.handle !== before.handle) {
+      const [taken] = await ctx.db
+        .select({ id: users.id })
+        .from(users)
+        .where(eq(sql`lower(${users.handle})`, patch.handle))
+      if (taken) throw new AppError('conflict.exists', `The handle ${patch.handle} is taken.`)
+    }
+    const [user] = await ctx.db
+      .update(users)
+      .set({
+        ...patch,
+        ...(patch.name !== undefined && { name: patch.name.trim() }),
+        updatedAt: ctx.now,
+        version: sql`${users.version} + 1`,
+      })
+      .where(and(eq(users.id, before.id), eq(users.version, before.version)))
+      .returning(visible)
+    if (!user)
+      throw new AppError('version_mismatch', 'Your profile was changed at the same moment. Read it again and repeat your change.', {
+        current: await me(ctx, {}),
+      })
+    ctx.emit('user.updated', { subjectId: before.id, userId: before.id, data: { fields: Object.keys(patch) } })
+    return user
+  },
+  { versioned: true },
+)
 
 const knownTimeZone = (zone: string): boolean => {
   try {

@@ -143,7 +143,7 @@ export const detail = read('notes.detail', member('notes:read'), async (ctx, { r
 export const create = write('notes.create', member('notes:write'), async (ctx, input: NoteCreate): Promise<Note> => {
   const content = input.content ?? ''
   checkContent(content)
-  const place = await placeOf(ctx, input.projectId ?? ctx.actor.projectId ?? null, input.scope)
+  const place = await placeOf(ctx, input.projectId ?? (await defaultProject(ctx)), input.scope)
   const [note] = await ctx.db
     .insert(notes)
     .values({
@@ -183,6 +183,7 @@ export const update = write(
     announce(ctx, 'note.updated', after, { fields: Object.keys(patch) })
     return after
   },
+  { versioned: true },
 )
 
 export const remove = write(
@@ -196,7 +197,7 @@ export const remove = write(
     announce(ctx, 'note.deleted', before)
     return { id: before.id, deleted: true }
   },
-  { destructive: true },
+  { destructive: true, versioned: true },
 )
 
 export const getPublic = read('notes.getPublic', anyone, async (ctx, { slug }: { slug: string }): Promise<PublicNote> => {
@@ -222,6 +223,19 @@ export const getPublic = read('notes.getPublic', anyone, async (ctx, { slug }: {
   const { handle, name, ...note } = found
   return { ...note, author: { handle, name } }
 })
+
+/** The token's, if it is still there: nobody named it in this call, so nobody should be told that it is gone. */
+async function defaultProject(ctx: Ctx): Promise<string | null> {
+  const { projectId } = ctx.actor
+  if (!projectId) return null
+  return projects.resolve(ctx, projectId).then(
+    (project) => project.id,
+    (error: unknown) => {
+      if (error instanceof AppError && error.code === 'not_found') return null
+      throw error
+    },
+  )
+}
 
 type Change = Partial<typeof notes.$inferInsert>
 

@@ -167,12 +167,14 @@ export const update = write(
     ctx.emit('organization.updated', { subjectId: id, organizationId: id, data: { fields: Object.keys(patch) } })
     return find(ctx, id)
   },
+  { versioned: true },
 )
 
 export const updateCurrent = write(
   'organizations.updateCurrent',
   account('organizations:write'),
   (ctx, patch: OrganizationPatch): Promise<Organization> => update(ctx, { ...patch, id: currentOrganization(ctx.actor) }),
+  { versioned: true },
 )
 
 export const remove = write(
@@ -190,7 +192,7 @@ export const remove = write(
     ctx.emit('organization.deleted', { subjectId: id, organizationId: id, data: { name: found.name } })
     return { id, deleted: true }
   },
-  { destructive: true },
+  { destructive: true, versioned: true },
 )
 
 // ---- members

@@ -75,8 +75,11 @@ export const createPlan = write(
     if (project.status === 'archived')
       throw new AppError('conflict', 'This project is archived. Restore it first: archive_project with restore.')
     const flat = flatten(plan)
-    if (flat.tasks.length > 500) throw invalid('/epics', 'A plan has 500 tasks at most. Make the rest with a second plan.', 'too_many')
+    const items = flat.epics.length + flat.stories.length + flat.tasks.length
+    if (items > 500)
+      throw invalid('/epics', 'A plan has 500 epics, stories and tasks at most. Make the rest with a second plan.', 'too_many')
     const blockers = dependenciesOf(flat.tasks)
+    if (blockers.length > 2000) throw invalid('/epics', 'A plan has 2,000 dependencies at most.', 'too_many')
     const first = await takeNumbers(ctx, project.id, flat.tasks.length)
     const shared = {
       organizationId: project.organizationId,

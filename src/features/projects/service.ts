@@ -209,6 +209,7 @@ export const update = write(
     const set = patch.name === undefined ? patch : { ...patch, name: patch.name.trim() }
     return change(ctx, before, set, 'project.updated', { fields: Object.keys(patch) })
   },
+  { versioned: true },
 )
 
 export const archive = write(
@@ -221,16 +222,14 @@ export const archive = write(
     if (before.status === status) return before
     return change(ctx, before, { status, archivedAt: restore ? null : ctx.now }, restore ? 'project.restored' : 'project.archived')
   },
-  { idempotent: true },
+  { idempotent: true, versioned: true },
 )
 
 export const restore = write(
   'projects.restore',
   member('projects:write'),
   (ctx, { ref }: { ref: string }): Promise<Project> => archive(ctx, { ref, restore: true }),
-  {
-    idempotent: true,
-  },
+  { idempotent: true, versioned: true },
 )
 
 export const share = write(
@@ -260,6 +259,7 @@ export const share = write(
     }
     return change(ctx, before, { visibility: to.visibility ?? 'team' }, 'project.shared', { visibility: to.visibility ?? 'team' })
   },
+  { versioned: true },
 )
 
 export const unshare = write(
@@ -271,7 +271,7 @@ export const unshare = write(
     checkVersion(ctx, before)
     return change(ctx, before, { visibility: 'private' }, 'project.unshared')
   },
-  { idempotent: true },
+  { idempotent: true, versioned: true },
 )
 
 /** Soft, with everything in it; its slug and key are free again. */
@@ -291,7 +291,7 @@ export const remove = write(
     await change(ctx, before, gone, 'project.deleted')
     return { id: before.id, deleted: true }
   },
-  { destructive: true },
+  { destructive: true, versioned: true },
 )
 
 export const getPublic = read(

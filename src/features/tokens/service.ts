@@ -2,10 +2,10 @@ import { and, count, eq, gt, isNull, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { account, person } from '../../auth/policy.ts'
+import { account, known, person } from '../../auth/policy.ts'
 import { hashSecret, newSecret, shown } from '../../auth/secrets.ts'
 import { keyset } from '../../db/page.ts'
-import { AppError, notFound } from '../../errors.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
 import * as organizations from '../organizations/service.ts'
 import * as projects from '../projects/service.ts'
 import type { ApiKeyCreate, ApiKeyCreated, ApiKeyPage, McpTokenCreate, McpTokenCreated, McpTokenPage, TokenQuery } from './schema.ts'
@@ -59,6 +59,18 @@ async function notTooMany(ctx: Ctx, table: PgTable & { userId: PgColumn; revoked
   if ((held?.n ?? 0) >= MOST) throw new AppError('conflict', `You have ${MOST} live ones already. Revoke some first.`)
 }
 
+/** A misspelt scope or toolset must not make a credential that can do nothing. */
+function checkNames(scopes: readonly string[] = [], toolsets: readonly string[] = []): void {
+  const scope = scopes.find((s) => s.includes(':') && !known.resources.has(s.split(':')[0] as string))
+  if (scope)
+    throw invalid(
+      '/scopes',
+      `There is no scope ${scope}. Use read, write or one of: ${[...known.resources].sort().join(', ')} with :read or :write.`,
+    )
+  const toolset = toolsets.find((t) => !known.toolsets.has(t))
+  if (toolset) throw invalid('/toolsets', `There is no toolset ${toolset}. There are: ${[...known.toolsets].sort().join(', ')}.`)
+}
+
 // ---- API keys
 
 export const listKeys = read('tokens.listKeys', account('keys:read'), async (ctx, query: TokenQuery): Promise<ApiKeyPage> => {
@@ -78,6 +90,7 @@ export const createKey = write(
   'tokens.createKey',
   person,
   async (ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> => {
+    checkNames(input.scopes)
     if (input.organizationId) await organizations.get(ctx, { id: input.organizationId })
     await notTooMany(ctx, apiKeys)
     const token = newSecret('api_key')
@@ -138,6 +151,7 @@ export const createToken = write(
   'tokens.createToken',
   person,
   async (ctx, input: McpTokenCreate): Promise<McpTokenCreated> => {
+    checkNames(input.scopes, input.toolsets)
     await organizations.get(ctx, { id: input.organizationId })
     const kind = input.kind ?? 'live'
     const organizationId = kind === 'test' ? await organizations.sandboxOf(ctx, input.organizationId) : input.organizationId
