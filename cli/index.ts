@@ -2,6 +2,9 @@
 import { Command } from 'commander'
 import { version } from '../src/version.ts'
 
+// Elysia is slow and talkative about bad input unless it knows; whoever runs from source may say otherwise.
+process.env.NODE_ENV ??= 'production'
+
 /** The entry of the binary. Commands are loaded when they are called, so that `--version` and `--help` stay instant. */
 const program = new Command('tutti')
   .description('People and AI agents plan and do software work together, in one self-hosted binary.')

@@ -1,15 +1,4 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../migrations/index.ts'
 import { Authenticator } from './auth/authenticate.ts'
@@ -18,7 +7,7 @@ import { fingerprint } from './auth/secrets.ts'
 import type { Config } from './config.ts'
 import { newId } from './db/columns.ts'
 import type { Driver } from './db/driver.ts'
-import { openDatabase } from './db/index.ts'
+import { openDatabase, ownFolder } from './db/index.ts'
 import { migrate } from './db/migrate.ts'
 import { type Db, drizzleOver } from './db/session.ts'
 import { snapshot } from './db/snapshot.ts'
@@ -56,9 +45,9 @@ export interface AppOptions {
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
   const log = options.log ?? createLog(config.LOG_LEVEL)
   const clock = options.clock ?? (() => new Date())
-  ownFolder(config.DATA_DIR)
   const driver = options.driver ?? (await openDatabase(config, log))
   try {
+    ownFolder(config.DATA_DIR)
     const applied = await migrate(driver, migrations, () => snapshot(driver, join(config.DATA_DIR, 'snapshots'), clock(), log))
     if (applied.length > 0) log.info('database migrated', { applied })
     const secret = await masterSecret(config, driver)
@@ -102,16 +91,6 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     await driver.close().catch(() => undefined)
     throw error
   }
-}
-
-/** Whoever can write to the folder can swap the secret or the control socket. */
-function ownFolder(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 })
-  if (process.platform === 'win32') return
-  const { uid, mode } = statSync(path)
-  if (uid !== process.getuid?.()) throw new Error(`${path} belongs to another user. Choose another data folder, or run as its owner.`)
-  if ((mode & 0o022) !== 0) throw new Error(`Others can write to ${path}. Run: chmod 700 ${path}`)
-  if ((mode & 0o077) !== 0) chmodSync(path, 0o700)
 }
 
 /** From the environment, or made at first start. Refuses to run when the database was set up with another one. */

@@ -1,9 +1,11 @@
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import type { Log } from '../log.ts'
 import type { Driver } from './driver.ts'
 
 /** Loaded on demand: a server on Postgres never pays for the embedded database's code. */
 export async function openDatabase(config: Config, log: Log): Promise<Driver> {
+  ownFolder(config.DATA_DIR)
   const tell = (level: 'info' | 'warn' | 'error', message: string, fields?: object) => log[level](message, fields)
   if (config.DB_CONNECTION === 'pgsql') {
     const { openPostgres } = await import('./postgres.ts')
@@ -23,4 +25,14 @@ export async function openDatabase(config: Config, log: Log): Promise<Driver> {
     minFreeBytes: config.DB_MIN_FREE_MB * 2 ** 20,
     log: tell,
   })
+}
+
+/** Whoever can write to the folder can swap the secret or the control socket. */
+export function ownFolder(path: string): void {
+  mkdirSync(path, { recursive: true, mode: 0o700 })
+  if (process.platform === 'win32') return
+  const { uid, mode } = statSync(path)
+  if (uid !== process.getuid?.()) throw new Error(`${path} belongs to another user. Choose another data folder, or run as its owner.`)
+  if ((mode & 0o022) !== 0) throw new Error(`Others can write to ${path}. Run: chmod 700 ${path}`)
+  if ((mode & 0o077) !== 0) chmodSync(path, 0o700)
 }

@@ -1,7 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { copyFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { BINARY, EMAIL, folder, json, PASSWORD, type Served, serve, tutti } from '../support/binary.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
@@ -41,6 +42,10 @@ describe('the command line', () => {
     expect(out).toMatch(/METRICS_TOKEN\s+\(hidden\)\s+environment/)
     expect(out).not.toContain('q7w8e9r0')
     writeFileSync(join(dir, 'config.env'), 'PROT=5050\n')
+    writeFileSync(join(dir, 'named.env'), `DATA_DIR=${join(dir, 'else')}\n`)
+    expect((await tutti(['config', '--config', join(dir, 'named.env')])).out).toMatch(
+      new RegExp(`DATA_DIR\\s+${join(dir, 'else')}\\s+file`),
+    )
     const typo = await tutti(['config', '--data-dir', dir])
     expect(typo.code).toBe(2)
     expect(typo.err).toContain('PROT is not a setting')
@@ -57,6 +62,47 @@ describe('the command line', () => {
     )
   })
 })
+
+describe('what must not start', () => {
+  test('a second server on the same port', async () => {
+    const first = await running()
+    const port = new URL(first.url).port
+    const second = await tutti(['serve', '--port', port, '--data-dir', folder()])
+    expect(second.code).toBe(6)
+    expect(second.err).toContain(`Port ${port} is in use`)
+  })
+
+  test('a data folder that others can write to', async () => {
+    const dir = folder()
+    chmodSync(dir, 0o777)
+    const refused = await tutti(['serve', '--port', '0', '--data-dir', dir])
+    expect(refused.code).toBe(1)
+    expect(refused.err).toContain(`chmod 700 ${dir}`)
+  })
+
+  test('an older program on a newer database', async () => {
+    const dir = folder()
+    const server = await serve({ dir })
+    await server.stop()
+    const driver = await openEmbedded({ dir, minFreeBytes: 0 })
+    await driver.exec(`insert into migrations (id) values ('9999_from_the_future')`)
+    await driver.close()
+    const refused = await tutti(['serve', '--port', '0', '--data-dir', dir])
+    expect(refused.code).toBe(1)
+    expect(refused.err).toContain('written by a newer Tutti')
+  })
+})
+
+test('a data folder with a very long path still has its control socket, in it and nowhere else', async () => {
+  const dir = join(folder(), 'd'.repeat(60), 'e'.repeat(60))
+  const server = await running({ dir })
+  const made = await tutti(['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', dir], {
+    stdin: PASSWORD,
+  })
+  expect(made).toMatchObject({ code: 0 })
+  expect(statSync(join(dir, 'control.sock')).mode & 0o777).toBe(0o600)
+  expect(await server.stop()).toBe(0)
+}, 30_000)
 
 describe('a newcomer', () => {
   test('runs it alone in an empty folder without a network, and becomes administrator by the set-up link', async () => {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { eq } from 'drizzle-orm'
+import { eq, getTableName } from 'drizzle-orm'
 import type { Ctx } from '../../src/action.ts'
 import type { Role } from '../../src/auth/policy.ts'
 import { tools } from '../../src/feature.ts'
@@ -709,4 +709,15 @@ describe('numbers and recent activity', () => {
     expect(await failure(run('get_project', ctx, { project: elsewhere.id }))).toMatchObject({ code: 'not_found' })
     expect((await projects.list(ctx, {})).items.map((p) => p.id)).toEqual([made.id])
   })
+})
+
+test('every table with rows of a project goes with it when it is moved or deleted', async () => {
+  const { rows } = await t.app.driver.query(
+    `select table_name from information_schema.columns where table_schema = current_schema() and column_name = 'project_id' order by 1`,
+  )
+  // Events are history and stay where they happened; a token's default is ignored when it is gone.
+  const exempt = ['events', 'mcp_tokens']
+  expect(rows.flat().filter((name) => !exempt.includes(name as string))).toEqual(
+    projects.children.map((table) => getTableName(table)).sort(),
+  )
 })
