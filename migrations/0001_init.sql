@@ -314,7 +314,7 @@ CREATE UNIQUE INDEX "organizations_slug" ON "organizations" USING btree ("slug")
 CREATE UNIQUE INDEX "organizations_sandbox" ON "organizations" USING btree ("sandbox_of") WHERE "organizations"."deleted_at" is null;
 CREATE UNIQUE INDEX "notes_slug" ON "notes" USING btree ("slug") WHERE "notes"."deleted_at" is null;
 CREATE INDEX "notes_organization" ON "notes" USING btree ("organization_id","updated_at","id");
-CREATE INDEX "notes_author" ON "notes" USING btree ("created_by_id","updated_at","id");
+CREATE INDEX "notes_personal" ON "notes" USING btree ("created_by_id","updated_at","id") WHERE "notes"."organization_id" is null;
 CREATE INDEX "notes_project" ON "notes" USING btree ("project_id");
 CREATE INDEX "notes_tags" ON "notes" USING gin ("tags");
 CREATE INDEX "notes_mentions" ON "notes" USING gin ("mentions");

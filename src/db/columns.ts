@@ -1,5 +1,6 @@
 import { type AnyColumn, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { customType, integer, uuid } from 'drizzle-orm/pg-core'
+import { Json } from './driver.ts'
 
 /** Times are read as RFC 3339 strings with milliseconds, so rows are wire-shaped. Drivers give text (embedded) or Date (Postgres). */
 export const instant = customType<{ data: string; driverData: string | Date }>({
@@ -15,11 +16,14 @@ export function toIso(value: string | Date): string {
   return `${value.slice(0, 10)}T${value.slice(11, 19)}.${millis}Z`
 }
 
-/** Bun's driver would store a JSON string inside jsonb; the double cast makes both databases store the value itself. */
+/**
+ * A value on its way to jsonb. Bun's driver wants the object itself (a text would be stored as a JSON string), the embedded one its text.
+ * Only scalars need a cast, since drivers would take them for what they look like.
+ */
 export const json = <T>() =>
   customType<{ data: T; driverData: unknown }>({
     dataType: () => 'jsonb',
-    toDriver: (value) => sql`${JSON.stringify(value)}::text::jsonb`,
+    toDriver: (value) => (typeof value === 'object' && value !== null ? new Json(value) : sql`${JSON.stringify(value)}::text::jsonb`),
     fromDriver: (value) => (typeof value === 'string' ? JSON.parse(value) : value) as T,
   })()
 

@@ -55,6 +55,14 @@ export interface DriverStatus {
   detail: Record<string, number | string | boolean>
 }
 
+/** A parameter for a jsonb column: each driver sends it in its own way. */
+export class Json {
+  constructor(readonly value: object) {}
+  toJSON(): object {
+    return this.value
+  }
+}
+
 /**
  * The one error a driver throws. `code` is the SQLSTATE, or one of ours:
  * `unavailable` (database away, restarting or stopping), `timeout` (statement limit), `disk_full`, `unknown` (it went away while committing,

@@ -1,5 +1,5 @@
 import { SQL } from 'bun'
-import { DbError, type Driver, type QueryOptions, type Result, type Statement, type Transaction } from './driver.ts'
+import { DbError, type Driver, Json, type QueryOptions, type Result, type Statement, type Transaction } from './driver.ts'
 
 export interface PostgresOptions {
   url: string
@@ -191,6 +191,7 @@ async function withTimeout<T>(sql: SQL, timeout: number, work: (client: Client) 
 
 const toParam = (value: unknown): unknown => {
   if (value === undefined) return null
+  if (value instanceof Json) return value.value
   if (typeof value === 'object' && value !== null && !(value instanceof Date) && !(value instanceof Uint8Array))
     return JSON.stringify(value)
   return value

@@ -1,7 +1,7 @@
 import { entityKind } from 'drizzle-orm/entity'
 import { PgDatabase, PgDialect, type PgQueryResultHKT, PgTransaction, type SelectedFieldsOrdered } from 'drizzle-orm/pg-core'
 import { PgPreparedQuery, PgSession, type PreparedQueryConfig } from 'drizzle-orm/pg-core/session'
-import { fillPlaceholders, type Query } from 'drizzle-orm/sql'
+import { fillPlaceholders, type Placeholder, type Query, sql } from 'drizzle-orm/sql'
 import * as drizzleUtils from 'drizzle-orm/utils'
 import type { Queryable } from './driver.ts'
 
@@ -107,4 +107,11 @@ export function prepare<R>(
     prepared ??= build(db).prepare('') as unknown as Prepared<PreparedQueryConfig>
     return (await prepared.executeOn(connections.get(db) as Queryable, values)) as R
   }
+}
+
+/** `{ title: placeholder('title'), … }`, for an insert that is built once. */
+export function placeholders<const K extends string>(...names: K[]): Record<K, Placeholder> {
+  const found = {} as Record<K, Placeholder>
+  for (const name of names) found[name] = sql.placeholder(name)
+  return found
 }

@@ -28,7 +28,7 @@ export const notes = pgTable(
   (t) => [
     uniqueIndex('notes_slug').on(t.slug).where(sql`${t.deletedAt} is null`),
     index('notes_organization').on(t.organizationId, t.updatedAt, t.id),
-    index('notes_author').on(t.createdById, t.updatedAt, t.id),
+    index('notes_personal').on(t.createdById, t.updatedAt, t.id).where(sql`${t.organizationId} is null`),
     index('notes_project').on(t.projectId),
     index('notes_tags').using('gin', t.tags),
     index('notes_mentions').using('gin', t.mentions),
