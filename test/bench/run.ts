@@ -143,39 +143,20 @@ async function recordGet(w: World): Promise<unknown[]> {
   return JSON.parse(await new Response(child.stdout).text()) as unknown[]
 }
 
-async function healthy(env: World['env'], port: number): Promise<{ ms: number; stop: () => Promise<number>; pid: number }> {
+async function healthy(env: World['env']): Promise<Process & { ms: number }> {
   const started = performance.now()
-  const child = Bun.spawn([binary, 'serve', '--port', String(port)], {
-    env: { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...env },
-    stdout: 'ignore',
-    stderr: 'inherit',
-  })
-  for (;;) {
-    const ok = await fetch(`http://127.0.0.1:${port}/health`).then(
-      (r) => r.ok,
-      () => false,
-    )
-    if (ok) break
-    await Bun.sleep(5)
-  }
-  return {
-    ms: performance.now() - started,
-    pid: child.pid,
-    stop: async () => {
-      child.kill('SIGTERM')
-      return child.exited
-    },
-  }
+  const server = await start([binary, 'serve', '--port', '0'], { LOG_LEVEL: 'warn', ...env })
+  if (!(await fetch(`${server.url}/health`)).ok) throw new Error('not healthy')
+  return { ...server, ms: performance.now() - started }
 }
 
 async function starts(): Promise<void> {
   const first: number[] = []
   const again: number[] = []
-  let port = 46_000
   for (let round = 0; round < rounds; round++) {
     const dir = mkdtempSync(join(tmpdir(), 'tutti-start-'))
     for (const list of [first, again]) {
-      const server = await healthy({ DATA_DIR: dir }, ++port)
+      const server = await healthy({ DATA_DIR: dir })
       list.push(server.ms)
       await server.stop()
     }
@@ -185,8 +166,8 @@ async function starts(): Promise<void> {
   note('restart to healthy', `${median(again).toFixed(0)} ms`, '–', '–', bar(median(again) <= 1000, '≤ 1 s'))
 }
 
-async function idle(name: string, env: World['env'], most: number, port: number): Promise<void> {
-  const server = await healthy(env, port)
+async function idle(name: string, env: World['env'], most: number): Promise<void> {
+  const server = await healthy(env)
   await Bun.sleep(60_000)
   const mb = rssMb(server.pid)
   const before = cpuSeconds(server.pid)
@@ -200,14 +181,14 @@ const dir = mkdtempSync(join(tmpdir(), 'tutti-bench-'))
 const embedded = await world({ DATA_DIR: dir, ...limits })
 await rest('embedded', embedded)
 await starts()
-await idle('embedded', { DATA_DIR: dir }, 220, 45_001)
+await idle('embedded', { DATA_DIR: dir }, 220)
 if (process.env.TEST_DATABASE_URL) {
   const database = await freshDatabase()
   const env = { DATA_DIR: mkdtempSync(join(tmpdir(), 'tutti-bench-')), DATABASE_URL: database.url, ...limits }
   const external = await world(env)
   await rest('Postgres', external)
   await mcp(external)
-  await idle('Postgres', env, 100, 45_002)
+  await idle('Postgres', env, 100)
   await database.drop()
 } else console.log('LEFT OUT: Postgres and MCP, because TEST_DATABASE_URL is not set')
 rmSync(dir, { recursive: true, force: true })
