@@ -7,6 +7,9 @@ import { array, jsonObject, nullable, object, optional, type TObject, type TSche
 import { logged, mcpToken, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
 import { anyTool, openRaw, type RawStream, type Result, serveTools, ways } from './support.ts'
 
+/** The same cases in every run; to look further, change it for a while. */
+fc.configureGlobal({ seed: 20261115 })
+
 let t: TestApp
 let ada: Person
 let token: string
@@ -113,7 +116,7 @@ describe('answers', () => {
     ] as const) {
       const answer = await tool(name, args)
       expect(JSON.parse(said(answer))).toEqual(kept(answer.structuredContent))
-      expect(said(answer)).not.toContain('null')
+      expect(said(answer)).not.toMatch(/":(null|"")/)
     }
     expect(JSON.parse(said(await tool('list_notes', { tag: 'nobody-has-this' })))).toEqual({ items: [], total: 0 })
   })
