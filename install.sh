@@ -72,8 +72,9 @@ else
   bun=$(sh "$root/scripts/bun.sh") || exit 1
   echo "Building tutti with $bun ..."
   (
-    cd -- "$root" && "$bun" install --frozen-lockfile &&
-      env "PATH=$(dirname -- "$bun"):$PATH" "$bun" run build
+    # The package's own scripts call bun by name.
+    PATH=$(dirname -- "$bun"):$PATH && export PATH
+    cd -- "$root" && bun install --frozen-lockfile && bun run build
   ) || die "the build failed; nothing was installed"
   source=$root/dist/tutti
   [ -f "$source" ] || die "the build left no dist/tutti; nothing was installed"
