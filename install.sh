@@ -72,7 +72,8 @@ else
   bun=$(sh "$root/scripts/bun.sh") || exit 1
   echo "Building tutti with $bun ..."
   (
-    # The package's own scripts call bun by name.
+    # The package's own scripts call bun by name; only here, since what comes after asks what is on the PATH of the user.
+    # shellcheck disable=SC2030
     PATH=$(dirname -- "$bun"):$PATH && export PATH
     cd -- "$root" && bun install --frozen-lockfile && bun run build
   ) || die "the build failed; nothing was installed"
@@ -106,6 +107,7 @@ chmod 755 "$temp"
 mv -f -- "$temp" "$target"
 echo "Installed $target"
 
+# shellcheck disable=SC2031
 case ":$PATH:" in
 *":$bin:"*) run=tutti ;;
 *)
