@@ -156,7 +156,7 @@ describe('on what does not', () => {
 })
 
 describe('when we are at fault', () => {
-  const cruel = 'kaboom at /work/secret/place.ts: select password_hash from users'
+  const cruel = 'kaboom at /srv/secret/place.ts: select password_hash from users'
   let failing: TestApp
   let fails: () => never
   beforeAll(async () => {
