@@ -66,7 +66,13 @@ export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000
         : withTimeout(sql, options.timeout, (c) => run(c, text, params, false)),
 
     async begin(): Promise<Transaction> {
-      const connection = await overdue.watch(sql.reserve()).catch((error: unknown) => {
+      const reserving = sql.reserve()
+      const connection = await overdue.watch(reserving).catch((error: unknown) => {
+        // Nobody waits for it any more, but it still comes: without this the pool would lose it for ever.
+        void reserving.then(
+          (late) => late.release(),
+          () => undefined,
+        )
         throw toDbError(error)
       })
       let started: Promise<unknown> | undefined
@@ -108,8 +114,10 @@ export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000
             const sent = last.map((s) => run(connection, s.text, s.params))
             const committed = commitOn(connection)
             const outcome = await Promise.allSettled([...sent, committed])
-            const failed = outcome.find((o) => o.status === 'rejected')
-            if (failed) throw failed.reason
+            const failures = outcome.flatMap((o) => (o.status === 'rejected' ? [o.reason as DbError] : []))
+            // Postgres' own word decides; when only the connection failed, COMMIT may have arrived all the same.
+            const failed = failures.find((e) => e.code !== 'unavailable' && e.code !== 'unknown') ?? failures.at(-1)
+            if (failed) throw failed
           } finally {
             connection.release()
           }
@@ -126,6 +134,8 @@ export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000
         try {
           await c.unsafe(text).simple()
         } catch (error) {
+          // A script that began a transaction must not hand its connection back inside it.
+          await c.unsafe('rollback').catch(() => undefined)
           throw toDbError(error)
         }
       })

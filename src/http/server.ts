@@ -57,13 +57,11 @@ export function buildHttp(app: App) {
   const page = (body: string) => htmlResponse(body, headers)
   const health = async () => {
     const started = performance.now()
-    const { ok, version: database, readOnly } = app.driver.status()
-    const alive =
-      ok &&
-      (await app.driver.query('select 1').then(
-        () => true,
-        () => false,
-      ))
+    const alive = await app.driver.query('select 1').then(
+      () => true,
+      () => false,
+    )
+    const { version: database, readOnly } = app.driver.status()
     const body = {
       status: !alive ? 'down' : readOnly ? 'read_only' : 'ok',
       version,
