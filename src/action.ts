@@ -79,7 +79,7 @@ const attach = <I, O>(run: Work<I, O>, id: string, kind: 'read' | 'write', rule:
 
 export function read<I, O>(id: string, rule: Rule, work: Work<I, O>): Action<I, O> {
   const run: Work<I, O> = async (ctx, input) => {
-    authorize(ctx.actor, rule, id)
+    authorize(ctx.actor, rule, id, ctx.app.clock)
     return work(ctx, input)
   }
   return attach(run, id, 'read', rule, { idempotent: true })
@@ -87,7 +87,7 @@ export function read<I, O>(id: string, rule: Rule, work: Work<I, O>): Action<I, 
 
 export function write<I, O>(id: string, rule: Rule, work: Work<I, O>, hints: Hints = {}): Action<I, O> {
   const run: Work<I, O> = async (ctx, input) => {
-    authorize(ctx.actor, rule, id)
+    authorize(ctx.actor, rule, id, ctx.app.clock)
     if (ctx.unit) return work(ctx, input)
     for (let attempt = 1; ; attempt++) {
       try {
@@ -107,7 +107,7 @@ export function write<I, O>(id: string, rule: Rule, work: Work<I, O>, hints: Hin
  */
 export function flow<I, O>(id: string, rule: Rule, work: Work<I, O>, hints: Hints = {}): Action<I, O> {
   const run: Work<I, O> = async (ctx, input) => {
-    authorize(ctx.actor, rule, id)
+    authorize(ctx.actor, rule, id, ctx.app.clock)
     if (ctx.unit) throw new Error(`${id} cannot run inside the transaction of ${ctx.unit.action}`)
     return work({ ...ctx, idempotencyKey: undefined }, input)
   }
@@ -150,8 +150,15 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
   }
 }
 
+/** Whatever an administrator looks at while acting as somebody else leaves a trace too. */
+export async function auditRead(ctx: Ctx, action: string): Promise<void> {
+  const { text, params } = insertEvent(eventOf(ctx, action, action, { userId: ctx.actor.userId }))
+  await ctx.app.driver.query(text, params)
+}
+
 function eventOf(ctx: Ctx, action: string, type: string, about: About): AppEvent {
   const { actor } = ctx
+  const impersonatorId = actor.session?.impersonatorId
   return {
     id: newId(),
     at: ctx.now,
@@ -163,7 +170,7 @@ function eventOf(ctx: Ctx, action: string, type: string, about: About): AppEvent
     projectId: about.projectId ?? null,
     userId: about.userId ?? null,
     subjectId: about.subjectId ?? null,
-    data: about.data ?? {},
+    data: impersonatorId ? { ...about.data, impersonatorId } : (about.data ?? {}),
     requestId: ctx.requestId,
     ip: ctx.ip,
     origin: ctx.app.instanceId,

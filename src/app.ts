@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { migrations } from '../migrations/index.ts'
 import { Authenticator } from './auth/authenticate.ts'
 import { createJwt, type Jwt } from './auth/jwt.ts'
+import { createSeal, type Seal } from './auth/seal.ts'
 import { fingerprint } from './auth/secrets.ts'
-import type { Config } from './config.ts'
+import { type Config, urlOf } from './config.ts'
 import { newId } from './db/columns.ts'
 import type { Driver } from './db/driver.ts'
 import { openDatabase, ownFolder } from './db/index.ts'
@@ -15,6 +16,7 @@ import { Bus } from './events/bus.ts'
 import { jobs } from './feature.ts'
 import { Jobs } from './jobs/queue.ts'
 import { createLog, type Log } from './log.ts'
+import { createMailer, type Mailer } from './mailer.ts'
 
 /** Everything an action may need, made once and passed explicitly. */
 export interface App {
@@ -30,6 +32,10 @@ export interface App {
   readonly jwt: Jwt
   readonly auth: Authenticator
   readonly secret: string
+  readonly seal: Seal
+  readonly mailer: Mailer
+  /** How users reach it, for links in mails and pages; never taken from a request. */
+  url: string
   close(): Promise<void>
 }
 
@@ -55,6 +61,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     const bus = new Bus(driver, instanceId, log)
     const jwt = createJwt(secret)
     const auth = new Authenticator(driver, jwt, clock, bus)
+    const mailer = createMailer(config)
     const queue = new Jobs(driver, jobs, log)
     const usage = setInterval(() => auth.flushUsage().catch((error) => log.debug('usage not written', { error })), 30_000)
     usage.unref()
@@ -71,11 +78,15 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       jwt,
       auth,
       secret,
+      seal: createSeal(secret),
+      mailer,
+      url: urlOf(config, config.PORT),
       close: () => {
         closing ??= (async () => {
           clearInterval(usage)
           bus.stop()
           await queue.stop()
+          mailer.close()
           await auth.flushUsage().catch(() => undefined)
           await driver.close()
         })()

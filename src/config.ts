@@ -59,6 +59,10 @@ const anyUrl: Parse<string> = (value) => {
   if (!URL.canParse(value) || !/^https?:/.test(value)) throw new Error('must be an http:// or https:// address')
   return value
 }
+const smtpUrl: Parse<string> = (value) => {
+  if (!/^smtps?:\/\//.test(value) || !URL.canParse(value)) throw new Error('must look like smtps://user:password@mail.example.com:465')
+  return value
+}
 const databaseUrl: Parse<string> = (value) => {
   if (!/^postgres(ql)?:\/\//.test(value) || !URL.canParse(value))
     throw new Error('must look like postgres://user:password@host:5432/database')
@@ -102,10 +106,33 @@ export const settings = {
   DB_MIN_FREE_MB: setting('Writes are refused when the disk has less room than this', number(0, 1_000_000), 100),
   DB_STATEMENT_TIMEOUT_MS: setting('A statement that runs longer is ended', number(100, 600_000), 5000),
   TUTTI_SECRET: setting('Master secret; made at first start and kept in DATA_DIR/secret when unset', secret(32), none, true),
-  AUTH_BACKEND_URL: setting('OpenID Connect issuer for sign-in', anyUrl, none),
+  OIDC_CLIENT_ID: setting('Client id at the OpenID Connect issuer', text, none),
+  AUTH_BACKEND_URL: setting('OpenID Connect issuer for sign-in, found by discovery', anyUrl, none),
   AUTH_BACKEND_KEY: setting('Client secret at that issuer', text, none, true),
   CODEHOST_CLIENT_ID: setting('OAuth client id at the code host', text, none),
   CODEHOST_CLIENT_SECRET: setting('OAuth client secret at the code host', text, none, true),
+  CODEHOST_URL: setting('Web address of the code host, for sign-in', anyUrl, 'https://github.com'),
+  CODEHOST_API_URL: setting('API address of the code host', anyUrl, 'https://api.github.com'),
+  GOOGLE_CLIENT_ID: setting('OAuth client id at Google', text, none),
+  GOOGLE_CLIENT_SECRET: setting('OAuth client secret at Google', text, none, true),
+  GOOGLE_ISSUER: setting('Issuer that stands for Google', anyUrl, 'https://accounts.google.com'),
+  SMTP_URL: setting(
+    'Mail server, such as smtps://user:password@mail.example.com; unset: mail is kept for administrators',
+    smtpUrl,
+    none,
+    true,
+  ),
+  MAIL_FROM: setting('Sender of mails, such as Tutti <tutti@example.com>', text, none),
+  ADMIN_SEES_CODES: setting(
+    'auto: administrators can read out a one-time code only where mail cannot be sent; on: always; off: never',
+    choice('auto', 'on', 'off'),
+    'auto' as const,
+  ),
+  OUTBOUND: setting(
+    'on: users may have their webhooks called; off: the server calls no address that a user gave',
+    choice('on', 'off'),
+    'on' as const,
+  ),
   BILLING_KEY: setting('Publishable key of the billing provider; unset: everything is included', text, none, true),
   REGISTRATION: setting('open: anyone may register; closed: only administrators add people', choice('open', 'closed'), 'open' as const),
   METRICS_TOKEN: setting('Bearer token for /metrics; administrators can always read it', secret(16), none, true),
@@ -114,6 +141,11 @@ export const settings = {
   RATE_LIMIT_ANONYMOUS: setting('Requests a minute for each network without a credential', number(1, 1_000_000), 120),
   RATE_LIMIT_MCP: setting('Tool calls a minute for each MCP token', number(1, 1_000_000), 600),
   RATE_LIMIT_LOGIN: setting('Sign-in attempts a minute for each network', number(1, 1_000_000), 20),
+  RATE_LIMIT_MAIL: setting(
+    'Codes and links mailed to one address in 15 minutes; one a minute and 10 a day besides',
+    number(1, 1_000_000),
+    3,
+  ),
   RATE_LIMIT_REGISTER: setting('Registrations an hour for each network', number(1, 1_000_000), 5),
   MAX_BODY_BYTES: setting('Largest JSON body', number(1024, 64 << 20), 1 << 20),
   LOG_LEVEL: setting('debug, info, warn or error', choice('debug', 'info', 'warn', 'error'), 'info' as const),
@@ -174,8 +206,28 @@ export function loadConfig({ env = process.env, options = {}, file }: ConfigInpu
   if (values.DB_CONNECTION === 'pgsql' && !values.DATABASE_URL) problems.push('DB_CONNECTION is pgsql, so DATABASE_URL must be set')
   if (values.DB_CONNECTION === 'pglite' && values.DATABASE_URL)
     problems.push('DATABASE_URL is set but DB_CONNECTION is pglite; unset one of them')
+  for (const [one, other] of pairs) {
+    if (values[one] && !values[other]) problems.push(`${one} is set, so ${other} must be set too`)
+  }
   if (problems.length > 0) throw new ConfigError(problems)
   return { ...values, sources } as unknown as Config
+}
+
+/** Settings that mean nothing without another. */
+const pairs: [Name, Name][] = [
+  ['AUTH_BACKEND_URL', 'OIDC_CLIENT_ID'],
+  ['OIDC_CLIENT_ID', 'AUTH_BACKEND_URL'],
+  ['CODEHOST_CLIENT_ID', 'CODEHOST_CLIENT_SECRET'],
+  ['CODEHOST_CLIENT_SECRET', 'CODEHOST_CLIENT_ID'],
+  ['GOOGLE_CLIENT_ID', 'GOOGLE_CLIENT_SECRET'],
+  ['GOOGLE_CLIENT_SECRET', 'GOOGLE_CLIENT_ID'],
+  ['SMTP_URL', 'MAIL_FROM'],
+]
+
+/** As users reach it. On loopback it is `localhost`: passkeys need a name, and cookies of 127.0.0.1 and localhost are kept apart. */
+export function urlOf({ APP_URL, HOST }: Pick<Config, 'APP_URL' | 'HOST'>, port: number): string {
+  const local = ['127.0.0.1', '::1', '0.0.0.0', '::', 'localhost'].includes(HOST)
+  return APP_URL ?? `http://${local ? 'localhost' : HOST.includes(':') ? `[${HOST}]` : HOST}:${port}`
 }
 
 function readFile(path: string, required: boolean, problems: string[]): Record<string, string> {

@@ -1,6 +1,18 @@
 import { AppError } from '../errors.ts'
 import { atLeast, type Role } from './policy.ts'
 
+/** How a login session began. */
+export type Via = 'password' | 'code' | 'magic_link' | 'passkey' | 'github' | 'google' | 'oidc' | 'device' | 'setup' | 'impersonation'
+
+/** What only login sessions have. */
+export interface SessionFacts {
+  readonly via: Via
+  /** When the person last proved to be himself; null for sessions of devices and of impersonation. */
+  readonly authenticatedAt: string | null
+  /** The administrator who acts as this user. */
+  readonly impersonatorId: string | null
+}
+
 export type CredentialKind = 'anonymous' | 'session' | 'api_key' | 'mcp_token' | 'system'
 
 /** Who is calling, and with which rights: read from the database, never from claims. */
@@ -15,6 +27,11 @@ export interface Actor {
   readonly scopes: readonly string[]
   /** The organizations this credential reaches, with the user's role in each. */
   readonly memberships: ReadonlyMap<string, Role>
+  /** Workspaces that others share with the caller's teams, with the lesser of the team's role in it and his own in the team. */
+  readonly workspaces: ReadonlyMap<string, Role>
+  /** The organizations whose records he may see a part of through those. */
+  readonly reach: readonly string[]
+  readonly session?: SessionFacts
   /** The current one. */
   readonly organizationId: string | null
   /** Bound to one organization: an MCP token always, an API key when it was made so. Sees no personal records. */
@@ -27,7 +44,16 @@ export interface Actor {
 /** Compares with no user. */
 export const nobody = '00000000-0000-0000-0000-000000000000'
 
-const nothing = { userId: null, admin: false, credentialId: null, scopes: [], memberships: new Map<string, Role>(), organizationId: null }
+const nothing = {
+  userId: null,
+  admin: false,
+  credentialId: null,
+  scopes: [],
+  memberships: new Map<string, Role>(),
+  workspaces: new Map<string, Role>(),
+  reach: [],
+  organizationId: null,
+}
 export const anonymous: Actor = { ...nothing, kind: 'anonymous', name: 'anonymous' }
 export const system: Actor = { ...nothing, kind: 'system', name: 'system', admin: true }
 

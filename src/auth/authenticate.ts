@@ -2,9 +2,9 @@ import { toIso } from '../db/columns.ts'
 import type { Driver } from '../db/driver.ts'
 import { AppError } from '../errors.ts'
 import type { AppEvent, Bus } from '../events/bus.ts'
-import type { Actor } from './actor.ts'
+import type { Actor, Via } from './actor.ts'
 import type { Jwt } from './jwt.ts'
-import type { Role } from './policy.ts'
+import { type Role, roles } from './policy.ts'
 import { hashSecret, kindOf } from './secrets.ts'
 
 /**
@@ -30,16 +30,23 @@ const person = `u.id, u.name, u.role = 'admin', u.status, u.preferences->>'curre
     from memberships m join organizations o on o.id = m.organization_id and o.deleted_at is null
     where m.user_id = u.id), '[]'::json)::text`
 
-const bySession = `select ${person}, c.id, c.expires_at, c.revoked_at from login_sessions c join users u on u.id = c.user_id where c.id = $1`
-const byUser = `select ${person}, null, null, null from users u where u.id = $1`
-const byKey = `select ${person}, c.id, c.expires_at, c.revoked_at, c.scopes::text, c.organization_id
+/** Workspaces of the user's teams: id, the team's role, the team, all teams in it. */
+const shared = `coalesce((select json_agg(json_build_array(w.id, t.role, t.organization_id,
+      (select json_agg(o.id) from workspace_teams x join organizations o on o.id = x.organization_id and o.deleted_at is null where x.workspace_id = w.id)))
+    from memberships m join workspace_teams t on t.organization_id = m.organization_id
+    join workspaces w on w.id = t.workspace_id and w.deleted_at is null
+    where m.user_id = u.id), '[]'::json)::text`
+
+const bySession = `select ${person}, c.id, c.expires_at, c.revoked_at, ${shared}, c.via, c.authenticated_at, c.impersonator_id from login_sessions c join users u on u.id = c.user_id where c.id = $1`
+const byUser = `select ${person}, null, null, null, ${shared} from users u where u.id = $1`
+const byKey = `select ${person}, c.id, c.expires_at, c.revoked_at, ${shared}, c.scopes::text, c.organization_id
   from api_keys c join users u on u.id = c.user_id where c.hash = $1`
 const byToken = `select ${person}, c.id, c.expires_at, c.revoked_at, c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
   coalesce(o.sandbox_of, o.id) from mcp_tokens c join users u on u.id = c.user_id
   join organizations o on o.id = c.organization_id and o.deleted_at is null where c.hash = $1`
 
 /** Events after which a cached answer may be wrong; `userId` or `data.userId` names whose. */
-const changesRights = /^(user|session|api_key|mcp_token|member|organization)\./
+const changesRights = /^(user|session|api_key|mcp_token|member|organization|workspace)\./
 
 export class Authenticator {
   readonly #cache = new Map<string, Entry>()
@@ -92,6 +99,7 @@ export class Authenticator {
       kind: 'session',
       scopes: ['write'],
       memberships,
+      ...sharedWith(row[9], memberships),
       organizationId: current(memberships, row[4]),
     }
   }
@@ -154,20 +162,33 @@ export class Authenticator {
     const row = await this.#row(bySession, claims.sessionId)
     if (row[0] !== claims.userId) throw refused()
     const memberships = membershipsOf(row)
-    return { ...personOf(row), kind: 'session', scopes: ['write'], memberships, organizationId: current(memberships, row[4]) }
+    return {
+      ...personOf(row),
+      kind: 'session',
+      scopes: ['write'],
+      memberships,
+      ...sharedWith(row[9], memberships),
+      session: {
+        via: row[10] as Via,
+        authenticatedAt: row[11] === null ? null : toIso(row[11] as string),
+        impersonatorId: row[12] as string | null,
+      },
+      organizationId: current(memberships, row[4]),
+    }
   }
 
   async #byKey(secret: string): Promise<Actor> {
     const row = await this.#row(byKey, hashSecret(secret))
-    const only = row[10] as string | null
+    const only = row[11] as string | null
     const all = membershipsOf(row)
     const memberships = only ? new Map([...all].filter(([id]) => id === only)) : all
     return {
       ...personOf(row),
       kind: 'api_key',
       ...(only && { bound: true as const }),
-      scopes: textArray(row[9]),
+      scopes: textArray(row[10]),
       memberships,
+      ...(only ? alone : sharedWith(row[9], memberships)),
       organizationId: current(memberships, row[4]),
     }
   }
@@ -184,6 +205,7 @@ export class Authenticator {
       bound: true,
       scopes: textArray(row[9]),
       memberships: new Map([[organizationId, role]]),
+      ...alone,
       organizationId,
       toolsets: textArray(row[11]),
       projectId: (row[12] as string | null) ?? null,
@@ -209,6 +231,26 @@ const personOf = (row: unknown[]) => ({
 })
 
 const membershipsOf = (row: unknown[]): Map<string, Role> => new Map(JSON.parse(String(row[5])) as [string, Role][])
+
+/** A credential that is bound to one organization sees nothing that others share with it. */
+const alone = { workspaces: new Map<string, Role>(), reach: [] as string[] }
+
+const teamRoles: Record<string, Role> = { owner: 'owner', editor: 'member', viewer: 'viewer' }
+const rank = (role: Role | undefined): number => (role ? roles.indexOf(role) : -1)
+
+function sharedWith(value: unknown, memberships: ReadonlyMap<string, Role>): Pick<Actor, 'workspaces' | 'reach'> {
+  if (value === '[]') return alone
+  const workspaces = new Map<string, Role>()
+  const reach = new Set<string>()
+  for (const [id, role, team, teams] of JSON.parse(String(value)) as [string, string, string, string[]][]) {
+    const [given, own] = [teamRoles[role] as Role, memberships.get(team)]
+    if (!own) continue
+    const lesser = rank(given) < rank(own) ? given : own
+    if (rank(workspaces.get(id)) < rank(lesser)) workspaces.set(id, lesser)
+    for (const other of teams) if (!memberships.has(other)) reach.add(other)
+  }
+  return { workspaces, reach: [...reach] }
+}
 
 const current = (memberships: ReadonlyMap<string, Role>, preferred: unknown): string | null =>
   typeof preferred === 'string' && memberships.has(preferred) ? preferred : (memberships.keys().next().value ?? null)

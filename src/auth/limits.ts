@@ -64,6 +64,31 @@ export async function forgetAttempts(driver: Driver, key: string): Promise<void>
   await driver.query('delete from counters where key = $1', [key])
 }
 
+/**
+ * For guessing at a secret that belongs to somebody: after `free` failures within the window every further one doubles the wait, from a
+ * minute to an hour. Counts before the guess is looked at, so that a hundred at once are not free; whoever guesses right forgets it.
+ */
+export async function countGuess(driver: Driver, key: string, free: number, windowSeconds: number, now: Date, what: string): Promise<void> {
+  const { rows } = await driver.query(
+    `insert into counters as c (key, count, expires_at, blocked_until)
+     values ($1, 1, $2::timestamptz + $3 * interval '1 second', case when $4 <= 1 then $2::timestamptz + interval '1 minute' end)
+     on conflict (key) do update set
+       count = case when c.expires_at <= $2 then 1 else c.count + 1 end,
+       expires_at = case when c.expires_at <= $2 then excluded.expires_at when c.count + 1 < $4 then c.expires_at else $2::timestamptz + interval '1 day' end,
+       blocked_until = case when c.expires_at > $2 and c.count + 1 >= $4
+         then $2::timestamptz + least(3600, 60 * power(2, least(c.count + 1 - $4, 10))) * interval '1 second' else excluded.blocked_until end
+     where c.blocked_until is null or c.blocked_until <= $2
+     returning count`,
+    [key, now.toISOString(), windowSeconds, free],
+  )
+  if (rows.length > 0) return
+  const blocked = await driver.query('select extract(epoch from blocked_until - $2::timestamptz)::int from counters where key = $1', [
+    key,
+    now.toISOString(),
+  ])
+  throw tooMany(Math.max(1, Number(blocked.rows[0]?.[0] ?? 60)), what)
+}
+
 /** One network is one IPv4 address or one IPv6 /64, in canonical form. */
 export function networkOf(ip: string | null): string {
   if (!ip) return 'unknown'

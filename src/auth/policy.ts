@@ -15,6 +15,10 @@ export interface Rule {
   role: Role | null
   /** Instance administrators only. */
   admin?: true
+  /** Only the person himself: not an administrator who acts as him. */
+  own?: true
+  /** Only where the person signed in or confirmed to be himself within so many minutes, and not on a device that somebody approved. */
+  recent?: number
 }
 
 /** Filled as actions and tools are defined: what scopes and toolsets there are, for those who hand out credentials. */
@@ -30,9 +34,14 @@ export const member = (scope: `${string}:${'read' | 'write'}`, role: Role = scop
 })
 /** The caller's own things on the web API. */
 export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({ kinds: ['session', 'api_key'], scope, role: null })
-/** What may only be done by a person who is signed in: an API key must not mint or revoke credentials. */
-export const person: Rule = { kinds: ['session'], scope: null, role: null }
-export const admin: Rule = { kinds: ['session'], scope: null, role: null, admin: true }
+/** Whoever is signed in, an administrator who acts as somebody else included. */
+export const signedIn: Rule = { kinds: ['session'], scope: null, role: null }
+/** What may only be done by the person himself, signed in: an API key or an impersonator must not mint or revoke credentials. */
+export const person: Rule = { ...signedIn, own: true }
+/** The same, and only right after proving it: for what a stolen session must not be enough for. */
+export const recent = (minutes: number): Rule => ({ ...person, recent: minutes })
+export const admin: Rule = { ...person, admin: true }
+export const recentAdmin = (minutes: number): Rule => ({ ...admin, recent: minutes })
 export const anyone: Rule = { kinds: ['anonymous', ...everyKind], scope: null, role: null }
 /** Only the machine itself: command line, seeds, jobs. */
 export const machine: Rule = { kinds: [], scope: null, role: null }
@@ -44,15 +53,28 @@ const scopeHolds = (held: readonly string[], needed: string): boolean => {
 }
 
 /** 401 → 403, before any input is looked at. Rows are checked by the queries themselves. */
-export function authorize(actor: Actor, rule: Rule, what: string): void {
+export function authorize(actor: Actor, rule: Rule, what: string, clock: () => Date): void {
   if (actor.kind === 'system') return
   if (actor.kind === 'anonymous' && !rule.kinds.includes('anonymous'))
     throw new AppError('unauthenticated', 'Send a valid credential: `Authorization: Bearer <token>`.')
   if (!rule.kinds.includes(actor.kind)) throw new AppError('forbidden', `${what} cannot be done with ${credentialNames[actor.kind]}.`)
+  if (rule.own && actor.session?.impersonatorId) throw new AppError('forbidden', `${what} cannot be done while acting as somebody else.`)
   if (rule.admin && !actor.admin) throw new AppError('forbidden', `${what} is for administrators of this instance.`)
   if (rule.scope && !scopeHolds(actor.scopes, rule.scope))
     throw new AppError('forbidden', `This credential lacks the scope ${rule.scope}, which ${what} needs.`)
   if (rule.role) requireRole(actor, actor.organizationId, rule.role, what)
+  if (rule.recent !== undefined) requireRecent(actor, rule.recent, what, clock())
+}
+
+function requireRecent(actor: Actor, minutes: number, what: string, now: Date): void {
+  if (actor.session?.via === 'device')
+    throw new AppError('forbidden', `${what} cannot be done from a device that was signed in by a code. Use a browser.`)
+  const proved = actor.session?.authenticatedAt
+  if (!proved || now.getTime() - Date.parse(proved) > minutes * 60_000)
+    throw new AppError(
+      'forbidden.reauth',
+      `${what} needs you to have confirmed within ${minutes} minutes that it is you: POST /api/auth/reauth, then repeat.`,
+    )
 }
 
 /** Also for rows: 403 on something the caller may see but not change. */
@@ -61,6 +83,17 @@ export function requireRole(actor: Actor, organizationId: string | null, needed:
   const role = organizationId ? actor.memberships.get(organizationId) : undefined
   if (!atLeast(role, needed))
     throw new AppError('forbidden', `${what} needs the role ${needed} in this organization; yours is ${role ?? 'none'}.`)
+}
+
+/** On a project: the role in its organization, or what a workspace that both share gives, whichever is more. */
+export function requireRoleOn(
+  actor: Actor,
+  project: { organizationId: string; workspaceId: string | null; visibility: string },
+  needed: Role,
+  what: string,
+): void {
+  const shared = project.workspaceId && project.visibility !== 'private' ? actor.workspaces.get(project.workspaceId) : undefined
+  if (!atLeast(shared, needed)) requireRole(actor, project.organizationId, needed, what)
 }
 
 const credentialNames: Record<CredentialKind, string> = {

@@ -8,6 +8,9 @@ export interface Rights {
   /** Whose personal records are visible: a credential that is bound to an organization sees nobody's. */
   personal: string | Placeholder
   organizations: IdList
+  /** Those, and the ones that share a workspace with them. */
+  reach: IdList
+  workspaces: IdList
   /** Those in which the caller is owner or admin. */
   managed: IdList
 }
@@ -16,6 +19,8 @@ export const rightsOf = (actor: Actor): { [K in keyof Rights]: string } => ({
   user: actor.userId ?? nobody,
   personal: actor.bound ? nobody : (actor.userId ?? nobody),
   organizations: idList(organizationsOf(actor)),
+  reach: idList([...actor.memberships.keys(), ...actor.reach]),
+  workspaces: idList([...actor.workspaces.keys()]),
   managed: idList(organizationsOf(actor, 'admin')),
 })
 
@@ -24,5 +29,7 @@ export const anyRights: Rights = {
   user: sql.placeholder('user'),
   personal: sql.placeholder('personal'),
   organizations: sql.placeholder('organizations'),
+  reach: sql.placeholder('reach'),
+  workspaces: sql.placeholder('workspaces'),
   managed: sql.placeholder('managed'),
 }

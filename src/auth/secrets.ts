@@ -11,6 +11,8 @@ export const prefixes = {
   api_key: 'svc_',
   refresh: 'svc_ref_',
   setup: 'svc_set_',
+  once: 'svc_one_',
+  invite: 'svc_inv_',
 } as const
 export type SecretKind = keyof typeof prefixes
 

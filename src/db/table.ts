@@ -4,5 +4,13 @@ import { instant } from './columns.ts'
 /** Facts about the instance: the master secret's fingerprint, the hash of the set-up token. */
 export const meta = pgTable('meta', { key: text().primaryKey(), value: text().notNull() })
 
-/** Attempts that must hold across restarts and instances: sign-ins, codes, registrations. One row for each key and window. */
-export const counters = pgTable('counters', { key: text().primaryKey(), count: integer().notNull(), expiresAt: instant().notNull() })
+/**
+ * Attempts that must hold across restarts and instances: sign-ins, codes, registrations. One row for each key and window; `blockedUntil`
+ * makes whoever failed too often wait, longer every time.
+ */
+export const counters = pgTable('counters', {
+  key: text().primaryKey(),
+  count: integer().notNull(),
+  expiresAt: instant().notNull(),
+  blockedUntil: instant(),
+})

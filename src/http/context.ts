@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { type Action, type Ctx, contextOf } from '../action.ts'
+import { type Action, auditRead, type Ctx, contextOf } from '../action.ts'
 import type { App } from '../app.ts'
 import { type Actor, anonymous, inOrganization } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
@@ -67,7 +67,7 @@ async function admit(c: Call, action: AnyAction): Promise<void> {
   if (wait > 0) throw guard.limited(known.credentialId ? guard.perCredential : guard.perNetwork, wait)
   const organization = headers.get('x-organization-id')
   const actor = organization === null ? known : inOrganization(known, organization)
-  authorize(actor, action.rule, action.id)
+  authorize(actor, action.rule, action.id, app.clock)
   c.ctx = contextOf(app, actor, {
     requestId: seen.requestId,
     from: seen,
@@ -75,6 +75,7 @@ async function admit(c: Call, action: AnyAction): Promise<void> {
     idempotencyKey: idempotencyKey(headers.get('idempotency-key')),
     expectedVersion: versionOf(headers.get('if-match'), action),
   })
+  if (actor.session?.impersonatorId && action.kind === 'read') await auditRead(c.ctx, action.id)
 }
 
 /** A stale cookie or token must not lock anybody out of signing in: where anyone may call, a bad credential counts as none. */

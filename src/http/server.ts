@@ -5,6 +5,7 @@ import type { App } from '../app.ts'
 import { anonymous } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { sameText } from '../auth/secrets.ts'
+import { urlOf } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { features, tools } from '../feature.ts'
 import * as manual from '../features/manual/service.ts'
@@ -158,7 +159,7 @@ const IDLE_SECONDS = 30
 
 export function startHttp(app: App): HttpServer {
   const { server, guard, metrics, mcp, state, routes } = buildHttp(app)
-  const { HOST, PORT, APP_URL } = app.config
+  const { HOST, PORT } = app.config
   const fetch = server.fetch
   const listening: Server<unknown> = Bun.serve({
     hostname: HOST,
@@ -186,8 +187,9 @@ export function startHttp(app: App): HttpServer {
     },
   })
   guard.attach(listening)
+  app.url = urlOf(app.config, listening.port as number)
   return {
-    url: APP_URL ?? `http://${HOST.includes(':') ? `[${HOST}]` : HOST}:${listening.port}`,
+    url: app.url,
     port: listening.port as number,
     routes: routes(),
     handle: async (request) => fetch(request),

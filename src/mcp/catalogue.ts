@@ -104,7 +104,7 @@ export function refusal(tool: Tool, actor: Actor, { toolsets, readOnly }: Select
   if (readOnly && tool.action.kind !== 'read')
     return new AppError('forbidden', `${tool.name} writes, and this connection is read-only. Connect without ?readonly=1 to use it.`)
   try {
-    authorize(actor, tool.action.rule, tool.name)
+    authorize(actor, tool.action.rule, tool.name, () => new Date())
     return undefined
   } catch (error) {
     if (error instanceof AppError) return error

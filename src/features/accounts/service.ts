@@ -1,10 +1,11 @@
 import { and, eq, gt, isNull, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
-import { userIdOf } from '../../auth/actor.ts'
-import { countAttempt, forgetAttempts, networkOf } from '../../auth/limits.ts'
+import { userIdOf, type Via } from '../../auth/actor.ts'
+import { countAttempt, countGuess, forgetAttempts, networkOf } from '../../auth/limits.ts'
 import { checkPassword, hashPassword, verifyPassword } from '../../auth/passwords.ts'
-import { account, anyone, machine, person } from '../../auth/policy.ts'
+import { account, anyone, machine, signedIn } from '../../auth/policy.ts'
 import { hashSecret, kindOf, newSecret, randomTail, sameText } from '../../auth/secrets.ts'
+import { changeVersioned } from '../../db/records.ts'
 import { meta } from '../../db/table.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { slugify } from '../../text.ts'
@@ -72,7 +73,7 @@ async function insertUser(ctx: Ctx, { email, name, passwordHash, role }: NewUser
 
 const addUser = write('accounts.add', anyone, async (ctx, input: NewUser): Promise<SignedIn> => {
   const user = await insertUser(ctx, input)
-  return startSession(ctx, user)
+  return startSession(ctx, user, { via: 'password' })
 })
 
 export const register = flow('accounts.register', anyone, async (ctx, { email, password, name }: Register): Promise<SignedIn> => {
@@ -127,7 +128,7 @@ const useSetupToken = write(
     const [row] = await ctx.db.delete(meta).where(eq(meta.key, 'setup')).returning({ hash: meta.value })
     const [admin] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.role, 'admin')).limit(1)
     if (!row || admin || !sameText(row.hash, hashSecret(token))) throw usedUp()
-    return startSession(ctx, await insertUser(ctx, user))
+    return startSession(ctx, await insertUser(ctx, user), { via: 'setup' })
   },
 )
 
@@ -143,16 +144,30 @@ export const setup = flow('accounts.setup', anyone, async (ctx, { token, email, 
 
 // ---- signing in and out
 
-async function startSession(ctx: Ctx, user: User): Promise<SignedIn> {
+interface SessionStart {
+  via: Via
+  device?: string
+  /** The administrator who acts as the user; such a session is short and cannot be refreshed. */
+  impersonatorId?: string
+  /** Instead of the usual 90 days. */
+  minutes?: number
+}
+
+/** In the running transaction; every way in ends here. */
+export async function startSession(ctx: Ctx, user: User, { via, device, impersonatorId, minutes }: SessionStart): Promise<SignedIn> {
   const [session] = await ctx.db
     .insert(loginSessions)
     .values({
       userId: user.id,
+      via,
+      device: device?.slice(0, 100),
+      impersonatorId,
+      authenticatedAt: via === 'device' || impersonatorId ? null : ctx.now,
       userAgent: ctx.userAgent?.slice(0, 300),
       ip: ctx.ip,
       createdAt: ctx.now,
       lastSeenAt: ctx.now,
-      expiresAt: later(ctx.now, TOTAL_DAYS),
+      expiresAt: minutes ? new Date(Date.parse(ctx.now) + minutes * 60_000).toISOString() : later(ctx.now, TOTAL_DAYS),
     })
     .returning({ id: loginSessions.id })
   if (!session) throw new Error('insert returned nothing')
@@ -166,13 +181,21 @@ async function newTokens(ctx: Ctx, userId: string, sessionId: string): Promise<O
   return { token, refreshToken, expiresAt }
 }
 
-const signIn = write('accounts.signIn', anyone, async (ctx, { userId }: { userId: string }): Promise<SignedIn> => {
-  const [user] = await ctx.db.select(visible).from(users).where(eq(users.id, userId))
-  if (!user) throw wrong()
-  const answer = await startSession(ctx, user)
-  ctx.emit('user.signed_in', { subjectId: user.id, userId: user.id, data: { userAgent: ctx.userAgent } })
-  return answer
-})
+/** Whoever calls this has checked who it is; a suspended user gets in by no way. */
+export const signIn = write(
+  'accounts.signIn',
+  anyone,
+  async (ctx, { userId, ...how }: SessionStart & { userId: string }): Promise<SignedIn> => {
+    const [user] = await ctx.db
+      .select(visible)
+      .from(users)
+      .where(and(eq(users.id, userId), eq(users.status, 'active')))
+    if (!user) throw wrong()
+    const answer = await startSession(ctx, user, how)
+    ctx.emit('user.signed_in', { subjectId: user.id, userId: user.id, data: { via: how.via, userAgent: ctx.userAgent } })
+    return answer
+  },
+)
 
 const noteFailure = write('accounts.noteFailure', anyone, async (ctx, { userId }: { userId: string | null }): Promise<void> => {
   ctx.emit('auth.sign_in_failed', { subjectId: userId ?? undefined, userId })
@@ -186,7 +209,7 @@ export const login = flow('accounts.login', anyone, async (ctx, { email, passwor
   const { app } = ctx
   const account = `login:${hashSecret(email.toLowerCase())}`
   await countAttempt(app.driver, `login-from:${networkOf(ctx.ip)}`, app.config.RATE_LIMIT_LOGIN, 60, app.clock(), 'sign-in attempts')
-  await countAttempt(app.driver, account, FAILURES, FAILURE_WINDOW, app.clock(), 'failed sign-ins for this account')
+  await countGuess(app.driver, account, FAILURES, FAILURE_WINDOW, app.clock(), 'failed sign-ins for this account')
   const [user] = await ctx.db.select({ id: users.id, hash: users.passwordHash, status: users.status }).from(users).where(sameEmail(email))
   const right = await verifyPassword(password, user?.hash)
   if (!right || !user || user.status !== 'active') {
@@ -194,7 +217,7 @@ export const login = flow('accounts.login', anyone, async (ctx, { email, passwor
     throw wrong()
   }
   await forgetAttempts(app.driver, account)
-  return signIn(ctx, { userId: user.id })
+  return signIn(ctx, { userId: user.id, via: 'password' })
 })
 
 const rotate = write('accounts.rotate', anyone, async (ctx, { hash }: { hash: string }): Promise<SignedIn | 'unknown' | 'reused'> => {
@@ -248,7 +271,7 @@ async function endCredentials(ctx: Ctx, userId: string): Promise<void> {
 
 export const logout = write(
   'accounts.logout',
-  person,
+  signedIn,
   async (ctx, _: Record<string, never>): Promise<{ id: string; revoked: 'session' }> => {
     const id = ctx.actor.credentialId as string
     await revoke(ctx, id, userIdOf(ctx.actor), 'signed out')
@@ -290,20 +313,13 @@ export const updateProfile = write(
         .where(eq(sql`lower(${users.handle})`, patch.handle))
       if (taken) throw new AppError('conflict.exists', `The handle ${patch.handle} is taken.`)
     }
-    const [user] = await ctx.db
-      .update(users)
-      .set({
-        ...patch,
-        ...(patch.name !== undefined && { name: patch.name.trim() }),
-        updatedAt: ctx.now,
-        version: sql`${users.version} + 1`,
-      })
-      .where(and(eq(users.id, before.id), eq(users.version, before.version)))
-      .returning(visible)
-    if (!user)
-      throw new AppError('version_mismatch', 'Your profile was changed at the same moment. Read it again and repeat your change.', {
-        current: await me(ctx, {}),
-      })
+    const user = await changeVersioned(ctx, users, {
+      columns: visible,
+      before,
+      set: patch.name === undefined ? patch : { ...patch, name: patch.name.trim() },
+      what: 'your profile',
+      again: () => me(ctx, {}),
+    })
     ctx.emit('user.updated', { subjectId: before.id, userId: before.id, data: { fields: Object.keys(patch) } })
     return user
   },

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import type { Via } from '../../auth/actor.ts'
 import { instant, json, newId, record } from '../../db/columns.ts'
 import type { Preferences } from './schema.ts'
 
@@ -33,6 +34,14 @@ export const loginSessions = pgTable(
     userId: uuid()
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
+    /** How it began. A device's session may not approve other devices; an impersonated one ends after 30 minutes. */
+    via: text().$type<Via>().notNull().default('password'),
+    /** The administrator who acts as this user. */
+    impersonatorId: uuid(),
+    /** When the person last proved to be himself: at sign-in, or by confirming it since. Null for devices and impersonation. */
+    authenticatedAt: instant(),
+    /** `tutti on laptop`, as the client named itself. */
+    device: text(),
     userAgent: text(),
     ip: text(),
     createdAt: instant().notNull(),

@@ -1,11 +1,12 @@
 import { and, count, eq, gte, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
-import { anyone, member, requireRole } from '../../auth/policy.ts'
+import { anyone, member, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, matches, newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
+import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { placeholders, prepare } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { slugify } from '../../text.ts'
@@ -49,8 +50,9 @@ const live = isNull(notes.deletedAt)
  */
 export const visibleTo = (rights: Rights): SQL => {
   const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
-  const inProject = sql`(${notes.projectId} is null or exists (select 1 from ${projectTable} where ${projectTable.id} = ${notes.projectId} and ${projects.visibleTo(rights)}))`
-  return and(live, or(personal, and(anyOf(notes.organizationId, rights.organizations), inProject))) as SQL
+  const ofTeam = and(isNull(notes.projectId), anyOf(notes.organizationId, rights.organizations))
+  const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${notes.projectId} and ${projects.visibleTo(rights)})`
+  return and(live, or(personal, and(anyOf(notes.organizationId, rights.reach), or(ofTeam, inProject)))) as SQL
 }
 
 const byId = prepare((db) =>
@@ -97,32 +99,26 @@ const linkingTo = prepare((db) =>
     .limit(100),
 )
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
-
 /** By id, slug or unique id prefix. */
 async function resolve(ctx: Ctx, ref: string): Promise<Note> {
-  const wanted = ref.trim().toLowerCase()
+  const rights = rightsOf(ctx.actor)
   const select = (match: SQL) =>
     ctx.db
       .select(visible)
       .from(notes)
-      .where(and(match, visibleTo(rightsOf(ctx.actor))))
+      .where(and(match, visibleTo(rights)))
       .limit(2)
-  if (uuid.test(wanted)) {
-    const [found] = await byId(ctx.db, { id: wanted, ...rightsOf(ctx.actor) })
-    if (found) return found
-    throw notFound('note', ref)
-  }
-  const [named] = await select(eq(notes.slug, wanted))
-  if (named) return named
-  const byPrefix = idPrefix.test(wanted) ? await select(sql`${notes.id}::text like ${`${wanted}%`}`) : []
-  if (byPrefix.length === 1) return byPrefix[0] as Note
-  throw notFound('note', ref)
+  const found = await byReference<Note>(ref, {
+    id: (id) => byId(ctx.db, { id, ...rights }),
+    name: (slug) => select(eq(notes.slug, slug.toLowerCase())),
+    prefix: (prefix) => select(idStarts(notes.id, prefix)),
+  })
+  if (!found) throw notFound('note', ref)
+  return found
 }
 
-function mayWrite(ctx: Ctx, note: Pick<Note, 'organizationId'>): void {
-  if (note.organizationId) requireRole(ctx.actor, note.organizationId, 'member', 'Changing this note')
+async function mayWrite(ctx: Ctx, { organizationId, projectId }: Note): Promise<void> {
+  if (organizationId) await projects.requireWriter(ctx, { organizationId, projectId }, 'Changing this note')
 }
 
 export const list = read('notes.list', member('notes:read'), async (ctx, query: NoteQuery): Promise<NotePage> => {
@@ -139,7 +135,8 @@ export const list = read('notes.list', member('notes:read'), async (ctx, query: 
     query.projectId === undefined ? undefined : eq(notes.projectId, query.projectId),
     query.scope === undefined ? undefined : eq(notes.scope, query.scope),
   ]
-  const ofTeam = eq(notes.organizationId, currentOrganization(ctx.actor))
+  // A project may be another team's, in a workspace that both share.
+  const ofTeam = query.projectId ? eq(notes.projectId, query.projectId) : eq(notes.organizationId, currentOrganization(ctx.actor))
   const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
   // Each half walks its own index in order and stops at the limit; an OR of the two would read and sort everything there is.
   const first = (half: SQL | undefined) =>
@@ -197,7 +194,7 @@ export const update = write(
   member('notes:write'),
   async (ctx, { ref, ...patch }: NotePatch & { ref: string }): Promise<Note> => {
     const before = await resolve(ctx, ref)
-    mayWrite(ctx, before)
+    await mayWrite(ctx, before)
     checkVersion(ctx, before)
     if (patch.content !== undefined) checkContent(patch.content)
     const moves = patch.scope !== undefined || patch.projectId !== undefined
@@ -218,7 +215,7 @@ export const remove = write(
   member('notes:write'),
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
     const before = await resolve(ctx, ref)
-    mayWrite(ctx, before)
+    await mayWrite(ctx, before)
     checkVersion(ctx, before)
     await change(ctx, before, { deletedAt: ctx.now })
     announce(ctx, 'note.deleted', before)
@@ -266,18 +263,8 @@ async function defaultProject(ctx: Ctx): Promise<string | null> {
 
 type Change = Partial<typeof notes.$inferInsert>
 
-async function change(ctx: Ctx, before: Note, set: Change): Promise<Note> {
-  const [after] = await ctx.db
-    .update(notes)
-    .set({ ...set, updatedAt: ctx.now, version: sql`${notes.version} + 1` })
-    .where(and(eq(notes.id, before.id), eq(notes.version, before.version), live))
-    .returning(visible)
-  if (!after)
-    throw new AppError('version_mismatch', 'Somebody else changed this note at the same moment. Read it again and repeat your change.', {
-      current: await resolve(ctx, before.id),
-    })
-  return after
-}
+const change = (ctx: Ctx, before: Note, set: Change): Promise<Note> =>
+  changeVersioned(ctx, notes, { columns: visible, before, set, what: 'this note', again: () => resolve(ctx, before.id) })
 
 const announce = (ctx: Ctx, type: string, note: Note, data: Record<string, unknown> = {}): void =>
   ctx.emit(type, {
@@ -304,7 +291,8 @@ async function placeOf(
     return { organizationId: null, projectId: null, scope }
   }
   const organizationId = project?.organizationId ?? before?.organizationId ?? currentOrganization(ctx.actor)
-  requireRole(ctx.actor, organizationId, 'member', 'Writing notes')
+  if (project) requireRoleOn(ctx.actor, project, 'member', 'Writing notes')
+  else requireRole(ctx.actor, organizationId, 'member', 'Writing notes')
   return { organizationId, projectId: project?.id ?? null, scope }
 }
 

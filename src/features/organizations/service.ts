@@ -5,6 +5,7 @@ import { account, admin, type Role, requireRole } from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, idList, newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
+import { changeVersioned } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { slugify } from '../../text.ts'
 import { users } from '../accounts/table.ts'
@@ -146,24 +147,14 @@ export const update = write(
     requireRole(ctx.actor, id, 'admin', 'Changing an organization')
     checkVersion(ctx, before)
     checkSettings(patch.settings)
-    const changed = await ctx.db
-      .update(organizations)
-      .set({
-        ...patch,
-        ...(patch.name !== undefined && { name: patch.name.trim() }),
-        updatedAt: ctx.now,
-        version: sql`${organizations.version} + 1`,
-      })
-      .where(and(eq(organizations.id, id), eq(organizations.version, before.version)))
-      .returning({ id: organizations.id })
-    if (changed.length === 0)
-      throw new AppError(
-        'version_mismatch',
-        'Somebody else changed this organization at the same moment. Read it again and repeat your change.',
-        {
-          current: await find(ctx, id),
-        },
-      )
+    const set = patch.name === undefined ? patch : { ...patch, name: patch.name.trim() }
+    await changeVersioned(ctx, organizations, {
+      columns: { id: organizations.id, version: organizations.version },
+      before,
+      set,
+      what: 'this organization',
+      again: () => find(ctx, id),
+    })
     ctx.emit('organization.updated', { subjectId: id, organizationId: id, data: { fields: Object.keys(patch) } })
     return find(ctx, id)
   },

@@ -13,6 +13,7 @@ export const organizations = pgTable(
     description: text(),
     avatarUrl: text(),
     plan: text().notNull().default('included'),
+    planStatus: text().$type<'active' | 'trialing' | 'past_due' | 'cancelled'>().notNull().default('active'),
     settings: json<Record<string, unknown>>().notNull(),
     /** Made with the account; cannot be deleted while it is the only one. */
     personal: boolean().notNull().default(false),

@@ -1,6 +1,6 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
-import { member, requireRole } from '../../auth/policy.ts'
+import { member, requireRoleOn } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { AppError, invalid } from '../../errors.ts'
 import type { Project } from '../projects/schema.ts'
@@ -71,7 +71,7 @@ export const createPlan = write(
   member('tasks:write'),
   async (ctx, { ref, ...plan }: PlanCreate & { ref: string }): Promise<Tree> => {
     const project = await projects.resolve(ctx, ref)
-    requireRole(ctx.actor, project.organizationId, 'member', 'Planning in this project')
+    requireRoleOn(ctx.actor, project, 'member', 'Planning in this project')
     if (project.status === 'archived')
       throw new AppError('conflict', 'This project is archived. Restore it first: archive_project with restore.')
     const flat = flatten(plan)

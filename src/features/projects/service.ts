@@ -1,10 +1,11 @@
 import { and, count, desc, eq, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { anyone, member, requireRole } from '../../auth/policy.ts'
+import { anyone, atLeast, member, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf, matches } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
+import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { events } from '../../events/table.ts'
 import { slugify } from '../../text.ts'
@@ -13,6 +14,7 @@ import { notes } from '../notes/table.ts'
 import { checkSettings } from '../organizations/service.ts'
 import { organizations } from '../organizations/table.ts'
 import { epics, stories, tasks } from '../planning/table.ts'
+import { features } from '../workflow/table.ts'
 import type {
   Project,
   ProjectCreate,
@@ -46,47 +48,43 @@ const visible = {
 const live = isNull(projects.deletedAt)
 
 /** What goes where a project goes; a test finds every table with a project that is missing here. */
-export const children = [notes, epics, stories, tasks] as const
+export const children = [notes, epics, stories, tasks, features] as const
 
 /** Private: its creator and the organization's owners and admins. Otherwise every member. */
 const openTo = (rights: Rights): SQL =>
   or(ne(projects.visibility, 'private'), eq(projects.createdById, rights.user), anyOf(projects.organizationId, rights.managed)) as SQL
 
-export const visibleTo = (rights: Rights): SQL => and(live, anyOf(projects.organizationId, rights.organizations), openTo(rights)) as SQL
-
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
-const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
+/** The caller's organizations' own, and what stands in a workspace that is shared with them. */
+export const visibleTo = (rights: Rights): SQL =>
+  and(
+    live,
+    anyOf(projects.organizationId, rights.reach),
+    or(
+      and(anyOf(projects.organizationId, rights.organizations), openTo(rights)),
+      and(anyOf(projects.workspaceId, rights.workspaces), ne(projects.visibility, 'private')),
+    ),
+  ) as SQL
 
 /** By id in any organization of the caller; by slug, key or unique id prefix in the current one. */
 export async function resolve(ctx: Ctx, ref: string): Promise<Project> {
-  const given = ref.trim()
-  const wanted = given.toLowerCase()
-  if (uuid.test(wanted)) {
-    const [found] = await ctx.db
+  const select = (match: SQL | undefined) =>
+    ctx.db
       .select(visible)
       .from(projects)
-      .where(and(eq(projects.id, wanted), visibleTo(rightsOf(ctx.actor))))
-    if (found) return found
-    throw notFound('project', ref)
-  }
-  const here = and(eq(projects.organizationId, currentOrganization(ctx.actor)), visibleTo(rightsOf(ctx.actor)))
-  const [named] = await ctx.db
-    .select(visible)
-    .from(projects)
-    .where(and(here, or(eq(projects.slug, wanted), eq(projects.key, given.toUpperCase()))))
-    // `TUT` is the key of one project, `tut` may be the slug of another.
-    .orderBy(desc(eq(projects.key, given)), desc(eq(projects.slug, wanted)))
-    .limit(1)
-  if (named) return named
-  if (idPrefix.test(wanted)) {
-    const found = await ctx.db
-      .select(visible)
-      .from(projects)
-      .where(and(here, sql`${projects.id}::text like ${`${wanted}%`}`))
-      .limit(2)
-    if (found.length === 1) return found[0] as Project
-  }
-  throw notFound('project', ref)
+      .where(and(match, visibleTo(rightsOf(ctx.actor))))
+      .$dynamic()
+  const here = () => eq(projects.organizationId, currentOrganization(ctx.actor))
+  const found = await byReference<Project>(ref, {
+    id: (id) => select(eq(projects.id, id)),
+    name: (name) =>
+      select(and(here(), or(eq(projects.slug, name.toLowerCase()), eq(projects.key, name.toUpperCase()))))
+        // `TUT` is the key of one project, `tut` may be the slug of another.
+        .orderBy(desc(eq(projects.key, name)), desc(eq(projects.slug, name.toLowerCase())))
+        .limit(1),
+    prefix: (prefix) => select(and(here(), idStarts(projects.id, prefix))).limit(2),
+  })
+  if (!found) throw notFound('project', ref)
+  return found
 }
 
 /** For references from other records: the project must be one the caller sees, in that organization (or its twin), which he has been found to reach. */
@@ -99,9 +97,20 @@ export async function inOrganization(ctx: Ctx, id: string, organizationId: strin
   return found
 }
 
+/** For records of a project or of the organization itself: the right to change them. */
+export async function requireWriter(
+  ctx: Ctx,
+  { organizationId, projectId }: { organizationId: string; projectId: string | null },
+  what: string,
+): Promise<void> {
+  if (atLeast(ctx.actor.memberships.get(organizationId), 'member')) return
+  if (projectId) requireRoleOn(ctx.actor, await resolve(ctx, projectId), 'member', what)
+  else requireRole(ctx.actor, organizationId, 'member', what)
+}
+
 async function writable(ctx: Ctx, ref: string, role: 'member' | 'admin' = 'member'): Promise<Project> {
   const found = await resolve(ctx, ref)
-  requireRole(ctx.actor, found.organizationId, role, 'Changing this project')
+  requireRoleOn(ctx.actor, found, role, 'Changing this project')
   return found
 }
 
@@ -327,16 +336,8 @@ export const getPublic = read(
 type Change = Partial<typeof projects.$inferInsert>
 
 async function change(ctx: Ctx, before: Project, set: Change, event: string, data: Record<string, unknown> = {}): Promise<Project> {
-  const [after] = await ctx.db
-    .update(projects)
-    .set({ ...set, updatedAt: ctx.now, version: sql`${projects.version} + 1` })
-    // The version in the WHERE: of two writers who read the same row, the second must not win silently.
-    .where(and(eq(projects.id, before.id), eq(projects.version, before.version)))
-    .returning(visible)
-  if (!after)
-    throw new AppError('version_mismatch', 'Somebody else changed this project at the same moment. Read it again and repeat your change.', {
-      current: await resolve(ctx, before.id),
-    })
+  const again = () => resolve(ctx, before.id)
+  const after = await changeVersioned(ctx, projects, { columns: visible, before, set, what: 'this project', again })
   announce(ctx, event, after, data)
   return after
 }

@@ -3,6 +3,7 @@ import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg
 import { instant, json, searchOver, softRecord } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
+import { workspaces } from '../workspaces/table.ts'
 
 export const projects = pgTable(
   'projects',
@@ -12,7 +13,7 @@ export const projects = pgTable(
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
-    workspaceId: uuid(),
+    workspaceId: uuid().references(() => workspaces.id, { onDelete: 'set null' }),
     name: text().notNull(),
     slug: text().notNull(),
     key: text().notNull(),
@@ -29,6 +30,7 @@ export const projects = pgTable(
     uniqueIndex('projects_slug').on(t.organizationId, t.slug).where(sql`${t.deletedAt} is null`),
     uniqueIndex('projects_key').on(t.organizationId, t.key).where(sql`${t.deletedAt} is null`),
     index('projects_updated').on(t.organizationId, t.updatedAt, t.id),
+    index('projects_workspace').on(t.workspaceId),
     index('projects_search').using('gin', t.search),
   ],
 )

@@ -2,12 +2,18 @@ import { sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
+import { oneTimeSecrets } from '../../auth/table.ts'
 import { counters } from '../../db/table.ts'
 import { events, idempotencyKeys } from '../../events/table.ts'
 import { loginSessions, refreshTokens } from '../accounts/table.ts'
+import { deviceCodes } from '../devices/table.ts'
+import { invites } from '../invites/table.ts'
+import { mails } from '../mail/table.ts'
+import { notifications } from '../notifications/table.ts'
 
 const DELETED_DAYS = 30
 const EVENT_DAYS = 365
+const NOTIFICATION_DAYS = 180
 /** Rows in one transaction: on the embedded database everybody else waits meanwhile. */
 const BATCH = 2000
 
@@ -49,6 +55,11 @@ export const purge = flow('upkeep.purge', machine, async (ctx, _: Record<string,
   removed.counters = await purgeAll(ctx, { table: counters, column: 'expires_at', before: ctx.now })
   removed.refreshTokens = await purgeAll(ctx, { table: refreshTokens, column: 'expires_at', before: ctx.now })
   removed.loginSessions = await purgeAll(ctx, { table: loginSessions, column: 'expires_at', before: ago(DELETED_DAYS) })
+  removed.oneTimeSecrets = await purgeAll(ctx, { table: oneTimeSecrets, column: 'expires_at', before: ctx.now })
+  removed.deviceCodes = await purgeAll(ctx, { table: deviceCodes, column: 'expires_at', before: ctx.now })
+  removed.mails = await purgeAll(ctx, { table: mails, column: 'created_at', before: ago(DELETED_DAYS) })
+  removed.notifications = await purgeAll(ctx, { table: notifications, column: 'created_at', before: ago(NOTIFICATION_DAYS) })
+  removed.invites = await purgeAll(ctx, { table: invites, column: 'expires_at', before: ago(DELETED_DAYS) })
   return removed
 })
 

@@ -1,0 +1,137 @@
+import { createHmac, randomInt } from 'node:crypto'
+import { and, eq, gt, isNull, lt, sql } from 'drizzle-orm'
+import type { Ctx } from '../action.ts'
+import { deriveKey, hashSecret, kindOf, newSecret } from './secrets.ts'
+import { oneTimeSecrets as table } from './table.ts'
+
+export type Purpose =
+  | 'code'
+  | 'magic_link'
+  | 'verify_email'
+  | 'reset'
+  | 'email_change'
+  | 'email_undo'
+  | 'passkey_register'
+  | 'passkey_login'
+  | 'oauth'
+
+interface Issue {
+  purpose: Purpose
+  minutes: number
+  /** An e-mail address or a user's id: an unused one of the same purpose and subject stops working. */
+  subject?: string
+  userId?: string | null
+  /** The browser's cookie, where only the browser that asked may use it. */
+  boundTo?: string
+  data?: Record<string, unknown>
+}
+
+export interface Redeemed {
+  id: string
+  subject: string | null
+  userId: string | null
+  data: Record<string, unknown>
+}
+
+const shown = { id: table.id, subject: table.subject, userId: table.userId, data: table.data }
+const after = (now: string, minutes: number): string => new Date(Date.parse(now) + minutes * 60_000).toISOString()
+const normal = (subject: string): string => subject.toLowerCase()
+
+async function put(ctx: Ctx, { purpose, minutes, subject, userId, boundTo, data }: Issue, hash: string, sealed?: string): Promise<void> {
+  if (subject !== undefined) await dropSecrets(ctx, purpose, subject)
+  await ctx.db.insert(table).values({
+    purpose,
+    subject: subject === undefined ? null : normal(subject),
+    userId,
+    hash,
+    sealed,
+    boundTo: boundTo === undefined ? null : hashSecret(boundTo),
+    data: data ?? {},
+    createdAt: ctx.now,
+    expiresAt: after(ctx.now, minutes),
+  })
+}
+
+/** In the running transaction. */
+export async function issueSecret(ctx: Ctx, issue: Issue): Promise<string> {
+  const secret = newSecret('once')
+  await put(ctx, issue, hashSecret(secret))
+  return secret
+}
+
+/** One statement decides: of many at once, one gets it. Undefined when it is unknown, used, expired, of another purpose or another browser's. */
+export async function redeemSecret(ctx: Ctx, purpose: Purpose, secret: string, boundTo?: string): Promise<Redeemed | undefined> {
+  if (kindOf(secret) !== 'once') return undefined
+  const [found] = await ctx.db
+    .update(table)
+    .set({ usedAt: ctx.now })
+    .where(
+      and(
+        usable(ctx, purpose),
+        eq(table.hash, hashSecret(secret)),
+        boundTo === undefined ? isNull(table.boundTo) : eq(table.boundTo, hashSecret(boundTo)),
+      ),
+    )
+    .returning(shown)
+  return found
+}
+
+/** Looks without using it up. `bound` tells whether only the browser that asked may use it. */
+export async function peekSecret(ctx: Ctx, purpose: Purpose, secret: string): Promise<(Redeemed & { bound: boolean }) | undefined> {
+  if (kindOf(secret) !== 'once') return undefined
+  const [found] = await ctx.db
+    .select({ ...shown, bound: sql<boolean>`${table.boundTo} is not null` })
+    .from(table)
+    .where(and(usable(ctx, purpose), eq(table.hash, hashSecret(secret))))
+  return found
+}
+
+export async function dropSecrets(ctx: Ctx, purpose: Purpose, subject: string): Promise<void> {
+  await ctx.db.delete(table).where(and(eq(table.purpose, purpose), eq(table.subject, normal(subject)), isNull(table.usedAt)))
+}
+
+const usable = (ctx: Ctx, purpose: Purpose) => and(eq(table.purpose, purpose), isNull(table.usedAt), gt(table.expiresAt, ctx.now))
+
+// ---- six digits
+
+export const CODE_MINUTES = 10
+const CODE_TRIES = 5
+
+const codeHash = (ctx: Ctx, email: string, code: string): string =>
+  createHmac('sha256', deriveKey(ctx.app.secret, 'code'))
+    .update(`${normal(email)}:${code}`)
+    .digest('hex')
+
+/** In the running transaction. Kept sealed as well, for the administrator of an instance that cannot send mail. */
+export async function issueCode(ctx: Ctx, email: string, userId: string | null): Promise<string> {
+  const code = String(randomInt(1_000_000)).padStart(6, '0')
+  await put(ctx, { purpose: 'code', subject: email, userId, minutes: CODE_MINUTES }, codeHash(ctx, email, code), ctx.app.seal.close(code))
+  return code
+}
+
+/**
+ * Counts the try and decides in one statement. It answers and does not throw, because what throws is rolled back, and the count with it.
+ */
+export async function tryCode(ctx: Ctx, email: string, code: string): Promise<Redeemed | undefined> {
+  const right = sql`${table.hash} = ${codeHash(ctx, email, code)}`
+  const [found] = await ctx.db
+    .update(table)
+    .set({
+      attempts: sql`${table.attempts} + 1`,
+      usedAt: sql`case when ${right} then ${ctx.now}::timestamptz end`,
+      sealed: sql`case when ${right} or ${table.attempts} + 1 >= ${CODE_TRIES} then null else ${table.sealed} end`,
+    })
+    .where(and(usable(ctx, 'code'), eq(table.subject, normal(email)), lt(table.attempts, CODE_TRIES)))
+    .returning({ ...shown, usedAt: table.usedAt })
+  return found?.usedAt ? found : undefined
+}
+
+/** The code that is still good for this address, for `GET /api/admin/users/:id/otp`. */
+export async function openCode(ctx: Ctx, email: string): Promise<{ code: string; createdAt: string; expiresAt: string } | undefined> {
+  const [found] = await ctx.db
+    .select({ sealed: table.sealed, createdAt: table.createdAt, expiresAt: table.expiresAt })
+    .from(table)
+    .where(and(usable(ctx, 'code'), eq(table.subject, normal(email)), lt(table.attempts, CODE_TRIES)))
+  const code = found?.sealed ? ctx.app.seal.open(found.sealed) : undefined
+  return found && code ? { code, createdAt: found.createdAt, expiresAt: found.expiresAt } : undefined
+}

@@ -1,0 +1,60 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import { AppError } from '../errors.ts'
+import type { Db } from './session.ts'
+
+/** What several services do with their rows in the same way. */
+type Versioned = PgTable & { id: PgColumn; version: PgColumn; updatedAt: PgColumn }
+
+/**
+ * Changes a row that was read before, and raises its version. The version stands in the WHERE: of two writers who read the same row, the
+ * second must not win silently. `again` reads the row as it is now, for the refusal.
+ */
+export async function changeVersioned<T extends Versioned, R extends { id: string; version: number }>(
+  { db, now }: { db: Db; now: string },
+  table: T,
+  { columns, before, set, what, again }: Change<T, R>,
+): Promise<R> {
+  const [after] = (await db
+    .update(table)
+    .set({ ...set, updatedAt: now, version: sql`${table.version} + 1` } as never)
+    .where(and(eq(table.id, before.id), eq(table.version, before.version)))
+    .returning(columns as never)) as unknown as R[]
+  if (after) return after
+  throw new AppError('version_mismatch', `Somebody else changed ${what} at the same moment. Read it again and repeat your change.`, {
+    current: await again(),
+  })
+}
+
+interface Change<T extends PgTable, R> {
+  columns: Record<string, PgColumn | SQL>
+  before: R
+  set: Partial<T['$inferInsert']>
+  /** `this note`, for the refusal. */
+  what: string
+  again: () => Promise<R>
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
+
+interface Ways<R> {
+  id(id: string): Promise<R[]>
+  /** Slug, key, number: whatever the resource goes by besides its id. */
+  name(text: string): Promise<R[]>
+  /** Rows whose id begins so; two are enough to see that it is ambiguous. */
+  prefix(prefix: string): Promise<R[]>
+}
+
+/** The one way references are understood everywhere: an id, a name, or the unique beginning of an id. */
+export async function byReference<R>(ref: string, ways: Ways<R>): Promise<R | undefined> {
+  const given = ref.trim()
+  const wanted = given.toLowerCase()
+  if (uuid.test(wanted)) return (await ways.id(wanted))[0]
+  const [named] = await ways.name(given)
+  if (named || !idPrefix.test(wanted)) return named
+  const found = await ways.prefix(wanted)
+  return found.length === 1 ? found[0] : undefined
+}
+
+export const idStarts = (id: PgColumn, prefix: string): SQL => sql`${id}::text like ${`${prefix}%`}`

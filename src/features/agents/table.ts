@@ -1,0 +1,35 @@
+import { sql } from 'drizzle-orm'
+import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { json, searchOver, softRecord } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+import { organizations } from '../organizations/table.ts'
+
+export const agents = pgTable(
+  'agents',
+  {
+    ...softRecord(),
+    /** Null only for personal agents. */
+    organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
+    createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
+    name: text().notNull(),
+    /** One for the whole instance: public agents are addressed by it. */
+    slug: text().notNull(),
+    role: text(),
+    persona: text(),
+    systemPrompt: text(),
+    model: text(),
+    provider: text(),
+    /** Ids of skills. */
+    skills: json<string[]>().notNull(),
+    memoryScope: text().$type<'agent' | 'project' | 'session'>().notNull(),
+    scope: text().$type<'personal' | 'team' | 'public'>().notNull(),
+    status: text().$type<'active' | 'archived'>().notNull().default('active'),
+    search: searchOver('name', 'role', 'persona'),
+  },
+  (t) => [
+    uniqueIndex('agents_slug').on(t.slug).where(sql`${t.deletedAt} is null`),
+    index('agents_organization').on(t.organizationId, t.updatedAt, t.id),
+    index('agents_author').on(t.createdById, t.updatedAt, t.id),
+    index('agents_search').using('gin', t.search),
+  ],
+)

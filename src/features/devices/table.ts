@@ -1,0 +1,30 @@
+import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { instant, newId } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+
+/** A device that asks to be signed in (RFC 8628). */
+export const deviceCodes = pgTable(
+  'device_codes',
+  {
+    id: uuid().primaryKey().$defaultFn(newId),
+    deviceHash: text().notNull(),
+    /** HMAC: the code that people type is short. */
+    userHash: text().notNull(),
+    clientName: text().notNull(),
+    userAgent: text(),
+    ip: text(),
+    status: text().$type<'pending' | 'approved' | 'denied' | 'used'>().notNull(),
+    /** The first signed-in person who looked at it; only he may approve or deny. */
+    claimedById: uuid().references(() => users.id, { onDelete: 'cascade' }),
+    /** Seconds between polls; grows when the device does not wait. */
+    interval: integer().notNull(),
+    lastPollAt: instant(),
+    createdAt: instant().notNull(),
+    expiresAt: instant().notNull(),
+  },
+  (t) => [
+    uniqueIndex('device_codes_device').on(t.deviceHash),
+    uniqueIndex('device_codes_user').on(t.userHash),
+    index('device_codes_expires').on(t.expiresAt),
+  ],
+)

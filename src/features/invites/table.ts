@@ -1,0 +1,29 @@
+import { sql } from 'drizzle-orm'
+import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import type { Role } from '../../auth/policy.ts'
+import { instant, record } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+import { organizations } from '../organizations/table.ts'
+
+export const invites = pgTable(
+  'invites',
+  {
+    ...record(),
+    organizationId: uuid()
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    email: text().notNull(),
+    role: text().$type<Role>().notNull(),
+    hash: text().notNull(),
+    invitedById: uuid().references(() => users.id, { onDelete: 'set null' }),
+    expiresAt: instant().notNull(),
+    acceptedAt: instant(),
+    /** Declined by its receiver or withdrawn by the team. */
+    closedAt: instant(),
+  },
+  (t) => [
+    uniqueIndex('invites_hash').on(t.hash),
+    uniqueIndex('invites_open').on(t.organizationId, sql`lower(${t.email})`).where(sql`${t.acceptedAt} is null and ${t.closedAt} is null`),
+    index('invites_email').on(sql`lower(${t.email})`),
+  ],
+)

@@ -1,0 +1,21 @@
+import { contextOf } from '../../action.ts'
+import { system } from '../../auth/actor.ts'
+import type { JobDefinition } from '../../jobs/queue.ts'
+import * as mail from './service.ts'
+
+export const mailJobs: JobDefinition[] = [
+  {
+    name: 'mail.send',
+    timeoutSeconds: 60,
+    run: async (app, data) => {
+      await mail.send(contextOf(app, system), data as { id: string })
+    },
+  },
+  {
+    name: 'mail.wipeStale',
+    every: '*/10 * * * *',
+    run: async (app) => {
+      await mail.wipeStale(contextOf(app, system), {})
+    },
+  },
+]

@@ -1,0 +1,58 @@
+/** What a mail says; one layout for all of them, as text and as HTML. */
+export interface Message {
+  to: string
+  /** What it is for: `code`, `magic_link`, `reset` …; a new one wipes what older ones of the kind say to the same address. */
+  kind: string
+  subject: string
+  /** Paragraphs before the code or button. */
+  lines: string[]
+  /** Six digits to type. */
+  code?: string
+  button?: { label: string; url: string }
+  /** Paragraphs after it, in small print. */
+  notes?: string[]
+  /** When its content is of no use any more. */
+  expiresAt: string
+}
+
+export interface Rendered {
+  text: string
+  html: string
+}
+
+const safe = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+
+/** Names and titles are users' own: they must not break out of their line, nor pass for one of ours. */
+export const oneLine = (text: string, most = 100): string =>
+  text
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim()
+    .slice(0, most)
+
+export function render(message: Message, instance: string): Rendered {
+  const { lines, code, button, notes = [] } = message
+  const foot = `Sent by Tutti at ${instance}`
+  const text = [
+    ...lines,
+    ...(code ? [`    ${code}`] : []),
+    ...(button ? [`${button.label}:\n${button.url}`] : []),
+    ...notes,
+    `-- \n${foot}`,
+  ].join('\n\n')
+  const paragraph = (style: string) => (line: string) => `<p style="${style}">${safe(line)}</p>`
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${safe(message.subject)}</title></head>
+<body style="margin:0;padding:24px;background:#f4f3f7;font:16px/1.6 system-ui,-apple-system,'Segoe UI',sans-serif;color:#1c1b22">
+<div style="max-width:480px;margin:0 auto;padding:32px;background:#fff;border:1px solid #dcd9e3;border-radius:12px">
+<p style="margin:0 0 20px;font-weight:700;font-size:18px;color:#5b3df5">Tutti</p>
+${lines.map(paragraph('margin:0 0 16px')).join('\n')}
+${code ? `<p style="margin:24px 0;font:700 32px/1.2 ui-monospace,Menlo,monospace;letter-spacing:6px">${safe(code)}</p>` : ''}
+${
+  button
+    ? `<p style="margin:24px 0"><a href="${safe(button.url)}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#5b3df5;color:#fff;font-weight:600;text-decoration:none">${safe(button.label)}</a></p>
+<p style="margin:0 0 16px;color:#5d5b68;font-size:13px;overflow-wrap:anywhere">${safe(button.url)}</p>`
+    : ''
+}
+${notes.map(paragraph('margin:0 0 12px;color:#5d5b68;font-size:14px')).join('\n')}
+</div><p style="max-width:480px;margin:16px auto 0;color:#5d5b68;font-size:12px">${safe(foot)}</p></body></html>`
+  return { text, html }
+}

@@ -1,0 +1,10 @@
+import { type Http, on } from '../../http/context.ts'
+import { OutboxPage, OutboxQuery } from './schema.ts'
+import * as mail from './service.ts'
+
+export const mailRoutes = (http: Http) =>
+  http.get('/api/admin/outbox', ({ ctx, query }) => mail.outbox(ctx, query), {
+    ...on(mail.outbox, 'Mail that was sent, waits, or is kept because there is no mail server'),
+    query: OutboxQuery,
+    response: OutboxPage,
+  })

@@ -1,0 +1,23 @@
+import { id, instant, int, nullable, object, oneOf, optional, pageOf, paging, type Static, text } from '../../schema.ts'
+
+export const statuses = ['queued', 'sent', 'kept', 'failed'] as const
+
+export const OutboxMail = object({
+  id: id(),
+  createdAt: instant(),
+  to: text(254, { example: 'ada@example.com' }),
+  kind: text(40, { example: 'code' }),
+  subject: text(300, { example: 'Your sign-in code' }),
+  status: oneOf(statuses, { description: 'kept: there is no mail server, so read it out to its receiver' }),
+  attempts: int(),
+  error: nullable(text(500)),
+  sentAt: nullable(instant()),
+  expiresAt: instant(),
+  text: nullable(text(20_000, { description: 'What it says, while it is kept or waits; wiped once sent, used or stale' })),
+})
+export type OutboxMail = Static<typeof OutboxMail>
+
+export const OutboxQuery = object({ ...paging('createdAt'), status: optional(oneOf(statuses)) })
+export type OutboxQuery = Static<typeof OutboxQuery>
+export const OutboxPage = pageOf(OutboxMail)
+export type OutboxPage = Static<typeof OutboxPage>

@@ -1,0 +1,45 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { instant, json, newId, record } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+import type { Audience } from './schema.ts'
+
+/** What an administrator sent, once for all who got it. */
+export const announcements = pgTable(
+  'announcements',
+  {
+    id: uuid().primaryKey().$defaultFn(newId),
+    createdAt: instant().notNull(),
+    sentById: uuid().references(() => users.id, { onDelete: 'set null' }),
+    type: text().$type<'info' | 'success' | 'warning' | 'error'>().notNull(),
+    title: text().notNull(),
+    message: text(),
+    link: text(),
+    audience: json<Audience>().notNull(),
+    recipients: integer().notNull(),
+  },
+  (t) => [index('announcements_created').on(t.createdAt, t.id)],
+)
+
+export const notifications = pgTable(
+  'notifications',
+  {
+    ...record(),
+    userId: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    type: text().$type<'info' | 'success' | 'warning' | 'error'>().notNull(),
+    /** Why it was sent: `invite`, `security`, `admin`, `assignment` … */
+    reason: text().notNull(),
+    title: text().notNull(),
+    message: text(),
+    link: text(),
+    readAt: instant(),
+    announcementId: uuid().references(() => announcements.id, { onDelete: 'set null' }),
+  },
+  (t) => [
+    index('notifications_user').on(t.userId, t.createdAt, t.id),
+    index('notifications_unread').on(t.userId).where(sql`${t.readAt} is null`),
+    index('notifications_created').using('brin', t.createdAt),
+  ],
+)

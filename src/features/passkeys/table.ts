@@ -1,0 +1,23 @@
+import { bigint, boolean, index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { instant, record, textList } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+
+export const passkeys = pgTable(
+  'passkeys',
+  {
+    ...record(),
+    userId: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    name: text().notNull(),
+    credentialId: text().notNull(),
+    /** COSE, base64url. */
+    publicKey: text().notNull(),
+    /** How often the authenticator says it was used; going back means a copy. */
+    counter: bigint({ mode: 'number' }).notNull(),
+    transports: textList().notNull(),
+    backedUp: boolean().notNull(),
+    lastUsedAt: instant(),
+  },
+  (t) => [uniqueIndex('passkeys_credential').on(t.credentialId), index('passkeys_user').on(t.userId)],
+)

@@ -1,0 +1,30 @@
+import { sql } from 'drizzle-orm'
+import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { searchOver, softRecord, textList } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+import { organizations } from '../organizations/table.ts'
+
+export const skills = pgTable(
+  'skills',
+  {
+    ...softRecord(),
+    /** Null only for personal skills, and for public ones that no team owns. */
+    organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
+    createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
+    name: text().notNull(),
+    /** One for the whole instance: public skills are addressed by it. */
+    slug: text().notNull(),
+    description: text(),
+    content: text().notNull(),
+    tags: textList().notNull(),
+    scope: text().$type<'personal' | 'team' | 'public'>().notNull(),
+    search: searchOver('name', 'description', 'content'),
+  },
+  (t) => [
+    uniqueIndex('skills_slug').on(t.slug).where(sql`${t.deletedAt} is null`),
+    index('skills_organization').on(t.organizationId, t.updatedAt, t.id),
+    index('skills_author').on(t.createdById, t.updatedAt, t.id),
+    index('skills_public').on(t.updatedAt, t.id).where(sql`${t.scope} = 'public' and ${t.deletedAt} is null`),
+    index('skills_search').using('gin', t.search),
+  ],
+)

@@ -1,0 +1,25 @@
+import { customType, index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { instant } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+import { organizations } from '../organizations/table.ts'
+
+/** Read and written as base64 (`encode`, `decode` in the statement): the one form that both drivers carry unharmed. */
+const bytea = customType<{ data: string }>({ dataType: () => 'bytea' })
+
+/** Pictures. In the database, so that backups and several instances need nothing else; at most a few MiB each. */
+export const uploads = pgTable(
+  'uploads',
+  {
+    /** Random and unguessable: whoever has the address may see the picture. */
+    id: uuid().primaryKey(),
+    userId: uuid().references(() => users.id, { onDelete: 'cascade' }),
+    organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
+    purpose: text().$type<'avatar' | 'cover' | 'team_avatar'>().notNull(),
+    type: text().notNull(),
+    width: integer().notNull(),
+    height: integer().notNull(),
+    bytes: bytea().notNull(),
+    createdAt: instant().notNull(),
+  },
+  (t) => [index('uploads_user').on(t.userId), index('uploads_organization').on(t.organizationId)],
+)

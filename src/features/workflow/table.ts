@@ -1,0 +1,90 @@
+import { doublePrecision, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { instant, json, newId, searchOver, softRecord } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+import { organizations } from '../organizations/table.ts'
+import type { Priority } from '../planning/schema.ts'
+import { projects } from '../projects/table.ts'
+import type { Evidence } from './schema.ts'
+
+/** Features move through gates; the folder is called workflow because `features` is taken. */
+export const features = pgTable(
+  'features',
+  {
+    ...softRecord(),
+    organizationId: uuid()
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    projectId: uuid()
+      .notNull()
+      .references(() => projects.id, { onDelete: 'cascade' }),
+    createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
+    title: text().notNull(),
+    description: text(),
+    kind: text().notNull(),
+    priority: text().$type<Priority>().notNull(),
+    /** A state of the project's workflow. */
+    status: text().notNull(),
+    assigneeType: text().$type<'user' | 'agent'>(),
+    assigneeId: uuid(),
+    taskIds: json<string[]>().notNull(),
+    specId: uuid(),
+    position: doublePrecision().notNull(),
+    search: searchOver('title', 'description'),
+  },
+  (t) => [
+    index('features_project').on(t.projectId, t.status, t.position),
+    index('features_organization').on(t.organizationId, t.updatedAt, t.id),
+    index('features_search').using('gin', t.search),
+  ],
+)
+
+const saidBy = () => ({
+  actorType: text().$type<'user' | 'agent' | 'system'>().notNull(),
+  actorId: uuid(),
+  actorName: text().notNull(),
+  createdAt: instant().notNull(),
+})
+
+/** What was shown at a gate. Only ever added. */
+export const featureEvidence = pgTable(
+  'feature_evidence',
+  {
+    id: uuid().primaryKey().$defaultFn(newId),
+    featureId: uuid()
+      .notNull()
+      .references(() => features.id, { onDelete: 'cascade' }),
+    gate: text().notNull(),
+    level: text().$type<'reported' | 'observed' | 'verified'>().notNull(),
+    evidence: json<Evidence>().notNull(),
+    ...saidBy(),
+  },
+  (t) => [index('feature_evidence_feature').on(t.featureId, t.createdAt)],
+)
+
+export const featureReviews = pgTable(
+  'feature_reviews',
+  {
+    id: uuid().primaryKey().$defaultFn(newId),
+    featureId: uuid()
+      .notNull()
+      .references(() => features.id, { onDelete: 'cascade' }),
+    verdict: text().$type<'approved' | 'changes_requested'>().notNull(),
+    comment: text(),
+    ...saidBy(),
+  },
+  (t) => [index('feature_reviews_feature').on(t.featureId, t.createdAt)],
+)
+
+export const featureDependencies = pgTable(
+  'feature_dependencies',
+  {
+    featureId: uuid()
+      .notNull()
+      .references(() => features.id, { onDelete: 'cascade' }),
+    blockedById: uuid()
+      .notNull()
+      .references(() => features.id, { onDelete: 'cascade' }),
+    createdAt: instant().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.featureId, t.blockedById] }), index('feature_dependencies_blocker').on(t.blockedById)],
+)
