@@ -7,7 +7,7 @@ export const ACCESS_MINUTES = 15
 
 /** Access tokens: one algorithm, short-lived, and only a pointer: rights come from the session's row on every request. */
 export interface Jwt {
-  sign(claims: { userId: string; sessionId: string }, now: Date): Promise<{ token: string; expiresAt: string }>
+  sign(claims: { userId: string; sessionId: string }, now: Date, minutes?: number): Promise<{ token: string; expiresAt: string }>
   /** Undefined for anything that is not a token of ours that is valid now. */
   verify(token: string, now: Date): Promise<{ userId: string; sessionId: string; expiresAt: number } | undefined>
 }
@@ -20,9 +20,9 @@ export function createJwt(master: string): Jwt {
   const publicKey = createPublicKey(key)
   const kid = deriveKey(master, 'jwt-kid', 8).toString('hex')
   return {
-    async sign({ userId, sessionId }, now) {
+    async sign({ userId, sessionId }, now, minutes = ACCESS_MINUTES) {
       const iat = Math.floor(now.getTime() / 1000)
-      const exp = iat + ACCESS_MINUTES * 60
+      const exp = iat + minutes * 60
       const token = await new SignJWT({ sid: sessionId })
         .setProtectedHeader({ alg: 'EdDSA', kid })
         .setIssuer(ISSUER)

@@ -1,6 +1,4 @@
 /** THE TABLE OF CONTENTS: one line a feature, written by hand. Nothing is discovered. */
-
-// People and access
 export { accounts } from './accounts/index.ts'
 export { admin } from './admin/index.ts'
 export { agents } from './agents/index.ts'
@@ -9,7 +7,6 @@ export { integrations } from './integrations/index.ts'
 export { invites } from './invites/index.ts'
 export { issues } from './issues/index.ts'
 export { mail } from './mail/index.ts'
-// The instance
 export { manual } from './manual/index.ts'
 export { notes } from './notes/index.ts'
 export { notifications } from './notifications/index.ts'
@@ -17,7 +14,6 @@ export { oauth } from './oauth/index.ts'
 export { organizations } from './organizations/index.ts'
 export { passkeys } from './passkeys/index.ts'
 export { planning } from './planning/index.ts'
-// Planning and knowledge
 export { projects } from './projects/index.ts'
 export { skills } from './skills/index.ts'
 export { tokens } from './tokens/index.ts'

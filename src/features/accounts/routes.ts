@@ -3,6 +3,7 @@ import { clearCookies, setCookies } from '../../http/cookies.ts'
 import { cookieOf, REFRESH_COOKIE } from '../../http/guard.ts'
 import { LoggedOut, Login, ProfilePatch, Refresh, Register, RoleAnswer, Setup, SignedIn, User } from './schema.ts'
 import * as accounts from './service.ts'
+import * as sessions from './sessions.ts'
 
 export const accountRoutes = (http: Http) =>
   http
@@ -28,12 +29,12 @@ export const accountRoutes = (http: Http) =>
           set,
           app.config,
           200,
-          await accounts.refresh(ctx, { refreshToken: body.refreshToken ?? cookieOf(request, app.config, REFRESH_COOKIE) }),
+          await sessions.refresh(ctx, { refreshToken: body.refreshToken ?? cookieOf(request, app.config, REFRESH_COOKIE) }),
         ),
-      { ...on(accounts.refresh, 'Exchange a refresh token for a new pair'), body: Refresh, response: SignedIn },
+      { ...on(sessions.refresh, 'Exchange a refresh token for a new pair'), body: Refresh, response: SignedIn },
     )
-    .post('/api/auth/logout', async ({ ctx, set, app }) => clearCookies(set, app.config, await accounts.logout(ctx, {})), {
-      ...on(accounts.logout, 'End this session'),
+    .post('/api/auth/logout', async ({ ctx, set, app }) => clearCookies(set, app.config, await sessions.logout(ctx, {})), {
+      ...on(sessions.logout, 'End this session'),
       response: LoggedOut,
     })
     .get('/api/auth/me', ({ ctx }) => accounts.me(ctx, {}), { ...on(accounts.me, 'Your account'), response: User })

@@ -1,0 +1,115 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { countAttempt, networkOf } from '../../auth/limits.ts'
+import { randomTail } from '../../auth/secrets.ts'
+import { AppError } from '../../errors.ts'
+import { slugify } from '../../text.ts'
+import { connectedAccounts } from '../oauth/table.ts'
+import * as organizations from '../organizations/service.ts'
+import { passkeys } from '../passkeys/table.ts'
+import { apiKeys, mcpTokens } from '../tokens/table.ts'
+import type { User } from './schema.ts'
+import { loginSessions, users } from './table.ts'
+
+/** Users as rows: how they are found and made, and what they lose. All of it in the running transaction of whoever calls. */
+export const visible = {
+  id: users.id,
+  createdAt: users.createdAt,
+  updatedAt: users.updatedAt,
+  version: users.version,
+  email: users.email,
+  name: users.name,
+  handle: users.handle,
+  avatarUrl: users.avatarUrl,
+  coverUrl: users.coverUrl,
+  bio: users.bio,
+  timezone: users.timezone,
+  locale: users.locale,
+  role: users.role,
+  status: users.status,
+  emailVerifiedAt: users.emailVerifiedAt,
+  onboardedAt: users.onboardedAt,
+  preferences: users.preferences,
+}
+
+export const sameEmail = (email: string) => eq(sql`lower(${users.email})`, email.toLowerCase())
+
+export interface NewUser {
+  email: string
+  name: string
+  /** None for those who came in by a code, a link or another identity. */
+  passwordHash: string | null
+  role: 'user' | 'admin'
+  /** Proven by a code, a link, or a provider that says so. */
+  emailVerified?: boolean
+  avatarUrl?: string | null
+}
+
+/** The account and its personal organization, in one transaction. */
+export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest }: NewUser): Promise<User> {
+  const base = slugify(email.split('@')[0]?.slice(0, 40) ?? name) || 'user'
+  const values = {
+    ...rest,
+    email,
+    name: name.trim(),
+    emailVerifiedAt: emailVerified ? ctx.now : null,
+    preferences: {},
+    createdAt: ctx.now,
+    updatedAt: ctx.now,
+  }
+  // The unique indexes decide, so that people who register at the same moment do not trip over a handle they did not choose.
+  const insert = (handle: string) =>
+    ctx.db
+      .insert(users)
+      .values({ ...values, handle })
+      .onConflictDoNothing()
+      .returning(visible)
+  let [user] = await insert(base)
+  if (!user) {
+    const [taken] = await ctx.db.select({ id: users.id }).from(users).where(sameEmail(email))
+    if (!taken) [user] = await insert(`${base}-${randomTail()}`)
+  }
+  if (!user) throw new AppError('conflict.exists', 'This e-mail address has an account already. Sign in, or reset the password.')
+  await organizations.createFor(ctx, { userId: user.id, name: `${user.name.slice(0, 90)}'s space`, slug: user.handle, personal: true })
+  ctx.emit('user.registered', { subjectId: user.id, userId: user.id, data: { role: user.role } })
+  return user
+}
+
+export const byEmail = async (ctx: Ctx, email: string): Promise<User | undefined> =>
+  (await ctx.db.select(visible).from(users).where(sameEmail(email)))[0]
+
+export function requireOpenRegistration({ app }: Ctx): void {
+  if (app.config.REGISTRATION === 'closed')
+    throw new AppError('forbidden', 'This instance takes no new registrations. Ask its administrator for an account.')
+}
+
+/** Before the transaction: how many accounts one network may make. */
+export const countRegistration = ({ app, ip }: Ctx): Promise<void> =>
+  countAttempt(app.driver, `register:${networkOf(ip)}`, app.config.RATE_LIMIT_REGISTER, 3600, app.clock(), 'registrations')
+
+/** Whoever had a way in loses it: sessions, and unless told otherwise API keys and MCP tokens. */
+export async function endCredentials(ctx: Ctx, userId: string, { keepKeys = false } = {}): Promise<void> {
+  for (const table of keepKeys ? [loginSessions] : ([loginSessions, apiKeys, mcpTokens] as const))
+    await ctx.db
+      .update(table)
+      .set({ revokedAt: ctx.now })
+      .where(and(eq(table.userId, userId), isNull(table.revokedAt)))
+}
+
+/**
+ * Somebody has just proved that the mailbox is his. If the account's address was never proved before, whoever made the account may not have
+ * been him: everything that was set up until now (password, passkeys, identities elsewhere, sessions, keys) stops working.
+ */
+export async function proveMailbox(ctx: Ctx, user: User): Promise<User> {
+  if (user.emailVerifiedAt) return user
+  await ctx.db.delete(passkeys).where(eq(passkeys.userId, user.id))
+  await ctx.db.delete(connectedAccounts).where(eq(connectedAccounts.userId, user.id))
+  await endCredentials(ctx, user.id)
+  const [proved] = await ctx.db
+    .update(users)
+    .set({ emailVerifiedAt: ctx.now, passwordHash: null, updatedAt: ctx.now, version: sql`${users.version} + 1` })
+    .where(eq(users.id, user.id))
+    .returning(visible)
+  ctx.emit('user.email_verified', { subjectId: user.id, userId: user.id })
+  return proved as User
+}

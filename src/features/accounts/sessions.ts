@@ -1,0 +1,126 @@
+import { and, eq, gt, isNull } from 'drizzle-orm'
+import { type Ctx, flow, write } from '../../action.ts'
+import { userIdOf, type Via } from '../../auth/actor.ts'
+import { anyone, signedIn } from '../../auth/policy.ts'
+import { hashSecret, kindOf, newSecret } from '../../auth/secrets.ts'
+import { AppError } from '../../errors.ts'
+import { visible } from './people.ts'
+import type { Refresh, SignedIn, User } from './schema.ts'
+import { loginSessions, refreshTokens, users } from './table.ts'
+
+const IDLE_DAYS = 30
+const TOTAL_DAYS = 90
+/** Not renewable, so the access token lives as long as the session. */
+export const IMPERSONATION_MINUTES = 30
+
+const later = (now: string, days: number): string => new Date(Date.parse(now) + days * 86_400_000).toISOString()
+
+interface SessionStart {
+  via: Via
+  device?: string
+}
+
+/** In the running transaction; every way in ends here. */
+export async function startSession(ctx: Ctx, user: User, { via, device }: SessionStart): Promise<SignedIn> {
+  const [session] = await ctx.db
+    .insert(loginSessions)
+    .values({
+      userId: user.id,
+      via,
+      device: device?.slice(0, 100),
+      authenticatedAt: via === 'device' ? null : ctx.now,
+      userAgent: ctx.userAgent?.slice(0, 300),
+      ip: ctx.ip,
+      createdAt: ctx.now,
+      lastSeenAt: ctx.now,
+      expiresAt: later(ctx.now, TOTAL_DAYS),
+    })
+    .returning({ id: loginSessions.id })
+  if (!session) throw new Error('insert returned nothing')
+  return { ...(await newTokens(ctx, user.id, session.id)), user }
+}
+
+async function newTokens(ctx: Ctx, userId: string, sessionId: string): Promise<Omit<SignedIn, 'user'>> {
+  const refreshToken = newSecret('refresh')
+  await ctx.db.insert(refreshTokens).values({ hash: hashSecret(refreshToken), sessionId, expiresAt: later(ctx.now, IDLE_DAYS) })
+  const { token, expiresAt } = await ctx.app.jwt.sign({ userId, sessionId }, ctx.app.clock())
+  return { token, refreshToken, expiresAt }
+}
+
+/** An administrator acts as somebody: short, without a refresh token, and marked in every audit entry. The caller has checked that he may. */
+export async function startImpersonation(ctx: Ctx, user: User, impersonatorId: string): Promise<Omit<SignedIn, 'refreshToken'>> {
+  const until = new Date(Date.parse(ctx.now) + IMPERSONATION_MINUTES * 60_000).toISOString()
+  const session = { userId: user.id, via: 'impersonation' as const, impersonatorId, userAgent: ctx.userAgent?.slice(0, 300), ip: ctx.ip }
+  const [row] = await ctx.db
+    .insert(loginSessions)
+    .values({ ...session, createdAt: ctx.now, lastSeenAt: ctx.now, expiresAt: until })
+    .returning({ id: loginSessions.id })
+  if (!row) throw new Error('insert returned nothing')
+  return { ...(await ctx.app.jwt.sign({ userId: user.id, sessionId: row.id }, ctx.app.clock(), IMPERSONATION_MINUTES)), user }
+}
+
+/** Whoever calls this has checked who it is; a suspended user gets in by no way. */
+export const signIn = write(
+  'accounts.signIn',
+  anyone,
+  async (ctx, { userId, ...how }: SessionStart & { userId: string }): Promise<SignedIn> => {
+    const [user] = await ctx.db
+      .select(visible)
+      .from(users)
+      .where(and(eq(users.id, userId), eq(users.status, 'active')))
+    if (!user) throw new AppError('unauthenticated', 'This account cannot sign in. Ask the administrator of this instance.')
+    const answer = await startSession(ctx, user, how)
+    ctx.emit('user.signed_in', { subjectId: user.id, userId: user.id, data: { via: how.via, userAgent: ctx.userAgent } })
+    return answer
+  },
+)
+
+const rotate = write('accounts.rotate', anyone, async (ctx, { hash }: { hash: string }): Promise<SignedIn | 'unknown' | 'reused'> => {
+  // One statement decides who may use it: of two refreshes at once, one wins and the other counts as reuse.
+  const [fresh] = await ctx.db
+    .update(refreshTokens)
+    .set({ usedAt: ctx.now })
+    .where(and(eq(refreshTokens.hash, hash), isNull(refreshTokens.usedAt), gt(refreshTokens.expiresAt, ctx.now)))
+    .returning({ sessionId: refreshTokens.sessionId })
+  const [found] = await ctx.db
+    .select({ sessionId: loginSessions.id, userId: loginSessions.userId, usedAt: refreshTokens.usedAt })
+    .from(refreshTokens)
+    .innerJoin(loginSessions, eq(loginSessions.id, refreshTokens.sessionId))
+    .where(and(eq(refreshTokens.hash, hash), isNull(loginSessions.revokedAt), gt(loginSessions.expiresAt, ctx.now)))
+  if (!found) return 'unknown'
+  if (!fresh) {
+    if (!found.usedAt) return 'unknown'
+    await revoke(ctx, found.sessionId, found.userId, 'refresh token used twice')
+    return 'reused'
+  }
+  const [user] = await ctx.db
+    .select(visible)
+    .from(users)
+    .where(and(eq(users.id, found.userId), eq(users.status, 'active')))
+  if (!user) return 'unknown'
+  ctx.emit('user.refreshed', { subjectId: user.id, userId: user.id })
+  return { ...(await newTokens(ctx, user.id, found.sessionId)), user }
+})
+
+export const refresh = flow('accounts.refresh', anyone, async (ctx, { refreshToken }: Refresh): Promise<SignedIn> => {
+  const answer = refreshToken && kindOf(refreshToken) === 'refresh' ? await rotate(ctx, { hash: hashSecret(refreshToken) }) : 'unknown'
+  if (answer === 'reused')
+    throw new AppError('unauthenticated', 'This refresh token was used before, so the session has been ended. Sign in again.')
+  if (answer === 'unknown') throw new AppError('unauthenticated', 'The refresh token is not valid. Sign in again.')
+  return answer
+})
+
+export async function revoke(ctx: Ctx, sessionId: string, userId: string, reason: string): Promise<void> {
+  await ctx.db.update(loginSessions).set({ revokedAt: ctx.now }).where(eq(loginSessions.id, sessionId))
+  ctx.emit('session.revoked', { subjectId: sessionId, userId, data: { reason } })
+}
+
+export const logout = write(
+  'accounts.logout',
+  signedIn,
+  async (ctx, _: Record<string, never>): Promise<{ id: string; revoked: 'session' }> => {
+    const id = ctx.actor.credentialId as string
+    await revoke(ctx, id, userIdOf(ctx.actor), 'signed out')
+    return { id, revoked: 'session' }
+  },
+)
