@@ -36,6 +36,7 @@ const settings = {
   RATE_LIMIT_MCP: '1000000',
   RATE_LIMIT_LOGIN: '1000000',
   RATE_LIMIT_REGISTER: '1000000',
+  RATE_LIMIT_MAIL: '1000000',
 }
 
 async function openOnce(): Promise<Driver> {

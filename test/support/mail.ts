@@ -1,0 +1,125 @@
+import { desc, eq, sql } from 'drizzle-orm'
+import PostalMime, { type Email } from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+import type { Rendered } from '../../src/features/mail/message.ts'
+import { mails } from '../../src/features/mail/table.ts'
+import type { TestApp } from './app.ts'
+import { atEnd } from './cleanup.ts'
+
+export interface Received extends Email {
+  /** The envelope, which is what counts for delivery. */
+  recipients: string[]
+  raw: string
+}
+
+export interface MailServer {
+  /** For SMTP_URL. */
+  url: string
+  /** Settings of an app that sends through it. */
+  settings: { SMTP_URL: string; MAIL_FROM: string }
+  /** All of them, in the order they came. */
+  received: Received[]
+  /** Waits for a mail to this address that nobody has asked for yet; the oldest comes first. */
+  mailTo(address: string): Promise<Received>
+  /** Turns the next so many mails away, as a server does that is busy. Resolves when it has done so. */
+  refuse(times: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** A real SMTP server on a free port. */
+export async function mailServer(): Promise<MailServer> {
+  const received: Received[] = []
+  const untaken: Received[] = []
+  const waiting: { address: string; take(mail: Received): void }[] = []
+  let refusals = 0
+  let refused: (() => void) | undefined
+
+  const deliver = (mail: Received) => {
+    received.push(mail)
+    const at = waiting.findIndex((w) => mail.recipients.includes(w.address))
+    if (at < 0) untaken.push(mail)
+    else waiting.splice(at, 1)[0]?.take(mail)
+  }
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    logger: false,
+    onData(stream, session, done) {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => void chunks.push(chunk))
+      stream.on('end', async () => {
+        if (refusals > 0) {
+          if (--refusals === 0) refused?.()
+          return done(Object.assign(new Error('Busy, come again later'), { responseCode: 451 }))
+        }
+        const bytes = Buffer.concat(chunks)
+        const recipients = session.envelope.rcptTo.map((to) => to.address.toLowerCase())
+        deliver({ ...(await PostalMime.parse(bytes)), recipients, raw: bytes.toString('latin1') })
+        done()
+      })
+    },
+  })
+  server.on('error', () => undefined)
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+  const { port } = server.server.address() as { port: number }
+  const url = `smtp://127.0.0.1:${port}`
+  const close = () => new Promise<void>((gone) => server.close(() => gone()))
+  atEnd(close)
+  return {
+    url,
+    settings: { SMTP_URL: url, MAIL_FROM: 'Tutti <tutti@example.com>' },
+    received,
+    mailTo(to) {
+      const address = to.toLowerCase()
+      const at = untaken.findIndex((mail) => mail.recipients.includes(address))
+      if (at >= 0) return Promise.resolve(untaken.splice(at, 1)[0] as Received)
+      const { promise, resolve, reject } = Promise.withResolvers<Received>()
+      const timer = setTimeout(() => reject(new Error(`No mail to ${address} within 20 s.`)), 20_000)
+      waiting.push({ address, take: resolve })
+      return promise.finally(() => clearTimeout(timer))
+    },
+    refuse(times) {
+      refusals = times
+      return new Promise((resolve) => {
+        refused = resolve
+      })
+    },
+    close,
+  }
+}
+
+export interface KeptMail extends Rendered {
+  kind: string
+  subject: string
+  status: string
+}
+
+/** The newest mail to this address whose content is still there: what an administrator of an instance without mail would read out. */
+export async function keptMail(t: TestApp, to: string, kind?: string): Promise<KeptMail> {
+  const kept = (await mailRows(t, to)).find((mail) => mail.sealed !== null && (kind === undefined || mail.kind === kind))
+  const text = kept?.sealed ? t.app.seal.open(kept.sealed) : undefined
+  if (!kept || text === undefined) throw new Error(`No ${kind ?? 'mail'} with content is kept for ${to}.`)
+  return { kind: kept.kind, subject: kept.subject, status: kept.status, ...(JSON.parse(text) as Rendered) }
+}
+
+/** Newest first. */
+export const mailRows = (t: TestApp, to: string) =>
+  t.app.db
+    .select()
+    .from(mails)
+    .where(eq(sql`lower(${mails.recipient})`, to.toLowerCase()))
+    .orderBy(desc(mails.createdAt), desc(mails.id))
+
+/** The six digits on a line of their own. */
+export function codeIn({ text }: { text?: string }): string {
+  const code = /^ *(\d{6})\r?$/m.exec(text ?? '')?.[1]
+  if (!code) throw new Error(`No code in: ${text}`)
+  return code
+}
+
+/** What stands in the fragment of the link. */
+export function linkSecretIn({ text }: { text?: string }): string {
+  const secret = /https?:\/\/\S+#(\S+)/.exec(text ?? '')?.[1]
+  if (!secret) throw new Error(`No link in: ${text}`)
+  return secret
+}
