@@ -1,16 +1,22 @@
 import type { TSchema } from '../schema.ts'
 import icon from '../web/icon.svg' with { type: 'text' }
-import setupScript from '../web/setup.js' with { type: 'text' }
+import accountScript from '../web/scripts/account.js' with { type: 'text' }
+import apiScript from '../web/scripts/api.js' with { type: 'text' }
+import deviceScript from '../web/scripts/device.js' with { type: 'text' }
+import linksScript from '../web/scripts/links.js' with { type: 'text' }
+import loginScript from '../web/scripts/login.js' with { type: 'text' }
+import registerScript from '../web/scripts/register.js' with { type: 'text' }
+import setupScript from '../web/scripts/setup.js' with { type: 'text' }
 import css from '../web/tutti.css' with { type: 'text' }
 import { actionOf, documented, exampleOf, type RouteLike, responsesOf } from './openapi.ts'
 
-/** The few pages that need no dashboard: what this is, set-up, API reference, manual. No inline script or style, so the policy is strict. */
+/** The few pages that need no dashboard: what this is, API reference, manual; those about accounts are in account-pages.ts. No inline script or style, so the policy is strict. */
 const csp =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-const html = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
+export const html = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
-const shell = (title: string, body: string, script = ''): string =>
+export const shell = (title: string, body: string, script = ''): string =>
   `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${html(title)}</title>
 <link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/tutti.css">${script && `<script type="module" src="${script}"></script>`}<main>${body}</main></html>`
 
@@ -22,7 +28,17 @@ export const htmlResponse = (body: string, headers: Record<string, string>): Res
 export const assets: Record<string, { type: string; body: string }> = {
   'icon.svg': { type: 'image/svg+xml', body: icon },
   'tutti.css': { type: 'text/css; charset=utf-8', body: css },
-  'setup.js': { type: 'text/javascript; charset=utf-8', body: setupScript },
+  ...Object.fromEntries(
+    Object.entries({
+      account: accountScript,
+      api: apiScript,
+      device: deviceScript,
+      links: linksScript,
+      login: loginScript,
+      register: registerScript,
+      setup: setupScript,
+    }).map(([name, body]) => [`${name}.js`, { type: 'text/javascript; charset=utf-8', body }]),
+  ),
 }
 
 export const homePage = (version: string): string =>
@@ -30,24 +46,13 @@ export const homePage = (version: string): string =>
     'Tutti',
     `<h1>Tutti</h1><p class="lead">People and AI agents plan and do software work together. This is your own instance, version ${html(version)}.</p>
 <ul class="cards">
+<li><a href="/account"><strong>Your account</strong>Sign in, make tokens, add passkeys</a></li>
 <li><a href="/manual/start"><strong>First five minutes</strong>Sign in, make a token, connect an agent</a></li>
 <li><a href="/manual/mcp"><strong>Agents</strong>MCP at <code>/mcp</code> and <code>/mcp/sse</code></a></li>
 <li><a href="/api/reference"><strong>API reference</strong>Every operation with an example</a></li>
 <li><a href="/manual"><strong>Manual</strong>Using it and running it</a></li>
 <li><a href="/api/openapi.json"><strong>OpenAPI 3.1</strong>The same, for machines</a></li>
 <li><a href="/health"><strong>Health</strong>Is everything well?</a></li></ul>`,
-  )
-
-export const setupPage = (): string =>
-  shell(
-    'Set up Tutti',
-    `<h1>Set up Tutti</h1><p class="lead">You are the first here. Make yourself the administrator of this instance.</p>
-<form><label>Name <input name="name" required maxlength="100" autocomplete="name"></label>
-<label>E-mail <input name="email" type="email" required maxlength="254" autocomplete="username"></label>
-<label>Password <input name="password" type="password" required minlength="15" maxlength="128" autocomplete="new-password" aria-describedby="rule"></label>
-<span id="rule" class="soft">At least 15 characters. A few unrelated words make a good one.</span>
-<p role="alert"></p><button>Create administrator</button></form>`,
-    '/assets/setup.js',
   )
 
 export const manualIndex = (pages: { id: string; title: string }[]): string =>

@@ -11,11 +11,12 @@ import { features, tools } from '../feature.ts'
 import * as manual from '../features/manual/service.ts'
 import { createMcp } from '../mcp/server.ts'
 import { version } from '../version.ts'
+import { accountPages } from './account-pages.ts'
 import { http } from './context.ts'
 import { Guard } from './guard.ts'
 import { Metrics } from './metrics.ts'
 import { API_VERSION, documented, openapi, type RouteLike } from './openapi.ts'
-import { assets, homePage, htmlResponse, manualIndex, manualPage, referencePage, setupPage } from './pages.ts'
+import { assets, homePage, htmlResponse, manualIndex, manualPage, referencePage } from './pages.ts'
 import { logError, problemResponse, toAppError } from './problem.ts'
 
 /** On every answer, errors included. Pages replace the content policy by their own. */
@@ -93,7 +94,6 @@ export function buildHttp(app: App) {
     })
     .use(api)
     .get('/', () => page(homePage(version)))
-    .get('/setup', () => page(setupPage()))
     .get('/manual', async () => page(manualIndex((await manual.list(contextOf(app, anonymous), {})).items)))
     .get('/manual/:id', async ({ params }) => page(manualPage(await manual.get(contextOf(app, anonymous), params))))
     .get('/assets/:name', ({ params }) => {
@@ -122,6 +122,8 @@ export function buildHttp(app: App) {
     .post('/mcp/sse', ({ request }) => mcp.streamable(request), { parse: 'none' })
     .post('/mcp/messages', ({ request }) => mcp.message(request), { parse: 'none' })
     .all('/mcp', ({ request }) => mcp.streamable(request), { parse: 'none' })
+
+  for (const [path, body] of Object.entries(accountPages)) server.get(path, () => page(body))
 
   function missing(method: string, path: string): AppError {
     // Paths without parameters are kept apart from the others.

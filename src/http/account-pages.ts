@@ -1,0 +1,71 @@
+import { html, shell } from './pages.ts'
+
+/** What people need to get in and to manage how they get in, until a dashboard takes over. Scripts do the work through the API. */
+const field = (label: string, attributes: string): string => `<label>${html(label)} <input ${attributes}></label>`
+const email = field('E-mail', 'name="email" type="email" required maxlength="254" autocomplete="username"')
+const newPassword = (least: number): string =>
+  `${field('Password', `name="password" type="password" required minlength="${least}" maxlength="128" autocomplete="new-password" aria-describedby="rule"`)}
+<span id="rule" class="soft">At least ${least} characters. A few unrelated words make a good one.</span>`
+const alert = '<p role="alert"></p>'
+
+const page = (title: string, script: string, body: string): string =>
+  shell(`${title} · Tutti`, `<h1>${html(title)}</h1>${body}`, `/assets/${script}.js`)
+
+/** A page that a mailed link opens: nothing happens until the button is pressed. */
+const link = (title: string, about: string, button: string, fields = ''): string =>
+  page(
+    title,
+    'links',
+    `<form><p id="about" class="lead">${html(about)}</p>${fields}${alert}<button>${html(button)}</button></form><noscript>This page needs JavaScript.</noscript>`,
+  )
+
+export const accountPages: Record<string, string> = {
+  '/setup': page(
+    'Set up Tutti',
+    'setup',
+    `<p class="lead">You are the first here. Make yourself the administrator of this instance.</p>
+<form>${field('Name', 'name="name" required maxlength="100" autocomplete="name"')}
+${email}
+${newPassword(15)}
+${alert}<button>Create administrator</button></form>`,
+  ),
+  '/login': page(
+    'Sign in',
+    'login',
+    `<form id="password">${email}
+${field('Password', 'name="password" type="password" required maxlength="128" autocomplete="current-password"')}
+${alert}<button>Sign in</button><a href="/forgot">Forgot your password?</a></form>
+<div id="others" class="ways"><p class="soft">or</p>
+<button type="button" class="quiet" id="passkey">Use a passkey</button>
+<button type="button" class="quiet" id="code">E-mail me a code</button>
+<button type="button" class="quiet" id="link">E-mail me a link</button></div>
+<p id="new" hidden>New here? <a href="/register">Create an account</a></p>`,
+  ),
+  '/register': page(
+    'Create an account',
+    'register',
+    `<form>${field('Name', 'name="name" required maxlength="100" autocomplete="name"')}
+${email}
+${newPassword(12)}
+${alert}<button>Create account</button><a href="/login">I have one already</a></form>`,
+  ),
+  '/account': page(
+    'Your account',
+    'account',
+    `<div id="top"><p id="who" class="lead"></p><button class="quiet" id="out">Sign out</button></div><div id="sections"></div>`,
+  ),
+  '/device': page(
+    'Sign in a device',
+    'device',
+    `<form><p class="lead">Type the code that your terminal or device shows.</p>
+${field('Code', 'name="code" required maxlength="9" autocomplete="off" autocapitalize="characters" spellcheck="false" placeholder="XXXX-XXXX" class="code"')}
+${alert}<button>Continue</button></form>`,
+  ),
+  '/forgot': link('Forgot your password?', 'We mail you a link to set a new one.', 'Send the link', email),
+  '/reset': link('Set a new password', 'It ends every session, key and token of your account.', 'Set password', newPassword(12)),
+  '/magic': link('Sign in', 'One press and you are in.', 'Sign in'),
+  '/verify-email': link('Confirm your e-mail address', 'So that we know mail reaches you.', 'Confirm'),
+  '/confirm-email': link('Change your e-mail address', 'From now on you sign in with the address that this link was sent to.', 'Change it'),
+  '/undo-email': link('Undo the change of your e-mail address', 'If it was not you who changed it, press the button.', 'Put it back'),
+  '/invite': link('You are invited', '', 'Accept'),
+}
