@@ -133,8 +133,21 @@ export const settings = {
     choice('on', 'off'),
     'on' as const,
   ),
+  EMBEDDINGS_URL: setting(
+    'OpenAI-compatible endpoint for embeddings, such as http://localhost:11434/v1; unset: the built-in model',
+    anyUrl,
+    none,
+  ),
+  EMBEDDINGS_MODEL: setting('Model at that endpoint', text, none),
+  EMBEDDINGS_DIMENSIONS: setting('Dimensions of its vectors', number(1, 4000), undefined as number | undefined),
+  EMBEDDINGS_KEY: setting('Key for that endpoint', text, none, true),
   BILLING_KEY: setting('Publishable key of the billing provider; unset: everything is included', text, none, true),
   REGISTRATION: setting('open: anyone may register; closed: only administrators add people', choice('open', 'closed'), 'open' as const),
+  DEVICE_FLOW: setting(
+    'on: command lines and devices are signed in by a code that people approve; off: not',
+    choice('on', 'off'),
+    'on' as const,
+  ),
   METRICS_TOKEN: setting('Bearer token for /metrics; administrators can always read it', secret(16), none, true),
   RATE_LIMIT_PER_MINUTE: setting('Requests a minute for each credential', number(1, 1_000_000), 1200),
   RATE_LIMIT_BURST: setting('Requests at once for each credential', number(1, 1_000_000), 200),
@@ -147,6 +160,7 @@ export const settings = {
     3,
   ),
   RATE_LIMIT_REGISTER: setting('Registrations an hour for each network', number(1, 1_000_000), 5),
+  RATE_LIMIT_DEVICE: setting('Devices that may ask to be signed in, in 10 minutes for each network', number(1, 1_000_000), 30),
   MAX_BODY_BYTES: setting('Largest JSON body', number(1024, 64 << 20), 1 << 20),
   LOG_LEVEL: setting('debug, info, warn or error', choice('debug', 'info', 'warn', 'error'), 'info' as const),
 }
@@ -222,6 +236,8 @@ const pairs: [Name, Name][] = [
   ['GOOGLE_CLIENT_ID', 'GOOGLE_CLIENT_SECRET'],
   ['GOOGLE_CLIENT_SECRET', 'GOOGLE_CLIENT_ID'],
   ['SMTP_URL', 'MAIL_FROM'],
+  ['EMBEDDINGS_URL', 'EMBEDDINGS_MODEL'],
+  ['EMBEDDINGS_URL', 'EMBEDDINGS_DIMENSIONS'],
 ]
 
 /** As users reach it. On loopback it is `localhost`: passkeys need a name, and cookies of 127.0.0.1 and localhost are kept apart. */

@@ -20,7 +20,17 @@ async function compile(outfile: string, target?: string): Promise<void> {
   // Bytecode is made for the machine that builds, so only the native binary gets it.
   const extra = target ? [`--target=bun-${target}`] : ['--bytecode']
   const built = Bun.spawn(
-    [process.execPath, 'build', ...flags, ...extra, 'cli/index.ts', 'src/db/embedded/worker.ts', '--outfile', outfile],
+    [
+      process.execPath,
+      'build',
+      ...flags,
+      ...extra,
+      'cli/index.ts',
+      'src/db/embedded/worker.ts',
+      'src/embeddings/worker.ts',
+      '--outfile',
+      outfile,
+    ],
     {
       cwd: root,
       stdout: 'pipe',

@@ -1,10 +1,12 @@
-/** Makes the two files that are embedded but not kept in git: the database seed and the SBOM. Runs after `bun install`; quick when nothing changed. */
+/** Makes the files that are embedded but not kept in git: the embedding model, the database seed and the SBOM. Runs after `bun install`; quick when nothing changed. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { ensureModel } from './model.ts'
 import { sbom } from './sbom.ts'
 import { ensureSeed } from './seed.ts'
 
 const root = join(import.meta.dir, '../..')
 mkdirSync(join(root, '.cache'), { recursive: true })
 await Bun.write(join(root, '.cache/sbom.json'), `${JSON.stringify(sbom(root), null, 2)}\n`)
+await ensureModel()
 await ensureSeed()

@@ -1,3 +1,4 @@
+import { workerUrl } from '../../worker-url.ts'
 import { DbError } from '../driver.ts'
 import { extensionFiles, pgliteData, pgliteModule } from './assets.ts'
 import { OpenFiles } from './files.ts'
@@ -106,7 +107,7 @@ export class Engine {
     if (this.#state !== 'starting' && this.#state !== 'restarting') throw new DbError('unavailable', 'the database was stopped')
     this.#counters = newCounters()
     const files = new OpenFiles()
-    const worker = new Worker(workerUrl())
+    const worker = new Worker(workerUrl('src/db/embedded/worker.ts'))
     this.#worker = worker
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#settled = (error) => (error ? reject(error) : resolve())
@@ -177,10 +178,4 @@ export class Engine {
 function problem(reason: string): DbError {
   if (/no space left|disk full|ENOSPC/i.test(reason)) return new DbError('disk_full', `the disk is full: ${reason}`)
   return new DbError('unavailable', `the database stopped: ${reason}`)
-}
-
-/** From source a neighbour; in the binary all code is one file in the root and the worker keeps its path below it. */
-function workerUrl(): string {
-  const root = /^file:\/\/.*?(?:\$bunfs|~BUN)\/root\//.exec(import.meta.url)?.[0]
-  return root ? `${root}src/db/embedded/worker.js` : new URL('./worker.ts', import.meta.url).href
 }

@@ -1,0 +1,49 @@
+import { afterAll, expect, test } from 'bun:test'
+import { LocalEmbedder } from '../../src/embeddings/local.ts'
+
+const embedder = new LocalEmbedder()
+afterAll(() => embedder.close())
+
+const dot = (a: Float32Array, b: Float32Array): number => a.reduce((sum, value, i) => sum + value * (b[i] as number), 0)
+
+test('bit for bit what was measured, on every machine', async () => {
+  const [a, b] = (await embedder.embed(['This is an example sentence', 'database pool ran out of connections'])) as [
+    Float32Array,
+    Float32Array,
+  ]
+  expect(Bun.hash(new Uint8Array(Float32Array.from([...a, ...b]).buffer)).toString(16)).toMatchInlineSnapshot(`"5283d8fd546e6ae9"`)
+})
+
+test('texts that mean the same are near, others are not; vectors have unit length', async () => {
+  const [query, same, other] = (await embedder.embed([
+    'database pool ran out of connections',
+    'PostgreSQL refuses new clients: too many sessions',
+    'the cat sleeps on the sofa',
+  ])) as [Float32Array, Float32Array, Float32Array]
+  expect(dot(query, same)).toBeGreaterThan(dot(query, other) + 0.2)
+  for (const vector of [query, same, other]) expect(dot(vector, vector)).toBeCloseTo(1, 5)
+})
+
+test('whatever the text, there is a vector: nothing, emoji, one long word, a book, broken surrogates', async () => {
+  const texts = ['', ' ', '🦊🦊', 'x'.repeat(500), 'word '.repeat(20_000), '\ud800', '数据库', '[CLS] [SEP]', '\u0000']
+  for (const vector of await embedder.embed(texts)) {
+    expect(vector.length).toBe(embedder.dimensions)
+    expect(dot(vector, vector)).toBeCloseTo(1, 5)
+  }
+})
+
+test('the order of texts and their company do not matter', async () => {
+  const texts = ['one', 'two words', 'three words here']
+  const together = await embedder.embed(texts)
+  const alone = await Promise.all(texts.toReversed().map(async (text) => (await embedder.embed([text]))[0] as Float32Array))
+  expect(alone.toReversed()).toEqual(together)
+})
+
+test('it rests when idle and wakes when asked', async () => {
+  const brief = new LocalEmbedder(1)
+  const [first] = await brief.embed(['wake'])
+  while (brief.loaded) await Bun.sleep(1)
+  expect((await brief.embed(['wake']))[0]).toEqual(first as Float32Array)
+  brief.close()
+  expect(brief.loaded).toBe(false)
+})
