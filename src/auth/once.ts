@@ -1,6 +1,7 @@
 import { createHmac, randomInt } from 'node:crypto'
-import { and, eq, gt, isNull, lt, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, lt, ne, sql } from 'drizzle-orm'
 import type { Ctx } from '../action.ts'
+import { newId } from '../db/columns.ts'
 import { deriveKey, hashSecret, kindOf, newSecret } from './secrets.ts'
 import { oneTimeSecrets as table } from './table.ts'
 
@@ -37,19 +38,23 @@ const shown = { id: table.id, subject: table.subject, userId: table.userId, data
 const after = (now: string, minutes: number): string => new Date(Date.parse(now) + minutes * 60_000).toISOString()
 const normal = (subject: string): string => subject.toLowerCase()
 
+/** The unused one of the same purpose and subject is replaced in the same statement, so that two at once do not both stay good. */
 async function put(ctx: Ctx, { purpose, minutes, subject, userId, boundTo, data }: Issue, hash: string, sealed?: string): Promise<void> {
-  if (subject !== undefined) await dropSecrets(ctx, purpose, subject)
-  await ctx.db.insert(table).values({
-    purpose,
-    subject: subject === undefined ? null : normal(subject),
-    userId,
+  const secret = {
+    id: newId(),
+    userId: userId ?? null,
     hash,
-    sealed,
+    sealed: sealed ?? null,
     boundTo: boundTo === undefined ? null : hashSecret(boundTo),
     data: data ?? {},
+    attempts: 0,
     createdAt: ctx.now,
     expiresAt: after(ctx.now, minutes),
-  })
+  }
+  await ctx.db
+    .insert(table)
+    .values({ ...secret, purpose, subject: subject === undefined ? null : normal(subject) })
+    .onConflictDoUpdate({ target: [table.purpose, table.subject], targetWhere: isNull(table.usedAt), set: secret })
 }
 
 /** In the running transaction. */
@@ -59,19 +64,23 @@ export async function issueSecret(ctx: Ctx, issue: Issue): Promise<string> {
   return secret
 }
 
+/** For a bound secret whose use elsewhere gives less than its use in the browser that asked. */
+export const anyBrowser = Symbol('any browser')
+
 /** One statement decides: of many at once, one gets it. Undefined when it is unknown, used, expired, of another purpose or another browser's. */
-export async function redeemSecret(ctx: Ctx, purpose: Purpose, secret: string, boundTo?: string): Promise<Redeemed | undefined> {
+export async function redeemSecret(
+  ctx: Ctx,
+  purpose: Purpose,
+  secret: string,
+  boundTo?: string | typeof anyBrowser,
+): Promise<Redeemed | undefined> {
   if (kindOf(secret) !== 'once') return undefined
+  const browser =
+    boundTo === anyBrowser ? undefined : boundTo === undefined ? isNull(table.boundTo) : eq(table.boundTo, hashSecret(boundTo))
   const [found] = await ctx.db
     .update(table)
     .set({ usedAt: ctx.now })
-    .where(
-      and(
-        usable(ctx, purpose),
-        eq(table.hash, hashSecret(secret)),
-        boundTo === undefined ? isNull(table.boundTo) : eq(table.boundTo, hashSecret(boundTo)),
-      ),
-    )
+    .where(and(usable(ctx, purpose), eq(table.hash, hashSecret(secret)), browser))
     .returning(shown)
   return found
 }
@@ -90,12 +99,30 @@ export async function dropSecrets(ctx: Ctx, purpose: Purpose, subject: string): 
   await ctx.db.delete(table).where(and(eq(table.purpose, purpose), eq(table.subject, normal(subject)), isNull(table.usedAt)))
 }
 
+/** All that a user was sent or has begun and not finished; only the way back to an address that was changed stays. */
+export async function dropSecretsOf(ctx: Ctx, userId: string): Promise<void> {
+  await ctx.db.delete(table).where(and(eq(table.userId, userId), isNull(table.usedAt), ne(table.purpose, 'email_undo')))
+}
+
+/** Whose unused one there is for this subject. */
+export async function pendingFor(ctx: Ctx, purpose: Purpose, subject: string): Promise<Redeemed | undefined> {
+  const [found] = await ctx.db
+    .select(shown)
+    .from(table)
+    .where(and(usable(ctx, purpose), eq(table.subject, normal(subject))))
+    .limit(1)
+  return found
+}
+
 const usable = (ctx: Ctx, purpose: Purpose) => and(eq(table.purpose, purpose), isNull(table.usedAt), gt(table.expiresAt, ctx.now))
 
 // ---- six digits
 
 export const CODE_MINUTES = 10
 const CODE_TRIES = 5
+
+/** From the system's generator, every code as likely as any other. */
+export const newCode = (): string => String(randomInt(1_000_000)).padStart(6, '0')
 
 const codeHash = (ctx: Ctx, email: string, code: string): string =>
   createHmac('sha256', deriveKey(ctx.app.secret, 'code'))
@@ -104,7 +131,7 @@ const codeHash = (ctx: Ctx, email: string, code: string): string =>
 
 /** In the running transaction. Kept sealed as well, for the administrator of an instance that cannot send mail. */
 export async function issueCode(ctx: Ctx, email: string, userId: string | null): Promise<string> {
-  const code = String(randomInt(1_000_000)).padStart(6, '0')
+  const code = newCode()
   await put(ctx, { purpose: 'code', subject: email, userId, minutes: CODE_MINUTES }, codeHash(ctx, email, code), ctx.app.seal.close(code))
   return code
 }

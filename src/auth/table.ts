@@ -1,4 +1,5 @@
-import { index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { sql } from 'drizzle-orm'
+import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId } from '../db/columns.ts'
 import type { Purpose } from './once.ts'
 
@@ -25,7 +26,7 @@ export const oneTimeSecrets = pgTable(
   },
   (t) => [
     index('one_time_secrets_hash').on(t.hash),
-    index('one_time_secrets_subject').on(t.purpose, t.subject),
+    uniqueIndex('one_time_secrets_open').on(t.purpose, t.subject).where(sql`${t.usedAt} is null`),
     index('one_time_secrets_expires').on(t.expiresAt),
   ],
 )
