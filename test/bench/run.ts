@@ -143,6 +143,24 @@ async function recordGet(w: World): Promise<unknown[]> {
   return JSON.parse(await new Response(child.stdout).text()) as unknown[]
 }
 
+/** In one process and in turn, so that what differs is the check. */
+async function credential(name: string, w: World): Promise<void> {
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, 'credential.ts'), w.token, w.noteId], {
+    env: { PATH: process.env.PATH, ...w.env },
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const found = JSON.parse(await new Response(child.stdout).text()) as { with: number[]; without: number[] }
+  const ratio = median(found.with.map((value, i) => 1 - (found.without[i] as number) / value))
+  note(
+    `checking a credential, ${name}`,
+    `${median(found.with).toFixed(0)} µs CPU a read`,
+    `${median(found.without).toFixed(0)} µs without the check`,
+    ratio.toFixed(2),
+    bar(ratio <= 0.15, '≤ 0.15'),
+  )
+}
+
 async function healthy(env: World['env']): Promise<Process & { ms: number }> {
   const started = performance.now()
   const server = await start([binary, 'serve', '--port', '0'], { LOG_LEVEL: 'warn', ...env })
@@ -180,6 +198,7 @@ async function idle(name: string, env: World['env'], most: number): Promise<void
 const dir = mkdtempSync(join(tmpdir(), 'tutti-bench-'))
 const embedded = await world({ DATA_DIR: dir, ...limits })
 await rest('embedded', embedded)
+await credential('embedded', embedded)
 await starts()
 await idle('embedded', { DATA_DIR: dir }, 220)
 if (process.env.TEST_DATABASE_URL) {
@@ -187,6 +206,7 @@ if (process.env.TEST_DATABASE_URL) {
   const env = { DATA_DIR: mkdtempSync(join(tmpdir(), 'tutti-bench-')), DATABASE_URL: database.url, ...limits }
   const external = await world(env)
   await rest('Postgres', external)
+  await credential('Postgres', external)
   await mcp(external)
   await idle('Postgres', env, 100)
   await database.drop()
