@@ -17,6 +17,7 @@ import { jobs } from './feature.ts'
 import { Jobs } from './jobs/queue.ts'
 import { createLog, type Log } from './log.ts'
 import { createMailer, type Mailer } from './mailer.ts'
+import { createOutbound, type Outbound, type OutboundOptions } from './outbound.ts'
 
 /** Everything an action may need, made once and passed explicitly. */
 export interface App {
@@ -34,6 +35,7 @@ export interface App {
   readonly secret: string
   readonly seal: Seal
   readonly mailer: Mailer
+  readonly outbound: Outbound
   /** How users reach it, for links in mails and pages; never taken from a request. */
   url: string
   close(): Promise<void>
@@ -46,6 +48,8 @@ export interface AppOptions {
   driver?: Driver
   /** Background work: off for one-off commands. */
   background?: boolean
+  /** How names are resolved and whom to trust, for tests. */
+  outbound?: OutboundOptions
 }
 
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
@@ -80,6 +84,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       secret,
       seal: createSeal(secret),
       mailer,
+      outbound: createOutbound(config, options.outbound),
       url: urlOf(config, config.PORT),
       close: () => {
         closing ??= (async () => {
