@@ -13,6 +13,8 @@ export interface Rule {
   scope: string | null
   /** Least role in the current organization; null where the action is about the caller's own account or asks the row itself. */
   role: Role | null
+  /** Also for somebody who is in no organization at all: he still has what is personal, and what is public. */
+  alone?: true
   /** Instance administrators only. */
   admin?: true
   /** Only the person himself: not an administrator who acts as him. */
@@ -32,6 +34,8 @@ export const member = (scope: `${string}:${'read' | 'write'}`, role: Role = scop
   scope,
   role,
 })
+/** The same for what may also be personal: who is in no organization is not asked for a role in one. */
+export const memberOrAlone = (scope: `${string}:${'read' | 'write'}`): Rule => ({ ...member(scope), alone: true })
 /** The caller's own things on the web API. */
 export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({ kinds: ['session', 'api_key'], scope, role: null })
 /** Whoever is signed in, an administrator who acts as somebody else included. */
@@ -62,7 +66,7 @@ export function authorize(actor: Actor, rule: Rule, what: string, clock: () => D
   if (rule.admin && !actor.admin) throw new AppError('forbidden', `${what} is for administrators of this instance.`)
   if (rule.scope && !scopeHolds(actor.scopes, rule.scope))
     throw new AppError('forbidden', `This credential lacks the scope ${rule.scope}, which ${what} needs.`)
-  if (rule.role) requireRole(actor, actor.organizationId, rule.role, what)
+  if (rule.role && !(rule.alone && actor.organizationId === null)) requireRole(actor, actor.organizationId, rule.role, what)
   if (rule.recent !== undefined) requireRecent(actor, rule.recent, what, clock())
 }
 

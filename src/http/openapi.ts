@@ -98,7 +98,11 @@ const access = (rule: Rule): string => {
     : rule.kinds.length === 1
       ? 'A person, signed in.'
       : 'An access token or an API key.'
-  return [who, rule.scope && `Scope \`${rule.scope}\`.`, rule.role && `Role \`${rule.role}\` in the current team.`]
+  return [
+    who,
+    rule.scope && `Scope \`${rule.scope}\`.`,
+    rule.role && `Role \`${rule.role}\` in the current team${rule.alone ? ', if there is one' : ''}.`,
+  ]
     .filter(Boolean)
     .join(' ')
 }
