@@ -1,4 +1,4 @@
-import type { Driver } from '../db/driver.ts'
+import type { Driver, Queryable } from '../db/driver.ts'
 import { AppError } from '../errors.ts'
 
 /** A token bucket for each key, in memory: the plain request limits. Bounded; the coldest keys go first. */
@@ -41,7 +41,7 @@ export function tooMany(retryAfter: number, what = 'requests'): AppError {
 
 /** Counts in the database, atomically: for guesses, which must hold across restarts, instances and a hundred parallel tries. */
 export async function countAttempt(
-  driver: Driver,
+  driver: Queryable,
   key: string,
   limit: number,
   windowSeconds: number,
@@ -62,6 +62,11 @@ export async function countAttempt(
 
 export async function forgetAttempts(driver: Driver, key: string): Promise<void> {
   await driver.query('delete from counters where key = $1', [key])
+}
+
+/** It was no guess after all. Only this one is taken back, so that a right one in between does not wash away wrong ones. */
+export async function returnAttempt(driver: Driver, key: string): Promise<void> {
+  await driver.query('update counters set count = count - 1 where key = $1 and count > 0', [key])
 }
 
 /**

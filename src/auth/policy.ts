@@ -19,7 +19,9 @@ export interface Rule {
   admin?: true
   /** Only the person himself: not an administrator who acts as him. */
   own?: true
-  /** Only where the person signed in or confirmed to be himself within so many minutes, and not on a device that somebody approved. */
+  /** Only where the person signed in himself: not on a device that somebody approved. */
+  interactive?: true
+  /** The same, and only where he signed in or confirmed to be himself within so many minutes. */
   recent?: number
 }
 
@@ -42,6 +44,8 @@ export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({ kind
 export const signedIn: Rule = { kinds: ['session'], scope: null, role: null }
 /** What may only be done by the person himself, signed in: an API key or an impersonator must not mint or revoke credentials. */
 export const person: Rule = { ...signedIn, own: true }
+/** The same, and in a browser: not on a device that was signed in by a code. */
+export const interactive: Rule = { ...person, interactive: true }
 /** The same, and only right after proving it: for what a stolen session must not be enough for. */
 export const recent = (minutes: number): Rule => ({ ...person, recent: minutes })
 export const admin: Rule = { ...person, admin: true }
@@ -63,6 +67,7 @@ export function authorize(actor: Actor, rule: Rule, what: string, clock: () => D
     throw new AppError('unauthenticated', 'Send a valid credential: `Authorization: Bearer <token>`.')
   if (!rule.kinds.includes(actor.kind)) throw new AppError('forbidden', `${what} cannot be done with ${credentialNames[actor.kind]}.`)
   if (rule.own && actor.session?.impersonatorId) throw new AppError('forbidden', `${what} cannot be done while acting as somebody else.`)
+  if (rule.interactive) requireInteractive(actor, what)
   if (rule.admin && !actor.admin) throw new AppError('forbidden', `${what} is for administrators of this instance.`)
   if (rule.scope && !scopeHolds(actor.scopes, rule.scope))
     throw new AppError('forbidden', `This credential lacks the scope ${rule.scope}, which ${what} needs.`)
@@ -70,9 +75,14 @@ export function authorize(actor: Actor, rule: Rule, what: string, clock: () => D
   if (rule.recent !== undefined) requireRecent(actor, rule.recent, what, clock())
 }
 
-function requireRecent(actor: Actor, minutes: number, what: string, now: Date): void {
-  if (actor.session?.via === 'device')
+function requireInteractive({ session }: Actor, what: string): void {
+  if (session?.via === 'device')
     throw new AppError('forbidden', `${what} cannot be done from a device that was signed in by a code. Use a browser.`)
+}
+
+/** Also for actions where only some rows ask for it. */
+export function requireRecent(actor: Actor, minutes: number, what: string, now: Date): void {
+  requireInteractive(actor, what)
   const proved = actor.session?.authenticatedAt
   if (!proved || now.getTime() - Date.parse(proved) > minutes * 60_000)
     throw new AppError(
