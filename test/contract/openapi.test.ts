@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { codes } from '../../src/errors.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
 import { API_VERSION, type RouteLike } from '../../src/http/openapi.ts'
-import { PASSWORD, type Person, person, systemCtx, unique } from '../support/app.ts'
+import { call, PASSWORD, type Person, person, systemCtx, unique } from '../support/app.ts'
 import { ask, broken, document, isPublic, isWrite, nameOf, type Operation, operationOf, routes, ruleOf, t, Wrong } from './ask.ts'
 import { type Json, mismatch, resolve } from './json-schema.ts'
 import { bodyOf, fill, paramsOf, type World, world } from './world.ts'
@@ -126,8 +126,14 @@ describe('what it promises', () => {
     const note = await a.owner.fetch<{ slug: string }>('POST', '/api/notes', { title: unique('Open letter'), scope: 'public' })
     const project = await a.owner.fetch<{ slug: string }>('POST', '/api/projects', { name: unique('Open source'), visibility: 'public' })
     a.paths['/api/notes/public/:slug'] = note.body.slug
+    for (const noun of ['skills', 'agents']) {
+      const made = await a.owner.fetch<{ slug: string }>('POST', `/api/${noun}`, { name: unique('Open'), scope: 'public' })
+      a.paths[`/api/${noun}/public/:slug`] = made.body.slug
+    }
     a.paths['/api/public/projects/:user/:slug'] = project.body.slug
   })
+
+  const device = async () => (await call<{ deviceCode: string; userCode: string }>(t, 'POST', '/api/auth/device/request', {})).body
 
   /** What the example of the document cannot know. */
   const special: Record<string, () => Promise<object> | object> = {
@@ -135,6 +141,12 @@ describe('what it promises', () => {
     'POST /api/auth/register': () => ({ email: `${unique('new')}@example.com` }),
     'POST /api/auth/login': () => ({ email: a.owner.email, password: PASSWORD }),
     'POST /api/auth/refresh': () => ({ refreshToken: a.owner.refreshToken }),
+    'POST /api/auth/device/poll': async () => {
+      const { deviceCode, userCode } = await device()
+      await a.owner.fetch('POST', '/api/auth/device/approve', { userCode })
+      return { deviceCode }
+    },
+    'POST /api/auth/device/approve': async () => ({ userCode: (await device()).userCode }),
     'PATCH /api/auth/profile': () => ({ handle: unique('ada') }),
     'POST /api/admin/teams/:id/members': async () => ({ userId: (await person(t)).userId }),
     'PUT /api/projects/:slug': () => ({ key: 'ENG' }),

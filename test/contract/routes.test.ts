@@ -74,7 +74,8 @@ describe('who may call', () => {
     for (const route of open) {
       const path = fill(route.path, a)
       // Only the input is at fault, or nothing is: reads are public rows or none, writes get a body that says nothing.
-      const expected = route.hooks.body ? [401, 422] : [200, 404]
+      const required = ((route.hooks.body as TSchema | undefined)?.required ?? []) as string[]
+      const expected = route.hooks.body ? [401, required.length > 0 ? 422 : 200] : [200, 404]
       const body = route.hooks.body && {}
       for (const authorization of [undefined, 'Bearer svc_made_up', 'Bearer eyJhbGciOiJFZERTQSJ9.e30.AAAA']) {
         const answer = await ask(route, undefined, path, body, authorization ? { authorization } : {})
@@ -291,6 +292,7 @@ describe('what there is', () => {
     GET /api/docs  GET /api/docs/:id
     POST /api/setup  POST /api/auth/register  POST /api/auth/login  POST /api/auth/refresh  POST /api/auth/logout
     GET /api/auth/me  GET /api/auth/me/role  PATCH /api/auth/profile
+    POST /api/auth/device/request  POST /api/auth/device/poll  GET /api/auth/device/:userCode  POST /api/auth/device/approve
     GET /api/settings/api-keys  POST /api/settings/api-keys  DELETE /api/settings/api-keys/:id
     GET /api/mcp-tokens  POST /api/mcp-tokens  DELETE /api/mcp-tokens/:id
     GET /api/team  PATCH /api/team  GET /api/team/members
@@ -301,7 +303,9 @@ describe('what there is', () => {
     POST /api/projects/:slug/share  DELETE /api/projects/:slug/share  POST /api/projects/:slug/archive  POST /api/projects/:slug/restore
     GET /api/projects/:slug/tree  POST /api/projects/:slug/plan
     GET /api/public/projects/:user/:slug
-    GET /api/notes  POST /api/notes  GET /api/notes/:id  PUT /api/notes/:id  DELETE /api/notes/:id  GET /api/notes/public/:slug`
+    GET /api/notes  POST /api/notes  GET /api/notes/:id  PUT /api/notes/:id  DELETE /api/notes/:id  GET /api/notes/public/:slug
+    GET /api/skills  POST /api/skills  GET /api/skills/:id  PUT /api/skills/:id  DELETE /api/skills/:id  GET /api/skills/public/:slug
+    GET /api/agents  POST /api/agents  GET /api/agents/:id  PUT /api/agents/:id  DELETE /api/agents/:id  GET /api/agents/public/:slug`
 
   test('every promised endpoint exists', async () => {
     const promised = contract.trim().split(/\s{2,}/)

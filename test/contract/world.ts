@@ -1,6 +1,6 @@
 import { actionOf, exampleOf, type RouteLike } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
-import { type Answer, member, type Person, person, type TestApp, unique } from '../support/app.ts'
+import { type Answer, call, member, type Person, person, type TestApp, unique } from '../support/app.ts'
 
 /**
  * One tenant: a team with one row of every resource, none of it public. The loops of routes.test.ts and tools.test.ts send these ids as
@@ -29,6 +29,12 @@ export async function world(t: TestApp): Promise<World> {
   const secret = made(await owner.fetch('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' }))
   const key = made(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
   const token = made(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
+  const skill = made(await owner.fetch('POST', '/api/skills', { name: unique('Review'), scope: 'team' }))
+  const personalSkill = made(await owner.fetch('POST', '/api/skills', { name: unique('Personal') }))
+  const agent = made(await owner.fetch('POST', '/api/agents', { name: unique('Reviewer'), scope: 'team' }))
+  const personalAgent = made(await owner.fetch('POST', '/api/agents', { name: unique('Personal') }))
+  const device = (await call<{ userCode: string }>(t, 'POST', '/api/auth/device/request', {})).body
+  await owner.fetch('GET', `/api/auth/device/${device.userCode}`)
   const { handle } = (await owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
   const known: World = {
     owner,
@@ -42,8 +48,13 @@ export async function world(t: TestApp): Promise<World> {
       '/api/public/projects/:user/:slug': project.slug,
       '/api/notes/:id': note.id,
       '/api/notes/public/:slug': note.slug,
+      '/api/skills/:id': skill.id,
+      '/api/skills/public/:slug': skill.slug,
+      '/api/agents/:id': agent.id,
+      '/api/agents/public/:slug': agent.slug,
       '/api/settings/api-keys/:id': key.id,
       '/api/mcp-tokens/:id': token.id,
+      '/api/auth/device/:userCode': device.userCode,
       '/api/docs/:id': 'start',
     },
     also: {
@@ -51,12 +62,18 @@ export async function world(t: TestApp): Promise<World> {
       '/api/public/projects/:user/:slug': secret.slug,
       '/api/notes/:id': loose.id,
       '/api/notes/public/:slug': loose.slug,
+      '/api/skills/:id': personalSkill.id,
+      '/api/skills/public/:slug': personalSkill.slug,
+      '/api/agents/:id': personalAgent.id,
+      '/api/agents/public/:slug': personalAgent.slug,
     },
     fields: {
       organizationId: team.id,
       projectId: project.id,
       project: project.id,
       note: loose.id,
+      skill: skill.id,
+      agent: agent.id,
       userId: colleague.userId,
     },
   }
@@ -127,6 +144,10 @@ export function bodyOf(route: RouteLike, from: World): Record<string, unknown> |
 export const workable: Record<string, object> = {
   'notes.create': { scope: 'team' },
   'notes.update': { scope: 'team' },
+  'skills.create': { scope: 'team' },
+  'skills.update': { scope: 'team' },
+  'agents.create': { scope: 'team', skills: [] },
+  'agents.update': { scope: 'team', skills: [] },
   'planning.createPlan': {
     epics: [{ title: 'Durability', stories: [{ title: 'One process', tasks: [{ title: 'Lock the data folder' }] }] }],
   },
