@@ -95,6 +95,9 @@ export const drizzleOver = (on: Queryable): Db => connect(new PgDatabase(dialect
 
 export const drizzleTx = (on: Queryable): Db => connect(new Tx(dialect, new Session(dialect, on), undefined) as Db, on)
 
+/** For a statement of its own text, in the running transaction where there is one. */
+export const connectionOf = (db: Db): Queryable => connections.get(db) as Queryable
+
 /**
  * A query whose SQL is built once and run on any connection, inside a transaction or not. Building costs more than running a simple
  * statement, so the hottest paths use this; values come through `sql.placeholder(name)`.
@@ -105,7 +108,7 @@ export function prepare<R>(
   let prepared: Prepared<PreparedQueryConfig> | undefined
   return async (db, values) => {
     prepared ??= build(db).prepare('') as unknown as Prepared<PreparedQueryConfig>
-    return (await prepared.executeOn(connections.get(db) as Queryable, values)) as R
+    return (await prepared.executeOn(connectionOf(db), values)) as R
   }
 }
 

@@ -2,6 +2,7 @@
 export { accounts } from './accounts/index.ts'
 export { admin } from './admin/index.ts'
 export { agents } from './agents/index.ts'
+export { codes } from './codes/index.ts'
 export { devices } from './devices/index.ts'
 export { integrations } from './integrations/index.ts'
 export { invites } from './invites/index.ts'

@@ -130,7 +130,7 @@ export class Guard {
 export const isSecure = (config: Config): boolean => config.APP_URL?.startsWith('https:') ?? false
 
 /** On HTTPS only the `__Host-` name counts, which no other host of the domain can set. The refresh cookie has a path, so it cannot have it. */
-export const cookieName = (config: Config, name: string): string => (isSecure(config) && name === ACCESS_COOKIE ? `__Host-${name}` : name)
+export const cookieName = (config: Config, name: string): string => (isSecure(config) && name !== REFRESH_COOKIE ? `__Host-${name}` : name)
 
 export function cookieOf(request: Request, config: Config, name: string): string | undefined {
   const wanted = cookieName(config, name)

@@ -2,6 +2,7 @@ import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { countAttempt, networkOf } from '../../auth/limits.ts'
 import { randomTail } from '../../auth/secrets.ts'
+import { connectionOf } from '../../db/session.ts'
 import { AppError } from '../../errors.ts'
 import { slugify } from '../../text.ts'
 import { connectedAccounts } from '../oauth/table.ts'
@@ -83,9 +84,13 @@ export function requireOpenRegistration({ app }: Ctx): void {
     throw new AppError('forbidden', 'This instance takes no new registrations. Ask its administrator for an account.')
 }
 
-/** Before the transaction: how many accounts one network may make. */
-export const countRegistration = ({ app, ip }: Ctx): Promise<void> =>
-  countAttempt(app.driver, `register:${networkOf(ip)}`, app.config.RATE_LIMIT_REGISTER, 3600, app.clock(), 'registrations')
+/** How many accounts one network may make. In a transaction a refusal takes its own count back, which leaves it at the limit. */
+export const countRegistration = ({ app, db, ip }: Ctx): Promise<void> =>
+  countAttempt(connectionOf(db), `register:${networkOf(ip)}`, app.config.RATE_LIMIT_REGISTER, 3600, app.clock(), 'registrations')
+
+/** Before the transaction: how often one network may try to sign in, in whatever way. */
+export const countSignIn = ({ app, ip }: Ctx): Promise<void> =>
+  countAttempt(app.driver, `login-from:${networkOf(ip)}`, app.config.RATE_LIMIT_LOGIN, 60, app.clock(), 'sign-in attempts')
 
 /** Whoever had a way in loses it: sessions, and unless told otherwise API keys and MCP tokens. */
 export async function endCredentials(ctx: Ctx, userId: string, { keepKeys = false } = {}): Promise<void> {
