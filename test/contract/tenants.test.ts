@@ -142,7 +142,7 @@ describe('rights that are missing', () => {
       for (const route of ofTeam) wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, b), bodyOf(route, a)), 403)
       // Where the row itself decides: 403 for what a viewer sees, 404 for what only its owner does.
       for (const route of withIds.filter((r) => writes.includes(r))) {
-        const personal = /api-keys|mcp-tokens/.test(route.path)
+        const personal = /api-keys|mcp-tokens|auth\/device/.test(route.path)
         wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a), bodyOf(route, a)), personal ? 404 : 403)
       }
     }))
