@@ -44,7 +44,9 @@ interface EnumSchema extends TSchema {
 }
 TypeRegistry.Set<EnumSchema>('StringEnum', (schema, value) => typeof value === 'string' && schema.enum.includes(value))
 
-export const object = <T extends TProperties>(properties: T, options: { description?: string } = {}): TObject<T> =>
+TypeRegistry.Set('Binary', (_, value) => value instanceof Uint8Array || value instanceof Response)
+
+export const object = <T extends TProperties>(properties: T, options: { description?: string; examples?: object[] } = {}): TObject<T> =>
   Type.Object(properties, { additionalProperties: false, ...options })
 
 /** The same fields, all optional. */
@@ -78,6 +80,10 @@ export const oneOf = <const T extends readonly string[]>(
   values: T,
   options: { description?: string; default?: T[number] } = {},
 ): TUnsafe<T[number]> => Type.Unsafe<T[number]>({ [Kind]: 'StringEnum', type: 'string', enum: values, ...options })
+
+/** The file of a form, or what a file's own address answers. */
+export const binary = <T>(contentMediaType: string, options: { description?: string } = {}): TUnsafe<T> =>
+  Type.Unsafe<T>({ [Kind]: 'Binary', type: 'string', contentMediaType, examples: ['(bytes)'], ...options })
 
 export const nullable = <T extends TSchema>(schema: T): TUnion<[T, TNull]> => Type.Union([schema, Type.Null()])
 export const array = <T extends TSchema>(items: T, maxItems: number, options: { description?: string; uniqueItems?: boolean } = {}) =>

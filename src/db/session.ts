@@ -1,7 +1,7 @@
 import { entityKind } from 'drizzle-orm/entity'
 import { PgDatabase, PgDialect, type PgQueryResultHKT, PgTransaction, type SelectedFieldsOrdered } from 'drizzle-orm/pg-core'
 import { PgPreparedQuery, PgSession, type PreparedQueryConfig } from 'drizzle-orm/pg-core/session'
-import { fillPlaceholders, type Placeholder, type Query, sql } from 'drizzle-orm/sql'
+import { fillPlaceholders, type Placeholder, type Query, type SQL, sql } from 'drizzle-orm/sql'
 import * as drizzleUtils from 'drizzle-orm/utils'
 import type { Queryable } from './driver.ts'
 
@@ -68,6 +68,12 @@ class Session extends PgSession<RawResult> {
     map?: (rows: unknown[][]) => T['execute'],
   ): PgPreparedQuery<T> {
     return new Prepared<T>(this.on, query, fields, map)
+  }
+
+  /** For `$count`, which drizzle reads from a result of another shape. */
+  override async count(query: SQL): Promise<number> {
+    const { rows } = await this.execute<Raw<{ count: unknown }>>(query)
+    return Number(rows[0]?.count)
   }
 
   /** Transactions belong to actions (`write` in action.ts), which own audit, events and idempotency. */
