@@ -48,7 +48,7 @@ export async function queueMail(ctx: Ctx, message: Message, { withheld }: Sendin
     subject: oneLine(message.subject, 200),
     sealed: withheld ? null : sealed,
     status: withheld ? 'failed' : app.config.SMTP_URL ? 'queued' : 'kept',
-    error: withheld,
+    error: withheld ?? null,
     expiresAt: message.expiresAt,
   })
   if (app.config.SMTP_URL) ctx.enqueue({ name: 'mail.send', data: { id } })
