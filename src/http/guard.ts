@@ -3,6 +3,7 @@ import { Buckets, tooMany } from '../auth/limits.ts'
 import type { Config } from '../config.ts'
 import { newId } from '../db/columns.ts'
 import { AppError } from '../errors.ts'
+import { Uploads } from './uploads.ts'
 
 export const ACCESS_COOKIE = 'tutti_access'
 export const REFRESH_COOKIE = 'tutti_refresh'
@@ -22,6 +23,7 @@ export class Guard {
   readonly perCredential: Buckets
   readonly perNetwork: Buckets
   readonly perToken: Buckets
+  readonly uploads = new Uploads()
   readonly #seen = new WeakMap<Request, Seen>()
   readonly #hosts: Set<string>
   readonly #public: boolean

@@ -46,6 +46,8 @@ export function openapi(routes: readonly RouteLike[], version: string): object {
 }
 
 export const documented = (routes: readonly RouteLike[]): RouteLike[] => routes.filter((r) => r.hooks.detail?.action)
+export const isUpload = ({ detail }: RouteLike['hooks']): boolean => detail?.upload !== undefined
+const bodyType = (hooks: RouteLike['hooks']): string => (isUpload(hooks) ? 'multipart/form-data' : 'application/json')
 export const actionOf = (route: RouteLike): ActionLike => route.hooks.detail?.action as ActionLike
 
 function operation({ hooks, path }: RouteLike): object {
@@ -75,7 +77,7 @@ function operation({ hooks, path }: RouteLike): object {
     ...(open ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(hooks.body
-      ? { requestBody: { required: true, content: { 'application/json': { schema: plain(hooks.body), example: exampleOf(hooks.body) } } } }
+      ? { requestBody: { required: true, content: { [bodyType(hooks)]: { schema: plain(hooks.body), example: exampleOf(hooks.body) } } } }
       : {}),
     responses: {
       ...Object.fromEntries(
@@ -83,7 +85,7 @@ function operation({ hooks, path }: RouteLike): object {
           status,
           {
             description: status === '201' ? 'Created' : 'OK',
-            content: { 'application/json': { schema: plain(schema), example: exampleOf(schema) } },
+            content: { [(schema.contentMediaType as string) ?? 'application/json']: { schema: plain(schema), example: exampleOf(schema) } },
           },
         ]),
       ),

@@ -181,6 +181,7 @@ export function startHttp(app: App): HttpServer {
         return response
       } finally {
         state.running--
+        guard.uploads.end(request)
       }
     },
     error(error) {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import type { AnyElysia } from 'elysia'
 import { features } from '../../src/feature.ts'
 import type { Http } from '../../src/http/context.ts'
-import { exampleOf, type RouteLike } from '../../src/http/openapi.ts'
+import { exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
 import { buildHttp } from '../../src/http/server.ts'
 import { check, type TSchema } from '../../src/schema.ts'
 import { type Answer, call, type Person, person } from '../support/app.ts'
@@ -22,7 +22,8 @@ beforeAll(async () => {
 const allowed = (route: RouteLike): Person | undefined => (isPublic(route) ? undefined : ruleOf(route).admin ? admin : a.owner)
 const properties = (schema: TSchema | undefined): [string, TSchema][] =>
   Object.entries((schema?.properties ?? {}) as Record<string, TSchema>)
-const withBody = routes.filter((route) => route.hooks.body)
+/** Forms with a file have tests of their own: test/features/uploads.test.ts. */
+const withBody = routes.filter((route) => route.hooks.body && !isUpload(route.hooks))
 const errorsOf = (answer: Answer): { pointer: string; code: string }[] => (answer.body.errors ?? []) as { pointer: string; code: string }[]
 
 describe('who may call', () => {

@@ -28,8 +28,8 @@ async function unchanged(loop: (wrong: Wrong) => Promise<void>): Promise<void> {
   expect(await fingerprint(t.app.driver)).toEqual(before)
 }
 
-/** Rows that belong to the instance and not to a tenant. */
-const instance = new Set(['/api/docs/:id'])
+/** Rows that belong to the instance and not to a tenant, or that whoever knows their unguessable address may see. */
+const instance = new Set(['/api/docs/:id', '/uploads/:id'])
 const withIds = routes.filter((route) => route.path.includes(':') && !paramsOf(route.path).every((param) => instance.has(param)))
 const own = (route: RouteLike) => !ruleOf(route).admin
 

@@ -1,6 +1,7 @@
-import { actionOf, exampleOf, type RouteLike } from '../../src/http/openapi.ts'
+import { actionOf, exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { type Answer, call, member, type Person, person, type TestApp, unique } from '../support/app.ts'
+import { pictureForm } from '../support/pictures.ts'
 
 /**
  * One tenant: a team with one row of every resource, none of it public. The loops of routes.test.ts and tools.test.ts send these ids as
@@ -35,6 +36,7 @@ export async function world(t: TestApp): Promise<World> {
   const personalAgent = made(await owner.fetch('POST', '/api/agents', { name: unique('Personal') }))
   const device = (await call<{ userCode: string }>(t, 'POST', '/api/auth/device/request', {})).body
   await owner.fetch('GET', `/api/auth/device/${device.userCode}`)
+  const { avatarUrl } = (await owner.fetch<{ avatarUrl: string }>('POST', '/api/settings/avatar', pictureForm())).body
   const { handle } = (await owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
   const known: World = {
     owner,
@@ -56,6 +58,7 @@ export async function world(t: TestApp): Promise<World> {
       '/api/mcp-tokens/:id': token.id,
       '/api/auth/device/:userCode': device.userCode,
       '/api/docs/:id': 'start',
+      '/uploads/:id': avatarUrl.replace('/uploads/', ''),
     },
     also: {
       '/api/projects/:slug': secret.id,
@@ -125,9 +128,10 @@ export const idFields = (schema: TSchema | undefined): string[] =>
     .filter(([, field]) => ((field.anyOf as TSchema[] | undefined) ?? [field]).some((option) => option.format === 'uuid'))
     .map(([name]) => name)
 
-/** The documented example with ids that exist; undefined for a route without a body. */
+/** The documented example with ids that exist, or a form with a picture; undefined for a route without a body. */
 export function bodyOf(route: RouteLike, from: World): Record<string, unknown> | undefined {
   if (!route.hooks.body) return undefined
+  if (isUpload(route.hooks)) return pictureForm() as unknown as Record<string, unknown>
   const body: Record<string, unknown> = { ...(exampleOf(route.hooks.body) as object), ...workable[actionOf(route).id] }
   for (const name of idFields(route.hooks.body)) {
     const value = from.fields[name]

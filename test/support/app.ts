@@ -141,10 +141,12 @@ export async function call<T = Record<string, unknown>>(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<Answer<T>> {
+  // A form brings its own type.
+  const plain = body === undefined || body instanceof FormData
   const response = await fetch(t.url + path, {
     method,
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+    headers: { ...(plain ? {} : { 'content-type': 'application/json' }), ...headers },
+    body: plain || typeof body === 'string' ? body : JSON.stringify(body),
   })
   const text = await response.text()
   const json = response.headers.get('content-type')?.includes('json')
