@@ -36,6 +36,8 @@ export interface App {
   readonly seal: Seal
   readonly mailer: Mailer
   readonly outbound: Outbound
+  /** What the surfaces count right now, for the admin area: `mcpStreams`, `http`. */
+  readonly gauges: Record<string, () => number>
   /** How users reach it, for links in mails and pages; never taken from a request. */
   url: string
   close(): Promise<void>
@@ -85,6 +87,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       seal: createSeal(secret),
       mailer,
       outbound: createOutbound(config, options.outbound),
+      gauges: {},
       url: urlOf(config, config.PORT),
       close: () => {
         closing ??= (async () => {
