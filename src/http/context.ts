@@ -30,6 +30,8 @@ interface Options {
   maxBody?: number
   /** Takes a form with one file of at most so many bytes, and no JSON. */
   upload?: number
+  /** Statuses beyond the usual ones, for the document: a redirect, a provider that failed. */
+  answers?: number[]
 }
 
 /** A route that names no query takes none: an unknown parameter is refused, as an unknown field is. */
@@ -41,7 +43,7 @@ type AnyAction = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
  * What a route says about itself: `...on(notes.get, 'Get one note')`. Gives it its operationId and an early refusal, in the order
  * 401 → 403 → body → 422, so a stranger learns nothing from validation and nobody's body is read before he may send it.
  */
-export const on = (action: AnyAction, summary: string, { maxBody, upload }: Options = {}) => ({
+export const on = (action: AnyAction, summary: string, { maxBody, upload, answers }: Options = {}) => ({
   parse: [
     async (call: unknown) => {
       const c = call as Call
@@ -57,7 +59,10 @@ export const on = (action: AnyAction, summary: string, { maxBody, upload }: Opti
     },
   ],
   query: nothing,
-  detail: { operationId: action.id, summary, tags: [action.id.split('.')[0] as string], action, upload } as Record<string, unknown>,
+  detail: { operationId: action.id, summary, tags: [action.id.split('.')[0] as string], action, answers, upload } as Record<
+    string,
+    unknown
+  >,
 })
 
 async function admit(c: Call, action: AnyAction): Promise<void> {
@@ -122,4 +127,11 @@ export function created<T extends { id: string }>(
   set.status = 201
   set.headers.location = `${path}/${record.id}`
   return record
+}
+
+/** 302. Nothing is answered, so it fits any route. */
+export function redirected(set: { status?: number | string; headers: Record<string, unknown> }, location: string): never {
+  set.status = 302
+  set.headers.location = location
+  return undefined as never
 }

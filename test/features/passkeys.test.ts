@@ -1,0 +1,439 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import type { SignedIn } from '../../src/features/accounts/schema.ts'
+import { users } from '../../src/features/accounts/table.ts'
+import type { Passkey, PasskeyPage } from '../../src/features/passkeys/schema.ts'
+import { passkeys } from '../../src/features/passkeys/table.ts'
+import { type Answer, apiKey, call, PASSWORD, type Person, person, sharedApp, type TestApp, testApp } from '../support/app.ts'
+import { Authenticator, type Wrong } from '../support/authenticator.ts'
+import { keptMail, mailRows } from '../support/mail.ts'
+import { expectEvents, expectRefusal, statuses, TestClock, times, watch } from './support.ts'
+
+interface Begun {
+  sessionId: string
+  options: Record<string, unknown> & { challenge: string; rp: { id: string }; user: { id: string; name: string } }
+}
+
+let t: TestApp
+beforeAll(async () => {
+  t = watch(await sharedApp())
+})
+
+const authenticator = (at = t, steps?: number) => new Authenticator(at.app.url, steps)
+const begin = async (who: Person) => (await who.fetch<Begun>('POST', '/api/auth/passkey/register/begin', {})).body
+const finish = (who: Person, body: object) => who.fetch<Passkey>('POST', '/api/auth/passkey/register/finish', body)
+const beginLogin = async (at = t, body = {}) => (await call<Begun>(at, 'POST', '/api/auth/passkey/authenticate/begin', body)).body
+const finishLogin = (body: object, at = t) => call<SignedIn>(at, 'POST', '/api/auth/passkey/authenticate/finish', body)
+
+async function add(who: Person, key: Authenticator, name = 'laptop'): Promise<Answer<Passkey>> {
+  const { sessionId, options } = await begin(who)
+  return finish(who, { sessionId, name, response: key.create(options) })
+}
+async function signIn(key: Authenticator, wrong: Wrong = {}, at = t): Promise<Answer<SignedIn>> {
+  const { sessionId, options } = await beginLogin(at)
+  return finishLogin({ sessionId, response: key.get(options, wrong) }, at)
+}
+/** Somebody with one passkey. */
+async function holder(at = t): Promise<{ who: Person; key: Authenticator; passkey: Passkey }> {
+  const who = await person(at)
+  const key = authenticator(at)
+  return { who, key, passkey: (await add(who, key)).body }
+}
+const prove = (who: Person) => t.app.db.update(users).set({ emailVerifiedAt: new Date().toISOString() }).where(eq(users.id, who.userId))
+const notices = async (who: Person) =>
+  (await t.app.driver.query('select reason, title, message from notifications where user_id = $1 order by id', [who.userId])).rows
+
+describe('adding a passkey', () => {
+  test('the options name this instance, want a verified person, and leave out what he has', async () => {
+    const { who, key } = await holder()
+    const { options } = await begin(who)
+    expect(options).toMatchObject({
+      rp: { id: 'localhost', name: 'Tutti' },
+      user: { name: who.email, id: Buffer.from(who.userId).toString('base64url') },
+      attestation: 'none',
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+      excludeCredentials: [{ id: key.credentialId, type: 'public-key', transports: ['hybrid', 'internal'] }],
+      timeout: 300_000,
+    })
+    expect(Buffer.from(options.challenge, 'base64url').length).toBeGreaterThanOrEqual(16)
+  })
+
+  test('makes a record without key material, tells it in the app, and by mail to a proved address', async () => {
+    const who = await person(t)
+    await prove(who)
+    const key = authenticator()
+    const { sessionId, options } = await begin(who)
+    const made = await finish(who, { sessionId, name: ' this laptop ', response: key.create(options) })
+    expect(made.status).toBe(201)
+    expect(made.headers.get('location')).toBe(`/api/settings/passkeys/${made.body.id}`)
+    expect(Object.keys(made.body).sort()).toEqual([
+      'backedUp',
+      'createdAt',
+      'id',
+      'lastUsedAt',
+      'name',
+      'transports',
+      'updatedAt',
+      'version',
+    ])
+    expect(made.body).toMatchObject({
+      name: 'this laptop',
+      transports: ['hybrid', 'internal'],
+      backedUp: false,
+      lastUsedAt: null,
+      version: 1,
+    })
+    const [, added] = await expectEvents(t, made, 'passkeys.useChallenge', 'passkey.created', 'notification.created')
+    expect(added).toMatchObject({ subjectId: made.body.id, userId: who.userId, data: { name: 'this laptop' } })
+    const [notice] = await notices(who)
+    expect(notice?.join(': ')).toStartWith('security: A new way to sign in was added: The passkey “this laptop” can be used')
+    expect((await keptMail(t, who.email, 'new_way_in')).text).toContain('“this laptop” can be used to sign in')
+    const page = await who.fetch<PasskeyPage>('GET', '/api/settings/passkeys')
+    expect(page.body).toEqual({ items: [made.body], nextCursor: null })
+  })
+
+  test('no mail to an address that was never proved: it may be a stranger’s', async () => {
+    const { who } = await holder()
+    expect((await mailRows(t, who.email)).filter((mail) => mail.kind === 'new_way_in')).toEqual([])
+    expect(await notices(who)).toHaveLength(1)
+  })
+
+  test('a name that says nothing is refused, none becomes a plain one', async () => {
+    const who = await person(t)
+    const { sessionId, options } = await begin(who)
+    const response = authenticator().create(options)
+    await expectRefusal(t, await finish(who, { sessionId, name: ' ', response }), 422, 'invalid')
+    expect((await finish(who, { sessionId, response })).body.name).toBe('Passkey')
+  })
+
+  test('a credential id belongs to one account', async () => {
+    const { who, key } = await holder()
+    const grace = await person(t)
+    for (const other of [who, grace]) {
+      const again = await add(other, key)
+      expect([again.status, again.body]).toMatchObject([409, { code: 'conflict.exists' }])
+    }
+    expect((await grace.fetch<PasskeyPage>('GET', '/api/settings/passkeys')).body.items).toEqual([])
+  })
+
+  test.each<[string, (url: string) => Wrong]>([
+    ['another origin', () => ({ origin: 'https://evil.example' })],
+    ['a sub-domain', (url) => ({ origin: url.replace('//', '//sub.') })],
+    ['the other scheme', (url) => ({ origin: url.replace('http:', 'https:') })],
+    ['another port', (url) => ({ origin: url.replace(/\d+$/, '1') })],
+    ['another rpId', () => ({ rpId: 'example.com' })],
+    ['a person who was not verified', () => ({ verified: false })],
+    ['nobody present', () => ({ present: false })],
+    ['another challenge', () => ({ challenge: Buffer.alloc(32).toString('base64url') })],
+    ['the other ceremony', () => ({ type: 'webauthn.get' })],
+    ['an attestation that nobody asked for', () => ({ format: 'android-key' })],
+  ])('refuses an answer from or with %s', async (_, wrong) => {
+    const who = await person(t)
+    const key = authenticator()
+    const { sessionId, options } = await begin(who)
+    const answer = await finish(who, { sessionId, response: key.create(options, wrong(t.app.url)) })
+    expect([answer.status, answer.body]).toMatchObject([422, { code: 'invalid', errors: [{ pointer: '/response', code: 'not_verified' }] }])
+    // Used up: the right answer comes too late.
+    const late = await finish(who, { sessionId, response: key.create(options) })
+    await expectRefusal(t, late, 410, 'gone')
+    expect((await who.fetch<PasskeyPage>('GET', '/api/settings/passkeys')).body.items).toEqual([])
+  })
+
+  test('takes no nonsense, however large or strange', async () => {
+    const who = await person(t)
+    const { options } = await begin(who)
+    const good = authenticator().create(options)
+    const inner = good.response as object
+    const strange = [
+      {},
+      { ...good, response: null },
+      { ...good, response: 'x' },
+      { ...good, id: 7, rawId: 7 },
+      { ...good, response: { ...inner, attestationObject: 'AAAA' } },
+      { ...good, response: { ...inner, attestationObject: 'v'.repeat(20_000) } },
+      { ...good, response: { ...inner, clientDataJSON: 'e30' } },
+      { ...good, response: { ...inner, clientDataJSON: 42 } },
+    ]
+    for (const response of strange) {
+      const { sessionId } = await begin(who)
+      const answer = await finish(who, { sessionId, response })
+      expect([answer.status, answer.body]).toMatchObject([422, { errors: [{ pointer: '/response' }] }])
+    }
+    const { sessionId } = await begin(who)
+    const large = await finish(who, { sessionId, response: { ...good, more: 'x'.repeat(33_000) } })
+    expect((await expectRefusal(t, large, 422, 'invalid')).errors).toMatchObject([{ pointer: '/response', code: 'too_long' }])
+  })
+
+  test('a challenge is for the session that asked, not for another of the same person, nor for somebody else', async () => {
+    const who = await person(t)
+    const { token } = (await call<SignedIn>(t, 'POST', '/api/auth/login', { email: who.email, password: PASSWORD })).body
+    const elsewhere = { authorization: `Bearer ${token}` }
+    const { sessionId, options } = await begin(who)
+    const body = { sessionId, response: authenticator().create(options) }
+    await expectRefusal(t, await call(t, 'POST', '/api/auth/passkey/register/finish', body, elsewhere), 410, 'gone')
+    await expectRefusal(t, await finish(await person(t), body), 410, 'gone')
+    // A challenge for signing in is none for adding, and the other way round.
+    const login = await beginLogin()
+    await expectRefusal(t, await finish(who, { ...body, sessionId: login.sessionId }), 410, 'gone')
+    await expectRefusal(t, await finishLogin(body), 410, 'gone')
+    expect((await finish(who, body)).status).toBe(201)
+  })
+
+  test('ten answers at once to one challenge add one passkey', async () => {
+    const who = await person(t)
+    const { sessionId, options } = await begin(who)
+    const answers = await Promise.all(times(10, () => finish(who, { sessionId, response: authenticator().create(options) })))
+    expect(statuses(answers)).toEqual([201, ...times(9, () => 410)])
+  })
+
+  test('a session that ends meanwhile adds nothing', async () => {
+    const who = await person(t)
+    const { sessionId, options } = await begin(who)
+    await who.fetch('POST', '/api/auth/logout')
+    expect((await finish(who, { sessionId, response: authenticator().create(options) })).status).toBe(401)
+  })
+})
+
+describe('signing in', () => {
+  test('works as in a browser: session, cookies, counter, time of use', async () => {
+    const { who, key, passkey } = await holder()
+    const answer = await signIn(key)
+    expect(answer.status).toBe(200)
+    expect(answer.body.user.id).toBe(who.userId)
+    const [, signedIn] = await expectEvents(t, answer, 'passkeys.useChallenge', 'user.signed_in')
+    expect(signedIn).toMatchObject({ userId: who.userId, data: { via: 'passkey' } })
+    const cookies = answer.headers.getSetCookie()
+    expect(cookies).toHaveLength(2)
+    expect(cookies[0]).toMatch(/^tutti_access=eyJ.*HttpOnly; SameSite=Lax/)
+    expect((await call(t, 'GET', '/api/auth/me', undefined, { cookie: cookies[0]?.split(';')[0] as string })).status).toBe(200)
+    const [row] = await t.app.db.select().from(passkeys).where(eq(passkeys.id, passkey.id))
+    expect(row).toMatchObject({ counter: key.counter, version: 1 })
+    expect(row?.lastUsedAt).toBeString()
+    // The way in counts as having proved who it is.
+    const again = { authorization: `Bearer ${answer.body.token}` }
+    expect((await call(t, 'POST', '/api/auth/passkey/register/begin', {}, again)).status).toBe(200)
+  })
+
+  test('beginning tells nothing of whoever is named, and names no credentials', async () => {
+    const { who } = await holder()
+    const answers = [await beginLogin(), await beginLogin(t, { email: who.email }), await beginLogin(t, { email: 'nobody@example.com' })]
+    for (const { options } of answers)
+      expect({ ...options, challenge: '' }).toEqual({
+        challenge: '',
+        rpId: 'localhost',
+        allowCredentials: [],
+        userVerification: 'required',
+        timeout: 300_000,
+      } as never)
+    expect(new Set(answers.map((a) => a.options.challenge)).size).toBe(3)
+  })
+
+  test.each<[string, (url: string) => Wrong]>([
+    ['another origin', () => ({ origin: 'https://evil.example' })],
+    ['a sub-domain', (url) => ({ origin: url.replace('//', '//sub.') })],
+    ['the other scheme', (url) => ({ origin: url.replace('http:', 'https:') })],
+    ['another rpId', () => ({ rpId: 'example.com' })],
+    ['a person who was not verified', () => ({ verified: false })],
+    ['nobody present', () => ({ present: false })],
+    ['another challenge', () => ({ challenge: Buffer.alloc(32).toString('base64url') })],
+    ['the other ceremony', () => ({ type: 'webauthn.create' })],
+    ['another key', () => ({ forged: true })],
+    ['no user', () => ({ userHandle: '' })],
+    ['another user', () => ({ userHandle: Buffer.from(Bun.randomUUIDv7()).toString('base64url') })],
+    ['a credential nobody has', () => ({ credentialId: Buffer.alloc(32, 9).toString('base64url') })],
+  ])('refuses an answer from or with %s, and writes it down', async (_, wrong) => {
+    const { key } = await holder()
+    const answer = await signIn(key, wrong(t.app.url))
+    expect([answer.status, answer.body]).toMatchObject([401, { code: 'unauthenticated' }])
+    expect(answer.headers.getSetCookie()).toEqual([])
+    await expectEvents(t, answer, 'passkeys.useChallenge', 'auth.sign_in_failed')
+    expect((await signIn(key)).status).toBe(200)
+  })
+
+  test('an answer works once', async () => {
+    const { key } = await holder()
+    const { sessionId, options } = await beginLogin()
+    const body = { sessionId, response: key.get(options) }
+    expect((await finishLogin(body)).status).toBe(200)
+    await expectRefusal(t, await finishLogin(body), 410, 'gone')
+    // Nor with a challenge that was asked for anew.
+    const other = await beginLogin()
+    expect((await finishLogin({ ...body, sessionId: other.sessionId })).status).toBe(401)
+  })
+
+  test('of ten at once with one challenge, one gets in', async () => {
+    const { key } = await holder()
+    const { sessionId, options } = await beginLogin()
+    const answers = await Promise.all(times(10, () => finishLogin({ sessionId, response: key.get(options) })))
+    expect(statuses(answers)).toEqual([200, ...times(9, () => 410)])
+  })
+
+  test('a counter that goes back is refused, written down and told', async () => {
+    const { who, key, passkey } = await holder()
+    expect((await signIn(key)).status).toBe(200)
+    const { counter } = key
+    for (const wrong of [{ counter }, { counter: counter - 1 }, { counter: 0 }]) {
+      const answer = await signIn(key, wrong)
+      expect([answer.status, answer.body]).toMatchObject([401, { code: 'unauthenticated' }])
+      const [, refused] = await expectEvents(t, answer, 'passkeys.useChallenge', 'passkey.refused', 'notification.created')
+      expect(refused).toMatchObject({
+        subjectId: passkey.id,
+        userId: who.userId,
+        data: { reason: 'counter', counter: wrong.counter, known: counter },
+      })
+    }
+    const [row] = await t.app.db.select().from(passkeys).where(eq(passkeys.id, passkey.id))
+    expect(row?.counter).toBe(counter)
+    expect((await signIn(key, { counter: counter + 1 })).status).toBe(200)
+  })
+
+  test('a stranger who only knows the credential cannot make a counter look as if it went back', async () => {
+    const { who, key } = await holder()
+    await signIn(key)
+    const before = (await notices(who)).length
+    const answer = await signIn(key, { counter: 0, forged: true })
+    await expectEvents(t, answer, 'passkeys.useChallenge', 'auth.sign_in_failed')
+    expect(await notices(who)).toHaveLength(before)
+  })
+
+  test('two copies at the same moment: one gets in', async () => {
+    const { key } = await holder()
+    const challenges = await Promise.all(times(5, () => beginLogin()))
+    const answers = await Promise.all(
+      challenges.map(({ sessionId, options }) => finishLogin({ sessionId, response: key.get(options, { counter: 100 }) })),
+    )
+    expect(statuses(answers)).toEqual([200, 401, 401, 401, 401])
+  })
+
+  test('an authenticator that does not count is welcome', async () => {
+    const who = await person(t)
+    const key = authenticator(t, 0)
+    await add(who, key)
+    expect([(await signIn(key)).status, (await signIn(key)).status]).toEqual([200, 200])
+  })
+
+  test('a suspended account stays shut, and nothing of the attempt is kept', async () => {
+    const { who, key, passkey } = await holder()
+    await t.app.db.update(users).set({ status: 'suspended' }).where(eq(users.id, who.userId))
+    expect((await signIn(key)).status).toBe(401)
+    const [row] = await t.app.db.select().from(passkeys).where(eq(passkeys.id, passkey.id))
+    expect(row?.lastUsedAt).toBeNull()
+  })
+
+  test('a password that is locked by guessing locks no passkey', async () => {
+    const { who, key } = await holder()
+    const guess = (password: string) => call(t, 'POST', '/api/auth/login', { email: who.email, password })
+    for (let i = 0; i < 6; i++) await guess('not the password at all')
+    expect((await guess(PASSWORD)).status).toBe(429)
+    expect((await signIn(key)).status).toBe(200)
+  })
+
+  test('takes no nonsense', async () => {
+    const { key } = await holder()
+    for (const strange of [{}, { id: key.credentialId }, { id: { a: 1 } }, { ...key.get({ challenge: 'x' }), response: null }]) {
+      const { sessionId } = await beginLogin()
+      expect((await finishLogin({ sessionId, response: strange })).status).toBe(401)
+    }
+    await expectRefusal(t, await finishLogin({ sessionId: 'svc_one_made_up', response: {} }), 410, 'gone')
+    await expectRefusal(t, await finishLogin({ sessionId: 'x', response: {}, userId: 'me' }), 422, 'invalid')
+  })
+})
+
+describe('time', () => {
+  const clock = new TestClock()
+  let own: TestApp
+  beforeAll(async () => {
+    own = watch(await testApp({ background: 'off' }, clock.now))
+  })
+  afterAll(() => own.close())
+
+  test('a challenge lives five minutes', async () => {
+    const { who, key } = await holder(own)
+    const [login, late] = [await beginLogin(own), await beginLogin(own)]
+    clock.forward({ minutes: 4, seconds: 59 })
+    const adding = await begin(who)
+    expect((await finishLogin({ sessionId: login.sessionId, response: key.get(login.options) }, own)).status).toBe(200)
+    clock.forward({ seconds: 1 })
+    await expectRefusal(own, await finishLogin({ sessionId: late.sessionId, response: key.get(late.options) }, own), 410, 'gone')
+    clock.forward({ minutes: 4, seconds: 59 })
+    const response = authenticator(own).create(adding.options)
+    await expectRefusal(own, await finish(who, { sessionId: adding.sessionId, response }), 410, 'gone')
+  })
+
+  test('adding, renaming and removing need the person to have proved himself within five minutes; looking does not', async () => {
+    const { who, key, passkey } = await holder(own)
+    clock.forward({ minutes: 5, seconds: 1 })
+    const path = `/api/settings/passkeys/${passkey.id}`
+    await expectRefusal(own, await who.fetch('POST', '/api/auth/passkey/register/begin', {}), 403, 'forbidden.reauth')
+    await expectRefusal(own, await who.fetch('PATCH', path, { name: 'x' }), 403, 'forbidden.reauth')
+    await expectRefusal(own, await who.fetch('DELETE', path), 403, 'forbidden.reauth')
+    expect((await who.fetch<PasskeyPage>('GET', '/api/settings/passkeys')).body.items).toMatchObject([{ id: passkey.id }])
+    const fresh = (await signIn(key, {}, own)).body
+    expect((await call(own, 'PATCH', path, { name: 'x' }, { authorization: `Bearer ${fresh.token}` })).status).toBe(200)
+  })
+})
+
+test('the site is what APP_URL says, whatever the request claims', async () => {
+  const own = watch(await testApp({ APP_URL: 'https://tutti.example.com', background: 'off' }))
+  const who = await person(own)
+  const claims = { host: 'localhost', origin: 'http://localhost' }
+  const { body } = await who.fetch<Begun>('POST', '/api/auth/passkey/register/begin', {}, claims)
+  expect(body.options.rp.id).toBe('tutti.example.com')
+  const from = (site: string) => new Authenticator(site).create(body.options, { rpId: 'tutti.example.com' })
+  for (const site of ['http://tutti.example.com', 'https://app.tutti.example.com', own.url, 'http://localhost'])
+    expect((await finish(who, { sessionId: (await begin(who)).sessionId, response: from(site) })).status).toBe(422)
+  const right = await begin(who)
+  const key = new Authenticator('https://tutti.example.com')
+  expect((await finish(who, { sessionId: right.sessionId, response: key.create(right.options) })).status).toBe(201)
+  await own.close()
+})
+
+describe('those there are', () => {
+  test('are renamed by their owner, with the version they were read at', async () => {
+    const { who, passkey } = await holder()
+    const grace = await person(t)
+    const path = `/api/settings/passkeys/${passkey.id}`
+    await expectRefusal(t, await grace.fetch('PATCH', path, { name: 'mine' }), 404, 'not_found')
+    await expectRefusal(t, await who.fetch('PATCH', path, { counter: 0 }), 422, 'invalid')
+    const renamed = await who.fetch<Passkey>('PATCH', path, { name: ' blue key ' }, { 'if-match': '"1"' })
+    expect(renamed.body).toMatchObject({ name: 'blue key', version: 2 })
+    await expectEvents(t, renamed, 'passkey.updated')
+    const late = await who.fetch('PATCH', path, { name: 'red key' }, { 'if-match': '"1"' })
+    expect((await expectRefusal(t, late, 412, 'version_mismatch')).current).toMatchObject({ name: 'blue key' })
+  })
+
+  test('are removed by their owner, and then open nothing', async () => {
+    const { who, key, passkey } = await holder()
+    const path = `/api/settings/passkeys/${passkey.id}`
+    await expectRefusal(t, await (await person(t)).fetch('DELETE', path), 404, 'not_found')
+    const gone = await who.fetch('DELETE', path)
+    expect(gone.body).toEqual({ id: passkey.id, deleted: true })
+    await expectEvents(t, gone, 'passkey.deleted')
+    expect((await signIn(key)).status).toBe(401)
+    await expectRefusal(t, await who.fetch('DELETE', path), 404, 'not_found')
+  })
+
+  test('an API key looks at them and does nothing else', async () => {
+    const { who, passkey } = await holder()
+    const key = { authorization: `Bearer ${await apiKey(t, who)}` }
+    expect((await call<PasskeyPage>(t, 'GET', '/api/settings/passkeys', undefined, key)).body.items).toHaveLength(1)
+    await expectRefusal(t, await call(t, 'POST', '/api/auth/passkey/register/begin', {}, key), 403, 'forbidden')
+    await expectRefusal(t, await call(t, 'DELETE', `/api/settings/passkeys/${passkey.id}`, undefined, key), 403, 'forbidden')
+  })
+
+  test('the last way to sign in stays', async () => {
+    const { who, passkey } = await holder()
+    const second = (await add(who, authenticator())).body
+    await t.app.db.update(users).set({ passwordHash: null }).where(eq(users.id, who.userId))
+    const remove = (id: string) => who.fetch('DELETE', `/api/settings/passkeys/${id}`)
+    // Two at the same moment: each would see the other one stay.
+    const both = await Promise.all([remove(passkey.id), remove(second.id)])
+    expect(statuses(both)).toEqual([200, 409])
+    const left = (await who.fetch<PasskeyPage>('GET', '/api/settings/passkeys')).body.items
+    expect(left).toHaveLength(1)
+    await expectRefusal(t, await remove(left[0]?.id as string), 409, 'conflict.last_way')
+    // Codes go to a proved address.
+    await prove(who)
+    expect((await remove(left[0]?.id as string)).status).toBe(200)
+  })
+})
