@@ -1,4 +1,5 @@
-import { array, object, optional, type Static, title } from '../../schema.ts'
+import { array, id, nullable, object, oneOf, optional, pageOf, paging, recordFields, type Static, text, title } from '../../schema.ts'
+import { priorities } from '../planning/schema.ts'
 
 const list = (example: string) => optional(array(title(500, { example }), 100))
 
@@ -12,3 +13,31 @@ export const Evidence = object({
   links: list('https://ci.example.com/run/42'),
 })
 export type Evidence = Static<typeof Evidence>
+
+export const Assignee = object({ type: oneOf(['user', 'agent']), id: id(), name: text(100, { example: 'Ada Lovelace' }) })
+
+export const Feature = object({
+  ...recordFields,
+  organizationId: id(),
+  projectId: id(),
+  createdById: nullable(id()),
+  title: title(200, { example: 'One process for each folder' }),
+  description: nullable(text(10_000)),
+  kind: text(40, { example: 'feature' }),
+  priority: oneOf(priorities),
+  status: text(63, { example: 'in_progress', description: "A state of the project's workflow" }),
+  assignee: nullable(Assignee),
+  taskIds: array(id(), 1000),
+  specId: nullable(id()),
+})
+export type Feature = Static<typeof Feature>
+
+export const FeatureQuery = object({
+  ...paging('updatedAt', 'createdAt', 'title'),
+  projectId: optional(id()),
+  status: optional(text(63)),
+  search: optional(text(200, { description: 'Words that all must occur' })),
+})
+export type FeatureQuery = Static<typeof FeatureQuery>
+export const FeaturePage = pageOf(Feature)
+export type FeaturePage = Static<typeof FeaturePage>
