@@ -293,6 +293,8 @@ describe('what there is', () => {
     GET /api/docs  GET /api/docs/:id
     POST /api/setup  POST /api/auth/register  POST /api/auth/login  POST /api/auth/refresh  POST /api/auth/logout
     GET /api/auth/me  GET /api/auth/me/role  PATCH /api/auth/profile
+    POST /api/settings/avatar  POST /api/settings/cover  POST /api/team/avatar  GET /uploads/:id
+    GET /api/settings/integrations/user  PUT /api/settings/integrations/user/:provider  DELETE /api/settings/integrations/user/:provider
     POST /api/auth/device/request  POST /api/auth/device/poll  GET /api/auth/device/:userCode  POST /api/auth/device/approve
     GET /api/settings/api-keys  POST /api/settings/api-keys  DELETE /api/settings/api-keys/:id
     GET /api/mcp-tokens  POST /api/mcp-tokens  DELETE /api/mcp-tokens/:id

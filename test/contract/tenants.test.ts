@@ -29,7 +29,7 @@ async function unchanged(loop: (wrong: Wrong) => Promise<void>): Promise<void> {
 }
 
 /** Rows that belong to the instance and not to a tenant, or that whoever knows their unguessable address may see. */
-const instance = new Set(['/api/docs/:id', '/uploads/:id'])
+const instance = new Set(['/api/docs/:id', '/uploads/:id', '/api/settings/integrations/user/:provider'])
 const withIds = routes.filter((route) => route.path.includes(':') && !paramsOf(route.path).every((param) => instance.has(param)))
 const own = (route: RouteLike) => !ruleOf(route).admin
 
@@ -117,7 +117,7 @@ describe("another tenant's ids", () => {
   test('lists show own rows only', async () => {
     const foreign = [
       ...Object.values(a.also),
-      ...Object.values({ ...a.paths, ...a.fields, '/api/docs/:id': a.owner.userId }),
+      ...Object.values({ ...a.paths, ...a.fields, '/api/docs/:id': a.owner.userId, '/api/settings/integrations/user/:provider': a.owner.userId }),
       a.owner.email,
     ]
     for (const route of routes.filter((r) => r.method === 'GET' && !r.path.includes(':') && !isPublic(r))) {

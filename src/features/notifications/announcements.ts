@@ -6,6 +6,7 @@ import { anyOf, idList } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { users } from '../accounts/table.ts'
+import { forwardAll } from '../integrations/forwarding.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import type { Announcement, AnnouncementPage, AnnouncementQuery, Audience, NotificationSend } from './schema.ts'
 import { announce, notify } from './service.ts'
@@ -117,6 +118,10 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
     .set({ recipients: sql`${announcements.recipients} + ${made.length}` })
     .where(eq(announcements.id, id))
   if (userIds) for (const one of made) announce(ctx, { ...one, type: content.type, title: content.title, reason: 'admin' })
+  await forwardAll(
+    ctx,
+    made.map((one) => ({ ...one, type: content.type, reason: 'admin' })),
+  )
   return made.length === BATCH
 }
 

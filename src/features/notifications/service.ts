@@ -5,6 +5,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { notFound } from '../../errors.ts'
+import { forwardAll } from '../integrations/forwarding.ts'
 import type { Notification, NotificationPage, NotificationQuery } from './schema.ts'
 import { notifications } from './table.ts'
 
@@ -25,6 +26,7 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
   const rows = notices.map((notice) => ({ id: newId(), type: 'info' as const, ...notice, createdAt: ctx.now, updatedAt: ctx.now }))
   await ctx.db.insert(notifications).values(rows)
   for (const row of rows) announce(ctx, row)
+  await forwardAll(ctx, rows)
 }
 
 export const announce = (
