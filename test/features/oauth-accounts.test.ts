@@ -1,77 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import type { Problem } from '../../src/errors.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import { users } from '../../src/features/accounts/table.ts'
 import { invites } from '../../src/features/invites/table.ts'
-import type { ConnectedAccountPage, Provider } from '../../src/features/oauth/schema.ts'
 import type { Passkey } from '../../src/features/passkeys/schema.ts'
 import type { ApiKeyCreated, McpTokenCreated } from '../../src/features/tokens/schema.ts'
-import { apiKey, call, PASSWORD, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
-import { Authenticator } from '../support/authenticator.ts'
+import { apiKey, call, PASSWORD, type Person, person, testApp, unique } from '../support/app.ts'
+import { Authenticator, newPasskey } from '../support/authenticator.ts'
 import { keptMail } from '../support/mail.ts'
-import { type FakeProvider, fakeCodeHost, fakeIssuer, type Subject, Visitor } from '../support/providers.ts'
-import { expectEvents, expectRefusal, failure, statuses, TestClock, times, watch } from './support.ts'
+import { Visitor } from '../support/providers.ts'
+import { at, bearer, come, connected, link, page, prove, settings, somebody, t } from './oauth-support.ts'
+import { expectEvents, failure, statuses, times, watch } from './support.ts'
 
-/** Whose an identity is: accounts found, made, taken over and connected. Three providers that say what they are told. */
-let t: TestApp
-let at: Record<Provider, FakeProvider>
-const settings = () => ({ ...at.github.settings, ...at.google.settings, ...at.oidc.settings, background: 'off' })
-beforeAll(async () => {
-  at = { github: fakeCodeHost(), google: await fakeIssuer('google'), oidc: await fakeIssuer('oidc') }
-  t = watch(await testApp(settings()))
-})
-afterAll(() => t.close())
-
-const page = { accept: 'text/html,*/*;q=0.8' }
-const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
-const somebody = (over: Partial<Subject> = {}): Subject & { email: string } =>
-  ({
-    sub: String(Math.floor(Math.random() * 1e12)),
-    email: `${unique('ada')}@example.com`,
-    verified: true,
-    name: 'Ada Lovelace',
-    ...over,
-  }) as Subject & { email: string }
-
-interface Came {
-  status: number
-  body: SignedIn & Problem
-  headers: Headers
-  location: string | null
-}
-interface How {
-  app?: TestApp
-  query?: string
-  /** Of the one who starts. */
-  headers?: Record<string, string>
-  /** Of the one who comes back. */
-  accept?: Record<string, string>
-  meanwhile?: () => Promise<unknown>
-}
-
-/** The whole way, as this person there. */
-async function come(
-  provider: Provider,
-  subject: Subject,
-  { app = t, query = '', headers = {}, accept, meanwhile }: How = {},
-): Promise<Came> {
-  const visitor = new Visitor()
-  const start = await visitor.get(`${app.app.url}/api/auth/oauth/${provider}${query}`, headers)
-  if (start.status !== 302) throw new Error(`${start.status} ${await start.text()}`)
-  at[provider].subject = subject
-  const back = await visitor.next(start.headers.get('location') as string)
-  await meanwhile?.()
-  const response = await visitor.get(back, accept ?? { accept: 'application/json' })
-  const text = await response.text()
-  const body = (text ? JSON.parse(text) : {}) as SignedIn & Problem
-  return { status: response.status, body, headers: response.headers, location: response.headers.get('location') }
-}
-const link = (who: Person, provider: Provider, subject: Subject, how: How = {}) =>
-  come(provider, subject, { query: '?link=1&returnTo=/account', headers: bearer(who.token), accept: {}, ...how })
-const connected = async (token: string) =>
-  (await call<ConnectedAccountPage>(t, 'GET', '/api/settings/connected-accounts', undefined, bearer(token))).body.items
-const prove = (userId: string) => t.app.db.update(users).set({ emailVerifiedAt: new Date().toISOString() }).where(eq(users.id, userId))
+/** Whose an identity is: accounts that are found, made and taken over. */
 const userRow = async (email: string) => (await t.app.db.select().from(users).where(eq(users.email, email)))[0]
 const me = (token: string) => call(t, 'GET', '/api/auth/me', undefined, bearer(token))
 
@@ -111,7 +52,7 @@ describe('a new identity', () => {
   })
 
   test('where registration is closed: only with an open invitation for a proved address', async () => {
-    const closed = watch(await testApp({ ...settings(), REGISTRATION: 'closed' }))
+    const closed = watch(await testApp({ ...settings, REGISTRATION: 'closed' }))
     const who = somebody()
     const refused = await come('google', who, { app: closed })
     expect([refused.status, refused.body.code]).toEqual([403, 'forbidden'])
@@ -150,7 +91,7 @@ describe('a new identity', () => {
   })
 
   test('counts as a registration of its network', async () => {
-    const few = await testApp({ ...settings(), RATE_LIMIT_REGISTER: '2' })
+    const few = await testApp({ ...settings, RATE_LIMIT_REGISTER: '2' })
     await t.app.driver.query(`delete from counters where key like 'register:%'`)
     const who = somebody()
     expect((await come('google', who, { app: few })).status).toBe(200)
@@ -317,111 +258,16 @@ test('pre-hijack: whatever an attacker prepared, the one who proves the address 
   expect((await t.app.driver.query('select count(*)::int from passkeys where user_id = $1', [user.id])).rows[0]?.[0]).toBe(0)
 })
 
-describe('connecting an identity to the own account', () => {
-  test('is done by whoever is signed in, shown, told, and then a way in', async () => {
-    const ada = await person(t)
-    await prove(ada.userId)
-    const elsewhere = somebody({ verified: false })
-    const answer = await link(ada, 'github', elsewhere)
-    expect([answer.status, answer.location]).toEqual([302, '/account'])
-    expect(answer.headers.getSetCookie().filter((c) => /tutti_(access|refresh)/.test(c))).toEqual([])
-    await expectEvents(t, answer, 'oauth.recall', 'connected_account.created', 'notification.created')
-    const [account] = await connected(ada.token)
-    expect(Object.keys(account as object).sort()).toEqual([
-      'avatarUrl',
-      'createdAt',
-      'email',
-      'id',
-      'name',
-      'provider',
-      'updatedAt',
-      'version',
-    ])
-    expect(account).toMatchObject({ provider: 'github', email: elsewhere.email, avatarUrl: 'https://avatars.example/1' })
-    expect((await keptMail(t, ada.email, 'new_way_in')).text).toContain('GitHub')
-    expect((await come('github', elsewhere)).body.user.id).toBe(ada.userId)
-    // Once more is no harm.
-    expect((await link(ada, 'github', elsewhere)).location).toBe('/account')
-    expect(await connected(ada.token)).toHaveLength(1)
-  })
-
-  test('needs a person who is signed in, has just proved it, and started it here', async () => {
-    const clock = new TestClock()
-    const own = watch(await testApp(settings(), clock.now))
-    const ada = await person(own)
-    const start = async (headers: Record<string, string>) => {
-      const response = await fetch(`${own.url}/api/auth/oauth/github?link=1`, { headers, redirect: 'manual' })
-      const body = (response.status === 302 ? {} : await response.json()) as Record<string, unknown>
-      return { status: response.status, headers: response.headers, body, location: response.headers.get('location') }
-    }
-    await expectRefusal(own, await start({}), 401, 'unauthenticated')
-    await expectRefusal(own, await start(bearer(await apiKey(own, ada))), 403, 'forbidden')
-    for (const site of ['cross-site', 'same-site'])
-      await expectRefusal(own, await start({ ...bearer(ada.token), 'sec-fetch-site': site }), 403, 'forbidden.origin')
-    for (const site of ['same-origin', 'none']) expect((await start({ ...bearer(ada.token), 'sec-fetch-site': site })).status).toBe(302)
-    clock.forward({ minutes: 5, seconds: 1 })
-    await expectRefusal(own, await start(bearer(ada.token)), 403, 'forbidden.reauth')
-    expect((await start({ ...bearer(ada.token), ...page })).location).toBe('/login?next=%2Faccount#error=forbidden.reauth')
-    await own.close()
-  })
-
-  test('is for the session that asked: if it ends meanwhile, nothing is connected', async () => {
-    const ada = await person(t)
-    const ended = await link(ada, 'github', somebody(), { meanwhile: () => ada.fetch('POST', '/api/auth/logout') })
-    expect([ended.status, ended.body.code]).toEqual([401, 'unauthenticated'])
-    const { token } = (await call<SignedIn>(t, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD })).body
-    expect(await connected(token)).toEqual([])
-  })
-
-  test('an identity belongs to one account, and an account has one of each provider', async () => {
-    const [ada, grace] = [await person(t), await person(t)]
-    const [one, two] = [somebody(), somebody()]
-    expect((await link(ada, 'github', one)).location).toBe('/account')
-    const taken = await link(grace, 'github', one)
-    expect([taken.status, taken.body.code]).toEqual([409, 'conflict.exists'])
-    expect((await link(grace, 'github', one, { accept: page })).location).toBe('/account#error=conflict.exists')
-    const second = await link(ada, 'github', two)
-    expect([second.status, second.body.code]).toEqual([409, 'conflict.exists'])
-    expect(await connected(ada.token)).toMatchObject([{ email: one.email }])
-    expect(await connected(grace.token)).toEqual([])
-    const both = await Promise.all([link(ada, 'google', two), link(grace, 'google', two)])
-    expect(statuses(both)).toEqual([302, 409])
-  })
-})
-
-describe('disconnecting', () => {
-  test('is for the owner, who has just proved who he is', async () => {
-    const clock = new TestClock()
-    const own = watch(await testApp(settings(), clock.now))
-    const [ada, grace] = [await person(own), await person(own)]
-    const who = somebody()
-    await link(ada, 'github', who, { app: own })
-    const path = '/api/settings/connected-accounts/github'
-    await expectRefusal(own, await grace.fetch('DELETE', path), 404, 'not_found')
-    await expectRefusal(own, await ada.fetch('DELETE', '/api/settings/connected-accounts/evil'), 422, 'invalid')
-    clock.forward({ minutes: 5, seconds: 1 })
-    await expectRefusal(own, await ada.fetch('DELETE', path), 403, 'forbidden.reauth')
-    const { token } = (await come('github', who, { app: own })).body
-    const gone = await call(own, 'DELETE', path, undefined, bearer(token))
-    expect(gone.body).toEqual({ id: expect.any(String), deleted: true })
-    await expectEvents(own, gone, 'connected_account.deleted')
-    await expectRefusal(own, await call(own, 'DELETE', path, undefined, bearer(token)), 404, 'not_found')
-    await own.close()
-  })
-
-  test('the last way to sign in stays', async () => {
-    const { token } = (await come('google', somebody({ verified: false }))).body
-    const who = { token } as Person
-    const remove = (provider: Provider, app = t) =>
-      call(app, 'DELETE', `/api/settings/connected-accounts/${provider}`, undefined, bearer(token))
-    await expectRefusal(t, await remove('google'), 409, 'conflict.last_way')
-    await link(who, 'github', somebody())
-    // A provider that is not set up any more lets nobody in.
-    const without = watch(await testApp({ ...at.google.settings, background: 'off' }))
-    await expectRefusal(without, await remove('google', without), 409, 'conflict.last_way')
-    await without.close()
-    const both = await Promise.all([remove('google'), remove('github')])
-    expect(statuses(both)).toEqual([200, 409])
-    expect(await connected(token)).toHaveLength(1)
-  })
+test('an attacker who adds a passkey at the very moment at which the address is proved does not keep it', async () => {
+  const rounds = await Promise.all(
+    times(8, async () => {
+      const squatter = await person(t)
+      return { squatter, passkey: await newPasskey(t.app.url, squatter), owner: somebody({ email: squatter.email }) }
+    }),
+  )
+  for (const { squatter, passkey, owner } of rounds) {
+    const [, proved] = await Promise.all([squatter.fetch('POST', '/api/auth/passkey/register/finish', passkey), come('google', owner)])
+    expect(proved.body.user.id).toBe(squatter.userId)
+    expect((await t.app.driver.query('select count(*)::int from passkeys where user_id = $1', [squatter.userId])).rows[0]?.[0]).toBe(0)
+  }
 })

@@ -1,32 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import type { Problem } from '../../src/errors.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import type { ConnectedAccountPage, Provider, SignInWays } from '../../src/features/oauth/schema.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
-import { call, logged, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
-import { type FakeProvider, type Fault, fakeCodeHost, fakeIssuer, realProvider, Visitor } from '../support/providers.ts'
+import { call, logged, sharedApp, testApp, unique } from '../support/app.ts'
+import { type Fault, realProvider, Visitor } from '../support/providers.ts'
+import { asJson, at, page, somebody, t } from './oauth-support.ts'
 import { expectEvents, expectNoEvents, statuses, TestClock, times, watch } from './support.ts'
 
-let t: TestApp
-let bare: TestApp
-let at: Record<Provider, FakeProvider>
-beforeAll(async () => {
-  at = { github: fakeCodeHost(), google: await fakeIssuer('google'), oidc: await fakeIssuer('oidc') }
-  t = watch(await testApp({ ...at.github.settings, ...at.google.settings, ...at.oidc.settings, background: 'off' }))
-  bare = watch(await sharedApp())
-})
-afterAll(() => t.close())
+/** Trusts no provider. */
+const bare = watch(await sharedApp())
 
-const page = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
-const asJson = { accept: 'application/json' }
-const somebody = (over: object = {}) => ({
-  sub: String(Math.floor(Math.random() * 1e12)),
-  email: `${unique('ada')}@example.com`,
-  verified: true,
-  name: 'Ada Lovelace',
-  ...over,
-})
 const startAt = (provider: Provider, query = '', app = t) => `${app.app.url}/api/auth/oauth/${provider}${query}`
 
 /** Goes there and is sent back: the address of the callback, not yet visited. */

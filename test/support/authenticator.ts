@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
+import type { Person } from './app.ts'
 
 /** A security key made of nothing: it does what an authenticator and a browser do together, right or, on request, wrong. */
 export interface Wrong {
@@ -107,6 +108,12 @@ export class Authenticator {
       ]),
     )
   }
+}
+
+/** What it takes to finish adding a passkey, for somebody who has just begun. */
+export async function newPasskey(site: string, who: Pick<Person, 'fetch'>): Promise<{ sessionId: string; response: object }> {
+  const { body } = await who.fetch<{ sessionId: string; options: Options }>('POST', '/api/auth/passkey/register/begin', {})
+  return { sessionId: body.sessionId, response: new Authenticator(site).create(body.options) }
 }
 
 const sha256 = (data: string | Buffer): Buffer => createHash('sha256').update(data).digest()
