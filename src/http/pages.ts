@@ -61,7 +61,7 @@ export const manualIndex = (pages: { id: string; title: string }[]): string =>
 export const manualPage = ({ title, content }: { title: string; content: string }): string =>
   shell(
     `${title} · Tutti`,
-    `<p><a href="/manual">Manual</a></p>${Bun.markdown.html(content).replaceAll('href="mcp"', 'href="/manual/mcp"')}`,
+    `<p><a href="/manual">Manual</a></p>${Bun.markdown.html(content).replace(/href="(\w+)"/g, 'href="/manual/$1"')}`,
   )
 
 export function referencePage(routes: readonly RouteLike[]): string {
