@@ -66,6 +66,10 @@ configured(admin.command('create').description('Create an administrator, or make
   .option('--password-stdin', 'read the password from standard input')
   .action(async (options) => (await import('./commands/admin.ts')).createAdmin(options))
 
+configured(program.command('outbox').description('Print mail that has not been sent, such as codes and links, to read out to its receiver'))
+  .option('--json', 'print JSON')
+  .action(async (options) => (await import('./commands/outbox.ts')).showOutbox(options))
+
 configured(program.command('migrate').description('Bring the database up to date; a server does this by itself when it starts'))
   .option('--dry-run', 'only show what would be done')
   .action(async (options) => (await import('./commands/migrate.ts')).migrate(options))

@@ -7,6 +7,7 @@ import { system } from './auth/actor.ts'
 import type { Config } from './config.ts'
 import { AppError, problem } from './errors.ts'
 import * as accounts from './features/accounts/service.ts'
+import { outbox } from './features/mail/service.ts'
 import { toAppError } from './http/problem.ts'
 
 /**
@@ -15,6 +16,7 @@ import { toAppError } from './http/problem.ts'
  */
 export const machineActions = {
   'accounts.createAdmin': accounts.createAdmin,
+  'mail.outbox': outbox,
   'seeds.defaults': loadDefaults,
   'seeds.demo': loadDemo,
 } satisfies Record<string, Action<never, unknown>>

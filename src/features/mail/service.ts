@@ -144,7 +144,7 @@ const settle = write(
     } as const
     await ctx.db
       .update(mails)
-      .set({ attempts: sql`${mails.attempts} + 1`, error: error?.slice(0, 500), ...changes[outcome] })
+      .set({ attempts: sql`${mails.attempts} + 1`, error: error && oneLine(error, 500), ...changes[outcome] })
       .where(eq(mails.id, id))
     ctx.emit(`mail.${outcome}`, { subjectId: id })
   },
