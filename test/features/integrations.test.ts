@@ -138,6 +138,7 @@ test('two at once: one connects', async () => {
 
 test('disconnecting forgets the secret', async () => {
   const { id } = (await ada.fetch<IntegrationSaved>('PUT', at('github'), { secret: TOKEN })).body
+  await expectRefusal(t, await ada.fetch('DELETE', at('github'), undefined, { 'if-match': '"2"' }), 412, 'version_mismatch')
   const gone = await ada.fetch('DELETE', at('github'))
   expect(gone.body).toEqual({ id, deleted: true })
   expect((await expectEvent(t, gone, 'integration.removed')).data).toEqual({ provider: 'github' })

@@ -133,12 +133,13 @@ export const remove = write(
   person,
   async (ctx, { provider: name }: { provider: string }): Promise<{ id: string; deleted: true }> => {
     const provider = providerOf(name)
-    const [gone] = await ctx.db.delete(integrations).where(mine(ctx, provider)).returning({ id: integrations.id })
+    const [gone] = await ctx.db.delete(integrations).where(mine(ctx, provider)).returning(visible)
     if (!gone) throw notFound('integration', provider)
+    checkVersion(ctx, gone)
     ctx.emit('integration.removed', { subjectId: gone.id, userId: userIdOf(ctx.actor), data: { provider } })
     return { id: gone.id, deleted: true }
   },
-  { destructive: true },
+  { destructive: true, versioned: true },
 )
 
 // ---- trying it
