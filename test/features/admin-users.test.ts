@@ -338,7 +338,7 @@ describe('the last code', () => {
     [{ ADMIN_SEES_CODES: 'off' }, false, 403],
     [{ ADMIN_SEES_CODES: 'off' }, true, 403],
   ] as const)('with %p and a mail server %p: %p', async (settings, mailed, expected) => {
-    const smtp = mailed ? { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'tutti@example.com', background: 'off' } : {}
+    const smtp: Record<string, string> = mailed ? { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'tutti@example.com', background: 'off' } : {}
     const other = await testApp({ ...settings, ...smtp })
     try {
       const [boss, who] = [await person(other, { admin: true }), await person(other)]

@@ -110,6 +110,13 @@ describe('an administrator', () => {
     })
   })
 
+  test('answers at length; the notice has the beginning', async () => {
+    const issue = await report(ada, { title: 'x'.repeat(200) })
+    expect((await patch(issue, { answer: 'y'.repeat(20_000) })).status).toBe(200)
+    const [told] = await toldTo(ada)
+    expect([told?.title.length, told?.message?.length]).toEqual([200, 2000])
+  })
+
   test('closes; the reporter is told once', async () => {
     const issue = await report(grace)
     await expectEvents(t, await patch(issue, { status: 'closed' }), 'issue.updated', 'notification.created')

@@ -130,8 +130,8 @@ export const update = write(
         userId: reporter.id,
         type: closed ? 'success' : 'info',
         reason: 'issue',
-        title: `${told}: ${after.title}`.slice(0, 200),
-        message: after.answer?.slice(0, 2000),
+        title: `${told}: ${after.title}`,
+        message: after.answer ?? undefined,
       })
     return { ...after, reporter }
   },

@@ -32,7 +32,7 @@ export const Notification = object({
   reason: text(40, { example: 'admin', description: 'Why it was sent: invite, security, admin, assignment …' }),
   title: heading,
   message: nullable(message),
-  link: nullable(link),
+  link: nullable(text(2000, { example: '/manual/start' })),
   readAt: nullable(instant()),
 })
 export type Notification = Static<typeof Notification>

@@ -23,7 +23,16 @@ export interface Notice {
 /** In the running transaction: whatever wants a person's attention calls this. */
 export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
   if (notices.length === 0) return
-  const rows = notices.map((notice) => ({ id: newId(), type: 'info' as const, ...notice, createdAt: ctx.now, updatedAt: ctx.now }))
+  const rows = notices.map((notice) => ({
+    id: newId(),
+    type: 'info' as const,
+    ...notice,
+    // They often carry a text of somebody's, which may be longer than a notice is.
+    title: notice.title.slice(0, 200),
+    message: notice.message?.slice(0, 2000),
+    createdAt: ctx.now,
+    updatedAt: ctx.now,
+  }))
   await ctx.db.insert(notifications).values(rows)
   for (const row of rows) announce(ctx, row)
   await forwardAll(ctx, rows)
