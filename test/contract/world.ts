@@ -1,6 +1,14 @@
+import { write } from '../../src/action.ts'
+import { issueCode } from '../../src/auth/once.ts'
+import { machine } from '../../src/auth/policy.ts'
+import { newId } from '../../src/db/columns.ts'
+import { notifications } from '../../src/features/notifications/table.ts'
+import { connectedAccounts } from '../../src/features/oauth/table.ts'
 import { actionOf, exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
-import { type Answer, call, member, type Person, person, type TestApp, unique } from '../support/app.ts'
+import { type Answer, call, member, PASSWORD, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
+import { newPasskey } from '../support/authenticator.ts'
+import { keptMail, linkSecretIn } from '../support/mail.ts'
 import { pictureForm } from '../support/pictures.ts'
 
 /**
@@ -34,6 +42,10 @@ export async function world(t: TestApp): Promise<World> {
   const personalSkill = made(await owner.fetch('POST', '/api/skills', { name: unique('Personal') }))
   const agent = made(await owner.fetch('POST', '/api/agents', { name: unique('Reviewer'), scope: 'team' }))
   const personalAgent = made(await owner.fetch('POST', '/api/agents', { name: unique('Personal') }))
+  const friends = made(await self.fetch('POST', '/api/teams', { name: unique('Friends') }))
+  const workspace = made(await owner.fetch('POST', '/api/workspaces', { name: unique('Engines') }))
+  await owner.fetch('POST', `/api/workspaces/${workspace.id}/teams`, { teamId: friends.id, role: 'editor' })
+  const invite = made(await owner.fetch('POST', `/api/teams/${team.id}/invite`, { email: `${unique('guest')}@example.com` }))
   const device = (await call<{ userCode: string }>(t, 'POST', '/api/auth/device/request', {})).body
   await owner.fetch('GET', `/api/auth/device/${device.userCode}`)
   // Switched off: its messages would come in between while tables are compared.
@@ -42,6 +54,15 @@ export async function world(t: TestApp): Promise<World> {
     settings: { enabled: false },
   })
   const { avatarUrl } = (await owner.fetch<{ avatarUrl: string }>('POST', '/api/settings/avatar', pictureForm())).body
+  await call(t, 'POST', '/api/auth/login', { email: self.email, password: PASSWORD })
+  const sessions = (await owner.fetch<{ items: { id: string; current: boolean }[] }>('GET', '/api/settings/sessions')).body.items
+  // Of its own, for a team that administrators have deleted is gone for its owner too.
+  const managed = made(await self.fetch('POST', '/api/teams', { name: unique('Managed') }))
+  const managedMember = await member(t, inTeam(self, managed.id), 'member')
+  const issue = made(await owner.fetch('POST', '/api/issues', { title: unique('Broken'), description: 'It is.' }))
+  const passkey = made(await owner.fetch('POST', '/api/auth/passkey/register/finish', await newPasskey(t.app.url, owner)))
+  const notification = newId()
+  await give(systemCtx(t), { id: notification, userId: owner.userId, code: colleague.email })
   const { handle } = (await owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
   const known: World = {
     owner,
@@ -49,7 +70,15 @@ export async function world(t: TestApp): Promise<World> {
     paths: {
       '/api/teams/:id': team.id,
       '/api/teams/:id/members/:userId': colleague.userId,
-      '/api/admin/teams/:id': team.id,
+      '/api/teams/:id/invites/:inviteId': invite.id,
+      '/api/invites/:token': await invitation(t, self),
+      '/api/workspaces/:id': workspace.id,
+      '/api/workspaces/:id/teams/:teamId': friends.id,
+      '/api/admin/teams/:id': managed.id,
+      '/api/admin/teams/:id/members/:user_id': managedMember.userId,
+      '/api/admin/users/:id': colleague.userId,
+      '/api/admin/issues/:id': issue.id,
+      '/api/notifications/:id': notification,
       '/api/projects/:slug': project.id,
       '/api/public/projects/:user': handle,
       '/api/public/projects/:user/:slug': project.slug,
@@ -60,6 +89,10 @@ export async function world(t: TestApp): Promise<World> {
       '/api/agents/:id': agent.id,
       '/api/agents/public/:slug': agent.slug,
       '/api/settings/api-keys/:id': key.id,
+      '/api/settings/passkeys/:id': passkey.id,
+      '/api/settings/connected-accounts/:provider': 'github',
+      '/api/auth/oauth/:provider': 'oidc',
+      '/api/settings/sessions/:id': sessions.find((session) => !session.current)?.id as string,
       '/api/mcp-tokens/:id': token.id,
       '/api/auth/device/:userCode': device.userCode,
       '/api/docs/:id': 'start',
@@ -78,17 +111,37 @@ export async function world(t: TestApp): Promise<World> {
     },
     fields: {
       organizationId: team.id,
+      currentOrganizationId: team.id,
       projectId: project.id,
       project: project.id,
       note: loose.id,
       skill: skill.id,
       agent: agent.id,
       userId: colleague.userId,
+      teamId: friends.id,
+      workspaceId: workspace.id,
+      actorId: colleague.userId,
     },
   }
   await makePlainRows(t, known)
   return known
 }
+
+/** The secret of an invitation to somebody, from a team that nobody else is in. */
+export async function invitation(t: TestApp, to: Person): Promise<string> {
+  const host = await person(t)
+  await host.fetch('POST', `/api/teams/${host.organizationId}/invite`, { email: to.email })
+  return linkSecretIn(await keptMail(t, to.email, `invite:${host.organizationId}`))
+}
+
+/** What nobody can make through the web, or not without a provider: a notification, an identity elsewhere, and a code that an administrator may read out. */
+const give = write('test.give', machine, async (ctx, { id, userId, code }: { id: string; userId: string; code: string }): Promise<void> => {
+  await ctx.db
+    .insert(notifications)
+    .values({ id, userId, type: 'info', reason: 'test', title: 'News', createdAt: ctx.now, updatedAt: ctx.now })
+  await ctx.db.insert(connectedAccounts).values({ userId, provider: 'github', subject: id, createdAt: ctx.now, updatedAt: ctx.now })
+  await issueCode(ctx, code, null)
+})
 
 /** A resource that is made by POST to its collection needs no line above: its documented example becomes the row. */
 async function makePlainRows(t: TestApp, known: World): Promise<void> {
