@@ -68,6 +68,7 @@ describe('connecting an identity to the own account', () => {
     expect((await link(ada, 'github', one)).location).toBe('/account')
     const taken = await link(grace, 'github', one)
     expect([taken.status, taken.body.code]).toEqual([409, 'conflict.exists'])
+    expect(taken.body.detail).toContain('connected to another account')
     expect((await link(grace, 'github', one, { accept: page })).location).toBe('/account#error=conflict.exists')
     const second = await link(ada, 'github', two)
     expect([second.status, second.body.code]).toEqual([409, 'conflict.exists'])

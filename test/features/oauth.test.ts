@@ -193,14 +193,17 @@ describe('the state', () => {
     expect(victim.cookies(t.app.url).has('tutti_access')).toBe(false)
   })
 
-  test('a code stolen from another browser is of no use: the verifier is not the one it was asked with', async () => {
-    at.google.subject = somebody()
-    const victim = await goThere('google')
-    const thief = await goThere('google')
-    const stolen = new URL(thief.back)
-    stolen.searchParams.set('code', new URL(victim.back).searchParams.get('code') as string)
-    await refusal(await thief.visitor.get(stolen.href, asJson), 400, 'invalid.malformed')
-  })
+  test.each<Provider>(['github', 'google', 'oidc'])(
+    'a code of %s stolen from another browser is of no use: the verifier is not the one it was asked with',
+    async (provider) => {
+      at[provider].subject = somebody()
+      const victim = await goThere(provider)
+      const thief = await goThere(provider)
+      const stolen = new URL(thief.back)
+      stolen.searchParams.set('code', new URL(victim.back).searchParams.get('code') as string)
+      await refusal(await thief.visitor.get(stolen.href, asJson), 400, 'invalid.malformed')
+    },
+  )
 
   test('of twenty at once, one gets in', async () => {
     at.github.subject = somebody()

@@ -57,6 +57,8 @@ interface Part {
   authorize: string
   token: string
   answer(grant: Grant, accessToken: string): Promise<object>
+  /** What it says to a code that it does not know. */
+  refused: [body: object, status: number]
   more(path: string, subjectOf: (request: Request) => Subject | undefined, request: Request): Promise<Response> | Response
 }
 
@@ -74,9 +76,9 @@ function fake(part: (provider: FakeProvider) => Part): FakeProvider {
       provider.asked.push(`${request.method} ${pathname}`)
       if (provider.fault.all === 'error') return new Response('out of order', { status: 500 })
       if (provider.fault.all === 'silence') return new Promise<Response>(() => undefined)
-      const { authorize, token, answer, more } = part(provider)
+      const { authorize, token, answer, refused, more } = part(provider)
       if (pathname === authorize) return sendBack(searchParams)
-      if (pathname === token) return exchange(request, answer)
+      if (pathname === token) return exchange(request, answer, refused)
       return more(pathname, (r) => bearers.get(r.headers.get('authorization')?.replace('Bearer ', '') ?? ''), request)
     },
   })
@@ -101,7 +103,7 @@ function fake(part: (provider: FakeProvider) => Part): FakeProvider {
     return new Response(null, { status: 302, headers: { location: back.href } })
   }
 
-  async function exchange(request: Request, answer: Part['answer']): Promise<Response> {
+  async function exchange(request: Request, answer: Part['answer'], refused: Part['refused']): Promise<Response> {
     const form = new URLSearchParams(await request.text())
     const basic = request.headers.get('authorization')?.replace('Basic ', '')
     const [id, secret] = basic
@@ -117,7 +119,7 @@ function fake(part: (provider: FakeProvider) => Part): FakeProvider {
     const proof = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')
-    if (!grant || grant.challenge !== proof || grant.redirectUri !== form.get('redirect_uri')) return json({ error: 'invalid_grant' }, 400)
+    if (!grant || grant.challenge !== proof || grant.redirectUri !== form.get('redirect_uri')) return json(...refused)
     const [accessToken, refreshToken] = [`access-${randomBytes(20).toString('hex')}`, `refresh-${randomBytes(20).toString('hex')}`]
     provider.issued.push(accessToken, refreshToken)
     bearers.set(accessToken, grant.subject)
@@ -133,6 +135,7 @@ export function fakeCodeHost(): FakeProvider {
     authorize: '/login/oauth/authorize',
     token: '/login/oauth/access_token',
     answer: async () => ({ scope: 'read:user,user:email' }),
+    refused: [{ error: 'bad_verification_code', error_description: 'The code passed is incorrect or expired.' }, 200],
     more(path, subjectOf, request) {
       const subject = subjectOf(request)
       if (!subject || !request.headers.get('user-agent')) return json({ message: 'Requires authentication' }, 401)
@@ -166,6 +169,7 @@ export async function fakeIssuer(as: 'google' | 'oidc'): Promise<FakeProvider> {
   const provider = fake(({ fault, url }) => ({
     authorize: '/authorize',
     token: '/token',
+    refused: [{ error: 'invalid_grant' }, 400],
     async answer({ subject: { sub, email, verified, name }, nonce }) {
       const claims = { email, ...(verified !== undefined && { email_verified: verified }), name, picture: 'https://pictures.example/1' }
       const now = Math.floor(Date.now() / 1000)

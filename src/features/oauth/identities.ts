@@ -85,7 +85,7 @@ async function userFor(ctx: Ctx, identity: Identity): Promise<User> {
   if (!email)
     throw new AppError(
       'conflict',
-      `${name} did not tell your e-mail address. Allow it there, or sign in another way and connect it in your account.`,
+      `No e-mail address came from ${name}. Allow it there, or sign in another way and connect it in your account.`,
     )
   const known = await byEmail(ctx, email)
   if (!known) {

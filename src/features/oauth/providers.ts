@@ -10,7 +10,7 @@ import { type CallbackQuery, type Provider, providers } from './schema.ts'
 /** Talking to the providers. What comes out is an Identity; nothing here knows our users. The library is loaded on first use. */
 const library = () => import('openid-client')
 
-export const names: Record<Provider, string> = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
+export const names: Record<Provider, string> = { github: 'GitHub', google: 'Google', oidc: 'the identity provider' }
 
 export interface Identity {
   provider: Provider
@@ -120,22 +120,26 @@ async function talk<T>(provider: Provider, work: () => Promise<T>): Promise<T> {
   }
 }
 
+/** As the library throws: what the token endpoint said is at the top, or, where that came with a 200 as GitHub's does, deep inside. */
+interface Thrown {
+  name?: string
+  message?: string
+  code?: string
+  error?: string
+  cause?: { cause?: { body?: { error?: string } } }
+}
+
 function failureOf(provider: Provider, thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown
-  const { name, message, code, error } = thrown as { name?: string; message?: string; code?: string; error?: string }
-  if (error === 'invalid_grant' || error === 'bad_verification_code')
-    return new AppError('invalid.malformed', `${names[provider]} does not know this sign-in any more. Start again.`)
+  const { name, message, code, cause: inner, ...rest } = thrown as Thrown
+  const said = rest.error ?? inner?.cause?.body?.error
+  if (said === 'invalid_grant' || said === 'bad_verification_code')
+    return new AppError('invalid.malformed', `This sign-in is not known at ${names[provider]} any more. Start again.`)
   // Not the error itself: it holds what was sent and received, tokens included.
-  const cause = new Error([code ?? name, error, message].filter(Boolean).join(': '))
+  const cause = new Error([code ?? name, said, message].filter(Boolean).join(': '))
   if (code === 'OAUTH_TIMEOUT' || name === 'TimeoutError')
-    return new AppError('upstream_timeout', `${names[provider]} did not answer in time. Try again in a moment.`, { cause })
-  return new AppError(
-    'upstream_failed',
-    `${names[provider]} could not be asked, or gave an answer that cannot be trusted. Try again later.`,
-    {
-      cause,
-    },
-  )
+    return new AppError('upstream_timeout', `There was no answer from ${names[provider]} in time. Try again in a moment.`, { cause })
+  return new AppError('upstream_failed', `Asking ${names[provider]} failed, or the answer cannot be trusted. Try again later.`, { cause })
 }
 
 // ---- going there and coming back

@@ -135,7 +135,7 @@ export const callback = flow('oauth.callback', anyone, async (ctx, { provider, q
   const failed = (reason: string): Outcome => ({ location: `${sessionId ? returnTo : '/login'}#error=${reason}` })
   if (query.error !== undefined) {
     if (wants !== 'json') return failed(query.error === 'access_denied' ? 'access_denied' : 'provider_error')
-    throw new AppError('forbidden', `${names[provider]} did not let you through. Start again, and allow it there.`)
+    throw new AppError('forbidden', `You were not let through by ${names[provider]}. Start again, and allow it there.`)
   }
   try {
     const identity = await identify(ctx.app, provider, query, attempt)
