@@ -13,6 +13,7 @@ export const codes = {
   conflict: [409, 'Conflict'],
   'conflict.exists': [409, 'It exists already'],
   'conflict.idempotency': [409, 'The idempotency key was used for something else'],
+  'conflict.gate': [409, 'Something is missing at this gate'],
   'conflict.last_owner': [409, 'An organization needs an owner'],
   'conflict.last_admin': [409, 'The instance needs an administrator'],
   'conflict.last_way': [409, 'An account needs a way to sign in'],

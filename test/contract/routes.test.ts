@@ -333,6 +333,10 @@ describe('what there is', () => {
     GET /api/projects/:slug/tree  POST /api/projects/:slug/plan
     GET /api/public/projects/:user/:slug
     GET /api/notes  POST /api/notes  GET /api/notes/:id  PUT /api/notes/:id  DELETE /api/notes/:id  GET /api/notes/public/:slug
+    GET /api/projects/:slug/features  POST /api/projects/:slug/features
+    GET /api/projects/:slug/features/:id  PUT /api/projects/:slug/features/:id  DELETE /api/projects/:slug/features/:id
+    GET /api/features/:id  PATCH /api/features/:id
+    POST /api/features/:id/advance  POST /api/features/:id/reviews  POST /api/features/:id/override
     GET /api/skills  POST /api/skills  GET /api/skills/:id  PUT /api/skills/:id  DELETE /api/skills/:id  GET /api/skills/public/:slug
     GET /api/agents  POST /api/agents  GET /api/agents/:id  PUT /api/agents/:id  DELETE /api/agents/:id  GET /api/agents/public/:slug`
 

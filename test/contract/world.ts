@@ -32,10 +32,12 @@ export async function world(t: TestApp): Promise<World> {
   const owner = inTeam(self, team.id)
   const colleague = await member(t, owner, 'member')
   const viewer = await member(t, owner, 'viewer')
-  const project = made(await owner.fetch('POST', '/api/projects', { name: unique('Engine') }))
+  const project = made(await owner.fetch('POST', '/api/projects', { name: unique('Engine'), settings }))
   const note = made(await owner.fetch('POST', '/api/notes', { title: unique('Runbook'), scope: 'team', projectId: project.id }))
   const loose = made(await owner.fetch('POST', '/api/notes', { title: unique('Loose'), scope: 'team' }))
   const secret = made(await owner.fetch('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' }))
+  const feature = made(await owner.fetch('POST', `/api/projects/${project.id}/features`, { title: unique('Lock') }))
+  const secretFeature = made(await owner.fetch('POST', `/api/projects/${secret.id}/features`, { title: unique('Secret') }))
   const key = made(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
   const token = made(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
   const skill = made(await owner.fetch('POST', '/api/skills', { name: unique('Review'), scope: 'team' }))
@@ -84,6 +86,7 @@ export async function world(t: TestApp): Promise<World> {
       '/api/public/projects/:user/:slug': project.slug,
       '/api/notes/:id': note.id,
       '/api/notes/public/:slug': note.slug,
+      '/api/features/:id': feature.id,
       '/api/skills/:id': skill.id,
       '/api/skills/public/:slug': skill.slug,
       '/api/agents/:id': agent.id,
@@ -104,6 +107,7 @@ export async function world(t: TestApp): Promise<World> {
       '/api/public/projects/:user/:slug': secret.slug,
       '/api/notes/:id': loose.id,
       '/api/notes/public/:slug': loose.slug,
+      '/api/features/:id': secretFeature.id,
       '/api/skills/:id': personalSkill.id,
       '/api/skills/public/:slug': personalSkill.slug,
       '/api/agents/:id': personalAgent.id,
@@ -115,6 +119,7 @@ export async function world(t: TestApp): Promise<World> {
       projectId: project.id,
       project: project.id,
       note: loose.id,
+      feature: feature.id,
       skill: skill.id,
       agent: agent.id,
       userId: colleague.userId,
@@ -203,11 +208,31 @@ export function bodyOf(route: RouteLike, from: World): Record<string, unknown> |
   return body
 }
 
+/** A feature can be advanced and then reviewed by whoever is at hand. */
+const settings = {
+  allowSelfReview: true,
+  workflow: {
+    initial: 'open',
+    states: ['open', 'checked', 'closed'],
+    transitions: [
+      { from: 'open', to: 'checked' },
+      { from: 'checked', to: 'closed', by: 'approved' },
+    ],
+  },
+}
+
+const movesNowhere = { status: undefined, evidence: undefined, level: undefined }
+
 /** By action: what has to differ from the example for the call to succeed, where its parts must fit each other. */
 export const workable: Record<string, object> = {
   'integrations.put': { settings: { enabled: false } },
   'notes.create': { scope: 'team' },
   'notes.update': { scope: 'team' },
+  'features.create': { taskIds: [], blockedBy: [] },
+  'features.update': { taskIds: [], blockedBy: [], ...movesNowhere },
+  'features.updateIn': { taskIds: [], blockedBy: [], ...movesNowhere },
+  'features.advance': movesNowhere,
+  'features.override': { status: 'checked' },
   'skills.create': { scope: 'team' },
   'skills.update': { scope: 'team' },
   'agents.create': { scope: 'team', skills: [] },

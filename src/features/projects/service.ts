@@ -10,9 +10,9 @@ import { notFound } from '../../errors.ts'
 import { events } from '../../events/table.ts'
 import { users } from '../accounts/table.ts'
 import { notes } from '../notes/table.ts'
-import { checkSettings } from '../organizations/service.ts'
 import { organizations } from '../organizations/table.ts'
 import { epics, stories, tasks } from '../planning/table.ts'
+import { checkProjectSettings, requireGatekeeper } from '../workflow/settings.ts'
 import { features } from '../workflow/table.ts'
 import { workspaces } from '../workspaces/table.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
@@ -192,7 +192,7 @@ export const get = read('projects.get', member('projects:read'), async (ctx, { r
 
 export const create = write('projects.create', member('projects:write'), async (ctx, input: ProjectCreate): Promise<Project> => {
   const organizationId = currentOrganization(ctx.actor)
-  checkSettings(input.settings)
+  checkProjectSettings(input.settings)
   await takeTurns(ctx, organizationId)
   const [project] = await ctx.db
     .insert(projects)
@@ -221,7 +221,8 @@ export const update = write(
   async (ctx, { ref, ...patch }: ProjectPatch & { ref: string }): Promise<Project> => {
     const before = await writable(ctx, ref)
     checkVersion(ctx, before)
-    checkSettings(patch.settings)
+    checkProjectSettings(patch.settings)
+    requireGatekeeper(ctx.actor, before, patch.settings)
     if (patch.key && patch.key !== before.key) {
       await takeTurns(ctx, before.organizationId)
       await freeKey(ctx, before.organizationId, before.name, patch.key)
