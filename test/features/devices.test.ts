@@ -5,9 +5,9 @@ import * as accounts from '../../src/features/accounts/service.ts'
 import { loginSessions } from '../../src/features/accounts/table.ts'
 import type { DeviceStarted } from '../../src/features/devices/schema.ts'
 import { deviceCodes } from '../../src/features/devices/table.ts'
-import { mails } from '../../src/features/mail/table.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
 import { call, PASSWORD, type Person, person, systemCtx, type TestApp } from '../support/app.ts'
+import { mailRows } from '../support/mail.ts'
 import { approve, Devices, look, network } from './devices-support.ts'
 import { expectEvent, expectEvents, expectNoEvents, expectRefusal, statuses, times } from './support.ts'
 
@@ -207,7 +207,7 @@ describe('D5: theft, and being told', () => {
     expect(trail[3]).toMatchObject({ userId: ada.userId, data: { via: 'device' } })
     for (const secret of [deviceCode, userCode, userCode.replace('-', ''), signedIn.body.token, signedIn.body.refreshToken])
       expect(JSON.stringify(trail)).not.toContain(secret)
-    const [mail] = await t.app.db.select().from(mails).where(eq(mails.recipient, ada.email))
+    const [mail] = await mailRows(t, ada.email, 'new_device')
     expect(mail).toMatchObject({ kind: 'new_device', subject: 'New device: tutti on laptop', status: 'kept' })
     expect(t.app.seal.open(mail?.sealed as string)).toContain(
       'tutti on laptop is now signed in to your account, from the address 2001:db8:',
@@ -222,7 +222,7 @@ describe('D5: theft, and being told', () => {
       await approve(ada, userCode)
       await d.poll(deviceCode)
     }
-    const kept = await t.app.db.select().from(mails).where(eq(mails.recipient, ada.email))
+    const kept = await mailRows(t, ada.email, 'new_device')
     expect(kept.map((m) => [m.subject, m.sealed !== null]).sort()).toEqual([
       ['New device: first', true],
       ['New device: second', true],

@@ -59,7 +59,7 @@ describe('a link', () => {
     expect(answer.headers.getSetCookie()[2]).toContain('Max-Age=0')
     expect(await expectEvent(t, answer, 'user.signed_in')).toMatchObject({ userId: ada.userId, data: { via: 'magic_link' } })
     expect((await sessionsOf(t, ada.userId)).map((s) => s.via).sort()).toEqual(['magic_link', 'password'])
-    expect((await mailRows(t, ada.email)).map((m) => m.sealed)).toEqual([null])
+    expect((await mailRows(t, ada.email, 'magic_link')).map((m) => m.sealed)).toEqual([null])
 
     const again = await verifyLink(t, token, cookieFrom(asked))
     expect(outcome(again)).toEqual(gone)
@@ -109,7 +109,7 @@ describe('a link', () => {
     expect(answer.headers.getSetCookie()).toEqual([])
     const event = await expectEvent(t, answer, 'auth.code_requested')
     expect(JSON.stringify(event.data)).toBe('{}')
-    expect((await mailRows(t, ada.email)).map((m) => m.sealed)).toEqual([null])
+    expect((await mailRows(t, ada.email, 'magic_link')).map((m) => m.sealed)).toEqual([null])
     expect(outcome(await verifyLink(t, token, browser))).toEqual(gone)
     expect(outcome(await exchangeLink(t, token))).toEqual(gone)
     expect((await verifyCode(t, answer.body.email, answer.body.code, browser)).body.user.id).toBe(ada.userId)

@@ -81,6 +81,7 @@ describe('with a mail server', () => {
 
   test('codes and links arrive and sign in', async () => {
     const [ada, email] = [await person(t), newAddress()]
+    expect((await server.mailTo(ada.email)).text).toContain('/verify-email#svc_one_')
     await sendCode(t, ada.email)
     expect((await verifyCode(t, ada.email, codeIn(await server.mailTo(ada.email)))).status).toBe(200)
     const { headers } = await sendLink(t, email)
@@ -172,8 +173,8 @@ describe('with a mail server', () => {
     await suspend(t, ada)
     expect((await sendCode(t, ada.email)).body).toEqual({ sent: true })
     await until(async () => (await jobs()).length === 0)
-    expect(await mailRows(t, ada.email)).toMatchObject([{ status: 'failed', attempts: 0, sealed: null }])
-    expect(server.received.filter((m) => m.recipients.includes(ada.email))).toEqual([])
+    expect(await mailRows(t, ada.email, 'code')).toMatchObject([{ status: 'failed', attempts: 0, sealed: null }])
+    expect(server.received.filter((m) => m.recipients.includes(ada.email)).map((m) => m.subject)).toEqual(['Confirm your e-mail address'])
   })
 })
 
@@ -247,15 +248,30 @@ describe('the outbox', () => {
 
   const read = (at: TestApp, query = '', token = boss.token): Promise<Answer<OutboxPage>> =>
     call<OutboxPage>(at, 'GET', `/api/admin/outbox${query}`, undefined, { authorization: `Bearer ${token}` })
-  const find = (page: Answer<OutboxPage>, to: string) => page.body.items.find((mail) => mail.to === to)
+  /** Others write mails too, at whatever time their clocks show: it may be on any page. */
+  async function find(at: TestApp, to: string, query = '') {
+    for (let cursor = ''; ; ) {
+      const { items, nextCursor } = (await read(at, `?limit=200${query}${cursor}`)).body
+      const found = items.find((mail) => mail.to === to)
+      if (found || !nextCursor) return found
+      cursor = `&cursor=${nextCursor}`
+    }
+  }
+  async function findHere(at: TestApp, to: string) {
+    for (let cursor: string | undefined; ; ) {
+      const { items, nextCursor } = await outbox(systemCtx(at), { limit: 200, cursor })
+      const found = items.find((mail) => mail.to === to)
+      if (found || !nextCursor) return found
+      cursor = nextCursor
+    }
+  }
 
   test('shows administrators what waits for whom, and leaves a trace', async () => {
     const to = newAddress()
     await put(systemCtx(t), mailFor(t, to))
     const page = await read(t)
     expect(page.status).toBe(200)
-    const found = find(page, to)
-    expect(found).toEqual({
+    expect(await find(t, to)).toEqual({
       id: expect.any(String),
       createdAt: t.app.clock().toISOString(),
       to,
@@ -273,7 +289,7 @@ describe('the outbox', () => {
       { type: 'mail.outbox', actorId: boss.userId },
     ])
     clock.forward({ minutes: 10 })
-    expect(find(await read(t), to)?.text).toBeNull()
+    expect((await find(t, to))?.text).toBeNull()
   })
 
   test('can be narrowed to one status and to what can still be read', async () => {
@@ -281,13 +297,13 @@ describe('the outbox', () => {
     await put(systemCtx(t), mailFor(t, kept))
     await put(systemCtx(t), mailFor(t, used))
     await wipe(systemCtx(t), { to: used, kind: 'code' })
-    const all = await read(t, '?limit=200')
-    expect([find(all, kept)?.text === null, find(all, used)?.text === null]).toEqual([false, true])
-    const readable = await read(t, '?limit=200&readable=true&total=true')
-    expect([find(readable, kept)?.to, find(readable, used)?.to]).toEqual([kept, undefined])
-    expect(readable.body.total).toBe(readable.body.items.length)
-    expect(find(await read(t, '?limit=200&status=sent'), kept)).toBeUndefined()
-    expect(find(await read(t, '?limit=200&status=kept'), kept)?.to).toBe(kept)
+    expect([(await find(t, kept))?.text === null, (await find(t, used))?.text === null]).toEqual([false, true])
+    const readable = '&readable=true'
+    expect([(await find(t, kept, readable))?.to, (await find(t, used, readable))?.to]).toEqual([kept, undefined])
+    const [some, all] = [await read(t, '?limit=1&readable=true&total=true'), await read(t, '?limit=1&total=true')]
+    expect(some.body.total).toBeWithin(1, all.body.total as number)
+    expect(await find(t, kept, '&status=sent')).toBeUndefined()
+    expect((await find(t, kept, '&status=kept'))?.to).toBe(kept)
   })
 
   test('is for administrators who have just proved who they are', async () => {
@@ -307,12 +323,10 @@ describe('the outbox', () => {
   test('tells nobody what was written to another administrator', async () => {
     const other = await person(t, { admin: true })
     for (const { email } of [boss, other]) await put(systemCtx(t), mailFor(t, email))
-    const page = await read(t)
-    expect(find(page, boss.email)?.text).toContain('042042')
-    expect(find(page, other.email)).toMatchObject({ status: 'kept', text: null })
+    expect((await find(t, boss.email))?.text).toContain('042042')
+    expect(await find(t, other.email)).toMatchObject({ status: 'kept', text: null })
     // Whoever sits at the machine could read the key as well.
-    const all = await outbox(systemCtx(t), { limit: 200 })
-    expect(all.items.find((mail) => mail.to === other.email)?.text).toContain('042042')
+    expect((await findHere(t, other.email))?.text).toContain('042042')
   })
 
   test.each([
@@ -325,10 +339,10 @@ describe('the outbox', () => {
     const own = await testApp({ background: 'off', ADMIN_SEES_CODES: setting, ...mailing }, clock.now)
     const to = newAddress()
     await put(systemCtx(own), mailFor(own, to))
-    const text = find(await read(own), to)?.text
+    const text = (await find(own, to))?.text
     if (readable) expect(text).toContain('042042')
     else expect(text).toBeNull()
-    expect((await outbox(systemCtx(own), {})).items.find((mail) => mail.to === to)?.text).toContain('042042')
+    expect((await findHere(own, to))?.text).toContain('042042')
     await own.app.driver.query(`delete from jobs where name = 'mail.send'`)
     await own.close()
   })

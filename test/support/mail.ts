@@ -1,4 +1,4 @@
-import { desc, eq, sql } from 'drizzle-orm'
+import { and, desc, eq, sql } from 'drizzle-orm'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import type { Rendered } from '../../src/features/mail/message.ts'
@@ -106,11 +106,11 @@ export async function keptMail(t: TestApp, to: string, kind?: string): Promise<K
 }
 
 /** Newest first. */
-export const mailRows = (t: TestApp, to: string) =>
+export const mailRows = (t: TestApp, to: string, kind?: string) =>
   t.app.db
     .select()
     .from(mails)
-    .where(eq(sql`lower(${mails.recipient})`, to.toLowerCase()))
+    .where(and(eq(sql`lower(${mails.recipient})`, to.toLowerCase()), kind === undefined ? undefined : eq(mails.kind, kind)))
     .orderBy(desc(mails.createdAt), desc(mails.id))
 
 /** The six digits on a line of their own. */
