@@ -65,6 +65,10 @@ configured(admin.command('create').description('Create an administrator, or make
   .requiredOption('--name <name>', 'full name')
   .option('--password-stdin', 'read the password from standard input')
   .action(async (options) => (await import('./commands/admin.ts')).createAdmin(options))
+configured(admin.command('reset-password').description('Set a new password for an account, and end all its sessions, keys and tokens'))
+  .requiredOption('--email <address>', 'e-mail address')
+  .option('--password-stdin', 'read the password from standard input')
+  .action(async (options) => (await import('./commands/admin.ts')).resetPassword(options))
 
 configured(program.command('outbox').description('Print mail that has not been sent, such as codes and links, to read out to its receiver'))
   .option('--json', 'print JSON')
