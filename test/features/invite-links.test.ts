@@ -5,7 +5,7 @@ import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import type { Invite, InvitePreview } from '../../src/features/invites/schema.ts'
 import type { MemberPage, Organization } from '../../src/features/organizations/schema.ts'
 import { call, PASSWORD, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
-import { keptMail, linkSecretIn } from '../support/mail.ts'
+import { keptMail, linkSecretIn, mailServer } from '../support/mail.ts'
 import { expectEvents, expectRefusal, TestClock, times, watch } from './support.ts'
 
 /** What the link in an invitation does for somebody who has no account, or has not proved his address. */
@@ -90,6 +90,22 @@ describe('a preview', () => {
 })
 
 describe('without an account', () => {
+  test('the mail arrives, and its link is good', async () => {
+    const server = await mailServer()
+    const sending = await testApp(server.settings)
+    try {
+      const boss = await person(sending, { name: 'Ada Lovelace' })
+      const email = `${unique('mailed')}@example.com`
+      expect((await send({ id: boss.organizationId }, email, 'member', boss)).status).toBe(201)
+      const mail = await server.mailTo(email)
+      expect(mail.subject).toBe("Ada Lovelace invites you to Ada Lovelace's space")
+      const body = { email, password: PASSWORD, name: 'Joan Clarke', inviteToken: linkSecretIn(mail) }
+      expect((await call(sending, 'POST', '/api/auth/register', body)).status).toBe(201)
+    } finally {
+      await sending.close()
+    }
+  })
+
   test('the link opens a closed instance, proves the address and joins the team, all at once', async () => {
     const closed = watch(await testApp({ REGISTRATION: 'closed' }))
     try {

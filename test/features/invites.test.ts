@@ -267,6 +267,30 @@ describe('the receiver', () => {
     expect((await rolesIn(team)).size).toBe(1)
   })
 
+  test('has no rights before he accepts, whatever he is invited as', async () => {
+    const team = await newTeam()
+    const me = await person(t)
+    await verify(me)
+    await send(team, me.email, 'owner')
+    for (const path of [
+      '',
+      '/members',
+      '/invites',
+      '/projects',
+      '/features',
+      '/skills',
+      '/agents',
+      '/activity',
+      '/analytics',
+      '/presence',
+      '/workspaces',
+    ])
+      await expectRefusal(t, await me.fetch('GET', `/api/teams/${team.id}${path}`), 404, 'not_found')
+    await expectRefusal(t, await me.fetch('PATCH', `/api/teams/${team.id}`, { name: 'Mine' }), 404, 'not_found')
+    await expectRefusal(t, await send(team, 'x@example.com', 'member', me), 404, 'not_found')
+    await expectRefusal(t, await me.fetch('GET', '/api/projects', undefined, { 'x-organization-id': team.id }), 404, 'not_found')
+  })
+
   test('a key does not answer for its owner', async () => {
     const team = await newTeam()
     const me = await person(t)

@@ -196,6 +196,16 @@ describe('activity', () => {
     expect((await about(people.member, team)).has(people.member.userId)).toBe(true)
     expect((await about(people.owner, team)).has(people.member.userId)).toBe(false)
   })
+
+  test('leaves out what is only for the audit', async () => {
+    const team = await newTeam()
+    const only = Bun.randomUUIDv7()
+    const note = write('test.note', machine, async (ctx, type: string) => ctx.emit(type, { organizationId: team.id, subjectId: only }))
+    await note(systemCtx(t), 'test.note')
+    expect((await about(people.owner, team)).has(only)).toBe(false)
+    await note(systemCtx(t), 'test.noted')
+    expect((await about(people.owner, team)).has(only)).toBe(true)
+  })
 })
 
 describe('analytics', () => {
