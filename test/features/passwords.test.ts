@@ -3,11 +3,13 @@ import { eq } from 'drizzle-orm'
 import { needsRehash } from '../../src/auth/passwords.ts'
 import { oneTimeSecrets } from '../../src/auth/table.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
+import { signIn } from '../../src/features/accounts/sessions.ts'
 import { users } from '../../src/features/accounts/table.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
+import * as tokens from '../../src/features/tokens/service.ts'
 import { dump } from '../contract/tables.ts'
 import { serverOver } from '../http/server.ts'
-import { apiKey, call, logged, PASSWORD, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
+import { anyoneCtx, apiKey, call, logged, PASSWORD, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
 import { keptMail, mailRows } from '../support/mail.ts'
 import {
   addIdentity,
@@ -32,7 +34,7 @@ import {
   statusOf,
   userRow,
 } from './accounts-support.ts'
-import { expectEvent, expectEvents, expectRefusal, statuses, TestClock, times, watch } from './support.ts'
+import { expectEvent, expectEvents, expectRefusal, failure, statuses, TestClock, times, watch } from './support.ts'
 
 let t: TestApp
 beforeAll(async () => {
@@ -214,6 +216,17 @@ describe('a forgotten password', () => {
       expect(done.status).toBe(200)
       for (const other of others) if (other.status < 300) expect((await me(t, other.body.token)).status).toBe(401)
     }
+  })
+
+  test('what was let in a moment before makes nothing that outlives it', async () => {
+    const ada = await person(t)
+    const before = await ada.ctx()
+    const passwordHash = (await userRow(t, ada.userId))?.passwordHash as string
+    expect((await reset(t, await resetLink(t, ada.email))).status).toBe(200)
+    const refused = { code: 'unauthenticated' }
+    expect(await failure(signIn(anyoneCtx(t), { userId: ada.userId, via: 'password', passwordHash }))).toMatchObject(refused)
+    expect(await failure(tokens.createKey(before, { name: 'late' }))).toMatchObject(refused)
+    expect(await failure(tokens.createToken(before, { name: 'late', organizationId: ada.organizationId }))).toMatchObject(refused)
   })
 
   test('ends the wait that failed sign-ins brought about', async () => {

@@ -6,6 +6,7 @@ import { account, known, person } from '../../auth/policy.ts'
 import { hashSecret, newSecret, shown } from '../../auth/secrets.ts'
 import { keyset } from '../../db/page.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
+import { holdSession } from '../accounts/ways.ts'
 import * as organizations from '../organizations/service.ts'
 import * as projects from '../projects/service.ts'
 import type { ApiKeyCreate, ApiKeyCreated, ApiKeyPage, McpTokenCreate, McpTokenCreated, McpTokenPage, TokenQuery } from './schema.ts'
@@ -59,6 +60,9 @@ async function notTooMany(ctx: Ctx, table: PgTable & { userId: PgColumn; revoked
   if ((held?.n ?? 0) >= MOST) throw new AppError('conflict', `You have ${MOST} live ones already. Revoke some first.`)
 }
 
+/** Not made by a session that is ended at this very moment: what ends a user's credentials must find them all. */
+const stillSignedIn = async (ctx: Ctx): Promise<unknown> => ctx.actor.credentialId && holdSession(ctx, ctx.actor.credentialId)
+
 /** A misspelt scope or toolset must not make a credential that can do nothing. */
 function checkNames(scopes: readonly string[] = [], toolsets: readonly string[] = []): void {
   const scope = scopes.find((s) => s.includes(':') && !known.resources.has(s.split(':')[0] as string))
@@ -91,6 +95,7 @@ export const createKey = write(
   person,
   async (ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> => {
     checkNames(input.scopes)
+    await stillSignedIn(ctx)
     if (input.organizationId) await organizations.get(ctx, { id: input.organizationId })
     await notTooMany(ctx, apiKeys)
     const token = newSecret('api_key')
@@ -152,6 +157,7 @@ export const createToken = write(
   person,
   async (ctx, input: McpTokenCreate): Promise<McpTokenCreated> => {
     checkNames(input.scopes, input.toolsets)
+    await stillSignedIn(ctx)
     await organizations.get(ctx, { id: input.organizationId })
     const kind = input.kind ?? 'live'
     const organizationId = kind === 'test' ? await organizations.sandboxOf(ctx, input.organizationId) : input.organizationId
