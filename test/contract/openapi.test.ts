@@ -3,6 +3,7 @@ import { codes } from '../../src/errors.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
 import { API_VERSION, type RouteLike } from '../../src/http/openapi.ts'
 import { changeLink, linkTo, newAddress, post, resetLink } from '../features/accounts-support.ts'
+import { codeFor, linkFor } from '../features/codes-support.ts'
 import { call, PASSWORD, type Person, person, systemCtx, unique } from '../support/app.ts'
 import { Authenticator, newPasskey } from '../support/authenticator.ts'
 import { ask, broken, document, isPublic, isWrite, nameOf, type Operation, operationOf, routes, ruleOf, t, Wrong } from './ask.ts'
@@ -138,12 +139,23 @@ describe('what it promises', () => {
 
   const device = async () => (await call<{ deviceCode: string; userCode: string }>(t, 'POST', '/api/auth/device/request', {})).body
 
+  const codeReader = newAddress()
+  /** Of the browser that asked for a link. */
+  let cookies: Record<string, string> = {}
+
   /** What the example of the document cannot know. */
   const special: Record<string, (who: Person) => Promise<object> | object> = {
     'POST /api/setup': async () => ({ email: `${unique('first')}@example.com`, token: await accounts.issueSetupToken(systemCtx(t), {}) }),
     'POST /api/auth/register': () => ({ email: `${unique('new')}@example.com` }),
     'POST /api/auth/login': () => ({ email: a.owner.email, password: PASSWORD }),
     'POST /api/auth/refresh': () => ({ refreshToken: a.owner.refreshToken }),
+    'POST /api/auth/otp/verify': async () => ({ email: codeReader, code: await codeFor(t, codeReader) }),
+    'POST /api/auth/magic-link/code': async () => ({ token: (await linkFor(t, newAddress())).token }),
+    'POST /api/auth/magic-link/verify': async () => {
+      const { token, browser } = await linkFor(t, newAddress())
+      cookies = browser
+      return { token }
+    },
     'POST /api/auth/device/poll': async () => {
       const { deviceCode, userCode } = await device()
       await a.owner.fetch('POST', '/api/auth/device/approve', { userCode })
@@ -227,7 +239,7 @@ describe('what it promises', () => {
       const body = bodyOf(route, a)
       const who = ruleOf(route).admin ? admin : leaving.has(route.path) ? await person(t) : a.owner
       const sent = body instanceof FormData ? body : body && { ...body, ...(await special[nameOf(route)]?.(who)) }
-      const call = () => ask(route, isPublic(route) ? undefined : who, fill(route.path, a), sent)
+      const call = () => ask(route, isPublic(route) ? undefined : who, fill(route.path, a), sent, cookies)
       const answer = route.path === '/api/setup' ? await withoutAdmins(call) : await call()
       wrong.check(nameOf(route), answer, good)
       const location = answer.headers.get('location')

@@ -293,6 +293,8 @@ describe('what there is', () => {
     GET /api/docs  GET /api/docs/:id
     POST /api/setup  POST /api/auth/register  POST /api/auth/login  POST /api/auth/refresh  POST /api/auth/logout
     GET /api/auth/me  GET /api/auth/me/role  PATCH /api/auth/profile
+    POST /api/auth/otp/send  POST /api/auth/otp/verify
+    POST /api/auth/magic-link/send  POST /api/auth/magic-link/verify  POST /api/auth/magic-link/code
     POST /api/auth/forgot-password  POST /api/auth/reset-password  POST /api/auth/change-password  POST /api/auth/reauth
     POST /api/auth/verify-email  POST /api/auth/email-change  POST /api/auth/api-key-exchange  DELETE /api/auth/account
     PATCH /api/settings/profile  GET /api/settings/preferences  PATCH /api/settings/preferences
