@@ -15,6 +15,13 @@ export function showConfig(options: CommonOptions): void {
 export function showPolicy(): void {
   for (const row of policyTable(features, tools))
     console.log(
-      [row.surface.padEnd(52), row.action.padEnd(30), row.kinds.padEnd(38), (row.scope ?? '-').padEnd(22), row.role ?? '-'].join(' '),
+      [
+        row.surface.padEnd(52),
+        row.action.padEnd(30),
+        row.kinds.padEnd(38),
+        (row.scope ?? '-').padEnd(22),
+        (row.role ?? '-').padEnd(15),
+        row.proof ?? '-',
+      ].join(' '),
     )
 }

@@ -11,6 +11,8 @@ export interface PolicyRow {
   kinds: string
   scope: string | null
   role: string | null
+  /** `self`: not while acting as somebody else; minutes: how fresh the proof of who it is must be. */
+  proof: string | null
 }
 
 /** Action × credential kinds × scope × role, for every route and tool. */
@@ -27,5 +29,6 @@ export function policyTable(features: readonly Feature[], tools: readonly Tool[]
     kinds: rule.kinds.join(','),
     scope: rule.scope,
     role: rule.admin ? 'instance admin' : rule.role,
+    proof: rule.recent !== undefined ? `${rule.recent} min` : rule.own ? 'self' : null,
   }))
 }

@@ -277,10 +277,12 @@ describe('what may be sent', () => {
 describe('what there is', () => {
   test('the routes, who may call them, and the actions they call', () => {
     const lines = routes.map((route) => {
-      const { kinds, scope, role, admin } = ruleOf(route)
+      const { kinds, scope, role, admin, own, recent } = ruleOf(route)
       const who = kinds.includes('anonymous') ? 'anyone' : kinds.join('+')
       const id = (route.hooks.detail as { operationId: string }).operationId
-      return [nameOf(route).padEnd(46), id.padEnd(30), who.padEnd(28), (scope ?? '-').padEnd(20), admin ? 'instance admin' : (role ?? '-')]
+      const proof = recent !== undefined ? `${recent} min` : own ? 'self' : '-'
+      const least = admin ? 'instance admin' : (role ?? '-')
+      return [nameOf(route).padEnd(46), id.padEnd(30), who.padEnd(28), (scope ?? '-').padEnd(20), least.padEnd(14), proof]
         .join(' ')
         .trimEnd()
     })

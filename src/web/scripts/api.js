@@ -1,4 +1,4 @@
-// What the small pages share: calls to the API, forms, and the dialog that asks once more who it is.
+// What the small pages share: calls to the API, forms, and the dialogs that ask once more.
 
 export const $ = (selector, root = document) => root.querySelector(selector)
 
@@ -12,6 +12,20 @@ export function element(name, attributes = {}, ...children) {
   made.append(...children.filter((child) => child !== undefined && child !== null))
   return made
 }
+
+export const field = (label, attributes) => element('label', {}, label, element('input', attributes))
+
+/** What somebody else wrote, in a sentence of ours: it cannot turn the direction of the rest. */
+export const quoted = (text) => element('bdi', {}, text)
+
+/** Puts something in the place of something else, and the reader's attention there. */
+export function put(old, ...content) {
+  const place = element('div', { tabindex: '-1' }, ...content)
+  old.replaceWith(place)
+  place.focus()
+}
+
+// ---- calls
 
 export class Problem extends Error {
   constructor(status, body) {
@@ -32,32 +46,72 @@ async function send(method, path, body) {
   return json
 }
 
-/** A wrong password there must not be sent twice. */
-const signingIn = /^\/api\/auth\/(login|register|otp|magic-link|passkey\/authenticate|reset-password|refresh)/
-
-/** Tries again after renewing an access token that has run out, or after the person has confirmed to be himself. */
-export async function call(method, path, body) {
-  try {
-    return await send(method, path, body)
-  } catch (problem) {
-    if (problem.status === 401 && !signingIn.test(path)) {
-      await send('POST', '/api/auth/refresh', {}).catch(() => {
-        throw problem
-      })
-      return send(method, path, body)
-    }
-    if (problem.code === 'forbidden.reauth' && (await confirmPerson())) return send(method, path, body)
-    throw problem
+/** Only one of what is asked for at the same time is done; the others get its answer. */
+function once(work) {
+  let running
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined
+    })
+    return running
   }
+}
+
+/** One after the other in all tabs, where the browser can: a refresh token that is used twice ends the session. */
+const renew = once(async () => {
+  const refresh = () => send('POST', '/api/auth/refresh', {})
+  return navigator.locks ? navigator.locks.request('tutti refresh', refresh) : refresh()
+})
+
+const unlessSignedOut = (problem) => {
+  if (problem.status !== 401) throw problem
+}
+
+/** The signed-in user, or undefined. */
+export const whoAmI = () =>
+  send('GET', '/api/auth/me')
+    .catch((problem) => unlessSignedOut(problem) ?? renew().then(({ user }) => user))
+    .catch(unlessSignedOut)
+
+/** A wrong password there must not be sent twice. */
+const signingIn = /^\/api\/auth\/(login|register|otp|magic-link|passkey\/authenticate|reset-password)/
+
+/** Tries again after renewing an access token that has run out, and after the person has confirmed to be himself. */
+export async function call(method, path, body) {
+  const again = () => send(method, path, body)
+  const onceMore = async (problem) => {
+    if (problem.code !== 'forbidden.reauth') throw problem
+    if (await confirmPerson()) return again()
+    throw new Error('You have not confirmed that it is you, so nothing was done.')
+  }
+  const signedIn = async (problem) => {
+    if (problem.status !== 401 || signingIn.test(path)) throw problem
+    return (await renew().catch(unlessSignedOut)) ? again() : toLogin()
+  }
+  return again().catch(signedIn).catch(onceMore)
 }
 
 export const get = (path) => call('GET', path)
 export const post = (path, body = {}) => call('POST', path, body)
 
-/** Runs the work of a form or button; what goes wrong is told beside it. */
+/** Every page of a list. */
+export async function all(path) {
+  const found = []
+  for (let cursor = ''; cursor !== null; ) {
+    const { items, nextCursor } = await get(`${path}?limit=200${cursor && `&cursor=${encodeURIComponent(cursor)}`}`)
+    found.push(...items)
+    cursor = nextCursor
+  }
+  return found
+}
+
+// ---- forms and buttons
+
+/** Runs the work of a form or button, once at a time; what goes wrong is told beside it. */
 export function guarded(place, work) {
   return async (event) => {
     event?.preventDefault()
+    if (place.hasAttribute('aria-busy')) return
     const alert = $('[role=alert]', place) ?? place.appendChild(element('p', { role: 'alert' }))
     alert.textContent = ''
     place.setAttribute('aria-busy', 'true')
@@ -71,37 +125,41 @@ export function guarded(place, work) {
   }
 }
 
-export const onSubmit = (form, work) =>
+/** Buttons in the pages are off until somebody listens: a browser that sends a form itself would put what was typed into the address. */
+export function onSubmit(form, work) {
   form.addEventListener(
     'submit',
-    guarded(form, () => work(Object.fromEntries(new FormData(form)))),
+    guarded(form, (event) => work(Object.fromEntries(new FormData(form)), event.submitter?.value)),
   )
-
-/** The signed-in user, or undefined. */
-export async function whoAmI() {
-  try {
-    return await get('/api/auth/me')
-  } catch (problem) {
-    if (problem.status !== 401) throw problem
-    return send('POST', '/api/auth/refresh', {}).then(
-      ({ user }) => user,
-      () => undefined,
-    )
-  }
+  for (const button of form.querySelectorAll('button')) button.disabled = false
 }
 
-/** A path of this instance and nothing else. */
-export function nextPath(fallback = '/account') {
-  const next = new URLSearchParams(location.search).get('next')
-  return next && /^\/(?![/\\])[\w/?=&%.#-]*$/.test(next) ? next : fallback
+// ---- going elsewhere
+
+/** What comes after it never happens. */
+export function leave(path) {
+  location.replace(path)
+  return new Promise(() => {})
 }
 
-export const toLogin = () => location.assign(`/login?next=${encodeURIComponent(location.pathname + location.search)}`)
+export const toLogin = () => leave(`/login?next=${encodeURIComponent(location.pathname + location.search)}`)
+
+/** A page of this instance and nothing else; the same rule as for `returnTo` of the API. */
+export function nextPath() {
+  const next = new URLSearchParams(location.search).get('next') ?? ''
+  const page = /^\/(?!api(\/|$))(([\w~-][\w.~-]*\/)*[\w~-][\w.~-]*\/?)?(\?[\w.~=&%+:@,-]*)?$/
+  return page.test(next) ? next : '/account'
+}
+
+// A page out of the browser's memory shows what it showed before, perhaps to somebody who has signed out since.
+addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
 
 /** The secret stands behind the #, so it never reaches a server log or a Referer header; it leaves the address bar as well. */
 export function secretFromFragment() {
   const secret = location.hash.slice(1)
   if (secret) history.replaceState(null, '', location.pathname + location.search)
+  // Another link to the page that is open already.
+  addEventListener('hashchange', () => location.reload())
   return secret
 }
 
@@ -122,76 +180,72 @@ export function reasonFromFragment() {
   return Object.hasOwn(reasons, reason) ? reasons[reason] : 'It did not work at the other side. Try again, or use another way.'
 }
 
-function confirmPerson() {
+// ---- dialogs
+
+/** True when it was closed with `yes`. */
+function ask(form) {
   const { promise, resolve } = Promise.withResolvers()
-  const send = element('button', { type: 'button', class: 'quiet' }, 'I have no password: mail me a code')
-  const form = element(
-    'form',
-    {},
-    element('h2', {}, 'Is it you?'),
-    element('p', { class: 'soft' }, 'This needs you to confirm who you are.'),
-    element(
-      'label',
-      {},
-      'Password',
-      element('input', { name: 'password', type: 'password', autocomplete: 'current-password', autofocus: true }),
-    ),
-    send,
-    element('p', { role: 'alert' }),
-    element(
-      'div',
-      { class: 'row' },
-      element('button', {}, 'Confirm'),
-      element('button', { type: 'button', class: 'quiet', value: 'no' }, 'Cancel'),
-    ),
-  )
-  const dialog = element('dialog', {}, form)
-  const close = (answer) => {
+  const dialog = element('dialog', { 'aria-label': $('h2', form).textContent }, form)
+  dialog.addEventListener('close', () => {
     dialog.remove()
-    resolve(answer)
-  }
-  send.addEventListener(
-    'click',
-    guarded(form, async () => {
-      const { email } = await get('/api/auth/me')
-      await post('/api/auth/otp/send', { email })
-      $('label', form).replaceWith(
-        element(
-          'label',
-          {},
-          `Code sent to ${email}`,
-          element('input', { name: 'code', inputmode: 'numeric', autocomplete: 'one-time-code' }),
-        ),
-      )
-      send.remove()
-      $('input', form).focus()
-    }),
-  )
-  $('[value=no]', form).addEventListener('click', () => close(false))
-  dialog.addEventListener('cancel', () => close(false))
-  onSubmit(form, async (proof) => {
-    await post('/api/auth/reauth', proof)
-    close(true)
+    resolve(dialog.returnValue === 'yes')
   })
   document.body.append(dialog)
   dialog.showModal()
   return promise
 }
 
-// ---- passkeys: browsers translate between JSON and what authenticators take
+const close = (answer) => (event) => event.target.closest('dialog').close(answer)
+const cancel = () => element('button', { type: 'button', class: 'quiet', onclick: close('') }, 'Cancel')
 
-export async function signInWithPasskey() {
-  const { sessionId, options } = await post('/api/auth/passkey/authenticate/begin')
-  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
-  const credential = await navigator.credentials.get({ publicKey })
-  return post('/api/auth/passkey/authenticate/finish', { sessionId, response: credential.toJSON() })
-}
+/** Before something that cannot be undone. */
+export const isSure = (question, about, verb) =>
+  ask(
+    element(
+      'form',
+      { method: 'dialog' },
+      element('h2', {}, question),
+      element('p', {}, ...about),
+      element('div', { class: 'row' }, element('button', { value: 'yes' }, verb), cancel()),
+    ),
+  )
 
-export async function addPasskey(name) {
-  const { sessionId, options } = await post('/api/auth/passkey/register/begin')
-  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
-  const credential = await navigator.credentials.create({ publicKey })
-  return post('/api/auth/passkey/register/finish', { sessionId, name, response: credential.toJSON() })
-}
+export const codeField = (label) =>
+  field(label, {
+    name: 'code',
+    required: true,
+    pattern: '\\s*(\\d\\s*){6}',
+    title: 'Six digits',
+    inputmode: 'numeric',
+    autocomplete: 'one-time-code',
+  })
+export const digits = (code) => code.replace(/\s/g, '')
 
-export const canUsePasskeys = () => typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential
+const confirmPerson = once(() => {
+  const mail = element('button', { type: 'button', class: 'quiet' }, 'I have no password: mail me a code')
+  const form = element(
+    'form',
+    {},
+    element('h2', {}, 'Is it you?'),
+    element('p', { class: 'soft' }, 'You signed in a while ago. Confirm once more who you are.'),
+    field('Password', { name: 'password', type: 'password', required: true, maxlength: 128, autocomplete: 'current-password' }),
+    mail,
+    element('p', { role: 'alert' }),
+    element('div', { class: 'row' }, element('button', {}, 'Confirm'), cancel()),
+  )
+  mail.addEventListener(
+    'click',
+    guarded(form, async () => {
+      const { email } = await get('/api/auth/me')
+      await post('/api/auth/otp/send', { email })
+      $('label', form).replaceWith(codeField(`Code sent to ${email}`))
+      mail.remove()
+      $('input', form).focus()
+    }),
+  )
+  onSubmit(form, async ({ code, password }) => {
+    await post('/api/auth/reauth', code === undefined ? { password } : { code: digits(code) })
+    form.closest('dialog').close('yes')
+  })
+  return ask(form)
+})

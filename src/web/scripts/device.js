@@ -1,25 +1,21 @@
-import { $, call, element, onSubmit, post, toLogin, whoAmI } from './api.js'
-
-if (!(await whoAmI())) toLogin()
+import { $, element, get, guarded, onSubmit, post, put, toLogin, whoAmI } from './api.js'
 
 const form = $('form')
 const code = $('[name=code]', form)
 // Filled in from the address, but never submitted: whoever made you open it may not be you.
-code.value = new URLSearchParams(location.search).get('code') ?? ''
+const given = new URLSearchParams(location.search).get('code')
+if (given) {
+  code.value = given
+  $('.lead', form).textContent = 'Go on only if your terminal or device shows this very code.'
+}
 
 const ago = (at) => {
   const seconds = Math.max(0, Math.round((Date.now() - Date.parse(at)) / 1000))
   return seconds < 90 ? `${seconds} seconds ago` : `${Math.round(seconds / 60)} minutes ago`
 }
+const fact = (name, value) => [element('dt', {}, name), element('dd', {}, value)]
 
-onSubmit(form, async ({ code: userCode }) => {
-  const device = await call('GET', `/api/auth/device/${encodeURIComponent(userCode)}`)
-  const answer = (deny) => async () => {
-    await post('/api/auth/device/approve', { userCode, ...(deny && { deny }) })
-    ask.replaceWith(
-      element('p', {}, deny ? 'Refused. The device gets nothing.' : 'Done. The device is signed in; you can close this page.'),
-    )
-  }
+function question(user, device, answer) {
   const ask = element(
     'form',
     {},
@@ -27,12 +23,10 @@ onSubmit(form, async ({ code: userCode }) => {
     element(
       'dl',
       {},
-      element('dt', {}, 'Device'),
-      element('dd', {}, device.clientName),
-      element('dt', {}, 'Address'),
-      element('dd', {}, device.ip ?? 'unknown'),
-      element('dt', {}, 'Asked'),
-      element('dd', {}, ago(device.createdAt)),
+      ...fact('Device', device.clientName),
+      ...fact('Address', device.ip ?? 'unknown'),
+      ...fact('Asked', ago(device.createdAt)),
+      ...fact('Your account', user.email),
     ),
     element('p', {}, 'It will be able to do what you can do. If you did not just start this yourself, refuse.'),
     element('p', { role: 'alert' }),
@@ -43,8 +37,20 @@ onSubmit(form, async ({ code: userCode }) => {
       element('button', { value: 'no', class: 'quiet' }, 'No, refuse'),
     ),
   )
-  let refuse = false
-  for (const button of ask.querySelectorAll('button')) button.addEventListener('click', () => (refuse = button.value === 'no'))
-  onSubmit(ask, () => answer(refuse)())
-  form.replaceWith(ask)
-})
+  onSubmit(ask, async (_, pressed) => {
+    const deny = pressed !== 'yes'
+    await answer(deny)
+    put(ask, element('p', {}, deny ? 'Refused. The device gets nothing.' : 'Done. The device is signed in; you can close this page.'))
+  })
+  return ask
+}
+
+await guarded(form, async () => {
+  const user = await whoAmI()
+  if (!user) return toLogin()
+  onSubmit(form, async ({ code: userCode }) => {
+    const device = await get(`/api/auth/device/${encodeURIComponent(userCode)}`)
+    if (device.status !== 'pending') throw new Error('You have answered this one already.')
+    put(form, question(user, device, (deny) => post('/api/auth/device/approve', { userCode, ...(deny && { deny }) })))
+  })
+})()

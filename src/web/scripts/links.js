@@ -1,92 +1,117 @@
 // Pages that a link in a mail opens. Opening one changes nothing; only the button does, because mail scanners open links too.
-import { $, call, element, onSubmit, post, secretFromFragment, toLogin, whoAmI } from './api.js'
+import { $, call, element, guarded, leave, onSubmit, post, put, quoted, secretFromFragment, toLogin, whoAmI } from './api.js'
 
 const form = $('form')
 const token = secretFromFragment()
-const tell = (...content) => form.replaceWith(...content)
-const go = (text, href) => element('a', { class: 'button', href }, text)
+const tell = (...content) => put(form, ...content)
+const go = (text, href, kind = 'button') => element('a', { class: kind, href }, text)
+const say = (...text) => element('p', {}, ...text)
+
+/** Where to go with a link that is of no use any more. */
+const onSubmitOr = (instead, work) =>
+  onSubmit(form, async (input, pressed) => {
+    try {
+      return await work(input, pressed)
+    } catch (problem) {
+      if (problem.status !== 410) throw problem
+      tell(element('p', { role: 'alert' }, 'This link has been used or replaced, or has expired.'), instead)
+    }
+  })
 
 const pages = {
-  async '/magic'() {
-    onSubmit(form, async () => {
+  '/magic': () =>
+    onSubmitOr(go('Sign in another way', '/login'), async () => {
       try {
         await post('/api/auth/magic-link/verify', { token })
-        location.assign('/account')
+        return leave('/account')
       } catch (problem) {
         if (problem.code !== 'conflict.other_browser') throw problem
         const { code, email } = await post('/api/auth/magic-link/code', { token })
         tell(
-          element('p', {}, `This link was asked for in another browser. To sign in there as ${email}, choose “E-mail me a code” and type:`),
+          say('You asked for this link in another browser. Go back there and type this code to sign in as ', quoted(email), ':'),
           element('p', { class: 'code' }, code),
-          element('p', { class: 'soft' }, 'If you did not ask for it, close this page and tell nobody the code.'),
+          element('p', { class: 'soft' }, 'If you did not ask for it yourself, close this page and tell nobody the code.'),
         )
       }
-    })
-  },
-  async '/reset'() {
-    onSubmit(form, async ({ password }) => {
+    }),
+  '/reset': () =>
+    onSubmitOr(go('Ask for a new one', '/forgot'), async ({ password }) => {
       await post('/api/auth/reset-password', { token, password })
-      tell(element('p', {}, 'Your password is changed, and everything that was signed in is signed out.'), go('Sign in', '/login'))
-    })
-  },
-  async '/verify-email'() {
+      tell(say('Your password is changed, and everything that was signed in is signed out.'), go('Sign in', '/login'))
+    }),
+  async '/verify-email'(secret) {
     if (!(await whoAmI())) {
-      sessionStorage.setItem('verify', token)
+      sessionStorage.setItem('verify', secret)
       return toLogin()
     }
-    const kept = token || sessionStorage.getItem('verify')
-    onSubmit(form, async () => {
-      await post('/api/auth/verify-email', { token: kept })
-      sessionStorage.removeItem('verify')
-      tell(element('p', {}, 'Thank you. Your e-mail address is confirmed.'), go('Your account', '/account'))
+    onSubmitOr(go('Ask for a new one', '/account'), async () => {
+      await post('/api/auth/verify-email', { token: secret })
+      tell(say('Thank you. Your e-mail address is confirmed.'), go('Your account', '/account'))
     })
   },
-  async '/confirm-email'() {
-    onSubmit(form, async () => {
+  '/confirm-email': () =>
+    onSubmitOr(go('Ask for a new one', '/account'), async () => {
       await post('/api/auth/email-change/confirm', { token })
-      tell(element('p', {}, 'Your e-mail address is changed. Sign in with the new one.'), go('Sign in', '/login'))
-    })
-  },
-  async '/undo-email'() {
-    onSubmit(form, async () => {
+      tell(say('Your e-mail address is changed. Sign in with the new one.'), go('Sign in', '/login'))
+    }),
+  '/undo-email': () =>
+    onSubmitOr(say('If your account is not yours any more, ask the administrator of this instance for help.'), async () => {
       await post('/api/auth/email-change/undo', { token })
       tell(
-        element('p', {}, 'Your old address is back, everything that was signed in is signed out, and the password is gone. Set a new one.'),
+        say('Your old address is back. Everything that was signed in is signed out, and the password is gone: set a new one.'),
         go('Set a password', '/forgot'),
       )
-    })
-  },
-  async '/invite'() {
-    const kept = token || sessionStorage.getItem('invite')
-    const { organization, email, role, invitedBy } = await post('/api/invites/preview', { token: kept })
-    $('#about', form).textContent = `${invitedBy?.name ?? 'Somebody'} invites ${email} to ${organization.name} as ${role}.`
+    }),
+  async '/invite'(secret) {
+    const { organization, email, role, invitedBy } = await post('/api/invites/preview', { token: secret })
+    const by = invitedBy ? quoted(invitedBy.name) : 'Somebody'
+    $('#about', form).append(by, ' invites ', quoted(email), ' to ', quoted(organization.name), ` as ${role}.`)
     const user = await whoAmI()
-    if (!user) {
-      sessionStorage.setItem('invite', kept)
-      $('button', form).remove()
-      return $('[role=alert]', form).before(
-        element(
-          'div',
-          { class: 'row' },
-          go('Create an account', '/register'),
-          element('a', { class: 'button quiet', href: '/login?next=/invite' }, 'I have one'),
-        ),
-      )
-    }
-    sessionStorage.removeItem('invite')
+    if (user?.email.toLowerCase() === email.toLowerCase()) return answerInvite(secret, organization)
+    // Kept until it was used: signing in and registering happen on other pages of this tab.
+    sessionStorage.setItem('invite', secret)
+    $('.row', form).replaceChildren(
+      ...(user
+        ? [say('You are signed in as ', quoted(user.email), '.'), element('button', { value: 'out' }, 'Sign out')]
+        : [go('Create an account', '/register'), go('I have one', '/login?next=/invite', 'button quiet')]),
+    )
     onSubmit(form, async () => {
-      await call('POST', `/api/invites/${kept}/accept`)
-      tell(element('p', {}, `Welcome to ${organization.name}.`), go('Your account', '/account'))
-    })
-  },
-  async '/forgot'() {
-    onSubmit(form, async ({ email }) => {
-      await post('/api/auth/forgot-password', { email })
-      tell(element('p', {}, `If ${email} has an account here, a link to set a new password is on its way. It works for 30 minutes.`))
+      await call('POST', '/api/auth/logout')
+      location.reload()
     })
   },
 }
 
-await pages[location.pathname]().catch((problem) => {
-  $('[role=alert]', form).textContent = problem.message
-})
+function answerInvite(secret, organization) {
+  sessionStorage.removeItem('invite')
+  $('.row', form).append(element('button', { class: 'quiet', value: 'decline' }, 'Decline'))
+  onSubmitOr(go('Your account', '/account'), async (_, pressed) => {
+    const verb = pressed === 'decline' ? 'decline' : 'accept'
+    await call('POST', `/api/invites/${encodeURIComponent(secret)}/${verb}`)
+    tell(verb === 'accept' ? say('Welcome to ', quoted(organization.name), '.') : say('Declined.'), go('Your account', '/account'))
+  })
+}
+
+/** Also what was put aside when somebody had to sign in first. */
+function secretOf(path) {
+  if (token) return token
+  if (path === '/invite') return sessionStorage.getItem('invite')
+  const kept = sessionStorage.getItem('verify')
+  sessionStorage.removeItem('verify')
+  return path === '/verify-email' ? kept : null
+}
+
+await guarded(form, async () => {
+  const path = location.pathname.replace(/\/$/, '')
+  if (path === '/forgot')
+    return onSubmit(form, async ({ email }) => {
+      await post('/api/auth/forgot-password', { email })
+      tell(
+        say('If ', quoted(email), ' has an account here, a link to set a new password is on its way. It works for 30 minutes.'),
+        go('Back to sign-in', '/login', ''),
+      )
+    })
+  const secret = secretOf(path)
+  if (!secret) throw new Error('Open the link in the mail once more: this page does not work without it.')
+  await pages[path](secret)
+})()

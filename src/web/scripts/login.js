@@ -1,73 +1,65 @@
-import { $, canUsePasskeys, element, get, guarded, nextPath, onSubmit, post, reasonFromFragment, signInWithPasskey } from './api.js'
+import { $, codeField, digits, element, get, guarded, leave, nextPath, onSubmit, post, put, quoted, reasonFromFragment } from './api.js'
+import { noPasskeys, signInWithPasskey } from './passkeys.js'
 
 const form = $('#password')
 const email = $('[name=email]', form)
 const others = $('#others')
-const done = () => location.assign(nextPath())
+const done = () => leave(nextPath())
+const onPress = (id, work) => $(id).addEventListener('click', guarded(others, work))
 const address = () => {
   if (!email.reportValidity()) throw new Error('Type your e-mail address first.')
   return email.value
 }
 
 $('[role=alert]', form).textContent = reasonFromFragment() ?? ''
+for (const link of document.querySelectorAll('main a')) link.search = location.search
 
 onSubmit(form, async ({ email, password }) => {
   await post('/api/auth/login', { email, password })
-  done()
+  return done()
 })
 
-$('#code').addEventListener(
-  'click',
-  guarded(others, async () => {
-    const to = address()
-    await post('/api/auth/otp/send', { email: to })
-    const typed = element(
-      'form',
-      {},
-      element('p', {}, `If mail reaches ${to}, a code of six digits is on its way. It works for ten minutes.`),
-      element(
-        'label',
-        {},
-        'Code',
-        element('input', { name: 'code', required: true, pattern: '[0-9]{6}', inputmode: 'numeric', autocomplete: 'one-time-code' }),
-      ),
-      element('p', { role: 'alert' }),
-      element('button', {}, 'Sign in'),
-    )
-    onSubmit(typed, async ({ code }) => {
-      await post('/api/auth/otp/verify', { email: to, code })
-      done()
-    })
-    form.replaceWith(typed)
-    $('input', typed).focus()
-  }),
-)
-
-$('#link').addEventListener(
-  'click',
-  guarded(others, async () => {
-    const to = address()
-    await post('/api/auth/magic-link/send', { email: to })
-    form.replaceWith(element('p', {}, `If mail reaches ${to}, a link is on its way. Open it in this browser within 15 minutes.`))
-  }),
-)
-
-const passkey = $('#passkey')
-if (canUsePasskeys())
-  passkey.addEventListener(
-    'click',
-    guarded(others, async () => {
-      await signInWithPasskey()
-      done()
-    }),
-  )
-else passkey.remove()
-
-const names = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
-const { oauth, registration } = await get('/api/auth/providers')
-for (const provider of oauth) {
-  const target = `/api/auth/oauth/${provider}?returnTo=${encodeURIComponent(nextPath())}`
-  others.append(element('a', { class: 'button quiet', href: target }, `Continue with ${names[provider]}`))
+/** Also for links: one that is opened elsewhere shows a code to type here. */
+function askForCode(to, ...told) {
+  const typed = element('form', {}, codeField('Code'), element('p', { role: 'alert' }), element('button', {}, 'Sign in'))
+  onSubmit(typed, async ({ code }) => {
+    await post('/api/auth/otp/verify', { email: to, code: digits(code) })
+    return done()
+  })
+  others.remove()
+  put(form, element('p', {}, ...told), typed, element('p', {}, element('a', { href: `/login${location.search}` }, 'Start again')))
 }
-if (registration === 'open') $('#new').hidden = false
-$('#new a').href = `/register${location.search}`
+
+onPress('#code', async () => {
+  const to = address()
+  await post('/api/auth/otp/send', { email: to })
+  askForCode(to, 'If ', quoted(to), ' can sign in here, a code of six digits is on its way. It works for ten minutes.')
+  $('[name=code]').focus()
+})
+
+onPress('#link', async () => {
+  const to = address()
+  await post('/api/auth/magic-link/send', { email: to })
+  askForCode(
+    to,
+    ...['If ', quoted(to), ' can sign in here, a link is on its way. Open it in this browser within 15 minutes.'],
+    ' Opened elsewhere, it shows a code to type here.',
+  )
+})
+
+const impossible = noPasskeys()
+if (impossible) $('#passkey').replaceWith(impossible)
+else
+  onPress('#passkey', async () => {
+    await signInWithPasskey()
+    return done()
+  })
+
+await guarded(others, async () => {
+  const { oauth, registration } = await get('/api/auth/providers')
+  const names = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
+  const target = (provider) => `/api/auth/oauth/${provider}?returnTo=${encodeURIComponent(nextPath())}`
+  const buttons = oauth.map((provider) => element('a', { class: 'button quiet', href: target(provider) }, `Continue with ${names[provider]}`))
+  $('[role=alert]', others).before(...buttons)
+  $('#new').hidden = registration !== 'open'
+})()

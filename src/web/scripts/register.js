@@ -1,16 +1,35 @@
-import { $, get, nextPath, onSubmit, post } from './api.js'
+import { $, element, get, guarded, leave, nextPath, onSubmit, post, put, quoted } from './api.js'
 
 const form = $('form')
+const signIn = $('a', form)
+signIn.search = location.search
+
 // Somebody who came by an invitation may register where others may not, with the address that was invited.
-const invite = sessionStorage.getItem('invite')
-if (invite) {
-  const { email } = await post('/api/invites/preview', { token: invite }).catch(() => ({}))
-  if (email) Object.assign($('[name=email]', form), { value: email, readOnly: true })
-} else if ((await get('/api/auth/providers')).registration === 'closed') {
-  form.replaceWith('This instance takes no new registrations. Ask its administrator for an invitation.')
+let invite = sessionStorage.getItem('invite')
+
+async function prepare() {
+  if (!invite) {
+    const { registration } = await get('/api/auth/providers')
+    if (registration === 'closed')
+      put(form, element('p', {}, 'This instance takes no new registrations. Ask its administrator for an invitation.'), signIn)
+    return
+  }
+  try {
+    const { email, organization } = await post('/api/invites/preview', { token: invite })
+    Object.assign($('[name=email]', form), { value: email, readOnly: true })
+    form.prepend(element('p', { class: 'lead' }, 'To join ', quoted(organization.name), '.'))
+    signIn.href = '/login?next=/invite'
+  } catch (problem) {
+    invite = null
+    sessionStorage.removeItem('invite')
+    throw problem
+  }
 }
+
+await guarded(form, prepare)()
+
 onSubmit(form, async ({ name, email, password }) => {
   await post('/api/auth/register', { name, email, password, ...(invite && { inviteToken: invite }) })
   sessionStorage.removeItem('invite')
-  location.assign(invite ? '/account' : nextPath())
+  return leave(nextPath())
 })

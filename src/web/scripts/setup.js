@@ -1,22 +1,15 @@
-// The token stands behind the #, so it never reaches a server log or a Referer header.
-const form = document.querySelector('form')
-const problem = document.querySelector('[role="alert"]')
-form.addEventListener('submit', async (event) => {
-  event.preventDefault()
-  problem.textContent = ''
-  const { name, email, password } = Object.fromEntries(new FormData(form))
-  const answer = await fetch('/api/setup', {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ token: location.hash.slice(1), name, email, password }),
-  })
-  if (answer.ok) {
-    history.replaceState(null, '', '/setup')
-    form.replaceWith(
-      Object.assign(document.createElement('p'), { textContent: `Done. ${email} is the administrator of this instance and signed in.` }),
+import { $, element, onSubmit, post, put, quoted, secretFromFragment } from './api.js'
+
+const form = $('form')
+const token = secretFromFragment()
+
+if (token)
+  onSubmit(form, async ({ name, email, password }) => {
+    await post('/api/setup', { token, name, email, password })
+    put(
+      form,
+      element('p', {}, 'Done. ', quoted(email), ' is the administrator of this instance and signed in.'),
+      element('a', { class: 'button', href: '/account' }, 'Your account'),
     )
-    return
-  }
-  const { detail } = await answer.json().catch(() => ({ detail: 'The server did not answer. Is it still running?' }))
-  problem.textContent = detail
-})
+  })
+else $('[role=alert]', form).textContent = 'Open the link that the server printed when it started: it works once.'

@@ -1,0 +1,38 @@
+// Browsers translate between JSON and what authenticators take.
+import { element, post } from './api.js'
+
+/** What to say where there can be none, or undefined. */
+export function noPasskeys() {
+  const { hostname } = location
+  if (hostname === '127.0.0.1' || hostname === '[::1]') {
+    const named = Object.assign(new URL(location.href), { hostname: 'localhost', hash: '' })
+    return element('p', { class: 'soft' }, 'For passkeys, open ', element('a', { href: named.href }, named.origin), ' instead.')
+  }
+  if (!isSecureContext || /^[\d.]+$|^\[/.test(hostname))
+    return element('p', { class: 'soft' }, 'Passkeys need an https address with a name.')
+  if (typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential) return undefined
+  return element('p', { class: 'soft' }, 'This browser is too old for passkeys.')
+}
+
+const reasons = {
+  NotAllowedError: 'No passkey was used: it was cancelled, took too long, or there is none here. Try again, or use another way.',
+  InvalidStateError: 'This device has a passkey for your account already.',
+  SecurityError: 'Passkeys do not work at this address. Open this instance at its own address.',
+}
+const plainly = (error) => {
+  throw Object.hasOwn(reasons, error.name) ? new Error(reasons[error.name]) : error
+}
+
+export async function signInWithPasskey() {
+  const { sessionId, options } = await post('/api/auth/passkey/authenticate/begin')
+  const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options)
+  const credential = await navigator.credentials.get({ publicKey }).catch(plainly)
+  return post('/api/auth/passkey/authenticate/finish', { sessionId, response: credential.toJSON() })
+}
+
+export async function addPasskey(name) {
+  const { sessionId, options } = await post('/api/auth/passkey/register/begin')
+  const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
+  const credential = await navigator.credentials.create({ publicKey }).catch(plainly)
+  return post('/api/auth/passkey/register/finish', { sessionId, name, response: credential.toJSON() })
+}
