@@ -8,16 +8,19 @@ const newPassword = (least: number): string =>
 <span id="rule" class="soft">At least ${least} characters. A few unrelated words make a good one.</span>`
 const alert = '<p role="alert"></p>'
 
+/** Off until the script listens, which onSubmit() in api.js says. */
+const button = (text: string): string => `<button disabled>${html(text)}</button>`
+
 const page = (title: string, script: string, body: string): string =>
-  shell(`${title} · Tutti`, `<h1>${html(title)}</h1>${body}`, `/assets/${script}.js`)
+  shell(
+    `${title} · Tutti`,
+    `<h1>${html(title)}</h1>${body}<noscript><p role="alert">This page needs JavaScript.</p></noscript>`,
+    `/assets/${script}.js`,
+  )
 
 /** A page that a mailed link opens: nothing happens until the button is pressed. */
-const link = (title: string, about: string, button: string, fields = ''): string =>
-  page(
-    title,
-    'links',
-    `<form><p id="about" class="lead">${html(about)}</p>${fields}${alert}<button>${html(button)}</button></form><noscript>This page needs JavaScript.</noscript>`,
-  )
+const link = (title: string, about: string, verb: string, fields = ''): string =>
+  page(title, 'links', `<form><p id="about" class="lead">${html(about)}</p>${fields}${alert}<div class="row">${button(verb)}</div></form>`)
 
 export const accountPages: Record<string, string> = {
   '/setup': page(
@@ -27,14 +30,14 @@ export const accountPages: Record<string, string> = {
 <form>${field('Name', 'name="name" required maxlength="100" autocomplete="name"')}
 ${email}
 ${newPassword(15)}
-${alert}<button>Create administrator</button></form>`,
+${alert}${button('Create administrator')}</form>`,
   ),
   '/login': page(
     'Sign in',
     'login',
     `<form id="password">${email}
 ${field('Password', 'name="password" type="password" required maxlength="128" autocomplete="current-password"')}
-${alert}<button>Sign in</button><a href="/forgot">Forgot your password?</a></form>
+${alert}${button('Sign in')}<a href="/forgot">Forgot your password?</a></form>
 <div id="others" class="ways"><p class="soft">or</p>
 <button type="button" class="quiet" id="passkey">Use a passkey</button>
 <button type="button" class="quiet" id="code">E-mail me a code</button>
@@ -47,7 +50,7 @@ ${alert}<button>Sign in</button><a href="/forgot">Forgot your password?</a></for
     `<form>${field('Name', 'name="name" required maxlength="100" autocomplete="name"')}
 ${email}
 ${newPassword(12)}
-${alert}<button>Create account</button><a href="/login">I have one already</a></form>`,
+${alert}${button('Create account')}<a href="/login">I have one already</a></form>`,
   ),
   '/account': page(
     'Your account',
@@ -58,8 +61,8 @@ ${alert}<button>Create account</button><a href="/login">I have one already</a></
     'Sign in a device',
     'device',
     `<form><p class="lead">Type the code that your terminal or device shows.</p>
-${field('Code', 'name="code" required maxlength="9" autocomplete="off" autocapitalize="characters" spellcheck="false" placeholder="XXXX-XXXX" class="code"')}
-${alert}<button>Continue</button></form>`,
+${field('Code', 'name="code" required maxlength="40" autocomplete="off" autocapitalize="characters" spellcheck="false" placeholder="XXXX-XXXX" class="code"')}
+${alert}${button('Continue')}</form>`,
   ),
   '/forgot': link('Forgot your password?', 'We mail you a link to set a new one.', 'Send the link', email),
   '/reset': link('Set a new password', 'It ends every session, key and token of your account.', 'Set password', newPassword(12)),

@@ -5,14 +5,16 @@ import apiScript from '../web/scripts/api.js' with { type: 'text' }
 import deviceScript from '../web/scripts/device.js' with { type: 'text' }
 import linksScript from '../web/scripts/links.js' with { type: 'text' }
 import loginScript from '../web/scripts/login.js' with { type: 'text' }
+import passkeysScript from '../web/scripts/passkeys.js' with { type: 'text' }
 import registerScript from '../web/scripts/register.js' with { type: 'text' }
+import sectionScript from '../web/scripts/section.js' with { type: 'text' }
 import setupScript from '../web/scripts/setup.js' with { type: 'text' }
 import css from '../web/tutti.css' with { type: 'text' }
 import { actionOf, documented, exampleOf, isUpload, type RouteLike, responsesOf } from './openapi.ts'
 
 /** The few pages that need no dashboard: what this is, API reference, manual; those about accounts are in account-pages.ts. No inline script or style, so the policy is strict. */
 const csp =
-  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; require-trusted-types-for 'script'; frame-ancestors 'none'"
 
 export const html = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
@@ -35,7 +37,9 @@ export const assets: Record<string, { type: string; body: string }> = {
       device: deviceScript,
       links: linksScript,
       login: loginScript,
+      passkeys: passkeysScript,
       register: registerScript,
+      section: sectionScript,
       setup: setupScript,
     }).map(([name, body]) => [`${name}.js`, { type: 'text/javascript; charset=utf-8', body }]),
   ),

@@ -1,212 +1,241 @@
-import { $, addPasskey, call, canUsePasskeys, element, get, guarded, onSubmit, post, reasonFromFragment, toLogin, whoAmI } from './api.js'
+import {
+  $,
+  all,
+  call,
+  element,
+  field,
+  get,
+  guarded,
+  leave,
+  onSubmit,
+  post,
+  put,
+  quoted,
+  reasonFromFragment,
+  toLogin,
+  whoAmI,
+} from './api.js'
+import { addPasskey, noPasskeys } from './passkeys.js'
+import { secret, section } from './section.js'
 
 const main = $('#sections')
-const reason = reasonFromFragment()
-const user = await whoAmI()
+const names = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
 
 const when = (at) => (at ? new Date(at).toLocaleString() : 'never')
+const alive = (item) => !item.revokedAt && Date.parse(item.expiresAt) > Date.now()
+const credential = (item) => [
+  item.name,
+  `${item.prefix}…${item.last4}`,
+  item.lastUsedAt ? `used ${when(item.lastUsedAt)}` : 'never used',
+  `until ${when(item.expiresAt)}`,
+]
 
-async function show() {
-  $('#who').textContent = `${user.name} · ${user.email}${user.role === 'admin' ? ' · administrator' : ''}`
-  const { items: teams } = await get('/api/teams')
+/** "Firefox on Linux", out of what browsers say about themselves. */
+function browserOf(agent) {
+  const first = (known) => known.find((name) => agent.includes(name))
+  const browser = first(['Edg/', 'OPR/', 'Firefox/', 'Chrome/', 'Safari/'])
+  const system = first(['Android', 'iPhone', 'iPad', 'Windows', 'Mac OS', 'Linux'])
+  const common = { 'Edg/': 'Edge', 'OPR/': 'Opera' }
+  return browser && system ? `${common[browser] ?? browser.slice(0, -1)} on ${system}` : agent
+}
+
+async function show(notice, role = 'status') {
+  const user = await whoAmI()
+  if (!user) return toLogin()
+  const teams = await all('/api/teams')
+  const invites = await all('/api/invites')
   const { oauth } = await get('/api/auth/providers')
-  const invites = user.emailVerifiedAt ? (await get('/api/invites')).items : []
-
-  if (reason) main.append(element('p', { role: 'alert' }, reason))
-  main.append(...invites.map(invitation))
-  if (!user.emailVerifiedAt) main.append(unverified())
-
-  main.append(
-    section({
-      title: 'Agents',
-      about: 'An MCP token connects one agent to one team.',
-      list: '/api/mcp-tokens',
-      alive: (t) => !t.revokedAt && Date.parse(t.expiresAt) > Date.now(),
-      line: (t) => [t.name, `${t.prefix}…${t.last4}`, `used ${when(t.lastUsedAt)}`, `until ${when(t.expiresAt)}`],
-      remove: (t) => `/api/mcp-tokens/${t.id}`,
-      verb: 'Revoke',
-      fields: [
-        field('Name', { name: 'name', required: true, maxlength: 100, placeholder: 'laptop' }),
-        choice(
-          'Team',
-          'organizationId',
-          teams.map((t) => [t.id, t.name]),
-        ),
-      ],
-      create: (input) => post('/api/mcp-tokens', input),
-      make: 'Make a token',
-      once: ({ token }) => [
-        secret(token),
-        element('p', {}, 'Connect Claude Code with:'),
-        secret(`claude mcp add --transport http tutti ${location.origin}/mcp --header "Authorization: Bearer ${token}"`),
-      ],
-    }),
-    section({
-      title: 'API keys',
-      about: 'For scripts that call the web API as you.',
-      list: '/api/settings/api-keys',
-      alive: (k) => !k.revokedAt && Date.parse(k.expiresAt) > Date.now(),
-      line: (k) => [k.name, `${k.prefix}…${k.last4}`, `used ${when(k.lastUsedAt)}`, `until ${when(k.expiresAt)}`],
-      remove: (k) => `/api/settings/api-keys/${k.id}`,
-      verb: 'Revoke',
-      fields: [field('Name', { name: 'name', required: true, maxlength: 100, placeholder: 'deploy script' })],
-      create: (input) => post('/api/settings/api-keys', input),
-      make: 'Make a key',
-      once: ({ token }) => [secret(token)],
-    }),
-    section({
-      title: 'Passkeys',
-      about: canUsePasskeys()
-        ? 'Sign in with your fingerprint, face or security key.'
-        : 'This browser cannot use passkeys at this address.',
-      list: '/api/settings/passkeys',
-      line: (p) => [p.name, `used ${when(p.lastUsedAt)}`],
-      remove: (p) => `/api/settings/passkeys/${p.id}`,
-      fields: canUsePasskeys() ? [field('Name', { name: 'name', required: true, maxlength: 100, placeholder: 'this laptop' })] : undefined,
-      create: ({ name }) => addPasskey(name),
-      make: 'Add a passkey',
-    }),
-    section({
-      title: 'Connected accounts',
-      about: oauth.length > 0 ? 'Other places you can sign in with.' : undefined,
-      list: '/api/settings/connected-accounts',
-      line: (c) => [c.provider, c.email ?? c.name ?? ''],
-      remove: (c) => `/api/settings/connected-accounts/${c.provider}`,
-      verb: 'Disconnect',
-      after: oauth.map((p) =>
-        element('a', { class: 'button quiet', href: `/api/auth/oauth/${p}?link=1&returnTo=/account` }, `Connect ${p}`),
-      ),
-    }),
-    section({
-      title: 'Where you are signed in',
-      list: '/api/settings/sessions',
-      line: (s) => [
-        s.device ?? s.userAgent ?? 'unknown',
-        s.impersonated ? 'an administrator acting as you' : s.via,
-        s.ip ?? '',
-        s.current ? 'this browser' : `seen ${when(s.lastSeenAt)}`,
-      ],
-      remove: (s) => (s.current ? undefined : `/api/settings/sessions/${s.id}`),
-      verb: 'End',
-    }),
-    password(),
+  $('#who').replaceChildren(quoted(user.name), ' · ', quoted(user.email), user.role === 'admin' ? ' · administrator' : '')
+  main.replaceChildren(
+    ...(notice ? [element('p', { role, tabindex: '-1' }, notice)] : []),
+    ...invites.map(invitation),
+    ...(user.emailVerifiedAt ? [] : [unverified(user)]),
+    tokens(teams),
+    keys(),
+    passkeys(),
+    ...(oauth.length > 0 ? [connected(oauth)] : []),
+    sessions(),
+    section({ title: 'Teams', list: '/api/teams', line: (team) => [team.name, team.personal ? 'only you' : team.role] }),
+    person(user),
+    password(user),
   )
+  if (notice) main.firstChild.focus()
 }
 
-function section({ title, about, list, alive = () => true, line, remove, verb = 'Remove', fields, create, make, once, after = [] }) {
-  const rows = element('tbody')
-  const place = element(
-    'section',
-    {},
-    element('h2', {}, title),
-    about && element('p', { class: 'soft' }, about),
-    element('table', {}, rows),
-    ...after,
-  )
-  const refresh = async () => {
-    const { items } = await get(list)
-    rows.replaceChildren(...items.filter(alive).map(row))
-    if (rows.children.length === 0) rows.append(element('tr', {}, element('td', { class: 'soft' }, 'None yet')))
-  }
-  const row = (item) => {
-    const path = remove(item)
-    const button =
-      path &&
+const tokens = (teams) =>
+  section({
+    title: 'Agents',
+    about: 'An MCP token connects one agent to one team.',
+    list: '/api/mcp-tokens',
+    shown: alive,
+    line: (token) => [...credential(token), teams.find((team) => team.id === token.organizationId)?.name ?? 'sandbox'],
+    remove: (token) => `/api/mcp-tokens/${token.id}`,
+    verb: 'Revoke',
+    fields: [
+      field('Name', { name: 'name', required: true, maxlength: 100, placeholder: 'laptop' }),
       element(
-        'button',
-        {
-          class: 'quiet',
-          onclick: guarded(place, async () => {
-            await call('DELETE', path)
-            await refresh()
-          }),
-        },
-        verb,
-      )
-    return element('tr', {}, ...line(item).map((text) => element('td', {}, text)), element('td', {}, button))
-  }
-  if (fields) {
-    const form = element('form', { class: 'inline' }, ...fields, element('button', {}, make), element('p', { role: 'alert' }))
-    onSubmit(form, async (input) => {
-      const made = await create(input)
-      form.reset()
-      if (once) form.after(element('div', { class: 'once' }, element('p', {}, 'Copy it now: it is shown only once.'), ...once(made)))
-      await refresh()
-    })
-    place.append(form)
-  }
-  guarded(place, refresh)()
-  return place
+        'label',
+        {},
+        'Team',
+        element('select', { name: 'organizationId' }, ...teams.map((team) => element('option', { value: team.id }, team.name))),
+      ),
+    ],
+    create: (input) => post('/api/mcp-tokens', input),
+    make: 'Make a token',
+    once: ({ token }) => [
+      secret(token),
+      element('p', {}, 'Connect Claude Code with:'),
+      secret(`claude mcp add --transport http tutti ${location.origin}/mcp --header "Authorization: Bearer ${token}"`),
+    ],
+  })
+
+const keys = () =>
+  section({
+    title: 'API keys',
+    about: 'For scripts that call the web API as you.',
+    list: '/api/settings/api-keys',
+    shown: alive,
+    line: credential,
+    remove: (key) => `/api/settings/api-keys/${key.id}`,
+    verb: 'Revoke',
+    fields: [field('Name', { name: 'name', required: true, maxlength: 100, placeholder: 'deploy script' })],
+    create: (input) => post('/api/settings/api-keys', input),
+    make: 'Make a key',
+    once: ({ token }) => [secret(token)],
+  })
+
+function passkeys() {
+  const impossible = noPasskeys()
+  return section({
+    title: 'Passkeys',
+    about: impossible ?? 'Sign in with your fingerprint, face or security key.',
+    list: '/api/settings/passkeys',
+    line: (passkey) => [passkey.name, passkey.lastUsedAt ? `used ${when(passkey.lastUsedAt)}` : 'never used'],
+    remove: (passkey) => `/api/settings/passkeys/${passkey.id}`,
+    verb: 'Remove',
+    fields: [field('Name', { name: 'name', required: true, maxlength: 100, placeholder: 'this laptop' })],
+    create: impossible ? undefined : ({ name }) => addPasskey(name),
+    make: 'Add a passkey',
+  })
 }
 
-const field = (label, attributes) => element('label', {}, label, element('input', attributes))
-const choice = (label, name, options) =>
-  element('label', {}, label, element('select', { name }, ...options.map(([value, text]) => element('option', { value }, text))))
+const connected = (oauth) =>
+  section({
+    title: 'Connected accounts',
+    about: 'Other places you can sign in with.',
+    list: '/api/settings/connected-accounts',
+    line: (account) => [names[account.provider], account.email ?? account.name ?? ''],
+    remove: (account) => `/api/settings/connected-accounts/${account.provider}`,
+    verb: 'Disconnect',
+    after: (items) =>
+      oauth
+        .filter((provider) => !items.some((item) => item.provider === provider))
+        .map((provider) =>
+          element(
+            'a',
+            { class: 'button quiet', href: `/api/auth/oauth/${provider}?link=1&returnTo=/account` },
+            `Connect ${names[provider]}`,
+          ),
+        ),
+  })
 
-function secret(text) {
-  const copy = element('button', { type: 'button', class: 'quiet', onclick: () => navigator.clipboard.writeText(text) }, 'Copy')
-  return element('div', { class: 'row' }, element('code', {}, text), copy)
-}
+const sessions = () =>
+  section({
+    title: 'Where you are signed in',
+    list: '/api/settings/sessions',
+    line: (session) => [
+      session.device ?? browserOf(session.userAgent ?? 'unknown'),
+      session.impersonated ? 'an administrator acting as you' : `by ${names[session.via] ?? session.via.replace('_', ' ')}`,
+      session.ip ?? 'unknown address',
+      session.current ? 'this browser' : `seen ${when(session.lastSeenAt)}`,
+    ],
+    remove: (session) => (session.current ? undefined : `/api/settings/sessions/${session.id}`),
+    verb: 'End',
+  })
 
-function invitation(invite) {
-  const place = element('section', { class: 'once' }, element('p', {}, `You are invited to ${invite.organization.name} as ${invite.role}.`))
+function invitation({ id, organization, role, invitedBy }) {
+  const by = invitedBy ? [quoted(invitedBy.name), ' invites you'] : ['You are invited']
+  const place = element('section', { class: 'once' }, element('p', {}, ...by, ' to ', quoted(organization.name), ` as ${role}.`))
   const answer = (verb) =>
     guarded(place, async () => {
-      await call('POST', `/api/invites/${invite.id}/${verb}`)
-      location.reload()
+      await call('POST', `/api/invites/${id}/${verb}`)
+      await show(verb === 'accept' ? `Welcome to ${organization.name}.` : 'Declined.')
     })
-  place.append(
-    element(
-      'div',
-      { class: 'row' },
-      element('button', { onclick: answer('accept') }, 'Accept'),
-      element('button', { class: 'quiet', onclick: answer('decline') }, 'Decline'),
-    ),
-  )
+  const accept = element('button', { onclick: answer('accept') }, 'Accept')
+  place.append(element('div', { class: 'row' }, accept, element('button', { class: 'quiet', onclick: answer('decline') }, 'Decline')))
   return place
 }
 
-function unverified() {
-  const place = element('section', { class: 'once' }, element('p', {}, `Your address ${user.email} is not confirmed yet.`))
+function unverified({ email }) {
+  const place = element('section', { class: 'once' }, element('p', {}, 'Your address ', quoted(email), ' is not confirmed yet.'))
   const send = guarded(place, async () => {
     await post('/api/auth/verify-email', {})
-    place.replaceChildren(element('p', {}, `A mail is on its way to ${user.email}.`))
+    put(place, element('p', { role: 'status' }, 'A mail is on its way to ', quoted(email), '.'))
   })
   place.append(element('button', { class: 'quiet', onclick: send }, 'Send the mail again'))
   return place
 }
 
-function password() {
-  const form = element(
-    'form',
-    {},
-    field('Current password', { name: 'currentPassword', type: 'password', autocomplete: 'current-password' }),
-    field('New password', {
-      name: 'newPassword',
-      type: 'password',
-      required: true,
-      minlength: 12,
-      maxlength: 128,
-      autocomplete: 'new-password',
-    }),
-    element('p', { class: 'soft' }, 'Changing it signs you out everywhere else and ends API keys and tokens.'),
-    element('p', { role: 'alert' }),
-    element('button', {}, 'Change password'),
+function form(make, fields, work) {
+  const made = element('form', {}, ...fields, element('p', { role: 'alert' }), element('button', {}, make))
+  onSubmit(made, work)
+  return made
+}
+
+function person({ name, email }) {
+  const rename = form(
+    'Change name',
+    [field('Name', { name: 'name', value: name, required: true, maxlength: 100, autocomplete: 'name' })],
+    async (input) => {
+      await call('PATCH', '/api/auth/profile', input)
+      await show('Your name is changed.')
+    },
   )
-  onSubmit(form, async ({ currentPassword, newPassword }) => {
-    await post('/api/auth/change-password', { newPassword, ...(currentPassword && { currentPassword }) })
-    location.reload()
+  const to = field('New e-mail address', { name: 'email', type: 'email', required: true, maxlength: 254, autocomplete: 'email' })
+  const move = form('Change address', [to], async (input) => {
+    await post('/api/auth/email-change', input)
+    await show(`A link is on its way to ${input.email}. Until it is opened, your address stays ${email}.`)
   })
-  return element('section', {}, element('h2', {}, 'Password'), form)
+  return element('section', {}, element('h2', {}, 'You'), rename, move)
+}
+
+function password({ email, role }) {
+  const least = role === 'admin' ? 15 : 12
+  const change = form(
+    'Change password',
+    [
+      // For password managers, which want to know whose it is.
+      element('input', { type: 'email', value: email, autocomplete: 'username', hidden: true }),
+      field('Current password', { name: 'currentPassword', type: 'password', maxlength: 128, autocomplete: 'current-password' }),
+      element('p', { class: 'soft' }, 'Leave it empty if you have none.'),
+      field('New password', {
+        name: 'newPassword',
+        type: 'password',
+        required: true,
+        minlength: least,
+        maxlength: 128,
+        autocomplete: 'new-password',
+      }),
+      element(
+        'p',
+        { class: 'soft' },
+        `At least ${least} characters. It signs you out everywhere else, and ends your API keys and MCP tokens.`,
+      ),
+    ],
+    async ({ currentPassword, newPassword }) => {
+      await post('/api/auth/change-password', { newPassword, ...(currentPassword && { currentPassword }) })
+      await show('Your password is changed. Everything else that was signed in is signed out.')
+    },
+  )
+  return element('section', {}, element('h2', {}, 'Password'), change)
 }
 
 $('#out').addEventListener(
   'click',
   guarded($('#top'), async () => {
     await call('POST', '/api/auth/logout')
-    location.assign('/login')
+    return leave('/login')
   }),
 )
 
-if (user) await show()
-else toLogin()
+await guarded(main, () => show(reasonFromFragment(), 'alert'))()

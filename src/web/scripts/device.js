@@ -51,6 +51,9 @@ await guarded(form, async () => {
   onSubmit(form, async ({ code: userCode }) => {
     const device = await get(`/api/auth/device/${encodeURIComponent(userCode)}`)
     if (device.status !== 'pending') throw new Error('You have answered this one already.')
-    put(form, question(user, device, (deny) => post('/api/auth/device/approve', { userCode, ...(deny && { deny }) })))
+    put(
+      form,
+      question(user, device, (deny) => post('/api/auth/device/approve', { userCode, ...(deny && { deny }) })),
+    )
   })
 })()

@@ -40,8 +40,9 @@ const pages = {
       tell(say('Your password is changed, and everything that was signed in is signed out.'), go('Sign in', '/login'))
     }),
   async '/verify-email'(secret) {
+    sessionStorage.removeItem('verify-email')
     if (!(await whoAmI())) {
-      sessionStorage.setItem('verify', secret)
+      sessionStorage.setItem('verify-email', secret)
       return toLogin()
     }
     onSubmitOr(go('Ask for a new one', '/account'), async () => {
@@ -92,15 +93,6 @@ function answerInvite(secret, organization) {
   })
 }
 
-/** Also what was put aside when somebody had to sign in first. */
-function secretOf(path) {
-  if (token) return token
-  if (path === '/invite') return sessionStorage.getItem('invite')
-  const kept = sessionStorage.getItem('verify')
-  sessionStorage.removeItem('verify')
-  return path === '/verify-email' ? kept : null
-}
-
 await guarded(form, async () => {
   const path = location.pathname.replace(/\/$/, '')
   if (path === '/forgot')
@@ -111,7 +103,8 @@ await guarded(form, async () => {
         go('Back to sign-in', '/login', ''),
       )
     })
-  const secret = secretOf(path)
+  // Put aside when somebody had to sign in first.
+  const secret = token || sessionStorage.getItem(path.slice(1))
   if (!secret) throw new Error('Open the link in the mail once more: this page does not work without it.')
   await pages[path](secret)
 })()

@@ -55,11 +55,11 @@ else
     return done()
   })
 
-await guarded(others, async () => {
-  const { oauth, registration } = await get('/api/auth/providers')
-  const names = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
-  const target = (provider) => `/api/auth/oauth/${provider}?returnTo=${encodeURIComponent(nextPath())}`
-  const buttons = oauth.map((provider) => element('a', { class: 'button quiet', href: target(provider) }, `Continue with ${names[provider]}`))
-  $('[role=alert]', others).before(...buttons)
-  $('#new').hidden = registration !== 'open'
-})()
+const names = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
+// Whoever cannot learn of other ways can still use these.
+const { oauth, registration } = await get('/api/auth/providers').catch(() => ({ oauth: [] }))
+const target = (provider) => `/api/auth/oauth/${provider}?returnTo=${encodeURIComponent(nextPath())}`
+others.append(
+  ...oauth.map((provider) => element('a', { class: 'button quiet', href: target(provider) }, `Continue with ${names[provider]}`)),
+)
+$('#new').hidden = registration !== 'open'
