@@ -54,12 +54,18 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 /** As Postgres takes it: no 30th of February, no year 0. */
 const isTime = (text: string): boolean => /^(?!0000)\d{4}-/.test(text) && new Date(text).toISOString() === text
 
+/** As its column holds it: 1e300 is no position in a list of numbered events. */
+function isNumber(value: unknown, type: string): boolean {
+  if (type === 'integer') return Number.isInteger(value) && Math.abs(value as number) < 2 ** 31
+  return type.startsWith('big') ? Number.isSafeInteger(value) : Number.isFinite(value)
+}
+
 function decode(cursor: string, expected: string, column: AnyColumn): [string | number, string] {
   try {
     const [kind, value, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
     const fits =
       column.dataType === 'number'
-        ? Number.isFinite(value)
+        ? isNumber(value, column.getSQLType())
         : typeof value === 'string' && (!column.getSQLType().startsWith('timestamp') || isTime(value))
     if (kind === expected && fits && typeof id === 'string' && uuid.test(id)) return [value as string | number, id]
   } catch {}

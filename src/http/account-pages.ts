@@ -3,8 +3,8 @@ import { html, shell } from './pages.ts'
 /** What people need to get in and to manage how they get in, until a dashboard takes over. Scripts do the work through the API. */
 const field = (label: string, attributes: string): string => `<label>${html(label)} <input ${attributes}></label>`
 const email = field('E-mail', 'name="email" type="email" required maxlength="254" autocomplete="username"')
-const newPassword = (least: number): string =>
-  `${field('Password', `name="password" type="password" required minlength="${least}" maxlength="128" autocomplete="new-password" aria-describedby="rule"`)}
+const newPassword = (least: number, label = 'Password'): string =>
+  `${field(label, `name="password" type="password" required minlength="${least}" maxlength="128" autocomplete="new-password" aria-describedby="rule"`)}
 <span id="rule" class="soft">At least ${least} characters. A few unrelated words make a good one.</span>`
 const alert = '<p role="alert"></p>'
 
@@ -65,7 +65,12 @@ ${field('Code', 'name="code" required maxlength="40" autocomplete="off" autocapi
 ${alert}${button('Continue')}</form>`,
   ),
   '/forgot': link('Forgot your password?', 'We mail you a link to set a new one.', 'Send the link', email),
-  '/reset': link('Set a new password', 'It ends every session, key and token of your account.', 'Set password', newPassword(12)),
+  '/reset': link(
+    'Set a new password',
+    'It ends every session, key and token of your account.',
+    'Set password',
+    newPassword(12, 'New password'),
+  ),
   '/magic': link('Sign in', 'One press and you are in.', 'Sign in'),
   '/verify-email': link('Confirm your e-mail address', 'So that we know mail reaches you.', 'Confirm'),
   '/confirm-email': link('Change your e-mail address', 'From now on you sign in with the address that this link was sent to.', 'Change it'),

@@ -7,7 +7,7 @@ import { authorize } from '../auth/policy.ts'
 import { AppError } from '../errors.ts'
 import { object } from '../schema.ts'
 import { readJson } from './body.ts'
-import type { Guard, Seen } from './guard.ts'
+import type { Guard } from './guard.ts'
 
 /** What hooks see of a request; `ctx` is filled by `admit` before any handler or validation runs. */
 interface Call {
@@ -48,8 +48,13 @@ export const on = (action: AnyAction, summary: string, { maxBody, upload, answer
     async (call: unknown) => {
       const c = call as Call
       await admit(c, action)
-      if (upload !== undefined) return c.guard.uploads.read(c.request, userIdOf(c.ctx.actor), upload)
-      return (await readJson(c.request, maxBody ?? c.app.config.MAX_BODY_BYTES)) ?? null
+      const body =
+        upload === undefined
+          ? ((await readJson(c.request, maxBody ?? c.app.config.MAX_BODY_BYTES)) ?? null)
+          : await c.guard.uploads.read(c.request, userIdOf(c.ctx.actor), upload)
+      // Its sender may have taken half a minute over it, and be locked out by now.
+      enter(c, action, await identify(c, action))
+      return body
     },
   ],
   transform: [
@@ -66,13 +71,19 @@ export const on = (action: AnyAction, summary: string, { maxBody, upload, answer
 })
 
 async function admit(c: Call, action: AnyAction): Promise<void> {
+  const { request, guard } = c
+  const known = await identify(c, action)
+  const wait = known.credentialId ? guard.perCredential.take(known.credentialId) : guard.perNetwork.take(networkOf(guard.seen(request).ip))
+  if (wait > 0) throw guard.limited(known.credentialId ? guard.perCredential : guard.perNetwork, wait)
+  enter(c, action, known)
+  if (c.ctx.actor.session?.impersonatorId && action.kind === 'read') await auditRead(c.ctx, action.id)
+}
+
+/** With the rights, and at the time, of this moment. */
+function enter(c: Call, action: AnyAction, known: Actor): void {
   const { request, app, guard } = c
   const { headers } = request
   const seen = guard.seen(request)
-  const secret = guard.credential(request)
-  const known = secret ? await identify(c, secret, seen, action) : anonymous
-  const wait = known.credentialId ? guard.perCredential.take(known.credentialId) : guard.perNetwork.take(networkOf(seen.ip))
-  if (wait > 0) throw guard.limited(known.credentialId ? guard.perCredential : guard.perNetwork, wait)
   const organization = headers.get('x-organization-id')
   const actor = organization === null ? known : inOrganization(known, organization)
   authorize(actor, action.rule, action.id, app.clock)
@@ -83,11 +94,13 @@ async function admit(c: Call, action: AnyAction): Promise<void> {
     idempotencyKey: idempotencyKey(headers.get('idempotency-key')),
     expectedVersion: versionOf(headers.get('if-match'), action),
   })
-  if (actor.session?.impersonatorId && action.kind === 'read') await auditRead(c.ctx, action.id)
 }
 
 /** A stale cookie or token must not lock anybody out of signing in: where anyone may call, a bad credential counts as none. */
-async function identify({ app, guard }: Call, secret: string, seen: Seen, action: AnyAction): Promise<Actor> {
+async function identify({ request, app, guard }: Call, action: AnyAction): Promise<Actor> {
+  const secret = guard.credential(request)
+  if (!secret) return anonymous
+  const seen = guard.seen(request)
   const open = action.rule.kinds.includes('anonymous')
   try {
     const actor = await app.auth.authenticate(secret, seen)

@@ -185,6 +185,9 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
     return message
   }
 
+  /** After the message was read: its sender may have taken half a minute over it, and the token be revoked by now. */
+  const stillThere = async (sender: Sender): Promise<Sender> => ({ ...sender, actor: await app.auth.look(sender.owner.secret) })
+
   /** Calls have a limit of their own, which they are told about in their answer; all else counts as plain requests. */
   function takeRequest({ owner }: Sender): void {
     const wait = guard.perCredential.take(owner.credentialId)
@@ -217,8 +220,9 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
           const allow = url.pathname === '/mcp/sse' ? 'GET, POST' : 'POST'
           throw new AppError('method_not_allowed', `${url.pathname} takes ${allow}, not ${request.method}.`, { allow })
         }
-        const caller = { ...sender, selection: catalogue.selection(url.searchParams) }
+        const selection = catalogue.selection(url.searchParams)
         const message = await read(request)
+        const caller = { ...(await stillThere(sender)), selection }
         if (message.method !== 'tools/call') takeRequest(caller)
         const listens = message.method === 'subscriptions/listen'
         if (listens) streams.requireRoom(caller.owner)
@@ -256,8 +260,8 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
         const selection = session && streams.selectionOf(session)
         if (!selection || session.owner.credentialId !== sender.owner.credentialId)
           throw new AppError('not_found', 'No such session of this token. Open the stream again: GET /mcp/sse.')
-        const caller = { ...sender, selection }
         const message = await read(request)
+        const caller = { ...(await stillThere(sender)), selection }
         if (isCall(message)) void session.run(message.id, (signal) => respond(message.id, message.params, caller, signal))
         else {
           takeRequest(caller)

@@ -108,8 +108,24 @@ describe('a member of another team', () => {
     const lists = async (query: string) => ids((await ada.fetch<WorkspacePage>('GET', `/api/teams/${other.id}/workspaces${query}`)).body)
     expect(await lists('')).toEqual([])
     expect(await lists('?status=archived')).toEqual([space.id])
-    expect((await archive('active', stranger)).status).toBe(200)
+    // Who may only read cannot give himself more.
+    expect((await get(stranger, space)).body.role).toBe('viewer')
+    await expectRefusal(t, await archive('active', stranger), 403, 'forbidden')
+    await expectRefusal(t, await stranger.fetch('PATCH', `/api/workspaces/${space.id}`, { name: 'Ours' }), 403, 'forbidden')
+    expect((await archive('active')).status).toBe(200)
     expect(statuses(await writes(place, stranger))).toEqual([200, 200, 201, 201])
+  })
+
+  test('does not archive what is another team’s, whatever his role', async () => {
+    for (const [teamRole, role] of [
+      ['editor', 'member'],
+      ['owner', 'owner'],
+    ] as const) {
+      const { space } = await shared(teamRole, role)
+      const change = (patch: object) => stranger.fetch<Workspace>('PATCH', `/api/workspaces/${space.id}`, patch)
+      await expectRefusal(t, await change({ status: 'archived' }), 403, 'forbidden')
+      expect((await change({ status: 'active', name: 'Named by both' })).body).toMatchObject({ name: 'Named by both', status: 'active' })
+    }
   })
 
   test('his MCP tokens and bound keys see only their own team', async () => {

@@ -7,6 +7,7 @@ import { matches } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { changeVersioned } from '../../db/records.ts'
 import { invalid } from '../../errors.ts'
+import { feedColumns, feedEntry } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { slugify } from '../../text.ts'
 import * as projects from '../projects/service.ts'
@@ -96,28 +97,14 @@ export const detail = read('agents.detail', member('agents:read'), async (ctx, {
   const own = agent.organizationId ? ctx.actor.memberships.has(agent.organizationId) : agent.createdById === ctx.actor.userId
   const recent = own
     ? await ctx.db
-        .select({
-          id: events.id,
-          type: events.type,
-          at: events.at,
-          actorKind: events.actorKind,
-          actorId: events.actorId,
-          actorName: events.actorName,
-          data: events.data,
-        })
+        .select(feedColumns)
         .from(events)
         // Not what was done while it was somebody's own.
         .where(and(eq(events.subjectId, agent.id), agent.organizationId ? eq(events.organizationId, agent.organizationId) : undefined))
         .orderBy(desc(events.seq))
         .limit(10)
     : []
-  return {
-    ...agent,
-    recentActivity: recent.map(({ actorKind, actorId, actorName, ...event }) => ({
-      ...event,
-      actor: { type: actorKind === 'system' ? ('system' as const) : ('user' as const), id: actorId, name: actorName },
-    })),
-  }
+  return { ...agent, recentActivity: recent.map(feedEntry) }
 })
 
 export const create = write('agents.create', memberOrAlone('agents:write'), async (ctx, input: AgentCreate): Promise<Agent> => {

@@ -56,7 +56,7 @@ const mailKind = (organizationId: string): string => `invite:${organizationId}`
 
 // ---- the team's side
 
-async function page(ctx: Ctx, query: InviteQuery, ...filters: SQL[]): Promise<InvitePage> {
+async function page(ctx: Ctx, query: InviteQuery, ...filters: (SQL | undefined)[]): Promise<InvitePage> {
   const keys = keyset({ createdAt: invites.createdAt }, invites.id, query, { sort: 'createdAt' })
   const rows = await select(ctx)
     .where(keys.where(open, ...filters))
@@ -173,8 +173,8 @@ const me = async (ctx: Ctx): Promise<User> => {
 /** None for an address that was never proved: anybody may have typed it. */
 export const mine = read('invites.mine', account('account:read'), async (ctx, query: InviteQuery): Promise<InvitePage> => {
   const user = await me(ctx)
-  if (!user.emailVerifiedAt || ctx.actor.bound) return { items: [], nextCursor: null, ...(query.total && { total: 0 }) }
-  return page(ctx, query, sentTo(user.email), gt(invites.expiresAt, ctx.now))
+  const proved = !!user.emailVerifiedAt && !ctx.actor.bound
+  return page(ctx, query, sentTo(user.email), gt(invites.expiresAt, ctx.now), proved ? undefined : sql`false`)
 })
 
 export const preview = read('invites.preview', anyone, async (ctx, { token }: { token: string }): Promise<InvitePreview> => {

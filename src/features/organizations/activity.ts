@@ -1,9 +1,10 @@
-import { and, eq, gte, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gte, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { keyset } from '../../db/page.ts'
+import { feedColumns, feedEntry, isTold } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { visibleTo } from '../projects/service.ts'
 import { projects } from '../projects/table.ts'
@@ -12,12 +13,12 @@ import { get } from './service.ts'
 
 /**
  * What happened in a team, as far as the caller may see it today: nothing of projects that are hidden from him or gone, nothing that was
- * meant for one person, and nothing that is only for the audit (there the event is called like the action).
+ * meant for one person, and nothing that is only for the audit.
  */
 export const seenIn = (ctx: Ctx, organizationId: string): SQL =>
   and(
     eq(events.organizationId, organizationId),
-    ne(events.type, events.action),
+    isTold,
     or(isNull(events.userId), eq(events.userId, userIdOf(ctx.actor))),
     // Asked once, not for every event.
     sql`(${events.projectId} is null or ${events.projectId} in (select ${projects.id} from ${projects} where ${visibleTo(rightsOf(ctx.actor))}))`,
@@ -30,18 +31,7 @@ export const activity = read(
     await get(ctx, { id })
     const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })
     const rows = await ctx.db
-      .select({
-        seq: events.seq,
-        id: events.id,
-        type: events.type,
-        at: events.at,
-        actorKind: events.actorKind,
-        actorId: events.actorId,
-        actorName: events.actorName,
-        projectId: events.projectId,
-        subjectId: events.subjectId,
-        data: events.data,
-      })
+      .select({ ...feedColumns, seq: events.seq, projectId: events.projectId, subjectId: events.subjectId })
       .from(events)
       .where(
         page.where(
@@ -55,12 +45,6 @@ export const activity = read(
       .orderBy(...page.orderBy)
       .limit(page.limit)
     const { items, nextCursor } = page.page(rows)
-    return {
-      items: items.map(({ seq: _, actorKind, actorId, actorName, ...event }) => ({
-        ...event,
-        actor: { type: actorKind === 'system' ? ('system' as const) : ('user' as const), id: actorId, name: actorName },
-      })),
-      nextCursor,
-    }
+    return { items: items.map(({ seq: _, ...event }) => feedEntry(event)), nextCursor }
   },
 )

@@ -7,6 +7,7 @@ import { anyOf, idList, matches } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { notFound } from '../../errors.ts'
+import { feedColumns, feedEntry, isTold } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { users } from '../accounts/table.ts'
 import { notes } from '../notes/table.ts'
@@ -167,27 +168,13 @@ async function statsOf(ctx: Ctx, projectId: string): Promise<ProjectDetail['stat
 export const get = read('projects.get', member('projects:read'), async (ctx, { ref }: { ref: string }): Promise<ProjectDetail> => {
   const project = await resolve(ctx, ref)
   const recent = await ctx.db
-    .select({
-      id: events.id,
-      type: events.type,
-      at: events.at,
-      actorKind: events.actorKind,
-      actorId: events.actorId,
-      actorName: events.actorName,
-      data: events.data,
-    })
+    .select(feedColumns)
     .from(events)
-    .where(eq(events.projectId, project.id))
+    // Not what was done in it while it was another team's: that names people and records which stayed there.
+    .where(and(eq(events.projectId, project.id), eq(events.organizationId, project.organizationId), isTold))
     .orderBy(desc(events.seq))
     .limit(10)
-  return {
-    ...project,
-    stats: await statsOf(ctx, project.id),
-    recentActivity: recent.map(({ actorKind, actorId, actorName, ...event }) => ({
-      ...event,
-      actor: { type: actorKind === 'system' ? ('system' as const) : ('user' as const), id: actorId, name: actorName },
-    })),
-  }
+  return { ...project, stats: await statsOf(ctx, project.id), recentActivity: recent.map(feedEntry) }
 })
 
 export const create = write('projects.create', member('projects:write'), async (ctx, input: ProjectCreate): Promise<Project> => {

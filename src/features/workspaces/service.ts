@@ -65,18 +65,19 @@ async function select(ctx: Ctx, where: SQL | undefined, order: SQL[], limit: num
     .limit(limit)
   return rows.map(({ teams: list, projects: n, ...row }) => {
     const taken = JSON.parse(list) as WorkspaceTeam[]
-    return { ...row, teams: taken, counts: { teams: taken.length, projects: n }, role: roleIn(ctx, taken) }
+    return { ...row, teams: taken, counts: { teams: taken.length, projects: n }, role: roleIn(ctx, row, taken) }
   })
 }
 
 const given: Record<WorkspaceTeam['role'], Role> = { owner: 'owner', editor: 'member', viewer: 'viewer' }
 const rank = (role: Role): number => roles.indexOf(role)
 
-/** Of all his teams in it the best: the lesser of the team's role and his own in the team. */
-function roleIn({ actor }: Ctx, list: WorkspaceTeam[]): Role {
+/** Of all his teams in it the best: the lesser of the team's role and his own in the team. In an archived one other teams only read. */
+function roleIn({ actor }: Ctx, { organizationId, status }: Pick<Workspace, 'organizationId' | 'status'>, list: WorkspaceTeam[]): Role {
   const held = list.flatMap(({ id, role }) => {
     const mine = actor.memberships.get(id)
-    return mine ? [Math.min(rank(mine), rank(given[role]))] : []
+    const most = status === 'archived' && id !== organizationId ? 'viewer' : given[role]
+    return mine ? [Math.min(rank(mine), rank(most))] : []
   })
   return roles[Math.max(0, ...held)] as Role
 }
@@ -230,7 +231,10 @@ export const createInTeam = write(
 
 async function change(ctx: Ctx, { id, ...patch }: WorkspacePatch & { id: string }): Promise<Workspace> {
   const before = await find(ctx, id)
-  if (!atLeast(before.role, 'member')) throw new AppError('forbidden', `You may only read in this workspace.`)
+  if (!atLeast(before.role, 'member')) throw new AppError('forbidden', 'You may only read in this workspace.')
+  // It says what other teams may do here, so it is not theirs to say.
+  if (patch.status !== undefined && patch.status !== before.status)
+    requireRole(ctx.actor, before.organizationId, 'member', 'Archiving a workspace or making it active')
   checkVersion(ctx, before)
   await alter(ctx, before, patch.name === undefined ? patch : { ...patch, name: patch.name.trim() })
   const after = await find(ctx, id)

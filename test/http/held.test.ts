@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'bun:test'
+import { decodeJwt } from 'jose'
+import type { SignedIn } from '../../src/features/accounts/schema.ts'
+import { call, mcpToken, PASSWORD, type Person, person, sharedApp } from '../support/app.ts'
+import { open, type RawAnswer, read, wire } from './socket.ts'
+
+/** Who keeps back the end of his body until he has lost his rights must not use them all the same. */
+const t = await sharedApp()
+
+/** Sends all but the end of a request, waits until the server has let it in, and answers how to send the rest. */
+async function held(line: string, token: string, body: object): Promise<() => Promise<RawAnswer>> {
+  const { sid } = token.startsWith('eyJ') ? decodeJwt(token) : {}
+  const isLetIn = () => [...t.app.auth.unwritten()].some(({ actor }) => (sid ? actor.credentialId === sid : actor.kind === 'mcp_token'))
+  const text = JSON.stringify(body)
+  const socket = await open(t)
+  const headers = [
+    `Authorization: Bearer ${token}`,
+    'Content-Type: application/json',
+    'Accept: application/json, text/event-stream',
+    `Content-Length: ${text.length}`,
+  ]
+  await t.app.auth.flushUsage()
+  socket.write(wire(t, line, headers, text.slice(0, 5)))
+  for (const until = performance.now() + 5000; !isLetIn(); await Bun.sleep(5))
+    if (performance.now() > until) throw new Error('The server has not looked at the request.')
+  return async () => {
+    const answer = read(socket)
+    socket.write(text.slice(5))
+    const [first] = await answer
+    socket.destroy()
+    return first as RawAnswer
+  }
+}
+
+/** A session of its own, which the held request is the first to use. */
+const newSession = async ({ email }: Person): Promise<string> =>
+  (await call<SignedIn>(t, 'POST', '/api/auth/login', { email, password: PASSWORD })).body.token
+
+describe('a request that is held back', () => {
+  test('while its administrator is demoted does not bring the role back', async () => {
+    const [boss, eve] = [await person(t, { admin: true }), await person(t, { admin: true })]
+    const path = `/api/admin/users/${eve.userId}/role`
+    const finish = await held(`PATCH ${path}`, await newSession(eve), { role: 'admin' })
+    expect((await boss.fetch('PATCH', path, { role: 'user' })).status).toBe(200)
+    expect((await finish()).status).toBe(403)
+    expect((await boss.fetch('GET', `/api/admin/users/${eve.userId}`)).body.role).toBe('user')
+  })
+
+  test('while all sessions end does not begin a change of address', async () => {
+    const ada = await person(t)
+    const finish = await held('POST /api/auth/email-change', await newSession(ada), { email: 'thief@example.com' })
+    const change = { currentPassword: PASSWORD, newPassword: 'seven quiet lamps at dusk' }
+    expect((await ada.fetch('POST', '/api/auth/change-password', change)).status).toBe(200)
+    expect((await finish()).status).toBe(401)
+  })
+
+  test('while its MCP token is revoked calls no tool', async () => {
+    const ada = await person(t)
+    const token = await mcpToken(t, ada)
+    const { body } = await ada.fetch<{ items: { id: string }[] }>('GET', '/api/mcp-tokens')
+    const input = { name: 'create_note', arguments: { title: 'late', content: 'late' } }
+    const finish = await held('POST /mcp', token, { jsonrpc: '2.0', id: 1, method: 'tools/call', params: input })
+    expect((await ada.fetch('DELETE', `/api/mcp-tokens/${body.items[0]?.id}`)).status).toBe(200)
+    expect((await finish()).status).toBe(401)
+  })
+})
