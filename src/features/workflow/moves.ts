@@ -1,8 +1,9 @@
 import { and, eq, inArray, or } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError } from '../../errors.ts'
-import { notify } from '../notifications/service.ts'
+import { type Notice, notify } from '../notifications/service.ts'
 import { memberships } from '../organizations/table.ts'
+import { readersOf } from '../projects/readers.ts'
 import type { Project } from '../projects/schema.ts'
 import { blockersOf, openOnes } from './dependencies.ts'
 import { announce, type Row } from './rows.ts'
@@ -110,10 +111,19 @@ const linkOf = ({ projectId, id }: Row): string => `/projects/${projectId}/featu
 /** A person who is told about what his own agent did, but not about what he did himself. */
 const isOwnDoing = ({ actor }: Ctx, userId: string): boolean => actor.userId === userId && actor.kind !== 'mcp_token'
 
-export async function tellAssignee(ctx: Ctx, row: Row): Promise<void> {
+const tell = (ctx: Ctx, row: Row, people: string[], notice: Omit<Notice, 'userId' | 'link'>): Promise<void> =>
+  notify(ctx, ...people.map((userId) => ({ ...notice, userId, link: linkOf(row) })))
+
+/** Unless he did it himself, or has lost the right to see it since he was assigned. */
+async function tellAssigned(ctx: Ctx, row: Row, notice: Omit<Notice, 'userId' | 'link'>): Promise<void> {
   if (row.assigneeType !== 'user' || !row.assigneeId || row.assigneeId === ctx.actor.userId) return
-  await notify(ctx, { userId: row.assigneeId, reason: 'assignment', title: `Assigned to you: ${row.title}`, link: linkOf(row) })
+  await tell(ctx, row, await readersOf(ctx, row.projectId, [row.assigneeId]), notice)
 }
+
+export const tellAssignee = (ctx: Ctx, row: Row): Promise<void> =>
+  tellAssigned(ctx, row, { reason: 'assignment', title: `Assigned to you: ${row.title}` })
+const tellOfChanges = (ctx: Ctx, row: Row): Promise<void> =>
+  tellAssigned(ctx, row, { reason: 'needs_you', type: 'warning', title: `Changes asked for: ${row.title}` })
 
 /** Its creator; where that is who asks, those who manage the team. */
 async function askForReview(ctx: Ctx, row: Row): Promise<void> {
@@ -128,19 +138,8 @@ async function askForReview(ctx: Ctx, row: Row): Promise<void> {
       ),
     )
     .orderBy(memberships.userId)
-  const able = candidates.filter(({ userId }) => !isOwnDoing(ctx, userId))
-  const creator = able.filter(({ userId }) => userId === createdById)
-  const notice = { reason: 'review', title: `Waits for a review: ${row.title}`, link: linkOf(row) }
-  await notify(ctx, ...(creator.length > 0 ? creator : able.slice(0, 20)).map(({ userId }) => ({ userId, ...notice })))
-}
-
-async function tellOfChanges(ctx: Ctx, row: Row): Promise<void> {
-  if (row.assigneeType !== 'user' || !row.assigneeId || row.assigneeId === ctx.actor.userId) return
-  await notify(ctx, {
-    userId: row.assigneeId,
-    reason: 'needs_you',
-    type: 'warning',
-    title: `Changes asked for: ${row.title}`,
-    link: linkOf(row),
-  })
+  const people = candidates.map(({ userId }) => userId).filter((userId) => !isOwnDoing(ctx, userId))
+  const readers = await readersOf(ctx, row.projectId, people)
+  const asked = createdById && readers.includes(createdById) ? [createdById] : readers.slice(0, 20)
+  await tell(ctx, row, asked, { reason: 'review', title: `Waits for a review: ${row.title}` })
 }

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'bun:test'
+import type { Impersonation } from '../../src/features/admin/schema.ts'
+import type { Note } from '../../src/features/notes/schema.ts'
+import type { NotificationPage } from '../../src/features/notifications/schema.ts'
+import type { ActivityPage } from '../../src/features/organizations/schema.ts'
+import type { ProjectDetail } from '../../src/features/projects/schema.ts'
+import type { Feature } from '../../src/features/workflow/schema.ts'
+import { call, person, unique } from '../support/app.ts'
+import { ada, addTeam, join, make, newProject, newTeam, put, t } from './spaces.ts'
+import { inside } from './support.ts'
+
+/** What people are told follows the rights they have today, not those of the moment at which it happened. */
+
+describe('the history of a project', () => {
+  test('does not go to another team with it', async () => {
+    const [from, to] = [await newTeam(), await newTeam()]
+    const reader = await person(t)
+    await join(to, reader, 'viewer')
+    const project = await newProject(from)
+    const owner = inside(ada, from.id)
+    const note = (await owner.fetch<Note>('POST', '/api/notes', { title: 'Salaries', projectId: project.id })).body
+    await owner.fetch('PUT', `/api/notes/${note.id}`, { projectId: null })
+    expect((await owner.fetch('POST', `/api/projects/${project.id}/share`, { organizationId: to.id })).status).toBe(200)
+    await inside(ada, to.id).fetch('PUT', `/api/projects/${project.id}`, { description: 'Theirs now' })
+    const { recentActivity } = (await inside(reader, to.id).fetch<ProjectDetail>('GET', `/api/projects/${project.id}`)).body
+    expect(recentActivity?.map((a) => a.type)).toEqual(['project.updated', 'project.shared'])
+    expect(JSON.stringify(recentActivity)).not.toContain('Salaries')
+  })
+
+  test('does not tell the team which administrator acted in somebody’s name', async () => {
+    const [admin, who] = [await person(t, { admin: true }), await person(t)]
+    const { token } = (await admin.fetch<Impersonation>('POST', `/api/admin/users/${who.userId}/impersonate`, { reason: 'x' })).body
+    const acting = { authorization: `Bearer ${token}` }
+    const project = (await call<ProjectDetail>(t, 'POST', '/api/projects', { name: unique('project') }, acting)).body
+    const seen = (await who.fetch<ProjectDetail>('GET', `/api/projects/${project.id}`)).body.recentActivity
+    const feed = (await who.fetch<ActivityPage>('GET', `/api/teams/${who.organizationId}/activity?type=project.created`)).body.items
+    for (const list of [seen, feed]) {
+      expect(list).toMatchObject([{ type: 'project.created', actor: { id: who.userId }, data: { name: project.name } }])
+      expect(JSON.stringify(list)).not.toContain(admin.userId)
+    }
+  })
+})
+
+describe('notices about a feature', () => {
+  const evidence = (summary: string) => ({ evidence: { summary, files: ['a'], testRuns: ['b'] } })
+  /** Assigned to the first while he saw it; sent back to him by the second. */
+  async function sentBack(lose: (place: { team: { id: string }; project: ProjectDetail; who: string }) => Promise<unknown>) {
+    const team = await newTeam()
+    const [assignee, reviewer] = [await person(t), await person(t)]
+    await join(team, assignee, 'member')
+    await join(team, reviewer, 'admin')
+    const project = (await newProject(team)) as ProjectDetail
+    const author = inside(ada, team.id)
+    const input = { title: unique('feature'), kind: 'bug', assignee: assignee.userId }
+    const { id } = (await author.fetch<Feature>('POST', `/api/projects/${project.id}/features`, input)).body
+    await lose({ team, project, who: assignee.userId })
+    for (const body of [{}, evidence('code'), evidence('tests'), evidence('docs')])
+      expect((await author.fetch('POST', `/api/features/${id}/advance`, body)).status).toBe(200)
+    await author.fetch('PATCH', `/api/features/${id}`, { title: unique('renamed') })
+    const sent = await inside(reviewer, team.id).fetch('POST', `/api/features/${id}/reviews`, { verdict: 'changes_requested' })
+    expect(sent.status).toBe(200)
+    const { items } = (await assignee.fetch<NotificationPage>('GET', '/api/notifications')).body
+    return items.map((n) => n.reason).reverse()
+  }
+
+  test('reach the assignee as long as he sees it', async () => {
+    expect(await sentBack(async () => undefined)).toEqual(['assignment', 'needs_you'])
+  })
+
+  test('do not reach who has left the team, or cannot see the project any more', async () => {
+    expect(await sentBack(({ team, who }) => ada.fetch('DELETE', `/api/teams/${team.id}/members/${who}`))).toEqual(['assignment'])
+    expect(await sentBack(({ project }) => ada.fetch('DELETE', `/api/projects/${project.id}/share`))).toEqual(['assignment'])
+  })
+
+  test('reach who left the team but sees the project in a workspace that is shared with another of his', async () => {
+    const reasons = await sentBack(async ({ team, project, who }) => {
+      const other = await newTeam()
+      await join(other, { userId: who } as never, 'viewer')
+      const space = await make(team)
+      await put(ada, project, space.id)
+      await addTeam(ada, space, other, 'viewer')
+      await ada.fetch('DELETE', `/api/teams/${team.id}/members/${who}`)
+    })
+    expect(reasons).toEqual(['assignment', 'needs_you'])
+  })
+
+  test('ask its maker for a review only while he sees it', async () => {
+    const team = await newTeam()
+    const maker = await person(t)
+    await join(team, maker, 'member')
+    const project = await newProject(team)
+    const { id } = (
+      await inside(maker, team.id).fetch<Feature>('POST', `/api/projects/${project.id}/features`, { title: unique('feature'), kind: 'bug' })
+    ).body
+    await ada.fetch('DELETE', `/api/projects/${project.id}/share`)
+    for (const body of [{}, evidence('code'), evidence('tests'), evidence('docs')])
+      expect((await inside(ada, team.id).fetch('POST', `/api/features/${id}/advance`, body)).status).toBe(200)
+    expect((await maker.fetch<NotificationPage>('GET', '/api/notifications')).body.items).toEqual([])
+  })
+})
