@@ -35,6 +35,7 @@ import {
   login,
   me,
   post,
+  provedPerson,
   resetLink,
   statusOf,
   userRow,
@@ -81,7 +82,7 @@ async function rowsOf(at: TestApp, organizationId: string): Promise<Record<strin
 
 describe('deleting the own account', () => {
   test('takes all that is only his, closes everything at once, and tells him', async () => {
-    const ada = await person(t)
+    const ada = await provedPerson(t)
     const held = await everyCredential(t, ada)
     await addPasskey(t, ada.userId)
     await addIdentity(t, ada.userId)

@@ -10,7 +10,7 @@ import { signIn, startImpersonation } from '../../src/features/accounts/sessions
 import { users } from '../../src/features/accounts/table.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
 import { passkeys } from '../../src/features/passkeys/table.ts'
-import { type Answer, anyoneCtx, apiKey, call, mcpToken, PASSWORD, type Person, type TestApp, unique } from '../support/app.ts'
+import { type Answer, anyoneCtx, apiKey, call, mcpToken, PASSWORD, type Person, person, type TestApp, unique } from '../support/app.ts'
 import { keptMail, linkSecretIn } from '../support/mail.ts'
 
 /** What the tests of accounts share. */
@@ -41,6 +41,12 @@ export async function changeLink(t: TestApp, who: { token: string }, email: stri
 /** As whoever has the mailbox would do it. */
 export async function proveAddress(t: TestApp, who: { email: string; token: string }): Promise<void> {
   expect((await post(t, 'verify-email', { token: await linkTo(t, who.email, 'verify_email') }, who.token)).body).toEqual({ verified: true })
+}
+
+export async function provedPerson(t: TestApp): Promise<Person> {
+  const who = await person(t)
+  await proveAddress(t, who)
+  return who
 }
 
 export const userRow = async (t: TestApp, id: string) => (await t.app.db.select().from(users).where(eq(users.id, id)))[0]

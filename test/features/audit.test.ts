@@ -141,14 +141,14 @@ describe('the state of the instance', () => {
     expect(body).toMatchObject({
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
       database: { kind: process.env.TEST_DB === 'postgres' ? 'postgres' : 'pglite', ok: true, readOnly: false },
-      mail: { mode: 'outbox', waiting: 0 },
+      mail: { mode: 'outbox', waiting: expect.any(Number) },
     })
     expect(body.database.version).toContain('PostgreSQL')
     expect(body.database.bytes).toBeGreaterThan(1 << 20)
     expect(body.disk.totalBytes).toBeGreaterThan(body.disk.freeBytes)
     expect(body.disk.freeBytes).toBeGreaterThan(0)
     expect(body.memory.residentBytes).toBeGreaterThan(1 << 20)
-    expect(body.connections.mcpStreams).toBe(1)
+    expect(body.connections.mcpStreams).toBeGreaterThan(0)
     expect(body.connections.http).toBeGreaterThan(0)
     expect(Math.abs(Date.parse(body.startedAt) + body.uptimeSeconds * 1000 - Date.now())).toBeLessThan(5000)
     expect(JSON.stringify(body)).not.toContain(t.app.config.DATA_DIR)

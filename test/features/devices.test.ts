@@ -8,6 +8,7 @@ import { deviceCodes } from '../../src/features/devices/table.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
 import { call, PASSWORD, type Person, person, systemCtx, type TestApp } from '../support/app.ts'
 import { mailRows } from '../support/mail.ts'
+import { provedPerson } from './accounts-support.ts'
 import { approve, Devices, look, network } from './devices-support.ts'
 import { expectEvent, expectEvents, expectNoEvents, expectRefusal, statuses, times } from './support.ts'
 
@@ -21,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => d.close())
 /** Access tokens and recent sign-ins run out while the clock moves, so each test has people of its own. */
 beforeEach(async () => {
-  ada = await person(t)
+  ada = await provedPerson(t)
 })
 
 describe('D1: asking and polling', () => {
@@ -227,6 +228,14 @@ describe('D5: theft, and being told', () => {
       ['New device: first', true],
       ['New device: second', true],
     ])
+  })
+
+  test('no mail goes to an address that was never proved: it may be a stranger’s', async () => {
+    const eve = await person(t)
+    const { deviceCode, userCode } = await d.request({ clientName: 'You have won: evil.example' })
+    await approve(eve, userCode)
+    expect((await d.poll(deviceCode)).status).toBe(200)
+    expect(await mailRows(t, eve.email, 'new_device')).toEqual([])
   })
 
   test('an instance can do without', async () => {

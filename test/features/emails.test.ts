@@ -21,6 +21,7 @@ import {
   newAddress,
   otherLogins,
   post,
+  provedPerson,
   resetLink,
   statusOf,
   userRow,
@@ -106,7 +107,7 @@ describe('proving an address', () => {
 
 describe('another address', () => {
   test('is confirmed from the new mailbox, ends every credential, and the old mailbox is told', async () => {
-    const ada = await person(t)
+    const ada = await provedPerson(t)
     const held = await everyCredential(t, ada)
     const again = await everyCredential(t, ada)
     const email = newAddress()
@@ -213,7 +214,7 @@ describe('undoing it', () => {
   }
 
   test('brings the old address back and locks everybody out, with whatever he set up', async () => {
-    const ada = await person(t)
+    const ada = await provedPerson(t)
     const thief = await moved(t, ada)
     await addPasskey(t, ada.userId)
     await addIdentity(t, ada.userId)
@@ -237,8 +238,15 @@ describe('undoing it', () => {
     expect((await login(t, ada.email, NEW_PASSWORD)).body.user.id).toBe(ada.userId)
   })
 
-  test('works after the thief has changed the password, and after he has moved on to a third address', async () => {
+  test('is not for an address that was never proved: whoever has it may be a stranger', async () => {
     const ada = await person(t)
+    await moved(t, ada)
+    expect(await kinds(t, ada.email)).toEqual(['verify_email'])
+    expect((await post(t, 'register', { email: ada.email, password: PASSWORD, name: 'Its owner' })).status).toBe(201)
+  })
+
+  test('works after the thief has changed the password, and after he has moved on to a third address', async () => {
+    const ada = await provedPerson(t)
     const second = newAddress()
     const thief = await moved(t, ada, second)
     const changed = await post<SignedIn>(t, 'change-password', { currentPassword: PASSWORD, newPassword: NEW_PASSWORD }, thief.token)
@@ -252,7 +260,7 @@ describe('undoing it', () => {
   })
 
   test('the thief’s own way back does not take away hers', async () => {
-    const ada = await person(t)
+    const ada = await provedPerson(t)
     const second = newAddress()
     const thief = await moved(t, ada, second)
     await moved(t, thief)
@@ -262,7 +270,7 @@ describe('undoing it', () => {
   })
 
   test('nobody takes the old address meanwhile: not by registering, not by changing to it; its owner may go back', async () => {
-    const ada = await person(timed)
+    const ada = await provedPerson(timed)
     const thief = await moved(timed, ada)
     const register = () => post(timed, 'register', { email: ada.email.toUpperCase(), password: PASSWORD, name: 'Squatter' })
     await expectRefusal(timed, await register(), 409, 'conflict.exists')
@@ -272,7 +280,7 @@ describe('undoing it', () => {
     expect(await kinds(timed, ada.email)).not.toContain('email_change')
     expect((await undo(timed, await linkTo(timed, ada.email, 'email_undo'))).status).toBe(200)
 
-    const eve = await person(timed)
+    const eve = await provedPerson(timed)
     const moving = await moved(timed, eve)
     await moved(timed, moving, eve.email)
     expect((await userRow(timed, eve.userId))?.email).toBe(eve.email)
@@ -280,7 +288,7 @@ describe('undoing it', () => {
   })
 
   test('lives 24 hours; then the old address is free', async () => {
-    const ada = await person(timed)
+    const ada = await provedPerson(timed)
     await moved(timed, ada)
     const token = await linkTo(timed, ada.email, 'email_undo')
     clock.forward({ days: 1 })
@@ -290,7 +298,7 @@ describe('undoing it', () => {
 
   test('a registration that waits for the change does not slip through', async () => {
     for (let round = 0; round < 5; round++) {
-      const ada = await person(t)
+      const ada = await provedPerson(t)
       const link = await changeLink(t, ada, newAddress())
       const register = () => post(t, 'register', { email: ada.email, password: PASSWORD, name: 'Squatter' })
       const [changed, ...squatters] = await Promise.all([confirm(t, link), ...times(4, register)])

@@ -13,7 +13,7 @@ describe('the manual', () => {
     const listed = await call<ManualList>(t, 'GET', '/api/docs')
     expect(listed.status).toBe(200)
     expect(listed.body.nextCursor).toBeNull()
-    expect(listed.body.items.map((p) => p.id)).toEqual(['start', 'mcp', 'api', 'operating'])
+    expect(listed.body.items.map((p) => p.id)).toEqual(['start', 'access', 'mcp', 'api', 'operating'])
     await expectNoEvents(t, listed)
     for (const { id, title } of listed.body.items) {
       const page = await call<ManualPage>(t, 'GET', `/api/docs/${id}`)

@@ -29,6 +29,7 @@ import {
   otherLogins,
   post,
   proveAddress,
+  provedPerson,
   refresh,
   resetLink,
   statusOf,
@@ -244,7 +245,7 @@ describe('a forgotten password', () => {
       'verify-email': await linkTo(t, ada.email, 'verify_email'),
       'email-change/confirm': await changeLink(t, ada, newAddress()),
     }
-    const grace = await person(t)
+    const grace = await provedPerson(t)
     expect((await post(t, 'email-change/confirm', { token: await changeLink(t, grace, newAddress()) })).status).toBe(200)
     secrets['email-change/undo'] = await linkTo(t, grace.email, 'email_undo')
     for (const door of Object.keys(secrets))
@@ -258,7 +259,7 @@ describe('a forgotten password', () => {
 
 describe('changing a password', () => {
   test('ends every credential but the new pair of this browser, and tells the owner', async () => {
-    const ada = await person(t)
+    const ada = await provedPerson(t)
     const held = await everyCredential(t, ada)
     const changed = await change(t, ada.token)
     expect(changed.status).toBe(200)
@@ -274,6 +275,12 @@ describe('changing a password', () => {
     expect((await login(t, ada.email)).status).toBe(401)
     expect((await login(t, ada.email, NEW_PASSWORD)).status).toBe(200)
     expect((await keptMail(t, ada.email, 'password_changed')).text).toContain('You changed the password')
+  })
+
+  test('writes to no address that was never proved, and so to no stranger', async () => {
+    const eve = await person(t)
+    expect((await change(t, eve.token)).status).toBe(200)
+    expect((await mailRows(t, eve.email)).map((m) => m.kind)).toEqual(['verify_email'])
   })
 
   test('keeps keys only on request, and then only right after proving who one is', async () => {

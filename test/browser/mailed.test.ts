@@ -1,0 +1,176 @@
+import { expect, test } from 'bun:test'
+import { PASSWORD } from '../support/binary.ts'
+import { api, fresh, linkTo, Visitor } from './support.ts'
+
+/** What links in mails open. Looking at a page changes nothing; its button does. */
+const NEW_PASSWORD = 'seven quiet lamps at dusk'
+
+const signIn = async (who: Visitor, email: string, password: string) => {
+  await who.goto('/login')
+  await who.fill({ email, password })
+  await who.button('Sign in').click()
+  await who.see('this browser')
+}
+
+test('a forgotten password is replaced by a link, once', async () => {
+  const ada = await Visitor.open()
+  const { email } = await ada.register('Ada Lovelace')
+  await ada.context.clearCookies()
+  await ada.goto('/login')
+  await ada.page.getByRole('link', { name: 'Forgot your password?' }).click()
+  await ada.fill({ email })
+  await ada.page.keyboard.press('Enter')
+  await ada.see('a link to set a new password is on its way')
+  const link = await linkTo(email, 'reset')
+  await ada.goto(link)
+  await ada.page.getByLabel('New password').fill('short and bad')
+  await ada.button('Set password').click()
+  expect(ada.page.url()).toBe(`${ada.url}/reset`)
+  await ada.page.getByLabel('New password').fill(`${email} is easy`)
+  await ada.page.keyboard.press('Enter')
+  await ada.page.getByRole('alert').filter({ hasText: /\w/ }).waitFor()
+  await ada.page.getByLabel('New password').fill(NEW_PASSWORD)
+  await ada.page.keyboard.press('Enter')
+  await ada.see('Your password is changed')
+  expect(await ada.focused().textContent()).toContain('Your password is changed')
+  expect(await ada.me()).toBeUndefined()
+  await ada.page.getByRole('link', { name: 'Sign in' }).click()
+  await signIn(ada, email, NEW_PASSWORD)
+
+  await ada.goto(link)
+  await ada.page.getByLabel('New password').fill(PASSWORD)
+  await ada.button('Set password').click()
+  await ada.see('This link has been used')
+  await ada.page.getByRole('link', { name: 'Ask for a new one' }).click()
+  await ada.page.waitForURL('**/forgot')
+  ada.secrets.push(NEW_PASSWORD)
+  await ada.leave(...ada.refused.filter((r) => r.endsWith('422')).slice(0, 2), 'POST /api/auth/reset-password 410')
+}, 60_000)
+
+test('an address is confirmed by its link, also after signing in first', async () => {
+  const ada = await Visitor.open()
+  const { email } = await ada.register('Ada Lovelace')
+  await ada.goto('/account')
+  await ada.see('is not confirmed yet')
+  await ada.button('Send the mail again').click()
+  await ada.see(`A mail is on its way to ${email}.`)
+  await ada.button('Sign out').click()
+  await ada.page.waitForURL('**/login')
+
+  await ada.goto(await linkTo(email, 'verify_email'))
+  await ada.page.waitForURL('**/login?next=%2Fverify-email')
+  await ada.fill({ email, password: PASSWORD })
+  await ada.button('Sign in').click()
+  await ada.page.waitForURL('**/verify-email')
+  await ada.button('Confirm').click()
+  await ada.see('Your e-mail address is confirmed.')
+  await ada.page.getByRole('link', { name: 'Your account' }).click()
+  await ada.see('this browser')
+  expect(await ada.page.getByText('is not confirmed yet').count()).toBe(0)
+  await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
+}, 60_000)
+
+test('another address is confirmed by whoever has it, and undone by whoever had the old one', async () => {
+  const ada = await Visitor.open()
+  const { email } = await ada.register('Ada Lovelace')
+  const other = fresh('countess')
+  await ada.goto('/account')
+  await ada.page.getByLabel('New e-mail address').fill(email)
+  await ada.button('Change address').click()
+  await ada.page.getByRole('alert').filter({ hasText: 'This is your address already.' }).waitFor()
+  await ada.page.getByLabel('New e-mail address').fill(other)
+  await ada.button('Change address').click()
+  await ada.see(`A link is on its way to ${other}. Until it is opened, your address stays ${email}.`)
+
+  const mailbox = await Visitor.open()
+  const link = await linkTo(other, 'email_change')
+  await mailbox.goto(link)
+  await mailbox.button('Change it').waitFor()
+  expect(await ada.me()).toBe(email)
+  await mailbox.button('Change it').click()
+  await mailbox.see('Your e-mail address is changed.')
+  await mailbox.goto(link)
+  await mailbox.button('Change it').click()
+  await mailbox.see('This link has been used')
+  await signIn(mailbox, other, PASSWORD)
+
+  await ada.goto(await linkTo(email, 'email_undo'))
+  await ada.button('Put it back').click()
+  await ada.see('Your old address is back.')
+  await mailbox.page.reload()
+  await mailbox.page.waitForURL('**/login?next=%2Faccount')
+  await ada.page.getByRole('link', { name: 'Set a password' }).click()
+  await ada.fill({ email })
+  await ada.button('Send the link').click()
+  await ada.see('is on its way')
+  await ada.goto(await linkTo(email, 'reset'))
+  await ada.page.getByLabel('New password').fill(NEW_PASSWORD)
+  await ada.button('Set password').click()
+  await ada.see('Your password is changed')
+  await signIn(ada, email, NEW_PASSWORD)
+  await ada.leave('POST /api/auth/email-change 422')
+  await mailbox.leave('POST /api/auth/email-change/confirm 410', 'GET /api/auth/me 401', 'POST /api/auth/refresh 401')
+}, 60_000)
+
+interface Team {
+  id: string
+  name: string
+}
+
+async function invite(name: string, email: string): Promise<Team> {
+  const host = await Visitor.open()
+  const { token } = await host.register('Charles Babbage')
+  await host.context.close()
+  const team = await api<Team>('POST', '/api/teams', { name }, token)
+  await api('POST', `/api/teams/${team.id}/invite`, { email, role: 'member' }, token)
+  return team
+}
+
+test('somebody without an account registers by an invitation and is in the team', async () => {
+  const ada = await Visitor.open()
+  const email = fresh('ada')
+  await invite('Analytical Engines', email)
+  await ada.goto(await linkTo(email, 'invite'))
+  await ada.see(`Charles Babbage invites ${email} to Analytical Engines as member.`)
+  await ada.page.getByRole('link', { name: 'Create an account' }).click()
+  await ada.see('To join Analytical Engines.')
+  expect(await ada.page.getByLabel('E-mail').inputValue()).toBe(email)
+  await ada.fill({ name: 'Ada Lovelace', password: PASSWORD })
+  await ada.button('Create account').click()
+  await ada.page.waitForURL('**/account')
+  await ada.section('Teams').getByText('Analytical Engines').waitFor()
+  // The link has proved the address.
+  expect(await ada.page.getByText('is not confirmed yet').count()).toBe(0)
+  await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
+}, 60_000)
+
+test('an invitation is for its address: another account signs out first; a used one is told as such', async () => {
+  const ada = await Visitor.open()
+  const stranger = await ada.register('Stranger')
+  const { email } = await ada.register('Ada Lovelace')
+  await invite('Analytical Engines', stranger.email)
+  await invite('Second Team', stranger.email)
+  const link = await linkTo(stranger.email, 'invite')
+  await ada.goto(link)
+  await ada.see(`You are signed in as ${email}.`)
+  expect(await ada.button('Accept').count()).toBe(0)
+  await ada.button('Sign out').click()
+  await ada.page.getByRole('link', { name: 'I have one' }).click()
+  await ada.fill({ email: stranger.email, password: PASSWORD })
+  await ada.button('Sign in').click()
+  await ada.page.waitForURL('**/invite')
+  await ada.button('Accept').click()
+  await ada.see('Welcome to Second Team.')
+  await ada.page.getByRole('link', { name: 'Your account' }).click()
+  await ada.section('Teams').getByText('Second Team').waitFor()
+  // The other one is offered here too, because the address is proved now.
+  await ada.see('Charles Babbage invites you to Analytical Engines as member.')
+  await ada.button('Decline').click()
+  await ada.page.getByRole('status').filter({ hasText: 'Declined.' }).waitFor()
+  expect(await ada.button('Accept').count()).toBe(0)
+
+  await ada.goto(link)
+  await ada.page.getByRole('alert').filter({ hasText: 'was used, withdrawn or replaced' }).waitFor()
+  expect(await ada.button('Accept').isDisabled()).toBe(true)
+  await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401', 'POST /api/invites/preview 410')
+}, 60_000)

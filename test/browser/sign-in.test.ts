@@ -1,0 +1,166 @@
+import { expect, test } from 'bun:test'
+import { PASSWORD } from '../support/binary.ts'
+import { codeTo, fresh, linkTo, server, Visitor } from './support.ts'
+
+/** Every way in that the sign-in page offers by itself. */
+const onAccount = async (who: Visitor, email: string) => {
+  await who.page.waitForURL('**/account')
+  await who.section('Where you are signed in').getByText('this browser').waitFor()
+  expect(await who.me()).toBe(email)
+}
+
+test('by password; a wrong one is told, and one press asks once', async () => {
+  const ada = await Visitor.open()
+  const { email } = await ada.register('Ada Lovelace')
+  await ada.context.clearCookies()
+  await ada.goto('/login?next=//evil.example/account')
+  await ada.fill({ email: email.toUpperCase(), password: 'not the right one' })
+  await ada.page.keyboard.press('Enter')
+  await ada.page.getByRole('alert').filter({ hasText: 'E-mail address or password is wrong.' }).waitFor()
+  await ada.fill({ password: PASSWORD })
+  const asked = ada.page.waitForRequest('**/api/auth/login')
+  await ada.button('Sign in').dblclick()
+  await asked
+  await onAccount(ada, email)
+  await ada.section('Where you are signed in').getByText('by password').first().waitFor()
+  // One for registering, one for signing in.
+  expect(await ada.section('Where you are signed in').getByRole('listitem').count()).toBe(2)
+  await ada.leave('POST /api/auth/login 401')
+}, 60_000)
+
+test('by a mailed code, which may be typed with a space', async () => {
+  const ada = await Visitor.open()
+  const email = fresh('ada.king')
+  await ada.goto('/login')
+  await ada.button('E-mail me a code').click()
+  await ada.page.getByRole('alert').filter({ hasText: 'Type your e-mail address first.' }).waitFor()
+  await ada.fill({ email })
+  await ada.button('E-mail me a code').click()
+  await ada.see('a code of six digits is on its way')
+  expect(await ada.focused().getAttribute('name')).toBe('code')
+  const code = await codeTo(email)
+  ada.secrets.push(code)
+  await ada.fill({ code: code === '000000' ? '111111' : '000000' })
+  await ada.page.keyboard.press('Enter')
+  await ada.page.getByRole('alert').filter({ hasText: 'This code is wrong' }).waitFor()
+  await ada.fill({ code: ` ${code.slice(0, 3)} ${code.slice(3)}` })
+  await ada.page.keyboard.press('Enter')
+  await onAccount(ada, email)
+  // Nobody had an account with this address: now somebody has, without a password, and sets one.
+  await ada.see('Ada King')
+  const form = ada.section('Password')
+  await form.getByLabel('New password').fill(PASSWORD)
+  await form.getByRole('button').click()
+  await ada.see('Your password is changed.')
+  await ada.leave('POST /api/auth/otp/verify 401')
+}, 60_000)
+
+test('by a link in the browser that asked; the address bar and the way back do not hold it', async () => {
+  const ada = await Visitor.open()
+  const email = fresh('ada')
+  await ada.goto('/login')
+  await ada.fill({ email })
+  await ada.button('E-mail me a link').click()
+  await ada.see('a link is on its way')
+  const link = await linkTo(email, 'magic_link')
+  await ada.goto(link)
+  await ada.button('Sign in').waitFor()
+  expect(ada.page.url()).toBe(`${ada.url}/magic`)
+  expect(await ada.me()).toBeUndefined()
+  await ada.button('Sign in').click()
+  await onAccount(ada, email)
+
+  // Once.
+  await ada.goto(link)
+  await ada.button('Sign in').click()
+  await ada.see('This link has been used or replaced, or has expired.')
+  await ada.page.getByRole('link', { name: 'Sign in another way' }).click()
+  await ada.page.waitForURL('**/login')
+  await ada.goto('/magic')
+  await ada.see('Open the link in the mail once more')
+  expect(await ada.button('Sign in').isDisabled()).toBe(true)
+  await ada.leave('POST /api/auth/magic-link/verify 410')
+}, 60_000)
+
+test('a link that is opened elsewhere shows a code, which signs in where it was asked for', async () => {
+  const [laptop, phone] = [await Visitor.open(), await Visitor.open()]
+  const email = fresh('ada')
+  await laptop.goto('/login?next=/device')
+  await laptop.fill({ email })
+  await laptop.button('E-mail me a link').click()
+  await laptop.see('Opened elsewhere, it shows a code to type here.')
+  await phone.goto(await linkTo(email, 'magic_link'))
+  await phone.button('Sign in').click()
+  await phone.see('You asked for this link in another browser.')
+  await phone.see('tell nobody the code')
+  const code = (await phone.page.locator('p.code').textContent()) as string
+  expect(await phone.me()).toBeUndefined()
+  for (const browser of [laptop, phone]) browser.secrets.push(code)
+  await laptop.fill({ code })
+  await laptop.button('Sign in').click()
+  await laptop.page.waitForURL(`${laptop.url}/device`)
+  expect(await laptop.me()).toBe(email)
+  await laptop.leave()
+  await phone.leave('POST /api/auth/magic-link/verify 409')
+}, 60_000)
+
+test('by a passkey that was added on the account page', async () => {
+  const ada = await Visitor.open()
+  const cdp = await ada.authenticator()
+  const { email } = await ada.register('Ada Lovelace')
+  await ada.goto('/account')
+  const passkeys = ada.section('Passkeys')
+  const add = async (name: string) => {
+    await passkeys.getByLabel('Name').fill(name)
+    await passkeys.getByRole('button', { name: 'Add a passkey' }).click()
+  }
+  await add('blue key')
+  await passkeys.getByText('never used').waitFor()
+  await add('the same one')
+  await passkeys.getByRole('alert').filter({ hasText: 'This device has a passkey for your account already.' }).waitFor()
+  await ada.button('Sign out').click()
+  await ada.button('Use a passkey').click()
+  await onAccount(ada, email)
+  await ada.section('Where you are signed in').getByText('by passkey').waitFor()
+  await passkeys.getByRole('button', { name: 'Remove blue key' }).click()
+  await ada.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click()
+  await passkeys.getByText('None yet').waitFor()
+
+  await ada.button('Sign out').click()
+  await ada.button('Use a passkey').click()
+  await ada.page.getByRole('alert').filter({ hasText: 'does not open an account here' }).waitFor()
+  await cdp.send('WebAuthn.disable')
+  await ada.leave('POST /api/auth/passkey/authenticate/finish 401')
+}, 60_000)
+
+test('where there can be no passkeys, the page says where', async () => {
+  const { url } = await server()
+  const ada = await Visitor.open({ url: url.replace('localhost', '127.0.0.1') })
+  await ada.goto('/login?next=/device')
+  await ada.see('For passkeys, open')
+  expect(await ada.button('Use a passkey').count()).toBe(0)
+  expect(await ada.page.getByRole('link', { name: url }).getAttribute('href')).toBe(`${url}/login?next=/device`)
+  await ada.register('Ada Lovelace')
+  await ada.goto('/account')
+  await ada.section('Passkeys').getByRole('link', { name: url }).waitFor()
+  expect(await ada.section('Passkeys').getByRole('button').count()).toBe(0)
+  await ada.leave()
+}, 60_000)
+
+test.each([
+  ['/device?code=BCDF-GHJK', '/device?code=BCDF-GHJK'],
+  ['/invite', '/invite'],
+  ...['//evil.example', '/\\evil.example', 'https://evil.example', '/%2f%2fevil.example', 'javascript:alert(1)', '/\t/evil.example'].map(
+    (next) => [next, '/account'] as const,
+  ),
+  // Not even to ourselves, where only being asked would do something.
+  ['/api/auth/oauth/github?link=1', '/account'],
+  ['/account#error=forbidden', '/account'],
+])('after signing in, %j leads to %s', async (next, target) => {
+  const ada = await signedOut
+  await ada.goto(`/login?next=${encodeURIComponent(next)}`)
+  const { origin } = new URL(ada.url)
+  const ways = await ada.page.evaluate<string>(`import('/assets/api.js').then((api) => new URL(api.nextPath(), location.href).href)`)
+  expect(ways).toBe(origin + target)
+})
+const signedOut = Visitor.open()

@@ -1,0 +1,181 @@
+import { expect } from 'bun:test'
+import { type Browser, type BrowserContext, type BrowserContextOptions, type CDPSession, chromium, type Page } from 'playwright-core'
+import { json, PASSWORD, type Served, serve, tutti } from '../support/binary.ts'
+import { atEnd } from '../support/cleanup.ts'
+
+let running: Promise<Browser> | undefined
+/** One for all test files; people keep apart by contexts. */
+export function browser(): Promise<Browser> {
+  running ??= chromium
+    .launch({
+      executablePath: '/usr/bin/chromium',
+      args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync'],
+    })
+    .then((launched) => {
+      atEnd(() => launched.close())
+      return launched
+    })
+  return running
+}
+
+let serving: Promise<Served> | undefined
+/** The binary with limits out of the way; people keep apart by their addresses. */
+export function server(): Promise<Served> {
+  const most = '1000000'
+  const limits = {
+    RATE_LIMIT_REGISTER: most,
+    RATE_LIMIT_MAIL: most,
+    RATE_LIMIT_LOGIN: most,
+    RATE_LIMIT_ANONYMOUS: most,
+    RATE_LIMIT_DEVICE: most,
+  }
+  serving ??= serve({ env: { ...limits, LOG_LEVEL: 'debug' } }).then((served) => {
+    atEnd(() => served.stop())
+    return served
+  })
+  return serving
+}
+
+const secretText = /svc_[A-Za-z0-9_]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}/
+/** The one address that the API takes a secret in. */
+const inviteAnswer = /^\/api\/invites\/svc_inv_\w+\/(accept|decline)$/
+
+interface Account {
+  email: string
+  name: string
+  token: string
+}
+
+/** Somebody with a browser of his own, which notes whatever must not happen in it. */
+export class Visitor {
+  /** What a page should never do. */
+  readonly trouble: string[] = []
+  /** Requests that were refused, as `POST /api/auth/login 401`. */
+  readonly refused: string[] = []
+  /** Codes, passwords and the like, which no address may hold. */
+  readonly secrets: string[] = [PASSWORD]
+  readonly #asked: URL[] = []
+
+  private constructor(
+    readonly url: string,
+    readonly context: BrowserContext,
+    readonly page: Page,
+  ) {}
+
+  static async open({ url, ...options }: BrowserContextOptions & { url?: string } = {}): Promise<Visitor> {
+    const context = await (await browser()).newContext(options)
+    const visitor = new Visitor(url ?? (await server()).url, context, await context.newPage())
+    visitor.watch(visitor.page)
+    return visitor
+  }
+
+  watch(page: Page): Page {
+    page.on('pageerror', (error) => void this.trouble.push(error.message))
+    page.on('console', (message) => {
+      // Each one is also seen as a response, and listed there.
+      const refused = message.text().startsWith('Failed to load resource: the server responded')
+      if (message.type() === 'error' && !refused) this.trouble.push(message.text())
+    })
+    page.on('dialog', (dialog) => {
+      this.trouble.push(`dialog: ${dialog.message()}`)
+      void dialog.dismiss()
+    })
+    page.on('request', (request) => {
+      const url = new URL(request.url())
+      this.#asked.push(url)
+      if (url.origin !== this.url) this.trouble.push(`asked ${url.origin}`)
+      if (request.headers().referer) this.trouble.push(`told ${url.pathname} where it came from`)
+    })
+    page.on('response', (response) => {
+      if (response.status() < 400) return
+      this.refused.push(`${response.request().method()} ${new URL(response.url()).pathname} ${response.status()}`)
+    })
+    return page
+  }
+
+  goto = (path: string) => this.page.goto(this.url + path)
+  section = (title: string) => this.page.locator('section', { has: this.page.getByRole('heading', { name: title, exact: true }) })
+  button = (name: string) => this.page.getByRole('button', { name, exact: true })
+  focused = () => this.page.locator(':focus')
+  me = async () => ((await (await this.context.request.get(`${this.url}/api/auth/me`)).json()) as { email?: string }).email
+
+  async fill(values: Record<string, string>): Promise<void> {
+    for (const [name, value] of Object.entries(values)) await this.page.locator(`[name=${name}]`).fill(value)
+  }
+
+  /** Whatever `text` is about has come. */
+  see = (text: string | RegExp) => this.page.getByText(text).first().waitFor()
+
+  /** A new account without going through the pages; this browser is signed in to it. */
+  async register(name: string, email = fresh(name)): Promise<Account> {
+    const answer = await this.context.request.post(`${this.url}/api/auth/register`, { data: { email, name, password: PASSWORD } })
+    expect(answer.status()).toBe(201)
+    return { email, name, token: ((await answer.json()) as { token: string }).token }
+  }
+
+  /** An authenticator that the browser plays itself. */
+  async authenticator(): Promise<CDPSession> {
+    const cdp = await this.context.newCDPSession(this.page)
+    await cdp.send('WebAuthn.enable')
+    const yes = { hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true }
+    await cdp.send('WebAuthn.addVirtualAuthenticator', {
+      options: { protocol: 'ctap2', ctap2Version: 'ctap2_1', transport: 'internal', ...yes },
+    })
+    return cdp
+  }
+
+  /** Nothing happened but what the test names, and no secret is left where others could find it. */
+  async leave(...refused: string[]): Promise<void> {
+    const kept = await this.page.evaluate<string>(
+      'location.href + JSON.stringify(sessionStorage) + JSON.stringify(localStorage) + document.cookie',
+    )
+    await this.context.close()
+    expect(this.trouble).toEqual([])
+    expect(this.refused).toEqual(refused)
+    expect(kept).not.toMatch(secretText)
+    for (const { pathname, search } of this.#asked) {
+      const address = decodeURIComponent(pathname + search)
+      if (!inviteAnswer.test(pathname)) expect(address).not.toMatch(secretText)
+      for (const secret of this.secrets) expect(address).not.toContain(secret)
+    }
+    const logged = (await server()).output().replace(/setup#\S+/, '')
+    expect(logged).not.toMatch(secretText)
+    for (const secret of this.secrets) expect(logged).not.toContain(secret)
+  }
+}
+
+let people = 0
+export const fresh = (name: string): string => `${name.toLowerCase().replace(/\W+/g, '-')}-${++people}@example.com`
+
+interface Mail {
+  to: string
+  kind: string
+  text: string
+}
+
+/** Read on the machine itself, as on an instance without a mail server. */
+export async function mailTo(email: string, kind: string): Promise<string> {
+  const { out, err } = await tutti(['outbox', '--json', '--data-dir', (await server()).dir])
+  const found = (JSON.parse(out || '[]') as Mail[]).find((mail) => mail.to === email && mail.kind.startsWith(kind))
+  if (!found) throw new Error(`no ${kind} for ${email} in the outbox ${out.slice(0, 2000)}${err}`)
+  return found.text
+}
+
+/** The part that the page needs: path and secret. */
+export async function linkTo(email: string, kind: string): Promise<string> {
+  const [, path] = /^http:\/\/localhost:\d+(\/[\w-]+#\S+)$/m.exec(await mailTo(email, kind)) ?? []
+  if (!path) throw new Error(`no link in the ${kind} to ${email}`)
+  return path
+}
+
+export async function codeTo(email: string): Promise<string> {
+  const [, code] = /^ +(\d{6})$/m.exec(await mailTo(email, 'code')) ?? []
+  if (!code) throw new Error(`no code in the mail to ${email}`)
+  return code
+}
+
+export async function api<T = Record<string, unknown>>(method: string, path: string, body: object, token?: string): Promise<T> {
+  const answer = await fetch((await server()).url + path, json(method, body, token))
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
+  return (await answer.json()) as T
+}
