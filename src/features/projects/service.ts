@@ -58,14 +58,19 @@ export const visibleTo = (rights: Rights): SQL =>
     ),
   ) as SQL
 
-/** By id in any organization of the caller; by slug, key or unique id prefix in the current one. */
-export async function resolve(ctx: Ctx, ref: string): Promise<Project> {
-  const select = (match: SQL | undefined) =>
-    ctx.db
+/**
+ * By id in any organization of the caller; by slug, key or unique id prefix in the current one. A write holds it to its end: who moves or
+ * deletes it (`update`) waits for those who put something into it, and who comes after that finds it where it is then, or not at all.
+ */
+export async function resolve(ctx: Ctx, ref: string, hold: 'key share' | 'update' = 'key share'): Promise<Project> {
+  const select = (match: SQL | undefined) => {
+    const found = ctx.db
       .select(visible)
       .from(projects)
       .where(and(match, visibleTo(rightsOf(ctx.actor))))
       .$dynamic()
+    return ctx.unit ? found.for(hold) : found
+  }
   const here = () => eq(projects.organizationId, currentOrganization(ctx.actor))
   const found = await byReference<Project>(ref, {
     id: (id) => select(eq(projects.id, id)),
@@ -101,9 +106,9 @@ export async function requireWriter(
   else requireRole(ctx.actor, organizationId, 'member', what)
 }
 
-async function writable(ctx: Ctx, ref: string, role: 'member' | 'admin' = 'member'): Promise<Project> {
-  const found = await resolve(ctx, ref)
-  requireRoleOn(ctx.actor, found, role, 'Changing this project')
+async function writable(ctx: Ctx, ref: string, hold?: 'update'): Promise<Project> {
+  const found = await resolve(ctx, ref, hold)
+  requireRoleOn(ctx.actor, found, 'member', 'Changing this project')
   return found
 }
 
@@ -245,7 +250,7 @@ export const restore = write(
  * also for its author when he has left the team.
  */
 export async function ours(ctx: Ctx, ref: string, what: string): Promise<Project> {
-  const found = await writable(ctx, ref)
+  const found = await writable(ctx, ref, 'update')
   requireRole(ctx.actor, found.organizationId, found.createdById === ctx.actor.userId ? 'member' : 'admin', what)
   checkVersion(ctx, found)
   return found
