@@ -7,7 +7,7 @@ import { checkPassword, hashPassword, needsRehash, verifyPassword } from '../../
 import { anyone, authorize, interactive, machine, person, recent } from '../../auth/policy.ts'
 import { hashSecret } from '../../auth/secrets.ts'
 import { AppError, invalid } from '../../errors.ts'
-import { countMail, queueMail, wipeMail } from '../mail/service.ts'
+import { countMail, mailNotice, queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
 import { passwordChangedMail, RESET_MINUTES, resetMail } from './messages.ts'
 import { activeUser, byEmail, countSignIn, dropOtherLogins, endCredentials, proveMailbox, sameEmail, visible } from './people.ts'
@@ -125,7 +125,7 @@ async function putPassword(
   await endCredentials(ctx, user.id, { keepKeys })
   await wipeMail(ctx, user.email, 'reset')
   await notify(ctx, { userId: user.id, type: 'warning', reason: 'security', title: 'Your password was changed', message: how })
-  await queueMail(ctx, passwordChangedMail(ctx, user, how))
+  await mailNotice(ctx, user, passwordChangedMail(ctx, user, how))
   return changed as User
 }
 

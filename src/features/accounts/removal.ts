@@ -5,7 +5,7 @@ import { recent } from '../../auth/policy.ts'
 import { oneTimeSecrets } from '../../auth/table.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { agents } from '../agents/table.ts'
-import { queueMail } from '../mail/service.ts'
+import { mailNotice } from '../mail/service.ts'
 import { mails } from '../mail/table.ts'
 import { notes } from '../notes/table.ts'
 import { memberships, organizations } from '../organizations/table.ts'
@@ -83,7 +83,7 @@ export const removeAccount = write(
     await ctx.db.delete(oneTimeSecrets).where(or(eq(oneTimeSecrets.userId, userId), eq(oneTimeSecrets.subject, user.email.toLowerCase())))
     await ctx.db.delete(mails).where(eq(sql`lower(${mails.recipient})`, user.email.toLowerCase()))
     await ctx.db.delete(users).where(eq(users.id, userId))
-    await queueMail(ctx, deletedMail(ctx, user))
+    await mailNotice(ctx, user, deletedMail(ctx, user))
     ctx.emit('user.deleted', { subjectId: userId, userId })
     return { id: userId, deleted: true }
   },

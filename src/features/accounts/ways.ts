@@ -2,7 +2,7 @@ import { and, eq, gt, inArray, isNull } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError } from '../../errors.ts'
 import { oneLine } from '../mail/message.ts'
-import { queueMail } from '../mail/service.ts'
+import { mailNotice } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
 import { configured } from '../oauth/providers.ts'
 import { connectedAccounts } from '../oauth/table.ts'
@@ -33,13 +33,12 @@ export async function holdSession(ctx: Ctx, sessionId: string): Promise<User> {
   return user
 }
 
-/** A thief who adds a way in must not do so unseen. Mail goes to proved addresses only: others may be a stranger's. */
+/** A thief who adds a way in must not do so unseen. */
 export async function tellOfNewWay(ctx: Ctx, user: User, what: string): Promise<void> {
   const title = 'A new way to sign in was added'
   const advice = 'If this was not you, remove it in your account and change your password.'
   await notify(ctx, { userId: user.id, type: 'warning', reason: 'security', title, message: `${what} ${advice}`, link: '/account' })
-  if (!user.emailVerifiedAt) return
-  await queueMail(ctx, {
+  await mailNotice(ctx, user, {
     to: user.email,
     kind: 'new_way_in',
     subject: title,

@@ -10,7 +10,7 @@ import type { SignedIn, User } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
 import { users } from '../accounts/table.ts'
 import { oneLine } from '../mail/message.ts'
-import { queueMail } from '../mail/service.ts'
+import { mailNotice } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
 import type { Device, DeviceDecision, DevicePoll, DeviceRef, DeviceStart, DeviceStarted } from './schema.ts'
 import { deviceCodes as table } from './table.ts'
@@ -143,10 +143,10 @@ const redeem = write('devices.redeem', anyone, async (ctx, { hash }: { hash: str
 
 const NOTICE_DAYS = 7
 
-async function tell(ctx: Ctx, { id, email }: User, clientName: string): Promise<void> {
+async function tell(ctx: Ctx, user: User, clientName: string): Promise<void> {
   const title = `New device: ${clientName}`
-  await queueMail(ctx, {
-    to: email,
+  await mailNotice(ctx, user, {
+    to: user.email,
     kind: 'new_device',
     subject: title,
     lines: [
@@ -156,7 +156,7 @@ async function tell(ctx: Ctx, { id, email }: User, clientName: string): Promise<
     notes: [`If that was not you, sign in at ${ctx.app.url}/account, end its session and change your password.`],
     expiresAt: new Date(Date.parse(ctx.now) + NOTICE_DAYS * 86_400_000).toISOString(),
   })
-  await notify(ctx, { userId: id, reason: 'security', title, message: `Signed in from ${ctx.ip ?? 'unknown'}.`, link: '/account' })
+  await notify(ctx, { userId: user.id, reason: 'security', title, message: `Signed in from ${ctx.ip ?? 'unknown'}.`, link: '/account' })
 }
 
 const reasons: Record<DeviceError, string> = {

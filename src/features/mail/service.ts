@@ -54,6 +54,14 @@ export async function queueMail(ctx: Ctx, message: Message, { withheld }: Sendin
   if (app.config.SMTP_URL) ctx.enqueue({ name: 'mail.send', data: { id } })
 }
 
+/**
+ * Tells a user what became of his account, at an address that he has proved. Another may be a stranger's, whom nobody must be able to have
+ * written to again and again by signing up with it.
+ */
+export async function mailNotice(ctx: Ctx, user: { emailVerifiedAt: string | null }, notice: Message): Promise<void> {
+  if (user.emailVerifiedAt) await queueMail(ctx, notice)
+}
+
 /** What a mail says is of no use once its code or link was used. */
 export const wipeMail = (ctx: Ctx, to: string, ...kinds: string[]): Promise<void> =>
   dispose(ctx, 'It was not needed any more.', sentTo(to, ...kinds))
