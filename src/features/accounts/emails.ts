@@ -109,6 +109,18 @@ async function putEmail(ctx: Ctx, userId: string, set: { email: string; password
   await endCredentials(ctx, userId)
 }
 
+async function offerWayBack(ctx: Ctx, before: User): Promise<void> {
+  const undo = await issueSecret(ctx, {
+    purpose: 'email_undo',
+    minutes: UNDO_MINUTES,
+    // The address and not the user: a thief who changes it twice must not replace the way back of the first time.
+    subject: before.email,
+    userId: before.id,
+    data: { email: before.email },
+  })
+  await queueMail(ctx, changedMail(ctx, before, undo))
+}
+
 /** Whoever has the link has the new mailbox. The old one can take it back for a day. */
 export const confirmEmail = write('accounts.confirmEmail', anyone, async (ctx, { token }: LinkToken): Promise<{ changed: true }> => {
   const used = await redeemSecret(ctx, 'email_change', token)
@@ -119,15 +131,8 @@ export const confirmEmail = write('accounts.confirmEmail', anyone, async (ctx, {
     throw new AppError('conflict.exists', 'This address got an account of its own meanwhile. Use another one.')
   await putEmail(ctx, before.id, { email })
   await wipeMail(ctx, email, 'email_change')
-  const undo = await issueSecret(ctx, {
-    purpose: 'email_undo',
-    minutes: UNDO_MINUTES,
-    // The address and not the user: a thief who changes it twice must not replace the way back of the first time.
-    subject: before.email,
-    userId: before.id,
-    data: { email: before.email },
-  })
-  await queueMail(ctx, changedMail(ctx, before, undo))
+  // One that was never proved may be a stranger's, by a slip of the finger: the account is not his to take.
+  if (before.emailVerifiedAt) await offerWayBack(ctx, before)
   await notify(ctx, { userId: before.id, type: 'warning', reason: 'security', title: 'Your e-mail address was changed' })
   ctx.emit('user.email_changed', { subjectId: before.id, userId: before.id })
   return { changed: true }
