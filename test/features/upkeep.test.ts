@@ -12,12 +12,13 @@ import * as notes from '../../src/features/notes/service.ts'
 import { notes as noteTable } from '../../src/features/notes/table.ts'
 import * as organizations from '../../src/features/organizations/service.ts'
 import { organizations as organizationTable } from '../../src/features/organizations/table.ts'
+import { createPlan } from '../../src/features/planning/service.ts'
 import * as projects from '../../src/features/projects/service.ts'
 import { projects as projectTable } from '../../src/features/projects/table.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
 import { call, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
 import { keptMail, linkSecretIn, mailRows } from '../support/mail.ts'
-import { failure, ownApp, TestClock } from './support.ts'
+import { failure, ownApp, TestClock, times } from './support.ts'
 
 /** Upkeep is about the whole database, so it gets one of its own. Time only moves forward here: each test starts with fresh things. */
 const clock = new TestClock()
@@ -64,6 +65,29 @@ describe('deleted things', () => {
     expect(await left(noteTable, noteTable.id, [kept.id, young.id])).toBe(2)
     expect((await notes.get(await asAda(), { ref: kept.id })).title).toBe('kept')
     expect(await run()).toMatchObject({ notes: 0, projects: 0 })
+  })
+
+  test('go after what hangs on them, a little at a time: nothing is left to a cascade, which has no end', async () => {
+    clock.forward({ days: 31 })
+    await run()
+    const team = await organizations.create(await asAda(), { name: unique('team') })
+    const ctx = await asAda(team.id)
+    const project = await projects.create(ctx, { name: 'Large' })
+    const stories = [{ title: 'S', tasks: times(3, (i) => ({ title: `T${i}` })) }]
+    await createPlan(ctx, { ref: project.id, epics: [{ title: 'E', stories }] })
+    for (const title of ['a', 'b']) await notes.create(ctx, { title, projectId: project.id })
+    await organizations.remove(ctx, { id: team.id })
+    clock.forward({ days: 30, seconds: 1 })
+    expect(await run()).toMatchObject({ tasks: 3, stories: 1, epics: 1, notes: 2, projects: 1, organizations: 1 })
+  })
+
+  test('are found by an index wherever the database has to look for what hangs on them', async () => {
+    const { rows } = await t.app.driver.query(
+      `select f.conrelid::regclass::text, a.attname::text from pg_constraint f join pg_attribute a on a.attrelid = f.conrelid and a.attnum = f.conkey[1]
+       where f.contype = 'f' and f.confdeltype = 'c' and exists (select 1 from pg_attribute where attrelid = f.confrelid and attname = 'deleted_at')
+         and not exists (select 1 from pg_index i where i.indrelid = f.conrelid and i.indkey[0] = f.conkey[1] and i.indpred is null)`,
+    )
+    expect(rows).toEqual([])
   })
 
   test('an organization takes everything in it along', async () => {

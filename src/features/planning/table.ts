@@ -24,6 +24,7 @@ const item = () => ({
 })
 
 export const epics = pgTable('epics', item(), (t) => [
+  index('epics_organization').on(t.organizationId),
   index('epics_project').on(t.projectId, t.position),
   index('epics_search').using('gin', t.search),
 ])
@@ -38,6 +39,7 @@ export const stories = pgTable(
     points: integer(),
   },
   (t) => [
+    index('stories_organization').on(t.organizationId),
     index('stories_project').on(t.projectId, t.position),
     index('stories_epic').on(t.epicId),
     index('stories_search').using('gin', t.search),
@@ -59,6 +61,7 @@ export const tasks = pgTable(
   },
   (t) => [
     uniqueIndex('tasks_number').on(t.projectId, t.number),
+    index('tasks_organization').on(t.organizationId),
     index('tasks_project').on(t.projectId, t.status, t.position),
     index('tasks_story').on(t.storyId),
     index('tasks_search').using('gin', t.search),

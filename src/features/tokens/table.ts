@@ -21,7 +21,11 @@ const secret = () => ({
 export const apiKeys = pgTable(
   'api_keys',
   { ...secret(), organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }) },
-  (t) => [uniqueIndex('api_keys_hash').on(t.hash), index('api_keys_user').on(t.userId)],
+  (t) => [
+    uniqueIndex('api_keys_hash').on(t.hash),
+    index('api_keys_user').on(t.userId),
+    index('api_keys_organization').on(t.organizationId),
+  ],
 )
 
 export const mcpTokens = pgTable(
@@ -37,5 +41,9 @@ export const mcpTokens = pgTable(
     lastUsedIp: text(),
     useCount: integer().notNull().default(0),
   },
-  (t) => [uniqueIndex('mcp_tokens_hash').on(t.hash), index('mcp_tokens_user').on(t.userId)],
+  (t) => [
+    uniqueIndex('mcp_tokens_hash').on(t.hash),
+    index('mcp_tokens_user').on(t.userId),
+    index('mcp_tokens_organization').on(t.organizationId),
+  ],
 )

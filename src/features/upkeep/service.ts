@@ -10,46 +10,66 @@ import { deviceCodes } from '../devices/table.ts'
 import { invites } from '../invites/table.ts'
 import { mails } from '../mail/table.ts'
 import { notifications } from '../notifications/table.ts'
+import { organizations } from '../organizations/table.ts'
 
 const DELETED_DAYS = 30
 const EVENT_DAYS = 365
 const NOTIFICATION_DAYS = 180
 /** Rows in one transaction: on the embedded database everybody else waits meanwhile. */
-const BATCH = 2000
+const BATCH = 500
 
-/** Every table with `deleted_at`, so that a new resource is covered without being named here. */
-const softTables = read('upkeep.softTables', machine, async (ctx, _: Record<string, never>): Promise<string[]> => {
-  const { rows } = await ctx.db.execute<{ table_name: string }>(
-    sql`select table_name from information_schema.columns where table_schema = current_schema() and column_name = 'deleted_at' order by table_name`,
-  )
-  return rows.map((r) => r.table_name)
+/**
+ * Every table with `deleted_at`, so that a new resource is covered without being named here. What hangs on another comes before it: the
+ * database would take it along in one statement, however much it is, and run out of time.
+ */
+const softTables = read('upkeep.softTables', machine, async (ctx, _: Record<string, never>): Promise<Pick<Old, 'table' | 'ofTeam'>[]> => {
+  const has = (column: string) =>
+    sql`exists (select 1 from pg_attribute where attrelid = c.oid and attname = ${column} and not attisdropped)`
+  const { rows } = await ctx.db.execute<{ table: string; ofTeam: boolean }>(sql`
+    with recursive soft as (
+      select c.oid as id, c.relname::text as name, ${has('organization_id')} as of_team from pg_class c
+      where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace and ${has('deleted_at')}
+    ), depth (id, n) as (
+      select id, 0 from soft
+      union select f.conrelid, n + 1 from depth join pg_constraint f on f.confrelid = depth.id
+        where f.contype = 'f' and f.confdeltype = 'c' and f.conrelid <> f.confrelid
+    )
+    select name as table, of_team as "ofTeam" from soft join depth using (id) group by name, of_team order by max(n) desc, name`)
+  return rows
 })
 
 interface Old {
   table: string | PgTable
   column: string
   before: string
+  /** Also what belongs to a team that was deleted so long ago. */
+  ofTeam?: boolean
 }
 
-const isThereAny = read('upkeep.isThereAny', machine, async (ctx, { table, column, before }: Old): Promise<boolean> => {
-  const name = typeof table === 'string' ? sql.identifier(table) : sql`${table}`
-  return (await ctx.db.execute(sql`select 1 from ${name} where ${sql.identifier(column)} < ${before} limit 1`)).count > 0
-})
+const nameOf = ({ table }: Old) => (typeof table === 'string' ? sql.identifier(table) : sql`${table}`)
+const isOld = ({ column, before, ofTeam }: Old) =>
+  ofTeam
+    ? sql`(${sql.identifier(column)} < ${before} or organization_id in (select o.id from ${organizations} o where o.deleted_at < ${before}))`
+    : sql`${sql.identifier(column)} < ${before}`
 
-const purgeSome = write('upkeep.purgeSome', machine, async (ctx, { table, column, before }: Old): Promise<number> => {
-  const name = typeof table === 'string' ? sql.identifier(table) : sql`${table}`
-  const { count } = await ctx.db.execute(
-    sql`delete from ${name} where ctid = any(array(select ctid from ${name} where ${sql.identifier(column)} < ${before} limit ${BATCH}))`,
-  )
-  return count
+const isThereAny = read(
+  'upkeep.isThereAny',
+  machine,
+  async (ctx, old: Old): Promise<boolean> =>
+    (await ctx.db.execute(sql`select 1 from ${nameOf(old)} where ${isOld(old)} limit 1`)).count > 0,
+)
+
+const purgeSome = write('upkeep.purgeSome', machine, async (ctx, old: Old): Promise<number> => {
+  const some = sql`select ctid from ${nameOf(old)} where ${isOld(old)} limit ${BATCH}`
+  return (await ctx.db.execute(sql`delete from ${nameOf(old)} where ctid = any(array(${some}))`)).count
 })
 
 /** Removes for good what has outlived its time, a little at a time. */
 export const purge = flow('upkeep.purge', machine, async (ctx, _: Record<string, never>): Promise<Record<string, number>> => {
   const ago = (days: number) => new Date(Date.parse(ctx.now) - days * 86_400_000).toISOString()
   const removed: Record<string, number> = {}
-  for (const table of await softTables(ctx, {}))
-    removed[table] = await purgeAll(ctx, { table, column: 'deleted_at', before: ago(DELETED_DAYS) })
+  for (const soft of await softTables(ctx, {}))
+    removed[soft.table as string] = await purgeAll(ctx, { ...soft, column: 'deleted_at', before: ago(DELETED_DAYS) })
   removed.events = await purgeAll(ctx, { table: events, column: 'at', before: ago(EVENT_DAYS) })
   removed.idempotencyKeys = await purgeAll(ctx, { table: idempotencyKeys, column: 'expires_at', before: ctx.now })
   removed.counters = await purgeAll(ctx, { table: counters, column: 'expires_at', before: ctx.now })
