@@ -23,12 +23,12 @@ test('a forgotten password is replaced by a link, once', async () => {
   await ada.see('a link to set a new password is on its way')
   const link = await linkTo(email, 'reset')
   await ada.goto(link)
-  await ada.page.getByLabel('New password').fill('short and bad')
+  await ada.page.getByLabel('New password').fill('short')
   await ada.button('Set password').click()
   expect(ada.page.url()).toBe(`${ada.url}/reset`)
-  await ada.page.getByLabel('New password').fill(`${email} is easy`)
+  await ada.page.getByLabel('New password').fill('password1234')
   await ada.page.keyboard.press('Enter')
-  await ada.page.getByRole('alert').filter({ hasText: /\w/ }).waitFor()
+  await ada.page.getByRole('alert').filter({ hasText: 'too easy to guess' }).waitFor()
   await ada.page.getByLabel('New password').fill(NEW_PASSWORD)
   await ada.page.keyboard.press('Enter')
   await ada.see('Your password is changed')
@@ -44,7 +44,7 @@ test('a forgotten password is replaced by a link, once', async () => {
   await ada.page.getByRole('link', { name: 'Ask for a new one' }).click()
   await ada.page.waitForURL('**/forgot')
   ada.secrets.push(NEW_PASSWORD)
-  await ada.leave(...ada.refused.filter((r) => r.endsWith('422')).slice(0, 2), 'POST /api/auth/reset-password 410')
+  await ada.leave('POST /api/auth/reset-password 422', 'POST /api/auth/reset-password 410')
 }, 60_000)
 
 test('an address is confirmed by its link, also after signing in first', async () => {
@@ -72,7 +72,9 @@ test('an address is confirmed by its link, also after signing in first', async (
 
 test('another address is confirmed by whoever has it, and undone by whoever had the old one', async () => {
   const ada = await Visitor.open()
-  const { email } = await ada.register('Ada Lovelace')
+  const { email, token } = await ada.register('Ada Lovelace')
+  // Only who has proved it can take it back.
+  await api('POST', '/api/auth/verify-email', { token: (await linkTo(email, 'verify_email')).split('#')[1] }, token)
   const other = fresh('countess')
   await ada.goto('/account')
   await ada.page.getByLabel('New e-mail address').fill(email)

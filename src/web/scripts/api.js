@@ -78,17 +78,21 @@ const signingIn = /^\/api\/auth\/(login|register|otp|magic-link|passkey\/authent
 
 /** Tries again after renewing an access token that has run out, and after the person has confirmed to be himself. */
 export async function call(method, path, body) {
-  const again = () => send(method, path, body)
-  const onceMore = async (problem) => {
-    if (problem.code !== 'forbidden.reauth') throw problem
-    if (await confirmPerson()) return again()
-    throw new Error('You have not confirmed that it is you, so nothing was done.')
+  let renewed = signingIn.test(path)
+  let confirmed = false
+  for (;;) {
+    try {
+      return await send(method, path, body)
+    } catch (problem) {
+      if (problem.status === 401 && !renewed) {
+        renewed = true
+        if (!(await renew().catch(unlessSignedOut))) return toLogin()
+      } else if (problem.code === 'forbidden.reauth' && !confirmed) {
+        confirmed = await confirmPerson()
+        if (!confirmed) throw new Error('You have not confirmed that it is you, so nothing was done.')
+      } else throw problem
+    }
   }
-  const signedIn = async (problem) => {
-    if (problem.status !== 401 || signingIn.test(path)) throw problem
-    return (await renew().catch(unlessSignedOut)) ? again() : toLogin()
-  }
-  return again().catch(signedIn).catch(onceMore)
 }
 
 export const get = (path) => call('GET', path)
@@ -107,16 +111,16 @@ export async function all(path) {
 
 // ---- forms and buttons
 
-/** Runs the work of a form or button, once at a time; what goes wrong is told beside it. */
+/** Runs the work of a form or button, once at a time; what goes wrong is told beside it, until it goes well: nothing jumps meanwhile. */
 export function guarded(place, work) {
   return async (event) => {
     event?.preventDefault()
     if (place.hasAttribute('aria-busy')) return
     const alert = $('[role=alert]', place) ?? place.appendChild(element('p', { role: 'alert' }))
-    alert.textContent = ''
     place.setAttribute('aria-busy', 'true')
     try {
       await work(event)
+      alert.textContent = ''
     } catch (problem) {
       alert.textContent = problem.message
     } finally {
