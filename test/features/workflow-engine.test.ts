@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { wayTo } from '../../src/features/workflow/dependencies.ts'
 import { type Evidence, type Kind, kinds, type Workflow } from '../../src/features/workflow/schema.ts'
 import {
   defaultWorkflow,
@@ -264,4 +265,22 @@ test('no sequence of calls reaches done without every gate', () => {
     { numRuns: 1500 },
   )
   expect(reached).toBeGreaterThan(50)
+})
+
+describe('the order of work', () => {
+  test('the shortest way to a feature that is waited for in the end, if there is one', () => {
+    const edges = ['a b', 'b c', 'c d', 'a d', 'x y'].map((pair) => ({ from: pair[0] as string, to: pair[2] as string }))
+    expect(wayTo('d', ['a'], edges)).toEqual(['a', 'd'])
+    expect(wayTo('c', ['x', 'a'], edges)).toEqual(['a', 'b', 'c'])
+    expect(wayTo('a', ['a'], edges)).toEqual(['a'])
+    expect(wayTo('a', ['b', 'x'], edges)).toBeUndefined()
+    expect(wayTo('a', [], edges)).toBeUndefined()
+  })
+
+  test('is looked at once, however much there is: everybody else waits meanwhile', () => {
+    const edges = Array.from({ length: 100_000 }, (_, i) => ({ from: `${i % 2000}`, to: `${(i % 2000) + 1 + Math.floor(i / 2000)}` }))
+    const starts = Array.from({ length: 50 }, (_, i) => `${i}`)
+    expect(wayTo('none', starts, edges)).toBeUndefined()
+    expect(wayTo('2000', starts, edges)).toHaveLength(41)
+  }, 5_000)
 })

@@ -26,39 +26,51 @@ export const openOnes = (workflow: Workflow, blockers: { id: string; title: stri
     }))
 
 /** Replaces what a feature waits for. Those who change the order of work in a project take turns, or two of them could close a circle. */
-export async function setBlockers(
-  ctx: Ctx,
-  project: Project,
-  feature: { id: string; title: string },
-  ids: readonly string[],
-): Promise<void> {
+export async function setBlockers(ctx: Ctx, project: Project, feature: { id: string }, ids: readonly string[]): Promise<void> {
   await ctx.db.select({ id: projects.id }).from(projects).where(eq(projects.id, project.id)).for('no key update')
-  const known = await ctx.db
-    .select({ id: features.id, title: features.title })
+  const found = await ctx.db
+    .select({ id: features.id })
     .from(features)
-    .where(and(eq(features.projectId, project.id), isNull(features.deletedAt), inArray(features.id, [...ids, feature.id])))
-  const titles = new Map(known.map(({ id, title }) => [id, title]))
-  for (const id of ids) if (!titles.has(id)) throw notFound('feature', id)
+    .where(and(eq(features.projectId, project.id), isNull(features.deletedAt), inArray(features.id, [...ids])))
+  const known = new Set(found.map(({ id }) => id))
+  for (const id of ids) if (!known.has(id)) throw notFound('feature', id)
   const edges = await ctx.db
-    .select({ from: dependencies.featureId, to: dependencies.blockedById, title: features.title })
+    .select({ from: dependencies.featureId, to: dependencies.blockedById })
     .from(dependencies)
     .innerJoin(features, and(eq(features.id, dependencies.blockedById), isNull(features.deletedAt)))
     .where(sql`${features.projectId} = ${project.id} and ${dependencies.featureId} <> ${feature.id}`)
-  const circle = ids.map((id) => pathTo(feature.id, { id, title: titles.get(id) as string }, edges)).find(Boolean)
-  if (circle) throw invalid('/blockedBy', `These wait for each other: ${[feature.title, ...circle].join(' → ')}.`, 'cycle')
+  const circle = wayTo(feature.id, ids, edges)
+  if (circle) throw invalid('/blockedBy', `These wait for each other: ${await inWords(ctx, [feature.id, ...circle])}.`, 'cycle')
   await ctx.db.delete(dependencies).where(eq(dependencies.featureId, feature.id))
   if (ids.length > 0)
     await ctx.db.insert(dependencies).values(ids.map((blockedById) => ({ featureId: feature.id, blockedById, createdAt: ctx.now })))
 }
 
-type Edge = { from: string; to: string; title: string }
-
-/** Titles on the way from one feature to another that it waits for in the end. */
-function pathTo(target: string, start: { id: string; title: string }, edges: readonly Edge[]): string[] | undefined {
-  const seen = new Map<string, string[]>([[start.id, [start.title]]])
-  for (const [id, path] of seen) {
-    if (id === target) return path
-    for (const edge of edges) if (edge.from === id && !seen.has(edge.to)) seen.set(edge.to, [...path, edge.title])
+/** From one of these to the target that it waits for in the end. Every feature is looked at once: there may be thousands. */
+export function wayTo(target: string, starts: readonly string[], edges: readonly { from: string; to: string }[]): string[] | undefined {
+  const waitsFor = Map.groupBy(edges, ({ from }) => from)
+  const cameFrom = new Map<string, string | undefined>(starts.map((id) => [id, undefined]))
+  // A map that grows while it is walked is walked to its end.
+  for (const [id] of cameFrom) {
+    if (id === target) {
+      const way: string[] = []
+      for (let at: string | undefined = id; at !== undefined; at = cameFrom.get(at)) way.unshift(at)
+      return way
+    }
+    for (const { to } of waitsFor.get(id) ?? []) if (!cameFrom.has(to)) cameFrom.set(to, id)
   }
   return undefined
+}
+
+const MOST_NAMED = 10
+
+async function inWords(ctx: Ctx, way: readonly string[]): Promise<string> {
+  const named = way.length > MOST_NAMED ? [...way.slice(0, MOST_NAMED - 1), ...way.slice(-1)] : way
+  const rows = await ctx.db
+    .select({ id: features.id, title: features.title })
+    .from(features)
+    .where(inArray(features.id, [...named]))
+  const titles = new Map(rows.map(({ id, title }) => [id, title]))
+  const texts = named.map((id) => titles.get(id) ?? id)
+  return (named === way ? texts : [...texts.slice(0, -1), `… (${way.length - MOST_NAMED} more)`, ...texts.slice(-1)]).join(' → ')
 }

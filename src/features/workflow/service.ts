@@ -120,8 +120,7 @@ export const create = write(
       createdAt: ctx.now,
       updatedAt: ctx.now,
     })
-    if (input.blockedBy?.length)
-      await setBlockers(ctx, project, { id, title: input.title }, await featuresIn(ctx, project, input.blockedBy))
+    if (input.blockedBy?.length) await setBlockers(ctx, project, { id }, await featuresIn(ctx, project, input.blockedBy))
     const { row } = await resolve(ctx, id, project)
     announce(ctx, 'feature.created', row)
     await tellAssignee(ctx, row)
