@@ -189,6 +189,8 @@ export class Authenticator {
     const only = row[11] as string | null
     const all = membershipsOf(row)
     const memberships = only ? new Map([...all].filter(([id]) => id === only)) : all
+    // What it was made for is over.
+    if (only && memberships.size === 0) throw refused()
     return {
       ...personOf(row),
       kind: 'api_key',

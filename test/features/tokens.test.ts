@@ -258,6 +258,18 @@ describe('an API key narrowed to one organization', () => {
     await expectRefusal(t, await send('DELETE', `/api/projects/${elsewhere.id}`), 404, 'not_found')
   })
 
+  test('ends when its user leaves that organization, or it is deleted', async () => {
+    const me = await person(t)
+    const [left, deleted] = [await newTeam(ada), await newTeam(me)]
+    await organizations.addMember(systemCtx(t), { id: left.id, userId: me.userId, role: 'member' })
+    const bound = async ({ id }: Organization) => using((await createKey(me, { organizationId: id })).body.token as string)
+    const [first, second] = [await bound(left), await bound(deleted)]
+    for (const send of [first, second]) expect((await send('GET', '/api/auth/me')).status).toBe(200)
+    await ada.fetch('DELETE', `/api/teams/${left.id}/members/${me.userId}`)
+    await me.fetch('DELETE', `/api/teams/${deleted.id}`)
+    for (const send of [first, second]) await expectRefusal(t, await send('GET', '/api/auth/me'), 401, 'unauthenticated')
+  })
+
   test('without narrowing it reaches all of its user', async () => {
     const team = await newTeam(ada)
     const send = using((await createKey(ada)).body.token as string)
