@@ -45,12 +45,12 @@ export async function forwardAll(ctx: Ctx, notices: readonly Notice[]): Promise<
     .select({ id: integrations.id, userId: integrations.userId, settings: integrations.settings })
     .from(integrations)
     .where(and(anyOf(integrations.userId, idList(notices.map((n) => n.userId))), inArray(integrations.provider, forwarding)))
+  const perUser = Map.groupBy(notices, (notice) => notice.userId)
   for (const { id, userId, settings } of places)
-    for (const notice of notices) {
+    for (const notice of perUser.get(userId) ?? []) {
       const { enabled, events } = settings
       const wanted = events.length === 0 || events.includes(notice.reason) || events.includes(notice.type)
-      if (enabled && wanted && notice.userId === userId)
-        ctx.enqueue({ name: 'integrations.forward', data: { integrationId: id, notificationId: notice.id } })
+      if (enabled && wanted) ctx.enqueue({ name: 'integrations.forward', data: { integrationId: id, notificationId: notice.id } })
     }
 }
 
