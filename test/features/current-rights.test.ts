@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Impersonation } from '../../src/features/admin/schema.ts'
+import type { Agent } from '../../src/features/agents/schema.ts'
 import type { Note } from '../../src/features/notes/schema.ts'
 import type { NotificationPage } from '../../src/features/notifications/schema.ts'
 import type { ActivityPage } from '../../src/features/organizations/schema.ts'
@@ -38,6 +39,25 @@ describe('the history of a project', () => {
       expect(list).toMatchObject([{ type: 'project.created', actor: { id: who.userId }, data: { name: project.name } }])
       expect(JSON.stringify(list)).not.toContain(admin.userId)
     }
+  })
+})
+
+describe('an assigned agent', () => {
+  test('has a name as long as the team may read it', async () => {
+    const [team, stranger] = [await newTeam(), await person(t)]
+    const project = await newProject(team)
+    const owner = inside(ada, team.id)
+    const own = (await owner.fetch<Agent>('POST', '/api/agents', { name: 'Ours', scope: 'team' })).body
+    const theirs = (await stranger.fetch<Agent>('POST', '/api/agents', { name: 'Open', scope: 'public' })).body
+    const assigned = async (agent: Agent) => {
+      const path = `/api/projects/${project.id}/features`
+      const { id } = (await owner.fetch<Feature>('POST', path, { title: unique('feature'), assignee: agent.id })).body
+      return async () => (await owner.fetch<Feature>('GET', `/api/features/${id}`)).body.assignee
+    }
+    const [ofOurs, ofTheirs] = [await assigned(own), await assigned(theirs)]
+    expect([await ofOurs(), await ofTheirs()]).toMatchObject([{ name: 'Ours' }, { name: 'Open' }])
+    await stranger.fetch('PUT', `/api/agents/${theirs.id}`, { scope: 'personal', name: 'Secret' })
+    expect([await ofOurs(), await ofTheirs()]).toMatchObject([{ name: 'Ours' }, null])
   })
 })
 

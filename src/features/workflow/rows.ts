@@ -20,9 +20,11 @@ export const columns = {
   status: features.status,
   assigneeType: features.assigneeType,
   assigneeId: features.assigneeId,
+  /** Null for an agent that was the team's, or public, and is not any more. */
   assigneeName: sql<string | null>`case ${features.assigneeType}
     when 'user' then (select ${users.name} from ${users} where ${users.id} = ${features.assigneeId})
-    when 'agent' then (select ${agents.name} from ${agents} where ${agents.id} = ${features.assigneeId}) end`,
+    when 'agent' then (select ${agents.name} from ${agents} where ${agents.id} = ${features.assigneeId}
+      and (${agents.organizationId} = ${features.organizationId} or ${agents.scope} = 'public')) end`,
   taskIds: features.taskIds,
   specId: features.specId,
 }
