@@ -1,63 +1,79 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Browser, chromium, type Page } from 'playwright-core'
 import { EMAIL, Home, Office } from '../binary/home.ts'
 import { PASSWORD } from '../support/binary.ts'
+import { api, Visitor } from './support.ts'
 
 /** D3 as people go through it: the command line on one side, the page on the other. */
 let office: Office
-let browser: Browser
 beforeAll(async () => {
   office = await Office.open()
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync'],
-  })
 }, 60_000)
-afterAll(async () => {
-  await browser?.close()
-  await office?.server.kill()
-})
+afterAll(() => office?.server.kill())
 
-async function visit(path: string): Promise<Page> {
-  const page = await browser.newPage()
-  await page.goto(`${office.url}/manual`)
-  await page.evaluate(
-    (body) => fetch('/api/auth/login', { method: 'POST', headers: { 'content-type': 'application/json' }, body }),
-    JSON.stringify({ email: EMAIL, password: PASSWORD }),
-  )
-  await page.goto(office.url + path)
-  return page
+async function visit(path: string): Promise<Visitor> {
+  const grace = await Visitor.open({ at: office.server })
+  await grace.context.request.post(`${office.url}/api/auth/login`, { data: { email: EMAIL, password: PASSWORD } })
+  await grace.goto(path)
+  return grace
 }
 
 test('the code is typed, the page says who asks, and only a click signs in', async () => {
   const home = new Home(office)
   const { userCode, done } = await home.login()
-  const page = await visit('/device')
-  const field = page.locator('[name=code]')
+  const grace = await visit('/device')
+  const field = grace.page.getByLabel('Code')
   expect(await field.inputValue()).toBe('')
   await field.fill(userCode.toLowerCase().replace('-', ' '))
-  await page.locator('form button').click()
-  await page.getByText('Did you start this?').waitFor()
-  const told = await page.locator('main').textContent()
-  for (const part of [/tutti on \S/, /127\.0\.0\.1|::1/, /\d+ seconds ago/, /able to do what you can do/]) expect(told).toMatch(part)
+  await grace.page.keyboard.press('Enter')
+  await grace.see('Did you start this?')
+  const told = await grace.page.locator('main').textContent()
+  for (const part of [/tutti on \S/, /127\.0\.0\.1|::1/, /\d+ seconds ago/, EMAIL, /able to do what you can do/]) expect(told).toMatch(part)
+  // Whoever goes on pressing Enter has not answered.
+  await grace.page.keyboard.press('Enter')
   expect(home.text).toBe('')
-  await page.getByRole('button', { name: 'Yes, sign it in' }).click()
-  await page.getByText('Done.').waitFor()
+  await grace.button('Yes, sign it in').click()
+  await grace.see('Done.')
   expect((await done).code).toBe(0)
   expect((await home.run('whoami')).out).toContain(`Grace Hopper <${EMAIL}>`)
+  await grace.leave()
 }, 60_000)
 
 test('an address with the code fills it in and submits nothing; refusing ends it', async () => {
   const home = new Home(office)
   const { userCode, done } = await home.login()
-  const page = await visit(`/device?code=${userCode}`)
-  const field = page.locator('[name=code]')
-  await field.waitFor()
-  expect(await field.inputValue()).toBe(userCode)
-  expect(await page.getByText('Did you start this?').count()).toBe(0)
-  await page.locator('form button').click()
-  await page.getByRole('button', { name: 'No, refuse' }).click()
-  await page.getByText('Refused.').waitFor()
+  const grace = await visit(`/device?code=${userCode}`)
+  await grace.see('Go on only if your terminal or device shows this very code.')
+  expect(await grace.page.getByLabel('Code').inputValue()).toBe(userCode)
+  expect(await grace.page.getByText('Did you start this?').count()).toBe(0)
+  await grace.button('Continue').click()
+  await grace.button('No, refuse').click()
+  await grace.see('Refused.')
   expect(await done).toMatchObject({ code: 3, out: '' })
   expect(home.text).toBe('')
+
+  await grace.page.reload()
+  await grace.button('Continue').click()
+  await grace.page.getByRole('alert').filter({ hasText: 'You have answered this one already.' }).waitFor()
+  await grace.leave()
+}, 60_000)
+
+test('who is not signed in does that first and finds the code again; of somebody else it is not known', async () => {
+  const [ada, eve] = [await Visitor.open(), await Visitor.open()]
+  const { email } = await ada.register('Ada Lovelace')
+  await eve.register('Eve')
+  await ada.context.clearCookies()
+  const { userCode } = await api<{ userCode: string }>('POST', '/api/auth/device/request', { clientName: 'a box' })
+  await ada.goto(`/device?code=${userCode}`)
+  await ada.page.waitForURL('**/login?next=*')
+  await ada.fill({ email, password: PASSWORD })
+  await ada.button('Sign in').click()
+  await ada.page.waitForURL(`${ada.url}/device?code=${userCode}`)
+  await ada.button('Continue').click()
+  await ada.see('Did you start this?')
+
+  await eve.goto(`/device?code=${userCode}`)
+  await eve.button('Continue').click()
+  await eve.page.getByRole('alert').filter({ hasText: 'No device shows this code' }).waitFor()
+  await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
+  await eve.leave(`GET /api/auth/device/${userCode} 404`)
 }, 60_000)

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { type Served, serve } from '../support/binary.ts'
 import { type FakeProvider, fakeCodeHost, fakeIssuer } from '../support/providers.ts'
+import { browser } from './support.ts'
 
 /** Signing in elsewhere as people do it. The providers are at 127.0.0.1 and we at localhost: to a browser those are two sites. */
 let server: Served
-let browser: Browser
 let google: FakeProvider
 let github: FakeProvider
 
@@ -13,15 +13,8 @@ beforeAll(async () => {
   google = await fakeIssuer('google')
   github = fakeCodeHost()
   server = await serve({ env: { ...google.settings, ...github.settings } })
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync'],
-  })
 }, 60_000)
-afterAll(async () => {
-  await browser?.close()
-  await server?.stop()
-})
+afterAll(() => server?.stop())
 
 const connected = async (page: Page): Promise<string[]> => {
   const answer = (await page.evaluate(`fetch('/api/settings/connected-accounts').then((r) => r.json())`)) as {
@@ -32,7 +25,7 @@ const connected = async (page: Page): Promise<string[]> => {
 
 async function signIn(name: string): Promise<Page> {
   google.subject = { sub: name, email: `${name}@example.com`, verified: true, name }
-  const page = await (await browser.newContext()).newPage()
+  const page = await (await browser()).newPage()
   await page.goto(`${server.url}/login?next=/account`)
   await page.click('text=Continue with Google')
   await page.waitForURL('**/account')
@@ -53,7 +46,7 @@ test('one press on the sign-in page, and back on the account page; a second iden
 }, 60_000)
 
 test('whoever says no at the other side reads so on the sign-in page', async () => {
-  const page = await (await browser.newContext()).newPage()
+  const page = await (await browser()).newPage()
   await page.goto(`${server.url}/login`)
   google.fault = { error: 'access_denied' }
   await page.click('text=Continue with Google')

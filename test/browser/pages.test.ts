@@ -1,33 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { EMAIL, PASSWORD, type Served, serve } from '../support/binary.ts'
+import { browser } from './support.ts'
 
 let server: Served
-let browser: Browser
 
 beforeAll(async () => {
   server = await serve()
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
 }, 60_000)
-afterAll(async () => {
-  await browser?.close()
-  await server?.stop()
-})
+afterAll(() => server?.stop())
 
 /** A page that notes everything a visitor should never see: script errors, refused resources, policy violations. */
 async function visit(path: string): Promise<{ page: Page; trouble: string[] }> {
-  const page = await browser.newPage()
+  const page = await (await browser()).newPage()
   const trouble: string[] = []
   page.on('pageerror', (error) => trouble.push(error.message))
   page.on('console', (message) => {

@@ -1,22 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Browser, type CDPSession, chromium, type Page } from 'playwright-core'
+import type { CDPSession, Page } from 'playwright-core'
 import { PASSWORD, type Served, serve } from '../support/binary.ts'
+import { browser } from './support.ts'
 
 /** The ceremonies as people go through them: a real browser, with an authenticator that the browser plays itself. */
 let server: Served
-let browser: Browser
 
 beforeAll(async () => {
   server = await serve()
-  browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync'],
-  })
 }, 60_000)
-afterAll(async () => {
-  await browser?.close()
-  await server?.stop()
-})
+afterAll(() => server?.stop())
 
 interface Visit {
   page: Page
@@ -52,7 +45,7 @@ const ceremonies = `
 
 /** Somebody new, signed in, in a browser of his own. */
 async function visit(name: string): Promise<Visit> {
-  const context = await browser.newContext()
+  const context = await (await browser()).newContext()
   await context.addInitScript(ceremonies)
   const page = await context.newPage()
   const cdp = await context.newCDPSession(page)

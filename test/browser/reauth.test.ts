@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { openCode } from '../../src/auth/once.ts'
 import { TestClock } from '../features/support.ts'
-import { PASSWORD, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
+import { logged, PASSWORD, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
 import { Visitor } from './support.ts'
 
 /** What depends on time: the same pages, served by this process, whose clock can be moved. */
@@ -14,10 +14,11 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(() => t?.close())
 
+const visit = () => Visitor.open({ at: { url, output: () => logged.join('') } })
 const someone = () => `${unique('ada')}@example.com`
 
 test('what needs a fresh proof asks for it, once, and then goes on', async () => {
-  const ada = await Visitor.open({ url })
+  const ada = await visit()
   await ada.register('Ada Lovelace', someone())
   await ada.goto('/account')
   const move = ada.page.locator('form', { has: ada.page.getByLabel('New e-mail address') })
@@ -44,7 +45,7 @@ test('what needs a fresh proof asks for it, once, and then goes on', async () =>
 }, 60_000)
 
 test('who has no password confirms by a mailed code', async () => {
-  const ada = await Visitor.open({ url })
+  const ada = await visit()
   const email = someone()
   await ada.register('Ada Lovelace', email)
   await ada.authenticator()
@@ -68,7 +69,7 @@ test('who has no password confirms by a mailed code', async () => {
 const forgetAccess = (who: Visitor) => who.context.clearCookies({ name: 'tutti_access' })
 
 test('an access token that has run out is renewed, and the proof asked for after that', async () => {
-  const ada = await Visitor.open({ url })
+  const ada = await visit()
   await ada.register('Ada Lovelace', someone())
   await ada.goto('/account')
   await ada.page.getByLabel('New e-mail address').fill(someone())
@@ -82,7 +83,7 @@ test('an access token that has run out is renewed, and the proof asked for after
 }, 60_000)
 
 test('tabs that renew at the same moment do not end the session', async () => {
-  const ada = await Visitor.open({ url })
+  const ada = await visit()
   const email = someone()
   await ada.register('Ada Lovelace', email)
   await forgetAccess(ada)

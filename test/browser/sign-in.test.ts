@@ -134,8 +134,8 @@ test('by a passkey that was added on the account page', async () => {
 }, 60_000)
 
 test('where there can be no passkeys, the page says where', async () => {
-  const { url } = await server()
-  const ada = await Visitor.open({ url: url.replace('localhost', '127.0.0.1') })
+  const { url, output } = await server()
+  const ada = await Visitor.open({ at: { url: url.replace('localhost', '127.0.0.1'), output } })
   await ada.goto('/login?next=/device')
   await ada.see('For passkeys, open')
   expect(await ada.button('Use a passkey').count()).toBe(0)

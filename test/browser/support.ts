@@ -40,6 +40,9 @@ const secretText = /svc_[A-Za-z0-9_]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}/
 /** The one address that the API takes a secret in. */
 const inviteAnswer = /^\/api\/invites\/svc_inv_\w+\/(accept|decline)$/
 
+/** A running server, and what it has logged. */
+type Place = Pick<Served, 'url' | 'output'>
+
 interface Account {
   email: string
   name: string
@@ -57,16 +60,21 @@ export class Visitor {
   readonly #asked: URL[] = []
 
   private constructor(
-    readonly url: string,
+    readonly at: Place,
     readonly context: BrowserContext,
     readonly page: Page,
   ) {}
 
-  static async open({ url, ...options }: BrowserContextOptions & { url?: string } = {}): Promise<Visitor> {
+  /** At the shared server unless told. */
+  static async open({ at, ...options }: BrowserContextOptions & { at?: Place } = {}): Promise<Visitor> {
     const context = await (await browser()).newContext(options)
-    const visitor = new Visitor(url ?? (await server()).url, context, await context.newPage())
+    const visitor = new Visitor(at ?? (await server()), context, await context.newPage())
     visitor.watch(visitor.page)
     return visitor
+  }
+
+  get url(): string {
+    return this.at.url
   }
 
   watch(page: Page): Page {
@@ -138,7 +146,7 @@ export class Visitor {
       if (!inviteAnswer.test(pathname)) expect(address).not.toMatch(secretText)
       for (const secret of this.secrets) expect(address).not.toContain(secret)
     }
-    const logged = (await server()).output().replace(/setup#\S+/, '')
+    const logged = this.at.output().replace(/setup#\S+/, '')
     expect(logged).not.toMatch(secretText)
     for (const secret of this.secrets) expect(logged).not.toContain(secret)
   }

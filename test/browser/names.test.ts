@@ -1,0 +1,81 @@
+import { expect, test } from 'bun:test'
+import { api, linkTo, Visitor } from './support.ts'
+
+/** What people call themselves and their things is shown as they wrote it, and is never anything but text. */
+const markup = '<img src=x onerror=alert(1)>'
+const quotes = `"'><svg onload=alert(2)>`
+/** Turns the direction of everything that follows, unless it is kept apart. */
+const turned = `\u202Egnp.${markup}`
+const agent = '<script>alert(3)</script>'
+const local = `o'neil&amp=\${alert\`4\`}`
+
+const noMarkup = async (who: Visitor) => expect(await who.page.locator('main :is(img, svg, script, iframe, b)').count()).toBe(0)
+const text = (who: Visitor) => who.page.locator('main').textContent()
+
+test('on the account page and in its dialogs', async () => {
+  const ada = await Visitor.open({ userAgent: agent })
+  const { email, token } = await ada.register(markup, `${local}@example.com`)
+  const team = await api<{ id: string }>('POST', '/api/teams', { name: quotes }, token)
+  await api('POST', '/api/mcp-tokens', { name: `${markup}-agent`, organizationId: team.id }, token)
+  await api('POST', '/api/settings/api-keys', { name: turned }, token)
+  await ada.goto('/account')
+  await ada.section('Where you are signed in').getByText('this browser').waitFor()
+  await ada.section('Agents').getByText(`${markup}-agent`).waitFor()
+  await ada.section('API keys').getByText(turned).waitFor()
+  for (const written of [`${markup} · ${email}`, quotes, agent]) expect(await text(ada)).toContain(written)
+  expect(await ada.section('Agents').locator('option').allTextContents()).toContain(quotes)
+  await ada.button(`Revoke ${markup}-agent`).click()
+  await ada.page.getByRole('dialog').getByText(`${markup}-agent`).waitFor()
+  await ada.page.keyboard.press('Escape')
+  await ada.page.getByLabel('Name', { exact: true }).last().fill(quotes)
+  await ada.button('Change name').click()
+  await ada.see(`${quotes} · ${email}`)
+  await noMarkup(ada)
+
+  // Invited by the one with the strange name, to the team with the other one.
+  const guest = await Visitor.open()
+  const invited = `guest.${local}@example.com`
+  await api('POST', `/api/teams/${team.id}/invite`, { email: invited }, token)
+  await guest.goto(await linkTo(invited, 'invite'))
+  await guest.see(`${quotes} invites ${invited} to ${quotes} as member.`)
+  await noMarkup(guest)
+  await guest.page.getByRole('link', { name: 'Create an account' }).click()
+  await guest.see(`To join ${quotes}.`)
+  expect(await guest.page.getByLabel('E-mail').inputValue()).toBe(invited)
+  await noMarkup(guest)
+  await guest.page.evaluate('sessionStorage.clear()')
+  await guest.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
+  await ada.leave()
+}, 60_000)
+
+test('on the page of a device', async () => {
+  const ada = await Visitor.open()
+  await ada.register('Ada Lovelace')
+  const { userCode } = await api<{ userCode: string }>('POST', '/api/auth/device/request', { clientName: `${quotes}${markup}` })
+  await ada.goto('/device')
+  await ada.fill({ code: userCode })
+  await ada.button('Continue').click()
+  await ada.see('Did you start this?')
+  expect(await ada.page.locator('dd').first().textContent()).toBe(`${quotes}${markup}`)
+  await noMarkup(ada)
+  await ada.goto(`/device?code=${encodeURIComponent(markup)}`)
+  expect(await ada.page.getByLabel('Code').inputValue()).toBe(markup)
+  await ada.button('Continue').click()
+  await ada.page.getByRole('alert').filter({ hasText: 'A code has 8 letters' }).waitFor()
+  await noMarkup(ada)
+  await ada.leave('GET /api/auth/device/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E 422')
+}, 60_000)
+
+test('a name that turns the direction of writing turns only itself', async () => {
+  const ada = await Visitor.open({ viewport: { width: 1200, height: 600 } })
+  const { email } = await ada.register('\u202EAda')
+  await ada.goto('/account')
+  await ada.see(email)
+  const at = (selector: string) => ada.page.locator(selector).evaluate((found) => (found as unknown as Box).getBoundingClientRect().x)
+  expect(await at('#who bdi >> nth=0')).toBeLessThan(await at('#who bdi >> nth=1'))
+  await ada.leave()
+}, 60_000)
+
+interface Box {
+  getBoundingClientRect(): { x: number }
+}

@@ -1,0 +1,86 @@
+import { expect, test } from 'bun:test'
+import { accountPages } from '../../src/http/account-pages.ts'
+import { PASSWORD } from '../support/binary.ts'
+import { api, Visitor } from './support.ts'
+
+/** Those that lead elsewhere while nobody is signed in. */
+const inside = ['/account', '/device']
+const paths = Object.keys(accountPages).filter((path) => !inside.includes(path))
+
+/** Of a page as it is now, as far as somebody needs it who does not see it, or sees it on a phone. */
+const look = (who: Visitor) =>
+  who.page.evaluate<Record<string, unknown>>(`({
+    headings: document.querySelectorAll('h1').length,
+    lang: document.documentElement.lang,
+    nameless: [...document.querySelectorAll('input:not([hidden]), select')].filter((field) => field.labels.length === 0).map((field) => field.name),
+    silent: [...document.querySelectorAll('button, a')].filter((one) => !(one.ariaLabel ?? one.textContent).trim()).length,
+    tooWide: document.documentElement.scrollWidth > innerWidth,
+  })`)
+const good = { headings: 1, lang: 'en', nameless: [], silent: 0, tooWide: false }
+
+test('every page has a heading, names for its fields, and fits on a phone', async () => {
+  const ada = await Visitor.open({ viewport: { width: 360, height: 700 }, colorScheme: 'dark' })
+  expect(paths.length).toBeGreaterThan(9)
+  for (const path of paths) {
+    await ada.goto(path)
+    expect({ path, ...(await look(ada)) }).toEqual({ path, ...good })
+    expect(await ada.page.title()).toMatch(/^\w.* · Tutti$/)
+  }
+  const { token } = await ada.register('W'.repeat(100), `${'w'.repeat(60)}@${'w'.repeat(60)}.example.com`)
+  const { id } = await api<{ id: string }>('POST', '/api/teams', { name: 'M'.repeat(100) }, token)
+  await api('POST', '/api/mcp-tokens', { name: 'm'.repeat(100), organizationId: id }, token)
+  await ada.goto('/account')
+  await ada.section('Agents').getByLabel('Name').fill('laptop')
+  await ada
+    .section('Agents')
+    .getByLabel('Team')
+    .selectOption({ label: 'M'.repeat(100) })
+  await ada.section('Agents').getByRole('button', { name: 'Make a token' }).click()
+  await ada.page.locator('.once code').first().waitFor()
+  await ada.section('Where you are signed in').getByText('this browser').waitFor()
+  expect(await look(ada)).toEqual(good)
+  await ada.section('Agents').getByRole('button', { name: 'Revoke laptop' }).click()
+  expect(await look(ada)).toEqual(good)
+  await ada.page.keyboard.press('Escape')
+  await ada.goto('/device')
+  expect(await look(ada)).toEqual(good)
+  await ada.leave()
+}, 60_000)
+
+test('without scripts nothing is sent, least of all a password in an address', async () => {
+  const ada = await Visitor.open({ javaScriptEnabled: false })
+  for (const path of ['/login', '/register', '/setup', '/reset']) {
+    await ada.goto(path)
+    // Browsers that are told to run no scripts still hide it, unlike those that cannot.
+    expect(await ada.page.locator('noscript').textContent()).toContain('This page needs JavaScript.')
+    expect(await ada.page.locator('form button').first().isDisabled()).toBe(true)
+    await ada.page.locator('[name=password]').fill(PASSWORD)
+    await ada.page.keyboard.press('Enter')
+    expect(ada.page.url()).toBe(ada.url + path)
+  }
+  await ada.leave()
+}, 60_000)
+
+test('a form that a browser would send itself is refused by the policy', async () => {
+  const ada = await Visitor.open()
+  await ada.goto('/login')
+  await ada.page.evaluate(`{
+    const form = document.querySelector('form').cloneNode(true)
+    document.querySelector('form').replaceWith(form)
+    form.noValidate = true
+    form.submit()
+  }`)
+  await ada.page.waitForEvent('console', (message) => message.text().includes('form-action'))
+  expect(ada.page.url()).toBe(`${ada.url}/login`)
+  expect(ada.trouble.splice(0)).toEqual([expect.stringContaining("form-action 'none'")])
+  await ada.leave()
+}, 60_000)
+
+test('markup that a script would make of a text is refused by the policy', async () => {
+  const ada = await Visitor.open()
+  await ada.goto('/login')
+  const refused = await ada.page.evaluate<string>(`{ try { document.body.innerHTML = '<b>'; '' } catch (error) { error.message } }`)
+  expect(refused).toContain('TrustedHTML')
+  ada.trouble.length = 0
+  await ada.leave()
+}, 60_000)
