@@ -116,6 +116,34 @@ describe('a member of another team', () => {
     expect(statuses(await writes(place, stranger))).toEqual([200, 200, 201, 201])
   })
 
+  test('changes notes in it, but neither takes them to his own team nor shows them to everybody', async () => {
+    const { note, project, other, mallory } = await shared('owner', 'owner')
+    const mine = await newProject(other, {}, stranger)
+    const change = (patch: object) => mallory.fetch<Note>('PUT', `/api/notes/${note.id}`, patch)
+    for (const patch of [
+      { projectId: mine.id },
+      { projectId: mine.id, scope: 'public' },
+      { projectId: null },
+      { projectId: null, scope: 'personal' },
+      { scope: 'public' },
+    ])
+      await expectRefusal(t, await change(patch), 403, 'forbidden')
+    await expectRefusal(
+      t,
+      await mallory.fetch('POST', '/api/notes', { title: 'x', projectId: project.id, scope: 'public' }),
+      403,
+      'forbidden',
+    )
+    expect((await change({ title: 'By both', scope: 'team', projectId: project.id })).body).toMatchObject({
+      title: 'By both',
+      scope: 'team',
+    })
+    const own = await mallory.fetch<Note>('POST', '/api/notes', { title: 'x', projectId: project.id })
+    await expectRefusal(t, await mallory.fetch('PUT', `/api/notes/${own.body.id}`, { projectId: mine.id }), 403, 'forbidden')
+    // Its own team may.
+    expect((await ada.fetch<Note>('PUT', `/api/notes/${note.id}`, { projectId: mine.id })).body.organizationId).toBe(other.id)
+  })
+
   test('does not archive what is another team’s, whatever his role', async () => {
     for (const [teamRole, role] of [
       ['editor', 'member'],

@@ -200,7 +200,10 @@ export const update = write(
     const moves = patch.scope !== undefined || patch.projectId !== undefined
     const place = moves
       ? await placeOf(ctx, patch.projectId === undefined ? before.projectId : patch.projectId, patch.scope ?? before.scope, before)
-      : {}
+      : undefined
+    // Whose it is and who sees it is for its own team to say: a right that comes from a shared workspace is not enough.
+    if (place && before.organizationId && (place.organizationId !== before.organizationId || place.scope !== before.scope))
+      requireRole(ctx.actor, before.organizationId, 'member', 'Taking a note out of its team or changing who sees it')
     const mentions = patch.content === undefined ? {} : { mentions: mentionsOf(patch.content) }
     const title = patch.title === undefined ? {} : { title: patch.title.trim() }
     const after = await change(ctx, before, { ...patch, ...title, ...place, ...mentions })
@@ -291,8 +294,8 @@ async function placeOf(
     return { organizationId: null, projectId: null, scope }
   }
   const organizationId = project?.organizationId ?? before?.organizationId ?? currentOrganization(ctx.actor)
-  if (project) requireRoleOn(ctx.actor, project, 'member', 'Writing notes')
-  else requireRole(ctx.actor, organizationId, 'member', 'Writing notes')
+  if (project && scope !== 'public') requireRoleOn(ctx.actor, project, 'member', 'Writing notes')
+  else requireRole(ctx.actor, organizationId, 'member', 'Writing notes for the team or for everybody')
   return { organizationId, projectId: project?.id ?? null, scope }
 }
 
