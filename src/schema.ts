@@ -31,6 +31,8 @@ const formats: Record<string, RegExp> = {
   email: /^[^\s\p{C}@<>"(),:;[\]\\]{1,64}@([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/u,
 }
 for (const [name, pattern] of Object.entries(formats)) FormatRegistry.Set(name, (value) => value.length <= 320 && pattern.test(value))
+/** No capitals but A to Z: what others are in small letters (İ, the sign for kelvin) is not the same to us, to a database and to a mail server. */
+FormatRegistry.Set('email', (value) => value.length <= 320 && formats.email?.test(value) === true && !/(?![A-Z])\p{Lu}/u.test(value))
 /** The pattern alone lets through what no database takes: 31 February, the year 0, an offset of 99 hours. */
 FormatRegistry.Set('date-time', (value) => {
   if (value.length > 40 || !formats['date-time']?.test(value)) return false
