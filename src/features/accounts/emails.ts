@@ -12,6 +12,7 @@ import { CHANGE_MINUTES, changedMail, changeMail, takenMail, UNDO_MINUTES, VERIF
 import { activeUser, byEmail, dropOtherLogins, endCredentials, isReserved, visible } from './people.ts'
 import type { ChangeEmail, LinkToken, User, VerifyAnswer, VerifyEmail } from './schema.ts'
 import { users } from './table.ts'
+import { holdSession } from './ways.ts'
 
 async function own(ctx: Ctx): Promise<User> {
   const user = await activeUser(ctx, userIdOf(ctx.actor))
@@ -71,7 +72,7 @@ export const verifyEmail = flow('accounts.verifyEmail', person, async (ctx, { to
 // ---- another address
 
 const askNewMailbox = write('accounts.askNewMailbox', recent(5), async (ctx, { email }: ChangeEmail): Promise<void> => {
-  const user = await own(ctx)
+  const user = await holdSession(ctx, ctx.actor.credentialId as string)
   ctx.emit('user.email_change_requested', { subjectId: user.id, userId: user.id })
   if ((await byEmail(ctx, email)) || (await isReserved(ctx, email, user.id))) {
     await dropSecrets(ctx, 'email_change', user.id)

@@ -14,6 +14,7 @@ import { activeUser, byEmail, countSignIn, dropOtherLogins, endCredentials, prov
 import type { ChangePassword, Confirmed, ForgotPassword, Login, Reauth, ResetPassword, SignedIn, User } from './schema.ts'
 import { type Proof, startSession } from './sessions.ts'
 import { loginSessions, users } from './table.ts'
+import { holdSession } from './ways.ts'
 
 const FAILURES = 5
 const FAILURE_WINDOW = 15 * 60
@@ -133,15 +134,11 @@ const changeTo = write(
   'accounts.changeTo',
   person,
   async (ctx, { from, to, keepKeys }: { from: string | null; to: string; keepKeys?: boolean }): Promise<SignedIn> => {
-    // The row is locked, and must still have the password that was confirmed: of two changes at once, one counts.
-    const [current] = await ctx.db
-      .select({ passwordHash: users.passwordHash })
-      .from(users)
-      .where(eq(users.id, userIdOf(ctx.actor)))
-      .for('update')
-    if (!current || current.passwordHash !== from)
-      throw new AppError('conflict', 'The password was changed at the same moment. Sign in again.')
-    const user = await putPassword(ctx, await own(ctx), to, {
+    await holdSession(ctx, ctx.actor.credentialId as string)
+    const before = await own(ctx)
+    // Of two changes at once, one counts.
+    if (before.passwordHash !== from) throw new AppError('conflict', 'The password was changed at the same moment. Sign in again.')
+    const user = await putPassword(ctx, before, to, {
       how: `You changed the password of your account. Every other session${keepKeys ? '' : ', API key and MCP token'} has ended.`,
       keepKeys,
     })

@@ -15,7 +15,7 @@ import { loginSessions, users } from './table.ts'
 const NOTICE_DAYS = 7
 
 /**
- * Before a way in is added. The caller was let in by an answer that may be a second old, and his sessions may end at this very moment
+ * Before a way in is added, or begun. The caller was let in by an answer that may be a second old, and his sessions may end at this very moment
  * because somebody else has proved that the account is his: whoever comes second waits here, and then sees it.
  */
 export async function holdSession(ctx: Ctx, sessionId: string): Promise<User> {

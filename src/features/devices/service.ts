@@ -9,6 +9,7 @@ import { AppError, type DeviceError, invalid } from '../../errors.ts'
 import type { SignedIn, User } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
 import { users } from '../accounts/table.ts'
+import { holdSession } from '../accounts/ways.ts'
 import { oneLine } from '../mail/message.ts'
 import { mailNotice } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
@@ -226,6 +227,7 @@ const decide = write(
   'devices.decide',
   interactive,
   async (ctx, { id, status }: { id: string; status: 'approved' | 'denied' }): Promise<Device> => {
+    await holdSession(ctx, ctx.actor.credentialId as string)
     const mine = and(eq(table.id, id), reachable(ctx))
     const [device] = await ctx.db
       .update(table)
