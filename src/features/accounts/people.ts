@@ -7,6 +7,7 @@ import { connectionOf } from '../../db/session.ts'
 import { AppError } from '../../errors.ts'
 import { slugify } from '../../text.ts'
 import { deviceCodes } from '../devices/table.ts'
+import { integrations } from '../integrations/table.ts'
 import { wipeMail } from '../mail/service.ts'
 import { connectedAccounts } from '../oauth/table.ts'
 import * as organizations from '../organizations/service.ts'
@@ -159,27 +160,38 @@ export async function endCredentials(ctx: Ctx, userId: string, { keepKeys = fals
   await dropSecretsOf(ctx, userId)
 }
 
-/** Ways in that a password does not guard. */
+/** Ways in that a password does not guard, and places that are told what is told to the user. */
 export async function dropOtherLogins(ctx: Ctx, userId: string): Promise<void> {
+  await ctx.db.delete(integrations).where(eq(integrations.userId, userId))
   await ctx.db.delete(passkeys).where(eq(passkeys.userId, userId))
   await ctx.db.delete(connectedAccounts).where(eq(connectedAccounts.userId, userId))
 }
 
 /**
  * Somebody has just proved that the mailbox is his. If the account's address was never proved before, whoever made the account may not have
- * been him: everything that was set up until now (password, passkeys, identities elsewhere, sessions, keys) stops working.
+ * been him: everything that was set up until now (password, passkeys, identities elsewhere, sessions, keys, where notifications go, who is
+ * let into the personal space) stops working.
  */
 export async function proveMailbox(ctx: Ctx, user: User): Promise<User> {
   if (user.emailVerifiedAt) return user
   // The row comes first: whoever adds a way in at the same moment waits for it, or is done and goes with the rest.
   const [proved] = await ctx.db
     .update(users)
-    .set({ emailVerifiedAt: ctx.now, passwordHash: null, updatedAt: ctx.now, version: sql`${users.version} + 1` })
-    .where(eq(users.id, user.id))
+    .set({
+      emailVerifiedAt: ctx.now,
+      passwordHash: null,
+      preferences: sql`${users.preferences} - 'currentOrganizationId'`,
+      updatedAt: ctx.now,
+      version: sql`${users.version} + 1`,
+    })
+    // Still the address that was proved: whoever made the account may be moving it to another one at this very moment.
+    .where(and(eq(users.id, user.id), eq(users.email, user.email)))
     .returning(visible)
+  if (!proved) throw new AppError('conflict', 'The address of this account was changed at the same moment. Try again.')
+  await organizations.reclaim(ctx, user.id)
   await dropOtherLogins(ctx, user.id)
   await endCredentials(ctx, user.id)
   await wipeMail(ctx, user.email, 'verify_email')
   ctx.emit('user.email_verified', { subjectId: user.id, userId: user.id })
-  return proved as User
+  return proved
 }

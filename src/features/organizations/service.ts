@@ -1,4 +1,4 @@
-import { and, count, eq, isNull, sql } from 'drizzle-orm'
+import { and, count, eq, isNull, ne, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, organizationsOf, userIdOf } from '../../auth/actor.ts'
 import { account, admin, type Role, requireRole } from '../../auth/policy.ts'
@@ -9,6 +9,7 @@ import { changeVersioned } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { slugify } from '../../text.ts'
 import { users } from '../accounts/table.ts'
+import { invites } from '../invites/table.ts'
 import type {
   Member,
   MemberPage,
@@ -321,6 +322,27 @@ export async function join(ctx: Ctx, { id, userId, role }: { id: string; userId:
     .returning({ userId: memberships.userId })
   if (added.length > 0) ctx.emit('member.added', { subjectId: id, organizationId: id, data: { userId, role } })
   return added.length > 0
+}
+
+/** In the running transaction: whoever had the account before may have let others into what is its owner's alone. */
+export async function reclaim(ctx: Ctx, userId: string): Promise<void> {
+  const [own] = await ctx.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(and(eq(organizations.createdById, userId), eq(organizations.personal, true), live))
+    .for('update')
+  if (!own) return
+  const { id } = own
+  const others = await ctx.db
+    .delete(memberships)
+    .where(and(eq(memberships.organizationId, id), ne(memberships.userId, userId)))
+    .returning({ userId: memberships.userId })
+  await ctx.db.update(memberships).set({ role: 'owner' }).where(eq(memberships.organizationId, id))
+  await ctx.db
+    .update(invites)
+    .set({ closedAt: ctx.now, updatedAt: ctx.now })
+    .where(and(eq(invites.organizationId, id), isNull(invites.acceptedAt), isNull(invites.closedAt)))
+  for (const other of others) ctx.emit('member.removed', { subjectId: id, organizationId: id, data: { userId: other.userId } })
 }
 
 /** By an instance administrator; people join by accepting an invite. */
