@@ -319,6 +319,12 @@ describe('the workflow of a project', () => {
     await connected(await mcpToken(t, admin, { organizationId: project.organizationId }), async (client) => {
       const refused = await client.call('update_project', { project: project.id, settings: { workflow: short } })
       expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'forbidden' } })
+      // Nor does it begin one without gates.
+      for (const settings of [{ workflow: short }, { allowSelfReview: true }]) {
+        const made = await client.call('create_project', { name: unique('project'), settings })
+        expect(made).toMatchObject({ isError: true, structuredContent: { code: 'forbidden' } })
+      }
+      expect((await client.call('create_project', { name: unique('project'), settings: { colour: 'red' } })).isError).not.toBe(true)
     })
   })
 

@@ -185,6 +185,7 @@ export const get = read('projects.get', member('projects:read'), async (ctx, { r
 export const create = write('projects.create', member('projects:write'), async (ctx, input: ProjectCreate): Promise<Project> => {
   const organizationId = currentOrganization(ctx.actor)
   checkProjectSettings(input.settings)
+  requireGatekeeper(ctx.actor, { organizationId, createdById: ctx.actor.userId, settings: {} }, input.settings)
   await takeTurns(ctx, organizationId)
   const [project] = await ctx.db
     .insert(projects)

@@ -28,7 +28,7 @@ export function requireGatekeeper(
   if (actor.kind === 'mcp_token')
     throw new AppError(
       'forbidden',
-      "An agent cannot change its project's workflow or allowSelfReview. Ask a person, and leave them as they are.",
+      "An agent cannot set a project's workflow or allowSelfReview. Ask a person, and leave them as they are.",
     )
   const own = project.createdById !== null && project.createdById === actor.userId
   requireRole(actor, project.organizationId, own ? 'member' : 'admin', "Changing this project's workflow")
