@@ -382,7 +382,7 @@ describe('members', () => {
     expect((await ada.fetch('DELETE', `/api/teams/${team.id}/members/${edsger.userId}`)).status).toBe(200)
     expect(statuses(await look())).toEqual([404, 404, 404])
     expect((await there.fetch('GET', '/api/projects')).status).toBe(404)
-    expect((await withKey()).status).toBe(403)
+    expect((await withKey()).status).toBe(401)
     expect(await failure(t.app.auth.authenticate(token))).toMatchObject({ code: 'unauthenticated' })
     expect((await edsger.fetch('GET', '/api/team')).status).toBe(200)
   })
