@@ -102,7 +102,7 @@ export const settings = {
     choice('full', 'relaxed'),
     'full' as const,
   ),
-  DB_SHARED_BUFFERS: setting('Page cache of the embedded database', size, '32MB'),
+  DB_SHARED_BUFFERS: setting('Page cache of the embedded database; raise it where there is much data', size, '16MB'),
   DB_MIN_FREE_MB: setting('Writes are refused when the disk has less room than this', number(0, 1_000_000), 100),
   DB_STATEMENT_TIMEOUT_MS: setting('A statement that runs longer is ended', number(100, 600_000), 5000),
   TUTTI_SECRET: setting('Master secret; made at first start and kept in DATA_DIR/secret when unset', secret(32), none, true),

@@ -11,7 +11,7 @@ export interface EmbeddedOptions {
   statementTimeout?: number
   /** Milliseconds a transaction may hold up everybody else before it is rolled back; statements without a limit do not count. Default 30000. */
   transactionTimeout?: number
-  /** Default 32MB. */
+  /** Default 16MB. */
   sharedBuffers?: string
   /** Below it, changes are refused with `disk_full`. Default 100 MiB. */
   minFreeBytes?: number
@@ -28,7 +28,7 @@ export interface EmbeddedDriver extends Driver {
   readonly restarts: number
 }
 
-export function postgresSettings({ durability = 'full', sharedBuffers = '32MB' }: EmbeddedOptions): Record<string, string> {
+export function postgresSettings({ durability = 'full', sharedBuffers = '16MB' }: EmbeddedOptions): Record<string, string> {
   return {
     // fdatasync, the default, is a stub in this runtime
     wal_sync_method: 'fsync',
