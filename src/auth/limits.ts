@@ -106,10 +106,10 @@ export async function countGuess(driver: Driver, key: string, free: number, wind
 /** One network is one IPv4 address or one IPv6 /64, in canonical form. */
 export function networkOf(ip: string | null): string {
   if (!ip) return 'unknown'
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)
-  if (mapped?.[1]) return mapped[1]
   if (!ip.includes(':')) return ip
-  const bare = ip.split('%')[0] as string
+  const hex = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16)
+  // The last four bytes may stand in the form of IPv4: ::ffff:192.0.2.7
+  const bare = (ip.split('%')[0] as string).replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => `${hex(a, b)}:${hex(c, d)}`)
   const [head = '', tail] = bare.split('::')
   const left = head ? head.split(':') : []
   const right = tail ? tail.split(':') : []

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { Server } from 'bun'
 import { Buckets, tooMany } from '../auth/limits.ts'
 import type { Config } from '../config.ts'
@@ -114,7 +115,9 @@ export class Guard {
   }
 
   #ours(origin: string, host: string): boolean {
-    if (origin === this.config.APP_URL) return true
+    const { APP_URL } = this.config
+    // On the host of APP_URL its scheme counts too: whoever can tamper with plain HTTP must not speak for the page behind HTTPS.
+    if (origin === APP_URL || (APP_URL && new URL(APP_URL).host === host.toLowerCase())) return origin === APP_URL
     return origin === `http://${host}` || origin === `https://${host}`
   }
 
@@ -122,10 +125,18 @@ export class Guard {
   #addressOf(request: Request): string | null {
     const direct = this.#server?.requestIP(request)?.address ?? null
     const trusted = this.config.TRUSTED_PROXIES
-    if (!direct || !trusted.includes(direct.replace(/^::ffff:/, ''))) return direct
-    const chain = (request.headers.get('x-forwarded-for') ?? '').split(',').map((a) => a.trim())
-    return chain.filter((a) => a && !trusted.includes(a)).at(-1) ?? direct
+    const isTrusted = (address: string) => trusted.includes(address.replace(/^::ffff:/i, ''))
+    if (!direct || !isTrusted(direct)) return direct
+    const chain = (request.headers.get('x-forwarded-for') ?? '').split(',').map(bareAddress)
+    const client = chain.filter((address) => address && !isTrusted(address)).at(-1)
+    return client && isIP(client) ? client : direct
   }
+}
+
+/** Some proxies add the port, and brackets: every connection would be a network of its own. */
+const bareAddress = (text: string): string => {
+  const [, v4, v6] = /^(?:(\d+(?:\.\d+){3}):\d+|\[(.*)\](?::\d+)?)$/.exec(text.trim()) ?? []
+  return v4 ?? v6 ?? text.trim()
 }
 
 /** What APP_URL says, not what a request claims. */

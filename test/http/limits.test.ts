@@ -82,6 +82,20 @@ describe('plain requests', () => {
     isLimited(await ask(`198.51.100.3, ${here}::3`))
   })
 
+  test('a proxy that adds ports makes no networks of connections; what is no address counts as the proxy', async () => {
+    const app = await limited({ RATE_LIMIT_ANONYMOUS: '2', TRUSTED_PROXIES: '127.0.0.1,10.0.0.1' })
+    const here = network()
+    const ask = async (forwarded: string) => (await call(app, 'GET', '/api/docs', undefined, from(forwarded))).status
+    const statuses = async (...chains: string[]) => {
+      const all: number[] = []
+      for (const chain of chains) all.push(await ask(chain))
+      return all
+    }
+    expect(await statuses(`[${here}::1]:4001`, `[${here}::2]:4002, ::ffff:10.0.0.1`, `${here}::3`)).toEqual([200, 200, 429])
+    expect(await statuses('198.51.100.9:4001', '198.51.100.9:4002', '198.51.100.9')).toEqual([200, 200, 429])
+    expect(await statuses('198.51.100.7, unknown', `198.51.100.8, ${'x'.repeat(100)}`, '127.0.0.1')).toEqual([200, 200, 429])
+  })
+
   test('an allowance comes back with time, never beyond the burst, and old keys make room', () => {
     const buckets = new Buckets(60, 3, 2)
     expect([0, 0, 0, 0].map(() => buckets.take('a', 0))).toEqual([0, 0, 0, 1])
@@ -146,7 +160,10 @@ describe('signing in', () => {
 
 describe('what one network is', () => {
   const same: [string, string[]][] = [
-    ['192.0.2.7', ['192.0.2.7', '::ffff:192.0.2.7', '::FFFF:192.0.2.7', '::ffff:c000:207', '0:0:0:0:0:ffff:c000:0207']],
+    [
+      '192.0.2.7',
+      ['192.0.2.7', '::ffff:192.0.2.7', '::FFFF:192.0.2.7', '::ffff:c000:207', '0:0:0:0:0:ffff:c000:0207', '0:0:0:0:0:ffff:192.0.2.7'],
+    ],
     [
       '2001:db8:1:2::/64',
       [
