@@ -49,7 +49,7 @@ export function checkPassword(password: string, about: { email: string; name: st
   if (password.length < least) throw invalid(field, `The password needs at least ${least} characters.`, 'too_short')
   const plain = password.toLowerCase()
   const stem = plain.replace(/[^a-z]/g, '')
-  const own = [about.email.toLowerCase(), about.email.split('@')[0] as string, about.name.toLowerCase()]
+  const own = [about.email, about.email.split('@')[0], about.name].map((text) => text?.toLowerCase())
   if (blockList.has(plain) || blockList.has(stem) || own.includes(plain) || new Set(plain).size < 5)
     throw invalid(field, 'This password is too easy to guess. Three or four unrelated words make a good one.', 'too_common')
 }

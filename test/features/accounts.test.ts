@@ -96,6 +96,8 @@ describe('registering', () => {
   test('refuses the own name, the own address and what is longer than 128 characters as password', async () => {
     const email = `${unique('longer-name')}@example.com`
     await expectRefusal(t, await register(t, { email, password: email }), 422, 'invalid')
+    const local = `Longer.${unique('Name')}`
+    await expectRefusal(t, await register(t, { email: `${local}@example.com`, password: local }), 422, 'invalid')
     await expectRefusal(t, await register(t, { email, name: 'Eve Adelaide Example', password: 'eve adelaide example' }), 422, 'invalid')
     const long = await expectRefusal(
       t,
