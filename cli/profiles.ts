@@ -100,9 +100,12 @@ async function lock(path: string): Promise<() => void> {
 
 // ---- choosing one
 
+/** This machine, and not a name that only begins like it. */
+export const isLocal = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+
 /** `tutti.example.com` is enough. Only a server on this machine is meant without encryption unless it says so. */
 export function serverOf(text: string): string {
-  const bare = /^https?:\/\//i.test(text) ? text : `${/^(localhost|127\.|\[::1\])/.test(text) ? 'http' : 'https'}://${text}`
+  const bare = /^https?:\/\//i.test(text) ? text : `${isLocal(URL.parse(`http://${text}`)?.hostname ?? '') ? 'http' : 'https'}://${text}`
   const url = URL.parse(bare)
   if (!url || url.username || url.search || url.hash || url.pathname !== '/' || /\s/.test(text))
     throw new Refusal(`${JSON.stringify(text)} is not the address of a server, such as https://tutti.example.com`)

@@ -6,7 +6,7 @@ import type { DeviceStarted } from '../../src/features/devices/schema.ts'
 import { Client, type Credential } from '../client.ts'
 import { hasBrowser } from '../environment.ts'
 import { bold, dim, plain, print } from '../output.ts'
-import { changeProfiles, type Profile, type Profiles, passing, readProfiles, selectProfile, serverOf } from '../profiles.ts'
+import { changeProfiles, isLocal, type Profile, type Profiles, passing, readProfiles, selectProfile, serverOf } from '../profiles.ts'
 import { Refusal } from '../report.ts'
 
 interface Options {
@@ -27,7 +27,7 @@ export async function login(address: string | undefined, { profile: name, browse
   const server = address === undefined ? usual(profiles, name) : serverOf(address)
   if (name !== undefined && !/^[\w.:-]{1,100}$/.test(name)) throw new Refusal('The name of a profile has letters, digits and . : _ - only.')
   const { protocol, hostname: host } = new URL(server)
-  if (protocol === 'http:' && !/^(localhost|127\.|\[::1\])/.test(host))
+  if (protocol === 'http:' && !isLocal(host))
     console.error(`Warning: the way to ${server} is not encrypted. Others on it can read along and take over your session.`)
   const profile = withToken ? await withKey(server) : await byCode(server, browser)
   const called = name ?? new URL(server).host

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { serverOf } from '../../cli/profiles.ts'
 import { newSecret } from '../../src/auth/secrets.ts'
 import { folder, tutti } from '../support/binary.ts'
 import { EMAIL, Home, Office } from './home.ts'
@@ -77,6 +78,18 @@ describe('the wrong server', () => {
     for (const bad of ['ftp://x', 'https://x/path', 'https://u:p@x', 'not a office.host', 'https://', ''])
       expect([bad, (await home.run('login', bad)).code]).toEqual([bad, 2])
     expect(existsSync(home.file)).toBe(false)
+  })
+
+  test.each([
+    ['tutti.example.com', 'https://tutti.example.com'],
+    ['localhost:4242', 'http://localhost:4242'],
+    ['127.0.0.1', 'http://127.0.0.1'],
+    ['[::1]:4242', 'http://[::1]:4242'],
+    ['localhost.example.com', 'https://localhost.example.com'],
+    ['127.example.com', 'https://127.example.com'],
+    ['http://tutti.lan', 'http://tutti.lan'],
+  ])('%s is %s: only this machine is spoken to in the clear', (typed, server) => {
+    expect(serverOf(typed)).toBe(server)
   })
 
   const evil = (answers: Record<string, (asked: number) => object>) => {
