@@ -5,6 +5,7 @@ import { AppError, invalid, notFound } from '../../errors.ts'
 import { users } from '../accounts/table.ts'
 import * as agents from '../agents/service.ts'
 import { memberships } from '../organizations/table.ts'
+import { readersOf } from '../projects/readers.ts'
 import type { Project } from '../projects/schema.ts'
 
 export interface Assigned {
@@ -21,7 +22,7 @@ export async function resolveAssignee(ctx: Ctx, project: Project, ref: string): 
   const isEmail = wanted.includes('@')
   if (isEmail || uuid.test(wanted)) {
     const [user] = await ctx.db
-      .select({ id: users.id, role: memberships.role })
+      .select({ id: users.id })
       .from(memberships)
       .innerJoin(users, eq(users.id, memberships.userId))
       .where(
@@ -32,8 +33,8 @@ export async function resolveAssignee(ctx: Ctx, project: Project, ref: string): 
         ),
       )
     if (user) {
-      const sees = project.visibility !== 'private' || user.id === project.createdById || user.role === 'admin' || user.role === 'owner'
-      if (!sees) throw invalid('/assignee', 'This project is private, and the assignee cannot see it. Share it with the team first.')
+      if ((await readersOf(ctx, project.id, [user.id])).length === 0)
+        throw invalid('/assignee', 'This project is private, and the assignee cannot see it. Share it with the team first.')
       return { assigneeType: 'user', assigneeId: user.id }
     }
   }
