@@ -42,6 +42,9 @@ export interface Actor {
   readonly projectId?: string | null
 }
 
+/** A human being at a browser, and himself: not a key, not a device that an agent may use as well, not an administrator acting as him. */
+export const inPerson = ({ kind, session }: Actor): boolean => kind === 'session' && session?.via !== 'device' && !session?.impersonatorId
+
 /** Compares with no user. */
 export const nobody = '00000000-0000-0000-0000-000000000000'
 

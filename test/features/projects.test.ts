@@ -510,7 +510,10 @@ describe('sharing', () => {
     const note = await addNote(team.creator, made.id)
     const gone = await addNote(team.creator, made.id)
     await team.creator.fetch('DELETE', `/api/notes/${gone.id}`)
-    const moved = await team.creator.fetch<Project>('POST', `/api/projects/${made.id}/share`, { organizationId: other.id })
+    // Not by the member who made it: it takes everybody's work along.
+    const path = `/api/projects/${made.id}/share`
+    await expectRefusal(t, await team.creator.fetch('POST', path, { organizationId: other.id }), 403, 'forbidden')
+    const moved = await team.admin.fetch<Project>('POST', path, { organizationId: other.id })
     expect(moved.body).toMatchObject({
       id: made.id,
       organizationId: other.id,
@@ -537,8 +540,8 @@ describe('sharing', () => {
     const made = await create(team.creator)
     const path = `/api/projects/${made.id}/share`
     const other = await newTeam()
-    await people.owner.fetch('PATCH', `/api/teams/${other.id}/members/${people.creator.userId}`, { role: 'viewer' })
-    await expectRefusal(t, await team.creator.fetch('POST', path, { organizationId: other.id }), 403, 'forbidden')
+    await people.owner.fetch('PATCH', `/api/teams/${other.id}/members/${people.admin.userId}`, { role: 'viewer' })
+    await expectRefusal(t, await team.admin.fetch('POST', path, { organizationId: other.id }), 403, 'forbidden')
     for (const organizationId of [people.stranger.organizationId, Bun.randomUUIDv7()])
       await expectRefusal(t, await team.creator.fetch('POST', path, { organizationId }), 404, 'not_found')
     expect((await get(team.creator, made.id)).body.organizationId).toBe(team.id)
@@ -549,7 +552,7 @@ describe('sharing', () => {
     const made: Project[] = []
     for (let i = 0; i < 20; i++) made.push(await create(team.creator, { name: 'Flock' }))
     const answers = await Promise.all(
-      made.map(({ id }) => team.creator.fetch<Project>('POST', `/api/projects/${id}/share`, { organizationId: other.id })),
+      made.map(({ id }) => team.admin.fetch<Project>('POST', `/api/projects/${id}/share`, { organizationId: other.id })),
     )
     expect(statuses(answers)).toEqual(times(20, () => 200))
     expect(new Set(answers.map((a) => a.body.slug)).size).toBe(20)

@@ -5,6 +5,7 @@ import { type Evidence, type Feature, type FeatureDetail, type FeaturePage, type
 import * as workflow from '../../src/features/workflow/service.ts'
 import { defaultWorkflow } from '../../src/features/workflow/workflow.ts'
 import { apiKey, call, mcpToken, type Person, unique } from '../support/app.ts'
+import { deviceSession } from './accounts-support.ts'
 import { ctxOf, expectEvent, expectEvents, expectRefusal, failure, ids, statuses, times } from './support.ts'
 import {
   advance,
@@ -154,15 +155,20 @@ describe('gates', () => {
     const { author, project } = await newTeam()
     const { id } = await make(author, project)
     await advance(author, id)
-    const key = await apiKey(t, people.author)
-    const byKey = await call(
-      t,
-      'POST',
-      `/api/features/${id}/advance`,
-      { evidence: shown.code(), level: 'verified' },
-      { authorization: `Bearer ${key}` },
-    )
-    await expectRefusal(t, byKey, 403, 'forbidden')
+    // The command line's session lies on the machine where agents work.
+    const { token: device } = await deviceSession(t, people.author.userId)
+    for (const token of [await apiKey(t, people.author), device]) {
+      const said = { evidence: shown.code(), level: 'verified' }
+      await expectRefusal(
+        t,
+        await call(t, 'POST', `/api/features/${id}/advance`, said, {
+          authorization: `Bearer ${token}`,
+          'x-organization-id': author.organizationId,
+        }),
+        403,
+        'forbidden',
+      )
+    }
     await expectRefusal(t, await advance(author, id, shown.code(), { level: 'observed' }), 422, 'invalid')
     await advance(author, id, shown.code(), { level: 'verified' })
     expect((await get(author, id)).body.evidence.map((e) => e.level)).toEqual(['verified'])

@@ -29,7 +29,8 @@ import { users } from './table.ts'
 
 // ---- signing up
 
-const addUser = write(
+/** Once the password is hashed and the right to register is checked. */
+export const addUser = write(
   'accounts.add',
   anyone,
   async (ctx, { inviteToken, ...input }: NewUser & { inviteToken?: string }): Promise<SignedIn> => {

@@ -17,6 +17,8 @@ export const share = write(
     const moves = target !== before.organizationId
     if (moves) {
       if (!ctx.actor.memberships.has(target)) throw notFound('organization', target)
+      // It takes everybody's work along, and the team could not get it back.
+      requireRole(ctx.actor, before.organizationId, 'admin', 'Moving a project to another team')
       requireRole(ctx.actor, target, 'member', 'Moving a project there')
     }
     if (to.workspaceId) await requireTakingPart(ctx, to.workspaceId, target)

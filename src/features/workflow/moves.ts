@@ -1,5 +1,6 @@
 import { and, eq, inArray, or } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { inPerson } from '../../auth/actor.ts'
 import { AppError } from '../../errors.ts'
 import { type Notice, notify } from '../notifications/service.ts'
 import { memberships } from '../organizations/table.ts'
@@ -74,8 +75,8 @@ async function keepEvidence(
   evidence: (typeof featureEvidence.$inferInsert)['evidence'],
   level: 'reported' | 'verified',
 ): Promise<void> {
-  if (level === 'verified' && ctx.actor.kind !== 'session')
-    throw new AppError('forbidden', 'Only a person who is signed in can say verified; leave level out.')
+  if (level === 'verified' && !inPerson(ctx.actor))
+    throw new AppError('forbidden', 'Only a person who is signed in at a browser can say verified; leave level out.')
   const [shown] = await ctx.db
     .select({ gate: featureEvidence.gate })
     .from(featureEvidence)
@@ -88,7 +89,7 @@ async function keepEvidence(
 
 /**
  * The author is who brought the evidence, or who made the feature if nobody did. What an agent brought through its token may be reviewed by
- * the person whose token it is, signed in: an agent cannot sign in.
+ * the person whose token it is, at a browser: an agent cannot sign in there.
  */
 async function requireOtherThanAuthor(ctx: Ctx, project: Project, { id, createdById }: Row): Promise<void> {
   if (project.settings.allowSelfReview === true) return
@@ -97,8 +98,8 @@ async function requireOtherThanAuthor(ctx: Ctx, project: Project, { id, createdB
     .from(featureEvidence)
     .where(eq(featureEvidence.featureId, id))
   const authors = brought.length > 0 ? brought : [{ type: 'user' as const, id: createdById }]
-  const { kind, userId } = ctx.actor
-  if (authors.some((author) => author.id === userId && !(author.type === 'agent' && kind === 'session')))
+  const { userId } = ctx.actor
+  if (authors.some((author) => author.id === userId && !(author.type === 'agent' && inPerson(ctx.actor))))
     throw new AppError(
       'forbidden',
       'Its author cannot review it. Ask somebody else; or an admin sets allowSelfReview in the settings of the project.',
