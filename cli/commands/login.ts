@@ -85,6 +85,8 @@ async function byCode(server: string, browser: boolean): Promise<Profile> {
   const started = await client.post<DeviceStarted>('/api/auth/device/request', { clientName: device })
   const page = URL.parse(started.verificationUri)
   if (!page || !/^https?:$/.test(page.protocol)) throw new AppError('upstream_failed', `${server} names no page to approve this on.`)
+  if (typeof started.userCode !== 'string' || !(started.expiresIn > 0))
+    throw new AppError('upstream_failed', `${server} names no code, or none that lasts. Is this program up to date?`)
   const { stderr } = process
   console.error(`To sign in to ${server}, open this page and enter the code:\n`)
   console.error(`  ${page.href}\n  ${bold(plain(started.userCode), stderr)}\n`)
@@ -97,13 +99,14 @@ async function byCode(server: string, browser: boolean): Promise<Profile> {
 
 async function approval(client: Client, { deviceCode, expiresIn, interval }: DeviceStarted): Promise<SignedIn> {
   const until = performance.now() + expiresIn * 1000
-  // As RFC 8628 says where a server does not.
-  let seconds = interval || INTERVAL
+  // As RFC 8628 says where a server does not, or talks nonsense.
+  let seconds = interval >= 1 ? interval : INTERVAL
   let failures = 0
   for (;;) {
     const left = until - performance.now()
-    await Bun.sleep(Math.min(seconds * 2 ** failures * 1000, MOST_WAIT_MS, Math.max(0, left)))
-    if (performance.now() >= until) throw tooLate()
+    const pause = Math.min(seconds * 2 ** failures * 1000, MOST_WAIT_MS)
+    await Bun.sleep(Math.min(pause, Math.max(0, left)))
+    if (pause >= left) throw tooLate()
     try {
       return await client.post<SignedIn>('/api/auth/device/poll', { deviceCode })
     } catch (error) {

@@ -142,6 +142,21 @@ describe('the wrong server', () => {
     expect(existsSync(home.file)).toBe(false)
   })
 
+  test('that talks nonsense is not asked without a pause and without an end', async () => {
+    const home = new Home(office)
+    for (const nonsense of [{ expiresIn: undefined }, { expiresIn: 'x' }, { userCode: 1 }])
+      await using({ '/api/auth/device/request': () => ({ ...started, ...nonsense }) }, async (address) =>
+        expect(await home.run('login', address)).toMatchObject({ code: 6, err: expect.stringContaining('names no code') as string }),
+      )
+    const hasty = evil({
+      '/api/auth/device/request': () => ({ ...started, interval: -1, expiresIn: 2 }),
+      '/api/auth/device/poll': () => problem('authorization_pending'),
+    })
+    expect((await home.run('login', hasty.address)).code).toBe(5)
+    expect(hasty.asked['/api/auth/device/poll']).toBeUndefined()
+    await hasty.stop()
+  })
+
   async function using(answers: Parameters<typeof evil>[0], work: (address: string) => Promise<unknown>): Promise<void> {
     const { address, stop } = evil(answers)
     await work(address)
