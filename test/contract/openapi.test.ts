@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { codes } from '../../src/errors.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
 import { API_VERSION, type RouteLike } from '../../src/http/openapi.ts'
-import { changeLink, linkTo, newAddress, post, resetLink } from '../features/accounts-support.ts'
+import { changeLink, linkTo, newAddress, post, provedPerson, resetLink } from '../features/accounts-support.ts'
 import { codeFor, linkFor } from '../features/codes-support.ts'
 import { call, PASSWORD, type Person, person, systemCtx, unique } from '../support/app.ts'
 import { Authenticator, newPasskey } from '../support/authenticator.ts'
@@ -169,7 +169,7 @@ describe('what it promises', () => {
     'POST /api/auth/email-change': () => ({ email: newAddress() }),
     'POST /api/auth/email-change/confirm': async () => ({ token: await changeLink(t, await person(t), newAddress()) }),
     'POST /api/auth/email-change/undo': async () => {
-      const who = await person(t)
+      const who = await provedPerson(t)
       await post(t, 'email-change/confirm', { token: await changeLink(t, who, newAddress()) })
       return { token: await linkTo(t, who.email, 'email_undo') }
     },
