@@ -5,7 +5,7 @@ import { api, fresh, Visitor } from './support.ts'
 const NEW_PASSWORD = 'seven quiet lamps at dusk'
 
 test('somebody registers, makes a token and a key that are shown once, and ends them', async () => {
-  const ada = await Visitor.open()
+  const ada = await Visitor.open({ permissions: ['clipboard-read', 'clipboard-write'] })
   const email = fresh('ada')
   await ada.goto('/account')
   await ada.page.waitForURL('**/login?next=%2Faccount')
@@ -28,6 +28,9 @@ test('somebody registers, makes a token and a key that are shown once, and ends 
   // Where somebody reads on, and only one for two clicks.
   expect(await ada.focused().textContent()).toContain('shown only once')
   expect(await agents.getByRole('listitem').count()).toBe(1)
+  await agents.getByRole('button', { name: 'Copy' }).first().click()
+  await agents.getByText('Copied').waitFor()
+  expect(await ada.page.evaluate<string>('navigator.clipboard.readText()')).toBe(token)
 
   const keys = ada.section('API keys')
   await keys.getByLabel('Name').fill('deploy')
@@ -35,7 +38,9 @@ test('somebody registers, makes a token and a key that are shown once, and ends 
   const key = (await keys.locator('.once code').textContent()) as string
   expect((await api('PATCH', '/api/auth/profile', { bio: 'made by a script' }, key)).bio).toBe('made by a script')
 
-  await ada.page.reload()
+  // As when the way back leads to a page that the browser has kept in memory.
+  await ada.page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+  await agents.locator('.once').waitFor({ state: 'detached' })
   await agents.getByText('laptop').waitFor()
   await keys.getByText('deploy').waitFor()
   expect(await ada.page.content()).not.toContain(token)

@@ -72,7 +72,7 @@ test('a name that turns the direction of writing turns only itself', async () =>
   await ada.goto('/account')
   await ada.see(email)
   const at = (selector: string) => ada.page.locator(selector).evaluate((found) => (found as unknown as Box).getBoundingClientRect().x)
-  expect(await at('#who bdi >> nth=0')).toBeLessThan(await at('#who bdi >> nth=1'))
+  expect(await at('#who > * >> nth=0')).toBeLessThan(await at('#who > * >> nth=1'))
   await ada.leave()
 }, 60_000)
 

@@ -57,7 +57,7 @@ export class Visitor {
   readonly refused: string[] = []
   /** Codes, passwords and the like, which no address may hold. */
   readonly secrets: string[] = [PASSWORD]
-  readonly #asked: URL[] = []
+  readonly asked: URL[] = []
 
   private constructor(
     readonly at: Place,
@@ -90,7 +90,7 @@ export class Visitor {
     })
     page.on('request', (request) => {
       const url = new URL(request.url())
-      this.#asked.push(url)
+      this.asked.push(url)
       if (url.origin !== this.url) this.trouble.push(`asked ${url.origin}`)
       if (request.headers().referer) this.trouble.push(`told ${url.pathname} where it came from`)
     })
@@ -141,7 +141,7 @@ export class Visitor {
     expect(this.trouble).toEqual([])
     expect(this.refused).toEqual(refused)
     expect(kept).not.toMatch(secretText)
-    for (const { pathname, search } of this.#asked) {
+    for (const { pathname, search } of this.asked) {
       const address = decodeURIComponent(pathname + search)
       if (!inviteAnswer.test(pathname)) expect(address).not.toMatch(secretText)
       for (const secret of this.secrets) expect(address).not.toContain(secret)

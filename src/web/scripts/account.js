@@ -9,6 +9,7 @@ import {
   leave,
   onSubmit,
   post,
+  providers,
   put,
   quoted,
   reasonFromFragment,
@@ -19,9 +20,8 @@ import { addPasskey, noPasskeys } from './passkeys.js'
 import { secret, section } from './section.js'
 
 const main = $('#sections')
-const names = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
 
-const when = (at) => (at ? new Date(at).toLocaleString() : 'never')
+const when = (at) => new Date(at).toLocaleString()
 const alive = (item) => !item.revokedAt && Date.parse(item.expiresAt) > Date.now()
 const credential = (item) => [
   item.name,
@@ -55,7 +55,12 @@ async function show(notice, role = 'status') {
     passkeys(),
     ...(oauth.length > 0 ? [connected(oauth)] : []),
     sessions(),
-    section({ title: 'Teams', list: '/api/teams', line: (team) => [team.name, team.personal ? 'only you' : team.role] }),
+    section({
+      title: 'Teams',
+      about: ['Where you and your agents work.'],
+      list: '/api/teams',
+      line: (team) => [team.name, team.personal ? 'only you' : team.role],
+    }),
     person(user),
     password(user),
   )
@@ -65,7 +70,7 @@ async function show(notice, role = 'status') {
 const tokens = (teams) =>
   section({
     title: 'Agents',
-    about: 'An MCP token connects one agent to one team.',
+    about: ['An MCP token connects one agent to one team.'],
     list: '/api/mcp-tokens',
     shown: alive,
     line: (token) => [...credential(token), teams.find((team) => team.id === token.organizationId)?.name ?? 'sandbox'],
@@ -92,7 +97,7 @@ const tokens = (teams) =>
 const keys = () =>
   section({
     title: 'API keys',
-    about: 'For scripts that call the web API as you.',
+    about: ['For scripts that call the web API as you.'],
     list: '/api/settings/api-keys',
     shown: alive,
     line: credential,
@@ -108,7 +113,7 @@ function passkeys() {
   const impossible = noPasskeys()
   return section({
     title: 'Passkeys',
-    about: impossible ?? 'Sign in with your fingerprint, face or security key.',
+    about: impossible ?? ['Sign in with your fingerprint, face or security key.'],
     list: '/api/settings/passkeys',
     line: (passkey) => [passkey.name, passkey.lastUsedAt ? `used ${when(passkey.lastUsedAt)}` : 'never used'],
     remove: (passkey) => `/api/settings/passkeys/${passkey.id}`,
@@ -122,9 +127,9 @@ function passkeys() {
 const connected = (oauth) =>
   section({
     title: 'Connected accounts',
-    about: 'Other places you can sign in with.',
+    about: ['Other places you can sign in with.'],
     list: '/api/settings/connected-accounts',
-    line: (account) => [names[account.provider], account.email ?? account.name ?? ''],
+    line: (account) => [providers[account.provider], account.email ?? account.name ?? ''],
     remove: (account) => `/api/settings/connected-accounts/${account.provider}`,
     verb: 'Disconnect',
     after: (items) =>
@@ -134,7 +139,7 @@ const connected = (oauth) =>
           element(
             'a',
             { class: 'button quiet', href: `/api/auth/oauth/${provider}?link=1&returnTo=/account` },
-            `Connect ${names[provider]}`,
+            `Connect ${providers[provider]}`,
           ),
         ),
   })
@@ -142,10 +147,11 @@ const connected = (oauth) =>
 const sessions = () =>
   section({
     title: 'Where you are signed in',
+    about: ['If you do not know one of them, end it and change your password.'],
     list: '/api/settings/sessions',
     line: (session) => [
       session.device ?? browserOf(session.userAgent ?? 'unknown'),
-      session.impersonated ? 'an administrator acting as you' : `by ${names[session.via] ?? session.via.replace('_', ' ')}`,
+      session.impersonated ? 'an administrator acting as you' : `by ${providers[session.via] ?? session.via.replace('_', ' ')}`,
       session.ip ?? 'unknown address',
       session.current ? 'this browser' : `seen ${when(session.lastSeenAt)}`,
     ],

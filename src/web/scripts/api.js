@@ -184,6 +184,8 @@ export function reasonFromFragment() {
   return Object.hasOwn(reasons, reason) ? reasons[reason] : 'It did not work at the other side. Try again, or use another way.'
 }
 
+export const providers = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
+
 // ---- dialogs
 
 /** True when it was closed with `yes`. */

@@ -1,4 +1,19 @@
-import { $, codeField, digits, element, get, guarded, leave, nextPath, onSubmit, post, put, quoted, reasonFromFragment } from './api.js'
+import {
+  $,
+  codeField,
+  digits,
+  element,
+  get,
+  guarded,
+  leave,
+  nextPath,
+  onSubmit,
+  post,
+  providers,
+  put,
+  quoted,
+  reasonFromFragment,
+} from './api.js'
 import { noPasskeys, signInWithPasskey } from './passkeys.js'
 
 const form = $('#password')
@@ -48,18 +63,17 @@ onPress('#link', async () => {
 })
 
 const impossible = noPasskeys()
-if (impossible) $('#passkey').replaceWith(impossible)
+if (impossible) $('#passkey').replaceWith(element('p', { class: 'soft' }, ...impossible))
 else
   onPress('#passkey', async () => {
     await signInWithPasskey()
     return done()
   })
 
-const names = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
 // Whoever cannot learn of other ways can still use these.
 const { oauth, registration } = await get('/api/auth/providers').catch(() => ({ oauth: [] }))
 const target = (provider) => `/api/auth/oauth/${provider}?returnTo=${encodeURIComponent(nextPath())}`
 others.append(
-  ...oauth.map((provider) => element('a', { class: 'button quiet', href: target(provider) }, `Continue with ${names[provider]}`)),
+  ...oauth.map((provider) => element('a', { class: 'button quiet', href: target(provider) }, `Continue with ${providers[provider]}`)),
 )
 $('#new').hidden = registration !== 'open'

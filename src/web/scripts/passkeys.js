@@ -6,12 +6,11 @@ export function noPasskeys() {
   const { hostname } = location
   if (hostname === '127.0.0.1' || hostname === '[::1]') {
     const named = Object.assign(new URL(location.href), { hostname: 'localhost', hash: '' })
-    return element('p', { class: 'soft' }, 'For passkeys, open ', element('a', { href: named.href }, named.origin), ' instead.')
+    return ['For passkeys, open ', element('a', { href: named.href }, named.origin), ' instead.']
   }
-  if (!isSecureContext || /^[\d.]+$|^\[/.test(hostname))
-    return element('p', { class: 'soft' }, 'Passkeys need an https address with a name.')
+  if (!isSecureContext || /^[\d.]+$|^\[/.test(hostname)) return ['Passkeys need an https address with a name.']
   if (typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential) return undefined
-  return element('p', { class: 'soft' }, 'This browser is too old for passkeys.')
+  return ['This browser is too old for passkeys.']
 }
 
 const reasons = {

@@ -22,7 +22,7 @@ export function section({
   const heading = element('h2', { tabindex: '-1' }, title)
   const rows = element('ul', { class: 'list' })
   const rest = element('div', { class: 'row' })
-  const place = element('section', {}, heading, about && element('p', { class: 'soft' }, about), rows, rest)
+  const place = element('section', {}, heading, element('p', { class: 'soft' }, ...about), rows, rest)
 
   async function refresh() {
     const items = (await all(list)).filter(shown)
@@ -47,7 +47,7 @@ export function section({
     )
   }
 
-  if (create) place.append(...maker(refresh))
+  if (create) place.append(...maker())
   guarded(place, refresh)()
   return place
 
