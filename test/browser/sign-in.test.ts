@@ -18,6 +18,11 @@ test('by password; a wrong one is told, and one press asks once', async () => {
   await ada.page.keyboard.press('Enter')
   await ada.page.getByRole('alert').filter({ hasText: 'E-mail address or password is wrong.' }).waitFor()
   await ada.fill({ password: PASSWORD })
+  await ada.context.setOffline(true)
+  await ada.button('Sign in').click()
+  await ada.page.getByRole('alert').filter({ hasText: 'The server did not answer.' }).waitFor()
+  expect(ada.trouble.splice(0)).toEqual([expect.stringContaining('ERR_INTERNET_DISCONNECTED')])
+  await ada.context.setOffline(false)
   const asked = ada.page.waitForRequest('**/api/auth/login')
   await ada.button('Sign in').dblclick()
   await asked
