@@ -151,7 +151,8 @@ function stored(name: string, profile: Profile): Keeper {
         const now = all.get(name)
         const credential = now && credentialOf(now)
         if (!now || !credential?.refreshToken) throw signedOut(profile.server)
-        if (credential.token !== stale.token) return credential
+        // Not the access token, which is the same again for two renewals within a second.
+        if (credential.refreshToken !== stale.refreshToken) return credential
         try {
           const { token, refreshToken, expiresAt } = await exchange(credential.refreshToken)
           Object.assign(now, { token, refreshToken, expiresAt })
