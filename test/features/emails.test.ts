@@ -40,7 +40,7 @@ beforeAll(async () => {
 afterAll(() => timed.close())
 
 const verify = (at: TestApp, token: string, body: object = {}) => post(at, 'verify-email', body, token)
-const confirm = (at: TestApp, token: string) => post(at, 'email-change/confirm', { token })
+const confirm = (at: TestApp, who: { token: string }, token: string) => post(at, 'email-change/confirm', { token }, who.token)
 const undo = (at: TestApp, token: string) => post(at, 'email-change/undo', { token })
 const kinds = async (at: TestApp, email: string) => (await mailRows(at, email)).map((m) => m.kind)
 const provedAt = async (who: Person) => (await userRow(t, who.userId))?.emailVerifiedAt
@@ -121,7 +121,7 @@ describe('another address', () => {
     expect((await ada.fetch<User>('GET', '/api/auth/me')).body.email).toBe(ada.email)
 
     const token = await linkTo(t, email, 'email_change')
-    const done = await confirm(t, token)
+    const done = await confirm(t, ada, token)
     expect([done.status, done.body]).toEqual([200, { changed: true }])
     const events = await expectEvents(t, done, 'notification.created', 'user.email_changed')
     expect(events[1]).toMatchObject({ subjectId: ada.userId, userId: ada.userId })
@@ -131,7 +131,7 @@ describe('another address', () => {
     const back = await login(t, email)
     expect(back.body.user).toMatchObject({ id: ada.userId, email, emailVerifiedAt: expect.any(String) })
     expect((await keptMail(t, ada.email, 'email_undo')).text).toContain(`${t.app.url}/undo-email#svc_one_`)
-    await expectRefusal(t, await confirm(t, token), 410, 'gone')
+    await expectRefusal(t, await confirm(t, back.body, token), 410, 'gone')
     const told = await t.app.db.select().from(notifications).where(eq(notifications.userId, ada.userId))
     expect(told.map((n) => n.reason)).toEqual(['security'])
   })
@@ -146,7 +146,7 @@ describe('another address', () => {
     expect(mail.text).not.toContain('svc_one_')
     expect(mail.text).not.toContain(ada.email)
     // A new request replaces the one before, whatever becomes of it.
-    await expectRefusal(t, await confirm(t, pending), 410, 'gone')
+    await expectRefusal(t, await confirm(t, ada, pending), 410, 'gone')
   })
 
   test('cannot be asked for without end: an account is not good for writing to strangers', async () => {
@@ -175,18 +175,18 @@ describe('another address', () => {
     const ada = await person(timed)
     const late = await changeLink(timed, ada, newAddress())
     clock.forward({ minutes: 60 })
-    await expectRefusal(timed, await confirm(timed, late), 410, 'gone')
+    await expectRefusal(timed, await confirm(timed, (await login(timed, ada.email)).body, late), 410, 'gone')
 
     // Somebody who has stolen a session asks; the owner takes his account back before it is confirmed.
     const grace = await person(t)
     const stolen = await changeLink(t, grace, newAddress())
     expect((await post(t, 'reset-password', { token: await resetLink(t, grace.email), password: NEW_PASSWORD })).status).toBe(200)
-    await expectRefusal(t, await confirm(t, stolen), 410, 'gone')
+    await expectRefusal(t, await confirm(t, (await login(t, grace.email, NEW_PASSWORD)).body, stolen), 410, 'gone')
 
     const eve = await person(t)
     const token = await changeLink(t, eve, newAddress())
     await t.app.db.update(users).set({ status: 'suspended' }).where(eq(users.id, eve.userId))
-    await expectRefusal(t, await confirm(t, token), 410, 'gone')
+    await expectRefusal(t, await confirm(t, eve, token), 401, 'unauthenticated')
   })
 
   test('that somebody else took meanwhile is refused; of two who are to get it at once, one does', async () => {
@@ -194,22 +194,39 @@ describe('another address', () => {
     const taken = newAddress()
     const token = await changeLink(t, ada, taken)
     expect((await post(t, 'register', { email: taken, password: PASSWORD, name: 'Quick' })).status).toBe(201)
-    await expectRefusal(t, await confirm(t, token), 409, 'conflict.exists')
+    await expectRefusal(t, await confirm(t, ada, token), 409, 'conflict.exists')
     const wanted = newAddress()
-    const links = [await changeLink(t, grace, wanted), await changeLink(t, eve, wanted)]
-    expect(statuses(await Promise.all(links.map((link) => confirm(t, link))))).toEqual([200, 409])
+    const links = [
+      { who: grace, link: await changeLink(t, grace, wanted) },
+      { who: eve, link: await changeLink(t, eve, wanted) },
+    ]
+    expect(statuses(await Promise.all(links.map(({ who, link }) => confirm(t, who, link))))).toEqual([200, 409])
   })
 
   test('of five confirmations at once, one counts', async () => {
-    const token = await changeLink(t, await person(t), newAddress())
-    expect(statuses(await Promise.all(times(5, () => confirm(t, token))))).toEqual([200, 410, 410, 410, 410])
+    const ada = await person(t)
+    const token = await changeLink(t, ada, newAddress())
+    const [first, ...others] = statuses(await Promise.all(times(5, () => confirm(t, ada, token))))
+    expect(first).toBe(200)
+    // Late ones find the link used, or their session ended.
+    for (const status of others) expect([401, 410]).toContain(status)
+  })
+
+  test('cannot be given to a stranger who presses a button: only who is signed in to the account confirms', async () => {
+    const [thief, victim] = [await provedPerson(t), await person(t)]
+    const token = await changeLink(t, thief, newAddress())
+    await expectRefusal(t, await post(t, 'email-change/confirm', { token }), 401, 'unauthenticated')
+    await expectRefusal(t, await confirm(t, victim, token), 410, 'gone')
+    expect((await userRow(t, thief.userId))?.email).toBe(thief.email)
+    // Nobody used it up for the one whose it is.
+    expect((await confirm(t, thief, token)).status).toBe(200)
   })
 })
 
 describe('undoing it', () => {
   /** A thief with a fresh session moves the account to his own mailbox. */
   const moved = async (at: TestApp, from: { token: string }, email = newAddress()): Promise<SignedIn> => {
-    expect((await confirm(at, await changeLink(at, from, email))).status).toBe(200)
+    expect((await confirm(at, from, await changeLink(at, from, email))).status).toBe(200)
     return (await login(at, email)).body
   }
 
@@ -251,7 +268,7 @@ describe('undoing it', () => {
     const thief = await moved(t, ada, second)
     const changed = await post<SignedIn>(t, 'change-password', { currentPassword: PASSWORD, newPassword: NEW_PASSWORD }, thief.token)
     const third = newAddress()
-    expect((await confirm(t, await changeLink(t, changed.body, third))).status).toBe(200)
+    expect((await confirm(t, changed.body, await changeLink(t, changed.body, third))).status).toBe(200)
     const his = await linkTo(t, second, 'email_undo')
     expect((await undo(t, await linkTo(t, ada.email, 'email_undo'))).status).toBe(200)
     expect((await userRow(t, ada.userId))?.email).toBe(ada.email)
@@ -301,7 +318,7 @@ describe('undoing it', () => {
       const ada = await provedPerson(t)
       const link = await changeLink(t, ada, newAddress())
       const register = () => post(t, 'register', { email: ada.email, password: PASSWORD, name: 'Squatter' })
-      const [changed, ...squatters] = await Promise.all([confirm(t, link), ...times(4, register)])
+      const [changed, ...squatters] = await Promise.all([confirm(t, ada, link), ...times(4, register)])
       expect([changed.status, ...statuses(squatters)]).toEqual([200, 409, 409, 409, 409])
     }
   })

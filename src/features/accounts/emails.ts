@@ -122,11 +122,14 @@ async function offerWayBack(ctx: Ctx, before: User): Promise<void> {
   await queueMail(ctx, changedMail(ctx, before, undo))
 }
 
-/** Whoever has the link has the new mailbox. The old one can take it back for a day. */
-export const confirmEmail = write('accounts.confirmEmail', anyone, async (ctx, { token }: LinkToken): Promise<{ changed: true }> => {
+/**
+ * Whoever has the link has the new mailbox; being signed in to the account as well, he did not just press a button in a mail that somebody
+ * else had sent to him, and take over an account that the other one still has the password of. The old mailbox can take it back for a day.
+ */
+export const confirmEmail = write('accounts.confirmEmail', person, async (ctx, { token }: LinkToken): Promise<{ changed: true }> => {
+  const before = await holdSession(ctx, ctx.actor.credentialId as string)
   const used = await redeemSecret(ctx, 'email_change', token)
-  const before = used?.userId ? await activeUser(ctx, used.userId) : undefined
-  if (!used || !before) throw stale('Ask for a new one: POST /api/auth/email-change.')
+  if (!used || used.userId !== before.id) throw stale('Ask for a new one: POST /api/auth/email-change.')
   const email = String(used.data.email)
   if ((await byEmail(ctx, email)) || (await isReserved(ctx, email, before.id)))
     throw new AppError('conflict.exists', 'This address got an account of its own meanwhile. Use another one.')

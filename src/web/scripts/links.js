@@ -50,11 +50,17 @@ const pages = {
       tell(say('Thank you. Your e-mail address is confirmed.'), go('Your account', '/account'))
     })
   },
-  '/confirm-email': () =>
+  async '/confirm-email'(secret) {
+    sessionStorage.removeItem('confirm-email')
+    if (!(await whoAmI())) {
+      sessionStorage.setItem('confirm-email', secret)
+      return toLogin()
+    }
     onSubmitOr(go('Ask for a new one', '/account'), async () => {
-      await post('/api/auth/email-change/confirm', { token })
+      await post('/api/auth/email-change/confirm', { token: secret })
       tell(say('Your e-mail address is changed. Sign in with the new one.'), go('Sign in', '/login'))
-    }),
+    })
+  },
   '/undo-email': () =>
     onSubmitOr(say('If your account is not yours any more, ask the administrator of this instance for help.'), async () => {
       await post('/api/auth/email-change/undo', { token })
