@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { createApp } from '../../src/app.ts'
-import { newSecret } from '../../src/auth/secrets.ts'
+import { hashSecret, newSecret } from '../../src/auth/secrets.ts'
 import { newId } from '../../src/db/columns.ts'
 import type { Driver, Queryable } from '../../src/db/driver.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
@@ -66,7 +66,7 @@ export async function invite(t: TestApp, by: Person, email: string, over: Partia
     organizationId: by.organizationId,
     email,
     role: 'member',
-    hash: newSecret('invite'),
+    hash: hashSecret(newSecret('invite')),
     invitedById: by.userId,
     expiresAt: new Date(now.getTime() + 86_400_000).toISOString(),
     ...over,
