@@ -359,6 +359,7 @@ describe('signing up', () => {
     ['expired', { expiresAt: '2020-01-01T00:00:00.000Z' }],
     ['accepted', { acceptedAt: '2026-01-01T00:00:00.000Z' }],
     ['withdrawn', { closedAt: '2026-01-01T00:00:00.000Z' }],
+    ['by nobody any more', { invitedById: null }],
   ])('an invite that is %s is none', async (_, over) => {
     const ada = await person(t)
     const email = newAddress()

@@ -65,6 +65,7 @@ describe('a new identity', () => {
       const [expiresAt, hash] = [new Date(Date.now() + 86_400_000).toISOString(), unique('hash')]
       const values = {
         organizationId: owner.organizationId,
+        invitedById: owner.userId,
         email: email.toUpperCase(),
         role: 'member' as const,
         hash,
@@ -75,7 +76,9 @@ describe('a new identity', () => {
       await t.app.db.insert(invites).values({ ...values, ...over })
     }
     const past = new Date(Date.now() - 1000).toISOString()
-    for (const over of [{ expiresAt: past }, { closedAt: past }, { acceptedAt: past }]) {
+    // The last one is by somebody who could not invite today.
+    const outsider = { invitedById: (await person(t)).userId }
+    for (const over of [{ expiresAt: past }, { closedAt: past }, { acceptedAt: past }, outsider]) {
       const late = somebody()
       await invite(late.email, over)
       expect((await come('google', late, { app: closed })).status).toBe(403)

@@ -6,8 +6,6 @@ const t = await sharedApp()
 const clients = await slowClients()
 
 test('slow clients do not keep the others waiting', async () => {
-  const open = await Promise.all(clients.map(({ ended }) => Promise.race([ended, Promise.resolve('open')])))
-  if (open.includes('open')) expect(open).toContain('open')
   for (let i = 0; i < 20; i++) expect((await call(t, 'GET', '/health')).status).toBe(200)
 })
 

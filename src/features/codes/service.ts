@@ -1,4 +1,3 @@
-import { and, eq, gt, isNull, sql } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import type { Via } from '../../auth/actor.ts'
 import { after, anyBrowser, CODE_MINUTES, issueCode, issueSecret, peekSecret, redeemSecret, tryCode } from '../../auth/once.ts'
@@ -7,9 +6,8 @@ import { AppError } from '../../errors.ts'
 import { byEmail, countRegistration, countSignIn, insertUser, proveMailbox } from '../accounts/people.ts'
 import type { SignedIn, User } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
-import { invites } from '../invites/table.ts'
+import { isInvited } from '../invites/service.ts'
 import { countMail, queueMail, wipeMail } from '../mail/service.ts'
-import { organizations } from '../organizations/table.ts'
 import { codeMail, LINK_MINUTES, linkMail } from './messages.ts'
 import type { CodeSend, CodeVerify, LinkCode, LinkVerify, Sent } from './schema.ts'
 
@@ -28,20 +26,7 @@ interface Receiver {
 
 async function receiverOf(ctx: Ctx, email: string): Promise<Receiver> {
   const user = await byEmail(ctx, email)
-  const [invite] = await ctx.db
-    .select({ id: invites.id })
-    .from(invites)
-    .innerJoin(organizations, and(eq(organizations.id, invites.organizationId), isNull(organizations.deletedAt)))
-    .where(
-      and(
-        eq(sql`lower(${invites.email})`, email.toLowerCase()),
-        isNull(invites.acceptedAt),
-        isNull(invites.closedAt),
-        gt(invites.expiresAt, ctx.now),
-      ),
-    )
-    .limit(1)
-  const found = { to: user?.email ?? email.toLowerCase(), user, invited: invite !== undefined }
+  const found = { to: user?.email ?? email.toLowerCase(), user, invited: await isInvited(ctx, email) }
   if (user) return user.status === 'active' ? found : { ...found, withheld: 'This account is suspended.' }
   if (found.invited || ctx.app.config.REGISTRATION === 'open') return found
   return { ...found, withheld: 'This address has neither account nor invitation, and registration is closed.' }

@@ -1,11 +1,11 @@
-import { and, count, eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, count, eq, gt, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { tooMany } from '../../auth/limits.ts'
+import { countAttempt } from '../../auth/limits.ts'
 import { account, anyone, atLeast, person, type Role, requireRecent, requireRole } from '../../auth/policy.ts'
 import { hashSecret, kindOf, newSecret } from '../../auth/secrets.ts'
 import { keyset } from '../../db/page.ts'
-import { counters } from '../../db/table.ts'
+import { connectionOf } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { byEmail, visible as userColumns } from '../accounts/people.ts'
 import type { User } from '../accounts/schema.ts'
@@ -279,25 +279,25 @@ async function memberOf(ctx: Ctx, organizationId: string, userId: string) {
 
 /** In the running transaction, so that only invites that were sent count. */
 async function countSent(ctx: Ctx, organizationId: string, email: string): Promise<void> {
-  const tomorrow = new Date(Date.parse(ctx.now) + 86_400_000).toISOString()
-  const over = sql`${counters.expiresAt} <= ${ctx.now}::timestamptz`
   const limits: [string, number][] = [
     [`invites:${organizationId}`, MOST.team],
     [`invites-by:${userIdOf(ctx.actor)}`, MOST.inviter],
     [`invites-to:${hashSecret(email.toLowerCase())}`, MOST.address],
   ]
-  for (const [key, limit] of limits) {
-    const [row] = await ctx.db
-      .insert(counters)
-      .values({ key, count: 1, expiresAt: tomorrow })
-      .onConflictDoUpdate({
-        target: counters.key,
-        set: {
-          count: sql`case when ${over} then 1 else ${counters.count} + 1 end`,
-          expiresAt: sql`case when ${over} then excluded.expires_at else ${counters.expiresAt} end`,
-        },
-      })
-      .returning({ count: counters.count, expiresAt: counters.expiresAt })
-    if (row && row.count > limit) throw tooMany(Math.max(1, Math.ceil((Date.parse(row.expiresAt) - Date.parse(ctx.now)) / 1000)), 'invites')
-  }
+  for (const [key, limit] of limits) await countAttempt(connectionOf(ctx.db), key, limit, 86_400, new Date(ctx.now), 'invites')
+}
+
+/** Whether somebody who could still do so today has invited this address: then it may get in where others may not register. */
+export async function isInvited(ctx: Ctx, email: string): Promise<boolean> {
+  const inviter = and(eq(memberships.organizationId, invites.organizationId), eq(memberships.userId, invites.invitedById))
+  const couldGive = or(eq(memberships.role, 'owner'), and(eq(memberships.role, 'admin'), ne(invites.role, 'owner')))
+  const [found] = await ctx.db
+    .select({ id: invites.id })
+    .from(invites)
+    .innerJoin(organizations, and(eq(organizations.id, invites.organizationId), isNull(organizations.deletedAt)))
+    .innerJoin(memberships, inviter)
+    .innerJoin(users, and(eq(users.id, memberships.userId), eq(users.status, 'active')))
+    .where(and(open, sentTo(email), gt(invites.expiresAt, ctx.now), couldGive))
+    .limit(1)
+  return found !== undefined
 }

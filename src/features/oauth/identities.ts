@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, sql } from 'drizzle-orm'
+import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, anyone, recent } from '../../auth/policy.ts'
@@ -8,8 +8,7 @@ import { byEmail, countRegistration, insertUser, proveMailbox, requireOpenRegist
 import type { SignedIn, User } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
 import { holdSession, requireWayIn, tellOfNewWay } from '../accounts/ways.ts'
-import { invites } from '../invites/table.ts'
-import { organizations } from '../organizations/table.ts'
+import { isInvited } from '../invites/service.ts'
 import { type Identity, names } from './providers.ts'
 import type { ConnectedAccount, ConnectedAccountPage, ConnectedAccountQuery, Provider } from './schema.ts'
 import { connectedAccounts } from './table.ts'
@@ -116,16 +115,7 @@ async function userFor(ctx: Ctx, identity: Identity): Promise<User> {
 
 /** An open invitation lets its receiver in, whoever else may come; only a proved address is a receiver. */
 async function requireRoomFor(ctx: Ctx, { email, emailVerified }: Identity): Promise<void> {
-  const open = and(isNull(invites.acceptedAt), isNull(invites.closedAt), gt(invites.expiresAt, ctx.now))
-  const [invitation] = emailVerified
-    ? await ctx.db
-        .select({ id: invites.id })
-        .from(invites)
-        .innerJoin(organizations, and(eq(organizations.id, invites.organizationId), isNull(organizations.deletedAt)))
-        .where(and(eq(sql`lower(${invites.email})`, (email as string).toLowerCase()), open))
-        .limit(1)
-    : []
-  if (invitation) return
+  if (emailVerified && (await isInvited(ctx, email as string))) return
   requireOpenRegistration(ctx)
   await countRegistration(ctx)
 }
