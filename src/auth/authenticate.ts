@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts'
 import type { AppEvent, Bus } from '../events/bus.ts'
 import type { Actor, Via } from './actor.ts'
 import type { Jwt } from './jwt.ts'
-import { type Role, roles } from './policy.ts'
+import { atLeast, inWorkspace, lesser, type Role } from './policy.ts'
 import { hashSecret, kindOf } from './secrets.ts'
 
 /**
@@ -244,18 +244,15 @@ const membershipsOf = (row: unknown[]): Map<string, Role> => new Map(JSON.parse(
 /** A credential that is bound to one organization sees nothing that others share with it. */
 const alone = { workspaces: new Map<string, Role>(), reach: [] as string[] }
 
-const teamRoles: Record<string, Role> = { owner: 'owner', editor: 'member', viewer: 'viewer' }
-const rank = (role: Role | undefined): number => (role ? roles.indexOf(role) : -1)
-
 function sharedWith(value: unknown, memberships: ReadonlyMap<string, Role>): Pick<Actor, 'workspaces' | 'reach'> {
   if (value === '[]') return alone
   const workspaces = new Map<string, Role>()
   const reach = new Set<string>()
-  for (const [id, role, team, teams] of JSON.parse(String(value)) as [string, string, string, string[]][]) {
-    const [given, own] = [teamRoles[role] as Role, memberships.get(team)]
+  for (const [id, role, team, teams] of JSON.parse(String(value)) as [string, keyof typeof inWorkspace, string, string[]][]) {
+    const own = memberships.get(team)
     if (!own) continue
-    const lesser = rank(given) < rank(own) ? given : own
-    if (rank(workspaces.get(id)) < rank(lesser)) workspaces.set(id, lesser)
+    const held = lesser(inWorkspace[role], own)
+    if (!atLeast(workspaces.get(id), held)) workspaces.set(id, held)
     for (const other of teams) if (!memberships.has(other)) reach.add(other)
   }
   return { workspaces, reach: [...reach] }

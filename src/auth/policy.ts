@@ -3,6 +3,9 @@ import type { Actor, CredentialKind } from './actor.ts'
 
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
+/** What a team's part in a shared workspace lets its members do there, at most. */
+export const inWorkspace: Record<'owner' | 'editor' | 'viewer', Role> = { owner: 'owner', editor: 'member', viewer: 'viewer' }
+export const lesser = (a: Role, b: Role): Role => (atLeast(a, b) ? b : a)
 export const atLeast = (role: Role | undefined, needed: Role): boolean => role !== undefined && roles.indexOf(role) >= roles.indexOf(needed)
 
 /** Who may call an action. Every action carries one; `tutti config policy` prints them all. */

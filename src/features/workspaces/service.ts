@@ -1,7 +1,7 @@
 import { and, count, eq, gte, inArray, isNull, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, organizationsOf, userIdOf } from '../../auth/actor.ts'
-import { account, atLeast, member, type Role, requireRole, roles } from '../../auth/policy.ts'
+import { account, atLeast, inWorkspace, lesser, member, type Role, requireRole } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { idList } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
@@ -69,17 +69,13 @@ async function select(ctx: Ctx, where: SQL | undefined, order: SQL[], limit: num
   })
 }
 
-const given: Record<WorkspaceTeam['role'], Role> = { owner: 'owner', editor: 'member', viewer: 'viewer' }
-const rank = (role: Role): number => roles.indexOf(role)
-
 /** Of all his teams in it the best: the lesser of the team's role and his own in the team. In an archived one other teams only read. */
 function roleIn({ actor }: Ctx, { organizationId, status }: Pick<Workspace, 'organizationId' | 'status'>, list: WorkspaceTeam[]): Role {
   const held = list.flatMap(({ id, role }) => {
     const mine = actor.memberships.get(id)
-    const most = status === 'archived' && id !== organizationId ? 'viewer' : given[role]
-    return mine ? [Math.min(rank(mine), rank(most))] : []
+    return mine ? [lesser(mine, status === 'archived' && id !== organizationId ? 'viewer' : inWorkspace[role])] : []
   })
-  return roles[Math.max(0, ...held)] as Role
+  return held.reduce((best, role) => (atLeast(role, best) ? role : best), 'viewer' as Role)
 }
 
 async function find(ctx: Ctx, id: string): Promise<Workspace> {
