@@ -13,7 +13,8 @@ import { users } from '../accounts/table.ts'
 import { notes } from '../notes/table.ts'
 import { checkSettings } from '../organizations/service.ts'
 import { organizations } from '../organizations/table.ts'
-import { epics, stories, tasks } from '../planning/table.ts'
+import { epics, stories } from '../planning/table.ts'
+import { tasks } from '../tasks/table.ts'
 import { features } from '../workflow/table.ts'
 import type {
   Project,
