@@ -12,6 +12,7 @@ import { openDatabase, ownFolder } from './db/index.ts'
 import { migrate } from './db/migrate.ts'
 import { type Db, drizzleOver } from './db/session.ts'
 import { snapshot } from './db/snapshot.ts'
+import { createEmbedder, type Embedder } from './embeddings/embedder.ts'
 import { Bus } from './events/bus.ts'
 import { jobs } from './feature.ts'
 import { Jobs } from './jobs/queue.ts'
@@ -34,6 +35,7 @@ export interface App {
   readonly secret: string
   readonly seal: Seal
   readonly mailer: Mailer
+  readonly embedder: Embedder
   /** How users reach it, for links in mails and pages; never taken from a request. */
   url: string
   close(): Promise<void>
@@ -62,6 +64,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     const jwt = createJwt(secret)
     const auth = new Authenticator(driver, jwt, clock, bus)
     const mailer = createMailer(config)
+    const embedder = createEmbedder(config)
     const queue = new Jobs(driver, jobs, log)
     const usage = setInterval(() => auth.flushUsage().catch((error) => log.debug('usage not written', { error })), 30_000)
     usage.unref()
@@ -80,6 +83,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       secret,
       seal: createSeal(secret),
       mailer,
+      embedder,
       url: urlOf(config, config.PORT),
       close: () => {
         closing ??= (async () => {
@@ -87,6 +91,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
           bus.stop()
           await queue.stop()
           mailer.close()
+          embedder.close()
           await auth.flushUsage().catch(() => undefined)
           await driver.close()
         })()

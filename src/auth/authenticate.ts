@@ -46,7 +46,7 @@ const byToken = `select ${person}, c.id, c.expires_at, c.revoked_at, c.scopes::t
   join organizations o on o.id = c.organization_id and o.deleted_at is null where c.hash = $1`
 
 /** Events after which a cached answer may be wrong; `userId` or `data.userId` names whose. */
-const changesRights = /^(user|session|api_key|mcp_token|member|organization|workspace)\./
+const changesRights = /^(user|api_key|mcp_token|member|organization|workspace)\.|^session\.revoked$/
 
 export class Authenticator {
   readonly #cache = new Map<string, Entry>()
