@@ -85,8 +85,8 @@ export async function hybrid(ctx: Ctx, query: HybridQuery, vector: Float32Array 
     with lexemes as (
       select l, ln(1 + (greatest(n.c, d.c) - d.c + 0.5) / (d.c + 0.5)) as rarity
       from unnest(tsvector_to_array(to_tsvector('english', ${plainWords(query.text)}))) l,
-        lateral (select count(*)::float8 as c from (select 1 from ${passages} where ${found} limit ${COMMON}) some) n,
-        lateral (select count(*)::float8 as c from (select 1 from ${passages} where ${passages.search} @@ quote_literal(l)::tsquery and ${found} limit ${COMMON}) some) d),
+        lateral (select count(*)::float8 as c from (select 1 from ${passages} where ${found} limit ${COMMON}) few) n,
+        lateral (select count(*)::float8 as c from (select 1 from ${passages} where ${passages.search} @@ quote_literal(l)::tsquery and ${found} limit ${COMMON}) few) d),
     candidates as (
       select id from (${near}) nearest
       union select id from (select ${passages.id} as id from ${passages} where exists (select 1 from lexemes)

@@ -1,3 +1,4 @@
 import type { Feature } from '../../feature.ts'
+import { searchJobs } from './jobs.ts'
 
-export const search: Feature = {}
+export const search: Feature = { jobs: searchJobs }

@@ -23,6 +23,8 @@ interface Part {
 /** About four characters a token in English and code. */
 const CHARACTERS = 4
 export const DEFAULT_TOKENS = 4000
+/** Below this the nearest is not near. */
+const RELEVANT = 0.25
 
 export async function briefOf(
   ctx: Ctx,
@@ -182,7 +184,8 @@ async function remembered(
   const about = [task?.title, session?.checkpoint?.nextStep, ...(session?.goals ?? [])].filter(Boolean).join('. ').slice(0, 900)
   if (!about || !project) return undefined
   const { items } = await memory.search(ctx, { query: about, scope: 'project', scopeId: project.id, limit: 8 })
-  return { title: 'What is remembered', lines: items.map((m) => `- ${m.title ? `${m.title}: ` : ''}${one(m.content, 400)} (${m.age} old)`) }
+  const relevant = items.filter((m) => m.score >= RELEVANT)
+  return { title: 'What is remembered', lines: relevant.map((m) => `- ${m.title ? `${m.title}: ` : ''}${one(m.content, 400)} (${m.age} old)`) }
 }
 
 const told = /^(task|feature|decision|spec|note|memory|epic|story|plan|project)\./

@@ -1,4 +1,4 @@
-import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
+import { listing, tool } from '../../mcp/tool.ts'
 import { int, object, oneOf, optional, text, title } from '../../schema.ts'
 import { statuses } from './schema.ts'
 import * as specs from './service.ts'
@@ -37,7 +37,7 @@ export const specTools = [
       title: optional(title(200)),
       status,
       message: optional(text(500, { description: 'What changed and why' })),
-      expectedVersion: expectedVersion as unknown as ReturnType<typeof int>,
+      expectedVersion: int({ min: 1, description: 'The version you read' }),
     }),
     action: specs.update,
     with: ({ spec, expectedVersion: _, ...patch }) => ({ ref: spec, ...patch }),
