@@ -23,12 +23,56 @@ configured(program.command('serve').description('Run the server'))
   .option('--port <number>', 'port to listen on (PORT), 4242 unless told')
   .action(async (options) => (await import('./commands/serve.ts')).serve(options))
 
+/** For commands that talk to a server as a user. */
+const remote = (command: Command) =>
+  command
+    .option('--profile <name>', 'which of your sign-ins to use')
+    .option('--server <address>', 'the same, by the address of the server')
+    .option('--json', 'print JSON')
+
+program
+  .command('login')
+  .description('Sign in to a server with a code that you approve in a browser')
+  .argument('[address]', 'of the server, such as tutti.example.com; where you were last unless told')
+  .option('--profile <name>', 'keep it under this name; the name of the server unless told')
+  .option('--no-browser', 'do not open one')
+  .option('--with-token', 'read an API key (svc_…) from standard input instead')
+  .option('--json', 'print JSON')
+  .action(async (address, options) => (await import('./commands/login.ts')).login(address, options))
+remote(program.command('logout').description('End the session on the server and forget it here')).action(async (options) =>
+  (await import('./commands/session.ts')).logout(options),
+)
+remote(program.command('whoami').description('Who you are, on which server and in which team')).action(async (options) =>
+  (await import('./commands/session.ts')).whoami(options),
+)
+remote(program.command('status').description('Whether the server is there and you are signed in')).action(async (options) =>
+  (await import('./commands/session.ts')).status(options),
+)
+const profiles = program
+  .command('profiles')
+  .description('List the servers you have signed in to')
+  .option('--json', 'print JSON')
+  .action(async (options) => (await import('./commands/session.ts')).listProfiles(options))
+profiles
+  .command('use')
+  .description('Make one of them the one that commands talk to')
+  .argument('<name>')
+  .action(async (name) => (await import('./commands/session.ts')).useProfile(name))
+
 const admin = program.command('admin').description('Manage administrators, on the machine itself')
 configured(admin.command('create').description('Create an administrator, or make an existing account one with a new password'))
   .requiredOption('--email <address>', 'e-mail address')
   .requiredOption('--name <name>', 'full name')
   .option('--password-stdin', 'read the password from standard input')
   .action(async (options) => (await import('./commands/admin.ts')).createAdmin(options))
+configured(admin.command('reset-password').description('Set a new password for an account, and end all its sessions, keys and tokens'))
+  .requiredOption('--email <address>', 'e-mail address')
+  .option('--password-stdin', 'read the password from standard input')
+  .action(async (options) => (await import('./commands/admin.ts')).resetPassword(options))
+
+configured(program.command('outbox').description('Print mail that has not been sent, such as codes and links, to read out to its receiver'))
+  .option('--json', 'print JSON')
+  .action(async (options) => (await import('./commands/outbox.ts')).showOutbox(options))
 
 configured(program.command('migrate').description('Bring the database up to date; a server does this by itself when it starts'))
   .option('--dry-run', 'only show what would be done')

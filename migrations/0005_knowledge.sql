@@ -146,6 +146,29 @@ CREATE TABLE "specs" (
 	"search" "tsvector" GENERATED ALWAYS AS (setweight(to_tsvector('simple', translate(left(coalesce("title", ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')), 'A') || setweight(to_tsvector('simple', translate(left(coalesce("content", ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\]^_`{|}~', '                                ')), 'B')) STORED
 );
 
+CREATE TABLE "task_comments" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"task_id" uuid NOT NULL,
+	"author_type" text NOT NULL,
+	"author_id" uuid,
+	"author_name" text NOT NULL,
+	"body" text NOT NULL,
+	"created_at" timestamp(3) with time zone NOT NULL
+);
+
+ALTER TABLE "mcp_tokens" ADD COLUMN "agent_id" uuid;
+ALTER TABLE "tasks" ADD COLUMN "parent_id" uuid;
+ALTER TABLE "tasks" ADD COLUMN "assignee_type" text;
+ALTER TABLE "tasks" ADD COLUMN "assignee_id" uuid;
+ALTER TABLE "tasks" ADD COLUMN "completion_notes" text;
+ALTER TABLE "tasks" ADD COLUMN "started_at" timestamp(3) with time zone;
+ALTER TABLE "tasks" ADD COLUMN "completed_at" timestamp(3) with time zone;
+ALTER TABLE "tasks" ADD COLUMN "lease_type" text;
+ALTER TABLE "tasks" ADD COLUMN "lease_holder_id" uuid;
+ALTER TABLE "tasks" ADD COLUMN "lease_session_id" uuid;
+ALTER TABLE "tasks" ADD COLUMN "lease_since" timestamp(3) with time zone;
+ALTER TABLE "tasks" ADD COLUMN "lease_seen_at" timestamp(3) with time zone;
+ALTER TABLE "tasks" ADD COLUMN "lease_expires_at" timestamp(3) with time zone;
 ALTER TABLE "memories" ADD CONSTRAINT "memories_organization_id_organizations_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE cascade ON UPDATE no action;
 ALTER TABLE "memories" ADD CONSTRAINT "memories_created_by_id_users_id_fk" FOREIGN KEY ("created_by_id") REFERENCES "public"."users"("id") ON DELETE set null ON UPDATE no action;
 ALTER TABLE "memories" ADD CONSTRAINT "memories_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE cascade ON UPDATE no action;
@@ -168,6 +191,7 @@ ALTER TABLE "spec_versions" ADD CONSTRAINT "spec_versions_spec_id_specs_id_fk" F
 ALTER TABLE "specs" ADD CONSTRAINT "specs_organization_id_organizations_id_fk" FOREIGN KEY ("organization_id") REFERENCES "public"."organizations"("id") ON DELETE cascade ON UPDATE no action;
 ALTER TABLE "specs" ADD CONSTRAINT "specs_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE cascade ON UPDATE no action;
 ALTER TABLE "specs" ADD CONSTRAINT "specs_created_by_id_users_id_fk" FOREIGN KEY ("created_by_id") REFERENCES "public"."users"("id") ON DELETE set null ON UPDATE no action;
+ALTER TABLE "task_comments" ADD CONSTRAINT "task_comments_task_id_tasks_id_fk" FOREIGN KEY ("task_id") REFERENCES "public"."tasks"("id") ON DELETE cascade ON UPDATE no action;
 CREATE INDEX "memories_organization" ON "memories" USING btree ("organization_id","updated_at","id");
 CREATE INDEX "memories_scope" ON "memories" USING btree ("scope","scope_id","updated_at");
 CREATE INDEX "memories_project" ON "memories" USING btree ("project_id");
@@ -189,3 +213,9 @@ CREATE UNIQUE INDEX "specs_slug" ON "specs" USING btree ("project_id","slug") WH
 CREATE INDEX "specs_organization" ON "specs" USING btree ("organization_id","updated_at","id");
 CREATE INDEX "specs_project" ON "specs" USING btree ("project_id","updated_at");
 CREATE INDEX "specs_search" ON "specs" USING gin ("search");
+CREATE INDEX "task_comments_task" ON "task_comments" USING btree ("task_id","created_at","id");
+ALTER TABLE "tasks" ADD CONSTRAINT "tasks_parent_id_tasks_id_fk" FOREIGN KEY ("parent_id") REFERENCES "public"."tasks"("id") ON DELETE set null ON UPDATE no action;
+CREATE INDEX "tasks_organization" ON "tasks" USING btree ("organization_id","updated_at","id");
+CREATE INDEX "tasks_assignee" ON "tasks" USING btree ("assignee_id","status") WHERE "tasks"."assignee_id" is not null;
+CREATE INDEX "tasks_lease" ON "tasks" USING btree ("lease_holder_id") WHERE "tasks"."lease_holder_id" is not null;
+CREATE INDEX "tasks_parent" ON "tasks" USING btree ("parent_id") WHERE "tasks"."parent_id" is not null;

@@ -3,13 +3,13 @@ import type { Migration } from '../src/db/migrate.ts'
 import m1 from './0001_init.sql' with { type: 'text' }
 import m2 from './0002_identity.sql' with { type: 'text' }
 import m3 from './0003_one_open_secret.sql' with { type: 'text' }
-import m4 from './0004_planning.sql' with { type: 'text' }
+import m4 from './0004_integration_deliveries.sql' with { type: 'text' }
 import m5 from './0005_knowledge.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
   { id: '0002_identity', sql: m2 },
   { id: '0003_one_open_secret', sql: m3 },
-  { id: '0004_planning', sql: m4 },
+  { id: '0004_integration_deliveries', sql: m4 },
   { id: '0005_knowledge', sql: m5 },
 ]

@@ -1,4 +1,6 @@
 import type { Ctx } from '../src/action.ts'
+import * as agents from '../src/features/agents/service.ts'
+import * as skills from '../src/features/skills/service.ts'
 import type { Seeded } from './index.ts'
 import { build } from './welcome.ts'
 
@@ -32,5 +34,25 @@ export async function demo(ctx: Ctx): Promise<Seeded> {
       },
     ]),
   ]
+  parts.push(await reviewer(ctx))
   return { made: parts.flatMap((p) => p.made), kept: parts.flatMap((p) => p.kept) }
+}
+
+/** A skill, and an agent that works by it. */
+async function reviewer(ctx: Ctx): Promise<Seeded> {
+  const seeded: Seeded = { made: [], kept: [] }
+  const name = 'Review a migration'
+  let skill = (await skills.list(ctx, { scope: 'team', search: name, limit: 200 })).items.find((s) => s.name === name)
+  seeded[skill ? 'kept' : 'made'].push(`skill ${name}`)
+  skill ??= await skills.create(ctx, {
+    name,
+    description: 'Before a schema change is merged',
+    content: '# Review a migration\n\n1. Old code must run on the new schema.\n2. No lock longer than a second.\n3. Is there a way back?',
+    tags: ['review'],
+    scope: 'team',
+  })
+  const found = (await agents.list(ctx, { scope: 'team', search: 'Reviewer', limit: 200 })).items.find((a) => a.name === 'Reviewer')
+  seeded[found ? 'kept' : 'made'].push('agent Reviewer')
+  if (!found) await agents.create(ctx, { name: 'Reviewer', role: 'Reviews migrations and queries', skills: [skill.id], scope: 'team' })
+  return seeded
 }

@@ -18,6 +18,7 @@ import { jobs } from './feature.ts'
 import { Jobs } from './jobs/queue.ts'
 import { createLog, type Log } from './log.ts'
 import { createMailer, type Mailer } from './mailer.ts'
+import { createOutbound, type Outbound, type OutboundOptions } from './outbound.ts'
 
 /** Everything an action may need, made once and passed explicitly. */
 export interface App {
@@ -36,6 +37,9 @@ export interface App {
   readonly seal: Seal
   readonly mailer: Mailer
   readonly embedder: Embedder
+  readonly outbound: Outbound
+  /** What the surfaces count right now, for the admin area: `mcpStreams`, `http`. */
+  readonly gauges: Record<string, () => number>
   /** How users reach it, for links in mails and pages; never taken from a request. */
   url: string
   close(): Promise<void>
@@ -48,6 +52,8 @@ export interface AppOptions {
   driver?: Driver
   /** Background work: off for one-off commands. */
   background?: boolean
+  /** How names are resolved and whom to trust, for tests. */
+  outbound?: OutboundOptions
 }
 
 export async function createApp(config: Config, options: AppOptions = {}): Promise<App> {
@@ -84,6 +90,8 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       seal: createSeal(secret),
       mailer,
       embedder,
+      outbound: createOutbound(config, options.outbound),
+      gauges: {},
       url: urlOf(config, config.PORT),
       close: () => {
         closing ??= (async () => {

@@ -3,6 +3,7 @@ export const codes = {
   invalid: [422, 'The input is not valid'],
   'invalid.malformed': [400, 'The request cannot be read'],
   'invalid.cursor': [400, 'The cursor is not valid'],
+  'invalid.device': [400, 'The device is not signed in'],
   unauthenticated: [401, 'Sign in first'],
   forbidden: [403, 'Not allowed'],
   'forbidden.reauth': [403, 'Confirm that it is you'],
@@ -15,8 +16,10 @@ export const codes = {
   'conflict.blocked': [409, 'It waits for something else'],
   'conflict.cycle': [409, 'A circle of dependencies'],
   'conflict.idempotency': [409, 'The idempotency key was used for something else'],
+  'conflict.gate': [409, 'Something is missing at this gate'],
   'conflict.last_owner': [409, 'An organization needs an owner'],
   'conflict.last_admin': [409, 'The instance needs an administrator'],
+  'conflict.last_way': [409, 'An account needs a way to sign in'],
   'conflict.other_browser': [409, 'Asked for in another browser'],
   gone: [410, 'Used or expired'],
   version_mismatch: [412, 'It has changed meanwhile'],
@@ -39,10 +42,16 @@ export interface FieldError {
   message: string
 }
 
+/** What RFC 8628 calls the reasons for which a device is not signed in. */
+export const deviceErrors = ['authorization_pending', 'slow_down', 'access_denied', 'expired_token'] as const
+export type DeviceError = (typeof deviceErrors)[number]
+
 export interface ErrorDetails {
   errors?: FieldError[]
   /** The record as it is now, with `version_mismatch`. */
   current?: object
+  /** With `invalid.device`. */
+  error?: DeviceError
   /** Seconds. */
   retryAfter?: number
   /** For 429: the limit a minute. */
@@ -79,20 +88,23 @@ export interface Problem {
   requestId: string
   errors?: FieldError[]
   current?: object
+  error?: DeviceError
 }
 
 export function problem(error: AppError, instance: string, requestId: string): Problem {
-  const { errors, current } = error.details
+  const { errors, current, error: reason } = error.details
   return {
     type: `urn:tutti:error:${error.code}`,
     title: codes[error.code][1],
     status: error.status,
     detail: error.message,
-    instance,
+    // The path of a request may hold the secret of a mailed link.
+    instance: instance.replace(/svc_\w{20,}/g, '[redacted]'),
     code: error.code,
     requestId,
     ...(errors && { errors }),
     ...(current && { current }),
+    ...(reason && { error: reason }),
   }
 }
 

@@ -6,7 +6,9 @@ import type { App } from './app.ts'
 import { system } from './auth/actor.ts'
 import type { Config } from './config.ts'
 import { AppError, problem } from './errors.ts'
+import { setPassword } from './features/accounts/passwords.ts'
 import * as accounts from './features/accounts/service.ts'
+import { outbox } from './features/mail/service.ts'
 import { toAppError } from './http/problem.ts'
 
 /**
@@ -15,6 +17,8 @@ import { toAppError } from './http/problem.ts'
  */
 export const machineActions = {
   'accounts.createAdmin': accounts.createAdmin,
+  'accounts.setPassword': setPassword,
+  'mail.outbox': outbox,
   'seeds.defaults': loadDefaults,
   'seeds.demo': loadDemo,
 } satisfies Record<string, Action<never, unknown>>

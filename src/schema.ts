@@ -27,7 +27,8 @@ const formats: Record<string, RegExp> = {
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
   'date-time': /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/,
   // Every label begins where a dot ended the last, so there is one way to read an address: a pattern with two takes seconds to say no.
-  email: /^[^\s@<>"(),:;[\]\\]{1,64}@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i,
+  // No characters that cannot be seen: they would pass for another address, or do things to a terminal.
+  email: /^[^\s\p{C}@<>"(),:;[\]\\]{1,64}@([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/u,
 }
 for (const [name, pattern] of Object.entries(formats)) FormatRegistry.Set(name, (value) => value.length <= 320 && pattern.test(value))
 /** The pattern alone lets through what no database takes: 31 February, the year 0, an offset of 99 hours. */
@@ -43,7 +44,9 @@ interface EnumSchema extends TSchema {
 }
 TypeRegistry.Set<EnumSchema>('StringEnum', (schema, value) => typeof value === 'string' && schema.enum.includes(value))
 
-export const object = <T extends TProperties>(properties: T, options: { description?: string } = {}): TObject<T> =>
+TypeRegistry.Set('Binary', (_, value) => value instanceof Uint8Array || value instanceof Response)
+
+export const object = <T extends TProperties>(properties: T, options: { description?: string; examples?: object[] } = {}): TObject<T> =>
   Type.Object(properties, { additionalProperties: false, ...options })
 
 /** The same fields, all optional. */
@@ -69,12 +72,18 @@ type IntOptions = { min?: number; max?: number; description?: string; default?: 
 /** Number + multipleOf instead of integer: Elysia then turns query strings into numbers without a coercing union in the document. */
 export const int = ({ min = 0, max = 2_147_483_647, example, ...rest }: IntOptions = {}) =>
   Type.Number({ multipleOf: 1, minimum: min, maximum: max, ...rest, ...(example !== undefined && { examples: [example] }) })
+/** Nothing but `true`: what an answer says was done. */
+export const yes = () => Type.Literal(true)
 export const bool = (options: { description?: string; default?: boolean } = {}) => Type.Boolean(options)
 
 export const oneOf = <const T extends readonly string[]>(
   values: T,
   options: { description?: string; default?: T[number] } = {},
 ): TUnsafe<T[number]> => Type.Unsafe<T[number]>({ [Kind]: 'StringEnum', type: 'string', enum: values, ...options })
+
+/** The file of a form, or what a file's own address answers. */
+export const binary = <T>(contentMediaType: string, options: { description?: string } = {}): TUnsafe<T> =>
+  Type.Unsafe<T>({ [Kind]: 'Binary', type: 'string', contentMediaType, examples: ['(bytes)'], ...options })
 
 export const nullable = <T extends TSchema>(schema: T): TUnion<[T, TNull]> => Type.Union([schema, Type.Null()])
 export const array = <T extends TSchema>(items: T, maxItems: number, options: { description?: string; uniqueItems?: boolean } = {}) =>

@@ -1,24 +1,39 @@
-import type { User } from '../../src/features/accounts/schema.ts'
-import { Register } from '../../src/features/accounts/schema.ts'
-import { check } from '../../src/schema.ts'
+import { Login, Register, type User } from '../../src/features/accounts/schema.ts'
+import type { MachineAction } from '../../src/machine.ts'
+import { check, type TSchema } from '../../src/schema.ts'
 import { machine } from '../machine.ts'
 import { Refusal } from '../report.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
 interface Options extends CommonOptions {
   email: string
-  name: string
   passwordStdin?: boolean
 }
 
-export async function createAdmin({ email, name, passwordStdin, ...common }: Options): Promise<void> {
+export async function createAdmin({ email, name, ...rest }: Options & { name: string }): Promise<void> {
+  const user = await withPassword('create', 'accounts.createAdmin', Register, { email, name }, rest)
+  console.log(`${user.email} is an administrator.`)
+}
+
+export async function resetPassword({ email, ...rest }: Options): Promise<void> {
+  const user = await withPassword('reset-password', 'accounts.setPassword', Login, { email }, rest)
+  console.log(`${user.email} has a new password. Its sessions, API keys and MCP tokens have ended.`)
+}
+
+/** Passwords come on standard input only: arguments can be read by everybody on the machine. */
+async function withPassword(
+  command: string,
+  action: MachineAction,
+  schema: TSchema,
+  about: object,
+  { passwordStdin, ...common }: Omit<Options, 'email'>,
+): Promise<User> {
   const config = settingsOf(common)
   if (!passwordStdin)
-    throw new Refusal('Give the password on standard input: printf %s "$PASSWORD" | tutti admin create … --password-stdin')
+    throw new Refusal(`Give the password on standard input: printf %s "$PASSWORD" | tutti admin ${command} … --password-stdin`)
   const password = (await Bun.stdin.text()).replace(/\r?\n$/, '')
-  const input = { email, name, password }
-  const [problem] = check(Register, input)
+  const input = { ...about, password }
+  const [problem] = check(schema, input)
   if (problem) throw new Refusal(problem.message)
-  const user = (await machine(config, 'accounts.createAdmin', input)) as User
-  console.log(`${user.email} is an administrator.`)
+  return (await machine(config, action, input)) as User
 }

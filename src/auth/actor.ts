@@ -2,7 +2,8 @@ import { AppError } from '../errors.ts'
 import { atLeast, type Role } from './policy.ts'
 
 /** How a login session began. */
-export type Via = 'password' | 'code' | 'magic_link' | 'passkey' | 'github' | 'google' | 'oidc' | 'device' | 'setup' | 'impersonation'
+export const vias = ['password', 'code', 'magic_link', 'passkey', 'github', 'google', 'oidc', 'device', 'setup', 'impersonation'] as const
+export type Via = (typeof vias)[number]
 
 /** What only login sessions have. */
 export interface SessionFacts {

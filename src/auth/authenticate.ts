@@ -30,11 +30,12 @@ const person = `u.id, u.name, u.role = 'admin', u.status, u.preferences->>'curre
     from memberships m join organizations o on o.id = m.organization_id and o.deleted_at is null
     where m.user_id = u.id), '[]'::json)::text`
 
-/** Workspaces of the user's teams: id, the team's role, the team, all teams in it. */
-const shared = `coalesce((select json_agg(json_build_array(w.id, t.role, t.organization_id,
+/** Workspaces of the user's teams: id, the team's role, the team, all teams in it. What is archived is for reading. */
+const shared = `coalesce((select json_agg(json_build_array(w.id, case when w.status = 'archived' then 'viewer' else t.role end, t.organization_id,
       (select json_agg(o.id) from workspace_teams x join organizations o on o.id = x.organization_id and o.deleted_at is null where x.workspace_id = w.id)))
     from memberships m join workspace_teams t on t.organization_id = m.organization_id
     join workspaces w on w.id = t.workspace_id and w.deleted_at is null
+    join organizations owner on owner.id = w.organization_id and owner.deleted_at is null
     where m.user_id = u.id), '[]'::json)::text`
 
 const bySession = `select ${person}, c.id, c.expires_at, c.revoked_at, ${shared}, c.via, c.authenticated_at, c.impersonator_id from login_sessions c join users u on u.id = c.user_id where c.id = $1`
@@ -42,8 +43,9 @@ const byUser = `select ${person}, null, null, null, ${shared} from users u where
 const byKey = `select ${person}, c.id, c.expires_at, c.revoked_at, ${shared}, c.scopes::text, c.organization_id
   from api_keys c join users u on u.id = c.user_id where c.hash = $1`
 const byToken = `select ${person}, c.id, c.expires_at, c.revoked_at, c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
-  coalesce(o.sandbox_of, o.id) from mcp_tokens c join users u on u.id = c.user_id
-  join organizations o on o.id = c.organization_id and o.deleted_at is null where c.hash = $1`
+  coalesce(o.sandbox_of, o.id), a.id, a.name from mcp_tokens c join users u on u.id = c.user_id
+  join organizations o on o.id = c.organization_id and o.deleted_at is null
+  left join agents a on a.id = c.agent_id and a.deleted_at is null where c.hash = $1`
 
 /** Events after which a cached answer may be wrong; `userId` or `data.userId` names whose. */
 const changesRights = /^(user|api_key|mcp_token|member|organization|workspace)\.|^session\.revoked$/
@@ -52,7 +54,7 @@ export class Authenticator {
   readonly #cache = new Map<string, Entry>()
   readonly #watchers = new Set<(userId: string | undefined) => void>()
   /** Credentials seen since the last flush: id → what to note. */
-  readonly #used = new Map<string, { kind: Actor['kind']; at: string; ip: string | null; count: number }>()
+  readonly #used = new Map<string, { actor: Actor; at: string; ip: string | null; count: number }>()
 
   constructor(
     private readonly driver: Driver,
@@ -114,7 +116,8 @@ export class Authenticator {
   async flushUsage(): Promise<void> {
     const batch = [...this.#used]
     this.#used.clear()
-    for (const [id, { kind, at, ip, count }] of batch) {
+    for (const [id, { actor, at, ip, count }] of batch) {
+      const { kind } = actor
       if (kind === 'session') await this.driver.query('update login_sessions set last_seen_at = $2 where id = $1', [id, at])
       if (kind === 'api_key') await this.driver.query('update api_keys set last_used_at = $2 where id = $1', [id, at])
       if (kind === 'mcp_token')
@@ -127,11 +130,16 @@ export class Authenticator {
     }
   }
 
+  /** Who was seen by this process since the last flush. */
+  *unwritten(): Iterable<{ actor: Actor; at: string }> {
+    yield* this.#used.values()
+  }
+
   #note(actor: Actor, from?: From): Actor {
     if (!actor.credentialId) return actor
     const seen = this.#used.get(actor.credentialId)
     if (seen) seen.count++
-    else this.#used.set(actor.credentialId, { kind: actor.kind, at: this.clock().toISOString(), ip: from?.ip ?? null, count: 1 })
+    else this.#used.set(actor.credentialId, { actor, at: this.clock().toISOString(), ip: from?.ip ?? null, count: 1 })
     return actor
   }
 
@@ -209,6 +217,7 @@ export class Authenticator {
       organizationId,
       toolsets: textArray(row[11]),
       projectId: (row[12] as string | null) ?? null,
+      ...(row[14] !== null && { agent: { id: String(row[14]), name: String(row[15]) } }),
     }
   }
 

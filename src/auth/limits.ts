@@ -1,9 +1,18 @@
-import type { Driver } from '../db/driver.ts'
+import type { Driver, Queryable } from '../db/driver.ts'
 import { AppError } from '../errors.ts'
 
-/** A token bucket for each key, in memory: the plain request limits. Bounded; the coldest keys go first. */
+interface Bucket {
+  tokens: number
+  at: number
+}
+
+/**
+ * A token bucket for each key, in memory: the plain request limits. Bounded: when the younger half is full, the older one, which nobody in it
+ * has used since, is dropped as a whole. (Taking the oldest key out of one map again and again is slow: it leaves holes to be skipped.)
+ */
 export class Buckets {
-  readonly #buckets = new Map<string, { tokens: number; at: number }>()
+  #young = new Map<string, Bucket>()
+  #old = new Map<string, Bucket>()
 
   constructor(
     private readonly perMinute: number,
@@ -13,20 +22,20 @@ export class Buckets {
 
   /** Seconds to wait, or 0. */
   take(key: string, now = performance.now()): number {
-    const found = this.#buckets.get(key)
-    if (!found) {
-      this.#buckets.set(key, { tokens: this.burst - 1, at: now })
-      if (this.#buckets.size > this.most) this.#buckets.delete(this.#buckets.keys().next().value as string)
-      return 0
+    let bucket = this.#young.get(key)
+    if (!bucket) {
+      bucket = this.#old.get(key) ?? { tokens: this.burst, at: now }
+      this.#young.set(key, bucket)
+      if (this.#young.size >= this.most / 2) {
+        this.#old = this.#young
+        this.#young = new Map()
+      }
     }
-    // Last used goes last, so that the coldest key is the first to go.
-    this.#buckets.delete(key)
-    this.#buckets.set(key, found)
     const rate = this.perMinute / 60_000
-    found.tokens = Math.min(this.burst, found.tokens + (now - found.at) * rate)
-    found.at = now
-    if (found.tokens < 1) return Math.ceil((1 - found.tokens) / rate / 1000)
-    found.tokens -= 1
+    bucket.tokens = Math.min(this.burst, bucket.tokens + (now - bucket.at) * rate)
+    bucket.at = now
+    if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / rate / 1000)
+    bucket.tokens -= 1
     return 0
   }
 
@@ -41,7 +50,7 @@ export function tooMany(retryAfter: number, what = 'requests'): AppError {
 
 /** Counts in the database, atomically: for guesses, which must hold across restarts, instances and a hundred parallel tries. */
 export async function countAttempt(
-  driver: Driver,
+  driver: Queryable,
   key: string,
   limit: number,
   windowSeconds: number,
@@ -62,6 +71,11 @@ export async function countAttempt(
 
 export async function forgetAttempts(driver: Driver, key: string): Promise<void> {
   await driver.query('delete from counters where key = $1', [key])
+}
+
+/** It was no guess after all. Only this one is taken back, so that a right one in between does not wash away wrong ones. */
+export async function returnAttempt(driver: Driver, key: string): Promise<void> {
+  await driver.query('update counters set count = count - 1 where key = $1 and count > 0', [key])
 }
 
 /**

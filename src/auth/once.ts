@@ -35,7 +35,8 @@ export interface Redeemed {
 }
 
 const shown = { id: table.id, subject: table.subject, userId: table.userId, data: table.data }
-const after = (now: string, minutes: number): string => new Date(Date.parse(now) + minutes * 60_000).toISOString()
+/** So many minutes later. */
+export const after = (now: string, minutes: number): string => new Date(Date.parse(now) + minutes * 60_000).toISOString()
 const normal = (subject: string): string => subject.toLowerCase()
 
 /** The unused one of the same purpose and subject is replaced in the same statement, so that two at once do not both stay good. */

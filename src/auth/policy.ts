@@ -13,11 +13,15 @@ export interface Rule {
   scope: string | null
   /** Least role in the current organization; null where the action is about the caller's own account or asks the row itself. */
   role: Role | null
+  /** Also for somebody who is in no organization at all: he still has what is personal, and what is public. */
+  alone?: true
   /** Instance administrators only. */
   admin?: true
   /** Only the person himself: not an administrator who acts as him. */
   own?: true
-  /** Only where the person signed in or confirmed to be himself within so many minutes, and not on a device that somebody approved. */
+  /** Only where the person signed in himself: not on a device that somebody approved. */
+  interactive?: true
+  /** The same, and only where he signed in or confirmed to be himself within so many minutes. */
   recent?: number
 }
 
@@ -32,12 +36,16 @@ export const member = (scope: `${string}:${'read' | 'write'}`, role: Role = scop
   scope,
   role,
 })
+/** The same for what may also be personal: who is in no organization is not asked for a role in one. */
+export const memberOrAlone = (scope: `${string}:${'read' | 'write'}`): Rule => ({ ...member(scope), alone: true })
 /** The caller's own things on the web API. */
 export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({ kinds: ['session', 'api_key'], scope, role: null })
 /** Whoever is signed in, an administrator who acts as somebody else included. */
 export const signedIn: Rule = { kinds: ['session'], scope: null, role: null }
 /** What may only be done by the person himself, signed in: an API key or an impersonator must not mint or revoke credentials. */
 export const person: Rule = { ...signedIn, own: true }
+/** The same, and in a browser: not on a device that was signed in by a code. */
+export const interactive: Rule = { ...person, interactive: true }
 /** The same, and only right after proving it: for what a stolen session must not be enough for. */
 export const recent = (minutes: number): Rule => ({ ...person, recent: minutes })
 export const admin: Rule = { ...person, admin: true }
@@ -59,16 +67,22 @@ export function authorize(actor: Actor, rule: Rule, what: string, clock: () => D
     throw new AppError('unauthenticated', 'Send a valid credential: `Authorization: Bearer <token>`.')
   if (!rule.kinds.includes(actor.kind)) throw new AppError('forbidden', `${what} cannot be done with ${credentialNames[actor.kind]}.`)
   if (rule.own && actor.session?.impersonatorId) throw new AppError('forbidden', `${what} cannot be done while acting as somebody else.`)
+  if (rule.interactive) requireInteractive(actor, what)
   if (rule.admin && !actor.admin) throw new AppError('forbidden', `${what} is for administrators of this instance.`)
   if (rule.scope && !scopeHolds(actor.scopes, rule.scope))
     throw new AppError('forbidden', `This credential lacks the scope ${rule.scope}, which ${what} needs.`)
-  if (rule.role) requireRole(actor, actor.organizationId, rule.role, what)
+  if (rule.role && !(rule.alone && actor.organizationId === null)) requireRole(actor, actor.organizationId, rule.role, what)
   if (rule.recent !== undefined) requireRecent(actor, rule.recent, what, clock())
 }
 
-function requireRecent(actor: Actor, minutes: number, what: string, now: Date): void {
-  if (actor.session?.via === 'device')
+function requireInteractive({ session }: Actor, what: string): void {
+  if (session?.via === 'device')
     throw new AppError('forbidden', `${what} cannot be done from a device that was signed in by a code. Use a browser.`)
+}
+
+/** Also for actions where only some rows ask for it. */
+export function requireRecent(actor: Actor, minutes: number, what: string, now: Date): void {
+  requireInteractive(actor, what)
   const proved = actor.session?.authenticatedAt
   if (!proved || now.getTime() - Date.parse(proved) > minutes * 60_000)
     throw new AppError(

@@ -81,6 +81,9 @@ export function vectorText(values: Float32Array): string {
 export const matches = (column: AnyColumn, text: string): SQL =>
   sql`${column} @@ websearch_to_tsquery('simple', ${text.replace(punctuation, ' ').replace(/(?<=\S)-|-(?![\p{L}\p{N}"])/gu, ' ')})`
 
+/** For short texts, such as names: `%` and `_` mean themselves. */
+export const contains = (column: AnyColumn, part: string): SQL => sql`${column} ilike ${`%${part.replace(/[\\%_]/g, '\\$&')}%`}`
+
 export const newId = (): string => Bun.randomUUIDv7()
 
 /** What every record has. `version` starts at 1 and rises by one with every change. */

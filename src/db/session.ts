@@ -1,7 +1,7 @@
 import { entityKind } from 'drizzle-orm/entity'
 import { PgDatabase, PgDialect, type PgQueryResultHKT, PgTransaction, type SelectedFieldsOrdered } from 'drizzle-orm/pg-core'
 import { PgPreparedQuery, PgSession, type PreparedQueryConfig } from 'drizzle-orm/pg-core/session'
-import { fillPlaceholders, type Placeholder, type Query, sql } from 'drizzle-orm/sql'
+import { fillPlaceholders, type Placeholder, type Query, type SQL, sql } from 'drizzle-orm/sql'
 import * as drizzleUtils from 'drizzle-orm/utils'
 import type { Queryable } from './driver.ts'
 
@@ -70,6 +70,12 @@ class Session extends PgSession<RawResult> {
     return new Prepared<T>(this.on, query, fields, map)
   }
 
+  /** For `$count`, which drizzle reads from a result of another shape. */
+  override async count(query: SQL): Promise<number> {
+    const { rows } = await this.execute<Raw<{ count: unknown }>>(query)
+    return Number(rows[0]?.count)
+  }
+
   /** Transactions belong to actions (`write` in action.ts), which own audit, events and idempotency. */
   override transaction<T>(): Promise<T> {
     throw new Error('Use a write action: db.transaction() would skip audit and events')
@@ -95,6 +101,9 @@ export const drizzleOver = (on: Queryable): Db => connect(new PgDatabase(dialect
 
 export const drizzleTx = (on: Queryable): Db => connect(new Tx(dialect, new Session(dialect, on), undefined) as Db, on)
 
+/** For a statement of its own text, in the running transaction where there is one. */
+export const connectionOf = (db: Db): Queryable => connections.get(db) as Queryable
+
 /**
  * A query whose SQL is built once and run on any connection, inside a transaction or not. Building costs more than running a simple
  * statement, so the hottest paths use this; values come through `sql.placeholder(name)`.
@@ -105,7 +114,7 @@ export function prepare<R>(
   let prepared: Prepared<PreparedQueryConfig> | undefined
   return async (db, values) => {
     prepared ??= build(db).prepare('') as unknown as Prepared<PreparedQueryConfig>
-    return (await prepared.executeOn(connections.get(db) as Queryable, values)) as R
+    return (await prepared.executeOn(connectionOf(db), values)) as R
   }
 }
 

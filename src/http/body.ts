@@ -45,14 +45,14 @@ function depthOf(text: string): number {
   return most
 }
 
-const tooLarge = (most: number) => new AppError('too_large', `The body is larger than ${most} bytes.`)
+export const tooLarge = (most: number) => new AppError('too_large', `The body is larger than ${most} bytes.`)
 
 /** Also for chunked bodies, which do not say how long they are: reading stops at the limit. */
-export async function readBytes(request: Request, most: number): Promise<Uint8Array> {
+export async function readBytes(request: Request, most: number, said = most): Promise<Uint8Array> {
   if (request.headers.get('content-encoding')) throw new AppError('unsupported_media', 'Compressed bodies are not accepted.')
   const length = request.headers.get('content-length')
   if (length !== null) {
-    if (Number(length) > most) throw tooLarge(most)
+    if (Number(length) > most) throw tooLarge(said)
     return new Uint8Array(await request.arrayBuffer())
   }
   if (!request.body) return new Uint8Array()
@@ -60,7 +60,7 @@ export async function readBytes(request: Request, most: number): Promise<Uint8Ar
   let size = 0
   for await (const chunk of request.body) {
     size += chunk.byteLength
-    if (size > most) throw tooLarge(most)
+    if (size > most) throw tooLarge(said)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

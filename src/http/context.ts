@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import { type Action, auditRead, type Ctx, contextOf } from '../action.ts'
 import type { App } from '../app.ts'
-import { type Actor, anonymous, inOrganization } from '../auth/actor.ts'
+import { type Actor, anonymous, inOrganization, userIdOf } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { authorize } from '../auth/policy.ts'
 import { AppError } from '../errors.ts'
@@ -28,6 +28,10 @@ export type Http = ReturnType<typeof http>
 interface Options {
   /** Bytes; the configured JSON limit unless told. */
   maxBody?: number
+  /** Takes a form with one file of at most so many bytes, and no JSON. */
+  upload?: number
+  /** Statuses beyond the usual ones, for the document: a redirect, a provider that failed. */
+  answers?: number[]
 }
 
 /** A route that names no query takes none: an unknown parameter is refused, as an unknown field is. */
@@ -39,11 +43,12 @@ type AnyAction = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
  * What a route says about itself: `...on(notes.get, 'Get one note')`. Gives it its operationId and an early refusal, in the order
  * 401 → 403 → body → 422, so a stranger learns nothing from validation and nobody's body is read before he may send it.
  */
-export const on = (action: AnyAction, summary: string, { maxBody }: Options = {}) => ({
+export const on = (action: AnyAction, summary: string, { maxBody, upload, answers }: Options = {}) => ({
   parse: [
     async (call: unknown) => {
       const c = call as Call
       await admit(c, action)
+      if (upload !== undefined) return c.guard.uploads.read(c.request, userIdOf(c.ctx.actor), upload)
       return (await readJson(c.request, maxBody ?? c.app.config.MAX_BODY_BYTES)) ?? null
     },
   ],
@@ -54,7 +59,10 @@ export const on = (action: AnyAction, summary: string, { maxBody }: Options = {}
     },
   ],
   query: nothing,
-  detail: { operationId: action.id, summary, tags: [action.id.split('.')[0] as string], action } as Record<string, unknown>,
+  detail: { operationId: action.id, summary, tags: [action.id.split('.')[0] as string], action, answers, upload } as Record<
+    string,
+    unknown
+  >,
 })
 
 async function admit(c: Call, action: AnyAction): Promise<void> {
@@ -119,4 +127,11 @@ export function created<T extends { id: string }>(
   set.status = 201
   set.headers.location = `${path}/${record.id}`
   return record
+}
+
+/** 302. Nothing is answered, so it fits any route. */
+export function redirected(set: { status?: number | string; headers: Record<string, unknown> }, location: string): never {
+  set.status = 302
+  set.headers.location = location
+  return undefined as never
 }

@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import type { SignedIn } from '../features/accounts/schema.ts'
 import { ACCESS_COOKIE, cookieName, isSecure, REFRESH_COOKIE } from './guard.ts'
 
-interface SetLike {
+export interface SetLike {
   status?: number | string
   headers: Record<string, unknown>
 }
@@ -22,7 +22,7 @@ export function clearCookies<T>(set: SetLike, config: Config, answer: T): T {
   return answer
 }
 
-function cookie(config: Config, name: string, value: string, path: string, seconds: number): string {
+export function cookie(config: Config, name: string, value: string, path: string, seconds: number): string {
   const secure = isSecure(config)
   return `${cookieName(config, name)}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`
 }

@@ -3,6 +3,7 @@ import { Buckets, tooMany } from '../auth/limits.ts'
 import type { Config } from '../config.ts'
 import { newId } from '../db/columns.ts'
 import { AppError } from '../errors.ts'
+import { Uploads } from './uploads.ts'
 
 export const ACCESS_COOKIE = 'tutti_access'
 export const REFRESH_COOKIE = 'tutti_refresh'
@@ -22,6 +23,7 @@ export class Guard {
   readonly perCredential: Buckets
   readonly perNetwork: Buckets
   readonly perToken: Buckets
+  readonly uploads = new Uploads()
   readonly #seen = new WeakMap<Request, Seen>()
   readonly #hosts: Set<string>
   readonly #public: boolean
@@ -130,7 +132,7 @@ export class Guard {
 export const isSecure = (config: Config): boolean => config.APP_URL?.startsWith('https:') ?? false
 
 /** On HTTPS only the `__Host-` name counts, which no other host of the domain can set. The refresh cookie has a path, so it cannot have it. */
-export const cookieName = (config: Config, name: string): string => (isSecure(config) && name === ACCESS_COOKIE ? `__Host-${name}` : name)
+export const cookieName = (config: Config, name: string): string => (isSecure(config) && name !== REFRESH_COOKIE ? `__Host-${name}` : name)
 
 export function cookieOf(request: Request, config: Config, name: string): string | undefined {
   const wanted = cookieName(config, name)

@@ -1,6 +1,6 @@
 import { Kind, OptionalKind, type TSchema } from '@sinclair/typebox'
 import type { Rule } from '../auth/policy.ts'
-import { codes } from '../errors.ts'
+import { codes, deviceErrors } from '../errors.ts'
 
 /** OpenAPI 3.1 from the routes themselves: the schemas that validate are the ones shown. */
 export interface RouteLike {
@@ -46,10 +46,12 @@ export function openapi(routes: readonly RouteLike[], version: string): object {
 }
 
 export const documented = (routes: readonly RouteLike[]): RouteLike[] => routes.filter((r) => r.hooks.detail?.action)
+export const isUpload = ({ detail }: RouteLike['hooks']): boolean => detail?.upload !== undefined
+const bodyType = (hooks: RouteLike['hooks']): string => (isUpload(hooks) ? 'multipart/form-data' : 'application/json')
 export const actionOf = (route: RouteLike): ActionLike => route.hooks.detail?.action as ActionLike
 
 function operation({ hooks, path }: RouteLike): object {
-  const detail = hooks.detail as { operationId: string; summary: string; tags: string[]; action: ActionLike }
+  const detail = hooks.detail as { operationId: string; summary: string; tags: string[]; action: ActionLike; answers?: number[] }
   const { rule, kind, hints } = detail.action
   const open = rule.kinds.includes('anonymous')
   const answers = responsesOf(hooks.response)
@@ -64,8 +66,9 @@ function operation({ hooks, path }: RouteLike): object {
   // Without a path parameter too: X-Organization-Id may name a team that the caller is not in.
   if (!open || path.includes(':')) errors.push(404)
   if (kind === 'write') errors.push(409, 412, 413, 415, 507)
-  // Links that work once or for a while are for people who are not signed in.
-  if (kind === 'write' && open) errors.push(410)
+  // Links that work once or for a while: mostly for people who are not signed in.
+  if (open || path.includes(':token')) errors.push(410)
+  errors.push(...(detail.answers ?? []).filter((status) => status >= 400))
   return {
     operationId: detail.operationId,
     summary: detail.summary,
@@ -74,7 +77,7 @@ function operation({ hooks, path }: RouteLike): object {
     ...(open ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(hooks.body
-      ? { requestBody: { required: true, content: { 'application/json': { schema: plain(hooks.body), example: exampleOf(hooks.body) } } } }
+      ? { requestBody: { required: true, content: { [bodyType(hooks)]: { schema: plain(hooks.body), example: exampleOf(hooks.body) } } } }
       : {}),
     responses: {
       ...Object.fromEntries(
@@ -82,10 +85,11 @@ function operation({ hooks, path }: RouteLike): object {
           status,
           {
             description: status === '201' ? 'Created' : 'OK',
-            content: { 'application/json': { schema: plain(schema), example: exampleOf(schema) } },
+            content: { [(schema.contentMediaType as string) ?? 'application/json']: { schema: plain(schema), example: exampleOf(schema) } },
           },
         ]),
       ),
+      ...(detail.answers?.includes(302) && { 302: redirect }),
       ...Object.fromEntries(errors.map((status) => [status, problemAnswer(status)])),
     },
   }
@@ -98,7 +102,11 @@ const access = (rule: Rule): string => {
     : rule.kinds.length === 1
       ? 'A person, signed in.'
       : 'An access token or an API key.'
-  return [who, rule.scope && `Scope \`${rule.scope}\`.`, rule.role && `Role \`${rule.role}\` in the current team.`]
+  return [
+    who,
+    rule.scope && `Scope \`${rule.scope}\`.`,
+    rule.role && `Role \`${rule.role}\` in the current team${rule.alone ? ', if there is one' : ''}.`,
+  ]
     .filter(Boolean)
     .join(' ')
 }
@@ -123,6 +131,12 @@ function parametersOf(where: 'path' | 'query', schema: TSchema | undefined): obj
 }
 
 const header = (name: string, description: string) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } })
+
+const redirect = {
+  description: 'Go to Location',
+  headers: { Location: { required: true, schema: { type: 'string' } } },
+  content: {},
+}
 
 const problemAnswer = (status: number) => ({
   description: Object.values(codes).find(([s]) => s === status)?.[1] ?? 'Problem',
@@ -149,6 +163,7 @@ const problemSchema = {
       },
     },
     current: { type: 'object', description: 'With 412: the record as it is now' },
+    error: { type: 'string', enum: deviceErrors, description: 'With invalid.device: why, as RFC 8628 calls it' },
   },
 }
 

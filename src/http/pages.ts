@@ -8,7 +8,7 @@ import loginScript from '../web/scripts/login.js' with { type: 'text' }
 import registerScript from '../web/scripts/register.js' with { type: 'text' }
 import setupScript from '../web/scripts/setup.js' with { type: 'text' }
 import css from '../web/tutti.css' with { type: 'text' }
-import { actionOf, documented, exampleOf, type RouteLike, responsesOf } from './openapi.ts'
+import { actionOf, documented, exampleOf, isUpload, type RouteLike, responsesOf } from './openapi.ts'
 
 /** The few pages that need no dashboard: what this is, API reference, manual; those about accounts are in account-pages.ts. No inline script or style, so the policy is strict. */
 const csp =
@@ -61,7 +61,7 @@ export const manualIndex = (pages: { id: string; title: string }[]): string =>
 export const manualPage = ({ title, content }: { title: string; content: string }): string =>
   shell(
     `${title} · Tutti`,
-    `<p><a href="/manual">Manual</a></p>${Bun.markdown.html(content).replaceAll('href="mcp"', 'href="/manual/mcp"')}`,
+    `<p><a href="/manual">Manual</a></p>${Bun.markdown.html(content).replace(/href="(\w+)"/g, 'href="/manual/$1"')}`,
   )
 
 export function referencePage(routes: readonly RouteLike[]): string {
@@ -83,7 +83,9 @@ function operation(route: RouteLike): string {
   const curl = [
     `curl -X ${method} "$TUTTI${path}"`,
     !open && '-H "authorization: Bearer $TOKEN"',
-    body && `-H 'content-type: application/json' -d '${JSON.stringify(exampleOf(hooks.body as never))}'`,
+    isUpload(hooks)
+      ? '-F file=@picture.png'
+      : body && `-H 'content-type: application/json' -d '${JSON.stringify(exampleOf(hooks.body as never))}'`,
   ]
   const [[status, schema]] = Object.entries(responsesOf(hooks.response)) as [[string, TSchema]]
   const query = Object.entries((hooks.query?.properties ?? {}) as Record<string, { description?: string; enum?: string[]; type?: string }>)

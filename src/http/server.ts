@@ -181,6 +181,7 @@ export function startHttp(app: App): HttpServer {
         return response
       } finally {
         state.running--
+        guard.uploads.end(request)
       }
     },
     error(error) {
@@ -189,6 +190,7 @@ export function startHttp(app: App): HttpServer {
     },
   })
   guard.attach(listening)
+  Object.assign(app.gauges, { mcpStreams: () => mcp.streams, http: () => state.running })
   app.url = urlOf(app.config, listening.port as number)
   return {
     url: app.url,

@@ -5,7 +5,7 @@
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 type Schema = Record<string, Json>
 
-const silent = new Set(['description', 'examples', 'default', 'title'])
+const silent = new Set(['description', 'examples', 'default', 'title', 'contentMediaType'])
 const formats: Record<string, RegExp> = {
   uuid: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/,

@@ -1,6 +1,15 @@
-import { actionOf, exampleOf, type RouteLike } from '../../src/http/openapi.ts'
+import { write } from '../../src/action.ts'
+import { issueCode } from '../../src/auth/once.ts'
+import { machine } from '../../src/auth/policy.ts'
+import { newId } from '../../src/db/columns.ts'
+import { notifications } from '../../src/features/notifications/table.ts'
+import { connectedAccounts } from '../../src/features/oauth/table.ts'
+import { actionOf, exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
-import { type Answer, member, type Person, person, type TestApp, unique } from '../support/app.ts'
+import { type Answer, call, member, PASSWORD, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
+import { newPasskey } from '../support/authenticator.ts'
+import { keptMail, linkSecretIn } from '../support/mail.ts'
+import { pictureForm } from '../support/pictures.ts'
 
 /**
  * One tenant: a team with one row of every resource, none of it public. The loops of routes.test.ts and tools.test.ts send these ids as
@@ -23,12 +32,39 @@ export async function world(t: TestApp): Promise<World> {
   const owner = inTeam(self, team.id)
   const colleague = await member(t, owner, 'member')
   const viewer = await member(t, owner, 'viewer')
-  const project = made(await owner.fetch('POST', '/api/projects', { name: unique('Engine') }))
+  const project = made(await owner.fetch('POST', '/api/projects', { name: unique('Engine'), settings }))
   const note = made(await owner.fetch('POST', '/api/notes', { title: unique('Runbook'), scope: 'team', projectId: project.id }))
   const loose = made(await owner.fetch('POST', '/api/notes', { title: unique('Loose'), scope: 'team' }))
   const secret = made(await owner.fetch('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' }))
+  const feature = made(await owner.fetch('POST', `/api/projects/${project.id}/features`, { title: unique('Lock') }))
+  const secretFeature = made(await owner.fetch('POST', `/api/projects/${secret.id}/features`, { title: unique('Secret') }))
   const key = made(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
   const token = made(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
+  const skill = made(await owner.fetch('POST', '/api/skills', { name: unique('Review'), scope: 'team' }))
+  const personalSkill = made(await owner.fetch('POST', '/api/skills', { name: unique('Personal') }))
+  const agent = made(await owner.fetch('POST', '/api/agents', { name: unique('Reviewer'), scope: 'team' }))
+  const personalAgent = made(await owner.fetch('POST', '/api/agents', { name: unique('Personal') }))
+  const friends = made(await self.fetch('POST', '/api/teams', { name: unique('Friends') }))
+  const workspace = made(await owner.fetch('POST', '/api/workspaces', { name: unique('Engines') }))
+  await owner.fetch('POST', `/api/workspaces/${workspace.id}/teams`, { teamId: friends.id, role: 'editor' })
+  const invite = made(await owner.fetch('POST', `/api/teams/${team.id}/invite`, { email: `${unique('guest')}@example.com` }))
+  const device = (await call<{ userCode: string }>(t, 'POST', '/api/auth/device/request', {})).body
+  await owner.fetch('GET', `/api/auth/device/${device.userCode}`)
+  // Switched off: its messages would come in between while tables are compared.
+  await owner.fetch('PUT', '/api/settings/integrations/user/webhook', {
+    secret: 'https://hooks.example.com/tutti',
+    settings: { enabled: false },
+  })
+  const { avatarUrl } = (await owner.fetch<{ avatarUrl: string }>('POST', '/api/settings/avatar', pictureForm())).body
+  await call(t, 'POST', '/api/auth/login', { email: self.email, password: PASSWORD })
+  const sessions = (await owner.fetch<{ items: { id: string; current: boolean }[] }>('GET', '/api/settings/sessions')).body.items
+  // Of its own, for a team that administrators have deleted is gone for its owner too.
+  const managed = made(await self.fetch('POST', '/api/teams', { name: unique('Managed') }))
+  const managedMember = await member(t, inTeam(self, managed.id), 'member')
+  const issue = made(await owner.fetch('POST', '/api/issues', { title: unique('Broken'), description: 'It is.' }))
+  const passkey = made(await owner.fetch('POST', '/api/auth/passkey/register/finish', await newPasskey(t.app.url, owner)))
+  const notification = newId()
+  await give(systemCtx(t), { id: notification, userId: owner.userId, code: colleague.email })
   const { handle } = (await owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
   const known: World = {
     owner,
@@ -36,33 +72,81 @@ export async function world(t: TestApp): Promise<World> {
     paths: {
       '/api/teams/:id': team.id,
       '/api/teams/:id/members/:userId': colleague.userId,
-      '/api/admin/teams/:id': team.id,
+      '/api/teams/:id/invites/:inviteId': invite.id,
+      '/api/invites/:token': await invitation(t, self),
+      '/api/workspaces/:id': workspace.id,
+      '/api/workspaces/:id/teams/:teamId': friends.id,
+      '/api/admin/teams/:id': managed.id,
+      '/api/admin/teams/:id/members/:user_id': managedMember.userId,
+      '/api/admin/users/:id': colleague.userId,
+      '/api/admin/issues/:id': issue.id,
+      '/api/notifications/:id': notification,
       '/api/projects/:slug': project.id,
       '/api/public/projects/:user': handle,
       '/api/public/projects/:user/:slug': project.slug,
       '/api/notes/:id': note.id,
       '/api/notes/public/:slug': note.slug,
+      '/api/features/:id': feature.id,
+      '/api/skills/:id': skill.id,
+      '/api/skills/public/:slug': skill.slug,
+      '/api/agents/:id': agent.id,
+      '/api/agents/public/:slug': agent.slug,
       '/api/settings/api-keys/:id': key.id,
+      '/api/settings/passkeys/:id': passkey.id,
+      '/api/settings/connected-accounts/:provider': 'github',
+      '/api/auth/oauth/:provider': 'oidc',
+      '/api/settings/sessions/:id': sessions.find((session) => !session.current)?.id as string,
       '/api/mcp-tokens/:id': token.id,
+      '/api/auth/device/:userCode': device.userCode,
       '/api/docs/:id': 'start',
+      '/api/settings/integrations/user/:provider': 'webhook',
+      '/uploads/:id': avatarUrl.replace('/uploads/', ''),
     },
     also: {
       '/api/projects/:slug': secret.id,
       '/api/public/projects/:user/:slug': secret.slug,
       '/api/notes/:id': loose.id,
       '/api/notes/public/:slug': loose.slug,
+      '/api/features/:id': secretFeature.id,
+      '/api/skills/:id': personalSkill.id,
+      '/api/skills/public/:slug': personalSkill.slug,
+      '/api/agents/:id': personalAgent.id,
+      '/api/agents/public/:slug': personalAgent.slug,
     },
     fields: {
       organizationId: team.id,
+      currentOrganizationId: team.id,
       projectId: project.id,
       project: project.id,
       note: loose.id,
+      feature: feature.id,
+      skill: skill.id,
+      agent: agent.id,
       userId: colleague.userId,
+      teamId: friends.id,
+      workspaceId: workspace.id,
+      actorId: colleague.userId,
     },
   }
   await makePlainRows(t, known)
   return known
 }
+
+/** The secret of an invitation to somebody, from a team that nobody else is in. */
+export async function invitation(t: TestApp, to: Person): Promise<string> {
+  const host = await person(t)
+  await host.fetch('POST', `/api/teams/${host.organizationId}/invite`, { email: to.email })
+  return linkSecretIn(await keptMail(t, to.email, `invite:${host.organizationId}`))
+}
+
+/** What nobody can make through the web, or not without a provider: a notification, an identity elsewhere, and a code that an administrator may read out. */
+const give = write('test.give', machine, async (ctx, { id, userId, code }: { id: string; userId: string; code: string }): Promise<void> => {
+  await ctx.db
+    .insert(notifications)
+    .values({ id, userId, type: 'info', reason: 'test', title: 'News', createdAt: ctx.now, updatedAt: ctx.now })
+  await ctx.db.insert(connectedAccounts).values({ userId, provider: 'github', subject: id, createdAt: ctx.now, updatedAt: ctx.now })
+  await issueCode(ctx, code, null)
+})
 
 /** A resource that is made by POST to its collection needs no line above: its documented example becomes the row. */
 async function makePlainRows(t: TestApp, known: World): Promise<void> {
@@ -108,9 +192,10 @@ export const idFields = (schema: TSchema | undefined): string[] =>
     .filter(([, field]) => ((field.anyOf as TSchema[] | undefined) ?? [field]).some((option) => option.format === 'uuid'))
     .map(([name]) => name)
 
-/** The documented example with ids that exist; undefined for a route without a body. */
+/** The documented example with ids that exist, or a form with a picture; undefined for a route without a body. */
 export function bodyOf(route: RouteLike, from: World): Record<string, unknown> | undefined {
   if (!route.hooks.body) return undefined
+  if (isUpload(route.hooks)) return pictureForm() as unknown as Record<string, unknown>
   const body: Record<string, unknown> = { ...(exampleOf(route.hooks.body) as object), ...workable[actionOf(route).id] }
   for (const name of idFields(route.hooks.body)) {
     const value = from.fields[name]
@@ -123,10 +208,35 @@ export function bodyOf(route: RouteLike, from: World): Record<string, unknown> |
   return body
 }
 
+/** A feature can be advanced and then reviewed by whoever is at hand. */
+const settings = {
+  allowSelfReview: true,
+  workflow: {
+    initial: 'open',
+    states: ['open', 'checked', 'closed'],
+    transitions: [
+      { from: 'open', to: 'checked' },
+      { from: 'checked', to: 'closed', by: 'approved' },
+    ],
+  },
+}
+
+const movesNowhere = { status: undefined, evidence: undefined, level: undefined }
+
 /** By action: what has to differ from the example for the call to succeed, where its parts must fit each other. */
 export const workable: Record<string, object> = {
+  'integrations.put': { settings: { enabled: false } },
   'notes.create': { scope: 'team' },
   'notes.update': { scope: 'team' },
+  'features.create': { taskIds: [], blockedBy: [] },
+  'features.update': { taskIds: [], blockedBy: [], ...movesNowhere },
+  'features.updateIn': { taskIds: [], blockedBy: [], ...movesNowhere },
+  'features.advance': movesNowhere,
+  'features.override': { status: 'checked' },
+  'skills.create': { scope: 'team' },
+  'skills.update': { scope: 'team' },
+  'agents.create': { scope: 'team', skills: [] },
+  'agents.update': { scope: 'team', skills: [] },
   'planning.createPlan': {
     epics: [{ title: 'Durability', stories: [{ title: 'One process', tasks: [{ title: 'Lock the data folder' }] }] }],
   },

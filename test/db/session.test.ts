@@ -310,6 +310,7 @@ describe('the session', () => {
   test('execute tells how many rows a statement changed', async () => {
     const mark = unique('mark')
     await db.insert(probe).values([{ someText: mark }, { someText: mark }, { someText: mark }])
+    expect(await db.$count(probe, eq(probe.someText, mark))).toBe(3)
     expect(await db.execute(sql`update ${probe} set flag = true where some_text = ${mark}`)).toMatchObject({ rows: [], count: 3 })
     expect(await db.execute(sql`delete from ${probe} where some_text = ${mark}`)).toMatchObject({ count: 3 })
     expect(await db.execute(sql`delete from ${probe} where some_text = ${mark}`)).toMatchObject({ count: 0 })

@@ -6,6 +6,7 @@ import * as accounts from '../../src/features/accounts/service.ts'
 import { users } from '../../src/features/accounts/table.ts'
 import type { OrganizationPage } from '../../src/features/organizations/schema.ts'
 import { type Answer, apiKey, call, logged, PASSWORD, person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
+import { addPasskey, otherLogins, proveAddress } from './accounts-support.ts'
 import { expectEvent, expectEvents, expectNoEvents, expectRefusal, failure, ownApp, statuses, TestClock, times, watch } from './support.ts'
 
 let t: TestApp
@@ -457,6 +458,16 @@ describe('tutti admin create', () => {
     const back = await login(t, ada.email, password)
     expect(back.body.user.role).toBe('admin')
     await expectEvents(t, back, 'user.signed_in')
+  })
+
+  test('on an account that somebody made with an address that is not his: his other ways in do not come along', async () => {
+    const [thief, ada] = [await person(t), await person(t)]
+    await proveAddress(t, ada)
+    for (const { userId, email } of [thief, ada]) {
+      await addPasskey(t, userId)
+      await createAdmin(email, 'another five unrelated words')
+    }
+    expect([await otherLogins(t, thief.userId), await otherLogins(t, ada.userId)]).toEqual([0, 1])
   })
 
   test('is for the machine only', async () => {

@@ -12,6 +12,7 @@ import type { AppEvent } from '../../src/events/bus.ts'
 import { events } from '../../src/events/table.ts'
 import { startHttp } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
+import type { OutboundOptions } from '../../src/outbound.ts'
 import type { Answer, Person, TestApp } from '../support/app.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
@@ -92,7 +93,11 @@ export class TestClock {
 }
 
 /** An instance with a database of its own, for what concerns a whole instance: first start, seeds, upkeep. */
-export async function ownApp(clock?: () => Date): Promise<TestApp> {
+export async function ownApp(
+  clock?: () => Date,
+  overrides: Record<string, string> = {},
+  outbound: OutboundOptions = { resolve: async () => [] },
+): Promise<TestApp> {
   const folder = mkdtempSync(join(tmpdir(), 'tutti-own-'))
   const postgres = process.env.TEST_DB === 'postgres' ? await freshDatabase() : undefined
   const config = loadConfig({
@@ -104,10 +109,17 @@ export async function ownApp(clock?: () => Date): Promise<TestApp> {
       RATE_LIMIT_ANONYMOUS: '1000000',
       RATE_LIMIT_REGISTER: '1000000',
       ...(postgres && { DATABASE_URL: postgres.url }),
+      ...overrides,
     },
   })
   const log = createLog('debug', () => undefined, false)
-  const app = await createApp(config, { driver: await openDatabase(config, log), log, clock, background: false })
+  const app = await createApp(config, {
+    driver: await openDatabase(config, log),
+    log,
+    clock,
+    background: overrides.background === 'on',
+    outbound,
+  })
   const server = startHttp(app)
   return {
     app,

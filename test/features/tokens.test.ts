@@ -7,6 +7,7 @@ import * as organizations from '../../src/features/organizations/service.ts'
 import { organizations as organizationTable } from '../../src/features/organizations/table.ts'
 import type { Project, ProjectPage } from '../../src/features/projects/schema.ts'
 import * as projects from '../../src/features/projects/service.ts'
+import * as sharing from '../../src/features/projects/sharing.ts'
 import type {
   ApiKeyCreate,
   ApiKeyCreated,
@@ -359,12 +360,10 @@ describe('a test token', () => {
     expect(await failure(notes.update(test, { ref: realNote.id, title: 'x' }))).toMatchObject(missing)
     expect(await failure(notes.create(test, { title: 'x', projectId: real.id }))).toMatchObject(missing)
     expect(await failure(projects.remove(test, { ref: real.id }))).toMatchObject(missing)
-    expect(await failure(projects.share(test, { ref: fake.id, organizationId: me.organizationId }))).toMatchObject(missing)
+    expect(await failure(sharing.share(test, { ref: fake.id, organizationId: me.organizationId }))).toMatchObject(missing)
     expect(await failure(projects.get(live, { ref: fake.id }))).toMatchObject(missing)
     expect(await failure(notes.get(live, { ref: fakeNote.id }))).toMatchObject(missing)
-    expect(await failure(projects.share(live, { ref: real.id, organizationId: test.actor.organizationId as string }))).toMatchObject(
-      missing,
-    )
+    expect(await failure(sharing.share(live, { ref: real.id, organizationId: test.actor.organizationId as string }))).toMatchObject(missing)
 
     for (const path of [`/api/projects/${fake.id}`, `/api/notes/${fakeNote.id}`])
       await expectRefusal(t, await me.fetch('GET', path), 404, 'not_found')

@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type AnyColumn, count, eq, inArray } from 'drizzle-orm'
+import { type AnyColumn, and, count, eq, inArray } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { contextOf } from '../../src/action.ts'
+import { oneTimeSecrets } from '../../src/auth/table.ts'
 import { counters } from '../../src/db/table.ts'
 import { events, idempotencyKeys } from '../../src/events/table.ts'
 import { jobs } from '../../src/feature.ts'
 import { loginSessions, refreshTokens } from '../../src/features/accounts/table.ts'
+import { wipeStale } from '../../src/features/mail/service.ts'
 import * as notes from '../../src/features/notes/service.ts'
 import { notes as noteTable } from '../../src/features/notes/table.ts'
 import * as organizations from '../../src/features/organizations/service.ts'
@@ -13,7 +15,8 @@ import { organizations as organizationTable } from '../../src/features/organizat
 import * as projects from '../../src/features/projects/service.ts'
 import { projects as projectTable } from '../../src/features/projects/table.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
-import { type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
+import { call, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
+import { keptMail, linkSecretIn, mailRows } from '../support/mail.ts'
 import { failure, ownApp, TestClock } from './support.ts'
 
 /** Upkeep is about the whole database, so it gets one of its own. Time only moves forward here: each test starts with fresh things. */
@@ -120,6 +123,35 @@ test('idempotency keys stay 24 hours, counters and refresh tokens as long as the
   clock.forward({ days: 29 })
   expect(await run()).toMatchObject({ counters: 1, refreshTokens: 1 })
   expect([await tokens(), await left(counters, counters.key, [`${wrong}-2`])]).toEqual([0, 0])
+})
+
+test('codes and links go when they have run out, used or not; what the mails said goes with them', async () => {
+  const grace = await person(t)
+  const secrets = (purpose: 'reset' | 'verify_email') =>
+    t.app.db.$count(oneTimeSecrets, and(eq(oneTimeSecrets.purpose, purpose), eq(oneTimeSecrets.userId, grace.userId)))
+  const told = async () => (await mailRows(t, grace.email)).filter((mail) => mail.sealed !== null).map((mail) => mail.kind)
+  await call(t, 'POST', '/api/auth/forgot-password', { email: grace.email })
+  expect([await secrets('reset'), await secrets('verify_email')]).toEqual([1, 1])
+  expect(await told()).toEqual(['reset', 'verify_email'])
+  const link = linkSecretIn(await keptMail(t, grace.email, 'reset'))
+  clock.forward({ minutes: 29 })
+  await run()
+  expect(await secrets('reset')).toBe(1)
+  clock.forward({ minutes: 2 })
+  expect((await call(t, 'POST', '/api/auth/reset-password', { token: link, password: 'seven quiet lamps at dusk' })).status).toBe(410)
+  await wipeStale(systemCtx(t), {})
+  expect(await told()).toEqual(['verify_email'])
+  expect((await run()).oneTimeSecrets).toBeGreaterThanOrEqual(1)
+  expect([await secrets('reset'), await secrets('verify_email')]).toEqual([0, 1])
+
+  // A used one tells a second use from a made-up one only as long as it would have lived.
+  await call(t, 'POST', '/api/auth/forgot-password', { email: grace.email })
+  const used = linkSecretIn(await keptMail(t, grace.email, 'reset'))
+  expect((await call(t, 'POST', '/api/auth/reset-password', { token: used, password: 'seven quiet lamps at dusk' })).status).toBe(200)
+  expect(await secrets('reset')).toBe(1)
+  clock.forward({ minutes: 31 })
+  await run()
+  expect(await secrets('reset')).toBe(0)
 })
 
 test('runs every hour as a job, and for the machine only', async () => {

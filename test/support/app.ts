@@ -14,6 +14,7 @@ import type { McpTokenCreate } from '../../src/features/tokens/schema.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import { type HttpServer, startHttp } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
+import type { OutboundOptions } from '../../src/outbound.ts'
 import { atEnd } from './cleanup.ts'
 import { freshDatabase } from './postgres.ts'
 
@@ -61,6 +62,9 @@ const withoutClose = (driver: Driver): Driver =>
     },
   })
 
+/** Tests ask no name server and call nobody outside, whatever address is in an example. */
+const noNames: OutboundOptions = { resolve: async () => [] }
+
 export interface TestApp {
   app: App
   url: string
@@ -69,7 +73,11 @@ export interface TestApp {
 }
 
 /** A running server with its own settings and clock, on the shared database. */
-export async function testApp(overrides: Record<string, string> = {}, clock?: () => Date): Promise<TestApp> {
+export async function testApp(
+  overrides: Record<string, string> = {},
+  clock?: () => Date,
+  outbound: OutboundOptions = noNames,
+): Promise<TestApp> {
   database ??= openOnce()
   const shared = await database
   const driver = withoutClose(shared)
@@ -78,6 +86,7 @@ export async function testApp(overrides: Record<string, string> = {}, clock?: ()
     log,
     clock,
     background: overrides.background !== 'off',
+    outbound,
   })
   const server = startHttp(app)
   return {
@@ -132,10 +141,12 @@ export async function call<T = Record<string, unknown>>(
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<Answer<T>> {
+  // A form brings its own type.
+  const plain = body === undefined || body instanceof FormData
   const response = await fetch(t.url + path, {
     method,
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
+    headers: { ...(plain ? {} : { 'content-type': 'application/json' }), ...headers },
+    body: plain || typeof body === 'string' ? body : JSON.stringify(body),
   })
   const text = await response.text()
   const json = response.headers.get('content-type')?.includes('json')

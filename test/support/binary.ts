@@ -52,14 +52,16 @@ interface ServeOptions {
   env?: Record<string, string>
   /** A command that runs the binary, such as strace. */
   wrap?: string[]
+  /** Any free one unless told. */
+  port?: string
   timeoutMs?: number
 }
 
 /** Starts the server and resolves when it listens; rejects with its output when it ends before. */
-export async function serve({ dir = folder(), env = {}, wrap = [], timeoutMs = 30_000 }: ServeOptions = {}): Promise<Served> {
+export async function serve({ dir = folder(), env = {}, wrap = [], port = '0', timeoutMs = 30_000 }: ServeOptions = {}): Promise<Served> {
   const started = performance.now()
   const logFile = join(folder('tutti-log-'), 'stderr')
-  const child = Bun.spawn([...wrap, BINARY, 'serve', '--port', '0', '--data-dir', dir], {
+  const child = Bun.spawn([...wrap, BINARY, 'serve', '--port', port, '--data-dir', dir], {
     cwd: tmpdir(),
     env: {
       ...bareEnv,

@@ -1,4 +1,4 @@
-import { desc, eq, sql } from 'drizzle-orm'
+import { and, desc, eq, sql } from 'drizzle-orm'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import type { Rendered } from '../../src/features/mail/message.ts'
@@ -21,8 +21,8 @@ export interface MailServer {
   received: Received[]
   /** Waits for a mail to this address that nobody has asked for yet; the oldest comes first. */
   mailTo(address: string): Promise<Received>
-  /** Turns the next so many mails away, as a server does that is busy. Resolves when it has done so. */
-  refuse(times: number): Promise<void>
+  /** Turns the next so many mails away: for now, as a server does that is busy, or with 550 for good. Resolves when it has done so. */
+  refuse(times: number, answer?: 451 | 550): Promise<void>
   close(): Promise<void>
 }
 
@@ -32,6 +32,7 @@ export async function mailServer(): Promise<MailServer> {
   const untaken: Received[] = []
   const waiting: { address: string; take(mail: Received): void }[] = []
   let refusals = 0
+  let refusal = 451
   let refused: (() => void) | undefined
 
   const deliver = (mail: Received) => {
@@ -44,13 +45,14 @@ export async function mailServer(): Promise<MailServer> {
     authOptional: true,
     disabledCommands: ['AUTH', 'STARTTLS'],
     logger: false,
+    closeTimeout: 100,
     onData(stream, session, done) {
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => void chunks.push(chunk))
       stream.on('end', async () => {
         if (refusals > 0) {
           if (--refusals === 0) refused?.()
-          return done(Object.assign(new Error('Busy, come again later'), { responseCode: 451 }))
+          return done(Object.assign(new Error('Not now'), { responseCode: refusal }))
         }
         const bytes = Buffer.concat(chunks)
         const recipients = session.envelope.rcptTo.map((to) => to.address.toLowerCase())
@@ -78,8 +80,9 @@ export async function mailServer(): Promise<MailServer> {
       waiting.push({ address, take: resolve })
       return promise.finally(() => clearTimeout(timer))
     },
-    refuse(times) {
+    refuse(times, answer = 451) {
       refusals = times
+      refusal = answer
       return new Promise((resolve) => {
         refused = resolve
       })
@@ -103,11 +106,11 @@ export async function keptMail(t: TestApp, to: string, kind?: string): Promise<K
 }
 
 /** Newest first. */
-export const mailRows = (t: TestApp, to: string) =>
+export const mailRows = (t: TestApp, to: string, kind?: string) =>
   t.app.db
     .select()
     .from(mails)
-    .where(eq(sql`lower(${mails.recipient})`, to.toLowerCase()))
+    .where(and(eq(sql`lower(${mails.recipient})`, to.toLowerCase()), kind === undefined ? undefined : eq(mails.kind, kind)))
     .orderBy(desc(mails.createdAt), desc(mails.id))
 
 /** The six digits on a line of their own. */

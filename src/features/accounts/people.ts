@@ -1,9 +1,13 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { countAttempt, networkOf } from '../../auth/limits.ts'
+import { dropSecretsOf, pendingFor } from '../../auth/once.ts'
 import { randomTail } from '../../auth/secrets.ts'
+import { connectionOf } from '../../db/session.ts'
 import { AppError } from '../../errors.ts'
 import { slugify } from '../../text.ts'
+import { deviceCodes } from '../devices/table.ts'
+import { wipeMail } from '../mail/service.ts'
 import { connectedAccounts } from '../oauth/table.ts'
 import * as organizations from '../organizations/service.ts'
 import { passkeys } from '../passkeys/table.ts'
@@ -69,7 +73,9 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
     const [taken] = await ctx.db.select({ id: users.id }).from(users).where(sameEmail(email))
     if (!taken) [user] = await insert(`${base}-${randomTail()}`)
   }
-  if (!user) throw new AppError('conflict.exists', 'This e-mail address has an account already. Sign in, or reset the password.')
+  // After the insert, which waits for a change of address that is under way.
+  if (!user || (await isReserved(ctx, email)))
+    throw new AppError('conflict.exists', 'This e-mail address has an account already. Sign in, or reset the password.')
   await organizations.createFor(ctx, { userId: user.id, name: `${user.name.slice(0, 90)}'s space`, slug: user.handle, personal: true })
   ctx.emit('user.registered', { subjectId: user.id, userId: user.id, data: { role: user.role } })
   return user
@@ -78,22 +84,85 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
 export const byEmail = async (ctx: Ctx, email: string): Promise<User | undefined> =>
   (await ctx.db.select(visible).from(users).where(sameEmail(email)))[0]
 
+/** Only somebody who can sign in. */
+export const activeUser = async (ctx: Ctx, id: string): Promise<User | undefined> =>
+  (
+    await ctx.db
+      .select(visible)
+      .from(users)
+      .where(and(eq(users.id, id), eq(users.status, 'active')))
+  )[0]
+
+/** An address that its account may still get back is nobody else's: a thief must not be able to take the way back away. */
+export async function isReserved(ctx: Ctx, email: string, besidesUserId?: string): Promise<boolean> {
+  const undo = await pendingFor(ctx, 'email_undo', email)
+  return undo !== undefined && undo.userId !== besidesUserId
+}
+
 export function requireOpenRegistration({ app }: Ctx): void {
   if (app.config.REGISTRATION === 'closed')
     throw new AppError('forbidden', 'This instance takes no new registrations. Ask its administrator for an account.')
 }
 
-/** Before the transaction: how many accounts one network may make. */
-export const countRegistration = ({ app, ip }: Ctx): Promise<void> =>
-  countAttempt(app.driver, `register:${networkOf(ip)}`, app.config.RATE_LIMIT_REGISTER, 3600, app.clock(), 'registrations')
+/** How many accounts one network may make. In a transaction a refusal takes its own count back, which leaves it at the limit. */
+export const countRegistration = ({ app, db, ip }: Ctx): Promise<void> =>
+  countAttempt(connectionOf(db), `register:${networkOf(ip)}`, app.config.RATE_LIMIT_REGISTER, 3600, app.clock(), 'registrations')
 
-/** Whoever had a way in loses it: sessions, and unless told otherwise API keys and MCP tokens. */
+/** Before the transaction: how often one network may try to sign in, in whatever way. */
+export const countSignIn = ({ app, ip }: Ctx): Promise<void> =>
+  countAttempt(app.driver, `login-from:${networkOf(ip)}`, app.config.RATE_LIMIT_LOGIN, 60, app.clock(), 'sign-in attempts')
+
+/**
+ * Before an account is suspended, deleted or loses its role. Whoever comes second waits for the first, and then no longer counts those that
+ * are gone: of two administrators who demote each other at the same moment, one stays.
+ */
+export async function keepAnAdmin(ctx: Ctx, leaving: string): Promise<void> {
+  const admins = await ctx.db
+    .select({ id: users.id })
+    .from(users)
+    .where(and(eq(users.role, 'admin'), eq(users.status, 'active')))
+    .orderBy(users.id)
+    .for('no key update')
+  if (admins.length === 1 && admins[0]?.id === leaving)
+    throw new AppError('conflict.last_admin', 'This is the only active administrator. Make somebody else one first.')
+}
+
+/** What this person holds in others' names as an administrator, and what administrators hold in his. */
+export async function endImpersonations(ctx: Ctx, userId: string): Promise<void> {
+  const ended = await ctx.db
+    .update(loginSessions)
+    .set({ revokedAt: ctx.now })
+    .where(
+      and(
+        isNotNull(loginSessions.impersonatorId),
+        isNull(loginSessions.revokedAt),
+        or(eq(loginSessions.impersonatorId, userId), eq(loginSessions.userId, userId)),
+      ),
+    )
+    .returning({ id: loginSessions.id, userId: loginSessions.userId })
+  for (const session of ended)
+    ctx.emit('session.revoked', { subjectId: session.id, userId: session.userId, data: { reason: 'impersonation ended' } })
+}
+
+/**
+ * Whoever had a way in loses it: sessions (those in which he acts as somebody else too), what was mailed or begun and not finished, and
+ * unless told otherwise API keys and MCP tokens.
+ */
 export async function endCredentials(ctx: Ctx, userId: string, { keepKeys = false } = {}): Promise<void> {
+  await endImpersonations(ctx, userId)
   for (const table of keepKeys ? [loginSessions] : ([loginSessions, apiKeys, mcpTokens] as const))
     await ctx.db
       .update(table)
       .set({ revokedAt: ctx.now })
       .where(and(eq(table.userId, userId), isNull(table.revokedAt)))
+  await ctx.db.delete(deviceCodes).where(eq(deviceCodes.claimedById, userId))
+  await dropSecretsOf(ctx, userId)
+}
+
+/** Ways in that a password does not guard. */
+export async function dropOtherLogins(ctx: Ctx, userId: string): Promise<void> {
+  await ctx.db.delete(passkeys).where(eq(passkeys.userId, userId))
+  await ctx.db.delete(connectedAccounts).where(eq(connectedAccounts.userId, userId))
 }
 
 /**
@@ -102,14 +171,15 @@ export async function endCredentials(ctx: Ctx, userId: string, { keepKeys = fals
  */
 export async function proveMailbox(ctx: Ctx, user: User): Promise<User> {
   if (user.emailVerifiedAt) return user
-  await ctx.db.delete(passkeys).where(eq(passkeys.userId, user.id))
-  await ctx.db.delete(connectedAccounts).where(eq(connectedAccounts.userId, user.id))
-  await endCredentials(ctx, user.id)
+  // The row comes first: whoever adds a way in at the same moment waits for it, or is done and goes with the rest.
   const [proved] = await ctx.db
     .update(users)
     .set({ emailVerifiedAt: ctx.now, passwordHash: null, updatedAt: ctx.now, version: sql`${users.version} + 1` })
     .where(eq(users.id, user.id))
     .returning(visible)
+  await dropOtherLogins(ctx, user.id)
+  await endCredentials(ctx, user.id)
+  await wipeMail(ctx, user.email, 'verify_email')
   ctx.emit('user.email_verified', { subjectId: user.id, userId: user.id })
   return proved as User
 }

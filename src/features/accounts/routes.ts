@@ -1,7 +1,42 @@
-import { type Http, on } from '../../http/context.ts'
+import { created, type Http, on } from '../../http/context.ts'
 import { clearCookies, setCookies } from '../../http/cookies.ts'
 import { cookieOf, REFRESH_COOKIE } from '../../http/guard.ts'
-import { LoggedOut, Login, ProfilePatch, Refresh, Register, RoleAnswer, Setup, SignedIn, User } from './schema.ts'
+import { Deleted, id, object } from '../../schema.ts'
+import { ApiKeyCreated } from '../tokens/schema.ts'
+import * as emails from './emails.ts'
+import * as passwords from './passwords.ts'
+import * as preferences from './preferences.ts'
+import * as removal from './removal.ts'
+import {
+  ChangeEmail,
+  ChangePassword,
+  Confirmed,
+  EmailChanged,
+  EmailRestored,
+  ForgotPassword,
+  KeyExchange,
+  LinkToken,
+  LoggedOut,
+  Login,
+  MailSent,
+  PasswordReset,
+  PreferencesAnswer,
+  PreferencesPatch,
+  ProfilePatch,
+  Reauth,
+  Refresh,
+  Register,
+  RemoveAccount,
+  ResetPassword,
+  RoleAnswer,
+  SessionPage,
+  SessionQuery,
+  Setup,
+  SignedIn,
+  User,
+  VerifyAnswer,
+  VerifyEmail,
+} from './schema.ts'
 import * as accounts from './service.ts'
 import * as sessions from './sessions.ts'
 
@@ -46,4 +81,86 @@ export const accountRoutes = (http: Http) =>
       ...on(accounts.updateProfile, 'Change your profile'),
       body: ProfilePatch,
       response: User,
+    })
+    .post(
+      '/api/auth/api-key-exchange',
+      async ({ ctx, body, set }) => created(set, '/api/settings/api-keys', await accounts.exchangeKey(ctx, body)),
+      {
+        ...on(accounts.exchangeKey, 'Exchange e-mail and password for an API key; its value is shown once'),
+        body: KeyExchange,
+        response: { 201: ApiKeyCreated },
+      },
+    )
+    .post('/api/auth/forgot-password', ({ ctx, body }) => passwords.forgotPassword(ctx, body), {
+      ...on(passwords.forgotPassword, 'Ask for a mail with a link to a new password'),
+      body: ForgotPassword,
+      response: MailSent,
+    })
+    .post('/api/auth/reset-password', ({ ctx, body }) => passwords.resetPassword(ctx, body), {
+      ...on(passwords.resetPassword, 'Set a new password with the link from the mail; ends every credential'),
+      body: ResetPassword,
+      response: PasswordReset,
+    })
+    .post(
+      '/api/auth/change-password',
+      async ({ ctx, body, set, app }) => setCookies(set, app.config, 200, await passwords.changePassword(ctx, body)),
+      {
+        ...on(passwords.changePassword, 'Change your password; ends every other credential'),
+        body: ChangePassword,
+        response: SignedIn,
+      },
+    )
+    .post('/api/auth/reauth', ({ ctx, body }) => passwords.reauth(ctx, body), {
+      ...on(passwords.reauth, 'Confirm that it is you, for what a session alone is not enough for'),
+      body: Reauth,
+      response: Confirmed,
+    })
+    .post('/api/auth/verify-email', ({ ctx, body }) => emails.verifyEmail(ctx, body), {
+      ...on(emails.verifyEmail, 'Get the mail that confirms your address, or confirm it with its link', { answers: [410] }),
+      body: VerifyEmail,
+      response: VerifyAnswer,
+    })
+    .post('/api/auth/email-change', ({ ctx, body }) => emails.changeEmail(ctx, body), {
+      ...on(emails.changeEmail, 'Ask to use another e-mail address; the new one gets a link'),
+      body: ChangeEmail,
+      response: MailSent,
+    })
+    .post('/api/auth/email-change/confirm', ({ ctx, body }) => emails.confirmEmail(ctx, body), {
+      ...on(emails.confirmEmail, 'Use the new e-mail address; ends every credential'),
+      body: LinkToken,
+      response: EmailChanged,
+    })
+    .post('/api/auth/email-change/undo', ({ ctx, body }) => emails.undoEmail(ctx, body), {
+      ...on(emails.undoEmail, 'Bring the old e-mail address back and lock everybody out'),
+      body: LinkToken,
+      response: EmailRestored,
+    })
+    .delete('/api/auth/account', async ({ ctx, body, set, app }) => clearCookies(set, app.config, await removal.removeAccount(ctx, body)), {
+      ...on(removal.removeAccount, 'Delete your account for good'),
+      body: RemoveAccount,
+      response: Deleted,
+    })
+    .patch('/api/settings/profile', ({ ctx, body }) => accounts.updateSettingsProfile(ctx, body), {
+      ...on(accounts.updateSettingsProfile, 'Change your profile'),
+      body: ProfilePatch,
+      response: User,
+    })
+    .get('/api/settings/preferences', ({ ctx }) => preferences.preferences(ctx, {}), {
+      ...on(preferences.preferences, 'Your preferences'),
+      response: PreferencesAnswer,
+    })
+    .patch('/api/settings/preferences', ({ ctx, body }) => preferences.updatePreferences(ctx, body), {
+      ...on(preferences.updatePreferences, 'Change your preferences'),
+      body: PreferencesPatch,
+      response: PreferencesAnswer,
+    })
+    .get('/api/settings/sessions', ({ ctx, query }) => sessions.listSessions(ctx, query), {
+      ...on(sessions.listSessions, 'Where you are signed in'),
+      query: SessionQuery,
+      response: SessionPage,
+    })
+    .delete('/api/settings/sessions/:id', ({ ctx, params }) => sessions.endSession(ctx, params), {
+      ...on(sessions.endSession, 'End a session'),
+      params: object({ id: id() }),
+      response: Deleted,
     })

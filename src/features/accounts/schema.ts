@@ -1,16 +1,68 @@
-import { email, id, instant, nullable, object, oneOf, optional, partial, recordFields, type Static, text, title } from '../../schema.ts'
+import { vias } from '../../auth/actor.ts'
+import {
+  bool,
+  email,
+  id,
+  instant,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  partial,
+  recordFields,
+  type Static,
+  text,
+  title,
+  yes,
+} from '../../schema.ts'
+import { ApiKeyCreate } from '../tokens/schema.ts'
 
+const theme = oneOf(['system', 'light', 'dark'])
+const weekStart = oneOf(['monday', 'sunday'])
+const density = oneOf(['comfortable', 'compact'])
+const currentOrganizationId = id({ description: 'The team that calls are about which name none' })
+
+/** As stored: only what somebody chose. */
 export const Preferences = object({
   currentOrganizationId: optional(id()),
-  theme: optional(oneOf(['light', 'dark', 'system'])),
+  theme: optional(theme),
+  weekStart: optional(weekStart),
+  density: optional(density),
+  notifications: optional(object({ email: optional(bool()) })),
 })
 export type Preferences = Static<typeof Preferences>
+
+/** What is in force. */
+export const PreferencesAnswer = object({
+  currentOrganizationId: nullable(currentOrganizationId),
+  theme,
+  weekStart,
+  density,
+  notifications: object({ email: bool({ description: 'Notifications may be mailed too; mails about the account itself always come' }) }),
+})
+export type PreferencesAnswer = Static<typeof PreferencesAnswer>
+
+/** `null` goes back to what is usual. */
+export const PreferencesPatch = partial(
+  object({
+    currentOrganizationId: nullable(currentOrganizationId),
+    theme: nullable(theme),
+    weekStart: nullable(weekStart),
+    density: nullable(density),
+    notifications: nullable(object({ email: optional(bool()) })),
+  }),
+)
+export type PreferencesPatch = Static<typeof PreferencesPatch>
 
 const password = text(128, {
   minLength: 1,
   example: 'violet anchor prefers rain',
   description: 'At least 12 characters, administrators 15',
 })
+/** From the link in a mail. */
+const linkToken = text(200, { example: 'svc_one_…', description: 'What follows the # in the link' })
 const name = title(100, { example: 'Ada Lovelace' })
 const handle = text(63, { pattern: '^[a-z0-9](-?[a-z0-9])*$', example: 'ada' })
 
@@ -32,7 +84,16 @@ export const User = object({
 })
 export type User = Static<typeof User>
 
-export const Register = object({ email: email(), password, name })
+const newcomer = { email: email(), password, name }
+export const Register = object(
+  {
+    ...newcomer,
+    inviteToken: optional(
+      text(100, { description: 'From the mailed invitation; works where registration is closed, and joins the team at once' }),
+    ),
+  },
+  { examples: [{ email: 'ada@example.com', password: 'violet anchor prefers rain', name: 'Ada Lovelace' }] },
+)
 export type Register = Static<typeof Register>
 
 export const Login = object({ email: email(), password })
@@ -43,7 +104,7 @@ export const Refresh = object({
 })
 export type Refresh = Static<typeof Refresh>
 
-export const Setup = object({ token: text(200, { example: 'svc_set_…' }), ...Register.properties })
+export const Setup = object({ token: text(200, { example: 'svc_set_…' }), ...newcomer })
 export type Setup = Static<typeof Setup>
 
 export const ProfilePatch = partial(
@@ -68,3 +129,71 @@ export type SignedIn = Static<typeof SignedIn>
 
 export const RoleAnswer = object({ role: oneOf(['user', 'admin']) })
 export const LoggedOut = object({ id: id(), revoked: oneOf(['session']) })
+
+// ---- passwords
+
+export const ForgotPassword = object({ email: email() })
+export type ForgotPassword = Static<typeof ForgotPassword>
+export const MailSent = object({ sent: yes() })
+
+export const ResetPassword = object({ token: linkToken, password })
+export type ResetPassword = Static<typeof ResetPassword>
+export const PasswordReset = object({ reset: yes() })
+
+export const ChangePassword = object({
+  currentPassword: optional(text(128, { example: 'violet anchor prefers rain', description: 'Only who has none may leave it out' })),
+  newPassword: text(128, { minLength: 1, example: 'seven quiet lamps at dusk', description: 'At least 12 characters, administrators 15' }),
+  keepKeys: optional(bool({ description: 'API keys and MCP tokens stay; you must have confirmed within 5 minutes that it is you' })),
+})
+export type ChangePassword = Static<typeof ChangePassword>
+
+export const Reauth = object({
+  password: optional(text(128, { minLength: 1, example: 'violet anchor prefers rain', description: 'Either this or a code' })),
+  code: optional(text(6, { pattern: '^[0-9]{6}$', example: '042917', description: 'The code mailed by POST /api/auth/otp/send' })),
+})
+export type Reauth = Static<typeof Reauth>
+export const Confirmed = object({ authenticatedAt: instant() })
+export type Confirmed = Static<typeof Confirmed>
+
+const { name: keyName, scopes, expiresInDays } = ApiKeyCreate.properties
+export const KeyExchange = object({ ...Login.properties, name: optional(keyName), scopes, expiresInDays })
+export type KeyExchange = Static<typeof KeyExchange>
+
+// ---- e-mail addresses
+
+export const VerifyEmail = object({ token: optional(linkToken) })
+export type VerifyEmail = Static<typeof VerifyEmail>
+export const VerifyAnswer = object({ sent: optional(yes()), verified: optional(yes()) })
+export type VerifyAnswer = Static<typeof VerifyAnswer>
+
+export const ChangeEmail = object({ email: email() })
+export type ChangeEmail = Static<typeof ChangeEmail>
+export const LinkToken = object({ token: linkToken })
+export type LinkToken = Static<typeof LinkToken>
+export const EmailChanged = object({ changed: yes() })
+export const EmailRestored = object({ restored: yes() })
+
+// ---- the end of an account
+
+export const RemoveAccount = object({ confirm: text(254, { example: 'ada@example.com', description: 'Your e-mail address, to be sure' }) })
+export type RemoveAccount = Static<typeof RemoveAccount>
+
+// ---- sessions
+
+export const LoginSession = object({
+  id: id(),
+  via: oneOf(vias),
+  device: nullable(text(100, { description: 'As the client named itself' })),
+  userAgent: nullable(text(300)),
+  ip: nullable(text(64)),
+  createdAt: instant(),
+  lastSeenAt: instant(),
+  expiresAt: instant(),
+  current: bool({ description: 'The one that asks' }),
+  impersonated: bool({ description: 'An administrator acts as you' }),
+})
+export type LoginSession = Static<typeof LoginSession>
+export const SessionQuery = object(paging('createdAt', 'lastSeenAt'))
+export type SessionQuery = Static<typeof SessionQuery>
+export const SessionPage = pageOf(LoginSession)
+export type SessionPage = Static<typeof SessionPage>

@@ -1,37 +1,64 @@
 import { eq, sql } from 'drizzle-orm'
 import { checkVersion, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { countAttempt, countGuess, forgetAttempts, networkOf } from '../../auth/limits.ts'
-import { checkPassword, hashPassword, verifyPassword } from '../../auth/passwords.ts'
-import { account, anyone, machine } from '../../auth/policy.ts'
+import { countAttempt, networkOf } from '../../auth/limits.ts'
+import { checkPassword, hashPassword } from '../../auth/passwords.ts'
+import { account, anyone, machine, person } from '../../auth/policy.ts'
 import { hashSecret, kindOf, newSecret, sameText } from '../../auth/secrets.ts'
 import { changeVersioned } from '../../db/records.ts'
 import { meta } from '../../db/table.ts'
 import { AppError, invalid } from '../../errors.ts'
-import { countRegistration, endCredentials, insertUser, type NewUser, requireOpenRegistration, sameEmail, visible } from './people.ts'
-import type { Login, ProfilePatch, Register, Setup, SignedIn, User } from './schema.ts'
-import { signIn, startSession } from './sessions.ts'
+import * as invites from '../invites/service.ts'
+import type { ApiKeyCreate, ApiKeyCreated } from '../tokens/schema.ts'
+import * as tokens from '../tokens/service.ts'
+import { sendVerification } from './emails.ts'
+import { provePassword } from './passwords.ts'
+import {
+  byEmail,
+  countRegistration,
+  dropOtherLogins,
+  endCredentials,
+  insertUser,
+  type NewUser,
+  requireOpenRegistration,
+  visible,
+} from './people.ts'
+import type { KeyExchange, Login, ProfilePatch, Register, Setup, SignedIn, User } from './schema.ts'
+import { admitted, type Proof, signIn, startSession } from './sessions.ts'
 import { users } from './table.ts'
 
 // ---- signing up
 
-const addUser = write('accounts.add', anyone, async (ctx, input: NewUser): Promise<SignedIn> => {
-  const user = await insertUser(ctx, input)
-  return startSession(ctx, user, { via: 'password' })
-})
+const addUser = write(
+  'accounts.add',
+  anyone,
+  async (ctx, { inviteToken, ...input }: NewUser & { inviteToken?: string }): Promise<SignedIn> => {
+    const user = await insertUser(ctx, input)
+    if (inviteToken !== undefined) await invites.takeBy(ctx, inviteToken, user)
+    if (!user.emailVerifiedAt) await sendVerification(ctx, user)
+    return startSession(ctx, user, { via: 'password' })
+  },
+)
 
-export const register = flow('accounts.register', anyone, async (ctx, { email, password, name }: Register): Promise<SignedIn> => {
-  requireOpenRegistration(ctx)
-  checkPassword(password, { email, name })
-  await countRegistration(ctx)
-  return addUser(ctx, { email, name, passwordHash: await hashPassword(password), role: 'user' })
-})
+export const register = flow(
+  'accounts.register',
+  anyone,
+  async (ctx, { email, password, name, inviteToken }: Register): Promise<SignedIn> => {
+    const invited = inviteToken !== undefined
+    if (invited) await invites.requireFor(ctx, inviteToken, email)
+    else requireOpenRegistration(ctx)
+    checkPassword(password, { email, name })
+    if (!invited) await countRegistration(ctx)
+    // The token came to this address by mail, which proves it.
+    return addUser(ctx, { email, name, passwordHash: await hashPassword(password), role: 'user', emailVerified: invited, inviteToken })
+  },
+)
 
 /** Also turns an existing user into an administrator with a new password: the way back in for whoever owns the machine. */
 const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser): Promise<User> => {
   // The printed set-up link has done its work, or never will.
   await ctx.db.delete(meta).where(eq(meta.key, 'setup'))
-  const [known] = await ctx.db.select({ id: users.id }).from(users).where(sameEmail(input.email))
+  const known = await byEmail(ctx, input.email)
   if (!known) return insertUser(ctx, input)
   const [user] = await ctx.db
     .update(users)
@@ -39,6 +66,8 @@ const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser)
     .where(eq(users.id, known.id))
     .returning(visible)
   await endCredentials(ctx, known.id)
+  // Whoever made the account with an address that is not his must not become administrator with it.
+  if (!known.emailVerifiedAt) await dropOtherLogins(ctx, known.id)
   ctx.emit('user.role_changed', { subjectId: known.id, userId: known.id, data: { role: 'admin' } })
   return user as User
 })
@@ -84,30 +113,31 @@ export const setup = flow('accounts.setup', anyone, async (ctx, { token, email, 
   return useSetupToken(ctx, { token, email, name, passwordHash: await hashPassword(password), role: 'admin' })
 })
 
-// ---- signing in and out
+// ---- signing in
 
-const noteFailure = write('accounts.noteFailure', anyone, async (ctx, { userId }: { userId: string | null }): Promise<void> => {
-  ctx.emit('auth.sign_in_failed', { subjectId: userId ?? undefined, userId })
+export const login = flow('accounts.login', anyone, async (ctx, input: Login): Promise<SignedIn> => {
+  return signIn(ctx, { ...(await provePassword(ctx, input)), via: 'password' })
 })
 
-const wrong = () => new AppError('unauthenticated', 'E-mail address or password is wrong.')
-const FAILURES = 5
-const FAILURE_WINDOW = 15 * 60
+const mintKey = write(
+  'accounts.mintKey',
+  person,
+  async (ctx, { proof, ...wanted }: ApiKeyCreate & { proof: Proof }): Promise<ApiKeyCreated> => {
+    await admitted(ctx, proof)
+    return tokens.createKey(ctx, wanted)
+  },
+)
 
-export const login = flow('accounts.login', anyone, async (ctx, { email, password }: Login): Promise<SignedIn> => {
-  const { app } = ctx
-  const account = `login:${hashSecret(email.toLowerCase())}`
-  await countAttempt(app.driver, `login-from:${networkOf(ctx.ip)}`, app.config.RATE_LIMIT_LOGIN, 60, app.clock(), 'sign-in attempts')
-  await countGuess(app.driver, account, FAILURES, FAILURE_WINDOW, app.clock(), 'failed sign-ins for this account')
-  const [user] = await ctx.db.select({ id: users.id, hash: users.passwordHash, status: users.status }).from(users).where(sameEmail(email))
-  const right = await verifyPassword(password, user?.hash)
-  if (!right || !user || user.status !== 'active') {
-    await noteFailure(ctx, { userId: user?.id ?? null })
-    throw wrong()
-  }
-  await forgetAttempts(app.driver, account)
-  return signIn(ctx, { userId: user.id, via: 'password' })
-})
+/** For scripts: the same proof and the same limits as signing in. */
+export const exchangeKey = flow(
+  'accounts.exchangeKey',
+  anyone,
+  async (ctx, { email, password, name, ...wanted }: KeyExchange): Promise<ApiKeyCreated> => {
+    const proof = await provePassword(ctx, { email, password })
+    const actor = await ctx.app.auth.actorFor(proof.userId)
+    return mintKey({ ...ctx, actor }, { proof, name: name ?? 'API key', ...wanted })
+  },
+)
 
 // ---- the caller
 
@@ -153,6 +183,14 @@ export const updateProfile = write(
     ctx.emit('user.updated', { subjectId: before.id, userId: before.id, data: { fields: Object.keys(patch) } })
     return user
   },
+  { versioned: true },
+)
+
+/** The same under its other address. */
+export const updateSettingsProfile = write(
+  'settings.updateProfile',
+  account('account:write'),
+  (ctx, patch: ProfilePatch): Promise<User> => updateProfile(ctx, patch),
   { versioned: true },
 )
 

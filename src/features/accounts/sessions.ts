@@ -1,11 +1,12 @@
-import { and, eq, gt, isNull } from 'drizzle-orm'
-import { type Ctx, flow, write } from '../../action.ts'
+import { and, eq, exists, gt, isNull, or } from 'drizzle-orm'
+import { type Ctx, flow, read, write } from '../../action.ts'
 import { userIdOf, type Via } from '../../auth/actor.ts'
-import { anyone, signedIn } from '../../auth/policy.ts'
+import { account, anyone, person, signedIn } from '../../auth/policy.ts'
 import { hashSecret, kindOf, newSecret } from '../../auth/secrets.ts'
-import { AppError } from '../../errors.ts'
+import { keyset } from '../../db/page.ts'
+import { AppError, notFound } from '../../errors.ts'
 import { visible } from './people.ts'
-import type { Refresh, SignedIn, User } from './schema.ts'
+import type { Refresh, SessionPage, SessionQuery, SignedIn, User } from './schema.ts'
 import { loginSessions, refreshTokens, users } from './table.ts'
 
 const IDLE_DAYS = 30
@@ -18,6 +19,27 @@ const later = (now: string, days: number): string => new Date(Date.parse(now) + 
 interface SessionStart {
   via: Via
   device?: string
+}
+
+export interface Proof {
+  userId: string
+  /** Of the password that was given: a proof is worth nothing once it was changed. */
+  passwordHash?: string
+}
+
+/**
+ * In the running transaction, by somebody who was proved to be this user. Whoever changes the password, suspends the account or ends its
+ * credentials at the same moment either waits and then ends what is made here too, or comes first, and then nothing is made.
+ */
+export async function admitted(ctx: Ctx, { userId, passwordHash }: Proof): Promise<User> {
+  const same = passwordHash === undefined ? undefined : eq(users.passwordHash, passwordHash)
+  const [user] = await ctx.db
+    .select(visible)
+    .from(users)
+    .where(and(eq(users.id, userId), eq(users.status, 'active'), same))
+    .for('share')
+  if (!user) throw new AppError('unauthenticated', 'This account cannot sign in. Ask the administrator of this instance.')
+  return user
 }
 
 /** In the running transaction; every way in ends here. */
@@ -63,12 +85,8 @@ export async function startImpersonation(ctx: Ctx, user: User, impersonatorId: s
 export const signIn = write(
   'accounts.signIn',
   anyone,
-  async (ctx, { userId, ...how }: SessionStart & { userId: string }): Promise<SignedIn> => {
-    const [user] = await ctx.db
-      .select(visible)
-      .from(users)
-      .where(and(eq(users.id, userId), eq(users.status, 'active')))
-    if (!user) throw new AppError('unauthenticated', 'This account cannot sign in. Ask the administrator of this instance.')
+  async (ctx, { userId, passwordHash, ...how }: SessionStart & Proof): Promise<SignedIn> => {
+    const user = await admitted(ctx, { userId, passwordHash })
     const answer = await startSession(ctx, user, how)
     ctx.emit('user.signed_in', { subjectId: user.id, userId: user.id, data: { via: how.via, userAgent: ctx.userAgent } })
     return answer
@@ -123,4 +141,65 @@ export const logout = write(
     await revoke(ctx, id, userIdOf(ctx.actor), 'signed out')
     return { id, revoked: 'session' }
   },
+)
+
+// ---- looking after them
+
+/** Not ended, not run out, and able to go on: one that nobody has renewed for 30 days is over, though its end is later. */
+const liveOf = (ctx: Ctx) =>
+  and(
+    eq(loginSessions.userId, userIdOf(ctx.actor)),
+    isNull(loginSessions.revokedAt),
+    gt(loginSessions.expiresAt, ctx.now),
+    or(
+      eq(loginSessions.via, 'impersonation'),
+      exists(
+        ctx.db
+          .select({ hash: refreshTokens.hash })
+          .from(refreshTokens)
+          .where(and(eq(refreshTokens.sessionId, loginSessions.id), isNull(refreshTokens.usedAt), gt(refreshTokens.expiresAt, ctx.now))),
+      ),
+    ),
+  )
+
+export const listSessions = read(
+  'accounts.listSessions',
+  account('account:read'),
+  async (ctx, query: SessionQuery): Promise<SessionPage> => {
+    const sorts = { createdAt: loginSessions.createdAt, lastSeenAt: loginSessions.lastSeenAt }
+    const page = keyset(sorts, loginSessions.id, query, { sort: 'createdAt' })
+    const rows = await ctx.db
+      .select({
+        id: loginSessions.id,
+        via: loginSessions.via,
+        device: loginSessions.device,
+        userAgent: loginSessions.userAgent,
+        ip: loginSessions.ip,
+        createdAt: loginSessions.createdAt,
+        lastSeenAt: loginSessions.lastSeenAt,
+        expiresAt: loginSessions.expiresAt,
+      })
+      .from(loginSessions)
+      .where(page.where(liveOf(ctx)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const shown = rows.map((row) => ({ ...row, current: row.id === ctx.actor.credentialId, impersonated: row.via === 'impersonation' }))
+    return page.page(shown, query.total ? await ctx.db.$count(loginSessions, liveOf(ctx)) : undefined)
+  },
+)
+
+export const endSession = write(
+  'accounts.endSession',
+  person,
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    const [ended] = await ctx.db
+      .update(loginSessions)
+      .set({ revokedAt: ctx.now })
+      .where(and(eq(loginSessions.id, id), liveOf(ctx)))
+      .returning({ id: loginSessions.id })
+    if (!ended) throw notFound('session', id)
+    ctx.emit('session.revoked', { subjectId: id, userId: userIdOf(ctx.actor), data: { reason: 'ended by its owner' } })
+    return { id, deleted: true }
+  },
+  { destructive: true },
 )

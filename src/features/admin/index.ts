@@ -1,3 +1,4 @@
 import type { Feature } from '../../feature.ts'
+import { adminRoutes } from './routes.ts'
 
-export const admin: Feature = {}
+export const admin: Feature = { routes: adminRoutes }

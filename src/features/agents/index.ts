@@ -1,3 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { agentRoutes } from './routes.ts'
+import { agentTools } from './tools.ts'
 
-export const agents: Feature = {}
+export const agents: Feature = { routes: agentRoutes, tools: agentTools }

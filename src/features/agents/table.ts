@@ -8,7 +8,7 @@ export const agents = pgTable(
   'agents',
   {
     ...softRecord(),
-    /** Null only for personal agents. */
+    /** Null only for personal agents, and for public ones that no team owns. */
     organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     name: text().notNull(),

@@ -7,9 +7,9 @@ import { anyOf, matches, newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { AppError, notFound } from '../../errors.ts'
+import { speaker } from '../agents/parties.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { speaker } from '../tasks/parties.ts'
 import type {
   Alternative,
   Comment,

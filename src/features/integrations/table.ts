@@ -1,6 +1,7 @@
 import { pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { json, record } from '../../db/columns.ts'
+import { instant, json, record } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
+import type { Provider, Settings } from './schema.ts'
 
 /** What a user has connected for his own work: a code host token, places that get his notifications. */
 export const integrations = pgTable(
@@ -10,11 +11,14 @@ export const integrations = pgTable(
     userId: uuid()
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    provider: text().notNull(),
-    settings: json<Record<string, unknown>>().notNull(),
+    provider: text().$type<Provider>().notNull(),
+    settings: json<Settings>().notNull(),
     /** Token or webhook address, sealed; lists show the last four characters. */
     sealed: text().notNull(),
     last4: text().notNull(),
+    lastDeliveredAt: instant(),
+    /** Why the last message did not get there; null once one does. */
+    lastError: text(),
   },
   (t) => [uniqueIndex('integrations_user').on(t.userId, t.provider)],
 )

@@ -1,3 +1,4 @@
 import type { Feature } from '../../feature.ts'
+import { inviteRoutes } from './routes.ts'
 
-export const invites: Feature = {}
+export const invites: Feature = { routes: inviteRoutes }

@@ -1,7 +1,7 @@
 /** What a mail says; one layout for all of them, as text and as HTML. */
 export interface Message {
   to: string
-  /** What it is for: `code`, `magic_link`, `reset` …; a new one wipes what older ones of the kind say to the same address. */
+  /** What it is for: `code`, `magic_link`, `reset` …; a new code or link wipes what older ones of the kind say to the same address. */
   kind: string
   subject: string
   /** Paragraphs before the code or button. */
@@ -29,8 +29,12 @@ export const oneLine = (text: string, most = 100): string =>
     .trim()
     .slice(0, most)
 
+const paragraphs = (lines: string[] = []): string[] => lines.map((line) => oneLine(line, 2000))
+
 export function render(message: Message, instance: string): Rendered {
-  const { lines, code, button, notes = [] } = message
+  const { code, button } = message
+  const lines = paragraphs(message.lines)
+  const notes = paragraphs(message.notes)
   const foot = `Sent by Tutti at ${instance}`
   const text = [
     ...lines,

@@ -1,4 +1,4 @@
-import { id, instant, int, nullable, object, oneOf, optional, pageOf, paging, type Static, text } from '../../schema.ts'
+import { bool, id, instant, int, nullable, object, oneOf, optional, pageOf, paging, type Static, text } from '../../schema.ts'
 
 export const statuses = ['queued', 'sent', 'kept', 'failed'] as const
 
@@ -6,18 +6,24 @@ export const OutboxMail = object({
   id: id(),
   createdAt: instant(),
   to: text(254, { example: 'ada@example.com' }),
-  kind: text(40, { example: 'code' }),
+  kind: text(60, { example: 'code' }),
   subject: text(300, { example: 'Your sign-in code' }),
-  status: oneOf(statuses, { description: 'kept: there is no mail server, so read it out to its receiver' }),
+  status: oneOf(statuses, { description: 'kept: there is no mail server, so read it out to its receiver; failed: see `error`' }),
   attempts: int(),
   error: nullable(text(500)),
   sentAt: nullable(instant()),
   expiresAt: instant(),
-  text: nullable(text(20_000, { description: 'What it says, while it is kept or waits; wiped once sent, used or stale' })),
+  text: nullable(
+    text(20_000, { description: 'What it says, where ADMIN_SEES_CODES lets you read it; wiped once sent, used, replaced or stale' }),
+  ),
 })
 export type OutboxMail = Static<typeof OutboxMail>
 
-export const OutboxQuery = object({ ...paging('createdAt'), status: optional(oneOf(statuses)) })
+export const OutboxQuery = object({
+  ...paging('createdAt'),
+  status: optional(oneOf(statuses)),
+  readable: optional(bool({ description: 'Only mail whose text is still there' })),
+})
 export type OutboxQuery = Static<typeof OutboxQuery>
 export const OutboxPage = pageOf(OutboxMail)
 export type OutboxPage = Static<typeof OutboxPage>

@@ -1,61 +1,86 @@
-import { and, eq, gt, isNotNull, lte, sql } from 'drizzle-orm'
-import { type Ctx, flow, read, write } from '../../action.ts'
+import { and, eq, gt, inArray, isNotNull, lte, type SQL, sql } from 'drizzle-orm'
+import { auditRead, type Ctx, flow, read, write } from '../../action.ts'
 import type { App } from '../../app.ts'
+import { nobody } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
 import { machine, recentAdmin } from '../../auth/policy.ts'
 import { hashSecret } from '../../auth/secrets.ts'
 import { newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
-import { type Message, type Rendered, render } from './message.ts'
+import { isFinal } from '../../mailer.ts'
+import { users } from '../accounts/table.ts'
+import { type Message, oneLine, type Rendered, render } from './message.ts'
 import type { OutboxPage, OutboxQuery } from './schema.ts'
 import { mails } from './table.ts'
 
 /** Before anything is written: how often one address may be written to at a stranger's request. Known and unknown ones alike. */
 export async function countMail({ app }: Ctx, to: string): Promise<void> {
   const key = `mail:${hashSecret(to.toLowerCase())}`
-  const unlimited = app.config.RATE_LIMIT_MAIL >= 1000
+  const most = app.config.RATE_LIMIT_MAIL
+  const lifted = most >= 1000
+  // The shortest comes first: who asks again too soon does not use up what he has for the day.
   const limits: [string, number, number][] = [
-    ['day', unlimited ? app.config.RATE_LIMIT_MAIL : 10, 86_400],
-    ['quarter', app.config.RATE_LIMIT_MAIL, 900],
-    ['minute', unlimited ? app.config.RATE_LIMIT_MAIL : 1, 60],
+    ['minute', lifted ? most : 1, 60],
+    ['quarter', most, 900],
+    ['day', lifted ? most : 10, 86_400],
   ]
   for (const [name, limit, seconds] of limits)
     await countAttempt(app.driver, `${key}:${name}`, limit, seconds, app.clock(), 'mails to this address')
 }
 
+interface Sending {
+  /** Why nobody gets it, where a stranger must not notice: the outbox says so, and everything else takes the same course. */
+  withheld?: string
+}
+
 /** In the running transaction: kept sealed, and sent by a job after the commit where there is a mail server. */
-export async function queueMail(ctx: Ctx, message: Message): Promise<void> {
+export async function queueMail(ctx: Ctx, message: Message, { withheld }: Sending = {}): Promise<void> {
   const { app } = ctx
-  await ctx.db
-    .update(mails)
-    .set({ sealed: null })
-    .where(and(eq(mails.recipient, message.to), eq(mails.kind, message.kind), isNotNull(mails.sealed)))
+  // A notice has neither code nor link, and stays true when another one follows.
+  if (message.code || message.button) await dispose(ctx, 'A newer one took its place.', sentTo(message.to, message.kind))
   const id = newId()
+  const sealed = app.seal.close(JSON.stringify(render(message, app.url)))
   await ctx.db.insert(mails).values({
     id,
     createdAt: ctx.now,
     recipient: message.to,
     kind: message.kind,
-    subject: message.subject,
-    sealed: app.seal.close(JSON.stringify(render(message, app.url))),
-    status: app.config.SMTP_URL ? 'queued' : 'kept',
+    subject: oneLine(message.subject, 200),
+    sealed: withheld ? null : sealed,
+    status: withheld ? 'failed' : app.config.SMTP_URL ? 'queued' : 'kept',
+    error: withheld ?? null,
     expiresAt: message.expiresAt,
   })
   if (app.config.SMTP_URL) ctx.enqueue({ name: 'mail.send', data: { id } })
 }
 
 /** What a mail says is of no use once its code or link was used. */
-export async function wipeMail(ctx: Ctx, to: string, ...kinds: string[]): Promise<void> {
-  for (const kind of kinds)
-    await ctx.db
-      .update(mails)
-      .set({ sealed: null })
-      .where(and(eq(mails.recipient, to), eq(mails.kind, kind)))
+export const wipeMail = (ctx: Ctx, to: string, ...kinds: string[]): Promise<void> =>
+  dispose(ctx, 'It was not needed any more.', sentTo(to, ...kinds))
+
+const sentTo = (to: string, ...kinds: string[]) => and(eq(mails.recipient, to), inArray(mails.kind, kinds))
+
+/** The content goes, and what has not been sent yet never will be. */
+async function dispose(ctx: Ctx, why: string, which: SQL | undefined): Promise<void> {
+  const waits = eq(mails.status, 'queued')
+  await ctx.db
+    .update(mails)
+    .set({
+      sealed: null,
+      status: sql`case when ${waits} then 'failed' else ${mails.status} end`,
+      error: sql`case when ${waits} then coalesce(${mails.error}, ${why}::text) else ${mails.error} end`,
+    })
+    .where(and(which, isNotNull(mails.sealed)))
 }
 
-/** Also for `tutti outbox` on the machine itself. */
+/** Also for `tutti outbox` on the machine itself, which shows everything. */
 export const outbox = read('mail.outbox', recentAdmin(60), async (ctx, query: OutboxQuery): Promise<OutboxPage> => {
+  const { app, actor } = ctx
   const page = keyset({ createdAt: mails.createdAt }, mails.id, query, { sort: 'createdAt' })
+  const wanted = and(
+    query.status && eq(mails.status, query.status),
+    query.readable ? and(isNotNull(mails.sealed), gt(mails.expiresAt, ctx.now)) : undefined,
+  )
   const rows = await ctx.db
     .select({
       id: mails.id,
@@ -69,18 +94,29 @@ export const outbox = read('mail.outbox', recentAdmin(60), async (ctx, query: Ou
       sentAt: mails.sentAt,
       expiresAt: mails.expiresAt,
       sealed: mails.sealed,
+      toOtherAdmin: sql<boolean>`exists (select 1 from ${users} where lower(${users.email}) = lower(${mails.recipient})
+        and ${users.role} = 'admin' and ${users.id} <> ${actor.userId ?? nobody})`,
     })
     .from(mails)
-    .where(page.where(query.status ? eq(mails.status, query.status) : undefined))
+    .where(page.where(wanted))
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  const opened = rows.map(({ sealed, ...mail }) => ({
-    ...mail,
-    text: sealed && mail.expiresAt > ctx.now ? (contentOf(ctx.app, sealed)?.text ?? null) : null,
-  }))
-  const total = query.total ? await ctx.db.$count(mails, query.status ? eq(mails.status, query.status) : undefined) : undefined
-  return page.page(opened, total)
+  const total = query.total ? await ctx.db.$count(mails, wanted) : undefined
+  const everything = actor.kind === 'system'
+  const answer = page.page(
+    rows.map(({ sealed, toOtherAdmin, ...mail }) => {
+      const mayRead = everything || (administratorsMayRead(app) && !toOtherAdmin)
+      return { ...mail, text: mayRead && sealed && mail.expiresAt > ctx.now ? (contentOf(app, sealed)?.text ?? null) : null }
+    }),
+    total,
+  )
+  // Whoever reads it could act as its receiver.
+  if (!everything && answer.items.some((mail) => mail.text !== null)) await auditRead(ctx, 'mail.outbox')
+  return answer
 })
+
+const administratorsMayRead = ({ config }: App): boolean =>
+  config.ADMIN_SEES_CODES === 'on' || (config.ADMIN_SEES_CODES === 'auto' && !config.SMTP_URL)
 
 const contentOf = (app: App, sealed: string): Rendered | undefined => {
   const text = app.seal.open(sealed)
@@ -97,15 +133,22 @@ const waiting = read('mail.waiting', machine, async (ctx, { id }: { id: string }
   return mail
 })
 
-const settle = write('mail.settle', machine, async (ctx, { id, error }: { id: string; error?: string }): Promise<void> => {
-  await ctx.db
-    .update(mails)
-    .set({
-      attempts: sql`${mails.attempts} + 1`,
-      ...(error === undefined ? { status: 'sent' as const, sentAt: ctx.now, sealed: null, error: null } : { error: error.slice(0, 500) }),
-    })
-    .where(eq(mails.id, id))
-})
+const settle = write(
+  'mail.settle',
+  machine,
+  async (ctx, { id, outcome, error }: { id: string; outcome: 'sent' | 'delayed' | 'failed'; error?: string }): Promise<void> => {
+    const changes = {
+      sent: { status: 'sent', sentAt: ctx.now, sealed: null, error: null },
+      delayed: {},
+      failed: { status: 'failed' },
+    } as const
+    await ctx.db
+      .update(mails)
+      .set({ attempts: sql`${mails.attempts} + 1`, error: error && oneLine(error, 500), ...changes[outcome] })
+      .where(eq(mails.id, id))
+    ctx.emit(`mail.${outcome}`, { subjectId: id })
+  },
+)
 
 /** One attempt; throws for another one later. A stale mail is not sent any more. */
 export const send = flow('mail.send', machine, async (ctx, { id }: { id: string }): Promise<void> => {
@@ -113,18 +156,28 @@ export const send = flow('mail.send', machine, async (ctx, { id }: { id: string 
   const content = mail?.sealed ? contentOf(ctx.app, mail.sealed) : undefined
   if (!mail || !content) return
   try {
-    await ctx.app.mailer.send({ to: mail.to, subject: mail.subject, ...content })
+    await ctx.app.mailer.send({ id, to: mail.to, subject: mail.subject, ...content })
   } catch (error) {
-    await settle(ctx, { id, error: (error as Error).message })
+    const final = isFinal(error)
+    await settle(ctx, { id, outcome: final ? 'failed' : 'delayed', error: (error as Error).message })
+    if (final) return
     throw error
   }
-  await settle(ctx, { id })
+  await settle(ctx, { id, outcome: 'sent' })
 })
 
+const isAnyStale = read('mail.isAnyStale', machine, async (ctx, _: Record<string, never>): Promise<boolean> => {
+  const found = await ctx.db.select({ id: mails.id }).from(mails).where(stale(ctx)).limit(1)
+  return found.length > 0
+})
+
+const disposeStale = write('mail.disposeStale', machine, async (ctx, _: Record<string, never>): Promise<void> => {
+  await dispose(ctx, 'It was too late to be of use.', stale(ctx))
+})
+
+const stale = (ctx: Ctx) => and(lte(mails.expiresAt, ctx.now), isNotNull(mails.sealed))
+
 /** What nobody can use any more is wiped, and a mail that never got out is called failed. */
-export const wipeStale = write('mail.wipeStale', machine, async (ctx, _: Record<string, never>): Promise<void> => {
-  await ctx.db
-    .update(mails)
-    .set({ sealed: null, status: sql`case when ${mails.status} = 'queued' then 'failed' else ${mails.status} end` })
-    .where(and(lte(mails.expiresAt, ctx.now), isNotNull(mails.sealed)))
+export const wipeStale = flow('mail.wipeStale', machine, async (ctx, _: Record<string, never>): Promise<void> => {
+  if (await isAnyStale(ctx, {})) await disposeStale(ctx, {})
 })

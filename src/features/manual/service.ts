@@ -1,6 +1,7 @@
 import { read } from '../../action.ts'
 import { anyone } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
+import access from './pages/access.md' with { type: 'text' }
 import api from './pages/api.md' with { type: 'text' }
 import mcp from './pages/mcp.md' with { type: 'text' }
 import operating from './pages/operating.md' with { type: 'text' }
@@ -9,7 +10,7 @@ import type { ManualList, ManualPage } from './schema.ts'
 
 /** The product's own manual, shipped in the binary. The first heading of a page is its title. */
 const page = (id: string, content: string): ManualPage => ({ id, title: /^# (.+)$/m.exec(content)?.[1] ?? id, content })
-const pages = [page('start', start), page('mcp', mcp), page('api', api), page('operating', operating)]
+const pages = [page('start', start), page('access', access), page('mcp', mcp), page('api', api), page('operating', operating)]
 
 export const list = read(
   'manual.list',

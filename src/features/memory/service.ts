@@ -7,6 +7,7 @@ import { anyOf, newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { invalid, notFound } from '../../errors.ts'
+import { findAgent, speaker } from '../agents/parties.ts'
 import { agents } from '../agents/table.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -14,7 +15,6 @@ import { embedQuery, type Hit, hybrid } from '../search/hybrid.ts'
 import { dropPassages, putPassages } from '../search/passages.ts'
 import { passages, passageVectors } from '../search/table.ts'
 import { sessions } from '../sessions/table.ts'
-import { findAgent, speaker } from '../tasks/parties.ts'
 import {
   CONTENT_BYTES,
   type Memory,

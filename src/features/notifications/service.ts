@@ -1,5 +1,12 @@
-import type { Ctx } from '../../action.ts'
+import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
+import { account, type Rule } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { newId } from '../../db/columns.ts'
+import { keyset } from '../../db/page.ts'
+import { notFound } from '../../errors.ts'
+import { forwardAll } from '../integrations/forwarding.ts'
+import type { Notification, NotificationPage, NotificationQuery } from './schema.ts'
 import { notifications } from './table.ts'
 
 export interface Notice {
@@ -11,14 +18,106 @@ export interface Notice {
   message?: string
   /** A path of this instance, or an address. */
   link?: string
-  announcementId?: string
 }
 
 /** In the running transaction: whatever wants a person's attention calls this. */
 export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
   if (notices.length === 0) return
-  const rows = notices.map((notice) => ({ id: newId(), type: 'info' as const, ...notice, createdAt: ctx.now, updatedAt: ctx.now }))
+  const rows = notices.map((notice) => ({
+    id: newId(),
+    type: 'info' as const,
+    ...notice,
+    // They often carry a text of somebody's, which may be longer than a notice is.
+    title: notice.title.slice(0, 200),
+    message: notice.message?.slice(0, 2000),
+    createdAt: ctx.now,
+    updatedAt: ctx.now,
+  }))
   await ctx.db.insert(notifications).values(rows)
-  for (const { id, userId, type, reason, title } of rows)
-    ctx.emit('notification.created', { subjectId: id, userId, data: { type, reason, title } })
+  for (const row of rows) announce(ctx, row)
+  await forwardAll(ctx, rows)
 }
+
+export const announce = (
+  ctx: Ctx,
+  { id, userId, type, reason, title }: Pick<Notification, 'id' | 'type' | 'reason' | 'title'> & { userId: string },
+): void => ctx.emit('notification.created', { subjectId: id, userId, data: { type, reason, title } })
+
+// ---- the reader's side
+
+const visible = {
+  id: notifications.id,
+  createdAt: notifications.createdAt,
+  updatedAt: notifications.updatedAt,
+  version: notifications.version,
+  type: notifications.type,
+  reason: notifications.reason,
+  title: notifications.title,
+  message: notifications.message,
+  link: notifications.link,
+  readAt: notifications.readAt,
+}
+
+/** They tell about all of a person's teams, so a key that is bound to one sees none. */
+const mine = (ctx: Ctx) => eq(notifications.userId, rightsOf(ctx.actor).personal)
+const unread = isNull(notifications.readAt)
+
+/** Not by an administrator who acts as him: he could put aside the notice that says so. */
+const reader: Rule = { ...account('notifications:write'), own: true }
+
+export const list = read(
+  'notifications.list',
+  account('notifications:read'),
+  async (ctx, query: NotificationQuery): Promise<NotificationPage> => {
+    const page = keyset({ createdAt: notifications.createdAt }, notifications.id, query, { sort: 'createdAt' })
+    const filters = [mine(ctx), query.unread === undefined ? undefined : query.unread ? unread : isNotNull(notifications.readAt)]
+    const rows = await ctx.db
+      .select(visible)
+      .from(notifications)
+      .where(page.where(...filters))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? await ctx.db.$count(notifications, and(...filters)) : undefined)
+  },
+)
+
+export const count = read(
+  'notifications.count',
+  account('notifications:read'),
+  async (ctx, _: Record<string, never>): Promise<{ unread: number }> => ({
+    unread: await ctx.db.$count(notifications, and(mine(ctx), unread)),
+  }),
+)
+
+const markRead = (ctx: Ctx) => ({ readAt: ctx.now, updatedAt: ctx.now, version: sql`${notifications.version} + 1` })
+
+export const readAll = write(
+  'notifications.readAll',
+  reader,
+  async (ctx, _: Record<string, never>): Promise<{ read: number }> => {
+    const { count: changed } = await ctx.db
+      .update(notifications)
+      .set(markRead(ctx))
+      .where(and(mine(ctx), unread))
+    if (changed > 0) ctx.emit('notification.read', { userId: ctx.actor.userId, data: { read: changed } })
+    return { read: changed }
+  },
+  { idempotent: true },
+)
+
+export const readOne = write(
+  'notifications.read',
+  reader,
+  async (ctx, { id }: { id: string }): Promise<Notification> => {
+    const one = and(mine(ctx), eq(notifications.id, id))
+    const [changed] = await ctx.db.update(notifications).set(markRead(ctx)).where(and(one, unread)).returning(visible)
+    if (changed) {
+      ctx.emit('notification.read', { subjectId: id, userId: ctx.actor.userId })
+      return changed
+    }
+    const [found] = await ctx.db.select(visible).from(notifications).where(one)
+    if (!found) throw notFound('notification', id)
+    return found
+  },
+  { idempotent: true },
+)

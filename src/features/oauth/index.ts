@@ -1,3 +1,4 @@
 import type { Feature } from '../../feature.ts'
+import { oauthRoutes } from './routes.ts'
 
-export const oauth: Feature = {}
+export const oauth: Feature = { routes: oauthRoutes }

@@ -21,7 +21,7 @@ import type {
 } from './schema.ts'
 import { memberships, organizations } from './table.ts'
 
-const visible = {
+export const visible = {
   id: organizations.id,
   createdAt: organizations.createdAt,
   updatedAt: organizations.updatedAt,
@@ -31,11 +31,12 @@ const visible = {
   description: organizations.description,
   avatarUrl: organizations.avatarUrl,
   plan: organizations.plan,
+  planStatus: organizations.planStatus,
   settings: organizations.settings,
   personal: organizations.personal,
   role: memberships.role,
 }
-const memberColumns = {
+export const memberColumns = {
   id: users.id,
   organizationId: memberships.organizationId,
   name: users.name,
@@ -65,6 +66,12 @@ async function find(ctx: Ctx, id: string): Promise<Organization> {
   const [found] = await mine(ctx).where(and(eq(organizations.id, id), live, isNull(organizations.sandboxOf)))
   if (!found || !ctx.actor.memberships.has(id)) throw notFound('organization', id)
   return found
+}
+
+/** For whoever became a member in this very transaction, which his rights do not know of yet. */
+export async function joined(ctx: Ctx, id: string): Promise<Organization> {
+  const [found] = await mine(ctx).where(eq(organizations.id, id))
+  return found as Organization
 }
 
 export const list = read(
@@ -134,8 +141,7 @@ export const create = write(
     if (ctx.actor.bound) throw new AppError('forbidden', 'This key is bound to one organization and cannot make another.')
     const id = await createFor(ctx, { ...input, userId })
     ctx.emit('organization.created', { subjectId: id, organizationId: id, data: { name: input.name, userId } })
-    const [made] = await mine(ctx).where(eq(organizations.id, id))
-    return made as Organization
+    return joined(ctx, id)
   },
 )
 
@@ -175,16 +181,24 @@ export const remove = write(
     const found = await find(ctx, id)
     requireRole(ctx.actor, id, 'owner', 'Deleting an organization')
     checkVersion(ctx, found)
-    if (found.personal) throw new AppError('conflict', 'A personal organization goes only with its account.')
-    await ctx.db
-      .update(organizations)
-      .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${organizations.version} + 1` })
-      .where(sql`${organizations.id} = ${id} or ${organizations.sandboxOf} = ${id}`)
-    ctx.emit('organization.deleted', { subjectId: id, organizationId: id, data: { name: found.name } })
-    return { id, deleted: true }
+    return hide(ctx, found)
   },
   { destructive: true, versioned: true },
 )
+
+/** In the running transaction; whoever calls has checked that he may. With its sandbox. */
+export async function hide(
+  ctx: Ctx,
+  { id, name, personal }: Pick<Organization, 'id' | 'name' | 'personal'>,
+): Promise<{ id: string; deleted: true }> {
+  if (personal) throw new AppError('conflict', 'A personal organization goes only with its account.')
+  await ctx.db
+    .update(organizations)
+    .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${organizations.version} + 1` })
+    .where(sql`${organizations.id} = ${id} or ${organizations.sandboxOf} = ${id}`)
+  ctx.emit('organization.deleted', { subjectId: id, organizationId: id, data: { name } })
+  return { id, deleted: true }
+}
 
 // ---- members
 
@@ -233,8 +247,8 @@ async function keepAnOwner(ctx: Ctx, organizationId: string): Promise<void> {
     throw new AppError('conflict.last_owner', 'An organization needs at least one owner. Make somebody else owner first.')
 }
 
-/** So that two owners cannot demote each other at the same moment. */
-const lock = (ctx: Ctx, id: string) =>
+/** Who changes members takes turns, so that two owners cannot demote each other at the same moment. */
+export const lock = (ctx: Ctx, id: string) =>
   ctx.db.select({ createdById: organizations.createdById }).from(organizations).where(eq(organizations.id, id)).for('update')
 
 function mayManage(ctx: Ctx, organizationId: string, target: Role, wanted: Role): void {
@@ -246,37 +260,68 @@ export const setRole = write(
   account('organizations:write'),
   async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
     await find(ctx, id)
-    await lock(ctx, id)
-    const before = await memberOf(ctx, id, userId)
-    mayManage(ctx, id, before.role, role)
-    await ctx.db
-      .update(memberships)
-      .set({ role })
-      .where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
-    await keepAnOwner(ctx, id)
-    ctx.emit('member.role_changed', { subjectId: id, organizationId: id, data: { userId, from: before.role, to: role } })
-    return { ...before, role }
+    return putRole(ctx, { id, userId, role }, (before) => mayManage(ctx, id, before.role, role))
   },
 )
+
+/** In the running transaction; `check` refuses those who may not. An administrator of the instance always may. */
+export async function putRole(
+  ctx: Ctx,
+  { id, userId, role }: { id: string; userId: string; role: Role },
+  check?: (before: Member) => void,
+): Promise<Member> {
+  await lock(ctx, id)
+  const before = await memberOf(ctx, id, userId)
+  check?.(before)
+  await ctx.db
+    .update(memberships)
+    .set({ role })
+    .where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
+  await keepAnOwner(ctx, id)
+  ctx.emit('member.role_changed', { subjectId: id, organizationId: id, data: { userId, from: before.role, to: role } })
+  return { ...before, role }
+}
 
 export const removeMember = write(
   'organizations.removeMember',
   account('organizations:write'),
   async (ctx, { id, userId }: { id: string; userId: string }): Promise<{ organizationId: string; userId: string; removed: true }> => {
-    const organization = await find(ctx, id)
-    const [locked] = await lock(ctx, id)
-    const before = await memberOf(ctx, id, userId)
     // Everybody may leave; only managers may remove others.
-    if (userId !== ctx.actor.userId) mayManage(ctx, id, before.role, before.role)
-    if (organization.personal && userId === locked?.createdById)
-      throw new AppError('conflict', 'Nobody can leave or be removed from the own personal organization.')
-    await ctx.db.delete(memberships).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
-    await keepAnOwner(ctx, id)
-    ctx.emit('member.removed', { subjectId: id, organizationId: id, data: { userId } })
-    return { organizationId: id, userId, removed: true }
+    return takeOut(ctx, await find(ctx, id), userId, (before) => {
+      if (userId !== ctx.actor.userId) mayManage(ctx, id, before.role, before.role)
+    })
   },
   { destructive: true },
 )
+
+/** In the running transaction; `check` as above. */
+export async function takeOut(
+  ctx: Ctx,
+  { id, personal }: Pick<Organization, 'id' | 'personal'>,
+  userId: string,
+  check?: (before: Member) => void,
+): Promise<{ organizationId: string; userId: string; removed: true }> {
+  const [locked] = await lock(ctx, id)
+  const before = await memberOf(ctx, id, userId)
+  check?.(before)
+  if (personal && userId === locked?.createdById)
+    throw new AppError('conflict', 'Nobody can leave or be removed from the own personal organization.')
+  await ctx.db.delete(memberships).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
+  await keepAnOwner(ctx, id)
+  ctx.emit('member.removed', { subjectId: id, organizationId: id, data: { userId } })
+  return { organizationId: id, userId, removed: true }
+}
+
+/** In the running transaction; false when he is a member already. Whoever calls has checked that he may join. */
+export async function join(ctx: Ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<boolean> {
+  const added = await ctx.db
+    .insert(memberships)
+    .values({ organizationId: id, userId, role, joinedAt: ctx.now })
+    .onConflictDoNothing()
+    .returning({ userId: memberships.userId })
+  if (added.length > 0) ctx.emit('member.added', { subjectId: id, organizationId: id, data: { userId, role } })
+  return added.length > 0
+}
 
 /** By an instance administrator; people join by accepting an invite. */
 export const addMember = write(
@@ -290,13 +335,7 @@ export const addMember = write(
     if (!organization) throw notFound('organization', id)
     const [user] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId))
     if (!user) throw notFound('user', userId)
-    const added = await ctx.db
-      .insert(memberships)
-      .values({ organizationId: id, userId, role, joinedAt: ctx.now })
-      .onConflictDoNothing()
-      .returning()
-    if (added.length === 0) throw new AppError('conflict.exists', 'This user is a member already.')
-    ctx.emit('member.added', { subjectId: id, organizationId: id, data: { userId, role } })
+    if (!(await join(ctx, { id, userId, role }))) throw new AppError('conflict.exists', 'This user is a member already.')
     return memberOf(ctx, id, userId)
   },
 )

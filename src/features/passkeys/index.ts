@@ -1,3 +1,4 @@
 import type { Feature } from '../../feature.ts'
+import { passkeyRoutes } from './routes.ts'
 
-export const passkeys: Feature = {}
+export const passkeys: Feature = { routes: passkeyRoutes }

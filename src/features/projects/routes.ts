@@ -12,6 +12,7 @@ import {
   PublicProject,
 } from './schema.ts'
 import * as projects from './service.ts'
+import * as sharing from './sharing.ts'
 
 export const projectRoutes = (http: Http) =>
   http
@@ -41,14 +42,14 @@ export const projectRoutes = (http: Http) =>
       params: ProjectRef,
       response: Deleted,
     })
-    .post('/api/projects/:slug/share', ({ ctx, params, body }) => projects.share(ctx, { ref: params.slug, ...body }), {
-      ...on(projects.share, 'Share a project, or move it to another team'),
+    .post('/api/projects/:slug/share', ({ ctx, params, body }) => sharing.share(ctx, { ref: params.slug, ...body }), {
+      ...on(sharing.share, 'Share a project, or move it to another team'),
       params: ProjectRef,
       body: ProjectShare,
       response: Project,
     })
-    .delete('/api/projects/:slug/share', ({ ctx, params }) => projects.unshare(ctx, { ref: params.slug }), {
-      ...on(projects.unshare, 'Make a project private again'),
+    .delete('/api/projects/:slug/share', ({ ctx, params }) => sharing.unshare(ctx, { ref: params.slug }), {
+      ...on(sharing.unshare, 'Make a project private again'),
       params: ProjectRef,
       response: Project,
     })

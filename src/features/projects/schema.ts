@@ -81,6 +81,7 @@ export type ProjectPage = Static<typeof ProjectPage>
 export const ProjectShare = object({
   visibility: optional(oneOf(visibilities)),
   organizationId: optional(id({ description: 'Move it to another organization you are a member of' })),
+  workspaceId: optional(nullable(id({ description: 'Put it into a workspace in which its team may write; null takes it out' }))),
 })
 export type ProjectShare = Static<typeof ProjectShare>
 

@@ -1,31 +1,28 @@
 import { and, count, desc, eq, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { anyone, atLeast, member, requireRole, requireRoleOn } from '../../auth/policy.ts'
+import { account, anyone, atLeast, member, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
-import { anyOf, matches } from '../../db/columns.ts'
+import { anyOf, idList, matches } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
-import { AppError, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import { events } from '../../events/table.ts'
-import { slugify } from '../../text.ts'
 import { users } from '../accounts/table.ts'
+import { decisions } from '../decisions/table.ts'
+import { memories } from '../memory/table.ts'
 import { notes } from '../notes/table.ts'
-import { checkSettings } from '../organizations/service.ts'
 import { organizations } from '../organizations/table.ts'
 import { epics, stories } from '../planning/table.ts'
+import { passages } from '../search/table.ts'
+import { sessions } from '../sessions/table.ts'
+import { specs } from '../specs/table.ts'
 import { tasks } from '../tasks/table.ts'
+import { checkProjectSettings, requireGatekeeper } from '../workflow/settings.ts'
 import { features } from '../workflow/table.ts'
-import type {
-  Project,
-  ProjectCreate,
-  ProjectDetail,
-  ProjectPage,
-  ProjectPatch,
-  ProjectQuery,
-  ProjectShare,
-  PublicProject,
-} from './schema.ts'
+import { workspaces } from '../workspaces/table.ts'
+import { freeKey, freeSlug, takeTurns } from './names.ts'
+import type { Project, ProjectCreate, ProjectDetail, ProjectPage, ProjectPatch, ProjectQuery, PublicProject } from './schema.ts'
 import { projects } from './table.ts'
 
 const visible = {
@@ -49,7 +46,9 @@ const visible = {
 const live = isNull(projects.deletedAt)
 
 /** What goes where a project goes; a test finds every table with a project that is missing here. */
-export const children = [notes, epics, stories, tasks, features] as const
+export const children = [notes, epics, stories, tasks, features, memories, decisions, specs] as const
+/** What only has to know the organization: it is seen through its project, and needs no version of its own. */
+export const followers = [sessions, passages] as const
 
 /** Private: its creator and the organization's owners and admins. Otherwise every member. */
 const openTo = (rights: Rights): SQL =>
@@ -115,13 +114,14 @@ async function writable(ctx: Ctx, ref: string, role: 'member' | 'admin' = 'membe
   return found
 }
 
-export const list = read('projects.list', member('projects:read'), async (ctx, query: ProjectQuery): Promise<ProjectPage> => {
+/** Those that stand in a place and that the caller may see. */
+export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise<ProjectPage> {
   const page = keyset({ updatedAt: projects.updatedAt, createdAt: projects.createdAt, name: projects.name }, projects.id, query, {
     sort: 'updatedAt',
   })
   const filters = [
     visibleTo(rightsOf(ctx.actor)),
-    eq(projects.organizationId, currentOrganization(ctx.actor)),
+    place,
     eq(projects.status, query.status ?? 'active'),
     query.search ? matches(projects.search, query.search) : undefined,
   ]
@@ -140,7 +140,25 @@ export const list = read('projects.list', member('projects:read'), async (ctx, q
       )[0]?.n
     : undefined
   return page.page(rows, total)
-})
+}
+
+export const list = read(
+  'projects.list',
+  member('projects:read'),
+  (ctx, query: ProjectQuery): Promise<ProjectPage> => listIn(ctx, eq(projects.organizationId, currentOrganization(ctx.actor)), query),
+)
+
+/** All in these workspaces that the caller may see, archived ones too. */
+export const inWorkspaces = read(
+  'projects.inWorkspaces',
+  account('projects:read'),
+  (ctx, { ids }: { ids: string[] }): Promise<Project[]> =>
+    ctx.db
+      .select(visible)
+      .from(projects)
+      .where(and(anyOf(projects.workspaceId, idList(ids)), visibleTo(rightsOf(ctx.actor))))
+      .orderBy(projects.name, projects.id),
+)
 
 async function statsOf(ctx: Ctx, projectId: string): Promise<ProjectDetail['stats']> {
   const [noted] = await ctx.db
@@ -182,7 +200,7 @@ export const get = read('projects.get', member('projects:read'), async (ctx, { r
 
 export const create = write('projects.create', member('projects:write'), async (ctx, input: ProjectCreate): Promise<Project> => {
   const organizationId = currentOrganization(ctx.actor)
-  checkSettings(input.settings)
+  checkProjectSettings(input.settings)
   await takeTurns(ctx, organizationId)
   const [project] = await ctx.db
     .insert(projects)
@@ -211,7 +229,8 @@ export const update = write(
   async (ctx, { ref, ...patch }: ProjectPatch & { ref: string }): Promise<Project> => {
     const before = await writable(ctx, ref)
     checkVersion(ctx, before)
-    checkSettings(patch.settings)
+    checkProjectSettings(patch.settings)
+    requireGatekeeper(ctx.actor, before, patch.settings)
     if (patch.key && patch.key !== before.key) {
       await takeTurns(ctx, before.organizationId)
       await freeKey(ctx, before.organizationId, before.name, patch.key)
@@ -242,56 +261,23 @@ export const restore = write(
   { idempotent: true, versioned: true },
 )
 
-export const share = write(
-  'projects.share',
-  member('projects:write'),
-  async (ctx, { ref, ...to }: ProjectShare & { ref: string }): Promise<Project> => {
-    const before = await writable(ctx, ref)
-    if (before.createdById !== ctx.actor.userId) requireRole(ctx.actor, before.organizationId, 'admin', "Sharing somebody else's project")
-    checkVersion(ctx, before)
-    const moves = to.organizationId !== undefined && to.organizationId !== before.organizationId
-    if (moves) {
-      const target = to.organizationId as string
-      if (!ctx.actor.memberships.has(target)) throw notFound('organization', target)
-      requireRole(ctx.actor, target, 'member', 'Moving a project there')
-      await takeTurns(ctx, target)
-      const placed = {
-        organizationId: target,
-        slug: await freeSlug(ctx, target, before.name),
-        key: await freeKey(ctx, target, before.name),
-      }
-      for (const table of children)
-        await ctx.db
-          .update(table)
-          .set({ organizationId: target, updatedAt: ctx.now, version: sql`${table.version} + 1` })
-          .where(eq(table.projectId, before.id))
-      return change(ctx, before, { ...placed, visibility: to.visibility ?? 'team' }, 'project.shared', { from: before.organizationId })
-    }
-    return change(ctx, before, { visibility: to.visibility ?? 'team' }, 'project.shared', { visibility: to.visibility ?? 'team' })
-  },
-  { versioned: true },
-)
-
-export const unshare = write(
-  'projects.unshare',
-  member('projects:write'),
-  async (ctx, { ref }: { ref: string }): Promise<Project> => {
-    const before = await writable(ctx, ref)
-    if (before.createdById !== ctx.actor.userId) requireRole(ctx.actor, before.organizationId, 'admin', "Unsharing somebody else's project")
-    checkVersion(ctx, before)
-    return change(ctx, before, { visibility: 'private' }, 'project.unshared')
-  },
-  { idempotent: true, versioned: true },
-)
+/**
+ * What its own team decides: who sees it, where it stands, whether it stays. A right that comes from a shared workspace is not enough,
+ * also for its author when he has left the team.
+ */
+export async function ours(ctx: Ctx, ref: string, what: string): Promise<Project> {
+  const found = await writable(ctx, ref)
+  requireRole(ctx.actor, found.organizationId, found.createdById === ctx.actor.userId ? 'member' : 'admin', what)
+  checkVersion(ctx, found)
+  return found
+}
 
 /** Soft, with everything in it; its slug and key are free again. */
 export const remove = write(
   'projects.remove',
   member('projects:write'),
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await writable(ctx, ref)
-    if (before.createdById !== ctx.actor.userId) requireRole(ctx.actor, before.organizationId, 'admin', "Deleting somebody else's project")
-    checkVersion(ctx, before)
+    const before = await ours(ctx, ref, 'Deleting this project')
     const gone = { deletedAt: ctx.now, updatedAt: ctx.now }
     for (const table of children)
       await ctx.db
@@ -336,9 +322,12 @@ export const getPublic = read(
 
 type Change = Partial<typeof projects.$inferInsert>
 
-async function change(ctx: Ctx, before: Project, set: Change, event: string, data: Record<string, unknown> = {}): Promise<Project> {
+export async function change(ctx: Ctx, before: Project, set: Change, event: string, data: Record<string, unknown> = {}): Promise<Project> {
   const again = () => resolve(ctx, before.id)
   const after = await changeVersioned(ctx, projects, { columns: visible, before, set, what: 'this project', again })
+  // Whoever keeps a copy of the workspace it has left must hear of it.
+  if (before.workspaceId && after.workspaceId !== before.workspaceId)
+    await ctx.db.update(workspaces).set({ updatedAt: ctx.now }).where(eq(workspaces.id, before.workspaceId))
   announce(ctx, event, after, data)
   return after
 }
@@ -350,46 +339,3 @@ const announce = (ctx: Ctx, type: string, project: Project, data: Record<string,
     projectId: project.id,
     data: { name: project.name, slug: project.slug, version: project.version, ...data },
   })
-
-/** Whoever names a project waits for those who do so at the same moment, and then sees which slugs and keys they took. */
-const takeTurns = (ctx: Ctx, organizationId: string) =>
-  ctx.db.select({ id: organizations.id }).from(organizations).where(eq(organizations.id, organizationId)).for('no key update')
-
-async function freeSlug(ctx: Ctx, organizationId: string, name: string): Promise<string> {
-  const base = slugify(name) || 'project'
-  const rows = await ctx.db
-    .select({ slug: projects.slug })
-    .from(projects)
-    .where(and(eq(projects.organizationId, organizationId), live, sql`${projects.slug} like ${`${base}%`}`))
-  const taken = new Set(rows.map((r) => r.slug))
-  for (let n = 1; ; n++) {
-    const slug = n === 1 ? base : `${base}-${n}`
-    if (!taken.has(slug)) return slug
-  }
-}
-
-/** Initials of the name's words, or its first letters: `Tutti` → TUT, `Tutti Server` → TS, then TSA, TSB … */
-async function freeKey(ctx: Ctx, organizationId: string, name: string, wanted?: string): Promise<string> {
-  const rows = await ctx.db
-    .select({ key: projects.key })
-    .from(projects)
-    .where(and(eq(projects.organizationId, organizationId), live))
-  const taken = new Set(rows.map((r) => r.key))
-  if (wanted) {
-    if (taken.has(wanted)) throw new AppError('conflict.exists', `The key ${wanted} is taken in this organization.`)
-    return wanted
-  }
-  const words = slugify(name).replace(/[0-9]/g, '').split('-').filter(Boolean)
-  const base = (words.length > 1 ? words.map((w) => w[0]).join('') : (words[0] ?? ''))
-    .toUpperCase()
-    .slice(0, words.length > 1 ? 4 : 3)
-    .padEnd(2, 'X')
-  if (!taken.has(base)) return base
-  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
-  for (let n = 0; ; n++) {
-    const tail = n < 26 ? letters[n] : `${letters[Math.floor(n / 26 - 1) % 26]}${letters[n % 26]}`
-    const key = `${base}${tail}`
-    if (!taken.has(key)) return key
-    if (n > 700) throw new AppError('conflict', 'Give the project a `key` of 2 to 6 capitals yourself; the obvious ones are taken.')
-  }
-}

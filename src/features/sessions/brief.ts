@@ -1,4 +1,4 @@
-import { and, desc, eq, gt, gte, inArray, ne, or, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, gte, inArray, notInArray, or, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { events } from '../../events/table.ts'
 import * as decisions from '../decisions/service.ts'
@@ -185,7 +185,10 @@ async function remembered(
   if (!about || !project) return undefined
   const { items } = await memory.search(ctx, { query: about, scope: 'project', scopeId: project.id, limit: 8 })
   const relevant = items.filter((m) => m.score >= RELEVANT)
-  return { title: 'What is remembered', lines: relevant.map((m) => `- ${m.title ? `${m.title}: ` : ''}${one(m.content, 400)} (${m.age} old)`) }
+  return {
+    title: 'What is remembered',
+    lines: relevant.map((m) => `- ${m.title ? `${m.title}: ` : ''}${one(m.content, 400)} (${m.age} old)`),
+  }
 }
 
 const told = /^(task|feature|decision|spec|note|memory|epic|story|plan|project)\./
@@ -196,7 +199,16 @@ async function changes(ctx: Ctx, project: Project | undefined, since: Since): Pr
   const rows = await ctx.db
     .select({ type: events.type, at: events.at, name: events.actorName, data: events.data })
     .from(events)
-    .where(and(eq(events.projectId, project.id), after, ne(events.actorId, ctx.actor.userId ?? project.id)))
+    .where(
+      and(
+        eq(events.projectId, project.id),
+        after,
+        notInArray(
+          events.actorId,
+          [ctx.actor.userId, ctx.actor.agent?.id].filter((id): id is string => !!id),
+        ),
+      ),
+    )
     .orderBy(desc(events.seq))
     .limit(40)
   return {

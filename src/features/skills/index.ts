@@ -1,3 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { skillRoutes } from './routes.ts'
+import { skillTools } from './tools.ts'
 
-export const skills: Feature = {}
+export const skills: Feature = { routes: skillRoutes, tools: skillTools }

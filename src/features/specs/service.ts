@@ -8,9 +8,9 @@ import { keyset } from '../../db/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { slugify } from '../../text.ts'
+import { speaker } from '../agents/parties.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { speaker } from '../tasks/parties.ts'
 import { projectFor } from '../tasks/service.ts'
 import {
   type Change,

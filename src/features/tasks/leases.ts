@@ -2,9 +2,9 @@ import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
+import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
 import * as projects from '../projects/service.ts'
 import { requireFree } from './dependencies.ts'
-import { findAgent, type Known, sameParty, speaker } from './parties.ts'
 import { find, heldBy } from './rows.ts'
 import { isClosed, type Task, type TaskClaim } from './schema.ts'
 import { tasks } from './table.ts'
@@ -12,7 +12,7 @@ import { tasks } from './table.ts'
 /** A lease says who works on a task right now. Any call of its holder renews it; silence gives it up. */
 export const LEASE_MINUTES = 15
 
-export interface Holder extends Known {
+export interface Holder extends Party {
   sessionId: string | null
 }
 
@@ -138,7 +138,7 @@ const seen = new Map<string, number>()
  * For every call of somebody who may hold leases: whoever is at work keeps what he works on, for as long again as he asked for. At most
  * once a minute, beside the call and not as a change: it leaves no trace but the lease.
  */
-export function renewLeases({ app, actor }: Pick<Ctx, 'app' | 'actor'>, holder: Pick<Known, 'type' | 'id'> = speaker({ actor })): void {
+export function renewLeases({ app, actor }: Pick<Ctx, 'app' | 'actor'>, holder: Pick<Party, 'type' | 'id'> = speaker({ actor })): void {
   const now = app.clock()
   const key = `${holder.type}:${holder.id}`
   if (now.getTime() - (seen.get(key) ?? 0) < RENEW_EVERY_MS) return

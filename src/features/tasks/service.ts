@@ -7,6 +7,7 @@ import { matches, newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { changeVersioned } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
+import { type Party, resolveParty, speaker } from '../agents/parties.ts'
 import { notify } from '../notifications/service.ts'
 import { stories } from '../planning/table.ts'
 import type { Project } from '../projects/schema.ts'
@@ -16,7 +17,6 @@ import { lastComments } from './comments.ts'
 import { relatives, requireFree, ripple, setBlockers } from './dependencies.ts'
 import { noLease, requireNotHeld } from './leases.ts'
 import { pickNext } from './next.ts'
-import { type Known, resolveParty, speaker } from './parties.ts'
 import { find, inProject, live, openBlockers, selectItems, toItem, visibleTo } from './rows.ts'
 import {
   type Acceptance,
@@ -45,7 +45,7 @@ export const list = read('tasks.list', member('tasks:read'), async (ctx, query: 
     { sort: 'updatedAt' },
   )
   const organizationId = currentOrganization(ctx.actor)
-  const assignee = query.assignee === undefined ? undefined : await resolveParty(ctx, organizationId, query.assignee)
+  const assignee = query.assignee === undefined ? undefined : await resolveParty(ctx, { organizationId }, query.assignee)
   const filters: (SQL | undefined)[] = [
     visibleTo(rightsOf(ctx.actor)),
     // A project may be another team's, in a workspace that both share.
@@ -128,7 +128,7 @@ export const create = write(
   async (ctx, { projectRef, ...input }: TaskCreate & { projectRef?: string }): Promise<Task> => {
     const project = await projectFor(ctx, projectRef)
     await checkPlace(ctx, project.id, input)
-    const assignee = input.assignee ? await resolveParty(ctx, project.organizationId, input.assignee) : undefined
+    const assignee = input.assignee ? await resolveParty(ctx, project, input.assignee) : undefined
     const id = newId()
     const [{ number }] = (await ctx.db
       .update(projectTable)
@@ -177,7 +177,7 @@ export const update = write(
     await checkPlace(ctx, before.projectId, patch, before.id)
     const { blockedBy, assignee: named, after, acceptance, status, title, ...plain } = patch
     if (blockedBy) await setBlockers(ctx, before, blockedBy)
-    const assignee = named ? await resolveParty(ctx, before.organizationId, named) : undefined
+    const assignee = named ? await resolveParty(ctx, await projects.resolve(ctx, before.projectId), named) : undefined
     const now = blockedBy ? await find(ctx, before.id) : before
     if (status && status !== before.status) requireFree(now, status)
     const changed = await store(ctx, before, {
@@ -279,7 +279,7 @@ function moved(ctx: Ctx, before: Task, status: Status): Change {
 }
 
 /** Reassigning moves the lease along; taking the assignee away ends it. */
-function assigned(before: Task, to: Known | undefined): Change {
+function assigned(before: Task, to: Party | undefined): Change {
   const assignee = { assigneeType: to?.type ?? null, assigneeId: to?.id ?? null }
   if (!before.lease) return assignee
   return to ? { ...assignee, leaseType: to.type, leaseHolderId: to.id, leaseSessionId: null } : { ...assignee, ...noLease }
@@ -341,7 +341,7 @@ async function positionAfter(ctx: Ctx, task: Task, after: string | null): Promis
   return high === undefined ? low + 1 : (low + high) / 2
 }
 
-async function tellAssignee(ctx: Ctx, task: Task, assignee: Known | undefined): Promise<void> {
+async function tellAssignee(ctx: Ctx, task: Task, assignee: Party | undefined): Promise<void> {
   if (assignee?.type !== 'user' || assignee.id === ctx.actor.userId) return
   const { name } = speaker(ctx)
   await notify(ctx, {

@@ -6,6 +6,8 @@ import { account, known, person } from '../../auth/policy.ts'
 import { hashSecret, newSecret, shown } from '../../auth/secrets.ts'
 import { keyset } from '../../db/page.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
+import { holdSession } from '../accounts/ways.ts'
+import { findAgent } from '../agents/parties.ts'
 import * as organizations from '../organizations/service.ts'
 import * as projects from '../projects/service.ts'
 import type { ApiKeyCreate, ApiKeyCreated, ApiKeyPage, McpTokenCreate, McpTokenCreated, McpTokenPage, TokenQuery } from './schema.ts'
@@ -45,6 +47,7 @@ const tokenColumns = {
   kind: mcpTokens.kind,
   toolsets: mcpTokens.toolsets,
   projectId: mcpTokens.projectId,
+  agentId: mcpTokens.agentId,
   lastUsedIp: mcpTokens.lastUsedIp,
   useCount: mcpTokens.useCount,
 }
@@ -58,6 +61,9 @@ async function notTooMany(ctx: Ctx, table: PgTable & { userId: PgColumn; revoked
     .where(and(eq(table.userId, userIdOf(ctx.actor)), isNull(table.revokedAt), gt(table.expiresAt, ctx.now)))
   if ((held?.n ?? 0) >= MOST) throw new AppError('conflict', `You have ${MOST} live ones already. Revoke some first.`)
 }
+
+/** Not made by a session that is ended at this very moment: what ends a user's credentials must find them all. */
+const stillSignedIn = async (ctx: Ctx): Promise<unknown> => ctx.actor.credentialId && holdSession(ctx, ctx.actor.credentialId)
 
 /** A misspelt scope or toolset must not make a credential that can do nothing. */
 function checkNames(scopes: readonly string[] = [], toolsets: readonly string[] = []): void {
@@ -91,6 +97,7 @@ export const createKey = write(
   person,
   async (ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> => {
     checkNames(input.scopes)
+    await stillSignedIn(ctx)
     if (input.organizationId) await organizations.get(ctx, { id: input.organizationId })
     await notTooMany(ctx, apiKeys)
     const token = newSecret('api_key')
@@ -152,10 +159,12 @@ export const createToken = write(
   person,
   async (ctx, input: McpTokenCreate): Promise<McpTokenCreated> => {
     checkNames(input.scopes, input.toolsets)
+    await stillSignedIn(ctx)
     await organizations.get(ctx, { id: input.organizationId })
     const kind = input.kind ?? 'live'
     const organizationId = kind === 'test' ? await organizations.sandboxOf(ctx, input.organizationId) : input.organizationId
     if (input.projectId) await projects.inOrganization(ctx, input.projectId, organizationId)
+    if (input.agentId) await findAgent(ctx, input.organizationId, input.agentId)
     await notTooMany(ctx, mcpTokens)
     const token = newSecret(kind === 'live' ? 'mcp_live' : 'mcp_test')
     const [made] = await ctx.db
@@ -168,6 +177,7 @@ export const createToken = write(
         scopes: input.scopes ?? ['write'],
         toolsets: input.toolsets ?? [],
         projectId: input.projectId,
+        agentId: input.agentId,
         ...shown(token),
         hash: hashSecret(token),
         expiresAt: expiry(ctx.now, input.expiresInDays ?? DAYS[kind]),

@@ -1,3 +1,4 @@
 import type { Feature } from '../../feature.ts'
+import { uploadRoutes } from './routes.ts'
 
-export const uploads: Feature = {}
+export const uploads: Feature = { routes: uploadRoutes }

@@ -1,3 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { workflowRoutes } from './routes.ts'
+import { workflowTools } from './tools.ts'
 
-export const workflow: Feature = {}
+export const workflow: Feature = { routes: workflowRoutes, tools: workflowTools }

@@ -1,3 +1,4 @@
 import type { Feature } from '../../feature.ts'
+import { workspaceRoutes } from './routes.ts'
 
-export const workspaces: Feature = {}
+export const workspaces: Feature = { routes: workspaceRoutes }

@@ -1,6 +1,7 @@
-import { $, addPasskey, call, canUsePasskeys, element, get, guarded, onSubmit, post, toLogin, whoAmI } from './api.js'
+import { $, addPasskey, call, canUsePasskeys, element, get, guarded, onSubmit, post, reasonFromFragment, toLogin, whoAmI } from './api.js'
 
 const main = $('#sections')
+const reason = reasonFromFragment()
 const user = await whoAmI()
 
 const when = (at) => (at ? new Date(at).toLocaleString() : 'never')
@@ -11,6 +12,7 @@ async function show() {
   const { oauth } = await get('/api/auth/providers')
   const invites = user.emailVerifiedAt ? (await get('/api/invites')).items : []
 
+  if (reason) main.append(element('p', { role: 'alert' }, reason))
   main.append(...invites.map(invitation))
   if (!user.emailVerifiedAt) main.append(unverified())
 

@@ -105,6 +105,23 @@ export function secretFromFragment() {
   return secret
 }
 
+const reasons = {
+  access_denied: 'You did not allow it at the other side.',
+  conflict: 'The other side did not tell your e-mail address. Allow it there, or use another way.',
+  'conflict.exists': 'That belongs to an account already. Sign in another way, then connect it in your account.',
+  forbidden: 'This instance takes no new registrations.',
+  'forbidden.reauth': 'Sign in once more to confirm that it is you, then connect the account.',
+  unauthenticated: 'This account cannot sign in.',
+}
+
+/** Why signing in somewhere else has led nowhere. */
+export function reasonFromFragment() {
+  const reason = new URLSearchParams(location.hash.slice(1)).get('error')
+  if (!reason) return undefined
+  history.replaceState(null, '', location.pathname + location.search)
+  return Object.hasOwn(reasons, reason) ? reasons[reason] : 'It did not work at the other side. Try again, or use another way.'
+}
+
 function confirmPerson() {
   const { promise, resolve } = Promise.withResolvers()
   const send = element('button', { type: 'button', class: 'quiet' }, 'I have no password: mail me a code')

@@ -1,4 +1,4 @@
-import { $, canUsePasskeys, element, get, guarded, nextPath, onSubmit, post, signInWithPasskey } from './api.js'
+import { $, canUsePasskeys, element, get, guarded, nextPath, onSubmit, post, reasonFromFragment, signInWithPasskey } from './api.js'
 
 const form = $('#password')
 const email = $('[name=email]', form)
@@ -9,15 +9,7 @@ const address = () => {
   return email.value
 }
 
-const reasons = {
-  access_denied: 'You did not allow it at the other side.',
-  other: 'Signing in at the other side did not work. Try again, or use another way.',
-}
-const reason = new URLSearchParams(location.hash.slice(1)).get('error')
-if (reason) {
-  $('[role=alert]', form).textContent = reasons[reason] ?? reasons.other
-  history.replaceState(null, '', location.pathname + location.search)
-}
+$('[role=alert]', form).textContent = reasonFromFragment() ?? ''
 
 onSubmit(form, async ({ email, password }) => {
   await post('/api/auth/login', { email, password })

@@ -1,0 +1,134 @@
+import { hostname } from 'node:os'
+import { kindOf } from '../../src/auth/secrets.ts'
+import { AppError } from '../../src/errors.ts'
+import type { SignedIn, User } from '../../src/features/accounts/schema.ts'
+import type { DeviceStarted } from '../../src/features/devices/schema.ts'
+import { Client, type Credential } from '../client.ts'
+import { hasBrowser } from '../environment.ts'
+import { bold, dim, plain, print } from '../output.ts'
+import { changeProfiles, type Profile, type Profiles, passing, readProfiles, selectProfile, serverOf } from '../profiles.ts'
+import { Refusal } from '../report.ts'
+
+interface Options {
+  profile?: string
+  browser: boolean
+  withToken?: boolean
+  json?: boolean
+}
+
+const LOCAL = 'http://localhost:4242'
+const INTERVAL = 5
+const SLOWER = 5
+/** Between two tries when the server cannot be reached. */
+const MOST_WAIT_MS = 60_000
+
+export async function login(address: string | undefined, { profile: name, browser, withToken, json }: Options): Promise<void> {
+  const profiles = readProfiles()
+  const server = address === undefined ? usual(profiles, name) : serverOf(address)
+  if (name !== undefined && !/^[\w.:-]{1,100}$/.test(name)) throw new Refusal('The name of a profile has letters, digits and . : _ - only.')
+  const { protocol, hostname: host } = new URL(server)
+  if (protocol === 'http:' && !/^(localhost|127\.|\[::1\])/.test(host))
+    console.error(`Warning: the way to ${server} is not encrypted. Others on it can read along and take over your session.`)
+  const profile = withToken ? await withKey(server) : await byCode(server, browser)
+  const called = name ?? new URL(server).host
+  const before = await changeProfiles((profiles) => {
+    const earlier = profiles.all.get(called)
+    profiles.all.set(called, profile)
+    profiles.current = called
+    return earlier
+  })
+  await endSession(before).catch(() => undefined)
+  const { user = null } = profile
+  const who = user ? `as ${bold(plain(user.name))} <${plain(user.email)}>` : 'with an API key'
+  print(json, { profile: called, server, user, credential: { kind: profile.kind } }, `Signed in to ${server} ${who}.`)
+}
+
+/** Where he was last, under this name; else the server of this machine. */
+function usual(profiles: Profiles, name: string | undefined): string {
+  const known = name === undefined ? selectProfile({}, profiles)?.[1] : profiles.all.get(name)
+  return known?.server ?? LOCAL
+}
+
+/** The server forgets it too. Nothing to do for an API key: others may use it. */
+export async function endSession(profile: Profile | undefined): Promise<void> {
+  if (profile?.kind === 'device' && profile.token) await new Client(profile.server, passing(profile as Credential)).post('/api/auth/logout')
+}
+
+// ---- with an API key
+
+async function withKey(server: string): Promise<Profile> {
+  if (process.stdin.isTTY) console.error('Paste an API key (svc_…), then press Enter and Ctrl-D:')
+  const token = (await Bun.stdin.text()).trim()
+  const kind = kindOf(token)
+  if (kind === 'mcp_live' || kind === 'mcp_test')
+    throw new Refusal('This is an MCP token, which works on /mcp only. Make an API key instead.')
+  if (kind !== 'api_key') throw new Refusal('What came on standard input is no API key (svc_…), or a part of it is missing.')
+  const client = new Client(server, passing({ token }))
+  const user = await client.get<User>('/api/auth/me').catch((error: unknown) => {
+    // A key for a few things only may not be allowed to read whose it is.
+    if (error instanceof AppError && error.code === 'forbidden') return undefined
+    throw error
+  })
+  return { server, kind: 'api_key', token, user: user && { id: user.id, name: user.name, email: user.email } }
+}
+
+// ---- by a code (RFC 8628)
+
+async function byCode(server: string, browser: boolean): Promise<Profile> {
+  const stop = () => {
+    console.error('\nNot signed in.')
+    process.exit(130)
+  }
+  process.once('SIGINT', stop)
+  const client = new Client(server)
+  const device = `tutti on ${hostname() || 'this machine'}`.slice(0, 100)
+  const started = await client.post<DeviceStarted>('/api/auth/device/request', { clientName: device })
+  const page = URL.parse(started.verificationUri)
+  if (!page || !/^https?:$/.test(page.protocol)) throw new AppError('upstream_failed', `${server} names no page to approve this on.`)
+  const { stderr } = process
+  console.error(`To sign in to ${server}, open this page and enter the code:\n`)
+  console.error(`  ${page.href}\n  ${bold(plain(started.userCode), stderr)}\n`)
+  if (browser && hasBrowser()) open(page.href)
+  console.error(dim(`Waiting for ${Math.round(started.expiresIn / 60)} minutes at most. Ctrl-C stops.`, stderr))
+  const { token, refreshToken, expiresAt, user } = await approval(client, started)
+  process.off('SIGINT', stop)
+  return { server, kind: 'device', device, token, refreshToken, expiresAt, user: { id: user.id, name: user.name, email: user.email } }
+}
+
+async function approval(client: Client, { deviceCode, expiresIn, interval }: DeviceStarted): Promise<SignedIn> {
+  const until = performance.now() + expiresIn * 1000
+  // As RFC 8628 says where a server does not.
+  let seconds = interval || INTERVAL
+  let failures = 0
+  for (;;) {
+    const left = until - performance.now()
+    await Bun.sleep(Math.min(seconds * 2 ** failures * 1000, MOST_WAIT_MS, Math.max(0, left)))
+    if (performance.now() >= until) throw tooLate()
+    try {
+      return await client.post<SignedIn>('/api/auth/device/poll', { deviceCode })
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      const { code, details } = error
+      const reason = details.error
+      // A server that restarts, or a line that drops, is no reason to give up; whoever cannot be reached is asked ever more seldom.
+      const passes = code === 'unavailable' || code === 'rate_limited' || code.startsWith('upstream')
+      if (!passes && !reason) throw error
+      failures = passes ? failures + 1 : 0
+      if (reason === 'slow_down') seconds += SLOWER
+      if (reason === 'access_denied') throw new AppError('forbidden', 'The sign-in was refused.')
+      if (reason === 'expired_token') throw tooLate()
+    }
+  }
+}
+
+const tooLate = () => new AppError('gone', 'The code has expired before anybody approved it. Run tutti login again.')
+
+/** Without a shell in between, which would read more than an address into it. */
+function open(address: string): void {
+  const command = { darwin: ['open'], win32: ['rundll32', 'url.dll,FileProtocolHandler'] }[process.platform as string] ?? ['xdg-open']
+  try {
+    Bun.spawn([...command, address], { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' }).unref()
+  } catch {
+    // The address is on the screen.
+  }
+}

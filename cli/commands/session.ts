@@ -1,0 +1,120 @@
+import { AppError } from '../../src/errors.ts'
+import type { User } from '../../src/features/accounts/schema.ts'
+import type { Organization } from '../../src/features/organizations/schema.ts'
+import { health } from '../client.ts'
+import { bold, dim, plain, print } from '../output.ts'
+import { changeProfiles, readProfiles, selectProfile, serverOf, signedInClient, signedOut, type Where } from '../profiles.ts'
+import { exitCodeOf, Refusal } from '../report.ts'
+import { endSession } from './login.ts'
+
+interface Options extends Where {
+  json?: boolean
+}
+
+const name = ({ name, email }: Pick<User, 'name' | 'email'>): string => `${bold(plain(name))} <${plain(email)}>`
+
+/** What only some may read is left out for the others. */
+const ifAllowed = <T>(work: Promise<T>): Promise<T | null> =>
+  work.catch((error: unknown) => {
+    if (error instanceof AppError && error.code === 'forbidden') return null
+    throw error
+  })
+
+export async function whoami({ json, ...where }: Options): Promise<void> {
+  const { name: called, profile, client } = signedInClient(where)
+  const user = await ifAllowed(client.get<User>('/api/auth/me'))
+  const team = await ifAllowed(client.get<Organization>('/api/team'))
+  const { kind, server } = profile
+  const device = profile.device ?? null
+  print(
+    json,
+    {
+      profile: called,
+      server,
+      user: user && { id: user.id, name: user.name, email: user.email, handle: user.handle, role: user.role },
+      team: team && { id: team.id, name: team.name, slug: team.slug, role: team.role },
+      credential: { kind, device },
+    },
+    user ? `${name(user)}${user.role === 'admin' ? ', administrator' : ''}` : dim('This API key may not read whose it is.'),
+    `Server     ${server}${called === new URL(server).host ? '' : ` (${called})`}`,
+    `Team       ${team ? plain(team.name) : '-'}`,
+    `Signed in  ${kind === 'device' ? `as ${device ?? 'a device'}` : 'with an API key'}`,
+  )
+}
+
+async function attempt<T>(work: () => Promise<T>): Promise<T | AppError> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+}
+
+export async function status({ json, ...where }: Options): Promise<void> {
+  const [called = null, profile] = selectProfile(where) ?? []
+  const server = profile?.server ?? (where.server === undefined ? undefined : serverOf(where.server))
+  if (!server) throw signedOut()
+  const found = await attempt(() => health(server))
+  const me = found instanceof AppError ? found : await attempt(() => ifAllowed(signedInClient(where).client.get<User>('/api/auth/me')))
+  const problem = me instanceof AppError ? me : undefined
+  const there = found instanceof AppError ? { status: null, version: null } : found
+  const reachable = !(found instanceof AppError)
+  const signedIn = !problem ? true : problem.code === 'unauthenticated' ? false : null
+  const user = me instanceof AppError ? null : me && { id: me.id, name: me.name, email: me.email }
+  print(
+    json,
+    { profile: called, server, reachable, status: there.status, version: there.version, signedIn, user },
+    ...(reachable ? [`${server} runs Tutti ${there.version}${there.status === 'ok' ? '' : ` and is ${there.status}`}.`] : []),
+    ...(signedIn ? [user ? `Signed in as ${name(user)}.` : 'Signed in with an API key.'] : []),
+  )
+  if (problem && !json) console.error(`tutti: ${problem.message}`)
+  if (problem) process.exitCode = exitCodeOf(problem.code)
+}
+
+export async function logout({ json, ...where }: Options): Promise<void> {
+  const gone = await changeProfiles((profiles) => {
+    const [called, profile] = selectProfile(where, profiles) ?? []
+    if (!called) return undefined
+    profiles.all.delete(called)
+    if (profiles.current === called) profiles.current = null
+    return { called, profile }
+  })
+  if (!gone?.profile) throw new AppError('unauthenticated', 'You are not signed in, so there is nothing to sign out of.')
+  const { called, profile } = gone
+  const { server, kind } = profile
+  // Forgotten here in any case; a session that has ended by itself meanwhile needs no ending.
+  const failed = await endSession(profile).catch((error: unknown) =>
+    error instanceof AppError && error.code === 'unauthenticated' ? undefined : error,
+  )
+  if (failed)
+    throw new Refusal(
+      `Signed out here, but ${server} could not be told, and would still take this session: ${(failed as Error).message}`,
+      6,
+    )
+  const note = kind === 'api_key' ? ' The API key itself still works; revoke it on the server if nobody needs it.' : ''
+  print(json, { profile: called, server, signedOut: true }, `Signed out of ${server}.${note}`)
+}
+
+export function listProfiles({ json }: Options): void {
+  const { current, all } = readProfiles()
+  const items = [...all].map(([called, { server, kind, user = null, token }]) => ({ name: called, server, kind, user, signedIn: !!token }))
+  print(
+    json,
+    { current, items },
+    ...(items.length === 0 ? ['You are not signed in anywhere. Run: tutti login <address of your server>'] : []),
+    ...items.map((p) => {
+      const who = p.signedIn ? (p.user ? plain(p.user.email) : 'API key') : dim('signed out')
+      return `${p.name === current ? '*' : ' '} ${p.name.padEnd(24)} ${p.server.padEnd(36)} ${who}`
+    }),
+  )
+}
+
+export async function useProfile(wanted: string): Promise<void> {
+  const server = await changeProfiles((profiles) => {
+    const [called, profile] = selectProfile({ profile: wanted }, profiles) as [string, { server: string }]
+    profiles.current = called
+    return profile.server
+  })
+  console.log(`Commands go to ${server} from now on.`)
+}

@@ -1,0 +1,18 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+
+/** All that the client commands read of the user's environment: where his settings lie, and what his terminal can do. */
+const { platform } = process
+const env = process.env
+
+/** Not `Library/Application Support` on macOS: that is the data folder of a server, which holds nothing else. */
+export const configFolder = (): string =>
+  join(env.XDG_CONFIG_HOME || (platform === 'win32' && env.APPDATA) || join(homedir(), '.config'), 'tutti')
+
+export const coloured = (stream: { isTTY?: boolean }): boolean => stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
+
+/** Somebody sits in front of this machine's own screen. */
+export const hasBrowser = (): boolean =>
+  process.stderr.isTTY === true &&
+  !env.SSH_CONNECTION &&
+  (platform === 'darwin' || platform === 'win32' || !!(env.DISPLAY || env.WAYLAND_DISPLAY))

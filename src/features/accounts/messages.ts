@@ -1,0 +1,93 @@
+import type { Ctx } from '../../action.ts'
+import { after } from '../../auth/once.ts'
+import { type Message, oneLine } from '../mail/message.ts'
+
+/** What accounts write to people. Links carry their secret behind the #, where no server and no Referer sees it. */
+export const RESET_MINUTES = 30
+export const VERIFY_MINUTES = 24 * 60
+export const CHANGE_MINUTES = 60
+export const UNDO_MINUTES = 24 * 60
+const NOTICE_MINUTES = 7 * 24 * 60
+
+const link = (ctx: Ctx, label: string, page: string, secret: string) => ({ label, url: `${ctx.app.url}/${page}#${secret}` })
+const notYou = 'If this was not you, nothing has happened, and you need do nothing.'
+
+interface Person {
+  email: string
+  name: string
+}
+
+export const verifyMail = (ctx: Ctx, { email, name }: Person, secret: string): Message => ({
+  to: email,
+  kind: 'verify_email',
+  subject: 'Confirm your e-mail address',
+  lines: [`Hello ${oneLine(name)},`, 'please confirm that this address is yours. You need to be signed in to do it.'],
+  button: link(ctx, 'Confirm address', 'verify-email', secret),
+  notes: ['The link works once, for 24 hours.', 'If you have no account here, somebody gave your address by mistake: ignore this mail.'],
+  expiresAt: after(ctx.now, VERIFY_MINUTES),
+})
+
+export const resetMail = (ctx: Ctx, { email, name }: Person, secret: string): Message => ({
+  to: email,
+  kind: 'reset',
+  subject: 'Choose a new password',
+  lines: [`Hello ${oneLine(name)},`, 'somebody, probably you, asked for a new password for your account.'],
+  button: link(ctx, 'Choose a new password', 'reset', secret),
+  notes: [`The link works once, for ${RESET_MINUTES} minutes. It ends every session, API key and MCP token of the account.`, notYou],
+  expiresAt: after(ctx.now, RESET_MINUTES),
+})
+
+export const passwordChangedMail = (ctx: Ctx, { email, name }: Person, how: string): Message => ({
+  to: email,
+  kind: 'password_changed',
+  subject: 'Your password was changed',
+  lines: [`Hello ${oneLine(name)},`, how],
+  notes: [`If this was not you, choose a new password at once: ${ctx.app.url}/forgot`],
+  expiresAt: after(ctx.now, NOTICE_MINUTES),
+})
+
+/** Names the account, so that whoever gets it by mistake can see that it is not his. */
+export const changeMail = (ctx: Ctx, user: Person, to: string, secret: string): Message => ({
+  to,
+  kind: 'email_change',
+  subject: 'Confirm your new e-mail address',
+  lines: [`The account of ${oneLine(user.name)} (${user.email}) is to use this address from now on.`],
+  button: link(ctx, 'Use this address', 'confirm-email', secret),
+  notes: [
+    'The link works once, for an hour. It ends every session, API key and MCP token of the account.',
+    'Do not use it unless the account is yours and you asked for this.',
+  ],
+  expiresAt: after(ctx.now, CHANGE_MINUTES),
+})
+
+export const takenMail = (ctx: Ctx, to: string): Message => ({
+  to,
+  kind: 'email_taken',
+  subject: 'This address has an account already',
+  lines: ['Somebody, perhaps you, wanted to use this address for another account. It has one already, so nothing was changed.'],
+  notes: [`Sign in with it, or choose a new password: ${ctx.app.url}/forgot`],
+  expiresAt: after(ctx.now, NOTICE_MINUTES),
+})
+
+export const changedMail = (ctx: Ctx, before: Person, secret: string): Message => ({
+  to: before.email,
+  kind: 'email_undo',
+  subject: 'Your e-mail address was changed',
+  lines: [`Hello ${oneLine(before.name)},`, 'your account uses another e-mail address from now on. If you did this, all is well.'],
+  button: link(ctx, 'This was not me: undo it', 'undo-email', secret),
+  notes: [
+    'For 24 hours, the link brings this address back and locks everybody out: sessions, keys, password, passkeys and connected accounts. You then choose a new password.',
+  ],
+  expiresAt: after(ctx.now, UNDO_MINUTES),
+})
+
+export const deletedMail = (ctx: Ctx, { email, name }: Person): Message => ({
+  to: email,
+  kind: 'account_deleted',
+  subject: 'Your account was deleted',
+  lines: [
+    `Hello ${oneLine(name)},`,
+    'your account and all that was yours alone have been deleted. What you made in teams stays with them.',
+  ],
+  expiresAt: after(ctx.now, NOTICE_MINUTES),
+})

@@ -1,0 +1,57 @@
+import { eq, sql } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { account } from '../../auth/policy.ts'
+import { AppError, notFound } from '../../errors.ts'
+import type { Preferences, PreferencesAnswer, PreferencesPatch } from './schema.ts'
+import { users } from './table.ts'
+
+/** What is usual; an organization that the caller has left counts as none chosen. */
+const inForce = (ctx: Ctx, { currentOrganizationId: chosen, notifications, ...rest }: Preferences): PreferencesAnswer => ({
+  theme: 'system',
+  weekStart: 'monday',
+  density: 'comfortable',
+  ...rest,
+  currentOrganizationId: chosen && ctx.actor.memberships.has(chosen) ? chosen : null,
+  notifications: { email: true, ...notifications },
+})
+
+async function stored(ctx: Ctx, lock = false): Promise<Preferences> {
+  const select = ctx.db
+    .select({ preferences: users.preferences })
+    .from(users)
+    .where(eq(users.id, userIdOf(ctx.actor)))
+  const [user] = await (lock ? select.for('update') : select)
+  if (!user) throw new AppError('unauthenticated', 'This account no longer exists.')
+  return user.preferences
+}
+
+export const preferences = read(
+  'accounts.preferences',
+  account('account:read'),
+  async (ctx, _: Record<string, never>): Promise<PreferencesAnswer> => inForce(ctx, await stored(ctx)),
+)
+
+export const updatePreferences = write(
+  'accounts.updatePreferences',
+  account('account:write'),
+  async (ctx, patch: PreferencesPatch): Promise<PreferencesAnswer> => {
+    const { currentOrganizationId: wanted } = patch
+    if (wanted && !ctx.actor.memberships.has(wanted)) throw notFound('organization', wanted)
+    // Locked, so that of two tabs that change different things neither undoes the other.
+    const before = await stored(ctx, true)
+    const merged = {
+      ...before,
+      ...patch,
+      ...(patch.notifications && { notifications: { ...before.notifications, ...patch.notifications } }),
+    }
+    const after = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null)) as Preferences
+    const userId = userIdOf(ctx.actor)
+    await ctx.db
+      .update(users)
+      .set({ preferences: after, updatedAt: ctx.now, version: sql`${users.version} + 1` })
+      .where(eq(users.id, userId))
+    ctx.emit('user.preferences_changed', { subjectId: userId, userId, data: { fields: Object.keys(patch) } })
+    return inForce(ctx, after)
+  },
+)

@@ -1,0 +1,43 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { Deleted, object, text } from '../../schema.ts'
+import { Agent, AgentCreate, AgentPage, AgentPatch, AgentQuery, AgentRef, PublicAgent } from './schema.ts'
+import * as agents from './service.ts'
+
+export const agentRoutes = (http: Http) =>
+  http
+    .get('/api/agents', ({ ctx, query }) => agents.list(ctx, query), {
+      ...on(agents.list, 'List agents: your personal ones and those of the current team'),
+      query: AgentQuery,
+      response: AgentPage,
+    })
+    .post('/api/agents', async ({ ctx, body, set }) => created(set, '/api/agents', await agents.create(ctx, body)), {
+      ...on(agents.create, 'Create an agent'),
+      body: AgentCreate,
+      response: { 201: Agent },
+    })
+    .get('/api/agents/public/:slug', ({ ctx, params }) => agents.getPublic(ctx, params), {
+      ...on(agents.getPublic, 'Read a public agent'),
+      params: object({ slug: text(80, { example: 'reviewer-x7k2p9' }) }),
+      response: PublicAgent,
+    })
+    .get('/api/agents/:id', ({ ctx, params }) => agents.get(ctx, { ref: params.id }), {
+      ...on(agents.get, 'Get one agent'),
+      params: AgentRef,
+      response: Agent,
+    })
+    .put('/api/agents/:id', ({ ctx, params, body }) => agents.update(ctx, { ref: params.id, ...body }), {
+      ...on(agents.update, 'Change the given fields of an agent'),
+      params: AgentRef,
+      body: AgentPatch,
+      response: Agent,
+    })
+    .delete('/api/agents/:id', ({ ctx, params }) => agents.remove(ctx, { ref: params.id }), {
+      ...on(agents.remove, 'Delete an agent'),
+      params: AgentRef,
+      response: Deleted,
+    })
+    .post('/api/agents/:id/restore', ({ ctx, params }) => agents.restore(ctx, { ref: params.id }), {
+      ...on(agents.restore, 'Bring back an agent that was deleted in the last 30 days'),
+      params: AgentRef,
+      response: Agent,
+    })

@@ -1,0 +1,118 @@
+import { Type } from '@sinclair/typebox'
+import {
+  array,
+  id,
+  instant,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  partial,
+  recordFields,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
+import { ProjectActivity } from '../projects/schema.ts'
+import { Author, scopes } from '../skills/schema.ts'
+
+export const memoryScopes = ['agent', 'project', 'session'] as const
+export const agentStatuses = ['active', 'archived'] as const
+/** 64 KiB at most; the service counts bytes, this stops anything far above. */
+export const PROMPT_BYTES = 64 << 10
+
+const name = title(100, { example: 'Reviewer' })
+const slug = text(80, { example: 'reviewer-x7k2p9' })
+const role = text(200, { example: 'Reviews migrations and queries' })
+const persona = text(10_000, { example: 'Terse, asks for a test before an opinion.' })
+const systemPrompt = text(PROMPT_BYTES, { example: 'You review database changes.' })
+const model = text(100, { example: 'any-large' })
+const provider = text(100, { example: 'self-hosted' })
+const memoryScope = oneOf(memoryScopes)
+
+export const Agent = object({
+  ...recordFields,
+  organizationId: nullable(id()),
+  createdById: nullable(id()),
+  name,
+  slug,
+  role: nullable(role),
+  persona: nullable(persona),
+  systemPrompt: nullable(systemPrompt),
+  model: nullable(model),
+  provider: nullable(provider),
+  skills: Type.Array(id(), { description: 'Ids of skills; one that was deleted since is not found by its id' }),
+  memoryScope,
+  scope: oneOf(scopes),
+  status: oneOf(agentStatuses),
+})
+export type Agent = Static<typeof Agent>
+
+/** Lists carry no bodies. */
+export const AgentItem = object((({ persona: _, systemPrompt: __, ...rest }) => rest)(Agent.properties))
+export type AgentItem = Static<typeof AgentItem>
+
+export const AgentDetail = object({ ...Agent.properties, recentActivity: Type.Array(ProjectActivity) })
+export type AgentDetail = Static<typeof AgentDetail>
+
+const skillRefs = array(text(100, { minLength: 1, example: 'review-a-migration-x7k2p9' }), 50, { description: 'Skills by id or slug' })
+
+export const AgentCreate = object({
+  name,
+  role: optional(role),
+  persona: optional(persona),
+  systemPrompt: optional(systemPrompt),
+  model: optional(model),
+  provider: optional(provider),
+  skills: optional(skillRefs),
+  memoryScope: optional(oneOf(memoryScopes, { description: 'project unless told' })),
+  scope: optional(oneOf(scopes, { description: 'personal, or team with a credential bound to one organization, unless told' })),
+})
+export type AgentCreate = Static<typeof AgentCreate>
+
+export const AgentPatch = partial(
+  object({
+    name,
+    role: nullable(role),
+    persona: nullable(persona),
+    systemPrompt: nullable(systemPrompt),
+    model: nullable(model),
+    provider: nullable(provider),
+    skills: skillRefs,
+    memoryScope,
+    scope: oneOf(scopes),
+    status: oneOf(agentStatuses),
+  }),
+)
+export type AgentPatch = Static<typeof AgentPatch>
+
+export const AgentQuery = object({
+  ...paging('updatedAt', 'createdAt', 'name'),
+  scope: optional(oneOf(scopes, { description: "personal and team unless told; public shows everybody's public ones" })),
+  status: optional(oneOf(agentStatuses, { description: 'active unless told' })),
+  search: optional(text(200, { description: 'Words that all must occur' })),
+})
+export type AgentQuery = Static<typeof AgentQuery>
+export const AgentPage = pageOf(AgentItem)
+export type AgentPage = Static<typeof AgentPage>
+
+export const AgentRef = object({ id: text(100, { minLength: 1, description: 'Id, slug or unique id prefix', example: 'reviewer-x7k2p9' }) })
+
+/** What a visitor without an account sees, with those of its skills that are public too. */
+export const PublicAgent = object({
+  name,
+  slug,
+  role: nullable(role),
+  persona: nullable(persona),
+  systemPrompt: nullable(systemPrompt),
+  model: nullable(model),
+  provider: nullable(provider),
+  memoryScope,
+  skills: Type.Array(object({ name: text(100, { example: 'Review a migration' }), slug })),
+  author: Author,
+  createdAt: instant(),
+  updatedAt: instant(),
+})
+export type PublicAgent = Static<typeof PublicAgent>

@@ -1,0 +1,257 @@
+import { and, desc, eq } from 'drizzle-orm'
+import { type Ctx, checkVersion, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { anyone, member, memberOrAlone } from '../../auth/policy.ts'
+import { randomTail } from '../../auth/secrets.ts'
+import { matches } from '../../db/columns.ts'
+import { keyset } from '../../db/page.ts'
+import { changeVersioned } from '../../db/records.ts'
+import { invalid } from '../../errors.ts'
+import { events } from '../../events/table.ts'
+import { slugify } from '../../text.ts'
+import * as projects from '../projects/service.ts'
+import type { Scope, SkillItem } from '../skills/schema.ts'
+import * as skills from '../skills/service.ts'
+import { findToRestore, listShared, partsOf, placeOf, publicOne, requireWriter, resolveShared } from '../skills/sharing.ts'
+import {
+  type Agent,
+  type AgentCreate,
+  type AgentDetail,
+  type AgentItem,
+  type AgentPage,
+  type AgentPatch,
+  type AgentQuery,
+  PROMPT_BYTES,
+  type PublicAgent,
+} from './schema.ts'
+import { agents } from './table.ts'
+
+const item = {
+  id: agents.id,
+  createdAt: agents.createdAt,
+  updatedAt: agents.updatedAt,
+  version: agents.version,
+  organizationId: agents.organizationId,
+  createdById: agents.createdById,
+  name: agents.name,
+  slug: agents.slug,
+  role: agents.role,
+  model: agents.model,
+  provider: agents.provider,
+  skills: agents.skills,
+  memoryScope: agents.memoryScope,
+  scope: agents.scope,
+  status: agents.status,
+}
+const visible = { ...item, persona: agents.persona, systemPrompt: agents.systemPrompt }
+
+/** By id, slug or unique id prefix; for whoever names an agent as assignee or author too. */
+export const resolve = (ctx: Ctx, ref: string): Promise<Agent> => resolveShared(ctx, agents, visible, 'agent', ref)
+
+function page(ctx: Ctx, query: AgentQuery, from: readonly Scope[]): Promise<AgentPage> {
+  const sort = { updatedAt: agents.updatedAt, createdAt: agents.createdAt, name: agents.name }
+  return listShared<AgentItem>(ctx, agents, {
+    columns: item,
+    page: keyset(sort, agents.id, query, { sort: 'updatedAt' }),
+    parts: partsOf(ctx, agents, from),
+    filters: [
+      query.scope && eq(agents.scope, query.scope),
+      eq(agents.status, query.status ?? 'active'),
+      query.search ? matches(agents.search, query.search) : undefined,
+    ],
+    total: query.total,
+  })
+}
+
+/** Personal ones and those of the current team. Everybody's public ones only when asked for: nobody works with strangers' agents by accident. */
+export const list = read(
+  'agents.list',
+  memberOrAlone('agents:read'),
+  (ctx, query: AgentQuery): Promise<AgentPage> => page(ctx, query, query.scope ? [query.scope] : ['personal', 'team']),
+)
+
+/** The current team's own, public ones among them. */
+export const listInTeam = read(
+  'agents.listInTeam',
+  member('agents:read'),
+  (ctx, query: AgentQuery): Promise<AgentPage> => page(ctx, query, ['team']),
+)
+
+/** Those of the current team; `project` must be one that the caller sees, and its team decides. */
+export const listFor = read(
+  'agents.listFor',
+  member('agents:read'),
+  async (ctx, { project, ...query }: AgentQuery & { project?: string }): Promise<AgentPage> => {
+    if (project === undefined) return page(ctx, query, ['team'])
+    const { organizationId } = await projects.resolve(ctx, project)
+    return page({ ...ctx, actor: { ...ctx.actor, organizationId } }, query, ['team'])
+  },
+)
+
+export const get = read('agents.get', memberOrAlone('agents:read'), (ctx, { ref }: { ref: string }): Promise<Agent> => resolve(ctx, ref))
+
+export const detail = read('agents.detail', member('agents:read'), async (ctx, { ref }: { ref: string }): Promise<AgentDetail> => {
+  const agent = await resolve(ctx, ref)
+  // What is public is read by strangers; who did what to it is the team's business.
+  const own = agent.organizationId ? ctx.actor.memberships.has(agent.organizationId) : agent.createdById === ctx.actor.userId
+  const recent = own
+    ? await ctx.db
+        .select({
+          id: events.id,
+          type: events.type,
+          at: events.at,
+          actorKind: events.actorKind,
+          actorId: events.actorId,
+          actorName: events.actorName,
+          data: events.data,
+        })
+        .from(events)
+        // Not what was done while it was somebody's own.
+        .where(and(eq(events.subjectId, agent.id), agent.organizationId ? eq(events.organizationId, agent.organizationId) : undefined))
+        .orderBy(desc(events.seq))
+        .limit(10)
+    : []
+  return {
+    ...agent,
+    recentActivity: recent.map(({ actorKind, actorId, actorName, ...event }) => ({
+      ...event,
+      actor: { type: actorKind === 'system' ? ('system' as const) : ('user' as const), id: actorId, name: actorName },
+    })),
+  }
+})
+
+export const create = write('agents.create', memberOrAlone('agents:write'), async (ctx, input: AgentCreate): Promise<Agent> => {
+  checkPrompt(input.systemPrompt)
+  const place = placeOf(ctx, 'agent', input.scope)
+  const [agent] = await ctx.db
+    .insert(agents)
+    .values({
+      ...place,
+      createdById: userIdOf(ctx.actor),
+      name: input.name.trim(),
+      slug: `${slugify(input.name) || 'agent'}-${randomTail()}`,
+      role: input.role,
+      persona: input.persona,
+      systemPrompt: input.systemPrompt,
+      model: input.model,
+      provider: input.provider,
+      skills: await skillsFor(ctx, place, input.skills ?? []),
+      memoryScope: input.memoryScope ?? 'project',
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    })
+    .returning(visible)
+  if (!agent) throw new Error('insert returned nothing')
+  announce(ctx, 'agent.created', agent)
+  return agent
+})
+
+export const update = write(
+  'agents.update',
+  memberOrAlone('agents:write'),
+  async (ctx, { ref, ...patch }: AgentPatch & { ref: string }): Promise<Agent> => {
+    const before = await writable(ctx, ref)
+    checkPrompt(patch.systemPrompt)
+    const place = patch.scope === undefined ? before : placeOf(ctx, 'agent', patch.scope, before)
+    const { organizationId, scope } = place
+    // Who publishes it must be one who could take it back.
+    requireWriter(ctx, 'agent', { ...before, organizationId, scope })
+    const moved = scope !== before.scope || organizationId !== before.organizationId
+    const wanted = patch.skills
+      ? await skillsFor(ctx, place, patch.skills, moved ? [] : before.skills)
+      : moved
+        ? fitting(place, await skills.byIds(ctx, before.skills))
+        : before.skills
+    const name = patch.name === undefined ? {} : { name: patch.name.trim() }
+    const after = await change(ctx, before, { ...patch, ...name, skills: wanted, organizationId, scope })
+    announce(ctx, 'agent.updated', after, { fields: Object.keys(patch) })
+    return after
+  },
+  { versioned: true },
+)
+
+export const remove = write(
+  'agents.remove',
+  memberOrAlone('agents:write'),
+  async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
+    const before = await writable(ctx, ref)
+    await change(ctx, before, { deletedAt: ctx.now })
+    announce(ctx, 'agent.deleted', before)
+    return { id: before.id, deleted: true }
+  },
+  { destructive: true, versioned: true },
+)
+
+export const restore = write(
+  'agents.restore',
+  memberOrAlone('agents:write'),
+  async (ctx, { ref }: { ref: string }): Promise<Agent> => {
+    const { row: before, deleted } = await findToRestore<Agent>(ctx, agents, visible, 'agent', ref)
+    checkVersion(ctx, before)
+    if (!deleted) return before
+    const after = await change(ctx, before, { deletedAt: null })
+    announce(ctx, 'agent.restored', after)
+    return after
+  },
+  { idempotent: true, versioned: true },
+)
+
+const shown = {
+  name: agents.name,
+  slug: agents.slug,
+  role: agents.role,
+  persona: agents.persona,
+  systemPrompt: agents.systemPrompt,
+  model: agents.model,
+  provider: agents.provider,
+  memoryScope: agents.memoryScope,
+  skills: agents.skills,
+  createdAt: agents.createdAt,
+  updatedAt: agents.updatedAt,
+}
+
+export const getPublic = read('agents.getPublic', anyone, async (ctx, { slug }: { slug: string }): Promise<PublicAgent> => {
+  const agent = await publicOne<Omit<PublicAgent, 'skills' | 'author'> & { skills: string[] }>(ctx, agents, shown, 'agent', slug)
+  const open = (await skills.byIds(ctx, agent.skills)).filter((skill) => skill.scope === 'public')
+  return { ...agent, skills: open.map(({ name, slug }) => ({ name, slug })) }
+})
+
+async function writable(ctx: Ctx, ref: string): Promise<Agent> {
+  const found = await resolve(ctx, ref)
+  requireWriter(ctx, 'agent', found)
+  checkVersion(ctx, found)
+  return found
+}
+
+type Place = Pick<Agent, 'organizationId' | 'scope'>
+
+/** Each is one that the caller sees; those it has already are not asked for again, since one of them may be gone. */
+async function skillsFor(ctx: Ctx, place: Place, refs: readonly string[], has: readonly string[] = []): Promise<string[]> {
+  const ids: string[] = []
+  for (const ref of refs) ids.push(...(has.includes(ref) ? [ref] : fitting(place, [await skills.resolve(ctx, ref)])))
+  return [...new Set(ids)]
+}
+
+/** Who sees the agent must be able to read what it works by. */
+function fitting({ organizationId, scope }: Place, wanted: readonly SkillItem[]): string[] {
+  const strange = wanted.find(
+    (skill) => scope !== 'personal' && skill.scope !== 'public' && (skill.scope === 'personal' || skill.organizationId !== organizationId),
+  )
+  if (strange) throw invalid('/skills', `${strange.slug} cannot be read by all who see this agent. Share the skill with them first.`)
+  return wanted.map((skill) => skill.id)
+}
+
+const change = (ctx: Ctx, before: Agent, set: Partial<typeof agents.$inferInsert>): Promise<Agent> =>
+  changeVersioned(ctx, agents, { columns: visible, before, set, what: 'this agent', again: () => resolve(ctx, before.id) })
+
+const announce = (ctx: Ctx, type: string, agent: Agent, data: Record<string, unknown> = {}): void =>
+  ctx.emit(type, {
+    subjectId: agent.id,
+    organizationId: agent.organizationId,
+    userId: agent.organizationId ? null : agent.createdById,
+    data: { name: agent.name, version: agent.version, ...data },
+  })
+
+function checkPrompt(prompt: string | null | undefined): void {
+  if (prompt && Buffer.byteLength(prompt) > PROMPT_BYTES) throw invalid('/systemPrompt', 'systemPrompt is larger than 64 KiB.', 'too_long')
+}

@@ -1,0 +1,60 @@
+import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
+import { object, oneOf, optional, text, title } from '../../schema.ts'
+import { AgentCreate, agentStatuses, memoryScopes } from './schema.ts'
+import * as agents from './service.ts'
+
+const agent = text(100, { minLength: 1, description: 'Id, slug or id prefix' })
+const { role, persona, systemPrompt, model, skills } = AgentCreate.properties
+const configuration = { role, skills, memoryScope: optional(oneOf(memoryScopes)), persona, systemPrompt, model }
+
+export const agentTools = [
+  tool({
+    name: 'create_agent',
+    title: 'Create agent',
+    description: 'Register an agent with its role and skills, so that work can be assigned to it.',
+    toolset: 'agents',
+    input: object({ name: title(100), ...configuration }),
+    action: agents.create,
+    with: (input) => input,
+  }),
+  tool({
+    name: 'list_agents',
+    title: 'List agents',
+    description: "The team's agents, last changed first.",
+    toolset: 'agents',
+    input: object({
+      project: optional(text(100, { description: 'Id or slug' })),
+      status: optional(oneOf(agentStatuses, { description: 'Default active' })),
+      ...listing,
+    }),
+    action: agents.listFor,
+    with: (input) => ({ limit: 20, ...input, total: true }),
+  }),
+  tool({
+    name: 'get_agent',
+    title: 'Get agent',
+    description: 'One agent with its prompt, skills and what happened to it last.',
+    toolset: 'agents',
+    input: object({ agent }),
+    action: agents.detail,
+    with: ({ agent }) => ({ ref: agent }),
+  }),
+  tool({
+    name: 'update_agent',
+    title: 'Update agent',
+    description: 'Change only the given fields of an agent. skills replaces the whole list.',
+    toolset: 'agents',
+    input: object({ agent, name: optional(title(100)), ...configuration, status: optional(oneOf(agentStatuses)), expectedVersion }),
+    action: agents.update,
+    with: ({ agent, expectedVersion: _, ...patch }) => ({ ref: agent, ...patch }),
+  }),
+  tool({
+    name: 'delete_agent',
+    title: 'Delete agent',
+    description: 'Delete an agent. It is hidden at once and removed for good after 30 days.',
+    toolset: 'agents',
+    input: object({ agent }),
+    action: agents.remove,
+    with: ({ agent }) => ({ ref: agent }),
+  }),
+]

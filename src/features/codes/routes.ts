@@ -1,0 +1,51 @@
+import { browserMark, markBrowser, newMark, unmarkBrowser } from '../../http/browser.ts'
+import { type Http, on } from '../../http/context.ts'
+import { setCookies } from '../../http/cookies.ts'
+import { SignedIn } from '../accounts/schema.ts'
+import { LINK_MINUTES } from './messages.ts'
+import { CodeSend, CodeVerify, LinkCode, LinkVerify, Sent } from './schema.ts'
+import * as codes from './service.ts'
+
+const MARK = 'tutti_link'
+
+export const codeRoutes = (http: Http) =>
+  http
+    .post('/api/auth/otp/send', ({ ctx, body }) => codes.send(ctx, body), {
+      ...on(codes.send, 'Mail a code of six digits to sign in or up with'),
+      body: CodeSend,
+      response: Sent,
+    })
+    .post('/api/auth/otp/verify', async ({ ctx, body, set, app }) => setCookies(set, app.config, 200, await codes.verify(ctx, body)), {
+      ...on(codes.verify, 'Sign in or up with a mailed code'),
+      body: CodeVerify,
+      response: SignedIn,
+    })
+    .post(
+      '/api/auth/magic-link/send',
+      async ({ ctx, body, set, app }) => {
+        const browser = newMark()
+        const answer = await codes.sendLink(ctx, { ...body, browser })
+        markBrowser(set, app.config, MARK, browser, LINK_MINUTES)
+        return answer
+      },
+      { ...on(codes.sendLink, 'Mail a link to sign in or up with, good in the browser that asks'), body: CodeSend, response: Sent },
+    )
+    .post(
+      '/api/auth/magic-link/verify',
+      async ({ ctx, body, set, request, app }) => {
+        const answer = await codes.verifyLink(ctx, { ...body, browser: browserMark(request, app.config, MARK) })
+        setCookies(set, app.config, 200, answer)
+        unmarkBrowser(set, app.config, MARK)
+        return answer
+      },
+      {
+        ...on(codes.verifyLink, 'Sign in or up with a mailed link, in the browser that asked for it'),
+        body: LinkVerify,
+        response: SignedIn,
+      },
+    )
+    .post('/api/auth/magic-link/code', ({ ctx, body }) => codes.exchangeLink(ctx, body), {
+      ...on(codes.exchangeLink, 'Exchange a mailed link for a code to type in the browser that asked for it'),
+      body: LinkVerify,
+      response: LinkCode,
+    })

@@ -1,0 +1,188 @@
+import { and, eq, gt, isNull, sql } from 'drizzle-orm'
+import { type Ctx, flow, write } from '../../action.ts'
+import type { Via } from '../../auth/actor.ts'
+import { after, anyBrowser, CODE_MINUTES, issueCode, issueSecret, peekSecret, redeemSecret, tryCode } from '../../auth/once.ts'
+import { anyone } from '../../auth/policy.ts'
+import { AppError } from '../../errors.ts'
+import { byEmail, countRegistration, countSignIn, insertUser, proveMailbox } from '../accounts/people.ts'
+import type { SignedIn, User } from '../accounts/schema.ts'
+import { signIn } from '../accounts/sessions.ts'
+import { invites } from '../invites/table.ts'
+import { countMail, queueMail, wipeMail } from '../mail/service.ts'
+import { organizations } from '../organizations/table.ts'
+import { codeMail, LINK_MINUTES, linkMail } from './messages.ts'
+import type { CodeSend, CodeVerify, LinkCode, LinkVerify, Sent } from './schema.ts'
+
+/**
+ * Signing in, and up, by what only the holder of a mailbox can read. Sending takes the same statements whoever the address belongs to:
+ * where nobody may get in, the mail is withheld, and a code that nobody was told is of no use.
+ */
+interface Receiver {
+  /** As the account has it. What somebody typed may be another mailbox that only looks like it in small letters. */
+  to: string
+  user: User | undefined
+  invited: boolean
+  /** Why nobody gets in with this address. */
+  withheld?: string
+}
+
+async function receiverOf(ctx: Ctx, email: string): Promise<Receiver> {
+  const user = await byEmail(ctx, email)
+  const [invite] = await ctx.db
+    .select({ id: invites.id })
+    .from(invites)
+    .innerJoin(organizations, and(eq(organizations.id, invites.organizationId), isNull(organizations.deletedAt)))
+    .where(
+      and(
+        eq(sql`lower(${invites.email})`, email.toLowerCase()),
+        isNull(invites.acceptedAt),
+        isNull(invites.closedAt),
+        gt(invites.expiresAt, ctx.now),
+      ),
+    )
+    .limit(1)
+  const found = { to: user?.email ?? email.toLowerCase(), user, invited: invite !== undefined }
+  if (user) return user.status === 'active' ? found : { ...found, withheld: 'This account is suspended.' }
+  if (found.invited || ctx.app.config.REGISTRATION === 'open') return found
+  return { ...found, withheld: 'This address has neither account nor invitation, and registration is closed.' }
+}
+
+/** In the running transaction, by somebody who has just proved that the mailbox is his; undefined where nobody gets in with it. */
+async function admit(ctx: Ctx, email: string, via: Via): Promise<SignedIn | undefined> {
+  const receiver = await receiverOf(ctx, email)
+  if (receiver.withheld) return undefined
+  const user = receiver.user ? await proveMailbox(ctx, receiver.user) : await join(ctx, receiver)
+  await wipeMail(ctx, user.email, via)
+  return signIn(ctx, { userId: user.id, via })
+}
+
+async function join(ctx: Ctx, { to, invited }: Receiver): Promise<User> {
+  // Whom a team has invited is not one of the strangers that a network may bring.
+  if (!invited) await countRegistration(ctx)
+  return insertUser(ctx, { email: to, name: nameIn(to), passwordHash: null, role: 'user', emailVerified: true })
+}
+
+/** `ada.lovelace@example.com` is Ada Lovelace until she says otherwise. */
+function nameIn(email: string): string {
+  const local = email.slice(0, email.lastIndexOf('@'))
+  const words = local
+    .replace(/\+.*/, '')
+    .split(/[._-]+/)
+    .filter(Boolean)
+  return words.map((word) => word[0]?.toUpperCase() + word.slice(1)).join(' ') || local
+}
+
+function noteFailure(ctx: Ctx, userId: string | null, via: Via): void {
+  ctx.emit('auth.sign_in_failed', { subjectId: userId ?? undefined, userId, data: { via } })
+}
+
+/** Before the transaction. Asking is an attempt to sign in too, or one network could have the whole world written to. */
+async function countRequest(ctx: Ctx, email: string): Promise<void> {
+  await countSignIn(ctx)
+  await countMail(ctx, email)
+}
+
+// ---- codes
+
+const issue = write('codes.issue', anyone, async (ctx, { email }: CodeSend): Promise<void> => {
+  const { to, user, withheld } = await receiverOf(ctx, email)
+  const code = await issueCode(ctx, email, user?.id ?? null)
+  await queueMail(ctx, codeMail(ctx, to, code), { withheld })
+  ctx.emit('auth.code_requested', { subjectId: user?.id, userId: user?.id })
+})
+
+export const send = flow('codes.send', anyone, async (ctx, { email }: CodeSend): Promise<Sent> => {
+  await countRequest(ctx, email)
+  await issue(ctx, { email })
+  return { sent: true }
+})
+
+const enter = write('codes.enter', anyone, async (ctx, { email, code }: CodeVerify): Promise<SignedIn | undefined> => {
+  const right = await tryCode(ctx, email, code)
+  const answer = right && (await admit(ctx, email, 'code'))
+  if (!answer) noteFailure(ctx, (await byEmail(ctx, email))?.id ?? null, 'code')
+  return answer
+})
+
+export const verify = flow('codes.verify', anyone, async (ctx, input: CodeVerify): Promise<SignedIn> => {
+  await countSignIn(ctx)
+  const answer = await enter(ctx, input)
+  if (!answer) throw new AppError('unauthenticated', 'This code is wrong, used or expired. Ask for a new one.')
+  return answer
+})
+
+// ---- links
+
+interface Browser {
+  /** What its cookie says. */
+  browser: string
+}
+
+const issueLink = write('codes.issueLink', anyone, async (ctx, { email, browser }: CodeSend & Browser): Promise<void> => {
+  const { to, user, withheld } = await receiverOf(ctx, email)
+  const secret = await issueSecret(ctx, {
+    purpose: 'magic_link',
+    subject: email,
+    userId: user?.id,
+    minutes: LINK_MINUTES,
+    boundTo: browser,
+  })
+  await queueMail(ctx, linkMail(ctx, to, secret), { withheld })
+  ctx.emit('auth.link_requested', { subjectId: user?.id, userId: user?.id })
+})
+
+export const sendLink = flow('codes.sendLink', anyone, async (ctx, { email, browser }: CodeSend & Browser): Promise<Sent> => {
+  await countRequest(ctx, email)
+  await issueLink(ctx, { email, browser })
+  return { sent: true }
+})
+
+const useLink = write(
+  'codes.useLink',
+  anyone,
+  async (ctx, { token, browser }: LinkVerify & Browser): Promise<SignedIn | 'elsewhere' | undefined> => {
+    const found = await redeemSecret(ctx, 'magic_link', token, browser)
+    const answer = found?.subject ? await admit(ctx, found.subject, 'magic_link') : undefined
+    if (answer) return answer
+    const waiting = found ? undefined : await peekSecret(ctx, 'magic_link', token)
+    noteFailure(ctx, found?.userId ?? waiting?.userId ?? null, 'magic_link')
+    return waiting && 'elsewhere'
+  },
+)
+
+const usedUp = () => new AppError('gone', 'This link has been used or replaced, or has expired. Ask for a new one where you sign in.')
+
+export const verifyLink = flow('codes.verifyLink', anyone, async (ctx, input: LinkVerify & Browser): Promise<SignedIn> => {
+  await countSignIn(ctx)
+  const answer = await useLink(ctx, input)
+  if (!answer) throw usedUp()
+  if (answer === 'elsewhere')
+    throw new AppError(
+      'conflict.other_browser',
+      'This link was asked for in another browser. Open it there, or get a code to type there: POST /api/auth/magic-link/code.',
+    )
+  return answer
+})
+
+const exchange = write('codes.exchange', anyone, async (ctx, { token }: LinkVerify): Promise<LinkCode | undefined> => {
+  const found = await redeemSecret(ctx, 'magic_link', token, anyBrowser)
+  const receiver = found?.subject ? await receiverOf(ctx, found.subject) : undefined
+  if (!receiver || receiver.withheld) {
+    noteFailure(ctx, found?.userId ?? null, 'magic_link')
+    return undefined
+  }
+  const { to, user } = receiver
+  const code = await issueCode(ctx, to, user?.id ?? null)
+  // The link is used, and the new code has taken the place of one that may have been mailed.
+  await wipeMail(ctx, to, 'magic_link', 'code')
+  ctx.emit('auth.code_requested', { subjectId: user?.id, userId: user?.id })
+  return { email: to, code, expiresAt: after(ctx.now, CODE_MINUTES) }
+})
+
+/** For a link that was opened elsewhere: the code signs in whoever types it in the browser that asked. */
+export const exchangeLink = flow('codes.exchangeLink', anyone, async (ctx, input: LinkVerify): Promise<LinkCode> => {
+  await countSignIn(ctx)
+  const answer = await exchange(ctx, input)
+  if (!answer) throw usedUp()
+  return answer
+})

@@ -1,0 +1,252 @@
+import { createHmac, randomBytes, randomInt } from 'node:crypto'
+import { and, eq, gt, isNull, or } from 'drizzle-orm'
+import { type Ctx, flow, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { countAttempt, networkOf, returnAttempt } from '../../auth/limits.ts'
+import { anyone, interactive, recent } from '../../auth/policy.ts'
+import { deriveKey, hashSecret } from '../../auth/secrets.ts'
+import { AppError, type DeviceError, invalid } from '../../errors.ts'
+import type { SignedIn, User } from '../accounts/schema.ts'
+import { signIn } from '../accounts/sessions.ts'
+import { users } from '../accounts/table.ts'
+import { oneLine } from '../mail/message.ts'
+import { queueMail } from '../mail/service.ts'
+import { notify } from '../notifications/service.ts'
+import type { Device, DeviceDecision, DevicePoll, DeviceRef, DeviceStart, DeviceStarted } from './schema.ts'
+import { deviceCodes as table } from './table.ts'
+
+const LIFE_SECONDS = 600
+const INTERVAL = 5
+/** Added for every poll that comes too soon. */
+const SLOWER = 5
+const WINDOW = 600
+const WRONG_CODES = { session: 5, network: 10 }
+
+const shown = {
+  clientName: table.clientName,
+  userAgent: table.userAgent,
+  ip: table.ip,
+  createdAt: table.createdAt,
+  expiresAt: table.expiresAt,
+  status: table.status,
+}
+
+function requireFlow({ app }: Ctx): void {
+  if (app.config.DEVICE_FLOW === 'off')
+    throw new AppError('forbidden', 'This instance signs in no devices by code. Use an API key: tutti login --with-token')
+}
+
+// ---- the two codes
+
+/** No vowels, so no words; nothing that is taken for a digit either. */
+const letters = 'BCDFGHJKLMNPQRSTVWXZ'
+const LENGTH = 8
+
+const newUserCode = (): string => Array.from({ length: LENGTH }, () => letters[randomInt(letters.length)]).join('')
+const withDash = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
+
+/** A typing mistake that cannot be a code is told as such, and is no guess. */
+function readUserCode(typed: string): string {
+  const code = typed.replace(/[\s-]/g, '').toUpperCase()
+  if (code.length !== LENGTH || [...code].some((letter) => !letters.includes(letter)))
+    throw invalid('/userCode', `A code has ${LENGTH} letters, such as BCDF-GHJK, and neither vowels nor digits.`, 'format')
+  return code
+}
+
+const hashUserCode = (ctx: Ctx, code: string): string =>
+  createHmac('sha256', deriveKey(ctx.app.secret, 'device-code')).update(code).digest('hex')
+
+// ---- the device
+
+const put = write(
+  'devices.put',
+  anyone,
+  async (ctx, { deviceCode, clientName }: { deviceCode: string; clientName: string }): Promise<string> => {
+    // Two alive at once with the same short code: hardly ever, but then the second one takes another.
+    for (;;) {
+      const userCode = newUserCode()
+      const [made] = await ctx.db
+        .insert(table)
+        .values({
+          deviceHash: hashSecret(deviceCode),
+          userHash: hashUserCode(ctx, userCode),
+          clientName,
+          userAgent: ctx.userAgent && oneLine(ctx.userAgent, 300),
+          ip: ctx.ip,
+          status: 'pending',
+          interval: INTERVAL,
+          createdAt: ctx.now,
+          expiresAt: new Date(Date.parse(ctx.now) + LIFE_SECONDS * 1000).toISOString(),
+        })
+        .onConflictDoNothing({ target: table.userHash })
+        .returning({ id: table.id })
+      if (!made) continue
+      ctx.emit('device.requested', { subjectId: made.id, data: { clientName } })
+      return userCode
+    }
+  },
+)
+
+export const request = flow('devices.request', anyone, async (ctx, { clientName }: DeviceStart): Promise<DeviceStarted> => {
+  requireFlow(ctx)
+  const { app } = ctx
+  const most = app.config.RATE_LIMIT_DEVICE
+  await countAttempt(app.driver, `device:${networkOf(ctx.ip)}`, most, WINDOW, app.clock(), 'devices that ask to be signed in')
+  const deviceCode = randomBytes(32).toString('base64url')
+  const userCode = withDash(await put(ctx, { deviceCode, clientName: oneLine(clientName ?? '') || 'Unnamed device' }))
+  const verificationUri = `${app.url}/device`
+  return {
+    deviceCode,
+    userCode,
+    verificationUri,
+    verificationUriComplete: `${verificationUri}?code=${userCode}`,
+    expiresIn: LIFE_SECONDS,
+    interval: INTERVAL,
+  }
+})
+
+interface NotYet {
+  error: DeviceError
+  /** Seconds to wait now. */
+  interval?: number
+}
+
+/** Answers and does not throw: what throws is rolled back, and the longer wait with it. */
+const notePoll = write('devices.notePoll', anyone, async (ctx, { hash }: { hash: string }): Promise<NotYet> => {
+  const waiting = and(eq(table.deviceHash, hash), eq(table.status, 'pending'))
+  const [before] = await ctx.db.select({ interval: table.interval, lastPollAt: table.lastPollAt }).from(table).where(waiting).for('update')
+  // Somebody answered this very moment: the next poll gets it.
+  if (!before) return { error: 'authorization_pending' }
+  const tooSoon = before.lastPollAt !== null && Date.parse(ctx.now) - Date.parse(before.lastPollAt) < before.interval * 1000
+  const interval = before.interval + (tooSoon ? SLOWER : 0)
+  await ctx.db.update(table).set({ interval, lastPollAt: ctx.now }).where(waiting)
+  return { error: tooSoon ? 'slow_down' : 'authorization_pending', interval }
+})
+
+/** One statement decides: of many polls at once, one gets the session. */
+const redeem = write('devices.redeem', anyone, async (ctx, { hash }: { hash: string }): Promise<SignedIn | NotYet> => {
+  const [device] = await ctx.db
+    .update(table)
+    .set({ status: 'used' })
+    .where(and(eq(table.deviceHash, hash), eq(table.status, 'approved'), gt(table.expiresAt, ctx.now)))
+    .returning({ userId: table.claimedById, clientName: table.clientName })
+  if (!device?.userId) return { error: 'expired_token' }
+  const [alive] = await ctx.db
+    .select({ id: users.id })
+    .from(users)
+    .where(and(eq(users.id, device.userId), eq(users.status, 'active')))
+  if (!alive) return { error: 'access_denied' }
+  const answer = await signIn(ctx, { userId: device.userId, via: 'device', device: device.clientName })
+  await tell(ctx, answer.user, device.clientName)
+  return answer
+})
+
+const NOTICE_DAYS = 7
+
+async function tell(ctx: Ctx, { id, email }: User, clientName: string): Promise<void> {
+  const title = `New device: ${clientName}`
+  await queueMail(ctx, {
+    to: email,
+    kind: 'new_device',
+    subject: title,
+    lines: [
+      `${clientName} is now signed in to your account, from the address ${ctx.ip ?? 'unknown'}.`,
+      'It was approved in your browser and can do what you can do.',
+    ],
+    notes: [`If that was not you, sign in at ${ctx.app.url}/account, end its session and change your password.`],
+    expiresAt: new Date(Date.parse(ctx.now) + NOTICE_DAYS * 86_400_000).toISOString(),
+  })
+  await notify(ctx, { userId: id, reason: 'security', title, message: `Signed in from ${ctx.ip ?? 'unknown'}.`, link: '/account' })
+}
+
+const reasons: Record<DeviceError, string> = {
+  authorization_pending: 'Nobody has approved this device yet. Ask again later.',
+  slow_down: 'You ask too often. Wait longer between two polls.',
+  access_denied: 'The device was refused.',
+  expired_token: 'The code is unknown, was used or has expired. Start again.',
+}
+const notYet = ({ error, interval }: NotYet): AppError =>
+  new AppError('invalid.device', reasons[error], { error, ...(interval && { retryAfter: interval }) })
+
+export const poll = flow('devices.poll', anyone, async (ctx, { deviceCode }: DevicePoll): Promise<SignedIn> => {
+  requireFlow(ctx)
+  const hash = hashSecret(deviceCode)
+  const [found] = await ctx.db.select({ status: table.status, expiresAt: table.expiresAt }).from(table).where(eq(table.deviceHash, hash))
+  if (!found || found.status === 'used' || found.expiresAt <= ctx.now) throw notYet({ error: 'expired_token' })
+  if (found.status === 'denied') throw notYet({ error: 'access_denied' })
+  const answer = found.status === 'approved' ? await redeem(ctx, { hash }) : await notePoll(ctx, { hash })
+  if ('error' in answer) throw notYet(answer)
+  return answer
+})
+
+// ---- the person
+
+/** The first one who looks at a code claims it; for everybody else it does not exist any more. */
+const reachable = (ctx: Ctx) => and(gt(table.expiresAt, ctx.now), or(isNull(table.claimedById), eq(table.claimedById, userIdOf(ctx.actor))))
+
+const unknown = () =>
+  new AppError('not_found', 'No device shows this code, or it has expired. Compare the letters, or start again on the device.')
+
+/** Counts before it looks, so that a hundred guesses at once are not free. A right one is taken back, but washes away no wrong ones. */
+async function find(ctx: Ctx, { userCode }: DeviceRef): Promise<Device & { id: string; claimedById: string | null }> {
+  requireFlow(ctx)
+  const { app, actor } = ctx
+  const code = readUserCode(userCode)
+  const counters: [string, number][] = [
+    [`device-code:${actor.credentialId}`, WRONG_CODES.session],
+    [`device-code:${networkOf(ctx.ip)}`, WRONG_CODES.network],
+  ]
+  for (const [key, most] of counters) await countAttempt(app.driver, key, most, WINDOW, app.clock(), 'wrong device codes')
+  const [found] = await ctx.db
+    .select({ ...shown, id: table.id, claimedById: table.claimedById })
+    .from(table)
+    .where(and(eq(table.userHash, hashUserCode(ctx, code)), reachable(ctx)))
+  if (!found) throw unknown()
+  for (const [key] of counters) await returnAttempt(app.driver, key)
+  return found
+}
+
+const claim = write('devices.claim', interactive, async (ctx, { id }: { id: string }): Promise<Device> => {
+  const [device] = await ctx.db
+    .update(table)
+    .set({ claimedById: userIdOf(ctx.actor) })
+    .where(and(eq(table.id, id), reachable(ctx)))
+    .returning(shown)
+  if (!device) throw unknown()
+  ctx.emit('device.claimed', { subjectId: id, userId: ctx.actor.userId })
+  return device
+})
+
+export const look = flow('devices.look', interactive, async (ctx, ref: DeviceRef): Promise<Device> => {
+  const { id, claimedById, ...device } = await find(ctx, ref)
+  return claimedById ? device : claim(ctx, { id })
+})
+
+const decide = write(
+  'devices.decide',
+  interactive,
+  async (ctx, { id, status }: { id: string; status: 'approved' | 'denied' }): Promise<Device> => {
+    const mine = and(eq(table.id, id), reachable(ctx))
+    const [device] = await ctx.db
+      .update(table)
+      .set({ status, claimedById: userIdOf(ctx.actor) })
+      .where(and(mine, eq(table.status, 'pending')))
+      .returning(shown)
+    if (!device) {
+      const [answered] = await ctx.db.select({ status: table.status }).from(table).where(mine)
+      if (!answered) throw unknown()
+      throw new AppError(
+        'conflict',
+        `You have answered this device already: it was ${answered.status === 'denied' ? 'refused' : 'approved'}.`,
+      )
+    }
+    ctx.emit(`device.${status}`, { subjectId: id, userId: ctx.actor.userId, data: { clientName: device.clientName, ip: device.ip } })
+    return device
+  },
+)
+
+/** Somebody who has a stolen session, a key or another device must not sign in further devices with it. */
+export const approve = flow('devices.approve', recent(15), async (ctx, { userCode, deny }: DeviceDecision): Promise<Device> => {
+  const { id } = await find(ctx, { userCode })
+  return decide(ctx, { id, status: deny ? 'denied' : 'approved' })
+})

@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto'
+import { and, eq, inArray } from 'drizzle-orm'
+import { type Ctx, flow, read, write } from '../../action.ts'
+import type { App } from '../../app.ts'
+import { machine, person } from '../../auth/policy.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { AppError } from '../../errors.ts'
+import { users } from '../accounts/table.ts'
+import { notifications } from '../notifications/table.ts'
+import { type Message, postOf } from './messages.ts'
+import type { Provider } from './schema.ts'
+import { integrations } from './table.ts'
+
+const forwarding: readonly Provider[] = ['slack', 'discord', 'webhook']
+export const forwards = (provider: Provider): boolean => forwarding.includes(provider)
+
+// ---- what is sealed
+
+interface Secrets {
+  /** The address that gets the messages, or a token. */
+  secret: string
+  signingKey?: string
+}
+export const newSigningKey = (): string => `whsec_${randomBytes(32).toString('base64url')}`
+export const seal = (app: App, secrets: Secrets): string => app.seal.close(JSON.stringify(secrets))
+export function unseal(app: App, sealed: string): Secrets {
+  const text = app.seal.open(sealed)
+  if (text === undefined) throw new AppError('invalid', 'Its secret cannot be read any more. Connect it again.')
+  return JSON.parse(text) as Secrets
+}
+
+// ---- passing notifications on
+
+interface Notice {
+  id: string
+  userId: string
+  type: string
+  reason: string
+}
+
+/** In the transaction that makes the notifications: a job for each place that wants one, so that one place's trouble is not another's. */
+export async function forwardAll(ctx: Ctx, notices: readonly Notice[]): Promise<void> {
+  if (ctx.app.config.OUTBOUND === 'off' || notices.length === 0) return
+  const places = await ctx.db
+    .select({ id: integrations.id, userId: integrations.userId, settings: integrations.settings })
+    .from(integrations)
+    .where(and(anyOf(integrations.userId, idList(notices.map((n) => n.userId))), inArray(integrations.provider, forwarding)))
+  for (const { id, userId, settings } of places)
+    for (const notice of notices) {
+      const { enabled, events } = settings
+      const wanted = events.length === 0 || events.includes(notice.reason) || events.includes(notice.type)
+      if (enabled && wanted && notice.userId === userId)
+        ctx.enqueue({ name: 'integrations.forward', data: { integrationId: id, notificationId: notice.id } })
+    }
+}
+
+interface Delivery {
+  integrationId: string
+  notificationId: string
+}
+
+/** Looked up when it is sent: what was switched off, removed or suspended meanwhile gets nothing. */
+const due = read('integrations.due', machine, async (ctx, { integrationId, notificationId }: Delivery) => {
+  const [found] = await ctx.db
+    .select({
+      place: { id: integrations.id, provider: integrations.provider, sealed: integrations.sealed },
+      settings: integrations.settings,
+      message: {
+        id: notifications.id,
+        createdAt: notifications.createdAt,
+        type: notifications.type,
+        reason: notifications.reason,
+        title: notifications.title,
+        message: notifications.message,
+        link: notifications.link,
+      },
+    })
+    .from(integrations)
+    .innerJoin(notifications, and(eq(notifications.id, notificationId), eq(notifications.userId, integrations.userId)))
+    .innerJoin(users, and(eq(users.id, integrations.userId), eq(users.status, 'active')))
+    .where(eq(integrations.id, integrationId))
+  return found?.settings.enabled ? found : undefined
+})
+
+/** What came of the last message, for its owner to see. */
+export const settle = write(
+  'integrations.settle',
+  person,
+  async (ctx, { id, error }: { id: string; error: string | null }): Promise<void> => {
+    await ctx.db
+      .update(integrations)
+      .set(error === null ? { lastDeliveredAt: ctx.now, lastError: null } : { lastError: error.slice(0, 500) })
+      .where(eq(integrations.id, id))
+  },
+)
+
+/** One attempt; throws for another one later, unless a later one would end the same way. */
+export const forward = flow('integrations.forward', machine, async (ctx, delivery: Delivery): Promise<void> => {
+  const found = await due(ctx, delivery)
+  if (!found) return
+  const { link } = found.message
+  const message: Message = { event: 'notification.created', ...found.message, link: link && (URL.parse(link, ctx.app.url)?.href ?? null) }
+  const failed = await sendTo(ctx, found.place, message)
+  await settle(ctx, { id: found.place.id, error: failed?.message ?? null })
+  if (failed && (failed.code === 'upstream_failed' || failed.code === 'upstream_timeout')) throw failed
+})
+
+/** Why it did not get there, if so. Never tells the address, which is a secret. */
+export async function sendTo(
+  { app, signal }: Ctx,
+  { provider, sealed }: { provider: Provider; sealed: string },
+  message: Message,
+): Promise<AppError | undefined> {
+  try {
+    const { secret, signingKey } = unseal(app, sealed)
+    const { status } = await app.outbound.send(secret, { method: 'POST', ...postOf(provider, message, signingKey), signal })
+    if (status >= 200 && status < 300) return undefined
+    const forGood = status >= 400 && status < 500 && ![408, 425, 429].includes(status)
+    return new AppError(forGood ? 'conflict' : 'upstream_failed', `${provider} answered with status ${status}.`)
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+}

@@ -1,0 +1,16 @@
+import { contextOf } from '../../action.ts'
+import { system } from '../../auth/actor.ts'
+import type { JobDefinition } from '../../jobs/queue.ts'
+import { forward } from './forwarding.ts'
+
+export const integrationJobs: JobDefinition[] = [
+  {
+    name: 'integrations.forward',
+    // After about twenty minutes news is no news.
+    retries: 8,
+    timeoutSeconds: 60,
+    run: async (app, data, signal) => {
+      await forward(contextOf(app, system, { signal }), data as { integrationId: string; notificationId: string })
+    },
+  },
+]

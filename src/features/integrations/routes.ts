@@ -1,0 +1,29 @@
+import { type Http, on } from '../../http/context.ts'
+import { Deleted, object, text } from '../../schema.ts'
+import { IntegrationPage, IntegrationPut, IntegrationSaved, Tested } from './schema.ts'
+import * as integrations from './service.ts'
+
+const byProvider = object({ provider: text(40, { example: 'webhook' }) })
+
+export const integrationRoutes = (http: Http) =>
+  http
+    .get('/api/settings/integrations/user', ({ ctx }) => integrations.list(ctx, {}), {
+      ...on(integrations.list, 'What you have connected'),
+      response: IntegrationPage,
+    })
+    .put('/api/settings/integrations/user/:provider', ({ ctx, params, body }) => integrations.put(ctx, { ...body, ...params }), {
+      ...on(integrations.put, 'Connect github, slack, discord or a webhook, or change what is connected'),
+      params: byProvider,
+      body: IntegrationPut,
+      response: IntegrationSaved,
+    })
+    .delete('/api/settings/integrations/user/:provider', ({ ctx, params }) => integrations.remove(ctx, params), {
+      ...on(integrations.remove, 'Disconnect it and forget its secret'),
+      params: byProvider,
+      response: Deleted,
+    })
+    .post('/api/settings/integrations/user/:provider/test', ({ ctx, params }) => integrations.test(ctx, params), {
+      ...on(integrations.test, 'Send a test message, and tell what came of it'),
+      params: byProvider,
+      response: Tested,
+    })

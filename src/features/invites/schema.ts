@@ -1,0 +1,79 @@
+import { roles } from '../../auth/policy.ts'
+import {
+  array,
+  bool,
+  email,
+  id,
+  instant,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  recordFields,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
+import { Organization } from '../organizations/schema.ts'
+
+const role = oneOf(roles)
+const name = text(100, { example: 'Analytical Engines' })
+
+export const Invite = object({
+  ...recordFields,
+  organization: object({ id: id(), name }),
+  email: email(),
+  role,
+  invitedBy: nullable(object({ id: id(), name: text(100, { example: 'Ada Lovelace' }) })),
+  expiresAt: instant(),
+  acceptedAt: nullable(instant()),
+})
+export type Invite = Static<typeof Invite>
+
+export const InviteCreate = object({
+  email: email(),
+  role: optional(oneOf(roles, { default: 'member', description: 'member unless told; only owners invite owners' })),
+})
+export type InviteCreate = Static<typeof InviteCreate>
+
+export const InviteQuery = object(paging('createdAt'))
+export type InviteQuery = Static<typeof InviteQuery>
+export const InvitePage = pageOf(Invite)
+export type InvitePage = Static<typeof InvitePage>
+
+/** Whoever holds the mailed link sees this much, with or without an account. */
+export const InvitePreview = object({
+  organization: object({ name }),
+  email: email(),
+  role,
+  invitedBy: nullable(object({ name: text(100, { example: 'Ada Lovelace' }) })),
+  expiresAt: instant(),
+})
+export type InvitePreview = Static<typeof InvitePreview>
+
+const token = text(100, { minLength: 1, example: 'svc_inv_…', description: 'From the mailed link' })
+export const InviteToken = object({ token })
+export const InviteRef = object({
+  token: text(100, {
+    minLength: 1,
+    example: 'svc_inv_…',
+    description: "From the mailed link; or the invite's id, once your address is confirmed",
+  }),
+})
+
+export const Onboarding = object({
+  onboardedAt: nullable(instant()),
+  steps: array(object({ id: oneOf(['organization', 'invite', 'token', 'project']), done: bool() }), 10),
+})
+export type Onboarding = Static<typeof Onboarding>
+
+export const Onboard = object({
+  organization: object({ name: title(100, { example: 'Analytical Engines' }) }),
+  invites: optional(array(InviteCreate, 20)),
+})
+export type Onboard = Static<typeof Onboard>
+
+export const Onboarded = object({ organization: Organization, invites: array(Invite, 20), onboardedAt: instant() })
+export type Onboarded = Static<typeof Onboarded>

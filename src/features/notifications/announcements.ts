@@ -1,0 +1,171 @@
+import { and, eq, gt, sql } from 'drizzle-orm'
+import { type Ctx, flow, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { admin, machine } from '../../auth/policy.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { keyset } from '../../db/page.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { users } from '../accounts/table.ts'
+import { forwardAll } from '../integrations/forwarding.ts'
+import { memberships, organizations } from '../organizations/table.ts'
+import type { Announcement, AnnouncementPage, AnnouncementQuery, Audience, NotificationSend } from './schema.ts'
+import { announce, notify } from './service.ts'
+import { announcements, notifications } from './table.ts'
+
+/** In one transaction: on the embedded database everybody else waits meanwhile, and a statement has five seconds. */
+const BATCH = 5000
+
+type Row = typeof announcements.$inferSelect
+
+const visible = {
+  id: announcements.id,
+  createdAt: announcements.createdAt,
+  sentBy: { id: users.id, name: users.name },
+  type: announcements.type,
+  title: announcements.title,
+  message: announcements.message,
+  link: announcements.link,
+  audience: announcements.audience,
+  recipients: announcements.recipients,
+}
+
+const select = (ctx: Ctx) => ctx.db.select(visible).from(announcements).leftJoin(users, eq(users.id, announcements.sentById)).$dynamic()
+
+export const list = read('notifications.sent', admin, async (ctx, query: AnnouncementQuery): Promise<AnnouncementPage> => {
+  const page = keyset({ createdAt: announcements.createdAt }, announcements.id, query, { sort: 'createdAt' })
+  const rows = await select(ctx)
+    .where(page.where())
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  return page.page(rows, query.total ? await ctx.db.$count(announcements) : undefined)
+})
+
+/** Who is told at once; those beyond the first few thousand get theirs from a job. */
+export const send = write('notifications.send', admin, async (ctx, input: NotificationSend): Promise<Announcement> => {
+  const audience = input.audience ?? {}
+  await checkAudience(ctx, audience)
+  const [row] = await ctx.db
+    .insert(announcements)
+    .values({
+      createdAt: ctx.now,
+      sentById: ctx.actor.userId,
+      type: input.type ?? 'info',
+      title: input.title.trim(),
+      message: input.message,
+      link: input.link,
+      audience,
+      recipients: 0,
+    })
+    .returning()
+  if (!row) throw new Error('insert returned nothing')
+  if (await deliver(ctx, row)) ctx.enqueue({ name: 'notifications.deliver', data: { id: row.id } })
+  const [sent] = await select(ctx).where(eq(announcements.id, row.id))
+  if (!sent?.recipients) throw new AppError('not_found', 'None of these people exists, so there is nobody to send it to.')
+  // One for all of them: clients that hear of it look for what is new. Only people who are named get an event each.
+  const data = { title: row.title, type: row.type, to: audience.userIds ? 'users' : audience.organizationId ? 'team' : 'everybody' }
+  ctx.emit('announcement.sent', { subjectId: row.id, organizationId: audience.organizationId, data })
+  return sent
+})
+
+async function checkAudience(ctx: Ctx, { userIds, organizationId }: Audience): Promise<void> {
+  if (userIds && organizationId) throw invalid('/audience', 'Send it either to userIds or to an organizationId, not to both.')
+  if (!organizationId) return
+  const [found] = await ctx.db
+    .select({ deletedAt: organizations.deletedAt })
+    .from(organizations)
+    .where(eq(organizations.id, organizationId))
+  if (!found || found.deletedAt) throw notFound('organization', organizationId)
+}
+
+/** In the running transaction: to the next of those who get it, by their ids. Says whether there may be more. */
+async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, after?: string): Promise<boolean> {
+  const { userIds, organizationId } = audience
+  const made = await ctx.db
+    .insert(notifications)
+    .select((query) =>
+      query
+        .select({
+          id: idAt(createdAt).as('id'),
+          createdAt: sql<string>`${createdAt}::timestamptz`.as('created_at'),
+          updatedAt: sql<string>`${createdAt}::timestamptz`.as('updated_at'),
+          version: sql<number>`1`.as('version'),
+          userId: users.id,
+          type: sql<Row['type']>`${content.type}::text`.as('type'),
+          reason: sql<string>`'admin'`.as('reason'),
+          title: sql<string>`${content.title}::text`.as('title'),
+          message: sql<string | null>`${content.message}::text`.as('message'),
+          link: sql<string | null>`${content.link}::text`.as('link'),
+          readAt: sql<string | null>`null::timestamptz`.as('read_at'),
+          announcementId: sql<string>`${id}::uuid`.as('announcement_id'),
+        })
+        .from(users)
+        .where(
+          and(
+            // Whoever is named gets it in any case; he may be suspended only for a while.
+            userIds ? anyOf(users.id, idList(userIds)) : eq(users.status, 'active'),
+            organizationId === undefined
+              ? undefined
+              : sql`exists (select 1 from ${memberships} where ${memberships.userId} = ${users.id} and ${memberships.organizationId} = ${organizationId})`,
+            after === undefined ? undefined : gt(users.id, after),
+          ),
+        )
+        .orderBy(users.id)
+        .limit(BATCH),
+    )
+    .returning({ id: notifications.id, userId: notifications.userId })
+  await ctx.db
+    .update(announcements)
+    .set({ recipients: sql`${announcements.recipients} + ${made.length}` })
+    .where(eq(announcements.id, id))
+  if (userIds) for (const one of made) announce(ctx, { ...one, type: content.type, title: content.title, reason: 'admin' })
+  await forwardAll(
+    ctx,
+    made.map((one) => ({ ...one, type: content.type, reason: 'admin' })),
+  )
+  return made.length === BATCH
+}
+
+/** A UUIDv7 of that moment, made by the database: one for every row of a statement. Postgres has its own only since 18. */
+const idAt = (moment: string) => {
+  const time = Date.parse(moment).toString(16).padStart(12, '0')
+  return sql<string>`(${`${time}7`} || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid`
+}
+
+/** Goes on after the last one who has it, so that a job which runs twice, or was cut short, leaves nobody out and nobody with two. */
+const deliverSome = write('notifications.deliverSome', machine, async (ctx, { id }: { id: string }): Promise<boolean> => {
+  const [row] = await ctx.db.select().from(announcements).where(eq(announcements.id, id)).for('update')
+  if (!row) return false
+  const [last] = await ctx.db
+    .select({ userId: sql<string | null>`max(${notifications.userId}::text)` })
+    .from(notifications)
+    .where(and(eq(notifications.createdAt, row.createdAt), eq(notifications.announcementId, id)))
+  return deliver(ctx, row, last?.userId ?? undefined)
+})
+
+export const deliverRest = flow('notifications.deliver', machine, async (ctx, { id }: { id: string }): Promise<void> => {
+  while (await deliverSome(ctx, { id }));
+})
+
+// ---- something to look at
+
+const SAMPLES = [
+  { type: 'info', title: 'Welcome to Tutti', message: 'The manual tells how to begin.', link: '/manual' },
+  { type: 'success', title: 'Your first task is done', message: 'This is what good news looks like.' },
+  { type: 'warning', title: 'A key expires in a week', message: 'This is what a warning looks like.' },
+  { type: 'error', title: 'A webhook could not be reached', message: 'This is what a failure looks like.' },
+] as const
+
+export const seed = write(
+  'notifications.seed',
+  admin,
+  async (ctx, _: Record<string, never>): Promise<{ created: number }> => {
+    const userId = userIdOf(ctx.actor)
+    // Two at the same moment take turns.
+    await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId)).for('no key update')
+    const has = await ctx.db.$count(notifications, and(eq(notifications.userId, userId), eq(notifications.reason, 'sample')))
+    if (has > 0) return { created: 0 }
+    await notify(ctx, ...SAMPLES.map((sample) => ({ ...sample, userId, reason: 'sample' })))
+    return { created: SAMPLES.length }
+  },
+  { idempotent: true },
+)

@@ -1,0 +1,55 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { id, object } from '../../schema.ts'
+import * as announcements from './announcements.ts'
+import {
+  Announcement,
+  AnnouncementPage,
+  AnnouncementQuery,
+  Notification,
+  NotificationPage,
+  NotificationQuery,
+  NotificationSend,
+  ReadAll,
+  Seeded,
+  UnreadCount,
+} from './schema.ts'
+import * as notifications from './service.ts'
+
+export const notificationRoutes = (http: Http) =>
+  http
+    .get('/api/notifications', ({ ctx, query }) => notifications.list(ctx, query), {
+      ...on(notifications.list, 'Your notifications, newest first'),
+      query: NotificationQuery,
+      response: NotificationPage,
+    })
+    .get('/api/notifications/count', ({ ctx }) => notifications.count(ctx, {}), {
+      ...on(notifications.count, 'How many notifications you have not read'),
+      response: UnreadCount,
+    })
+    .patch('/api/notifications/read-all', ({ ctx }) => notifications.readAll(ctx, {}), {
+      ...on(notifications.readAll, 'Mark all your notifications as read'),
+      response: ReadAll,
+    })
+    .patch('/api/notifications/:id/read', ({ ctx, params }) => notifications.readOne(ctx, params), {
+      ...on(notifications.readOne, 'Mark a notification as read'),
+      params: object({ id: id() }),
+      response: Notification,
+    })
+    .get('/api/admin/notifications', ({ ctx, query }) => announcements.list(ctx, query), {
+      ...on(announcements.list, 'What administrators have sent'),
+      query: AnnouncementQuery,
+      response: AnnouncementPage,
+    })
+    .post(
+      '/api/admin/notifications/send',
+      async ({ ctx, body, set }) => created(set, '/api/admin/notifications', await announcements.send(ctx, body)),
+      {
+        ...on(announcements.send, 'Notify everybody, a team or some people'),
+        body: NotificationSend,
+        response: { 201: Announcement },
+      },
+    )
+    .post('/api/admin/notifications/seed', ({ ctx }) => announcements.seed(ctx, {}), {
+      ...on(announcements.seed, 'Give yourself a few sample notifications'),
+      response: Seeded,
+    })

@@ -1,0 +1,188 @@
+import { and, eq, gt, isNull, sql } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { account, anyone, recent } from '../../auth/policy.ts'
+import { keyset } from '../../db/page.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { byEmail, countRegistration, insertUser, proveMailbox, requireOpenRegistration } from '../accounts/people.ts'
+import type { SignedIn, User } from '../accounts/schema.ts'
+import { signIn } from '../accounts/sessions.ts'
+import { holdSession, requireWayIn, tellOfNewWay } from '../accounts/ways.ts'
+import { invites } from '../invites/table.ts'
+import { organizations } from '../organizations/table.ts'
+import { type Identity, names } from './providers.ts'
+import type { ConnectedAccount, ConnectedAccountPage, ConnectedAccountQuery, Provider } from './schema.ts'
+import { connectedAccounts } from './table.ts'
+
+/** Whose an identity is. (provider, subject) decides; an address only where both sides have proved it. */
+const visible = {
+  id: connectedAccounts.id,
+  createdAt: connectedAccounts.createdAt,
+  updatedAt: connectedAccounts.updatedAt,
+  version: connectedAccounts.version,
+  provider: connectedAccounts.provider,
+  email: connectedAccounts.email,
+  name: connectedAccounts.name,
+  avatarUrl: connectedAccounts.avatarUrl,
+}
+
+const ownerOf = async (ctx: Ctx, { provider, subject }: Identity): Promise<string | undefined> =>
+  (
+    await ctx.db
+      .select({ userId: connectedAccounts.userId })
+      .from(connectedAccounts)
+      .where(and(eq(connectedAccounts.provider, provider), eq(connectedAccounts.subject, subject)))
+  )[0]?.userId
+
+/** The same person in two tabs: the second waits, and finds what the first has made. */
+const oneAtATime = (ctx: Ctx, { provider, subject }: Identity) =>
+  ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`${provider}:${subject}`}, 0))`)
+
+const stored = (ctx: Ctx, { email, name, avatarUrl, tokens }: Identity) => ({
+  email,
+  name,
+  avatarUrl,
+  sealed: ctx.app.seal.close(JSON.stringify(tokens)),
+  updatedAt: ctx.now,
+})
+
+/** What the provider says of a known identity today. */
+async function refresh(ctx: Ctx, identity: Identity): Promise<ConnectedAccount> {
+  const [account] = await ctx.db
+    .update(connectedAccounts)
+    .set({ ...stored(ctx, identity), version: sql`${connectedAccounts.version} + 1` })
+    .where(and(eq(connectedAccounts.provider, identity.provider), eq(connectedAccounts.subject, identity.subject)))
+    .returning(visible)
+  return account as ConnectedAccount
+}
+
+async function attach(ctx: Ctx, user: User, identity: Identity): Promise<ConnectedAccount> {
+  const { provider, subject } = identity
+  const [made] = await ctx.db
+    .insert(connectedAccounts)
+    .values({ ...stored(ctx, identity), provider, subject, userId: user.id, createdAt: ctx.now })
+    .onConflictDoNothing()
+    .returning(visible)
+  if (!made)
+    throw new AppError(
+      'conflict.exists',
+      `Your account is connected to another identity at ${names[provider]}. Sign in with that one, or disconnect it first.`,
+    )
+  ctx.emit('connected_account.created', { subjectId: made.id, userId: user.id, data: { provider } })
+  return made
+}
+
+export const enter = write('oauth.enter', anyone, async (ctx, identity: Identity): Promise<SignedIn> => {
+  await oneAtATime(ctx, identity)
+  const owner = await ownerOf(ctx, identity)
+  if (owner) await refresh(ctx, identity)
+  return signIn(ctx, { userId: owner ?? (await userFor(ctx, identity)).id, via: identity.provider })
+})
+
+async function userFor(ctx: Ctx, identity: Identity): Promise<User> {
+  const { email, emailVerified, provider, avatarUrl } = identity
+  const name = names[provider]
+  if (!email)
+    throw new AppError(
+      'conflict',
+      `No e-mail address came from ${name}. Allow it there, or sign in another way and connect it in your account.`,
+    )
+  const known = await byEmail(ctx, email)
+  if (!known) {
+    await requireRoomFor(ctx, identity)
+    const user = await insertUser(ctx, {
+      email,
+      emailVerified,
+      name: identity.name ?? (email.split('@')[0] as string),
+      avatarUrl,
+      passwordHash: null,
+      role: 'user',
+    })
+    await attach(ctx, user, identity)
+    return user
+  }
+  if (!emailVerified)
+    throw new AppError(
+      'conflict.exists',
+      `There is an account with this e-mail address, and ${name} does not say that it is yours. Sign in another way and connect ${name} in your account.`,
+    )
+  if (known.status !== 'active') return known
+  // Whoever made the account with an address that he never proved loses what he set up.
+  const user = await proveMailbox(ctx, known)
+  await attach(ctx, user, identity)
+  await tellOfNewWay(ctx, user, `Your account at ${name} can be used to sign in.`)
+  return user
+}
+
+/** An open invitation lets its receiver in, whoever else may come; only a proved address is a receiver. */
+async function requireRoomFor(ctx: Ctx, { email, emailVerified }: Identity): Promise<void> {
+  const open = and(isNull(invites.acceptedAt), isNull(invites.closedAt), gt(invites.expiresAt, ctx.now))
+  const [invitation] = emailVerified
+    ? await ctx.db
+        .select({ id: invites.id })
+        .from(invites)
+        .innerJoin(organizations, and(eq(organizations.id, invites.organizationId), isNull(organizations.deletedAt)))
+        .where(and(eq(sql`lower(${invites.email})`, (email as string).toLowerCase()), open))
+        .limit(1)
+    : []
+  if (invitation) return
+  requireOpenRegistration(ctx)
+  await countRegistration(ctx)
+}
+
+/** To the account whose session asked for it, if that session is still good. */
+export const link = write(
+  'oauth.link',
+  anyone,
+  async (ctx, { identity, sessionId }: { identity: Identity; sessionId: string }): Promise<ConnectedAccount> => {
+    await oneAtATime(ctx, identity)
+    const user = await holdSession(ctx, sessionId)
+    const owner = await ownerOf(ctx, identity)
+    if (owner === user.id) return refresh(ctx, identity)
+    if (owner)
+      throw new AppError(
+        'conflict.exists',
+        `This identity at ${names[identity.provider]} is connected to another account. Sign in with it to see which.`,
+      )
+    const made = await attach(ctx, user, identity)
+    await tellOfNewWay(ctx, user, `Your account at ${names[identity.provider]} can be used to sign in.`)
+    return made
+  },
+)
+
+// ---- those there are
+
+const own = (ctx: Ctx) => eq(connectedAccounts.userId, userIdOf(ctx.actor))
+
+export const listConnected = read(
+  'oauth.listConnected',
+  account('account:read'),
+  async (ctx, query: ConnectedAccountQuery): Promise<ConnectedAccountPage> => {
+    const { createdAt, provider, id } = connectedAccounts
+    const page = keyset({ createdAt, provider }, id, query, { sort: 'createdAt' })
+    const rows = await ctx.db
+      .select(visible)
+      .from(connectedAccounts)
+      .where(page.where(own(ctx)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? await ctx.db.$count(connectedAccounts, own(ctx)) : undefined)
+  },
+)
+
+export const disconnect = write(
+  'oauth.disconnect',
+  recent(5),
+  async (ctx, { provider }: { provider: Provider }): Promise<{ id: string; deleted: true }> => {
+    const userId = userIdOf(ctx.actor)
+    const [removed] = await ctx.db
+      .delete(connectedAccounts)
+      .where(and(eq(connectedAccounts.provider, provider), own(ctx)))
+      .returning({ id: connectedAccounts.id })
+    if (!removed) throw notFound('connected account', provider)
+    await requireWayIn(ctx, userId)
+    ctx.emit('connected_account.deleted', { subjectId: removed.id, userId, data: { provider } })
+    return { id: removed.id, deleted: true }
+  },
+  { destructive: true },
+)

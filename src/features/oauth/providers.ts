@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto'
+import type { Configuration } from 'openid-client'
+import type { App } from '../../app.ts'
+import type { Config } from '../../config.ts'
+import { AppError } from '../../errors.ts'
+import { check, email as emailType, url as urlType } from '../../schema.ts'
+import { oneLine } from '../mail/message.ts'
+import { type CallbackQuery, type Provider, providers } from './schema.ts'
+
+/** Talking to the providers. What comes out is an Identity; nothing here knows our users. The library is loaded on first use. */
+const library = () => import('openid-client')
+
+export const names: Record<Provider, string> = { github: 'GitHub', google: 'Google', oidc: 'the identity provider' }
+
+export interface Identity {
+  provider: Provider
+  /** What counts, with the provider. Addresses change hands. */
+  subject: string
+  email: string | null
+  emailVerified: boolean
+  name: string | null
+  avatarUrl: string | null
+  tokens: { accessToken: string; refreshToken?: string; scope?: string; expiresInSeconds?: number }
+}
+
+/** What ties the answer to the question; only the verifier is a secret. */
+export interface Attempt {
+  state: string
+  nonce: string
+  verifier: string
+}
+
+interface Client {
+  id: string
+  secret?: string
+  issuer: string
+}
+
+function clientOf(config: Config, provider: Provider): Client | undefined {
+  const client = (id: string | undefined, secret: string | undefined, issuer: string | undefined) =>
+    id && issuer ? { id, secret, issuer } : undefined
+  switch (provider) {
+    case 'github':
+      return client(config.CODEHOST_CLIENT_ID, config.CODEHOST_CLIENT_SECRET, config.CODEHOST_URL)
+    case 'google':
+      return client(config.GOOGLE_CLIENT_ID, config.GOOGLE_CLIENT_SECRET, config.GOOGLE_ISSUER)
+    case 'oidc':
+      return client(config.OIDC_CLIENT_ID, config.AUTH_BACKEND_KEY, config.AUTH_BACKEND_URL)
+  }
+}
+
+export const configured = (config: Config): Provider[] => providers.filter((provider) => clientOf(config, provider))
+
+export function requireConfigured({ config }: App, provider: Provider): Client {
+  const client = clientOf(config, provider)
+  if (!client)
+    throw new AppError(
+      'not_found',
+      `Signing in with ${names[provider]} is not set up on this instance. GET /api/auth/providers lists what is.`,
+    )
+  return client
+}
+
+// ---- finding a provider
+
+const LIMIT_MS = 10_000
+const KEPT_MS = 3_600_000
+const known = new WeakMap<App, Map<Provider, { found: Promise<Configuration>; at: number }>>()
+
+function configurationOf(app: App, provider: Provider): Promise<Configuration> {
+  const client = requireConfigured(app, provider)
+  const kept = known.get(app) ?? new Map()
+  known.set(app, kept)
+  const earlier = kept.get(provider)
+  if (earlier && performance.now() - earlier.at < KEPT_MS) return earlier.found
+  const entry = { found: provider === 'github' ? codeHost(client) : discover(client), at: performance.now() }
+  kept.set(provider, entry)
+  // Whoever comes next tries again.
+  entry.found.catch(() => kept.get(provider) === entry && kept.delete(provider))
+  return entry.found
+}
+
+const base = (address: string): string => address.replace(/\/+$/, '')
+
+/** Plain OAuth 2: it has no discovery and no identity token. */
+async function codeHost({ id, secret, issuer }: Client): Promise<Configuration> {
+  const { allowInsecureRequests, ClientSecretPost, Configuration } = await library()
+  const root = `${base(issuer)}/login/oauth`
+  const server = { issuer: root, authorization_endpoint: `${root}/authorize`, token_endpoint: `${root}/access_token` }
+  const configuration = new Configuration(server, id, undefined, ClientSecretPost(secret))
+  configuration.timeout = LIMIT_MS / 1000
+  if (issuer.startsWith('http:')) allowInsecureRequests(configuration)
+  return configuration
+}
+
+async function discover({ id, secret, issuer }: Client): Promise<Configuration> {
+  const { allowInsecureRequests, ClientSecretBasic, ClientSecretPost, discovery, enableNonRepudiationChecks, None } = await library()
+  // HTTP only where the operator wrote it.
+  const execute = [enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [allowInsecureRequests] : [])]
+  // How to prove who we are is known only when the issuer has said what it takes; Basic is what all have to take.
+  const authenticate: ReturnType<typeof None> = (server, ...rest) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
+    const method =
+      secret === undefined ? None() : methods.includes('client_secret_basic') ? ClientSecretBasic(secret) : ClientSecretPost(secret)
+    return method(server, ...rest)
+  }
+  return discovery(new URL(issuer), id, undefined, authenticate, { execute, timeout: LIMIT_MS / 1000 })
+}
+
+/** All that is asked of the provider in one request of ours, within one limit. */
+async function talk<T>(provider: Provider, work: () => Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(new DOMException('too late', 'TimeoutError')), LIMIT_MS)
+  try {
+    return await Promise.race([work(), late.promise])
+  } catch (error) {
+    throw failureOf(provider, error)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** As the library throws: what the token endpoint said is at the top, or, where that came with a 200 as GitHub's does, deep inside. */
+interface Thrown {
+  name?: string
+  message?: string
+  code?: string
+  error?: string
+  cause?: { cause?: { body?: { error?: string } } }
+}
+
+function failureOf(provider: Provider, thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown
+  const { name, message, code, cause: inner, ...rest } = thrown as Thrown
+  const said = rest.error ?? inner?.cause?.body?.error
+  if (said === 'invalid_grant' || said === 'bad_verification_code')
+    return new AppError('invalid.malformed', `This sign-in is not known at ${names[provider]} any more. Start again.`)
+  // Not the error itself: it holds what was sent and received, tokens included.
+  const cause = new Error([code ?? name, said, message].filter(Boolean).join(': '))
+  if (code === 'OAUTH_TIMEOUT' || name === 'TimeoutError')
+    return new AppError('upstream_timeout', `There was no answer from ${names[provider]} in time. Try again in a moment.`, { cause })
+  return new AppError('upstream_failed', `Asking ${names[provider]} failed, or the answer cannot be trusted. Try again later.`, { cause })
+}
+
+// ---- going there and coming back
+
+const scopes: Record<Provider, string> = { github: 'read:user user:email', google: 'openid email profile', oidc: 'openid email profile' }
+const redirectUri = ({ url }: App, provider: Provider): string => `${url}/api/auth/oauth/${provider}/callback`
+
+/** The address at which the person signs in, once it is known what the answer will be held against. */
+export async function askAt(app: App, provider: Provider): Promise<(attempt: Attempt) => string> {
+  const [configuration, { buildAuthorizationUrl }] = await talk(provider, () => Promise.all([configurationOf(app, provider), library()]))
+  return ({ state, nonce, verifier }) =>
+    buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri(app, provider),
+      scope: scopes[provider],
+      state,
+      ...(provider !== 'github' && { nonce }),
+      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+      code_challenge_method: 'S256',
+    }).href
+}
+
+/** Who it was, as the provider says. Of the answer that the browser brings, only these fields count. */
+export const identify = (app: App, provider: Provider, { code, iss }: CallbackQuery, attempt: Attempt): Promise<Identity> =>
+  talk(provider, async () => {
+    const configuration = await configurationOf(app, provider)
+    const { authorizationCodeGrant, fetchUserInfo } = await library()
+    const answer = new URL(redirectUri(app, provider))
+    for (const [name, value] of Object.entries({ code, iss, state: attempt.state }))
+      if (value !== undefined) answer.searchParams.set(name, value)
+    const tokens = await authorizationCodeGrant(configuration, answer, {
+      expectedState: attempt.state,
+      pkceCodeVerifier: attempt.verifier,
+      ...(provider !== 'github' && { expectedNonce: attempt.nonce, idTokenExpected: true }),
+    })
+    const kept = {
+      accessToken: tokens.access_token,
+      refreshToken: tokens.refresh_token,
+      scope: tokens.scope,
+      expiresInSeconds: tokens.expires_in,
+    }
+    if (provider === 'github') return { provider, ...(await codeHostUser(app, tokens.access_token)), tokens: kept }
+    const claims = tokens.claims()
+    if (!claims) throw new Error('no identity token')
+    const complete = claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint
+    const all = complete ? claims : { ...(await fetchUserInfo(configuration, tokens.access_token, claims.sub)), sub: claims.sub }
+    return {
+      provider,
+      subject: all.sub,
+      email: address(all.email),
+      emailVerified: all.email_verified === true || (all.email_verified as unknown) === 'true',
+      name: shortName(all.name),
+      avatarUrl: picture(all.picture),
+      tokens: kept,
+    }
+  })
+
+async function codeHostUser({ config }: App, accessToken: string): Promise<Omit<Identity, 'provider' | 'tokens'>> {
+  const ask = async (path: string): Promise<unknown> => {
+    const answer = await fetch(base(config.CODEHOST_API_URL) + path, {
+      headers: {
+        authorization: `Bearer ${accessToken}`,
+        accept: 'application/vnd.github+json',
+        'x-github-api-version': '2022-11-28',
+        'user-agent': 'tutti',
+      },
+      redirect: 'error',
+      signal: AbortSignal.timeout(LIMIT_MS),
+    })
+    if (!answer.ok) throw new Error(`${path} answered ${answer.status}`)
+    return answer.json()
+  }
+  const [user, emails] = (await Promise.all([ask('/user'), ask('/user/emails')])) as [
+    { id?: unknown; login?: unknown; name?: unknown; avatar_url?: unknown },
+    { email?: unknown; primary?: unknown; verified?: unknown }[],
+  ]
+  if (!Number.isSafeInteger(user.id) || !Array.isArray(emails)) throw new Error('unexpected answer about the user')
+  // The address on the profile is whatever its owner typed there.
+  const primary = emails.find((e) => e.primary === true)
+  return {
+    subject: String(user.id),
+    email: address(primary?.email),
+    emailVerified: primary?.verified === true,
+    name: shortName(user.name) ?? shortName(user.login),
+    avatarUrl: picture(user.avatar_url),
+  }
+}
+
+const address = (value: unknown): string | null => (check(emailType(), value).length === 0 ? (value as string) : null)
+const shortName = (value: unknown): string | null => (typeof value === 'string' && oneLine(value)) || null
+const picture = (value: unknown): string | null => (check(urlType(), value).length === 0 ? (value as string) : null)

@@ -1,0 +1,67 @@
+import { browserMark, markBrowser, newMark, unmarkBrowser } from '../../http/browser.ts'
+import { type Http, on, redirected } from '../../http/context.ts'
+import { setCookies } from '../../http/cookies.ts'
+import { Deleted } from '../../schema.ts'
+import { SignedIn } from '../accounts/schema.ts'
+import { ByProvider, CallbackQuery, ConnectedAccountPage, ConnectedAccountQuery, SignInWays, Started, StartQuery } from './schema.ts'
+import * as oauth from './service.ts'
+
+/** Browsers ask for HTML when somebody goes to an address; programs that want the answer itself say so. */
+const wants = ({ headers }: Request): 'page' | 'json' | 'any' => {
+  const accept = headers.get('accept') ?? ''
+  return accept.includes('text/html') ? 'page' : accept.includes('application/json') ? 'json' : 'any'
+}
+
+const MARK = 'tutti_oauth'
+const elsewhere = { answers: [302, 502, 504] }
+
+export const oauthRoutes = (http: Http) =>
+  http
+    .get('/api/auth/providers', ({ ctx }) => oauth.ways(ctx, {}), {
+      ...on(oauth.ways, 'Ways to sign in to this instance'),
+      response: SignInWays,
+    })
+    .get(
+      '/api/auth/oauth/:provider',
+      async ({ ctx, params, query, request, set, app }) => {
+        const wanted = wants(request)
+        const site = request.headers.get('sec-fetch-site')
+        const browser = newMark()
+        const location = await oauth.start(ctx, { ...params, ...query, browser, site, page: wanted === 'page' })
+        markBrowser(set, app.config, MARK, browser, oauth.MINUTES)
+        return wanted === 'json' ? { location } : redirected(set, location)
+      },
+      {
+        ...on(oauth.start, 'Go to a provider to sign in; with Accept: application/json its address', elsewhere),
+        params: ByProvider,
+        query: StartQuery,
+        response: Started,
+      },
+    )
+    .get(
+      '/api/auth/oauth/:provider/callback',
+      async ({ ctx, params, query, request, set, app }) => {
+        const wanted = wants(request)
+        const browser = browserMark(request, app.config, MARK)
+        const { location, signedIn } = await oauth.callback(ctx, { ...params, query, browser, wants: wanted })
+        if (signedIn) setCookies(set, app.config, 200, signedIn)
+        unmarkBrowser(set, app.config, MARK)
+        return wanted === 'json' && signedIn ? signedIn : redirected(set, location)
+      },
+      {
+        ...on(oauth.callback, 'Come back from a provider; with Accept: application/json the session itself', elsewhere),
+        params: ByProvider,
+        query: CallbackQuery,
+        response: SignedIn,
+      },
+    )
+    .get('/api/settings/connected-accounts', ({ ctx, query }) => oauth.listConnected(ctx, query), {
+      ...on(oauth.listConnected, 'Your identities elsewhere'),
+      query: ConnectedAccountQuery,
+      response: ConnectedAccountPage,
+    })
+    .delete('/api/settings/connected-accounts/:provider', ({ ctx, params }) => oauth.disconnect(ctx, params), {
+      ...on(oauth.disconnect, 'Disconnect an identity elsewhere'),
+      params: ByProvider,
+      response: Deleted,
+    })

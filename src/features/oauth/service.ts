@@ -1,0 +1,149 @@
+import { randomBytes } from 'node:crypto'
+import { type Ctx, flow, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { issueSecret, redeemSecret } from '../../auth/once.ts'
+import { anyone, authorize, recent } from '../../auth/policy.ts'
+import { AppError } from '../../errors.ts'
+import { countSignIn } from '../accounts/people.ts'
+import type { SignedIn } from '../accounts/schema.ts'
+import { enter, link } from './identities.ts'
+import { type Attempt, askAt, configured, identify, names, requireConfigured } from './providers.ts'
+import type { CallbackQuery, Provider, SignInWays, StartQuery } from './schema.ts'
+
+export { disconnect, listConnected } from './identities.ts'
+
+/** How long somebody may take at the provider. */
+export const MINUTES = 10
+const RECENT_MINUTES = 5
+
+export const ways = read(
+  'oauth.ways',
+  anyone,
+  async ({ app }, _: Record<string, never>): Promise<SignInWays> => ({
+    password: true,
+    code: true,
+    magicLink: true,
+    passkey: true,
+    registration: app.config.REGISTRATION,
+    oauth: configured(app.config),
+  }),
+)
+
+// ---- going to a provider
+
+/** What is remembered meanwhile. */
+interface Remembered {
+  provider: Provider
+  returnTo: string
+  nonce: string
+  verifier: string
+  /** The session that wants the identity connected to its account. */
+  sessionId?: string
+}
+
+/** The verifier is sealed: it is half of what redeems a code. */
+const remember = write(
+  'oauth.remember',
+  anyone,
+  (ctx, { browser, ...remembered }: Remembered & { browser: string }): Promise<string> =>
+    issueSecret(ctx, {
+      purpose: 'oauth',
+      minutes: MINUTES,
+      boundTo: browser,
+      userId: remembered.sessionId ? userIdOf(ctx.actor) : null,
+      data: { ...remembered, verifier: ctx.app.seal.close(remembered.verifier) },
+    }),
+)
+
+interface Start extends StartQuery {
+  provider: Provider
+  /** What the browser's cookie will say. */
+  browser: string
+  /** `Sec-Fetch-Site`, where the browser tells it. */
+  site: string | null
+  /** Somebody looks at the answer, who is better off on a page than with a problem in JSON. */
+  page: boolean
+}
+
+/** Where to send the browser. */
+export const start = flow(
+  'oauth.start',
+  anyone,
+  async (ctx, { provider, returnTo = '/account', link, browser, site, page }: Start): Promise<string> => {
+    requireConfigured(ctx.app, provider)
+    try {
+      if (link) requireLinker(ctx, site)
+      const addressFor = await askAt(ctx.app, provider)
+      const [nonce, verifier] = [random(), random()]
+      const sessionId = link && (ctx.actor.credentialId as string)
+      const state = await remember(ctx, { provider, returnTo, nonce, verifier, sessionId, browser })
+      return addressFor({ state, nonce, verifier })
+    } catch (error) {
+      if (!page || !(error instanceof AppError)) throw error
+      return `/login?next=${encodeURIComponent(returnTo)}#error=${error.code}`
+    }
+  },
+)
+
+const random = (): string => randomBytes(32).toString('base64url')
+
+/** Another site must not make a signed-in person connect an identity: it may have signed him in there as somebody else. */
+function requireLinker({ actor, app }: Ctx, site: string | null): void {
+  authorize(actor, recent(RECENT_MINUTES), 'oauth.link', app.clock)
+  if (site !== null && site !== 'same-origin' && site !== 'none')
+    throw new AppError('forbidden.origin', 'Connecting an account can only be started from this instance itself.')
+}
+
+// ---- coming back
+
+interface Back {
+  provider: Provider
+  state?: string
+  browser: string
+}
+
+/** Unknown, used, too old, another browser's or another provider's: it is all the same. */
+const recall = write('oauth.recall', anyone, async (ctx, { provider, state, browser }: Back): Promise<Remembered & Attempt> => {
+  const found = state && browser ? await redeemSecret(ctx, 'oauth', state, browser) : undefined
+  const remembered = found?.data as unknown as Remembered | undefined
+  const verifier = remembered && ctx.app.seal.open(remembered.verifier)
+  if (!state || !verifier || remembered.provider !== provider)
+    throw new AppError(
+      'invalid.malformed',
+      `This sign-in was not started in this browser, was used, or is older than ${MINUTES} minutes. Start again.`,
+    )
+  return { ...remembered, state, verifier }
+})
+
+interface Callback {
+  provider: Provider
+  query: CallbackQuery
+  browser: string
+  /** What the caller can do something with. */
+  wants: 'page' | 'json' | 'any'
+}
+
+export interface Outcome {
+  location: string
+  signedIn?: SignedIn
+}
+
+export const callback = flow('oauth.callback', anyone, async (ctx, { provider, query, browser, wants }: Callback): Promise<Outcome> => {
+  requireConfigured(ctx.app, provider)
+  await countSignIn(ctx)
+  const { returnTo, sessionId, ...attempt } = await recall(ctx, { provider, state: query.state, browser })
+  const failed = (reason: string): Outcome => ({ location: `${sessionId ? returnTo : '/login'}#error=${reason}` })
+  if (query.error !== undefined) {
+    if (wants !== 'json') return failed(query.error === 'access_denied' ? 'access_denied' : 'provider_error')
+    throw new AppError('forbidden', `You were not let through by ${names[provider]}. Start again, and allow it there.`)
+  }
+  try {
+    const identity = await identify(ctx.app, provider, query, attempt)
+    if (!sessionId) return { location: returnTo, signedIn: await enter(ctx, identity) }
+    await link(ctx, { identity, sessionId })
+    return { location: returnTo }
+  } catch (error) {
+    if (wants !== 'page' || !(error instanceof AppError)) throw error
+    return failed(error.code)
+  }
+})

@@ -1,0 +1,44 @@
+import { type Ctx, read } from '../../action.ts'
+import { inOrganization } from '../../auth/actor.ts'
+import { account } from '../../auth/policy.ts'
+import { notFound } from '../../errors.ts'
+import type { AgentPage, AgentQuery } from '../agents/schema.ts'
+import * as agentList from '../agents/service.ts'
+import type { ProjectPage, ProjectQuery } from '../projects/schema.ts'
+import * as projectList from '../projects/service.ts'
+import type { SkillPage, SkillQuery } from '../skills/schema.ts'
+import * as skillList from '../skills/service.ts'
+import type { FeaturePage, FeatureQuery } from '../workflow/schema.ts'
+import * as featureList from '../workflow/service.ts'
+
+/** What a team has, asked for by the team's id instead of X-Organization-Id. Who may see what is decided where it belongs. */
+export function within(ctx: Ctx, id: string): Ctx {
+  if (!ctx.actor.memberships.has(id)) throw notFound('organization', id)
+  return { ...ctx, actor: inOrganization(ctx.actor, id) }
+}
+
+type InTeam<Q> = Q & { id: string }
+
+export const projects = read(
+  'organizations.projects',
+  account('projects:read'),
+  async (ctx, { id, ...query }: InTeam<ProjectQuery>): Promise<ProjectPage> => projectList.list(within(ctx, id), query),
+)
+
+export const features = read(
+  'organizations.features',
+  account('features:read'),
+  async (ctx, { id, ...query }: InTeam<FeatureQuery>): Promise<FeaturePage> => featureList.list(within(ctx, id), query),
+)
+
+export const skills = read(
+  'organizations.skills',
+  account('skills:read'),
+  async (ctx, { id, ...query }: InTeam<SkillQuery>): Promise<SkillPage> => skillList.listInTeam(within(ctx, id), query),
+)
+
+export const agents = read(
+  'organizations.agents',
+  account('agents:read'),
+  async (ctx, { id, ...query }: InTeam<AgentQuery>): Promise<AgentPage> => agentList.listInTeam(within(ctx, id), query),
+)

@@ -1,0 +1,245 @@
+import { and, count, eq, lt } from 'drizzle-orm'
+import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { issueSecret, redeemSecret } from '../../auth/once.ts'
+import { account, anyone, person, recent } from '../../auth/policy.ts'
+import { keyset } from '../../db/page.ts'
+import { changeVersioned } from '../../db/records.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { countSignIn } from '../accounts/people.ts'
+import type { SignedIn } from '../accounts/schema.ts'
+import * as accounts from '../accounts/service.ts'
+import { signIn } from '../accounts/sessions.ts'
+import { holdSession, requireWayIn, tellOfNewWay } from '../accounts/ways.ts'
+import { oneLine } from '../mail/message.ts'
+import { notify } from '../notifications/service.ts'
+import {
+  authenticationOptions,
+  checkSize,
+  MINUTES,
+  type NewCredential,
+  registrationOptions,
+  verifyAuthentication,
+  verifyRegistration,
+} from './ceremony.ts'
+import type {
+  AuthenticationBegin,
+  AuthenticationBegun,
+  AuthenticationFinish,
+  Passkey,
+  PasskeyPage,
+  PasskeyPatch,
+  PasskeyQuery,
+  RegistrationBegun,
+  RegistrationFinish,
+} from './schema.ts'
+import { passkeys } from './table.ts'
+
+const MOST = 50
+
+const visible = {
+  id: passkeys.id,
+  createdAt: passkeys.createdAt,
+  updatedAt: passkeys.updatedAt,
+  version: passkeys.version,
+  name: passkeys.name,
+  transports: passkeys.transports,
+  backedUp: passkeys.backedUp,
+  lastUsedAt: passkeys.lastUsedAt,
+}
+
+// ---- challenges
+
+type Ceremony = 'passkey_register' | 'passkey_login'
+
+/** A new passkey is for the session that asked for it; somebody who signs in has none yet. */
+const holder = ({ actor }: Ctx, ceremony: Ceremony) =>
+  ceremony === 'passkey_register' ? { userId: userIdOf(actor), boundTo: actor.credentialId as string } : {}
+
+const issueChallenge = write(
+  'passkeys.issueChallenge',
+  anyone,
+  (ctx, { ceremony, challenge }: { ceremony: Ceremony; challenge: string }): Promise<string> =>
+    issueSecret(ctx, { purpose: ceremony, minutes: MINUTES, data: { challenge }, ...holder(ctx, ceremony) }),
+)
+
+/** Used up in a transaction of its own: a wrong answer must not leave it good for another try. */
+const useChallenge = write(
+  'passkeys.useChallenge',
+  anyone,
+  async (ctx, { ceremony, sessionId }: { ceremony: Ceremony; sessionId: string }): Promise<string> => {
+    const used = await redeemSecret(ctx, ceremony, sessionId, holder(ctx, ceremony).boundTo)
+    if (!used) throw new AppError('gone', `This attempt was used, or is older than ${MINUTES} minutes. Begin again.`)
+    return used.data.challenge as string
+  },
+)
+
+// ---- adding one
+
+const own = (ctx: Ctx) => eq(passkeys.userId, userIdOf(ctx.actor))
+
+export const beginRegistration = flow(
+  'passkeys.beginRegistration',
+  recent(5),
+  async (ctx, _: Record<string, never>): Promise<RegistrationBegun> => {
+    const user = await accounts.me(ctx, {})
+    const known = await ctx.db
+      .select({ credentialId: passkeys.credentialId, transports: passkeys.transports })
+      .from(passkeys)
+      .where(own(ctx))
+    const options = await registrationOptions(ctx.app, user, known)
+    return { sessionId: await issueChallenge(ctx, { ceremony: 'passkey_register', challenge: options.challenge }), options }
+  },
+)
+
+const add = write('passkeys.add', person, async (ctx, { name, ...credential }: NewCredential & { name: string }): Promise<Passkey> => {
+  const user = await holdSession(ctx, ctx.actor.credentialId as string)
+  const [held] = await ctx.db.select({ n: count() }).from(passkeys).where(own(ctx))
+  if ((held?.n ?? 0) >= MOST) throw new AppError('conflict', `You have ${MOST} passkeys already. Remove some first.`)
+  const [made] = await ctx.db
+    .insert(passkeys)
+    .values({ ...credential, name, userId: user.id, createdAt: ctx.now, updatedAt: ctx.now })
+    .onConflictDoNothing()
+    .returning(visible)
+  if (!made) throw new AppError('conflict.exists', 'This passkey is registered already.')
+  ctx.emit('passkey.created', { subjectId: made.id, userId: user.id, data: { name } })
+  await tellOfNewWay(ctx, user, `The passkey “${oneLine(name)}” can be used to sign in to your account.`)
+  return made
+})
+
+export const finishRegistration = flow(
+  'passkeys.finishRegistration',
+  person,
+  async (ctx, { sessionId, name = 'Passkey', response }: RegistrationFinish): Promise<Passkey> => {
+    checkSize(response)
+    const challenge = await useChallenge(ctx, { ceremony: 'passkey_register', sessionId })
+    const credential = await verifyRegistration(ctx.app, challenge, response)
+    if (!credential)
+      throw invalid('/response', `The passkey could not be verified. Begin again, in a browser that shows ${ctx.app.url}`, 'not_verified')
+    return add(ctx, { ...credential, name: name.trim() })
+  },
+)
+
+// ---- signing in
+
+/** Alike for everybody, whatever address is named: an answer that depends on it would tell who has an account. */
+export const beginAuthentication = flow(
+  'passkeys.beginAuthentication',
+  anyone,
+  async (ctx, _: AuthenticationBegin): Promise<AuthenticationBegun> => {
+    const options = await authenticationOptions(ctx.app)
+    return { sessionId: await issueChallenge(ctx, { ceremony: 'passkey_login', challenge: options.challenge }), options }
+  },
+)
+
+const noteFailure = write('passkeys.noteFailure', anyone, async (ctx, { userId }: { userId: string | null }): Promise<void> => {
+  ctx.emit('auth.sign_in_failed', { subjectId: userId ?? undefined, userId, data: { via: 'passkey' } })
+})
+
+interface Use {
+  id: string
+  userId: string
+  counter: number
+  backedUp: boolean
+}
+
+/** Undefined when the counter went back. That is told, and not thrown: what throws is rolled back, and the trace with it. */
+const use = write('passkeys.use', anyone, async (ctx, { id, userId, counter, backedUp }: Use): Promise<SignedIn | undefined> => {
+  // Many authenticators do not count, and always say 0.
+  const onward = counter === 0 ? eq(passkeys.counter, 0) : lt(passkeys.counter, counter)
+  const [used] = await ctx.db
+    .update(passkeys)
+    .set({ counter, backedUp, lastUsedAt: ctx.now })
+    .where(and(eq(passkeys.id, id), onward))
+    .returning({ id: passkeys.id })
+  if (used) return signIn(ctx, { userId, via: 'passkey' })
+  const [before] = await ctx.db.select({ name: passkeys.name, counter: passkeys.counter }).from(passkeys).where(eq(passkeys.id, id))
+  if (!before) throw refused()
+  ctx.emit('passkey.refused', { subjectId: id, userId, data: { reason: 'counter', counter, known: before.counter } })
+  await notify(ctx, {
+    userId,
+    type: 'error',
+    reason: 'security',
+    title: 'A passkey was refused',
+    message: `Somebody used “${oneLine(before.name)}”, or a copy of it: its counter went back. Remove it if that was not you.`,
+    link: '/account',
+  })
+  return undefined
+})
+
+const refused = () => new AppError('unauthenticated', 'This passkey does not open an account here. Begin again, or sign in another way.')
+
+export const finishAuthentication = flow(
+  'passkeys.finishAuthentication',
+  anyone,
+  async (ctx, { sessionId, response }: AuthenticationFinish): Promise<SignedIn> => {
+    checkSize(response)
+    await countSignIn(ctx)
+    const challenge = await useChallenge(ctx, { ceremony: 'passkey_login', sessionId })
+    const [passkey] = await ctx.db
+      .select({ id: passkeys.id, userId: passkeys.userId, credentialId: passkeys.credentialId, publicKey: passkeys.publicKey })
+      .from(passkeys)
+      .where(eq(passkeys.credentialId, String(response.id)))
+    const proof = passkey && (await verifyAuthentication(ctx.app, challenge, response, passkey))
+    if (!proof) {
+      await noteFailure(ctx, { userId: passkey?.userId ?? null })
+      throw refused()
+    }
+    const signedIn = await use(ctx, { id: passkey.id, userId: passkey.userId, ...proof })
+    if (!signedIn) throw new AppError('unauthenticated', 'This passkey may be a copy: its counter went back. Sign in another way.')
+    return signedIn
+  },
+)
+
+// ---- those there are
+
+export const list = read('passkeys.list', account('account:read'), async (ctx, query: PasskeyQuery): Promise<PasskeyPage> => {
+  const page = keyset({ createdAt: passkeys.createdAt, name: passkeys.name }, passkeys.id, query, { sort: 'createdAt' })
+  const rows = await ctx.db
+    .select(visible)
+    .from(passkeys)
+    .where(page.where(own(ctx)))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  return page.page(rows, query.total ? await ctx.db.$count(passkeys, own(ctx)) : undefined)
+})
+
+async function find(ctx: Ctx, id: string): Promise<Passkey> {
+  const [found] = await ctx.db
+    .select(visible)
+    .from(passkeys)
+    .where(and(eq(passkeys.id, id), own(ctx)))
+  if (!found) throw notFound('passkey', id)
+  return found
+}
+
+export const rename = write(
+  'passkeys.rename',
+  recent(5),
+  async (ctx, { id, name }: PasskeyPatch & { id: string }): Promise<Passkey> => {
+    const before = await find(ctx, id)
+    checkVersion(ctx, before)
+    const set = { name: name.trim() }
+    const after = await changeVersioned(ctx, passkeys, { columns: visible, before, set, what: 'this passkey', again: () => find(ctx, id) })
+    ctx.emit('passkey.updated', { subjectId: id, userId: userIdOf(ctx.actor), data: { name: after.name } })
+    return after
+  },
+  { versioned: true },
+)
+
+export const remove = write(
+  'passkeys.remove',
+  recent(5),
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    const userId = userIdOf(ctx.actor)
+    const [removed] = await ctx.db
+      .delete(passkeys)
+      .where(and(eq(passkeys.id, id), own(ctx)))
+      .returning({ name: passkeys.name })
+    if (!removed) throw notFound('passkey', id)
+    await requireWayIn(ctx, userId)
+    ctx.emit('passkey.deleted', { subjectId: id, userId, data: { name: removed.name } })
+    return { id, deleted: true }
+  },
+  { destructive: true },
+)

@@ -1,0 +1,52 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { AppError } from '../../errors.ts'
+import { slugify } from '../../text.ts'
+import { organizations } from '../organizations/table.ts'
+import { projects } from './table.ts'
+
+/** Slugs and keys: unique in an organization, free again once their project is deleted. */
+const live = isNull(projects.deletedAt)
+
+/** Whoever names a project waits for those who do so at the same moment, and then sees which slugs and keys they took. */
+export const takeTurns = (ctx: Ctx, organizationId: string) =>
+  ctx.db.select({ id: organizations.id }).from(organizations).where(eq(organizations.id, organizationId)).for('no key update')
+
+export async function freeSlug(ctx: Ctx, organizationId: string, name: string): Promise<string> {
+  const base = slugify(name) || 'project'
+  const rows = await ctx.db
+    .select({ slug: projects.slug })
+    .from(projects)
+    .where(and(eq(projects.organizationId, organizationId), live, sql`${projects.slug} like ${`${base}%`}`))
+  const taken = new Set(rows.map((r) => r.slug))
+  for (let n = 1; ; n++) {
+    const slug = n === 1 ? base : `${base}-${n}`
+    if (!taken.has(slug)) return slug
+  }
+}
+
+/** Initials of the name's words, or its first letters: `Tutti` → TUT, `Tutti Server` → TS, then TSA, TSB … */
+export async function freeKey(ctx: Ctx, organizationId: string, name: string, wanted?: string): Promise<string> {
+  const rows = await ctx.db
+    .select({ key: projects.key })
+    .from(projects)
+    .where(and(eq(projects.organizationId, organizationId), live))
+  const taken = new Set(rows.map((r) => r.key))
+  if (wanted) {
+    if (taken.has(wanted)) throw new AppError('conflict.exists', `The key ${wanted} is taken in this organization.`)
+    return wanted
+  }
+  const words = slugify(name).replace(/[0-9]/g, '').split('-').filter(Boolean)
+  const base = (words.length > 1 ? words.map((w) => w[0]).join('') : (words[0] ?? ''))
+    .toUpperCase()
+    .slice(0, words.length > 1 ? 4 : 3)
+    .padEnd(2, 'X')
+  if (!taken.has(base)) return base
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+  for (let n = 0; ; n++) {
+    const tail = n < 26 ? letters[n] : `${letters[Math.floor(n / 26 - 1) % 26]}${letters[n % 26]}`
+    const key = `${base}${tail}`
+    if (!taken.has(key)) return key
+    if (n > 700) throw new AppError('conflict', 'Give the project a `key` of 2 to 6 capitals yourself; the obvious ones are taken.')
+  }
+}

@@ -1,0 +1,70 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import { type Ctx, write } from '../../action.ts'
+import { member, requireRole } from '../../auth/policy.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { organizations } from '../organizations/table.ts'
+import { workspaces, workspaceTeams } from '../workspaces/table.ts'
+import { freeKey, freeSlug, takeTurns } from './names.ts'
+import type { Project, ProjectShare } from './schema.ts'
+import { change, children, followers, ours } from './service.ts'
+
+export const share = write(
+  'projects.share',
+  member('projects:write'),
+  async (ctx, { ref, ...to }: ProjectShare & { ref: string }): Promise<Project> => {
+    const before = await ours(ctx, ref, 'Sharing this project')
+    const target = to.organizationId ?? before.organizationId
+    const moves = target !== before.organizationId
+    if (moves) {
+      if (!ctx.actor.memberships.has(target)) throw notFound('organization', target)
+      requireRole(ctx.actor, target, 'member', 'Moving a project there')
+    }
+    if (to.workspaceId) await requireTakingPart(ctx, to.workspaceId, target)
+    const inside = to.workspaceId === undefined ? {} : { workspaceId: to.workspaceId }
+    // Into a workspace or out of it says nothing about who sees it besides.
+    const visibility = to.visibility ?? (to.workspaceId === undefined ? 'team' : before.visibility)
+    if (!moves) return change(ctx, before, { visibility, ...inside }, 'project.shared', { visibility, ...inside })
+    await takeTurns(ctx, target)
+    const placed = {
+      organizationId: target,
+      workspaceId: to.workspaceId ?? null,
+      slug: await freeSlug(ctx, target, before.name),
+      key: await freeKey(ctx, target, before.name),
+    }
+    for (const table of children)
+      await ctx.db
+        .update(table)
+        .set({ organizationId: target, updatedAt: ctx.now, version: sql`${table.version} + 1` })
+        .where(eq(table.projectId, before.id))
+    for (const table of followers) await ctx.db.update(table).set({ organizationId: target }).where(eq(table.projectId, before.id))
+    return change(ctx, before, { ...placed, visibility }, 'project.shared', { from: before.organizationId })
+  },
+  { versioned: true },
+)
+
+/** A team puts its projects where it may write; an archived workspace takes none. */
+async function requireTakingPart(ctx: Ctx, workspaceId: string, organizationId: string): Promise<void> {
+  const [found] = await ctx.db
+    .select({ status: workspaces.status, role: workspaceTeams.role })
+    .from(workspaceTeams)
+    .innerJoin(workspaces, and(eq(workspaces.id, workspaceTeams.workspaceId), isNull(workspaces.deletedAt)))
+    .innerJoin(organizations, and(eq(organizations.id, workspaces.organizationId), isNull(organizations.deletedAt)))
+    .where(and(eq(workspaceTeams.workspaceId, workspaceId), eq(workspaceTeams.organizationId, organizationId)))
+    // It must not lose the team, or be archived, before the project is in.
+    .for('share', { of: [workspaceTeams, workspaces] })
+  if (!found) throw notFound('workspace', workspaceId)
+  if (found.role === 'viewer')
+    throw new AppError('forbidden', 'Your team only reads in this workspace. Ask the team that owns it for more.')
+  if (found.status === 'archived') throw new AppError('conflict', 'This workspace is archived. Make it active first.')
+}
+
+/** Out of its workspace too, so that sharing it with the team later does not show it to others again. */
+export const unshare = write(
+  'projects.unshare',
+  member('projects:write'),
+  async (ctx, { ref }: { ref: string }): Promise<Project> => {
+    const before = await ours(ctx, ref, 'Unsharing this project')
+    return change(ctx, before, { visibility: 'private', workspaceId: null }, 'project.unshared')
+  },
+  { idempotent: true, versioned: true },
+)

@@ -1,0 +1,85 @@
+import {
+  array,
+  id,
+  instant,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  partial,
+  recordFields,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
+
+export const scopes = ['personal', 'team', 'public'] as const
+export type Scope = (typeof scopes)[number]
+
+/** 256 KiB at most; the service counts bytes, this stops anything far above. */
+export const CONTENT_BYTES = 256 << 10
+
+const name = title(100, { example: 'Review a migration' })
+const slug = text(80, { example: 'review-a-migration-x7k2p9' })
+const description = text(1024, { example: 'What to look for before a schema change is merged', description: 'When to use it' })
+const content = text(CONTENT_BYTES, { example: '# Review a migration\n\n1. Is it additive?', description: 'Markdown' })
+const tags = array(title(50, { example: 'review' }), 50, { uniqueItems: true })
+
+export const Skill = object({
+  ...recordFields,
+  organizationId: nullable(id()),
+  createdById: nullable(id()),
+  name,
+  slug,
+  description: nullable(description),
+  content,
+  tags,
+  scope: oneOf(scopes),
+})
+export type Skill = Static<typeof Skill>
+
+/** Lists carry no bodies. */
+export const SkillItem = object((({ content: _, ...rest }) => rest)(Skill.properties))
+export type SkillItem = Static<typeof SkillItem>
+
+export const SkillCreate = object({
+  name,
+  description: optional(description),
+  content: optional(content),
+  tags: optional(tags),
+  scope: optional(oneOf(scopes, { description: 'personal, or team with a credential bound to one organization, unless told' })),
+})
+export type SkillCreate = Static<typeof SkillCreate>
+
+export const SkillPatch = partial(object({ name, description: nullable(description), content, tags, scope: oneOf(scopes) }))
+export type SkillPatch = Static<typeof SkillPatch>
+
+export const SkillQuery = object({
+  ...paging('updatedAt', 'createdAt', 'name'),
+  scope: optional(oneOf(scopes, { description: 'All three unless told; team is the current team' })),
+  tag: optional(text(50)),
+  search: optional(text(200, { description: 'Words that all must occur' })),
+})
+export type SkillQuery = Static<typeof SkillQuery>
+export const SkillPage = pageOf(SkillItem)
+export type SkillPage = Static<typeof SkillPage>
+
+export const SkillRef = object({ id: text(100, { minLength: 1, description: 'Id, slug or unique id prefix', example: slug.examples[0] }) })
+
+export const Author = nullable(object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) }))
+export type Author = Static<typeof Author>
+
+/** What a visitor without an account sees. */
+export const PublicSkill = object({
+  name,
+  slug,
+  description: nullable(description),
+  content,
+  tags,
+  author: Author,
+  createdAt: instant(),
+  updatedAt: instant(),
+})
+export type PublicSkill = Static<typeof PublicSkill>

@@ -1,0 +1,196 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { anyone, member, memberOrAlone } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { randomTail } from '../../auth/secrets.ts'
+import { anyOf, idList, matches } from '../../db/columns.ts'
+import { keyset } from '../../db/page.ts'
+import { changeVersioned } from '../../db/records.ts'
+import { invalid } from '../../errors.ts'
+import { slugify } from '../../text.ts'
+import {
+  CONTENT_BYTES,
+  type PublicSkill,
+  type Scope,
+  type Skill,
+  type SkillCreate,
+  type SkillItem,
+  type SkillPage,
+  type SkillPatch,
+  type SkillQuery,
+  scopes,
+} from './schema.ts'
+import { findToRestore, listShared, partsOf, placeOf, publicOne, requireWriter, resolveShared, visibleTo } from './sharing.ts'
+import { skills } from './table.ts'
+
+const item = {
+  id: skills.id,
+  createdAt: skills.createdAt,
+  updatedAt: skills.updatedAt,
+  version: skills.version,
+  organizationId: skills.organizationId,
+  createdById: skills.createdById,
+  name: skills.name,
+  slug: skills.slug,
+  description: skills.description,
+  tags: skills.tags,
+  scope: skills.scope,
+}
+const visible = { ...item, content: skills.content }
+
+/** By id, slug or unique id prefix. */
+export const resolve = (ctx: Ctx, ref: string): Promise<Skill> => resolveShared(ctx, skills, visible, 'skill', ref)
+
+/** Those of them that are there and that the caller sees, in no order. */
+export const byIds = (ctx: Ctx, ids: readonly string[]): Promise<SkillItem[]> =>
+  ctx.db
+    .select(item)
+    .from(skills)
+    .where(and(anyOf(skills.id, idList(ids)), visibleTo(skills, rightsOf(ctx.actor))))
+
+function page(ctx: Ctx, query: SkillQuery, from: readonly Scope[]): Promise<SkillPage> {
+  const sort = { updatedAt: skills.updatedAt, createdAt: skills.createdAt, name: skills.name }
+  return listShared<SkillItem>(ctx, skills, {
+    columns: item,
+    page: keyset(sort, skills.id, query, { sort: 'updatedAt' }),
+    parts: partsOf(ctx, skills, from),
+    filters: [
+      query.scope && eq(skills.scope, query.scope),
+      query.tag === undefined ? undefined : sql`${skills.tags} @> array[${query.tag}]::text[]`,
+      query.search ? matches(skills.search, query.search) : undefined,
+    ],
+    total: query.total,
+  })
+}
+
+/** Personal ones, those of the current team, and everybody's public ones. */
+export const list = read(
+  'skills.list',
+  memberOrAlone('skills:read'),
+  (ctx, query: SkillQuery): Promise<SkillPage> => page(ctx, query, query.scope ? [query.scope] : scopes),
+)
+
+/** The current team's own, public ones among them. */
+export const listInTeam = read(
+  'skills.listInTeam',
+  member('skills:read'),
+  (ctx, query: SkillQuery): Promise<SkillPage> => page(ctx, query, ['team']),
+)
+
+export const get = read('skills.get', memberOrAlone('skills:read'), (ctx, { ref }: { ref: string }): Promise<Skill> => resolve(ctx, ref))
+
+const FOUND = 50
+
+/** One with its content; without a reference those there are, the team's before those that strangers published. */
+export const find = read('skills.find', member('skills:read'), async (ctx, { ref }: { ref?: string }): Promise<Skill | SkillPage> => {
+  if (ref !== undefined) return resolve(ctx, ref)
+  const own = await page(ctx, { limit: FOUND }, ['team'])
+  const all = await page(ctx, { limit: FOUND, total: true }, ['team', 'public'])
+  const known = new Set(own.items.map(({ id }) => id))
+  const others = all.items.filter(({ id }) => !known.has(id))
+  return { items: [...own.items, ...others].slice(0, FOUND), nextCursor: null, total: all.total }
+})
+
+export const create = write('skills.create', memberOrAlone('skills:write'), async (ctx, input: SkillCreate): Promise<Skill> => {
+  checkContent(input.content)
+  const [skill] = await ctx.db
+    .insert(skills)
+    .values({
+      ...placeOf(ctx, 'skill', input.scope),
+      createdById: userIdOf(ctx.actor),
+      name: input.name.trim(),
+      slug: `${slugify(input.name) || 'skill'}-${randomTail()}`,
+      description: input.description,
+      content: input.content ?? '',
+      tags: input.tags ?? [],
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    })
+    .returning(visible)
+  if (!skill) throw new Error('insert returned nothing')
+  announce(ctx, 'skill.created', skill)
+  return skill
+})
+
+export const update = write(
+  'skills.update',
+  memberOrAlone('skills:write'),
+  async (ctx, { ref, ...patch }: SkillPatch & { ref: string }): Promise<Skill> => {
+    const before = await writable(ctx, ref)
+    checkContent(patch.content)
+    const place = patch.scope === undefined ? {} : placeOf(ctx, 'skill', patch.scope, before)
+    // Who publishes it must be one who could take it back.
+    requireWriter(ctx, 'skill', { ...before, ...place })
+    const name = patch.name === undefined ? {} : { name: patch.name.trim() }
+    const after = await change(ctx, before, { ...patch, ...name, ...place })
+    announce(ctx, 'skill.updated', after, { fields: Object.keys(patch) })
+    return after
+  },
+  { versioned: true },
+)
+
+export const remove = write(
+  'skills.remove',
+  memberOrAlone('skills:write'),
+  async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
+    const before = await writable(ctx, ref)
+    await change(ctx, before, { deletedAt: ctx.now })
+    announce(ctx, 'skill.deleted', before)
+    return { id: before.id, deleted: true }
+  },
+  { destructive: true, versioned: true },
+)
+
+export const restore = write(
+  'skills.restore',
+  memberOrAlone('skills:write'),
+  async (ctx, { ref }: { ref: string }): Promise<Skill> => {
+    const { row: before, deleted } = await findToRestore<Skill>(ctx, skills, visible, 'skill', ref)
+    checkVersion(ctx, before)
+    if (!deleted) return before
+    const after = await change(ctx, before, { deletedAt: null })
+    announce(ctx, 'skill.restored', after)
+    return after
+  },
+  { idempotent: true, versioned: true },
+)
+
+const shown = {
+  name: skills.name,
+  slug: skills.slug,
+  description: skills.description,
+  content: skills.content,
+  tags: skills.tags,
+  createdAt: skills.createdAt,
+  updatedAt: skills.updatedAt,
+}
+
+export const getPublic = read(
+  'skills.getPublic',
+  anyone,
+  (ctx, { slug }: { slug: string }): Promise<PublicSkill> => publicOne(ctx, skills, shown, 'skill', slug),
+)
+
+async function writable(ctx: Ctx, ref: string): Promise<Skill> {
+  const found = await resolve(ctx, ref)
+  requireWriter(ctx, 'skill', found)
+  checkVersion(ctx, found)
+  return found
+}
+
+const change = (ctx: Ctx, before: Skill, set: Partial<typeof skills.$inferInsert>): Promise<Skill> =>
+  changeVersioned(ctx, skills, { columns: visible, before, set, what: 'this skill', again: () => resolve(ctx, before.id) })
+
+const announce = (ctx: Ctx, type: string, skill: Skill, data: Record<string, unknown> = {}): void =>
+  ctx.emit(type, {
+    subjectId: skill.id,
+    organizationId: skill.organizationId,
+    userId: skill.organizationId ? null : skill.createdById,
+    data: { name: skill.name, version: skill.version, ...data },
+  })
+
+function checkContent(content: string | undefined): void {
+  if (content !== undefined && Buffer.byteLength(content) > CONTENT_BYTES)
+    throw invalid('/content', 'content is larger than 256 KiB.', 'too_long')
+}

@@ -1,0 +1,15 @@
+import { tool } from '../../mcp/tool.ts'
+import { object, optional, text } from '../../schema.ts'
+import * as skills from './service.ts'
+
+export const skillTools = [
+  tool({
+    name: 'get_skill',
+    title: 'Get skill',
+    description: 'Read a skill: how a kind of work is done here. Without an argument, the skills there are.',
+    toolset: 'workflows',
+    input: object({ skill: optional(text(100, { minLength: 1, description: 'Id, slug or id prefix' })) }),
+    action: skills.find,
+    with: ({ skill }) => ({ ref: skill }),
+  }),
+]

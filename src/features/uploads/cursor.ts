@@ -1,0 +1,49 @@
+/** What the readers of the formats share. */
+export interface Size {
+  width: number
+  height: number
+}
+export interface Found extends Size {
+  /** The parts that stay, in order. */
+  kept: Uint8Array[]
+}
+
+export class Broken extends Error {}
+
+/** A picture of a few MiB has some hundred. Walking through a million would hold everybody up. */
+const MOST_PARTS = 5000
+
+/** Reads on, and never beyond the end. */
+export class Cursor {
+  at = 0
+  #parts = 0
+  constructor(readonly bytes: Buffer) {}
+
+  get left(): number {
+    return this.bytes.length - this.at
+  }
+
+  /** Where the next part begins. */
+  part(): number {
+    if (++this.#parts > MOST_PARTS) throw new Broken('it has too many parts')
+    return this.at
+  }
+
+  take(length: number): Buffer {
+    if (length > this.left) throw new Broken('it ends too early')
+    this.at += length
+    return this.bytes.subarray(this.at - length, this.at)
+  }
+
+  byte(): number {
+    const byte = this.bytes[this.at++]
+    if (byte === undefined) throw new Broken('it ends too early')
+    return byte
+  }
+
+  since(start: number): Buffer {
+    return this.bytes.subarray(start, this.at)
+  }
+}
+
+export const begins = (data: Buffer, text: string): boolean => data.toString('latin1', 0, text.length) === text

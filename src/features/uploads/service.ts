@@ -1,0 +1,145 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
+import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { countAttempt } from '../../auth/limits.ts'
+import { account, anyone, type Rule } from '../../auth/policy.ts'
+import { changeVersioned } from '../../db/records.ts'
+import { notFound } from '../../errors.ts'
+import { visible } from '../accounts/people.ts'
+import type { User } from '../accounts/schema.ts'
+import * as accounts from '../accounts/service.ts'
+import { users } from '../accounts/table.ts'
+import type { Organization } from '../organizations/schema.ts'
+import * as organizations from '../organizations/service.ts'
+import { organizations as organizationsTable } from '../organizations/table.ts'
+import { type Picture, readPicture } from './images.ts'
+import type { Upload } from './schema.ts'
+import { uploads } from './table.ts'
+
+/** Bytes. */
+export const AVATAR = 1 << 20
+export const COVER = 5 << 20
+/** Uploads of one user in a minute: each one rewrites megabytes. */
+const PER_MINUTE = 30
+
+const own = account('account:write')
+/** Asked for before the body is read. */
+const manager: Rule = { ...account('organizations:write'), role: 'admin' }
+
+/** Looked at outside the transaction, which would hold up everybody else's meanwhile. */
+async function inspect(ctx: Ctx, { file }: Upload): Promise<Picture> {
+  await countAttempt(ctx.app.driver, `upload:${userIdOf(ctx.actor)}`, PER_MINUTE, 60, ctx.app.clock(), 'uploads')
+  return readPicture(file)
+}
+
+type Owner = { userId: string; purpose: 'avatar' | 'cover' } | { organizationId: string; purpose: 'team_avatar' }
+
+/** The new one's address; what was there before is gone. The caller holds the owner's row, so of two at once none stays behind. */
+async function replace(ctx: Ctx, owner: Owner, picture: Picture | null): Promise<string | null> {
+  const whose = 'userId' in owner ? eq(uploads.userId, owner.userId) : eq(uploads.organizationId, owner.organizationId)
+  await ctx.db.delete(uploads).where(and(whose, eq(uploads.purpose, owner.purpose)))
+  if (!picture) return null
+  const { type, width, height } = picture
+  const id = crypto.randomUUID()
+  const bytes = sql`decode(${Buffer.from(picture.bytes).toString('base64')}, 'base64')`
+  await ctx.db.insert(uploads).values({ id, ...owner, type, width, height, bytes, createdAt: ctx.now })
+  return `/uploads/${id}`
+}
+
+// ---- one's own
+
+const putOwn =
+  (purpose: 'avatar' | 'cover') =>
+  async (ctx: Ctx, picture: Picture | null): Promise<User> => {
+    const userId = userIdOf(ctx.actor)
+    await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId)).for('update')
+    const before = await accounts.me(ctx, {})
+    checkVersion(ctx, before)
+    const url = await replace(ctx, { userId, purpose }, picture)
+    const user = await changeVersioned(ctx, users, {
+      columns: visible,
+      before,
+      set: purpose === 'avatar' ? { avatarUrl: url } : { coverUrl: url },
+      what: 'your profile',
+      again: () => accounts.me(ctx, {}),
+    })
+    ctx.emit('user.updated', { subjectId: userId, userId, data: { fields: [`${purpose}Url`] } })
+    return user
+  }
+
+const putAvatar = write('uploads.putAvatar', own, putOwn('avatar'), { versioned: true })
+const putCover = write('uploads.putCover', own, putOwn('cover'), { versioned: true })
+
+export const setAvatar = flow(
+  'uploads.setAvatar',
+  own,
+  async (ctx, input: Upload): Promise<User> => putAvatar(ctx, await inspect(ctx, input)),
+  { versioned: true },
+)
+export const setCover = flow(
+  'uploads.setCover',
+  own,
+  async (ctx, input: Upload): Promise<User> => putCover(ctx, await inspect(ctx, input)),
+  {
+    versioned: true,
+  },
+)
+export const clearAvatar = write('uploads.clearAvatar', own, (ctx, _: Record<string, never>): Promise<User> => putAvatar(ctx, null), {
+  versioned: true,
+})
+export const clearCover = write('uploads.clearCover', own, (ctx, _: Record<string, never>): Promise<User> => putCover(ctx, null), {
+  versioned: true,
+})
+
+// ---- the team's
+
+const putTeamAvatar = write(
+  'uploads.putTeamAvatar',
+  manager,
+  async (ctx, picture: Picture | null): Promise<Organization> => {
+    const id = currentOrganization(ctx.actor)
+    await ctx.db.select({ id: organizationsTable.id }).from(organizationsTable).where(eq(organizationsTable.id, id)).for('update')
+    const before = await organizations.get(ctx, { id })
+    checkVersion(ctx, before)
+    const avatarUrl = await replace(ctx, { organizationId: id, purpose: 'team_avatar' }, picture)
+    await changeVersioned(ctx, organizationsTable, {
+      columns: { id: organizationsTable.id, version: organizationsTable.version },
+      before,
+      set: { avatarUrl },
+      what: 'this organization',
+      again: () => organizations.get(ctx, { id }),
+    })
+    ctx.emit('organization.updated', { subjectId: id, organizationId: id, data: { fields: ['avatarUrl'] } })
+    return organizations.get(ctx, { id })
+  },
+  { versioned: true },
+)
+
+export const setTeamAvatar = flow(
+  'uploads.setTeamAvatar',
+  manager,
+  async (ctx, input: Upload): Promise<Organization> => putTeamAvatar(ctx, await inspect(ctx, input)),
+  { versioned: true },
+)
+export const clearTeamAvatar = write(
+  'uploads.clearTeamAvatar',
+  manager,
+  (ctx, _: Record<string, never>): Promise<Organization> => putTeamAvatar(ctx, null),
+  { versioned: true },
+)
+
+// ---- seeing them
+
+interface Stored {
+  type: string
+  /** Null when the caller has them already. */
+  bytes: Uint8Array<ArrayBuffer> | null
+}
+
+/** Whoever has the address may see it. What lies there never changes, so who has it needs only to hear that it is still there. */
+export const get = read('uploads.get', anyone, async (ctx, { id, known = false }: { id: string; known?: boolean }): Promise<Stored> => {
+  const base64 = known ? sql<null>`null` : sql<string>`encode(${uploads.bytes}, 'base64')`
+  const [found] = await ctx.db.select({ type: uploads.type, base64 }).from(uploads).where(eq(uploads.id, id))
+  if (!found) throw notFound('upload', id)
+  return { type: found.type, bytes: found.base64 === null ? null : Buffer.from(found.base64, 'base64') }
+})

@@ -1,0 +1,146 @@
+import { and, eq, inArray, or } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { AppError } from '../../errors.ts'
+import { notify } from '../notifications/service.ts'
+import { memberships } from '../organizations/table.ts'
+import type { Project } from '../projects/schema.ts'
+import { blockersOf, openOnes } from './dependencies.ts'
+import { announce, type Row } from './rows.ts'
+import { featureEvidence, featureReviews } from './table.ts'
+import { isInReview, type Move, step, workflowOf } from './workflow.ts'
+
+interface Moved {
+  to: string
+  /** To be called with the row as it is after the move. */
+  tell(after: Row): Promise<void>
+}
+
+/** The one way a feature changes its state short of an override: asks the engine, keeps what was shown, and refuses with all that is missing. */
+export async function move(
+  ctx: Ctx,
+  project: Project,
+  before: Row,
+  wanted: Move,
+  level: 'reported' | 'verified' = 'reported',
+  comments?: string,
+): Promise<Moved> {
+  const workflow = workflowOf(project)
+  const found = step(workflow, before, wanted)
+  if ('refused' in found) throw new AppError('conflict', found.refused)
+  const { to, gate } = found
+  const missing = [...found.missing, ...(wanted.by === 'changes_requested' ? [] : openOnes(workflow, await blockersOf(ctx, before.id)))]
+  if (missing.length > 0)
+    throw new AppError(
+      'conflict.gate',
+      `From ${before.status} to ${to} it still needs: ${missing.map((m) => `${m.needs} (${m.item})`).join('; ')}. Next: ${[...new Set(missing.map((m) => m.call))].join('; ')}.`,
+      {
+        errors: missing.map(({ item, needs, call }) => ({
+          pointer: `/${item.split(' ')[0]?.replace('.', '/')}`,
+          code: 'missing',
+          message: `${needs}. Call ${call}.`,
+        })),
+      },
+    )
+  if (wanted.by === 'advance') {
+    if (wanted.evidence && gate) await keepEvidence(ctx, before, gate, wanted.evidence, level)
+  } else {
+    await requireOtherThanAuthor(ctx, project, before)
+    await ctx.db.insert(featureReviews).values({ featureId: before.id, verdict: wanted.by, comment: comments, ...saidBy(ctx) })
+  }
+  const facts = { from: before.status, to, gate }
+  return {
+    to,
+    tell: async (after) => {
+      if (wanted.by === 'advance') announce(ctx, 'feature.advanced', after, facts)
+      else announce(ctx, 'feature.reviewed', after, { ...facts, verdict: wanted.by })
+      if (isInReview(workflow, to)) await askForReview(ctx, after)
+      if (wanted.by === 'changes_requested') await tellOfChanges(ctx, after)
+    },
+  }
+}
+
+const saidBy = ({ actor, now }: Ctx) => ({
+  actorType: actor.kind === 'mcp_token' ? ('agent' as const) : actor.kind === 'system' ? ('system' as const) : ('user' as const),
+  actorId: actor.userId,
+  actorName: actor.name,
+  createdAt: now,
+})
+
+async function keepEvidence(
+  ctx: Ctx,
+  { id }: Row,
+  gate: string,
+  evidence: (typeof featureEvidence.$inferInsert)['evidence'],
+  level: 'reported' | 'verified',
+): Promise<void> {
+  if (level === 'verified' && ctx.actor.kind !== 'session')
+    throw new AppError('forbidden', 'Only a person who is signed in can say verified; leave level out.')
+  const [shown] = await ctx.db
+    .select({ gate: featureEvidence.gate })
+    .from(featureEvidence)
+    .where(and(eq(featureEvidence.featureId, id), eq(featureEvidence.evidence, evidence)))
+    .limit(1)
+  // A call that is repeated by mistake must not carry a feature through the next gate as well.
+  if (shown) throw new AppError('conflict', `The same evidence was brought to ${shown.gate} already. Bring what ${gate} asks for.`)
+  await ctx.db.insert(featureEvidence).values({ featureId: id, gate, level, evidence, ...saidBy(ctx) })
+}
+
+/**
+ * The author is who brought the evidence, or who made the feature if nobody did. What an agent brought through its token may be reviewed by
+ * the person whose token it is, signed in: an agent cannot sign in.
+ */
+async function requireOtherThanAuthor(ctx: Ctx, project: Project, { id, createdById }: Row): Promise<void> {
+  if (project.settings.allowSelfReview === true) return
+  const brought = await ctx.db
+    .selectDistinct({ type: featureEvidence.actorType, id: featureEvidence.actorId })
+    .from(featureEvidence)
+    .where(eq(featureEvidence.featureId, id))
+  const authors = brought.length > 0 ? brought : [{ type: 'user' as const, id: createdById }]
+  const { kind, userId } = ctx.actor
+  if (authors.some((author) => author.id === userId && !(author.type === 'agent' && kind === 'session')))
+    throw new AppError(
+      'forbidden',
+      'Its author cannot review it. Ask somebody else; or an admin sets allowSelfReview in the settings of the project.',
+    )
+}
+
+// ---- who is told
+
+const linkOf = ({ projectId, id }: Row): string => `/projects/${projectId}/features/${id}`
+/** A person who is told about what his own agent did, but not about what he did himself. */
+const isOwnDoing = ({ actor }: Ctx, userId: string): boolean => actor.userId === userId && actor.kind !== 'mcp_token'
+
+export async function tellAssignee(ctx: Ctx, row: Row): Promise<void> {
+  if (row.assigneeType !== 'user' || !row.assigneeId || row.assigneeId === ctx.actor.userId) return
+  await notify(ctx, { userId: row.assigneeId, reason: 'assignment', title: `Assigned to you: ${row.title}`, link: linkOf(row) })
+}
+
+/** Its creator; where that is who asks, those who manage the team. */
+async function askForReview(ctx: Ctx, row: Row): Promise<void> {
+  const { organizationId, createdById } = row
+  const candidates = await ctx.db
+    .select({ userId: memberships.userId })
+    .from(memberships)
+    .where(
+      and(
+        eq(memberships.organizationId, organizationId),
+        or(createdById ? eq(memberships.userId, createdById) : undefined, inArray(memberships.role, ['owner', 'admin'])),
+      ),
+    )
+    .orderBy(memberships.userId)
+  const able = candidates.filter(({ userId }) => !isOwnDoing(ctx, userId))
+  const creator = able.filter(({ userId }) => userId === createdById)
+  const notice = { reason: 'review', title: `Waits for a review: ${row.title}`, link: linkOf(row) }
+  await notify(ctx, ...(creator.length > 0 ? creator : able.slice(0, 20)).map(({ userId }) => ({ userId, ...notice })))
+}
+
+async function tellOfChanges(ctx: Ctx, row: Row): Promise<void> {
+  if (row.assigneeType !== 'user' || !row.assigneeId || row.assigneeId === ctx.actor.userId) return
+  await notify(ctx, {
+    userId: row.assigneeId,
+    reason: 'needs_you',
+    type: 'warning',
+    title: `Changes asked for: ${row.title}`,
+    link: linkOf(row),
+  })
+}

@@ -1,0 +1,148 @@
+import { and, count, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { matches } from '../../db/columns.ts'
+import { keyset } from '../../db/page.ts'
+import { byReference, idStarts } from '../../db/records.ts'
+import { AppError, notFound } from '../../errors.ts'
+import type { Project } from '../projects/schema.ts'
+import * as projects from '../projects/service.ts'
+import { projects as projectTable } from '../projects/table.ts'
+import { blockersOf, openOnes } from './dependencies.ts'
+import { columns, type Row } from './rows.ts'
+import type { Feature, FeatureItem, FeaturePage, FeatureQuery } from './schema.ts'
+import { featureEvidence, featureReviews, features } from './table.ts'
+import { next, progress, workflowOf } from './workflow.ts'
+
+/** Features are seen by those who see their project. */
+const visible = (ctx: Ctx): SQL =>
+  and(
+    isNull(features.deletedAt),
+    sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${features.projectId} and ${projects.visibleTo(rightsOf(ctx.actor))})`,
+  ) as SQL
+
+/** By id or unique id prefix; where the path names a project, in that one. */
+export async function resolve(ctx: Ctx, ref: string, within?: Project): Promise<{ row: Row; project: Project }> {
+  const select = (match: SQL) =>
+    ctx.db
+      .select(columns)
+      .from(features)
+      .where(and(match, visible(ctx), within && eq(features.projectId, within.id)))
+      .limit(2)
+  const row = await byReference<Row>(ref, {
+    id: (id) => select(eq(features.id, id)),
+    name: async () => [],
+    prefix: (prefix) => select(idStarts(features.id, prefix)),
+  })
+  if (!row) throw notFound('feature', ref)
+  return { row, project: within ?? (await projects.resolve(ctx, row.projectId)) }
+}
+
+/** A feature, and the project where the path names one: both ids have to fit each other. */
+export interface Ref {
+  ref: string
+  project?: string
+}
+
+export const find = async (ctx: Ctx, { ref, project }: Ref) =>
+  resolve(ctx, ref, project === undefined ? undefined : await projects.resolve(ctx, project))
+
+/** The one that is named; else the token's, if it is still there: nobody named it, so nobody should be told that it is gone. */
+export async function projectOf(ctx: Ctx, ref: string | undefined): Promise<Project | undefined> {
+  const wanted = ref ?? ctx.actor.projectId
+  if (!wanted) return undefined
+  return projects.resolve(ctx, wanted).catch((error: unknown) => {
+    if (ref === undefined && error instanceof AppError && error.code === 'not_found') return undefined
+    throw error
+  })
+}
+
+/** Gates that were passed since changes were last asked for: what was shown then was about something else. */
+async function passedGates(ctx: Ctx, ids: string[]): Promise<Map<string, Set<string>>> {
+  const passed = new Map<string, Set<string>>(ids.map((id) => [id, new Set()]))
+  if (ids.length === 0) return passed
+  const since = (table: typeof featureEvidence | typeof featureReviews) =>
+    sql`not exists (select 1 from ${featureReviews} later where later.feature_id = ${table.featureId}
+      and later.verdict = 'changes_requested' and later.id > ${table.id})`
+  const shown = await ctx.db
+    .select({ id: featureEvidence.featureId, gate: featureEvidence.gate })
+    .from(featureEvidence)
+    .where(and(inArray(featureEvidence.featureId, ids), since(featureEvidence)))
+  const approved = await ctx.db
+    .select({ id: featureReviews.featureId })
+    .from(featureReviews)
+    .where(and(inArray(featureReviews.featureId, ids), eq(featureReviews.verdict, 'approved'), since(featureReviews)))
+  for (const { id, gate } of shown) passed.get(id)?.add(gate)
+  for (const { id } of approved) passed.get(id)?.add('review')
+  return passed
+}
+
+function itemOf(
+  { description: _, assigneeType: type, assigneeId: id, assigneeName: name, ...row }: Row,
+  gates: FeatureItem['gates'],
+): FeatureItem {
+  return { ...row, assignee: type && id && name ? { type, id, name } : null, gates }
+}
+
+export async function present(ctx: Ctx, project: Project, row: Row): Promise<Feature> {
+  const workflow = workflowOf(project)
+  const passed = (await passedGates(ctx, [row.id])).get(row.id) as Set<string>
+  const blockers = await blockersOf(ctx, row.id)
+  const ahead = next(workflow, row)
+  return {
+    ...itemOf(row, progress(workflow, row.kind, passed)),
+    description: row.description,
+    blockedBy: blockers.map(({ id }) => id),
+    next: ahead && { to: ahead.to, missing: [...ahead.missing, ...openOnes(workflow, blockers)] },
+  }
+}
+
+export async function page(ctx: Ctx, place: SQL, query: FeatureQuery): Promise<FeaturePage> {
+  const keys = { updatedAt: features.updatedAt, createdAt: features.createdAt, title: features.title }
+  const paged = keyset(keys, features.id, query, { sort: 'updatedAt' })
+  const filters = [
+    place,
+    visible(ctx),
+    query.projectId === undefined ? undefined : eq(features.projectId, query.projectId),
+    query.status === undefined ? undefined : eq(features.status, query.status),
+    query.kind === undefined ? undefined : eq(features.kind, query.kind),
+    query.search ? matches(features.search, query.search) : undefined,
+  ]
+  const rows: Row[] = await ctx.db
+    .select(columns)
+    .from(features)
+    .where(paged.where(...filters))
+    .orderBy(...paged.orderBy)
+    .limit(paged.limit)
+  const total = query.total
+    ? (
+        await ctx.db
+          .select({ n: count() })
+          .from(features)
+          .where(and(...filters))
+      )[0]?.n
+    : undefined
+  const found = paged.page(rows, total)
+  const passed = await passedGates(
+    ctx,
+    found.items.map(({ id }) => id),
+  )
+  const workflows = await workflowsOf(ctx, found.items)
+  return {
+    ...found,
+    items: found.items.map((row) => {
+      const workflow = workflows.get(row.projectId) ?? workflowOf({ settings: {} })
+      return itemOf(row, progress(workflow, row.kind, passed.get(row.id) as Set<string>))
+    }),
+  }
+}
+
+async function workflowsOf(ctx: Ctx, rows: Row[]) {
+  const ids = [...new Set(rows.map((row) => row.projectId))]
+  if (ids.length === 0) return new Map()
+  const found = await ctx.db
+    .select({ id: projectTable.id, settings: projectTable.settings })
+    .from(projectTable)
+    .where(inArray(projectTable.id, ids))
+  return new Map(found.map((project) => [project.id, workflowOf(project)]))
+}

@@ -1,0 +1,83 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { Deleted, object, text } from '../../schema.ts'
+import { ProjectRef } from '../projects/schema.ts'
+import {
+  Feature,
+  FeatureAdvance,
+  FeatureCreate,
+  FeatureDetail,
+  FeatureOverride,
+  FeaturePage,
+  FeaturePatch,
+  FeatureQuery,
+  FeatureReview,
+} from './schema.ts'
+import * as features from './service.ts'
+
+const id = text(100, { minLength: 1, description: 'Id or unique id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' })
+const byId = object({ id })
+const inProject = object({ ...ProjectRef.properties, id })
+const { projectId: _, ...query } = FeatureQuery.properties
+
+export const workflowRoutes = (http: Http) =>
+  http
+    .get('/api/projects/:slug/features', ({ ctx, params, query }) => features.listFor(ctx, { ...query, project: params.slug }), {
+      ...on(features.listFor, 'List the features of a project with their gates'),
+      params: ProjectRef,
+      query: object(query),
+      response: FeaturePage,
+    })
+    .post(
+      '/api/projects/:slug/features',
+      async ({ ctx, params, body, set }) => created(set, '/api/features', await features.create(ctx, { ...body, project: params.slug })),
+      { ...on(features.create, 'Create a feature'), params: ProjectRef, body: FeatureCreate, response: { 201: Feature } },
+    )
+    .get('/api/projects/:slug/features/:id', ({ ctx, params }) => features.getIn(ctx, { ref: params.id, project: params.slug }), {
+      ...on(features.getIn, 'Get one feature of a project'),
+      params: inProject,
+      response: FeatureDetail,
+    })
+    .put(
+      '/api/projects/:slug/features/:id',
+      ({ ctx, params, body }) => features.updateIn(ctx, { ...body, ref: params.id, project: params.slug }),
+      {
+        ...on(features.updateIn, 'Change the given fields of a feature; a status goes through its gates'),
+        params: inProject,
+        body: FeaturePatch,
+        response: Feature,
+      },
+    )
+    .delete('/api/projects/:slug/features/:id', ({ ctx, params }) => features.remove(ctx, { ref: params.id, project: params.slug }), {
+      ...on(features.remove, 'Delete a feature'),
+      params: inProject,
+      response: Deleted,
+    })
+    .get('/api/features/:id', ({ ctx, params }) => features.get(ctx, { ref: params.id }), {
+      ...on(features.get, 'Get a feature with its gates, evidence, reviews and what comes next'),
+      params: byId,
+      response: FeatureDetail,
+    })
+    .patch('/api/features/:id', ({ ctx, params, body }) => features.update(ctx, { ...body, ref: params.id }), {
+      ...on(features.update, 'Change the given fields of a feature by its id; a status goes through its gates'),
+      params: byId,
+      body: FeaturePatch,
+      response: Feature,
+    })
+    .post('/api/features/:id/advance', ({ ctx, params, body }) => features.advance(ctx, { ...body, ref: params.id }), {
+      ...on(features.advance, 'Move a feature one step on, with the evidence that its gate asks for'),
+      params: byId,
+      body: FeatureAdvance,
+      response: Feature,
+    })
+    .post('/api/features/:id/reviews', ({ ctx, params, body }) => features.review(ctx, { ...body, ref: params.id }), {
+      ...on(features.review, 'Review a feature that waits for it, as somebody other than its author'),
+      params: byId,
+      body: FeatureReview,
+      response: Feature,
+    })
+    .post('/api/features/:id/override', ({ ctx, params, body }) => features.override(ctx, { ...body, ref: params.id }), {
+      ...on(features.override, 'Put a feature into any state past its gates, as an admin of the team, with a reason'),
+      params: byId,
+      body: FeatureOverride,
+      response: Feature,
+    })

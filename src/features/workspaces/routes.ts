@@ -1,0 +1,90 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { Deleted, id, object } from '../../schema.ts'
+import { ProjectPage, ProjectQuery } from '../projects/schema.ts'
+import {
+  Sync,
+  Synced,
+  TeamAdd,
+  Workspace,
+  WorkspaceCreate,
+  WorkspacePage,
+  WorkspacePatch,
+  WorkspaceQuery,
+  WorkspaceTeam,
+} from './schema.ts'
+import * as workspaces from './service.ts'
+
+const byId = object({ id: id() })
+
+export const workspaceRoutes = (http: Http) =>
+  http
+    .get('/api/workspaces', ({ ctx, query }) => workspaces.list(ctx, query), {
+      ...on(workspaces.list, 'Workspaces of all your teams'),
+      query: WorkspaceQuery,
+      response: WorkspacePage,
+    })
+    .post('/api/workspaces', async ({ ctx, body, set }) => created(set, '/api/workspaces', await workspaces.create(ctx, body)), {
+      ...on(workspaces.create, 'Create a workspace of the current team'),
+      body: WorkspaceCreate,
+      response: { 201: Workspace },
+    })
+    .post('/api/workspaces/sync', ({ ctx, body }) => workspaces.sync(ctx, body), {
+      ...on(workspaces.sync, 'What changed since, for a client that keeps a copy'),
+      body: Sync,
+      response: Synced,
+    })
+    .get('/api/workspaces/:id', ({ ctx, params }) => workspaces.get(ctx, params), {
+      ...on(workspaces.get, 'Get a workspace'),
+      params: byId,
+      response: Workspace,
+    })
+    .put('/api/workspaces/:id', ({ ctx, params, body }) => workspaces.put(ctx, { ...body, ...params }), {
+      ...on(workspaces.put, 'Change the given fields of a workspace'),
+      params: byId,
+      body: WorkspacePatch,
+      response: Workspace,
+    })
+    .patch('/api/workspaces/:id', ({ ctx, params, body }) => workspaces.update(ctx, { ...body, ...params }), {
+      ...on(workspaces.update, 'Change the given fields of a workspace'),
+      params: byId,
+      body: WorkspacePatch,
+      response: Workspace,
+    })
+    .delete('/api/workspaces/:id', ({ ctx, params }) => workspaces.remove(ctx, params), {
+      ...on(workspaces.remove, 'Delete a workspace; its projects stay'),
+      params: byId,
+      response: Deleted,
+    })
+    .post(
+      '/api/workspaces/:id/teams',
+      async ({ ctx, params, body, set }) =>
+        created(set, `/api/workspaces/${params.id}/teams`, await workspaces.addTeam(ctx, { ...body, ...params })),
+      {
+        ...on(workspaces.addTeam, 'Share a workspace with another of your teams'),
+        params: byId,
+        body: TeamAdd,
+        response: { 201: WorkspaceTeam },
+      },
+    )
+    .delete('/api/workspaces/:id/teams/:teamId', ({ ctx, params }) => workspaces.removeTeam(ctx, params), {
+      ...on(workspaces.removeTeam, 'Remove a team from a workspace, or leave it'),
+      params: object({ id: id(), teamId: id() }),
+      response: Deleted,
+    })
+    .get('/api/workspaces/:id/projects', ({ ctx, params, query }) => workspaces.listProjects(ctx, { ...query, ...params }), {
+      ...on(workspaces.listProjects, 'Projects in a workspace'),
+      params: byId,
+      query: ProjectQuery,
+      response: ProjectPage,
+    })
+    .get('/api/teams/:id/workspaces', ({ ctx, params, query }) => workspaces.listOfTeam(ctx, { ...query, ...params }), {
+      ...on(workspaces.listOfTeam, 'Workspaces in which a team takes part'),
+      params: byId,
+      query: WorkspaceQuery,
+      response: WorkspacePage,
+    })
+    .post(
+      '/api/teams/:id/workspaces',
+      async ({ ctx, params, body, set }) => created(set, '/api/workspaces', await workspaces.createInTeam(ctx, { ...body, ...params })),
+      { ...on(workspaces.createInTeam, 'Create a workspace of a team'), params: byId, body: WorkspaceCreate, response: { 201: Workspace } },
+    )

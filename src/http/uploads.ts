@@ -1,0 +1,55 @@
+import { AppError, invalid } from '../errors.ts'
+import { readBytes, tooLarge } from './body.ts'
+
+/** Room for what a form puts around its file. */
+const ENVELOPE = 16 << 10
+const OF_ONE_USER = 2
+const AT_ONCE = 3
+
+/**
+ * Files are held in memory whole, and several times over while they are taken apart and stored. So a user has two under way at most, and of
+ * those that have arrived only a few are worked on: the others wait as plain bytes. Who sends slowly keeps nobody waiting.
+ */
+export class Uploads {
+  readonly #users = new Map<Request, string>()
+  readonly #working = new Set<Request>()
+  readonly #waiting: (() => void)[] = []
+
+  /** Whoever calls this calls `end` too, whatever happens. */
+  async read(request: Request, userId: string, most: number): Promise<{ file: Uint8Array }> {
+    const type = request.headers.get('content-type') ?? ''
+    if (!/^multipart\/form-data *;/i.test(type))
+      throw new AppError('unsupported_media', 'Send a form (multipart/form-data) with one field "file" that holds the picture.')
+    if ([...this.#users.values()].filter((id) => id === userId).length >= OF_ONE_USER)
+      throw new AppError('rate_limited', `You have ${OF_ONE_USER} uploads under way. Wait for them to finish.`, { retryAfter: 1 })
+    this.#users.set(request, userId)
+    const bytes = await readBytes(request, most + ENVELOPE, most)
+    if (this.#working.size >= AT_ONCE) await new Promise<void>((resolve) => void this.#waiting.push(resolve))
+    this.#working.add(request)
+    const file = await fileOf(bytes, type)
+    if (file.length > most) throw tooLarge(most)
+    return { file }
+  }
+
+  end(request: Request): void {
+    if (this.#users.delete(request) && this.#working.delete(request)) this.#waiting.shift()?.()
+  }
+}
+
+/** The one file of a form. What its sender calls it, or says that it is, does not count. */
+async function fileOf(bytes: Uint8Array, type: string): Promise<Uint8Array> {
+  let form: Awaited<ReturnType<Response['formData']>>
+  try {
+    form = await new Response(bytes, { headers: { 'content-type': type } }).formData()
+  } catch {
+    throw new AppError('invalid.malformed', 'The form cannot be read.')
+  }
+  const entries = [...form]
+  const other = entries.find(([name]) => name !== 'file')?.[0].slice(0, 100)
+  if (other !== undefined) throw invalid(`/${other}`, `${other} is not a field here.`, 'unknown_field')
+  const [entry] = entries
+  if (!entry) throw invalid('/file', 'file is required.', 'required')
+  if (entries.length > 1) throw invalid('/file', 'Send one file only.', 'too_many')
+  if (typeof entry[1] === 'string') throw invalid('/file', 'file must be a file, not a text.', 'type')
+  return new Uint8Array(await entry[1].arrayBuffer())
+}

@@ -1,0 +1,221 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BINARY, folder, serve, tutti } from '../support/binary.ts'
+import { EMAIL, Home, Office } from './home.ts'
+
+let office: Office
+beforeAll(async () => {
+  office = await Office.open()
+})
+afterAll(() => office.server.kill())
+
+describe('signing in by a code', () => {
+  test('piped: the code for people, the result for programs, the credential for nobody', async () => {
+    const home = new Home(office)
+    const { userCode, done, shown } = await home.login([office.url, '--json'])
+    expect(shown()).toContain(`${office.url}/device\n`)
+    expect((await office.answer(userCode)).status).toBe(200)
+    const { code, out, err } = await done
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toEqual({
+      profile: office.host,
+      server: office.url,
+      user: { id: expect.any(String) as string, name: 'Grace Hopper', email: EMAIL },
+      credential: { kind: 'device' },
+    })
+    for (const secret of ['\x1b', 'eyJ', 'svc_']) expect(out + err).not.toContain(secret)
+    expect(statSync(home.file).mode & 0o777).toBe(0o600)
+    expect(statSync(join(home.file, '..')).mode & 0o777).toBe(0o700)
+    for (const name of readdirSync(join(home.file, '..'))) expect(statSync(join(home.file, '..', name)).mode & 0o077).toBe(0)
+
+    const who = await home.run('whoami', '--json')
+    expect(JSON.parse(who.out)).toEqual({
+      profile: office.host,
+      server: office.url,
+      user: { id: expect.any(String) as string, name: 'Grace Hopper', email: EMAIL, handle: 'grace', role: 'user' },
+      team: { id: expect.any(String) as string, name: "Grace Hopper's space", slug: 'grace', role: 'owner' },
+      credential: { kind: 'device', device: expect.stringMatching(/^tutti on ./) as string },
+    })
+    const told = await home.run('whoami')
+    expect(told.out).toContain(
+      `Grace Hopper <${EMAIL}>\nServer     ${office.url}\nTeam       Grace Hopper's space\nSigned in  as tutti on `,
+    )
+    const status = await home.run('status', '--json')
+    expect(status.code).toBe(0)
+    expect(JSON.parse(status.out)).toEqual({
+      profile: office.host,
+      server: office.url,
+      reachable: true,
+      status: 'ok',
+      version: (await tutti(['--version'])).out.trim(),
+      signedIn: true,
+      user: { id: expect.any(String) as string, name: 'Grace Hopper', email: EMAIL },
+    })
+    // The command line is a device, and signs in no others.
+    const other = await new Home(office).login()
+    expect((await office.api('POST', '/api/auth/device/approve', { userCode: other.userCode }, home.stored?.token)).status).toBe(403)
+    other.child.kill()
+    await other.done
+  }, 60_000)
+
+  test('refused, or not allowed at all: nothing is stored', async () => {
+    const home = new Home(office)
+    const { userCode, done } = await home.login()
+    await office.answer(userCode, { deny: true })
+    expect(await done).toMatchObject({ code: 3, out: '', err: expect.stringContaining('The sign-in was refused.') as string })
+    const off = await serve({ env: { DEVICE_FLOW: 'off' } })
+    expect(await home.run('login', off.url)).toMatchObject({ code: 3, err: expect.stringContaining('signs in no devices') as string })
+    await off.kill()
+    expect(existsSync(home.file)).toBe(false)
+  }, 60_000)
+
+  test('the server is killed and started again meanwhile', async () => {
+    const first = await Office.open()
+    const { userCode, done } = await new Home(first).login()
+    await first.server.kill()
+    const again = await serve({ dir: first.server.dir, port: new URL(first.url).port })
+    expect((await first.answer(userCode)).status).toBe(200)
+    const told = expect.stringContaining(`Signed in to ${first.url} as Grace Hopper <${EMAIL}>`) as string
+    expect(await done).toMatchObject({ code: 0, out: told })
+    await again.kill()
+  }, 90_000)
+
+  test('signing in again ends the session before', async () => {
+    const home = await office.signedIn()
+    const before = home.stored?.token
+    const { userCode, done } = await home.login([])
+    await office.answer(userCode)
+    expect((await done).code).toBe(0)
+    expect(home.stored?.token).not.toBe(before)
+    expect((await office.api('GET', '/api/auth/me', undefined, before)).status).toBe(401)
+    expect((await home.run('whoami')).code).toBe(0)
+  }, 60_000)
+})
+
+describe('the session', () => {
+  test('is renewed when the access token has run out or is refused, once for all who need it', async () => {
+    const home = await office.signedIn()
+    const first = home.stored
+    home.edit({ token: 'eyJ.garbage' })
+    expect((await home.run('whoami')).code).toBe(0)
+    const second = home.stored
+    expect(second?.token).toStartWith('eyJ')
+    expect(second?.refreshToken).not.toBe(first?.refreshToken)
+    // Before the server has to say so.
+    home.edit({ expiresAt: new Date(Date.now() - 1000).toISOString() })
+    expect((await home.run('whoami')).code).toBe(0)
+    const third = home.stored
+    expect(third?.refreshToken).not.toBe(second?.refreshToken)
+    let refreshed = 0
+    const counting = Bun.serve({
+      port: 0,
+      async fetch(request) {
+        const { pathname } = new URL(request.url)
+        if (pathname === '/api/auth/refresh') refreshed++
+        const headers = { 'content-type': 'application/json', authorization: request.headers.get('authorization') ?? 'Bearer none' }
+        return fetch(office.url + pathname, { method: request.method, headers, body: (await request.text()) || undefined })
+      },
+    })
+    for (const change of [{ token: 'eyJ.garbage' }, { expiresAt: new Date(0).toISOString() }]) {
+      home.edit({ ...change, server: `http://localhost:${counting.port}` })
+      refreshed = 0
+      const runs = await Promise.all(Array.from({ length: 6 }, () => home.run('whoami', '--json')))
+      expect(runs.map((r) => [r.code, r.err])).toEqual(runs.map(() => [0, '']))
+      expect(refreshed).toBe(1)
+      expect((await home.run('whoami')).code).toBe(0)
+    }
+    await counting.stop(true)
+    home.edit({ server: office.url })
+    // An old refresh token is what a thief would have: the session ends, and the command line says so.
+    expect((await office.api('POST', '/api/auth/refresh', { refreshToken: first?.refreshToken })).status).toBe(401)
+    const ended = await home.run('whoami')
+    expect(ended).toMatchObject({ code: 3, err: `tutti: Your session at ${office.url} has ended. Run: tutti login ${office.url}\n` })
+    expect(home.stored).toMatchObject({ server: office.url })
+    expect(home.text).not.toMatch(/eyJ|svc_/)
+    expect(await home.run('status')).toMatchObject({ code: 3, out: expect.stringContaining(' runs Tutti ') as string })
+  }, 60_000)
+
+  test('a process that is killed while it holds the lock keeps nobody out', async () => {
+    const home = await office.signedIn()
+    // Takes the refresh token and never answers.
+    const deaf = Bun.serve({ port: 0, fetch: () => new Promise<Response>(() => undefined) })
+    home.edit({ expiresAt: new Date(0).toISOString(), server: `http://localhost:${deaf.port}` })
+    const stuck = Bun.spawn([BINARY, 'whoami'], { env: { PATH: '', HOME: '/', ...home.env }, stdout: 'ignore', stderr: 'ignore' })
+    while (deaf.pendingRequests === 0) await Bun.sleep(10)
+    home.edit({ server: office.url })
+    const waiting = home.run('whoami')
+    stuck.kill('SIGKILL')
+    expect((await waiting).code).toBe(0)
+    await deaf.stop(true)
+  }, 60_000)
+
+  test('ends with logout, here and on the server', async () => {
+    const home = await office.signedIn()
+    const { token: held } = home.stored ?? {}
+    // Also when only the refresh token is still good.
+    home.edit({ token: 'eyJ.garbage' })
+    expect(await home.run('logout')).toEqual({ code: 0, out: `Signed out of ${office.url}.\n`, err: '' })
+    expect((await office.api('GET', '/api/auth/me', undefined, held)).status).toBe(401)
+    expect(home.text).not.toContain(office.host)
+    for (const command of ['whoami', 'logout', 'status']) {
+      const refused = await home.run(command)
+      expect([command, refused.code, refused.out]).toEqual([command, 3, ''])
+      expect(refused.err).toContain('not signed in')
+    }
+  }, 60_000)
+
+  test('is forgotten also when the server is away', async () => {
+    const home = await office.signedIn()
+    const away = Bun.serve({ port: 0, fetch: () => new Response() })
+    const address = `http://localhost:${away.port}`
+    await away.stop(true)
+    home.edit({ server: address })
+    expect(await home.run('status', '--json')).toMatchObject({ code: 6, out: expect.stringContaining('"reachable": false') as string })
+    expect(await home.run('whoami')).toMatchObject({ code: 6, err: expect.stringContaining('cannot be reached') as string })
+    expect(await home.run('logout')).toMatchObject({ code: 6, err: expect.stringContaining('Signed out here, but') as string })
+    expect(home.text).not.toMatch(/eyJ|svc_/)
+  }, 60_000)
+})
+
+describe('on a terminal', () => {
+  /** A screen, and a browser that writes down what it is asked to open. */
+  function desk(): { env: Record<string, string>; opened(): string } {
+    const bin = folder()
+    const note = join(bin, 'opened')
+    writeFileSync(join(bin, 'xdg-open'), `#!/bin/sh\nprintf '%s\\n' "$@" >> ${note}\n`, { mode: 0o755 })
+    return {
+      env: { PATH: `${bin}:${process.env.PATH}`, DISPLAY: ':9', TERM: 'xterm' },
+      opened: () => (existsSync(note) ? readFileSync(note, 'utf8') : ''),
+    }
+  }
+
+  test('the page is opened in the browser, without the code, and the code stands out', async () => {
+    const { env, opened } = desk()
+    const home = new Home(office)
+    const { userCode, done, shown } = await home.login([office.url], env)
+    expect(shown()).toContain(`\x1b[1m${userCode}\x1b[0m`)
+    await office.answer(userCode)
+    expect(await done).toMatchObject({ code: 0 })
+    expect(opened()).toBe(`${office.url}/device\n`)
+    expect(shown()).toContain('as \x1b[1mGrace Hopper\x1b[0m')
+  }, 60_000)
+
+  test.each([
+    ['--no-browser', ['--no-browser'], {}],
+    ['no screen', [], { DISPLAY: '' }],
+    ['from afar', [], { SSH_CONNECTION: '192.0.2.1 1 192.0.2.2 22' }],
+  ])('not with %s; no colour with NO_COLOR; Ctrl-C ends it', async (_, more, without) => {
+    const { env, opened } = desk()
+    const home = new Home(office)
+    const { child, done, shown } = await home.login([office.url, ...more], { ...env, ...without, NO_COLOR: '1' })
+    expect(shown()).not.toContain('\x1b[')
+    child.stdin.write('\x03')
+    child.stdin.flush()
+    const { code } = await done
+    expect(code).toBe(130)
+    expect(shown()).toContain('Not signed in.')
+    expect(opened()).toBe('')
+    expect(existsSync(home.file)).toBe(false)
+  })
+})

@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Served, serve } from '../support/binary.ts'
+import { type FakeProvider, fakeCodeHost, fakeIssuer } from '../support/providers.ts'
+
+/** Signing in elsewhere as people do it. The providers are at 127.0.0.1 and we at localhost: to a browser those are two sites. */
+let server: Served
+let browser: Browser
+let google: FakeProvider
+let github: FakeProvider
+
+beforeAll(async () => {
+  google = await fakeIssuer('google')
+  github = fakeCodeHost()
+  server = await serve({ env: { ...google.settings, ...github.settings } })
+  browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync'],
+  })
+}, 60_000)
+afterAll(async () => {
+  await browser?.close()
+  await server?.stop()
+})
+
+const connected = async (page: Page): Promise<string[]> => {
+  const answer = (await page.evaluate(`fetch('/api/settings/connected-accounts').then((r) => r.json())`)) as {
+    items: { provider: string }[]
+  }
+  return answer.items.map((account) => account.provider)
+}
+
+async function signIn(name: string): Promise<Page> {
+  google.subject = { sub: name, email: `${name}@example.com`, verified: true, name }
+  const page = await (await browser.newContext()).newPage()
+  await page.goto(`${server.url}/login?next=/account`)
+  await page.click('text=Continue with Google')
+  await page.waitForURL('**/account')
+  await page.waitForSelector(`text=${name}@example.com`)
+  return page
+}
+
+test('one press on the sign-in page, and back on the account page; a second identity from there', async () => {
+  const page = await signIn('ada')
+  expect(page.url()).toBe(`${server.url}/account`)
+  expect(await page.evaluate('document.cookie')).toBe('')
+  github.subject = { sub: '1', email: 'ada@elsewhere.example', verified: true, name: 'Ada' }
+  await page.click('text=Connect github')
+  await page.waitForSelector('text=ada@elsewhere.example')
+  expect(page.url()).toBe(`${server.url}/account`)
+  expect((await connected(page)).sort()).toEqual(['github', 'google'])
+  await page.context().close()
+}, 60_000)
+
+test('whoever says no at the other side reads so on the sign-in page', async () => {
+  const page = await (await browser.newContext()).newPage()
+  await page.goto(`${server.url}/login`)
+  google.fault = { error: 'access_denied' }
+  await page.click('text=Continue with Google')
+  await page.waitForSelector('[role=alert]:has-text("did not allow it")')
+  google.fault = {}
+  expect(page.url()).toBe(`${server.url}/login`)
+  await page.context().close()
+}, 60_000)
+
+test('another site cannot make a signed-in person connect an identity of its own', async () => {
+  const page = await signIn('victim')
+  github.subject = { sub: '666', email: 'mallory@evil.example', verified: true, name: 'Mallory' }
+  const evil = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: () =>
+      new Response(`<a href="${server.url}/api/auth/oauth/github?link=1">Win a prize</a>`, { headers: { 'content-type': 'text/html' } }),
+  })
+  await page.goto(`http://127.0.0.1:${evil.port}/`)
+  await page.click('text=Win a prize')
+  await page.waitForURL('**/login**')
+  expect(await connected(page)).toEqual(['google'])
+  await evil.stop(true)
+  await page.context().close()
+}, 60_000)

@@ -1,0 +1,159 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import type { AuditEntry, AuditPage, Impersonation, SystemState } from '../../src/features/admin/schema.ts'
+import { openRaw } from '../mcp/support.ts'
+import { call, mcpToken, PASSWORD, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+
+let t: TestApp
+let admin: Person
+beforeAll(async () => {
+  t = await sharedApp()
+  admin = await person(t, { admin: true })
+})
+
+const audit = async (query: string) => {
+  const { status, body } = await admin.fetch<AuditPage>('GET', `/api/admin/audit?${query}`)
+  expect(status).toBe(200)
+  return body
+}
+const types = (page: AuditPage) => page.items.map((e) => e.type).reverse()
+
+describe('the audit log', () => {
+  test('tells what happened, in order, and from where', async () => {
+    const since = new Date().toISOString()
+    const who = await person(t)
+    const fetched = { email: who.email, password: PASSWORD }
+    await call(t, 'POST', '/api/auth/login', { ...fetched, password: 'wrong wrong wrong' })
+    const { token } = (await call<{ token: string }>(t, 'POST', '/api/auth/login', fetched)).body
+    const his = (method: string, path: string, body?: unknown) => call(t, method, path, body, { authorization: `Bearer ${token}` })
+    const key = (await his('POST', '/api/settings/api-keys', { name: 'laptop' })).body
+    await his('DELETE', `/api/settings/api-keys/${key.id}`)
+    const mcp = (await his('POST', '/api/mcp-tokens', { name: 'agent', organizationId: who.organizationId })).body
+    await his('DELETE', `/api/mcp-tokens/${mcp.id}`)
+    const note = (await his('POST', '/api/notes', { title: 'Diary' })).body
+    await his('DELETE', `/api/notes/${note.id}`)
+    await his('PATCH', '/api/auth/profile', { bio: 'Hello' })
+    await admin.fetch('PATCH', `/api/admin/users/${who.userId}/role`, { role: 'admin' })
+    await admin.fetch('PATCH', `/api/admin/users/${who.userId}/role`, { role: 'user' })
+    await his('POST', '/api/auth/logout')
+    await admin.fetch('PATCH', `/api/admin/users/${who.userId}/suspend`, { reason: 'Tour' })
+    await admin.fetch('PATCH', `/api/admin/users/${who.userId}/unsuspend`)
+    const about = await audit(`userId=${who.userId}&since=${since}`)
+    expect(types(about)).toEqual([
+      'user.registered',
+      'auth.sign_in_failed',
+      'user.signed_in',
+      'api_key.created',
+      'api_key.revoked',
+      'mcp_token.created',
+      'mcp_token.revoked',
+      'note.created',
+      'note.deleted',
+      'user.updated',
+      'user.role_changed',
+      'notification.created',
+      'user.role_changed',
+      'notification.created',
+      'session.revoked',
+      'user.suspended',
+      'user.unsuspended',
+    ])
+    const suspended = about.items.find((e) => e.type === 'user.suspended') as AuditEntry
+    expect(suspended).toEqual({
+      id: expect.any(String),
+      seq: expect.any(Number),
+      at: expect.any(String),
+      type: 'user.suspended',
+      action: 'admin.suspend',
+      actor: { kind: 'session', id: admin.userId, name: 'Ada Lovelace' },
+      impersonatorId: null,
+      credentialId: expect.any(String),
+      organizationId: null,
+      projectId: null,
+      userId: who.userId,
+      subjectId: who.userId,
+      data: { reason: 'Tour' },
+      requestId: expect.any(String),
+      ip: '127.0.0.1',
+    })
+    // What a team does is found by the team.
+    const project = unique('Shared')
+    const { slug } = (await admin.fetch<{ slug: string }>('POST', '/api/projects', { name: project })).body
+    await admin.fetch('POST', `/api/projects/${slug}/share`, { visibility: 'public' })
+    await admin.fetch('DELETE', `/api/projects/${slug}`)
+    expect(types(await audit(`organizationId=${admin.organizationId}&type=project.`))).toEqual([
+      'project.created',
+      'project.shared',
+      'project.deleted',
+    ])
+  })
+
+  test('is filtered by the beginning of the type, by who, and by time; and read page by page', async () => {
+    const who = await person(t)
+    const from = new Date().toISOString()
+    for (const bio of ['a', 'b', 'c', 'd', 'e']) await who.fetch('PATCH', '/api/auth/profile', { bio })
+    await who.fetch('POST', '/api/notes', { title: 'Diary' })
+    const his = `actorId=${who.userId}&since=${from}`
+    expect(types(await audit(his))).toEqual([...Array<string>(5).fill('user.updated'), 'note.created'])
+    expect(types(await audit(`${his}&type=note.`))).toEqual(['note.created'])
+    expect(types(await audit(`${his}&type=user.up`))).toHaveLength(5)
+    expect(types(await audit(`${his}&type=%25`))).toEqual([])
+    expect(types(await audit(`${his}&until=${from}`))).toEqual([])
+    for (const order of ['asc', 'desc']) {
+      const seen: number[] = []
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const page: AuditPage = await audit(`${his}&limit=2&order=${order}${cursor && `&cursor=${cursor}`}`)
+        seen.push(...page.items.map((e) => e.seq))
+        cursor = page.nextCursor
+      }
+      expect(seen).toHaveLength(6)
+      expect(seen).toEqual(seen.toSorted((a, b) => (order === 'asc' ? a - b : b - a)))
+    }
+  })
+
+  test('names the administrator who acted as somebody, and finds it by him', async () => {
+    const [boss, who] = [await person(t, { admin: true }), await person(t)]
+    const { token } = (await boss.fetch<Impersonation>('POST', `/api/admin/users/${who.userId}/impersonate`, { reason: 'help' })).body
+    await call(t, 'GET', '/api/notes', undefined, { authorization: `Bearer ${token}` })
+    await call(t, 'POST', '/api/notes', { title: 'Diary' }, { authorization: `Bearer ${token}` })
+    const his = await audit(`actorId=${boss.userId}`)
+    expect(types(his).slice(-4)).toEqual(['user.impersonated', 'notification.created', 'notes.list', 'note.created'])
+    expect(his.items.slice(0, 2).map((e) => [e.actor.id, e.impersonatorId])).toEqual([
+      [who.userId, boss.userId],
+      [who.userId, boss.userId],
+    ])
+  })
+
+  test('is for administrators, and nobody can change it', async () => {
+    const who = await person(t)
+    expect((await who.fetch('GET', '/api/admin/audit')).status).toBe(403)
+    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+      const answer = await admin.fetch(method, '/api/admin/audit', method === 'DELETE' ? undefined : {})
+      expect([method, answer.status]).toEqual([method, 405])
+    }
+  })
+})
+
+describe('the state of the instance', () => {
+  test('says what runs, and how it does', async () => {
+    const stream = await openRaw(t.url, await mcpToken(t, admin))
+    const { status, body } = await admin.fetch<SystemState>('GET', '/api/admin/system')
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      database: { kind: process.env.TEST_DB === 'postgres' ? 'postgres' : 'pglite', ok: true, readOnly: false },
+      mail: { mode: 'outbox', waiting: 0 },
+    })
+    expect(body.database.version).toContain('PostgreSQL')
+    expect(body.database.bytes).toBeGreaterThan(1 << 20)
+    expect(body.disk.totalBytes).toBeGreaterThan(body.disk.freeBytes)
+    expect(body.disk.freeBytes).toBeGreaterThan(0)
+    expect(body.memory.residentBytes).toBeGreaterThan(1 << 20)
+    expect(body.connections.mcpStreams).toBe(1)
+    expect(body.connections.http).toBeGreaterThan(0)
+    expect(Math.abs(Date.parse(body.startedAt) + body.uptimeSeconds * 1000 - Date.now())).toBeLessThan(5000)
+    expect(JSON.stringify(body)).not.toContain(t.app.config.DATA_DIR)
+    stream.abort()
+    const who = await person(t)
+    expect((await who.fetch('GET', '/api/admin/system')).status).toBe(403)
+  })
+})

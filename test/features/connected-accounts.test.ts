@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'bun:test'
+import type { SignedIn } from '../../src/features/accounts/schema.ts'
+import type { Provider } from '../../src/features/oauth/schema.ts'
+import { apiKey, call, PASSWORD, type Person, person, testApp } from '../support/app.ts'
+import { keptMail } from '../support/mail.ts'
+import { at, bearer, come, connected, link, page, prove, settings, somebody, t } from './oauth-support.ts'
+import { expectEvents, expectRefusal, statuses, TestClock, watch } from './support.ts'
+
+describe('connecting an identity to the own account', () => {
+  test('is done by whoever is signed in, shown, told, and then a way in', async () => {
+    const ada = await person(t)
+    await prove(ada.userId)
+    const elsewhere = somebody({ verified: false })
+    const answer = await link(ada, 'github', elsewhere)
+    expect([answer.status, answer.location]).toEqual([302, '/account'])
+    expect(answer.headers.getSetCookie().filter((c) => /tutti_(access|refresh)/.test(c))).toEqual([])
+    await expectEvents(t, answer, 'oauth.recall', 'connected_account.created', 'notification.created')
+    const [account] = await connected(ada.token)
+    expect(Object.keys(account as object).sort()).toEqual([
+      'avatarUrl',
+      'createdAt',
+      'email',
+      'id',
+      'name',
+      'provider',
+      'updatedAt',
+      'version',
+    ])
+    expect(account).toMatchObject({ provider: 'github', email: elsewhere.email, avatarUrl: 'https://avatars.example/1' })
+    expect((await keptMail(t, ada.email, 'new_way_in')).text).toContain('GitHub')
+    expect((await come('github', elsewhere)).body.user.id).toBe(ada.userId)
+    // Once more is no harm.
+    expect((await link(ada, 'github', elsewhere)).location).toBe('/account')
+    expect(await connected(ada.token)).toHaveLength(1)
+  })
+
+  test('needs a person who is signed in, has just proved it, and started it here', async () => {
+    const clock = new TestClock()
+    const own = watch(await testApp(settings, clock.now))
+    const ada = await person(own)
+    const start = async (headers: Record<string, string>) => {
+      const response = await fetch(`${own.url}/api/auth/oauth/github?link=1`, { headers, redirect: 'manual' })
+      const body = (response.status === 302 ? {} : await response.json()) as Record<string, unknown>
+      return { status: response.status, headers: response.headers, body, location: response.headers.get('location') }
+    }
+    await expectRefusal(own, await start({}), 401, 'unauthenticated')
+    await expectRefusal(own, await start(bearer(await apiKey(own, ada))), 403, 'forbidden')
+    for (const site of ['cross-site', 'same-site'])
+      await expectRefusal(own, await start({ ...bearer(ada.token), 'sec-fetch-site': site }), 403, 'forbidden.origin')
+    for (const site of ['same-origin', 'none']) expect((await start({ ...bearer(ada.token), 'sec-fetch-site': site })).status).toBe(302)
+    clock.forward({ minutes: 5, seconds: 1 })
+    await expectRefusal(own, await start(bearer(ada.token)), 403, 'forbidden.reauth')
+    expect((await start({ ...bearer(ada.token), ...page })).location).toBe('/login?next=%2Faccount#error=forbidden.reauth')
+    await own.close()
+  })
+
+  test('is for the session that asked: if it ends meanwhile, nothing is connected', async () => {
+    const ada = await person(t)
+    const ended = await link(ada, 'github', somebody(), { meanwhile: () => ada.fetch('POST', '/api/auth/logout') })
+    expect([ended.status, ended.body.code]).toEqual([401, 'unauthenticated'])
+    const { token } = (await call<SignedIn>(t, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD })).body
+    expect(await connected(token)).toEqual([])
+  })
+
+  test('an identity belongs to one account, and an account has one of each provider', async () => {
+    const [ada, grace] = [await person(t), await person(t)]
+    const [one, two] = [somebody(), somebody()]
+    expect((await link(ada, 'github', one)).location).toBe('/account')
+    const taken = await link(grace, 'github', one)
+    expect([taken.status, taken.body.code]).toEqual([409, 'conflict.exists'])
+    expect(taken.body.detail).toContain('connected to another account')
+    expect((await link(grace, 'github', one, { accept: page })).location).toBe('/account#error=conflict.exists')
+    const second = await link(ada, 'github', two)
+    expect([second.status, second.body.code]).toEqual([409, 'conflict.exists'])
+    expect(await connected(ada.token)).toMatchObject([{ email: one.email }])
+    expect(await connected(grace.token)).toEqual([])
+    const both = await Promise.all([link(ada, 'google', two), link(grace, 'google', two)])
+    expect(statuses(both)).toEqual([302, 409])
+  })
+})
+
+describe('disconnecting', () => {
+  test('is for the owner, who has just proved who he is', async () => {
+    const clock = new TestClock()
+    const own = watch(await testApp(settings, clock.now))
+    const [ada, grace] = [await person(own), await person(own)]
+    const who = somebody()
+    await link(ada, 'github', who, { app: own })
+    const path = '/api/settings/connected-accounts/github'
+    await expectRefusal(own, await grace.fetch('DELETE', path), 404, 'not_found')
+    await expectRefusal(own, await ada.fetch('DELETE', '/api/settings/connected-accounts/evil'), 422, 'invalid')
+    clock.forward({ minutes: 5, seconds: 1 })
+    await expectRefusal(own, await ada.fetch('DELETE', path), 403, 'forbidden.reauth')
+    const { token } = (await come('github', who, { app: own })).body
+    const gone = await call(own, 'DELETE', path, undefined, bearer(token))
+    expect(gone.body).toEqual({ id: expect.any(String), deleted: true })
+    await expectEvents(own, gone, 'connected_account.deleted')
+    await expectRefusal(own, await call(own, 'DELETE', path, undefined, bearer(token)), 404, 'not_found')
+    await own.close()
+  })
+
+  test('the last way to sign in stays', async () => {
+    const { token } = (await come('google', somebody({ verified: false }))).body
+    const who = { token } as Person
+    const remove = (provider: Provider, app = t) =>
+      call(app, 'DELETE', `/api/settings/connected-accounts/${provider}`, undefined, bearer(token))
+    await expectRefusal(t, await remove('google'), 409, 'conflict.last_way')
+    await link(who, 'github', somebody())
+    // A provider that is not set up any more lets nobody in.
+    const without = watch(await testApp({ ...at.google.settings, background: 'off' }))
+    await expectRefusal(without, await remove('google', without), 409, 'conflict.last_way')
+    await without.close()
+    const both = await Promise.all([remove('google'), remove('github')])
+    expect(statuses(both)).toEqual([200, 409])
+    expect(await connected(token)).toHaveLength(1)
+  })
+})

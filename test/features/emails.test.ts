@@ -1,0 +1,300 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import type { SignedIn, User } from '../../src/features/accounts/schema.ts'
+import { users } from '../../src/features/accounts/table.ts'
+import { notifications } from '../../src/features/notifications/table.ts'
+import { apiKey, call, PASSWORD, type Person, person, sharedApp, type TestApp, testApp } from '../support/app.ts'
+import { keptMail, mailRows } from '../support/mail.ts'
+import {
+  addIdentity,
+  addPasskey,
+  allClosed,
+  allOpen,
+  bearer,
+  changeLink,
+  deviceSession,
+  everyCredential,
+  impersonation,
+  linkTo,
+  login,
+  NEW_PASSWORD,
+  newAddress,
+  otherLogins,
+  post,
+  resetLink,
+  statusOf,
+  userRow,
+} from './accounts-support.ts'
+import { expectEvent, expectEvents, expectRefusal, statuses, TestClock, times, watch } from './support.ts'
+
+let t: TestApp
+beforeAll(async () => {
+  t = watch(await sharedApp())
+})
+const clock = new TestClock()
+let timed: TestApp
+beforeAll(async () => {
+  timed = watch(await testApp({ background: 'off' }, clock.now))
+})
+afterAll(() => timed.close())
+
+const verify = (at: TestApp, token: string, body: object = {}) => post(at, 'verify-email', body, token)
+const confirm = (at: TestApp, token: string) => post(at, 'email-change/confirm', { token })
+const undo = (at: TestApp, token: string) => post(at, 'email-change/undo', { token })
+const kinds = async (at: TestApp, email: string) => (await mailRows(at, email)).map((m) => m.kind)
+const provedAt = async (who: Person) => (await userRow(t, who.userId))?.emailVerifiedAt
+
+describe('proving an address', () => {
+  test('a new account gets the mail, and proves it while signed in', async () => {
+    const ada = await person(t)
+    const mail = await keptMail(t, ada.email, 'verify_email')
+    expect(mail.text).toContain(`${t.app.url}/verify-email#svc_one_`)
+    expect(await provedAt(ada)).toBeNull()
+    const done = await verify(t, ada.token, { token: await linkTo(t, ada.email, 'verify_email') })
+    expect([done.status, done.body]).toEqual([200, { verified: true }])
+    expect(await expectEvent(t, done, 'user.email_verified')).toMatchObject({ subjectId: ada.userId, userId: ada.userId })
+    const { body } = await ada.fetch<User>('GET', '/api/auth/me')
+    expect([typeof body.emailVerifiedAt, body.version]).toEqual(['string', 2])
+    expect((await mailRows(t, ada.email)).filter((m) => m.sealed)).toEqual([])
+  })
+
+  test('the mail comes again on request, and the link before it stops working', async () => {
+    const ada = await person(t)
+    const first = await linkTo(t, ada.email, 'verify_email')
+    expect((await verify(t, ada.token)).body).toEqual({ sent: true })
+    const second = await linkTo(t, ada.email, 'verify_email')
+    await expectRefusal(t, await verify(t, ada.token, { token: first }), 410, 'gone')
+    expect((await verify(t, ada.token, { token: second })).body).toEqual({ verified: true })
+    await expectRefusal(t, await verify(t, ada.token, { token: second }), 410, 'gone')
+    // Nothing left to prove.
+    const before = (await mailRows(t, ada.email)).length
+    expect((await verify(t, ada.token)).body).toEqual({ verified: true })
+    expect((await mailRows(t, ada.email)).length).toBe(before)
+  })
+
+  test('only signed in to that very account: whoever gets the mail cannot prove an account that a stranger made for him', async () => {
+    const [thief, victim] = [await person(t), await person(t)]
+    const token = await linkTo(t, thief.email, 'verify_email')
+    expect((await call(t, 'POST', '/api/auth/verify-email', { token })).status).toBe(401)
+    await expectRefusal(t, await verify(t, victim.token, { token }), 410, 'gone')
+    for (const credential of [await apiKey(t, thief), await impersonation(t, thief.userId)])
+      await expectRefusal(t, await verify(t, credential, { token }), 403, 'forbidden')
+    expect(await provedAt(thief)).toBeNull()
+    // The wrong hands have not used it up.
+    expect((await verify(t, thief.token, { token })).body).toEqual({ verified: true })
+  })
+
+  test('lives 24 hours', async () => {
+    const ada = await person(timed)
+    const early = await linkTo(timed, ada.email, 'verify_email')
+    clock.forward({ days: 1, seconds: -1 })
+    const pair = (await login(timed, ada.email)).body
+    expect((await verify(timed, pair.token, { token: early })).status).toBe(200)
+    const grace = await person(timed)
+    const late = await linkTo(timed, grace.email, 'verify_email')
+    clock.forward({ days: 1 })
+    await expectRefusal(timed, await verify(timed, (await login(timed, grace.email)).body.token, { token: late }), 410, 'gone')
+  })
+
+  test('mails as seldom as any other mail', async () => {
+    const limited = await testApp({ background: 'off', RATE_LIMIT_MAIL: '3' }, clock.now)
+    const ada = await person(limited)
+    expect([(await verify(limited, ada.token)).status, (await verify(limited, ada.token)).status]).toEqual([200, 429])
+    await limited.close()
+  })
+})
+
+describe('another address', () => {
+  test('is confirmed from the new mailbox, ends every credential, and the old mailbox is told', async () => {
+    const ada = await person(t)
+    const held = await everyCredential(t, ada)
+    const again = await everyCredential(t, ada)
+    const email = newAddress()
+    const asked = await post(t, 'email-change', { email }, ada.token)
+    expect([asked.status, asked.body]).toEqual([200, { sent: true }])
+    expect(JSON.stringify(await expectEvent(t, asked, 'user.email_change_requested'))).not.toContain(email)
+    const mail = await keptMail(t, email, 'email_change')
+    expect(mail.text).toContain(`${t.app.url}/confirm-email#svc_one_`)
+    expect(mail.text).toContain(ada.email)
+    expect(await statusOf(t, again)).toEqual(allOpen)
+    expect((await ada.fetch<User>('GET', '/api/auth/me')).body.email).toBe(ada.email)
+
+    const token = await linkTo(t, email, 'email_change')
+    const done = await confirm(t, token)
+    expect([done.status, done.body]).toEqual([200, { changed: true }])
+    const events = await expectEvents(t, done, 'notification.created', 'user.email_changed')
+    expect(events[1]).toMatchObject({ subjectId: ada.userId, userId: ada.userId })
+    expect(await statusOf(t, held)).toEqual(allClosed)
+    expect((await ada.fetch('GET', '/api/auth/me')).status).toBe(401)
+    expect((await login(t, ada.email)).status).toBe(401)
+    const back = await login(t, email)
+    expect(back.body.user).toMatchObject({ id: ada.userId, email, emailVerifiedAt: expect.any(String) })
+    expect((await keptMail(t, ada.email, 'email_undo')).text).toContain(`${t.app.url}/undo-email#svc_one_`)
+    await expectRefusal(t, await confirm(t, token), 410, 'gone')
+    const told = await t.app.db.select().from(notifications).where(eq(notifications.userId, ada.userId))
+    expect(told.map((n) => n.reason)).toEqual(['security'])
+  })
+
+  test('does not tell whether an address has an account; its mailbox is told', async () => {
+    const [ada, grace] = [await person(t), await person(t)]
+    const pending = await changeLink(t, ada, newAddress())
+    const asked = await post(t, 'email-change', { email: grace.email.toUpperCase() }, ada.token)
+    const free = await post(t, 'email-change', { email: newAddress() }, (await person(t)).token)
+    expect([asked.status, asked.body, [...asked.headers.keys()]]).toEqual([free.status, free.body, [...free.headers.keys()]])
+    const mail = await keptMail(t, grace.email, 'email_taken')
+    expect(mail.text).not.toContain('svc_one_')
+    expect(mail.text).not.toContain(ada.email)
+    // A new request replaces the one before, whatever becomes of it.
+    await expectRefusal(t, await confirm(t, pending), 410, 'gone')
+  })
+
+  test('cannot be asked for without end: an account is not good for writing to strangers', async () => {
+    const ada = await person(t)
+    const asked = await Promise.all(times(12, () => post(t, 'email-change', { email: newAddress() }, ada.token)))
+    expect(statuses(asked)).toEqual([...times(10, () => 200), 429, 429])
+  })
+
+  test('that is the own one already is refused', async () => {
+    const ada = await person(t)
+    await expectRefusal(t, await post(t, 'email-change', { email: ada.email.toUpperCase() }, ada.token), 422, 'invalid')
+  })
+
+  test('needs a fresh proof of who one is: no old session, device, key or impersonator', async () => {
+    const ada = await person(timed)
+    const change = (token: string) => post(timed, 'email-change', { email: newAddress() }, token)
+    const { token: device } = await deviceSession(timed, ada.userId)
+    for (const token of [device, await apiKey(timed, ada), await impersonation(timed, ada.userId)])
+      await expectRefusal(timed, await change(token), 403, 'forbidden')
+    clock.forward({ minutes: 5, seconds: 1 })
+    await expectRefusal(timed, await change(ada.token), 403, 'forbidden.reauth')
+    expect((await call(timed, 'POST', '/api/auth/email-change', { email: newAddress() })).status).toBe(401)
+  })
+
+  test('the link lives an hour, and dies with a new password and with suspension', async () => {
+    const ada = await person(timed)
+    const late = await changeLink(timed, ada, newAddress())
+    clock.forward({ minutes: 60 })
+    await expectRefusal(timed, await confirm(timed, late), 410, 'gone')
+
+    // Somebody who has stolen a session asks; the owner takes his account back before it is confirmed.
+    const grace = await person(t)
+    const stolen = await changeLink(t, grace, newAddress())
+    expect((await post(t, 'reset-password', { token: await resetLink(t, grace.email), password: NEW_PASSWORD })).status).toBe(200)
+    await expectRefusal(t, await confirm(t, stolen), 410, 'gone')
+
+    const eve = await person(t)
+    const token = await changeLink(t, eve, newAddress())
+    await t.app.db.update(users).set({ status: 'suspended' }).where(eq(users.id, eve.userId))
+    await expectRefusal(t, await confirm(t, token), 410, 'gone')
+  })
+
+  test('that somebody else took meanwhile is refused; of two who are to get it at once, one does', async () => {
+    const [ada, grace, eve] = [await person(t), await person(t), await person(t)]
+    const taken = newAddress()
+    const token = await changeLink(t, ada, taken)
+    expect((await post(t, 'register', { email: taken, password: PASSWORD, name: 'Quick' })).status).toBe(201)
+    await expectRefusal(t, await confirm(t, token), 409, 'conflict.exists')
+    const wanted = newAddress()
+    const links = [await changeLink(t, grace, wanted), await changeLink(t, eve, wanted)]
+    expect(statuses(await Promise.all(links.map((link) => confirm(t, link))))).toEqual([200, 409])
+  })
+
+  test('of five confirmations at once, one counts', async () => {
+    const token = await changeLink(t, await person(t), newAddress())
+    expect(statuses(await Promise.all(times(5, () => confirm(t, token))))).toEqual([200, 410, 410, 410, 410])
+  })
+})
+
+describe('undoing it', () => {
+  /** A thief with a fresh session moves the account to his own mailbox. */
+  const moved = async (at: TestApp, from: { token: string }, email = newAddress()): Promise<SignedIn> => {
+    expect((await confirm(at, await changeLink(at, from, email))).status).toBe(200)
+    return (await login(at, email)).body
+  }
+
+  test('brings the old address back and locks everybody out, with whatever he set up', async () => {
+    const ada = await person(t)
+    const thief = await moved(t, ada)
+    await addPasskey(t, ada.userId)
+    await addIdentity(t, ada.userId)
+    const key = await call<{ token: string }>(t, 'POST', '/api/settings/api-keys', { name: 'mine' }, bearer(thief.token))
+    const token = await linkTo(t, ada.email, 'email_undo')
+
+    const done = await undo(t, token)
+    expect([done.status, done.body]).toEqual([200, { restored: true }])
+    await expectEvents(t, done, 'notification.created', 'user.email_restored')
+    const row = await userRow(t, ada.userId)
+    expect([row?.email, row?.passwordHash]).toEqual([ada.email, null])
+    expect(await otherLogins(t, ada.userId)).toBe(0)
+    for (const secret of [thief.token, key.body.token])
+      expect((await call(t, 'GET', '/api/auth/me', undefined, bearer(secret))).status).toBe(401)
+    expect((await post(t, 'refresh', { refreshToken: thief.refreshToken })).status).toBe(401)
+    expect((await login(t, thief.user.email)).status).toBe(401)
+    expect((await login(t, ada.email)).status).toBe(401)
+    await expectRefusal(t, await undo(t, token), 410, 'gone')
+    // The owner comes back with her mailbox.
+    expect((await post(t, 'reset-password', { token: await resetLink(t, ada.email), password: NEW_PASSWORD })).status).toBe(200)
+    expect((await login(t, ada.email, NEW_PASSWORD)).body.user.id).toBe(ada.userId)
+  })
+
+  test('works after the thief has changed the password, and after he has moved on to a third address', async () => {
+    const ada = await person(t)
+    const second = newAddress()
+    const thief = await moved(t, ada, second)
+    const changed = await post<SignedIn>(t, 'change-password', { currentPassword: PASSWORD, newPassword: NEW_PASSWORD }, thief.token)
+    const third = newAddress()
+    expect((await confirm(t, await changeLink(t, changed.body, third))).status).toBe(200)
+    const his = await linkTo(t, second, 'email_undo')
+    expect((await undo(t, await linkTo(t, ada.email, 'email_undo'))).status).toBe(200)
+    expect((await userRow(t, ada.userId))?.email).toBe(ada.email)
+    // His own way back leads nowhere any more.
+    await expectRefusal(t, await undo(t, his), 410, 'gone')
+  })
+
+  test('the thief’s own way back does not take away hers', async () => {
+    const ada = await person(t)
+    const second = newAddress()
+    const thief = await moved(t, ada, second)
+    await moved(t, thief)
+    expect((await undo(t, await linkTo(t, second, 'email_undo'))).status).toBe(200)
+    expect((await undo(t, await linkTo(t, ada.email, 'email_undo'))).status).toBe(200)
+    expect((await userRow(t, ada.userId))?.email).toBe(ada.email)
+  })
+
+  test('nobody takes the old address meanwhile: not by registering, not by changing to it; its owner may go back', async () => {
+    const ada = await person(timed)
+    const thief = await moved(timed, ada)
+    const register = () => post(timed, 'register', { email: ada.email.toUpperCase(), password: PASSWORD, name: 'Squatter' })
+    await expectRefusal(timed, await register(), 409, 'conflict.exists')
+    const grace = await person(timed)
+    expect((await post(timed, 'email-change', { email: ada.email }, grace.token)).status).toBe(200)
+    expect(await kinds(timed, ada.email)).toContain('email_taken')
+    expect(await kinds(timed, ada.email)).not.toContain('email_change')
+    expect((await undo(timed, await linkTo(timed, ada.email, 'email_undo'))).status).toBe(200)
+
+    const eve = await person(timed)
+    const moving = await moved(timed, eve)
+    await moved(timed, moving, eve.email)
+    expect((await userRow(timed, eve.userId))?.email).toBe(eve.email)
+    expect(thief.user.id).toBe(ada.userId)
+  })
+
+  test('lives 24 hours; then the old address is free', async () => {
+    const ada = await person(timed)
+    await moved(timed, ada)
+    const token = await linkTo(timed, ada.email, 'email_undo')
+    clock.forward({ days: 1 })
+    await expectRefusal(timed, await undo(timed, token), 410, 'gone')
+    expect((await post(timed, 'register', { email: ada.email, password: PASSWORD, name: 'New' })).status).toBe(201)
+  })
+
+  test('a registration that waits for the change does not slip through', async () => {
+    for (let round = 0; round < 5; round++) {
+      const ada = await person(t)
+      const link = await changeLink(t, ada, newAddress())
+      const register = () => post(t, 'register', { email: ada.email, password: PASSWORD, name: 'Squatter' })
+      const [changed, ...squatters] = await Promise.all([confirm(t, link), ...times(4, register)])
+      expect([changed.status, ...statuses(squatters)]).toEqual([200, 409, 409, 409, 409])
+    }
+  })
+})

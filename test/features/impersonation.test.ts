@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Impersonation } from '../../src/features/admin/schema.ts'
+import type { NotificationPage } from '../../src/features/notifications/schema.ts'
+import { actionOf, documented, type RouteLike } from '../../src/http/openapi.ts'
+import { type Answer, call, PASSWORD, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
+import { expectEvents, expectRefusal, TestClock, watch } from './support.ts'
+
+let t: TestApp
+let admin: Person
+beforeAll(async () => {
+  t = watch(await sharedApp())
+  admin = await person(t, { admin: true, name: 'Barbara Liskov' })
+})
+
+const at = (who: { userId: string }, rest: string) => `/api/admin/users/${who.userId}${rest}`
+const start = (who: Person, by = admin, reason = 'ticket 42') =>
+  by.fetch<Required<Impersonation>>('POST', at(who, '/impersonate'), { reason })
+
+interface Acting {
+  token: string
+  fetch<T = Record<string, unknown>>(method: string, path: string, body?: unknown): Promise<Answer<T>>
+}
+async function actAs(who: Person, by = admin, app = t): Promise<Acting> {
+  const { status, body } = await start(who, by)
+  expect(status).toBe(201)
+  return { token: body.token, fetch: (method, path, sent) => call(app, method, path, sent, { authorization: `Bearer ${body.token}` }) }
+}
+
+describe('acting as somebody', () => {
+  test('begins with a reason; the user is told, and sees the session', async () => {
+    const who = await person(t)
+    const started = await start(who)
+    expect(started.status).toBe(201)
+    expect(Object.keys(started.body).sort()).toEqual(['expiresAt', 'token', 'user'])
+    expect(started.headers.getSetCookie()).toEqual([])
+    expect(started.body.user.id).toBe(who.userId)
+    const [event] = await expectEvents(t, started, 'user.impersonated', 'notification.created')
+    expect(event).toMatchObject({
+      actor: { id: admin.userId },
+      userId: who.userId,
+      subjectId: who.userId,
+      data: { reason: 'ticket 42', until: started.body.expiresAt },
+    })
+    expect(JSON.stringify(event)).not.toContain('eyJ')
+    const [told] = (await who.fetch<NotificationPage>('GET', '/api/notifications')).body.items
+    expect(told).toMatchObject({ reason: 'security', type: 'warning', title: 'An administrator acts as you' })
+    expect(told?.message).toContain('ticket 42')
+    const sessions = (await who.fetch<{ items: { id: string; via: string; impersonated: boolean }[] }>('GET', '/api/settings/sessions'))
+      .body
+    const [acting] = sessions.items.filter((s) => s.impersonated)
+    expect(acting?.via).toBe('impersonation')
+    // He can end it.
+    expect((await who.fetch('DELETE', `/api/settings/sessions/${acting?.id}`)).status).toBe(200)
+    expect((await call(t, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${started.body.token}` })).status).toBe(401)
+  })
+
+  test('is not for administrators, suspended users or oneself, and needs a reason', async () => {
+    const [other, who] = [await person(t, { admin: true }), await person(t)]
+    await expectRefusal(t, await start(other), 403, 'forbidden')
+    await expectRefusal(t, await start(admin), 403, 'forbidden')
+    await expectRefusal(t, await start(who, who), 403, 'forbidden')
+    await expectRefusal(t, await start(who, admin, '  '), 422, 'invalid')
+    await admin.fetch('PATCH', at(who, '/suspend'), {})
+    await expectRefusal(t, await start(who), 409, 'conflict')
+    const { rows } = await t.app.driver.query(`select 1 from login_sessions where via = 'impersonation' and user_id = any($1::uuid[])`, [
+      `{${[other, who, admin].map((p) => p.userId).join(',')}}`,
+    ])
+    expect(rows).toEqual([])
+  })
+
+  test('a repeated call does not hand out the token again', async () => {
+    const who = await person(t)
+    const key = { 'idempotency-key': unique('act') }
+    const ask = () => admin.fetch<Impersonation>('POST', at(who, '/impersonate'), { reason: 'x' }, key)
+    const [first, again] = [await ask(), await ask()]
+    expect(first.body.token).toBeString()
+    expect(again).toMatchObject({ status: 201, body: { expiresAt: first.body.expiresAt } })
+    expect(again.body.token).toBeUndefined()
+  })
+})
+
+describe('while acting', () => {
+  let who: Person
+  let acting: Acting
+  beforeAll(async () => {
+    who = await person(t)
+    acting = await actAs(who)
+  })
+
+  const all = (): RouteLike[] => documented(t.server.routes)
+  const nameOf = ({ method, path }: RouteLike) => `${method} ${path}`
+  const anyId = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
+
+  test('everything about credentials and administration is refused', async () => {
+    const refused = all().filter((route) => actionOf(route).rule.own)
+    const wrong: string[] = []
+    for (const route of refused) {
+      const body = route.method === 'GET' ? undefined : {}
+      const answer = await acting.fetch(route.method, route.path.replace(/:\w+/g, anyId), body)
+      if (answer.status !== 403 || answer.body.code !== 'forbidden') wrong.push(`${nameOf(route)}: ${answer.status} ${answer.body.code}`)
+    }
+    expect(wrong).toEqual([])
+    // The rule must stand where it matters, or the loop above proves nothing.
+    const names = new Set(refused.map(nameOf))
+    const mustHave = all().filter(
+      ({ method, path }) =>
+        path.startsWith('/api/admin/') ||
+        (method !== 'GET' && /^\/api\/(settings\/(sessions|api-keys|passkeys|connected-accounts|integrations)|mcp-tokens)/.test(path)) ||
+        /^\/api\/auth\/(reauth|change-password|email-change|account|device\/approve|passkey\/register.*)$/.test(path),
+    )
+    expect(mustHave.map(nameOf).filter((name) => !names.has(name))).toEqual([])
+    for (const name of [
+      'POST /api/settings/api-keys',
+      'DELETE /api/settings/api-keys/:id',
+      'POST /api/mcp-tokens',
+      'DELETE /api/mcp-tokens/:id',
+      'DELETE /api/settings/sessions/:id',
+      'DELETE /api/settings/passkeys/:id',
+      'DELETE /api/settings/connected-accounts/:provider',
+      'POST /api/auth/reauth',
+      'POST /api/auth/change-password',
+      'POST /api/auth/email-change',
+      'DELETE /api/auth/account',
+      'POST /api/auth/device/approve',
+      'POST /api/admin/users/:id/impersonate',
+      'GET /api/admin/users/:id/otp',
+      'PATCH /api/admin/users/:id/role',
+      'GET /api/admin/audit',
+      'GET /api/admin/outbox',
+      'PATCH /api/notifications/read-all',
+    ])
+      expect([name, names.has(name)]).toEqual([name, true])
+  })
+
+  test('not even where the user has become an administrator meanwhile: it ends', async () => {
+    const rising = await person(t)
+    const mine = await actAs(rising)
+    expect((await mine.fetch('GET', '/api/auth/me')).status).toBe(200)
+    const raised = await admin.fetch('PATCH', at(rising, '/role'), { role: 'admin' })
+    await expectEvents(t, raised, 'session.revoked', 'user.role_changed', 'notification.created')
+    expect((await mine.fetch('GET', '/api/auth/me')).status).toBe(401)
+    expect((await rising.fetch('GET', '/api/auth/me')).status).toBe(200)
+  })
+
+  test('it ends when the one who acts loses his role, or is suspended', async () => {
+    for (const [rest, body] of [
+      ['/role', { role: 'user' }],
+      ['/suspend', {}],
+    ] as const) {
+      const [boss, target] = [await person(t, { admin: true }), await person(t)]
+      const his = await actAs(target, boss)
+      expect((await his.fetch('GET', '/api/auth/me')).status).toBe(200)
+      expect((await admin.fetch('PATCH', at(boss, rest), body)).status).toBe(200)
+      expect((await his.fetch('GET', '/api/auth/me')).status).toBe(401)
+      expect((await target.fetch('GET', '/api/auth/me')).status).toBe(200)
+    }
+  })
+
+  test('reads and writes are the user’s, and each leaves one trace with both names', async () => {
+    const calls: [string, string, unknown?][] = [
+      ['GET', '/api/auth/me'],
+      ['GET', '/api/notes'],
+      ['GET', '/api/notifications'],
+      ['GET', '/api/settings/sessions'],
+      ['POST', '/api/notes', { title: unique('Seen') }],
+      ['PATCH', '/api/auth/profile', { bio: 'Hello' }],
+      ['POST', '/api/issues', { title: 'Broken', description: 'Yes' }],
+      ['GET', '/api/issues'],
+    ]
+    const traces = async () =>
+      (
+        await t.app.driver.query(
+          `select type, actor_id::text, data->>'impersonatorId', request_id from events e
+           where credential_id = (select id from login_sessions where via = 'impersonation' and user_id = $1) order by seq`,
+          [who.userId],
+        )
+      ).rows
+    const before = (await traces()).length
+    const asked: string[] = []
+    for (const [method, path, body] of calls) {
+      const answer = await acting.fetch(method, path, body)
+      expect([path, answer.status < 300]).toEqual([path, true])
+      asked.push(answer.headers.get('x-request-id') as string)
+    }
+    const rows = (await traces()).slice(before)
+    expect(rows.map((row) => row[3])).toEqual(asked)
+    expect(new Set(rows.map((row) => `${row[1]} ${row[2]}`))).toEqual(new Set([`${who.userId} ${admin.userId}`]))
+    expect(rows.map((row) => row[0])).toEqual([
+      'accounts.me',
+      'notes.list',
+      'notifications.list',
+      'accounts.listSessions',
+      'note.created',
+      'user.updated',
+      'issue.created',
+      'issues.list',
+    ])
+  })
+
+  test('nothing opens that is not open to the user', async () => {
+    const stranger = await person(t)
+    const there = { authorization: `Bearer ${acting.token}`, 'x-organization-id': stranger.organizationId }
+    expect((await call(t, 'GET', '/api/notes', undefined, there)).status).toBe(404)
+    expect((await acting.fetch('GET', `/api/teams/${stranger.organizationId}`)).status).toBe(404)
+    expect((await acting.fetch('GET', `/api/teams/${who.organizationId}`)).status).toBe(200)
+  })
+})
+
+describe('its time', () => {
+  const clock = new TestClock()
+  let late: TestApp
+  let boss: Person
+  beforeAll(async () => {
+    late = await testApp({}, clock.now)
+    boss = await person(late, { admin: true })
+  })
+  afterAll(() => late.close())
+
+  test('is 30 minutes and cannot be stretched', async () => {
+    const who = await person(late)
+    const acting = await actAs(who, boss, late)
+    const { rows } = await late.app.driver.query(
+      `select (select count(*)::int from refresh_tokens r where r.session_id = s.id), extract(epoch from expires_at - created_at)::int
+       from login_sessions s where user_id = $1 and via = 'impersonation'`,
+      [who.userId],
+    )
+    expect(rows.map((row) => [Number(row[0]), Number(row[1])])).toEqual([[0, 1800]])
+    clock.forward({ minutes: 29, seconds: 59 })
+    expect((await acting.fetch('GET', '/api/auth/me')).status).toBe(200)
+    expect((await acting.fetch('POST', '/api/auth/refresh', {})).status).toBe(401)
+    // The clock stands still between calls, the cache does not: a second of real time is what the contract allows.
+    clock.forward({ seconds: 1 })
+    const deadline = performance.now() + 3000
+    let status = 200
+    while (status === 200 && performance.now() < deadline) status = (await acting.fetch('GET', '/api/auth/me')).status
+    expect(status).toBe(401)
+  })
+
+  test('begins only within five minutes of proving who one is', async () => {
+    const fresh = await person(late, { admin: true })
+    const who = await person(late)
+    clock.forward({ minutes: 5, seconds: 1 })
+    expect(await start(who, fresh)).toMatchObject({ status: 403, body: { code: 'forbidden.reauth' } })
+    expect((await fresh.fetch('POST', '/api/auth/reauth', { password: PASSWORD })).status).toBe(200)
+    expect((await start(who, fresh)).status).toBe(201)
+  })
+})

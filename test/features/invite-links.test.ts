@@ -1,0 +1,148 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import type { Role } from '../../src/auth/policy.ts'
+import { newSecret } from '../../src/auth/secrets.ts'
+import type { SignedIn } from '../../src/features/accounts/schema.ts'
+import type { Invite, InvitePreview } from '../../src/features/invites/schema.ts'
+import type { MemberPage, Organization } from '../../src/features/organizations/schema.ts'
+import { call, PASSWORD, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
+import { keptMail, linkSecretIn, mailServer } from '../support/mail.ts'
+import { expectEvents, expectRefusal, TestClock, times, watch } from './support.ts'
+
+/** What the link in an invitation does for somebody who has no account, or has not proved his address. */
+let t: TestApp
+let ada: Person
+beforeAll(async () => {
+  t = watch(await sharedApp())
+  ada = await person(t, { name: 'Ada Lovelace' })
+})
+
+const newTeam = async (): Promise<Organization> => (await ada.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
+const send = (team: { id: string }, email: string, role?: Role, by = ada) =>
+  by.fetch<Invite>('POST', `/api/teams/${team.id}/invite`, { email, ...(role && { role }) })
+const tokenFor = async (team: { id: string }, email: string, at = t) => linkSecretIn(await keptMail(at, email, `invite:${team.id}`))
+const accept = (who: Person, token: string) => who.fetch<Organization>('POST', `/api/invites/${token}/accept`)
+const preview = (token: string, at = t) => call<InvitePreview>(at, 'POST', '/api/invites/preview', { token })
+const isVerified = async (who: Person) =>
+  (await who.fetch<{ emailVerifiedAt: string | null }>('GET', '/api/auth/me')).body.emailVerifiedAt !== null
+const rolesIn = async (team: { id: string }) => {
+  const { body } = await ada.fetch<MemberPage>('GET', `/api/teams/${team.id}/members?limit=200`)
+  return new Map(body.items.map((m) => [m.id, m.role]))
+}
+describe('an address that was never proved', () => {
+  test('is proved by the mailed link, right after signing in', async () => {
+    const team = await newTeam()
+    const me = await person(t)
+    await send(team, me.email)
+    const token = await tokenFor(team, me.email)
+    expect(await isVerified(me)).toBe(false)
+    const accepted = await accept(me, token)
+    expect(accepted.status).toBe(200)
+    await expectEvents(t, accepted, 'user.email_verified', 'member.added', 'invite.accepted')
+    expect(await isVerified(me)).toBe(true)
+    // It was himself, so nothing he had is taken away.
+    expect((await call(t, 'POST', '/api/auth/login', { email: me.email, password: PASSWORD })).status).toBe(200)
+  })
+
+  test('in a session from before, whose owner may be somebody else, it is not', async () => {
+    const clock = new TestClock()
+    const own = watch(await testApp({}, clock.now))
+    try {
+      const boss = await person(own)
+      const me = await person(own)
+      await send({ id: boss.organizationId }, me.email, 'member', boss)
+      const token = await tokenFor({ id: boss.organizationId }, me.email, own)
+      clock.forward({ minutes: 14, seconds: 30 })
+      // The access token lives fifteen minutes, so the session is renewed and is as old as it was.
+      const renewed = await call<SignedIn>(own, 'POST', '/api/auth/refresh', { refreshToken: me.refreshToken })
+      clock.forward({ minutes: 1 })
+      const stale = await call(own, 'POST', `/api/invites/${token}/accept`, undefined, { authorization: `Bearer ${renewed.body.token}` })
+      await expectRefusal(own, stale, 403, 'forbidden.reauth')
+      const declined = await call(own, 'POST', `/api/invites/${token}/decline`, undefined, {
+        authorization: `Bearer ${renewed.body.token}`,
+      })
+      expect(declined.status).toBe(200)
+    } finally {
+      await own.close()
+    }
+  })
+})
+
+describe('a preview', () => {
+  test('tells whoever holds the link what it is about, and not whether there is an account', async () => {
+    const team = await newTeam()
+    const unknown = `${unique('nobody')}@example.com`
+    const known = await person(t)
+    for (const email of [unknown, known.email]) {
+      const sent = await send(team, email, 'viewer')
+      const seen = await preview(await tokenFor(team, email))
+      expect(seen.status).toBe(200)
+      expect(seen.body).toEqual({
+        organization: { name: team.name },
+        email,
+        role: 'viewer',
+        invitedBy: { name: 'Ada Lovelace' },
+        expiresAt: sent.body.expiresAt,
+      })
+    }
+    await expectRefusal(t, await preview('nonsense'), 404, 'not_found')
+    await expectRefusal(t, await preview(newSecret('once')), 404, 'not_found')
+  })
+})
+
+describe('without an account', () => {
+  test('the mail arrives, and its link is good', async () => {
+    const server = await mailServer()
+    const sending = await testApp(server.settings)
+    try {
+      const boss = await person(sending, { name: 'Ada Lovelace' })
+      const email = `${unique('mailed')}@example.com`
+      expect((await send({ id: boss.organizationId }, email, 'member', boss)).status).toBe(201)
+      const mail = await server.mailTo(email)
+      expect(mail.subject).toBe("Ada Lovelace invites you to Ada Lovelace's space")
+      const body = { email, password: PASSWORD, name: 'Joan Clarke', inviteToken: linkSecretIn(mail) }
+      expect((await call(sending, 'POST', '/api/auth/register', body)).status).toBe(201)
+    } finally {
+      await sending.close()
+    }
+  })
+
+  test('the link opens a closed instance, proves the address and joins the team, all at once', async () => {
+    const closed = watch(await testApp({ REGISTRATION: 'closed' }))
+    try {
+      const team = await newTeam()
+      const email = `${unique('joiner')}@example.com`
+      await send(team, email, 'admin')
+      const token = await tokenFor(team, email)
+      const register = (body: object) =>
+        call<SignedIn>(closed, 'POST', '/api/auth/register', { email, password: PASSWORD, name: 'Joan Clarke', ...body })
+      await expectRefusal(closed, await register({}), 403, 'forbidden')
+      await expectRefusal(closed, await register({ inviteToken: 'nonsense' }), 404, 'not_found')
+      await expectRefusal(closed, await register({ inviteToken: newSecret('invite') }), 410, 'gone')
+      const other = await expectRefusal(closed, await register({ inviteToken: token, email: `x${email}` }), 422, 'invalid')
+      expect(other.errors).toMatchObject([{ pointer: '/email' }])
+      await expectRefusal(closed, await register({ inviteToken: token, password: 'short' }), 422, 'invalid')
+      const answers = await Promise.all(times(3, () => register({ inviteToken: token, email: email.toUpperCase() })))
+      // The others come too late for the address or for the invite.
+      expect(answers.filter((a) => a.status === 201)).toHaveLength(1)
+      expect(answers.every((a) => [201, 409, 410].includes(a.status))).toBe(true)
+      const made = answers.find((a) => a.status === 201) as (typeof answers)[number]
+      await expectEvents(closed, made, 'user.registered', 'member.added', 'invite.accepted')
+      expect(made.body.user.emailVerifiedAt).not.toBeNull()
+      expect((await rolesIn(team)).get(made.body.user.id)).toBe('admin')
+      await expectRefusal(closed, await register({ inviteToken: token, email }), 410, 'gone')
+    } finally {
+      await closed.close()
+    }
+  })
+
+  test('a known address registers no second time, and the invite stays open', async () => {
+    const team = await newTeam()
+    const me = await person(t)
+    await send(team, me.email)
+    const token = await tokenFor(team, me.email)
+    const body = { email: me.email, password: PASSWORD, name: 'Me', inviteToken: token }
+    await expectRefusal(t, await call(t, 'POST', '/api/auth/register', body), 409, 'conflict.exists')
+    expect((await preview(token)).status).toBe(200)
+    expect(await isVerified(me)).toBe(false)
+  })
+})

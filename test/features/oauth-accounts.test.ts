@@ -1,0 +1,273 @@
+import { describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import type { SignedIn } from '../../src/features/accounts/schema.ts'
+import { users } from '../../src/features/accounts/table.ts'
+import { invites } from '../../src/features/invites/table.ts'
+import type { Passkey } from '../../src/features/passkeys/schema.ts'
+import type { ApiKeyCreated, McpTokenCreated } from '../../src/features/tokens/schema.ts'
+import { apiKey, call, PASSWORD, type Person, person, testApp, unique } from '../support/app.ts'
+import { Authenticator, newPasskey } from '../support/authenticator.ts'
+import { keptMail } from '../support/mail.ts'
+import { Visitor } from '../support/providers.ts'
+import { at, bearer, come, connected, link, page, prove, settings, somebody, t } from './oauth-support.ts'
+import { expectEvents, failure, statuses, times, watch } from './support.ts'
+
+/** Whose an identity is: accounts that are found, made and taken over. */
+const userRow = async (email: string) => (await t.app.db.select().from(users).where(eq(users.email, email)))[0]
+const me = (token: string) => call(t, 'GET', '/api/auth/me', undefined, bearer(token))
+
+describe('a new identity', () => {
+  test('with a proved address gets an account whose address is proved; otherwise one whose address is not', async () => {
+    const proved = await come('google', somebody())
+    expect(proved.body.user.emailVerifiedAt).toBeString()
+    for (const verified of [false, undefined]) {
+      const { body } = await come('google', somebody({ verified }))
+      expect(body.user.emailVerifiedAt).toBeNull()
+    }
+    const there = await come('github', somebody({ verified: false }))
+    expect(there.body.user.emailVerifiedAt).toBeNull()
+  })
+
+  test('without an address gets none, and is told what to do', async () => {
+    for (const provider of ['github', 'google'] as const) {
+      const answer = await come(provider, somebody({ email: undefined }))
+      expect([answer.status, answer.body.code]).toEqual([409, 'conflict'])
+      expect(answer.body.detail).toContain('e-mail address')
+      await expectEvents(t, answer, 'oauth.recall')
+    }
+  })
+
+  test('is the same person in five tabs at once', async () => {
+    const who = somebody()
+    const answers = await Promise.all(times(5, () => come('github', who)))
+    expect(statuses(answers)).toEqual(times(5, () => 200))
+    expect(new Set(answers.map((a) => a.body.user.id)).size).toBe(1)
+  })
+
+  test('is the same subject of another provider, and another person', async () => {
+    const sub = '4242424242'
+    const first = await come('google', somebody({ sub }))
+    const second = await come('oidc', somebody({ sub }))
+    expect(second.body.user.id).not.toBe(first.body.user.id)
+  })
+
+  test('where registration is closed: only with an open invitation for a proved address', async () => {
+    const closed = watch(await testApp({ ...settings, REGISTRATION: 'closed' }))
+    const who = somebody()
+    const refused = await come('google', who, { app: closed })
+    expect([refused.status, refused.body.code]).toEqual([403, 'forbidden'])
+    expect((await come('google', who, { app: closed, accept: page })).location).toBe('/login#error=forbidden')
+    expect(await userRow(who.email)).toBeUndefined()
+
+    const owner = await person(t)
+    const invite = async (email: string, over: object = {}) => {
+      const at = new Date().toISOString()
+      const [expiresAt, hash] = [new Date(Date.now() + 86_400_000).toISOString(), unique('hash')]
+      const values = {
+        organizationId: owner.organizationId,
+        email: email.toUpperCase(),
+        role: 'member' as const,
+        hash,
+        expiresAt,
+        createdAt: at,
+        updatedAt: at,
+      }
+      await t.app.db.insert(invites).values({ ...values, ...over })
+    }
+    const past = new Date(Date.now() - 1000).toISOString()
+    for (const over of [{ expiresAt: past }, { closedAt: past }, { acceptedAt: past }]) {
+      const late = somebody()
+      await invite(late.email, over)
+      expect((await come('google', late, { app: closed })).status).toBe(403)
+    }
+    const unproved = somebody({ verified: false })
+    await invite(unproved.email)
+    expect((await come('google', unproved, { app: closed })).status).toBe(403)
+    await invite(who.email)
+    expect((await come('google', who, { app: closed })).status).toBe(200)
+    // Once in, always in.
+    expect((await come('google', who, { app: closed })).status).toBe(200)
+    await closed.close()
+  })
+
+  test('counts as a registration of its network', async () => {
+    const few = await testApp({ ...settings, RATE_LIMIT_REGISTER: '2' })
+    await t.app.driver.query(`delete from counters where key like 'register:%'`)
+    const who = somebody()
+    expect((await come('google', who, { app: few })).status).toBe(200)
+    expect((await come('google', somebody(), { app: few })).status).toBe(200)
+    expect((await come('google', somebody(), { app: few })).status).toBe(429)
+    expect((await come('google', who, { app: few })).status).toBe(200)
+    await few.close()
+    await t.app.driver.query(`delete from counters where key like 'register:%'`)
+  })
+})
+
+describe('an address that has an account', () => {
+  test('proved on both sides: the identity is connected, and the owner is told', async () => {
+    const ada = await person(t)
+    await prove(ada.userId)
+    const answer = await come('google', somebody({ email: ada.email.toUpperCase() }))
+    expect(answer.body.user.id).toBe(ada.userId)
+    await expectEvents(t, answer, 'oauth.recall', 'connected_account.created', 'notification.created', 'user.signed_in')
+    expect((await keptMail(t, ada.email, 'new_way_in')).text).toContain('Your account at Google can be used to sign in')
+    // What she had stays hers.
+    expect((await me(ada.token)).status).toBe(200)
+    expect((await call(t, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD })).status).toBe(200)
+  })
+
+  test.each([false, undefined])('not proved by the provider (%p): 409, and nothing is connected', async (verified) => {
+    const ada = await person(t)
+    for (const local of ['unproved', 'proved']) {
+      if (local === 'proved') await prove(ada.userId)
+      const answer = await come('google', somebody({ email: ada.email, verified }))
+      expect([answer.status, answer.body.code]).toEqual([409, 'conflict.exists'])
+      expect(answer.body.detail).toContain('Sign in another way and connect Google in your account')
+      expect(answer.headers.getSetCookie().filter((c) => /tutti_(access|refresh)/.test(c))).toEqual([])
+      await expectEvents(t, answer, 'oauth.recall')
+    }
+    expect(await connected(ada.token)).toEqual([])
+    const browser = await come('google', somebody({ email: ada.email, verified }), { accept: page })
+    expect([browser.status, browser.location]).toEqual([302, '/login#error=conflict.exists'])
+  })
+
+  test('never proved here: whoever made the account loses everything he set up', async () => {
+    const squatter = await person(t)
+    const secret = await apiKey(t, squatter)
+    const answer = await come('github', somebody({ email: squatter.email }))
+    expect(answer.body.user).toMatchObject({ id: squatter.userId, email: squatter.email })
+    expect(answer.body.user.emailVerifiedAt).toBeString()
+    expect((await me(squatter.token)).status).toBe(401)
+    expect((await call(t, 'POST', '/api/auth/refresh', { refreshToken: squatter.refreshToken })).status).toBe(401)
+    expect((await me(secret)).status).toBe(401)
+    expect((await call(t, 'POST', '/api/auth/login', { email: squatter.email, password: PASSWORD })).status).toBe(401)
+    expect((await me(answer.body.token)).status).toBe(200)
+  })
+
+  test('a second identity of the same provider does not get in by the address', async () => {
+    const ada = somebody()
+    const first = await come('google', ada)
+    const other = await come('google', somebody({ email: ada.email }))
+    expect([other.status, other.body.code]).toEqual([409, 'conflict.exists'])
+    expect(await connected(first.body.token)).toHaveLength(1)
+  })
+
+  test('a suspended account stays shut, whichever way', async () => {
+    const [ada, grace] = [somebody(), somebody()]
+    await come('google', ada)
+    const { userId } = await person(t).then(async (p) => {
+      await t.app.db.update(users).set({ email: grace.email }).where(eq(users.id, p.userId))
+      return p
+    })
+    await prove(userId)
+    for (const { email } of [ada, grace]) await t.app.db.update(users).set({ status: 'suspended' }).where(eq(users.email, email))
+    for (const [who, provider] of [
+      [ada, 'google'],
+      [ada, 'oidc'],
+      [grace, 'google'],
+    ] as const) {
+      const answer = await come(provider, who)
+      expect([answer.status, answer.body.code]).toEqual([401, 'unauthenticated'])
+      await expectEvents(t, answer, 'oauth.recall')
+    }
+  })
+
+  test('a password that is locked by guessing locks no provider', async () => {
+    const ada = await person(t)
+    await prove(ada.userId)
+    const guess = (password: string) => call(t, 'POST', '/api/auth/login', { email: ada.email, password })
+    for (let i = 0; i < 6; i++) await guess('not the password at all')
+    expect((await guess(PASSWORD)).status).toBe(429)
+    expect((await come('github', somebody({ email: ada.email }))).body.user.id).toBe(ada.userId)
+  })
+})
+
+test('an address in the request counts for nothing, in whatever field', async () => {
+  const victim = await person(t)
+  await prove(victim.userId)
+  const fields = ['scope', 'session_state', 'hd', 'prompt', 'authuser', 'error_description', 'error_uri', 'error_subcode', 'client_info']
+  for (const name of [...fields, 'email', 'login_hint', 'user', 'id_token', 'sub']) {
+    const visitor = new Visitor()
+    const own = somebody()
+    at.google.subject = own
+    const back = await visitor.next(await visitor.next(`${t.app.url}/api/auth/oauth/google`))
+    const answer = await visitor.get(`${back}&${name}=${encodeURIComponent(victim.email)}`, { accept: 'application/json' })
+    if (fields.includes(name)) expect(((await answer.json()) as SignedIn).user.email).toBe(own.email)
+    else expect([name, answer.status]).toEqual([name, 422])
+  }
+  expect(await connected(victim.token)).toEqual([])
+})
+
+/** The script of CVE-2026-44166: an account is made with a victim's address before the victim comes. */
+test('pre-hijack: whatever an attacker prepared, the one who proves the address has the account alone', async () => {
+  const victim = somebody()
+  const attacker = somebody({ email: victim.email, verified: false })
+  const made = await come('oidc', attacker)
+  expect(made.status).toBe(200)
+  const { token, refreshToken, user } = made.body
+  const as = <T>(method: string, path: string, body?: unknown) => call<T>(t, method, path, body, bearer(token))
+  const { organizationId } = (await t.app.auth.authenticate(token)) as { organizationId: string }
+
+  // A passkey, a key, a token, a second identity, and three things begun and not finished.
+  const key = new Authenticator(t.app.url)
+  const begin = async () =>
+    (await as<{ sessionId: string; options: Record<string, unknown> }>('POST', '/api/auth/passkey/register/begin', {})).body
+  const first = await begin()
+  expect(
+    (await as<Passkey>('POST', '/api/auth/passkey/register/finish', { sessionId: first.sessionId, response: key.create(first.options) }))
+      .status,
+  ).toBe(201)
+  const secret = (await as<ApiKeyCreated>('POST', '/api/settings/api-keys', { name: 'k' })).body.token as string
+  const mcp = (await as<McpTokenCreated>('POST', '/api/mcp-tokens', { name: 'm', organizationId })).body.token as string
+  const second = somebody({ email: `${unique('mallory')}@example.com` })
+  expect((await link({ token } as Person, 'github', second)).location).toBe('/account')
+  const pending = await begin()
+  const late = new Visitor()
+  const mallory = somebody()
+  const lateStart = await late.get(`${t.app.url}/api/auth/oauth/google?link=1`, bearer(token))
+  at.google.subject = mallory
+  const lateBack = await late.next(lateStart.headers.get('location') as string)
+
+  const proved = await come('google', victim)
+  expect(proved.body.user).toMatchObject({ id: user.id, email: victim.email })
+  expect(await connected(proved.body.token)).toMatchObject([{ provider: 'google', email: victim.email }])
+
+  expect((await me(token)).status).toBe(401)
+  expect((await call(t, 'POST', '/api/auth/refresh', { refreshToken })).status).toBe(401)
+  expect((await me(secret)).status).toBe(401)
+  expect(await failure(t.app.auth.authenticate(mcp))).toMatchObject({ code: 'unauthenticated' })
+  expect(
+    (
+      await as('POST', '/api/auth/passkey/register/finish', {
+        sessionId: pending.sessionId,
+        response: new Authenticator(t.app.url).create(pending.options),
+      })
+    ).status,
+  ).toBe(401)
+  expect((await late.get(lateBack, bearer(token))).status).toBe(400)
+  const login = (await call<{ sessionId: string; options: Record<string, unknown> }>(t, 'POST', '/api/auth/passkey/authenticate/begin', {}))
+    .body
+  expect(
+    (await call(t, 'POST', '/api/auth/passkey/authenticate/finish', { sessionId: login.sessionId, response: key.get(login.options) }))
+      .status,
+  ).toBe(401)
+  // The identities with which he came are strangers again.
+  expect((await come('oidc', attacker)).status).toBe(409)
+  expect((await come('github', second)).body.user.id).not.toBe(user.id)
+  expect(await connected(proved.body.token)).toHaveLength(1)
+  expect((await t.app.driver.query('select count(*)::int from passkeys where user_id = $1', [user.id])).rows[0]?.[0]).toBe(0)
+})
+
+test('an attacker who adds a passkey at the very moment at which the address is proved does not keep it', async () => {
+  const rounds = await Promise.all(
+    times(8, async () => {
+      const squatter = await person(t)
+      return { squatter, passkey: await newPasskey(t.app.url, squatter), owner: somebody({ email: squatter.email }) }
+    }),
+  )
+  for (const { squatter, passkey, owner } of rounds) {
+    const [, proved] = await Promise.all([squatter.fetch('POST', '/api/auth/passkey/register/finish', passkey), come('google', owner)])
+    expect(proved.body.user.id).toBe(squatter.userId)
+    expect((await t.app.driver.query('select count(*)::int from passkeys where user_id = $1', [squatter.userId])).rows[0]?.[0]).toBe(0)
+  }
+})

@@ -1,0 +1,71 @@
+import { eq } from 'drizzle-orm'
+import type { Problem } from '../../src/errors.ts'
+import type { SignedIn } from '../../src/features/accounts/schema.ts'
+import { users } from '../../src/features/accounts/table.ts'
+import type { ConnectedAccountPage, Provider } from '../../src/features/oauth/schema.ts'
+import { call, type Person, type TestApp, testApp, unique } from '../support/app.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { type FakeProvider, fakeCodeHost, fakeIssuer, type Subject, Visitor } from '../support/providers.ts'
+import { watch } from './support.ts'
+
+/** Three providers that say what they are told, and an app that trusts them. */
+export const at: Record<Provider, FakeProvider> = {
+  github: fakeCodeHost(),
+  google: await fakeIssuer('google'),
+  oidc: await fakeIssuer('oidc'),
+}
+export const settings = { ...at.github.settings, ...at.google.settings, ...at.oidc.settings, background: 'off' }
+export const t = watch(await testApp(settings))
+atEnd(() => t.close())
+
+export const page = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+export const asJson = { accept: 'application/json' }
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
+export const somebody = (over: Partial<Subject> = {}): Subject & { email: string } =>
+  ({
+    sub: String(Math.floor(Math.random() * 1e12)),
+    email: `${unique('ada')}@example.com`,
+    verified: true,
+    name: 'Ada Lovelace',
+    ...over,
+  }) as Subject & { email: string }
+
+export interface Came {
+  status: number
+  body: SignedIn & Problem
+  headers: Headers
+  location: string | null
+}
+export interface How {
+  app?: TestApp
+  query?: string
+  /** Of the one who starts. */
+  headers?: Record<string, string>
+  /** Of the one who comes back. */
+  accept?: Record<string, string>
+  meanwhile?: () => Promise<unknown>
+}
+
+/** The whole way, as this person there. */
+export async function come(
+  provider: Provider,
+  subject: Subject,
+  { app = t, query = '', headers = {}, accept, meanwhile }: How = {},
+): Promise<Came> {
+  const visitor = new Visitor()
+  const start = await visitor.get(`${app.app.url}/api/auth/oauth/${provider}${query}`, headers)
+  if (start.status !== 302) throw new Error(`${start.status} ${await start.text()}`)
+  at[provider].subject = subject
+  const back = await visitor.next(start.headers.get('location') as string)
+  await meanwhile?.()
+  const response = await visitor.get(back, accept ?? { accept: 'application/json' })
+  const text = await response.text()
+  const body = (text ? JSON.parse(text) : {}) as SignedIn & Problem
+  return { status: response.status, body, headers: response.headers, location: response.headers.get('location') }
+}
+export const link = (who: Person, provider: Provider, subject: Subject, how: How = {}) =>
+  come(provider, subject, { query: '?link=1&returnTo=/account', headers: bearer(who.token), accept: {}, ...how })
+export const connected = async (token: string) =>
+  (await call<ConnectedAccountPage>(t, 'GET', '/api/settings/connected-accounts', undefined, bearer(token))).body.items
+export const prove = (userId: string) =>
+  t.app.db.update(users).set({ emailVerifiedAt: new Date().toISOString() }).where(eq(users.id, userId))

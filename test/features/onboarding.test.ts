@@ -1,0 +1,113 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import type { User } from '../../src/features/accounts/schema.ts'
+import type { InvitePage, Onboarded, Onboarding } from '../../src/features/invites/schema.ts'
+import type { Organization, OrganizationPage } from '../../src/features/organizations/schema.ts'
+import * as organizations from '../../src/features/organizations/service.ts'
+import { apiKey, call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
+import { keptMail } from '../support/mail.ts'
+import { expectEvents, expectRefusal, inside, statuses, times, watch } from './support.ts'
+
+let t: TestApp
+beforeAll(async () => {
+  t = watch(await sharedApp())
+})
+
+const done = async (who: Person) => {
+  const { body } = await who.fetch<Onboarding>('GET', '/api/onboarding')
+  return body.steps.filter((s) => s.done).map((s) => s.id)
+}
+const start = (who: Person, body: object) => who.fetch<Onboarded>('POST', '/api/onboarding', body)
+
+describe('the steps', () => {
+  test('are told by what there is, not by clicks', async () => {
+    const me = await person(t)
+    const fresh = await me.fetch<Onboarding>('GET', '/api/onboarding')
+    expect(fresh.body).toEqual({
+      onboardedAt: null,
+      steps: (['organization', 'invite', 'token', 'project'] as const).map((id) => ({ id, done: false })),
+    })
+    const team = (await me.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
+    expect(await done(me)).toEqual(['organization'])
+    await me.fetch('POST', `/api/teams/${team.id}/invite`, { email: `${unique('x')}@example.com` })
+    expect(await done(me)).toEqual(['organization', 'invite'])
+    await mcpToken(t, me)
+    const project = (await me.fetch<{ id: string }>('POST', '/api/projects', { name: unique('p') })).body
+    expect(await done(me)).toEqual(['organization', 'invite', 'token', 'project'])
+    await me.fetch('DELETE', `/api/projects/${project.id}`)
+    await me.fetch('DELETE', `/api/teams/${team.id}`)
+    expect(await done(me)).toEqual(['invite', 'token'])
+  })
+
+  test('somebody who was taken into a team has one, and company', async () => {
+    const [boss, me] = [await person(t), await person(t)]
+    const team = (await boss.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
+    await organizations.addMember(systemCtx(t), { id: team.id, userId: me.userId, role: 'viewer' })
+    expect(await done(me)).toEqual(['organization', 'invite'])
+  })
+})
+
+describe('onboarding', () => {
+  test('makes the team, sends the invites and remembers both, in one step', async () => {
+    const me = await person(t)
+    const emails = times(2, () => `${unique('friend')}@example.com`) as [string, string]
+    const name = unique('First team')
+    const answer = await start(me, { organization: { name }, invites: [{ email: emails[0], role: 'admin' }, { email: emails[1] }] })
+    expect(answer.status).toBe(201)
+    const { organization, invites, onboardedAt } = answer.body
+    expect(answer.headers.get('location')).toBe(`/api/teams/${organization.id}`)
+    expect(organization).toMatchObject({ name, role: 'owner', personal: false })
+    expect(invites).toMatchObject([
+      { email: emails[0], role: 'admin', organization: { id: organization.id } },
+      { email: emails[1], role: 'member' },
+    ])
+    await expectEvents(t, answer, 'organization.created', 'invite.created', 'invite.created', 'user.onboarded')
+    for (const email of emails) expect((await keptMail(t, email)).text).toContain('/invite#svc_inv_')
+    const user = (await me.fetch<User>('GET', '/api/auth/me')).body
+    expect(user.onboardedAt).toBe(onboardedAt)
+    expect(user.preferences.currentOrganizationId).toBe(organization.id)
+    expect((await me.fetch<Organization>('GET', '/api/team')).body.id).toBe(organization.id)
+    expect((await me.fetch<InvitePage>('GET', `/api/teams/${organization.id}/invites`)).body.items).toHaveLength(2)
+    expect((await me.fetch<Onboarding>('GET', '/api/onboarding')).body.onboardedAt).toBe(onboardedAt)
+    await expectRefusal(t, await start(me, { organization: { name } }), 409, 'conflict')
+  })
+
+  test('the current team falls back to the oldest one when it is gone, and when one has left it', async () => {
+    const me = await person(t)
+    const { id } = (await start(me, { organization: { name: unique('gone') } })).body.organization
+    expect((await me.fetch<Organization>('GET', '/api/team')).body.id).toBe(id)
+    await me.fetch('DELETE', `/api/teams/${id}`)
+    expect((await me.fetch<Organization>('GET', '/api/team')).body.id).toBe(me.organizationId)
+    expect((await me.fetch('GET', '/api/projects')).status).toBe(200)
+    await expectRefusal(t, await inside(me, id).fetch('GET', '/api/team'), 404, 'not_found')
+  })
+
+  test('ten presses at once make one team', async () => {
+    const me = await person(t)
+    const answers = await Promise.all(times(10, () => start(me, { organization: { name: unique('once') } })))
+    expect(statuses(answers)).toEqual([201, ...times(9, () => 409)])
+    expect((await me.fetch<OrganizationPage>('GET', '/api/teams')).body.items).toHaveLength(2)
+  })
+
+  test('is all or nothing', async () => {
+    const me = await person(t)
+    const email = `${unique('friend')}@example.com`
+    // Oneself is in the team already.
+    const refused = await start(me, { organization: { name: unique('none') }, invites: [{ email }, { email: me.email }] })
+    await expectRefusal(t, refused, 409, 'conflict.exists')
+    expect((await me.fetch<OrganizationPage>('GET', '/api/teams')).body.items).toHaveLength(1)
+    expect((await me.fetch<User>('GET', '/api/auth/me')).body.onboardedAt).toBeNull()
+    expect(await keptMail(t, email).catch(() => 'none')).toBe('none')
+  })
+
+  test('is for the person himself, with a name and at most twenty invites', async () => {
+    const me = await person(t)
+    const key = await apiKey(t, me)
+    const withKey = call(t, 'POST', '/api/onboarding', { organization: { name: 'x' } }, { authorization: `Bearer ${key}` })
+    await expectRefusal(t, await withKey, 403, 'forbidden')
+    await expectRefusal(t, await call(t, 'POST', '/api/onboarding', {}), 401, 'unauthenticated')
+    const invites = times(21, (i) => ({ email: `x${i}@example.com` }))
+    for (const body of [{}, { organization: {} }, { organization: { name: ' ' } }, { organization: { name: 'x', personal: true } }])
+      await expectRefusal(t, await start(me, body), 422, 'invalid')
+    await expectRefusal(t, await start(me, { organization: { name: 'x' }, invites }), 422, 'invalid')
+  })
+})

@@ -1,0 +1,121 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import type { PreferencesAnswer, User } from '../../src/features/accounts/schema.ts'
+import { apiKey, call, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { bearer } from './accounts-support.ts'
+import { expectEvent, expectRefusal, statuses, watch } from './support.ts'
+
+let t: TestApp
+beforeAll(async () => {
+  t = watch(await sharedApp())
+})
+
+const read = async (who: Person) => (await who.fetch<PreferencesAnswer>('GET', '/api/settings/preferences')).body
+const patch = (who: Person, body: object) => who.fetch<PreferencesAnswer>('PATCH', '/api/settings/preferences', body)
+const newTeam = async (who: Person) => (await who.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Team') })).body.id
+const currentTeam = async (who: Person) => (await who.fetch<{ id: string }>('GET', '/api/team')).body.id
+
+const usual: PreferencesAnswer = {
+  currentOrganizationId: null,
+  theme: 'system',
+  weekStart: 'monday',
+  density: 'comfortable',
+  notifications: { email: true },
+}
+
+describe('preferences', () => {
+  test('begin with what is usual, change one by one, and go back with null', async () => {
+    const ada = await person(t)
+    expect(await read(ada)).toEqual(usual)
+    const changed = await patch(ada, { theme: 'dark', notifications: { email: false } })
+    expect([changed.status, changed.body]).toEqual([200, { ...usual, theme: 'dark', notifications: { email: false } }])
+    const event = await expectEvent(t, changed, 'user.preferences_changed')
+    expect(event).toMatchObject({ userId: ada.userId, data: { fields: ['theme', 'notifications'] } })
+    expect((await patch(ada, { weekStart: 'sunday', density: 'compact', notifications: {} })).body).toEqual({
+      ...usual,
+      theme: 'dark',
+      weekStart: 'sunday',
+      density: 'compact',
+      notifications: { email: false },
+    })
+    expect((await patch(ada, { theme: null, notifications: null, density: null, weekStart: null })).body).toEqual(usual)
+    expect(await read(ada)).toEqual(usual)
+    expect((await ada.fetch<User>('GET', '/api/auth/me')).body).toMatchObject({ preferences: {}, version: 4 })
+  })
+
+  test('of several tabs at once none undoes what another did', async () => {
+    const ada = await person(t)
+    const answers = await Promise.all([
+      patch(ada, { theme: 'light' }),
+      patch(ada, { density: 'compact' }),
+      patch(ada, { weekStart: 'sunday' }),
+      patch(ada, { notifications: { email: false } }),
+    ])
+    expect(statuses(answers)).toEqual([200, 200, 200, 200])
+    expect(await read(ada)).toEqual({ ...usual, theme: 'light', density: 'compact', weekStart: 'sunday', notifications: { email: false } })
+  })
+
+  test.each([
+    ['an unknown theme', { theme: 'pink' }],
+    ['an unknown field', { fontSize: 12 }],
+    ['somebody’s role', { role: 'admin' }],
+    ['a text for a truth', { notifications: { email: 'yes' } }],
+    ['an unknown notification', { notifications: { sms: true } }],
+    ['an id that is none', { currentOrganizationId: 'mine' }],
+  ])('refuse %s', async (_, body) => {
+    const ada = await person(t)
+    await expectRefusal(t, await patch(ada, body), 422, 'invalid')
+    expect((await ada.fetch<User>('GET', '/api/auth/me')).body.version).toBe(1)
+  })
+
+  test('need a credential, and with a key its scope', async () => {
+    expect((await call(t, 'GET', '/api/settings/preferences')).status).toBe(401)
+    const ada = await person(t)
+    const key = bearer(await apiKey(t, ada, ['read']))
+    expect((await call(t, 'GET', '/api/settings/preferences', undefined, key)).status).toBe(200)
+    expect((await call(t, 'PATCH', '/api/settings/preferences', { theme: 'dark' }, key)).status).toBe(403)
+  })
+})
+
+describe('the current team', () => {
+  test('is the one that calls without X-Organization-Id are about, from the next call on', async () => {
+    const ada = await person(t)
+    const personal = await currentTeam(ada)
+    const team = await newTeam(ada)
+    expect(await currentTeam(ada)).toBe(personal)
+    expect((await patch(ada, { currentOrganizationId: team })).body.currentOrganizationId).toBe(team)
+    expect(await currentTeam(ada)).toBe(team)
+    const key = bearer(await apiKey(t, ada))
+    expect((await call<{ id: string }>(t, 'GET', '/api/team', undefined, key)).body.id).toBe(team)
+    const named = await ada.fetch<{ id: string }>('GET', '/api/team', undefined, { 'x-organization-id': personal })
+    expect(named.body.id).toBe(personal)
+    expect((await patch(ada, { currentOrganizationId: null })).body.currentOrganizationId).toBeNull()
+    expect(await currentTeam(ada)).toBe(personal)
+  })
+
+  test('must be one of the own ones: another looks like none, and nothing else of the change is kept', async () => {
+    const [ada, grace] = [await person(t), await person(t)]
+    for (const id of [grace.organizationId, '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'])
+      await expectRefusal(t, await patch(ada, { theme: 'dark', currentOrganizationId: id }), 404, 'not_found')
+    expect(await read(ada)).toEqual(usual)
+  })
+
+  test('that one has left counts as none chosen', async () => {
+    const owner = await person(t)
+    const grace = await member(t, owner, 'member')
+    const headless: Person = { ...grace, fetch: (m, p, b, h = {}) => call(t, m, p, b, { ...bearer(grace.token), ...h }) }
+    expect((await patch(headless, { currentOrganizationId: owner.organizationId })).status).toBe(200)
+    expect(await currentTeam(headless)).toBe(owner.organizationId)
+    await owner.fetch('DELETE', `/api/teams/${owner.organizationId}/members/${grace.userId}`)
+    expect((await read(headless)).currentOrganizationId).toBeNull()
+    expect(await currentTeam(headless)).not.toBe(owner.organizationId)
+  })
+})
+
+test('the profile has a second address', async () => {
+  const ada = await person(t)
+  const first = await ada.fetch<User>('PATCH', '/api/settings/profile', { bio: 'Numbers' }, { 'if-match': '"1"' })
+  expect(first.body).toMatchObject({ bio: 'Numbers', version: 2 })
+  await expectEvent(t, first, 'user.updated')
+  expect((await ada.fetch('PATCH', '/api/settings/profile', { bio: 'late' }, { 'if-match': '"1"' })).status).toBe(412)
+  await expectRefusal(t, await ada.fetch('PATCH', '/api/settings/profile', { role: 'admin' }), 422, 'invalid')
+})

@@ -1,0 +1,267 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { type Evidence, type Kind, kinds, type Workflow } from '../../src/features/workflow/schema.ts'
+import {
+  defaultWorkflow,
+  isClosed,
+  isInReview,
+  type Move,
+  next,
+  problemsIn,
+  progress,
+  step,
+  workflowOf,
+} from '../../src/features/workflow/workflow.ts'
+
+/** The same cases in every run; to look further, change it for a while. */
+fc.configureGlobal({ seed: 20261115 })
+
+const at = (status: string, kind: Kind = 'feature') => ({ status, kind })
+const code: Evidence = { summary: 'Lock added', commits: ['3f98b0f'] }
+const tested: Evidence = { summary: 'All pass', testRuns: ['bun test: 214 pass'] }
+const documented: Evidence = { summary: 'Manual page', files: ['docs/lock.md'] }
+
+/** Where it leads with nothing missing, or what is missing, or that it is refused. */
+const outcome = (workflow: Workflow, from: ReturnType<typeof at>, move: Move): string => {
+  const found = step(workflow, from, move)
+  if ('refused' in found) return 'refused'
+  return found.missing.length > 0 ? `needs ${found.missing.map((m) => m.item).join(', ')}` : found.to
+}
+
+describe('the default workflow', () => {
+  test('is one that the rules for workflows let pass', () => {
+    expect(problemsIn(defaultWorkflow)).toEqual([])
+    expect(defaultWorkflow.states.filter((state) => isClosed(defaultWorkflow, state))).toEqual(['done'])
+    expect(defaultWorkflow.states.filter((state) => isInReview(defaultWorkflow, state))).toEqual(['in_review'])
+  })
+
+  const files = 'evidence.files or evidence.commits or evidence.pullRequests'
+  const runs = 'evidence.files or evidence.testRuns or evidence.links'
+  const rows: [string, Kind, Evidence | undefined, string][] = [
+    ['todo', 'feature', undefined, 'in_progress'],
+    ['todo', 'feature', code, 'refused'],
+    ['needs_edits', 'feature', undefined, 'in_progress'],
+    ['in_progress', 'feature', undefined, `needs evidence.summary, ${files}`],
+    ['in_progress', 'feature', { summary: 'x' }, `needs ${files}`],
+    ['in_progress', 'feature', { summary: 'x', files: [] }, `needs ${files}`],
+    ['in_progress', 'feature', { summary: 'x', testRuns: ['y'] }, `needs ${files}`],
+    ['in_progress', 'chore', undefined, `needs evidence.summary, ${files}`],
+    ['in_progress', 'feature', code, 'in_testing'],
+    ['in_progress', 'feature', { summary: 'x', files: ['a'] }, 'in_testing'],
+    ['in_progress', 'feature', { summary: 'x', pullRequests: ['a'] }, 'in_testing'],
+    ['in_testing', 'feature', undefined, `needs evidence.summary, ${runs}`],
+    ['in_testing', 'feature', { summary: 'x', commits: ['a'] }, `needs ${runs}`],
+    ['in_testing', 'feature', tested, 'in_docs'],
+    ['in_testing', 'bug', { summary: 'x', links: ['https://ci.example.com/1'] }, 'in_docs'],
+    ['in_docs', 'feature', undefined, 'needs evidence.files or evidence.links'],
+    ['in_docs', 'feature', { summary: 'x', commits: ['a'] }, 'needs evidence.files or evidence.links'],
+    ['in_docs', 'feature', documented, 'in_review'],
+    ...(['bug', 'hotfix', 'chore', 'test'] as const).map((kind): [string, Kind, undefined, string] => [
+      'in_docs',
+      kind,
+      undefined,
+      'in_review',
+    ]),
+    ['in_docs', 'bug', documented, 'in_review'],
+    ['in_review', 'feature', undefined, 'needs review'],
+    ['in_review', 'chore', code, 'needs review'],
+    ['done', 'feature', undefined, 'refused'],
+    ['elsewhere', 'feature', undefined, 'refused'],
+  ]
+  test.each(rows)('%s of a %s advances with %j to: %s', (from, kind, evidence, expected) => {
+    expect(outcome(defaultWorkflow, at(from, kind), { by: 'advance', evidence })).toBe(expected)
+  })
+
+  test('a verdict counts in review only', () => {
+    for (const state of defaultWorkflow.states) {
+      expect(outcome(defaultWorkflow, at(state), { by: 'approved' })).toBe(state === 'in_review' ? 'done' : 'refused')
+      expect(outcome(defaultWorkflow, at(state), { by: 'changes_requested' })).toBe(state === 'in_review' ? 'needs_edits' : 'refused')
+    }
+  })
+
+  test('naming the state changes nothing about what it takes', () => {
+    for (const from of defaultWorkflow.states)
+      for (const to of [...defaultWorkflow.states, 'nowhere'])
+        for (const evidence of [undefined, code, tested, documented]) {
+          const named = outcome(defaultWorkflow, at(from), { by: 'advance', to, evidence })
+          const plain = step(defaultWorkflow, at(from), { by: 'advance', evidence })
+          if ('refused' in plain || plain.to !== to) expect(['refused', 'needs review']).toContain(named)
+          else expect(named).toBe(outcome(defaultWorkflow, at(from), { by: 'advance', evidence }))
+        }
+  })
+
+  test('says what comes next and which gates there are', () => {
+    expect(next(defaultWorkflow, at('in_progress'))).toMatchObject({ to: 'in_testing', missing: [{ needs: 'what changed' }, {}] })
+    expect(next(defaultWorkflow, at('in_docs', 'bug'))).toEqual({ to: 'in_review', missing: [] })
+    expect(next(defaultWorkflow, at('in_review'))).toMatchObject({ to: 'done', missing: [{ item: 'review' }] })
+    expect(next(defaultWorkflow, at('done'))).toBeNull()
+    expect(progress(defaultWorkflow, 'bug', new Set(['code_complete']))).toEqual([
+      { gate: 'code_complete', state: 'passed' },
+      { gate: 'test_complete', state: 'open' },
+      { gate: 'docs_complete', state: 'skipped' },
+      { gate: 'review', state: 'open' },
+    ])
+  })
+})
+
+describe('a workflow of one’s own', () => {
+  const two: Workflow = { initial: 'open', states: ['open', 'closed'], transitions: [{ from: 'open', to: 'closed' }] }
+  const with_ = (change: Partial<Record<keyof Workflow, unknown>>) => ({ ...two, ...change })
+
+  test('may be small', () => {
+    expect(problemsIn(two)).toEqual([])
+    expect(workflowOf({ settings: { workflow: two } })).toEqual(two)
+    expect(workflowOf({ settings: {} })).toBe(defaultWorkflow)
+    expect(workflowOf({ settings: { workflow: 'x' } })).toBe(defaultWorkflow)
+    expect(outcome(two, at('open'), { by: 'advance' })).toBe('closed')
+    expect(outcome(two, at('open'), { by: 'approved' })).toBe('refused')
+  })
+
+  const gate = { name: 'g', needs: [{ anyOf: ['links'], what: 'a link' }] }
+  const broken: [string, unknown, string][] = [
+    ['nothing', null, ''],
+    ['a text', 'x', ''],
+    ['an unknown field', with_({ surprise: 1 } as object), '/surprise'],
+    ['a strange name', with_({ states: ['Open!', 'closed'] }), '/states/0'],
+    ['an initial state that is none', with_({ initial: 'nowhere' }), '/initial'],
+    ['a transition from nowhere', with_({ transitions: [...two.transitions, { from: 'nowhere', to: 'closed' }] }), '/transitions/1/from'],
+    ['a transition to nowhere', with_({ transitions: [{ from: 'open', to: 'nowhere' }] }), '/transitions/0/to'],
+    ['an unknown gate', with_({ transitions: [{ from: 'open', to: 'closed', gate: 'g' }] }), '/transitions/0/gate'],
+    ['a state twice', with_({ states: ['open', 'open', 'closed'] }), '/states'],
+    ['a gate twice', with_({ gates: [gate, gate] }), '/gates'],
+    ['a gate called review', with_({ gates: [{ ...gate, name: 'review' }] }), '/gates'],
+    [
+      'a gate that asks for nothing in particular',
+      with_({ gates: [{ name: 'g', needs: [{ anyOf: [], what: 'x' }] }] }),
+      '/gates/0/needs/0/anyOf',
+    ],
+    [
+      'a gate on a verdict',
+      with_({ gates: [gate], transitions: [{ from: 'open', to: 'closed', by: 'approved', gate: 'g' }] }),
+      '/transitions/0/gate',
+    ],
+    [
+      'two ways on',
+      with_({ states: ['open', 'closed', 'shut'], transitions: [...two.transitions, { from: 'open', to: 'shut' }] }),
+      '/transitions/1',
+    ],
+    ['no end', with_({ transitions: [...two.transitions, { from: 'closed', to: 'open' }] }), '/transitions'],
+    [
+      'an end that cannot be reached',
+      {
+        initial: 'a',
+        states: ['a', 'b', 'z'],
+        transitions: [
+          { from: 'a', to: 'b' },
+          { from: 'b', to: 'a' },
+        ],
+      },
+      '/transitions',
+    ],
+  ]
+  test.each(broken)('%s is refused', (_what, workflow, pointer) => {
+    expect(problemsIn(workflow)[0]?.pointer).toBe(pointer)
+    expect(workflowOf({ settings: { workflow } })).toBe(defaultWorkflow)
+  })
+})
+
+// ---- no way around
+
+const state = fc.constantFrom('a', 'b', 'c', 'd', 'e')
+const anyWorkflow = fc
+  .record({
+    initial: state,
+    transitions: fc.array(
+      fc.record(
+        {
+          from: state,
+          to: state,
+          by: fc.constantFrom('advance' as const, 'approved' as const, 'changes_requested' as const),
+          gate: fc.constantFrom('g', 'h'),
+        },
+        { requiredKeys: ['from', 'to'] },
+      ),
+      { maxLength: 8 },
+    ),
+  })
+  .map(
+    (made): Workflow => ({
+      ...made,
+      states: ['a', 'b', 'c', 'd', 'e'],
+      gates: [
+        { name: 'g', needs: [{ anyOf: ['links'], what: 'a link' }] },
+        { name: 'h', needs: [{ anyOf: ['files', 'commits'], what: 'code' }], skipFor: ['chore'] },
+      ],
+    }),
+  )
+const anyEvidence = fc.option(
+  fc.record(
+    {
+      summary: fc.constant('x'),
+      files: fc.constant<string[]>(['f']),
+      links: fc.constant<string[]>(['l']),
+      commits: fc.constant<string[]>([]),
+    },
+    { requiredKeys: ['summary'] },
+  ),
+  { nil: undefined },
+)
+const anyMove: fc.Arbitrary<Move> = fc.oneof(
+  fc.record({ by: fc.constant('advance' as const), to: fc.option(state, { nil: undefined }), evidence: anyEvidence }),
+  fc.record({ by: fc.constantFrom('approved' as const, 'changes_requested' as const) }),
+)
+
+test('whatever the workflow and the calls: every step that is made is one of its transitions, with what its gate asks for', () => {
+  fc.assert(
+    fc.property(anyWorkflow, fc.constantFrom(...kinds), fc.array(anyMove, { maxLength: 30 }), (workflow, kind, moves) => {
+      fc.pre(problemsIn(workflow).length === 0)
+      let status = workflow.initial
+      for (const move of moves) {
+        const found = step(workflow, { status, kind }, move)
+        if ('refused' in found || found.missing.length > 0) continue
+        const used = workflow.transitions.find((t) => t.from === status && t.to === found.to && (t.by ?? 'advance') === move.by)
+        expect(used).toBeDefined()
+        const gate = workflow.gates?.find((g) => g.name === used?.gate)
+        if (gate && !gate.skipFor?.includes(kind)) {
+          const evidence = (move.by === 'advance' && move.evidence) || undefined
+          for (const { anyOf } of gate.needs) expect(anyOf.some((part) => (evidence?.[part]?.length ?? 0) > 0)).toBe(true)
+        }
+        status = found.to
+      }
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+test('no sequence of calls reaches done without every gate', () => {
+  const calls = fc.array(
+    fc.oneof(
+      fc.record({
+        by: fc.constant('advance' as const),
+        to: fc.option(fc.constantFrom(...defaultWorkflow.states), { nil: undefined }),
+        evidence: fc.constantFrom(undefined, code, tested, documented, { summary: 'nothing to show' }),
+      }),
+      fc.record({ by: fc.constantFrom('approved' as const, 'changes_requested' as const) }),
+    ),
+    { minLength: 40, maxLength: 150, size: 'max' },
+  )
+  let reached = 0
+  fc.assert(
+    fc.property(fc.constantFrom(...kinds), calls, (kind, moves) => {
+      let status = defaultWorkflow.initial
+      let passed = new Set<string>()
+      for (const move of moves) {
+        const found = step(defaultWorkflow, { status, kind }, move)
+        if ('refused' in found || found.missing.length > 0) continue
+        if (found.gate) passed.add(found.gate)
+        if (move.by === 'changes_requested') passed = new Set()
+        status = found.to
+      }
+      if (status !== 'done') return
+      reached++
+      expect([...passed].sort()).toEqual(['code_complete', 'docs_complete', 'review', 'test_complete'])
+    }),
+    { numRuns: 1500 },
+  )
+  expect(reached).toBeGreaterThan(50)
+})

@@ -1,0 +1,258 @@
+import { describe, expect, test } from 'bun:test'
+import { roles } from '../../src/auth/policy.ts'
+import type { Project } from '../../src/features/projects/schema.ts'
+import type { Workspace, WorkspacePage } from '../../src/features/workspaces/schema.ts'
+import { type Person, person } from '../support/app.ts'
+import { ada, addTeam, dropTeam, fullTeam, get, join, make, newProject, newTeam, people, projectsIn, put, stranger, t } from './spaces.ts'
+import { expectEvents, expectRefusal, ids, inside, statuses, times } from './support.ts'
+
+describe('a workspace', () => {
+  test('is made in the current team or in a named one, and shows its teams and numbers', async () => {
+    const team = await newTeam()
+    const made = await inside(ada, team.id).fetch<Workspace>('POST', '/api/workspaces', {
+      name: '  Engines ',
+      description: 'All of them',
+      folders: ['engine/mill', '/srv/engine'],
+    })
+    expect(made.status).toBe(201)
+    expect(made.headers.get('location')).toBe(`/api/workspaces/${made.body.id}`)
+    expect(made.body).toMatchObject({
+      name: 'Engines',
+      description: 'All of them',
+      folders: ['engine/mill', '/srv/engine'],
+      status: 'active',
+      organizationId: team.id,
+      createdById: ada.userId,
+      teams: [{ id: team.id, name: team.name, role: 'owner' }],
+      counts: { teams: 1, projects: 0 },
+      role: 'owner',
+      version: 1,
+    })
+    const [event] = await expectEvents(t, made, 'workspace.created')
+    expect(event).toMatchObject({ subjectId: made.body.id, organizationId: team.id, data: { name: 'Engines' } })
+    const named = await make(team)
+    expect((await get(ada, named)).body).toEqual(named)
+    const list = await ada.fetch<WorkspacePage>('GET', `/api/teams/${team.id}/workspaces?total=true`)
+    expect(ids(list.body)).toEqual(ids({ items: [made.body, named] }))
+    expect(list.body.total).toBe(2)
+    expect(ids((await ada.fetch<WorkspacePage>('GET', '/api/workspaces?limit=200')).body)).toEqual(expect.arrayContaining(ids(list.body)))
+  })
+
+  test('who may make, change and delete one', async () => {
+    const team = await fullTeam()
+    const space = await make(team)
+    for (const role of roles) {
+      const who = people[role]
+      const writes = role !== 'viewer'
+      const made = await who.fetch<Workspace>('POST', `/api/teams/${team.id}/workspaces`, { name: 'x' })
+      if (writes) expect(made.body).toMatchObject({ role, createdById: who.userId })
+      else await expectRefusal(t, made, 403, 'forbidden')
+      expect((await inside(who, team.id).fetch('POST', '/api/workspaces', { name: 'x' })).status).toBe(writes ? 201 : 403)
+      for (const method of ['PUT', 'PATCH']) {
+        const changed = await who.fetch<Workspace>(method, `/api/workspaces/${space.id}`, { description: role })
+        if (writes) expect(changed.body.description).toBe(role)
+        else await expectRefusal(t, changed, 403, 'forbidden')
+      }
+      expect((await get(who, space)).body.role).toBe(role)
+    }
+    const gone = (who: Person, { id }: { id: string }) => who.fetch('DELETE', `/api/workspaces/${id}`)
+    await expectRefusal(t, await gone(people.viewer, space), 403, 'forbidden')
+    await expectRefusal(t, await gone(people.member, space), 403, 'forbidden')
+    expect((await gone(people.admin, space)).body).toEqual({ id: space.id, deleted: true })
+    expect((await gone(people.member, await make(team, {}, people.member))).status).toBe(200)
+  })
+
+  test('does not exist for those who have no team in it', async () => {
+    const space = await make(await newTeam())
+    const nobody = await person(t)
+    for (const [method, path, body] of [
+      ['GET', '', undefined],
+      ['PUT', '', { name: 'x' }],
+      ['PATCH', '', { name: 'x' }],
+      ['DELETE', '', undefined],
+      ['GET', '/projects', undefined],
+      ['POST', '/teams', { teamId: nobody.organizationId, role: 'viewer' }],
+      ['DELETE', `/teams/${space.organizationId}`, undefined],
+    ] as const)
+      await expectRefusal(t, await nobody.fetch(method, `/api/workspaces/${space.id}${path}`, body), 404, 'not_found')
+    for (const method of ['GET', 'POST'])
+      await expectRefusal(
+        t,
+        await nobody.fetch(method, `/api/teams/${space.organizationId}/workspaces`, method === 'POST' ? { name: 'x' } : undefined),
+        404,
+        'not_found',
+      )
+    expect((await nobody.fetch<WorkspacePage>('GET', '/api/workspaces')).body.items).toEqual([])
+  })
+
+  test.each([
+    ['no name', {}],
+    ['51 folders', { name: 'x', folders: times(51, (i) => `f${i}`) }],
+    ['a folder of 501 characters', { name: 'x', folders: ['x'.repeat(501)] }],
+    ['a status from the start', { name: 'x', status: 'archived' }],
+    ['teams of its own', { name: 'x', teams: [] }],
+  ])('cannot be made with %s', async (_, body) => {
+    await expectRefusal(t, await ada.fetch('POST', '/api/workspaces', body), 422, 'invalid')
+  })
+
+  test('of many changes on one version exactly one wins', async () => {
+    const space = await make(await newTeam())
+    const answers = await Promise.all(
+      times(8, (i) => ada.fetch<Workspace>('PATCH', `/api/workspaces/${space.id}`, { name: `n${i}` }, { 'if-match': '"1"' })),
+    )
+    expect(statuses(answers)).toEqual([200, ...times(7, () => 412)])
+    const won = answers.find((a) => a.status === 200) as (typeof answers)[number]
+    expect((await expectEvents(t, won, 'workspace.updated'))[0]).toMatchObject({ data: { fields: ['name'] } })
+    expect((await get(ada, space)).body).toEqual(won.body)
+  })
+
+  test('deleted, it lets its projects go and is gone for every team', async () => {
+    const [team, other] = [await fullTeam(), await newTeam()]
+    await join(other, stranger, 'member')
+    const space = await make(team)
+    await addTeam(ada, space, other, 'editor')
+    const project = await newProject(team)
+    await put(ada, project, space.id)
+    expect((await stranger.fetch('GET', `/api/projects/${project.id}`)).status).toBe(200)
+    const gone = await ada.fetch('DELETE', `/api/workspaces/${space.id}`)
+    const fired = await expectEvents(t, gone, 'workspace.deleted', 'workspace.deleted')
+    expect(fired.map((e) => e.organizationId).sort()).toEqual([team.id, other.id].sort())
+    for (const who of [ada, stranger]) await expectRefusal(t, await get(who, space), 404, 'not_found')
+    expect((await stranger.fetch('GET', `/api/projects/${project.id}`)).status).toBe(404)
+    expect((await inside(people.viewer, team.id).fetch<Project>('GET', `/api/projects/${project.id}`)).body.workspaceId).toBeNull()
+    await expectRefusal(t, await put(ada, project, space.id), 404, 'not_found')
+  })
+})
+
+describe('sharing it with another team', () => {
+  test('needs an admin of both: nobody is drawn in without consent', async () => {
+    const [team, other] = [await fullTeam(), await newTeam()]
+    const space = await make(team)
+    // Grace is admin of the owning team; of the other she is nothing, viewer, member, and then admin.
+    await expectRefusal(t, await addTeam(people.admin, space, other, 'editor'), 404, 'not_found')
+    await join(other, people.admin, 'viewer')
+    for (const role of ['viewer', 'member'] as const) {
+      await ada.fetch('PATCH', `/api/teams/${other.id}/members/${people.admin.userId}`, { role })
+      await expectRefusal(t, await addTeam(people.admin, space, other, 'editor'), 404, 'not_found')
+    }
+    await ada.fetch('PATCH', `/api/teams/${other.id}/members/${people.admin.userId}`, { role: 'admin' })
+    const shared = await addTeam(people.admin, space, other, 'editor')
+    expect(shared.status).toBe(201)
+    expect(shared.headers.get('location')).toBe(`/api/workspaces/${space.id}/teams/${other.id}`)
+    expect(shared.body).toEqual({ id: other.id, name: other.name, role: 'editor' })
+    const fired = await expectEvents(t, shared, 'workspace.shared', 'workspace.shared')
+    expect(fired.map((e) => e.organizationId).sort()).toEqual([team.id, other.id].sort())
+    expect((await get(ada, space)).body).toMatchObject({ counts: { teams: 2 }, version: 2 })
+    // A member of the owning team does not share it, however high he stands in the other.
+    const third = await newTeam()
+    await join(third, people.member, 'owner')
+    await expectRefusal(t, await addTeam(people.member, space, third, 'viewer'), 403, 'forbidden')
+    await expectRefusal(t, await addTeam(ada, space, { id: Bun.randomUUIDv7() }, 'viewer'), 404, 'not_found')
+    await expectRefusal(t, await addTeam(ada, space, team, 'viewer'), 409, 'conflict')
+  })
+
+  test('the role of a team that takes part is for the owning team to say', async () => {
+    const [team, other] = [await fullTeam(), await newTeam()]
+    await join(other, stranger, 'admin')
+    const space = await make(team)
+    await addTeam(ada, space, other, 'editor')
+    expect((await addTeam(people.admin, space, other, 'viewer')).body.role).toBe('viewer')
+    expect((await get(stranger, space)).body).toMatchObject({ role: 'viewer', counts: { teams: 2 } })
+    await expectRefusal(t, await addTeam(stranger, space, other, 'owner'), 403, 'forbidden')
+  })
+
+  test('the owning team or the other one ends it; the owning team stays', async () => {
+    const [team, other] = [await fullTeam(), await newTeam()]
+    await join(other, stranger, 'admin')
+    await join(other, people.viewer, 'member')
+    const space = await make(team)
+    await addTeam(ada, space, other, 'owner')
+    await expectRefusal(t, await dropTeam(people.member, space, other), 403, 'forbidden')
+    await expectRefusal(t, await dropTeam(people.viewer, space, other), 403, 'forbidden')
+    await expectRefusal(t, await dropTeam(stranger, space, team), 403, 'forbidden')
+    await expectRefusal(t, await dropTeam(ada, space, team), 409, 'conflict')
+    await expectRefusal(t, await dropTeam(ada, space, await newTeam()), 404, 'not_found')
+    const theirs = await newProject(other)
+    await put(ada, theirs, space.id)
+    expect(await projectsIn(people.admin, space)).toEqual([theirs.id])
+    const left = await dropTeam(stranger, space, other)
+    expect(left.body).toEqual({ id: other.id, deleted: true })
+    await expectEvents(t, left, 'workspace.unshared', 'workspace.unshared')
+    // What it had brought along went with it.
+    expect(await projectsIn(people.admin, space)).toEqual([])
+    expect((await ada.fetch<Project>('GET', `/api/projects/${theirs.id}`)).body.workspaceId).toBeNull()
+    await expectRefusal(t, await get(stranger, space), 404, 'not_found')
+    await addTeam(ada, space, other, 'viewer')
+    expect((await dropTeam(people.admin, space, other)).status).toBe(200)
+  })
+})
+
+describe('a project', () => {
+  test('enters a workspace in which its team may write, and leaves it', async () => {
+    const [team, other] = [await fullTeam(), await newTeam()]
+    const space = await make(team)
+    const project = await newProject(team, {}, people.member)
+    const entered = await put(people.member, project, space.id)
+    expect(entered.body).toMatchObject({ workspaceId: space.id, visibility: 'team', version: 2 })
+    await expectEvents(t, entered, 'project.shared')
+    expect((await get(ada, space)).body.counts.projects).toBe(1)
+    // Somebody else's, and from a team that only reads, or takes no part.
+    await expectRefusal(t, await put(people.viewer, project, null), 403, 'forbidden')
+    const theirs = await newProject(other)
+    await expectRefusal(t, await put(ada, theirs, space.id), 404, 'not_found')
+    await addTeam(ada, space, other, 'viewer')
+    await expectRefusal(t, await put(ada, theirs, space.id), 403, 'forbidden')
+    await addTeam(ada, space, other, 'editor')
+    expect((await put(ada, theirs, space.id)).status).toBe(200)
+    expect(await projectsIn(ada, space)).toEqual(ids({ items: [project, theirs] }))
+    // Where it stands says nothing about who sees it besides.
+    await ada.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'public' })
+    expect((await put(ada, project, null)).body).toMatchObject({ workspaceId: null, visibility: 'public' })
+    expect(await projectsIn(ada, space)).toEqual([theirs.id])
+    await put(ada, project, space.id)
+    const closed = await ada.fetch<Project>('DELETE', `/api/projects/${project.id}/share`)
+    expect(closed.body).toMatchObject({ visibility: 'private', workspaceId: null })
+  })
+
+  test('that moves to another team leaves the workspace, unless that team takes part', async () => {
+    const [team, other] = [await newTeam(), await newTeam()]
+    const space = await make(team)
+    const project = await newProject(team)
+    await put(ada, project, space.id)
+    const move = (organizationId: string, over = {}) =>
+      ada.fetch<Project>('POST', `/api/projects/${project.id}/share`, { organizationId, ...over })
+    await expectRefusal(t, await move(other.id, { workspaceId: space.id }), 404, 'not_found')
+    expect((await move(other.id)).body).toMatchObject({ organizationId: other.id, workspaceId: null })
+    expect((await move(team.id, { workspaceId: space.id })).body).toMatchObject({ organizationId: team.id, workspaceId: space.id })
+  })
+
+  test('stays its team’s: what a workspace gives is not enough to share, move or delete it', async () => {
+    const [team, other] = [await fullTeam(), await newTeam()]
+    const space = await make(team)
+    await addTeam(ada, space, other, 'owner')
+    await join(other, people.member, 'owner')
+    // Edsger makes it, leaves the team, and still sees it through the other one.
+    const project = await newProject(team, {}, people.member)
+    await put(people.member, project, space.id)
+    await ada.fetch('DELETE', `/api/teams/${team.id}/members/${people.member.userId}`)
+    const path = `/api/projects/${project.id}`
+    expect((await people.member.fetch('GET', path)).status).toBe(200)
+    expect((await people.member.fetch('PUT', path, { description: 'still helping' })).status).toBe(200)
+    await expectRefusal(t, await people.member.fetch('POST', `${path}/share`, { visibility: 'public' }), 403, 'forbidden')
+    await expectRefusal(t, await people.member.fetch('POST', `${path}/share`, { organizationId: other.id }), 403, 'forbidden')
+    await expectRefusal(t, await people.member.fetch('DELETE', `${path}/share`), 403, 'forbidden')
+    await expectRefusal(t, await people.member.fetch('DELETE', path), 403, 'forbidden')
+  })
+
+  test('shared at the moment its team leaves is in it or not, but never left behind', async () => {
+    const [team, other] = [await newTeam(), await newTeam()]
+    const space = await make(team)
+    for (let round = 0; round < 10; round++) {
+      await addTeam(ada, space, other, 'editor')
+      const project = await newProject(other)
+      const [shared] = await Promise.all([put(ada, project, space.id), dropTeam(ada, space, other)])
+      expect([200, 404]).toContain(shared?.status as number)
+      expect((await ada.fetch<Project>('GET', `/api/projects/${project.id}`)).body.workspaceId).toBeNull()
+    }
+  })
+})

@@ -1,0 +1,340 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { createServer, type Server, type Socket } from 'node:net'
+import { isPublicAddress } from '../../src/addresses.ts'
+import type { AppError } from '../../src/errors.ts'
+import { checkOutboundUrl, createOutbound, type OutboundOptions } from '../../src/outbound.ts'
+import { failure } from '../features/support.ts'
+import { asIfPublic, certificateFor, PUBLIC } from '../support/tls.ts'
+
+/** The way out for addresses that users give: to a real TLS server on loopback, which only the seam of the test makes reachable. */
+const HOST = 'hooks.example.com'
+const OTHER = 'other.example.com'
+const tls = certificateFor(HOST, OTHER)
+
+interface Heard {
+  method: string
+  host: string | null
+  path: string
+  headers: Headers
+  body: string
+}
+const heard: Heard[] = []
+let gone = 0
+
+const endless = (chunk: number, wait: number) =>
+  new Response(
+    new ReadableStream({
+      async pull(controller) {
+        controller.enqueue(new Uint8Array(chunk))
+        await Bun.sleep(wait)
+      },
+      cancel: () => void gone++,
+    }),
+  )
+
+const server = Bun.serve({
+  port: 0,
+  hostname: '127.0.0.1',
+  tls,
+  async fetch(request) {
+    const url = new URL(request.url)
+    const path = url.pathname + url.search
+    heard.push({ method: request.method, host: request.headers.get('host'), path, headers: request.headers, body: await request.text() })
+    const to = url.searchParams.get('to')
+    if (to !== null) return new Response('moved', { status: Number(url.searchParams.get('status') ?? 302), headers: { location: to } })
+    if (url.pathname === '/sized') return new Response('x'.repeat(Number(url.searchParams.get('bytes'))))
+    if (url.pathname === '/endless') return endless(1 << 16, 0)
+    if (url.pathname === '/drip') return endless(1, 20)
+    if (url.pathname === '/never') return new Promise<Response>(() => undefined)
+    return new Response(`hello from ${url.pathname}`, { status: url.pathname === '/broken' ? 500 : 200 })
+  },
+})
+const sockets: Server[] = []
+afterAll(async () => {
+  await server.stop(true)
+  for (const s of sockets) s.close()
+})
+
+const at = (path: string, host = HOST) => `https://${host}:${server.port}${path}`
+const client = (options: OutboundOptions = {}, OUTBOUND: 'on' | 'off' = 'on') =>
+  createOutbound({ OUTBOUND }, { ...asIfPublic(tls.cert), timeoutMs: 5000, ...options })
+const refused = async (work: Promise<unknown>) => {
+  const { code, message } = (await failure(work)) as AppError
+  return { code, message }
+}
+/** The request that arrived with this in its path. */
+const arrived = (mark: string): Heard[] => heard.filter(({ path }) => path.includes(mark))
+
+describe('which addresses are public', () => {
+  const closed = [
+    '0.0.0.0', '0.1.2.3', '10.0.0.1', '10.255.255.255', '100.64.0.1', '100.100.100.200', '100.127.255.255', '127.0.0.1', '127.255.255.254',
+    '168.63.129.16', '169.254.169.254', '169.254.0.1', '172.16.0.1', '172.31.255.255', '192.0.0.192', '192.0.2.1', '192.88.99.1', '192.168.1.1',
+    '198.18.0.1', '198.19.255.255', '198.51.100.7', '203.0.113.7', '224.0.0.1', '239.255.255.255', '240.0.0.1', '255.255.255.255',
+    '::', '::1', '0:0:0:0:0:0:0:1', '::127.0.0.1', '::ffff:127.0.0.1', '::ffff:7f00:1', '::FFFF:10.0.0.1', '0:0:0:0:0:ffff:a9fe:a9fe', '::ffff:0:127.0.0.1',
+    '64:ff9b::127.0.0.1', '64:ff9b::a9fe:a9fe', '64:ff9b:1::8.8.8.8', '100::1', '2001::1', '2001:0:7f00:1::', '2001:2::1', '2001:10::1', '2001:db8::1',
+    '2002:7f00:1::', '2002:808:808::1', '3fff::1', '5f00::1', 'fc00::1', 'fd00:ec2::254', 'fe80::1', 'fe80::1%eth0', 'fec0::1', 'ff02::1', '2606:4700::1%lo',
+    '', 'localhost', 'example.com', '127.1', '0x7f.0.0.1', '2130706433', '017700000001', '1.2.3', '8.8.8.8 ', '08.8.8.8', '[::1]', '1.2.3.4.5', ':::', 'g::1',
+  ] // biome-ignore format: a table
+  const open = [
+    '1.1.1.1', '8.8.8.8', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '126.255.255.255', '128.0.0.0', '168.63.129.15', '169.253.255.255', '169.255.0.0',
+    '172.15.255.255', '172.32.0.0', '192.0.1.0', '192.167.255.255', '192.169.0.0', '198.17.255.255', '198.20.0.0', '223.255.255.255', PUBLIC,
+    '2001:200::1', '2001:4860:4860::8888', '2606:4700:4700::1111', '2a00:1450:4001::1', '3ffe:ffff::1', '::ffff:8.8.8.8', '::ffff:808:808', '64:ff9b::8.8.8.8',
+  ] // biome-ignore format: a table
+
+  test('inside ones are told from outside ones', () => {
+    expect(closed.filter(isPublicAddress)).toEqual([])
+    expect(open.filter((address) => !isPublicAddress(address))).toEqual([])
+  })
+})
+
+describe('what may be called', () => {
+  test('https, and nothing else', async () => {
+    for (const url of ['http://example.com', 'ftp://example.com', 'file:///etc/passwd', 'data:text/plain,x', 'javascript:1', '//example.com', 'example.com', '', 'https://', 'https:///'])
+      expect([url, ((await failure(client().send(url))) as AppError).code]).toEqual([url, 'invalid']) // biome-ignore format: a table
+    for (const url of ['https://ada:secret@example.com/', 'https://token@example.com/', 'https://:secret@example.com/']) {
+      const { code, message } = await refused(client().send(url))
+      expect(code).toBe('invalid')
+      expect(message).not.toContain('secret')
+    }
+  })
+
+  test('no spelling of an inside address', async () => {
+    const spellings = [
+      '127.0.0.1', '127.1', '127.0.1', '2130706433', '0x7f000001', '0x7f.0.0.1', '0x7F.1', '017700000001', '0177.0.0.1', '0177.1', '%31%32%37.0.0.1', '127.0.0.1.',
+      '0', '0.0.0.0', '１２７.0.0.1', '①②⑦.0.0.1', '127。0。0。1', '169.254.169.254', '0xa9fea9fe', '2852039166', '0251.0376.0251.0376', '10.0.0.1', '192.168.0.1', '100.64.0.1',
+      '[::1]', '[::]', '[0:0:0:0:0:0:0:1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::ffff:a9fe:a9fe]', '[::127.0.0.1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]',
+      '[fd00:ec2::254]', '[fe80::1]', '[ff02::1]',
+    ] // biome-ignore format: a table
+    let asked = 0
+    const guarded = client({
+      resolve: async () => {
+        asked++
+        return [PUBLIC]
+      },
+    })
+    for (const host of spellings) {
+      const url = `https://${host}:${server.port}/spelling`
+      expect([host, ((await failure(guarded.send(url))) as AppError).code]).toEqual([host, 'invalid'])
+      expect(() => checkOutboundUrl(url)).toThrow('not on the public Internet')
+    }
+    expect(asked).toBe(0)
+    expect(arrived('/spelling')).toEqual([])
+  })
+
+  test('no name that leads inside, not even with one of its addresses', async () => {
+    for (const answers of [['127.0.0.1'], ['10.1.2.3'], ['::1'], ['::ffff:10.0.0.1'], ['fe80::1%2'], [PUBLIC, '192.168.0.1'], ['2606:4700::1', PUBLIC, '::ffff:7f00:1'], ['nonsense']]) {
+      const { code, message } = await refused(client({ resolve: async () => answers }).send(at('/inside')))
+      expect([answers, code, message]).toEqual([
+        answers,
+        'invalid',
+        `${HOST} is not on the public Internet, and this server calls no other addresses that users give.`,
+      ])
+    } // biome-ignore format: a table
+    expect(arrived('/inside')).toEqual([])
+  })
+
+  test('localhost is asked for as any other name, and its answer decides', async () => {
+    const { resolve: _, ...real } = asIfPublic(tls.cert)
+    for (const host of ['localhost', 'LOCALHOST'])
+      expect([host, (await refused(createOutbound({ OUTBOUND: 'on' }, real).send(`https://${host}:${server.port}/local`))).code]).toEqual([
+        host,
+        'invalid',
+      ])
+    expect(arrived('/local')).toEqual([])
+  })
+
+  test('the connection goes to the address that was checked, also when the name has another one a moment later', async () => {
+    const answers = [[PUBLIC], ['127.0.0.1']]
+    const asked: string[] = []
+    const dialled: string[] = []
+    const flipping = client({
+      resolve: async (host) => {
+        asked.push(host)
+        return answers.shift() ?? ['127.0.0.1']
+      },
+      dial: (address) => {
+        dialled.push(address)
+        return '127.0.0.1'
+      },
+    })
+    expect((await flipping.send(at('/flip'))).status).toBe(200)
+    expect(asked).toEqual([HOST])
+    expect(new Set(dialled)).toEqual(new Set([PUBLIC]))
+    // The second call is a second question.
+    expect((await refused(flipping.send(at('/flip')))).code).toBe('invalid')
+    expect(arrived('/flip')).toHaveLength(1)
+  })
+
+  test('OUTBOUND=off: nothing is called, nor asked for', async () => {
+    let asked = 0
+    const { code, message } = await refused(client({ resolve: async () => [String(++asked)] }, 'off').send(at('/off')))
+    expect({ code, message }).toEqual({
+      code: 'forbidden',
+      message: 'This server calls no addresses that users give: its operator set OUTBOUND=off.',
+    })
+    expect(asked).toBe(0)
+    expect(arrived('/off')).toEqual([])
+  })
+})
+
+describe('what is sent and answered', () => {
+  test('method, headers and body arrive, with the name as host', async () => {
+    const answer = await client().send(at('/echo?a=1'), {
+      method: 'POST',
+      headers: { 'x-mark': '1' },
+      body: '{"größe":1}',
+    })
+    expect([answer.status, answer.body.toString()]).toEqual([200, 'hello from /echo'])
+    const [request] = arrived('/echo')
+    expect(request).toMatchObject({ method: 'POST', host: `${HOST}:${server.port}`, path: '/echo?a=1', body: '{"größe":1}' })
+    expect([request?.headers.get('x-mark'), request?.headers.get('user-agent')]).toEqual(['1', 'Tutti'])
+  })
+
+  test('a failing answer is an answer', async () => {
+    expect((await client().send(at('/broken'))).status).toBe(500)
+  })
+
+  test('a certificate nobody trusts, or of another host', async () => {
+    expect(await refused(client({ ca: undefined }).send(at('/tls')))).toMatchObject({ code: 'upstream_failed' })
+    expect((await refused(client().send(at('/tls', 'third.example.com')))).message).toContain('ERR_TLS_CERT_ALTNAME_INVALID')
+    expect(arrived('/tls')).toEqual([])
+  })
+
+  test('a name without an address, and one that cannot be resolved', async () => {
+    expect(await refused(client({ resolve: async () => [] }).send(at('/')))).toEqual({
+      code: 'upstream_failed',
+      message: `${HOST} has no address.`,
+    })
+    const lost = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND' })
+    expect(await refused(client({ resolve: () => Promise.reject(lost) }).send(at('/')))).toEqual({
+      code: 'upstream_failed',
+      message: `${HOST} cannot be reached: ENOTFOUND.`,
+    })
+  })
+
+  test('5 MiB at most, and an endless answer is cut', async () => {
+    expect((await client().send(at(`/sized?bytes=${5 << 20}`))).body.length).toBe(5 << 20)
+    expect((await refused(client().send(at(`/sized?bytes=${(5 << 20) + 1}`)))).message).toContain('more than 5242880 bytes')
+    const before = gone
+    expect((await refused(client().send(at('/endless')))).message).toContain('more than 5242880 bytes')
+    await until(() => gone === before + 1)
+  })
+})
+
+describe('how long it takes', () => {
+  const quick = () => client({ timeoutMs: 300 })
+  const late = { code: 'upstream_timeout', message: `${HOST} did not answer within 0.3 seconds.` } as const
+
+  test('a server that never answers, or a byte at a time', async () => {
+    expect(await refused(quick().send(at('/never')))).toEqual(late)
+    const before = gone
+    expect(await refused(quick().send(at('/drip')))).toEqual(late)
+    await until(() => gone === before + 1)
+  })
+
+  test('a port where nobody speaks TLS, or closes at once', async () => {
+    const listen = async (talk: (socket: Socket) => void) => {
+      const silent = createServer((socket) => {
+        socket.on('error', () => undefined)
+        talk(socket)
+      })
+      sockets.push(silent)
+      await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done))
+      return (silent.address() as { port: number }).port
+    }
+    expect(await refused(quick().send(`https://${HOST}:${await listen(() => undefined)}/`))).toEqual(late)
+    expect((await refused(quick().send(`https://${HOST}:${await listen((s) => s.destroy())}/`))).code).toBe('upstream_failed')
+    expect((await refused(quick().send(`https://${HOST}:${await listen((s) => s.end('SSH-2.0-x\r\n'))}/`))).code).toBe('upstream_failed')
+  })
+
+  test('a name server that never answers', async () => {
+    expect(await refused(client({ timeoutMs: 100, resolve: () => new Promise(() => undefined) }).send(at('/')))).toMatchObject({
+      code: 'upstream_timeout',
+    })
+  })
+
+  test('redirects share the time of one call', async () => {
+    const slow = client({
+      timeoutMs: 300,
+      resolve: async () => {
+        await Bun.sleep(120)
+        return [PUBLIC]
+      },
+    })
+    expect((await refused(slow.send(at(`/share?to=${encodeURIComponent(at(`/share?to=${encodeURIComponent('/share')}`))}`)))).code).toBe(
+      'upstream_timeout',
+    )
+  })
+
+  test('whoever asked may give up', async () => {
+    const stop = new AbortController()
+    const work = failure(client().send(at('/never?giving-up'), { signal: stop.signal }))
+    await until(() => arrived('giving-up').length === 1)
+    stop.abort(new Error('enough'))
+    expect(await work).toEqual(new Error('enough'))
+  })
+})
+
+describe('redirects', () => {
+  const hop = (path: string, to: string, status = 302) => at(`${path}?status=${status}&to=${encodeURIComponent(to)}`)
+
+  test('three are followed, a fourth is not', async () => {
+    const three = hop('/r1', hop('/r2', hop('/r3', '/end-of-three')))
+    expect((await client().send(three)).body.toString()).toBe('hello from /end-of-three')
+    expect((await refused(client().send(hop('/r0', three)))).message).toBe(`${HOST} redirects more than 3 times.`)
+    const [round] = [at('/round?to=%2Fround%3Fto%3D')]
+    expect((await refused(client().send(`${round}${encodeURIComponent(encodeURIComponent(round as string))}`))).code).toBe(
+      'upstream_failed',
+    )
+  })
+
+  test('each is checked as the first address was', async () => {
+    const inside = [
+      `https://127.0.0.1:${server.port}/caught`, `https://2130706433:${server.port}/caught`, `https://[::1]:${server.port}/caught`, 'https://169.254.169.254/latest/meta-data/',
+      `http://${HOST}:${server.port}/caught`, 'file:///etc/passwd', 'https://', `https://ada:secret@${HOST}:${server.port}/caught`, 'gopher://x',
+    ] // biome-ignore format: a table
+    for (const to of inside)
+      for (const status of [301, 302, 303, 307, 308])
+        expect([to, status, (await refused(client().send(hop('/out', to, status), { method: 'POST', body: 'x' }))).code]).toEqual([
+          to,
+          status,
+          'invalid',
+        ])
+    const byName = client({ resolve: async (host) => (host === OTHER ? ['127.0.0.1'] : [PUBLIC]) })
+    expect((await refused(byName.send(hop('/out', at('/caught', OTHER))))).code).toBe('invalid')
+    expect(arrived('/caught').filter(({ path }) => path.startsWith('/caught'))).toEqual([])
+  })
+
+  test('nothing that was meant for one host goes to another', async () => {
+    const headers = { authorization: 'Bearer hush', cookie: 'a=hush', 'x-tutti-signature': 'hush', 'content-type': 'application/json' }
+    const request = { method: 'POST', headers, body: '{}' } as const
+    await client().send(hop('/leak', at('/landed-elsewhere', OTHER), 307), request)
+    const [other] = arrived('/landed-elsewhere').filter(({ path }) => path.startsWith('/landed'))
+    expect(other?.host).toBe(`${OTHER}:${server.port}`)
+    expect([...(other?.headers.values() ?? [])].join()).not.toContain('hush')
+    expect(other?.headers.get('content-type')).toBe('application/json')
+    // Nor does it come back to the first one.
+    await client().send(hop('/leak', hop('/', at('/landed-back')).replace(HOST, OTHER), 307), request)
+    expect([...(arrived('/landed-back').at(-1)?.headers.values() ?? [])].join()).not.toContain('hush')
+    await client().send(hop('/leak', '/landed-here', 307), request)
+    const [same] = arrived('/landed-here').filter(({ path }) => path.startsWith('/landed'))
+    expect(same?.headers.get('authorization')).toBe('Bearer hush')
+  })
+
+  test('a POST is repeated only where the answer says so', async () => {
+    for (const [status, method, body] of [
+      [301, 'GET', ''],
+      [302, 'GET', ''],
+      [303, 'GET', ''],
+      [307, 'POST', '{}'],
+      [308, 'POST', '{}'],
+    ] as const) {
+      await client().send(hop('/again', `/again-${status}`, status), { method: 'POST', body: '{}' })
+      expect(arrived(`/again-${status}`).find(({ path }) => path.startsWith('/again-'))).toMatchObject({ method, body })
+    }
+  })
+})
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await Bun.sleep(5)
+}
