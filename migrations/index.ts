@@ -5,6 +5,7 @@ import m2 from './0002_identity.sql' with { type: 'text' }
 import m3 from './0003_one_open_secret.sql' with { type: 'text' }
 import m4 from './0004_integration_deliveries.sql' with { type: 'text' }
 import m5 from './0005_indexes_for_purge.sql' with { type: 'text' }
+import m6 from './0006_knowledge.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -12,4 +13,5 @@ export const migrations: Migration[] = [
   { id: '0003_one_open_secret', sql: m3 },
   { id: '0004_integration_deliveries', sql: m4 },
   { id: '0005_indexes_for_purge', sql: m5 },
+  { id: '0006_knowledge', sql: m6 },
 ]

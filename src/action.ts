@@ -164,7 +164,9 @@ function eventOf(ctx: Ctx, action: string, type: string, about: About): AppEvent
     at: ctx.now,
     type,
     action,
-    actor: { kind: actor.kind, id: actor.userId, name: actor.name },
+    actor: actor.agent
+      ? { kind: 'agent', id: actor.agent.id, name: actor.agent.name }
+      : { kind: actor.kind, id: actor.userId, name: actor.name },
     credentialId: actor.credentialId,
     organizationId: about.organizationId ?? null,
     projectId: about.projectId ?? null,

@@ -12,6 +12,7 @@ import { openDatabase, ownFolder } from './db/index.ts'
 import { migrate } from './db/migrate.ts'
 import { type Db, drizzleOver } from './db/session.ts'
 import { snapshot } from './db/snapshot.ts'
+import { createEmbedder, type Embedder } from './embeddings/embedder.ts'
 import { Bus } from './events/bus.ts'
 import { jobs } from './feature.ts'
 import { Jobs } from './jobs/queue.ts'
@@ -35,6 +36,7 @@ export interface App {
   readonly secret: string
   readonly seal: Seal
   readonly mailer: Mailer
+  readonly embedder: Embedder
   readonly outbound: Outbound
   /** What the surfaces count right now, for the admin area: `mcpStreams`, `http`. */
   readonly gauges: Record<string, () => number>
@@ -68,6 +70,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     const jwt = createJwt(secret)
     const auth = new Authenticator(driver, jwt, clock, bus)
     const mailer = createMailer(config)
+    const embedder = createEmbedder(config)
     const queue = new Jobs(driver, jobs, log)
     const usage = setInterval(() => auth.flushUsage().catch((error) => log.debug('usage not written', { error })), 30_000)
     usage.unref()
@@ -86,6 +89,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       secret,
       seal: createSeal(secret),
       mailer,
+      embedder,
       outbound: createOutbound(config, options.outbound),
       gauges: {},
       url: urlOf(config, config.PORT),
@@ -95,6 +99,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
           bus.stop()
           await queue.stop()
           mailer.close()
+          embedder.close()
           await auth.flushUsage().catch(() => undefined)
           await driver.close()
         })()

@@ -38,6 +38,8 @@ export interface Actor {
   /** Bound to one organization: an MCP token always, an API key when it was made so. Sees no personal records. */
   readonly bound?: true
   readonly toolsets?: readonly string[]
+  /** The agent that speaks, when the MCP token or the call names one. */
+  readonly agent?: { readonly id: string; readonly name: string }
   /** A default project, when the MCP token names one. */
   readonly projectId?: string | null
 }

@@ -43,11 +43,12 @@ const byUser = `select ${person}, null, null, null, ${shared} from users u where
 const byKey = `select ${person}, c.id, c.expires_at, c.revoked_at, ${shared}, c.scopes::text, c.organization_id
   from api_keys c join users u on u.id = c.user_id where c.hash = $1`
 const byToken = `select ${person}, c.id, c.expires_at, c.revoked_at, c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
-  coalesce(o.sandbox_of, o.id) from mcp_tokens c join users u on u.id = c.user_id
-  join organizations o on o.id = c.organization_id and o.deleted_at is null where c.hash = $1`
+  coalesce(o.sandbox_of, o.id), a.id, a.name from mcp_tokens c join users u on u.id = c.user_id
+  join organizations o on o.id = c.organization_id and o.deleted_at is null
+  left join agents a on a.id = c.agent_id and a.deleted_at is null where c.hash = $1`
 
 /** Events after which a cached answer may be wrong; `userId` or `data.userId` names whose. */
-const changesRights = /^(user|session|api_key|mcp_token|member|organization|workspace)\./
+const changesRights = /^(user|api_key|mcp_token|member|organization|workspace)\.|^session\.revoked$/
 
 export class Authenticator {
   readonly #cache = new Map<string, Entry>()
@@ -218,6 +219,7 @@ export class Authenticator {
       organizationId,
       toolsets: textArray(row[11]),
       projectId: (row[12] as string | null) ?? null,
+      ...(row[14] !== null && { agent: { id: String(row[14]), name: String(row[15]) } }),
     }
   }
 

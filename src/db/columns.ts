@@ -46,19 +46,36 @@ const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' })
  * Punctuation becomes spaces before Postgres parses a text: its parser takes quadratic time on made-up "paths", "addresses" and "tags"
  * (12 KB of `/~/~` costs seconds), and on the embedded database everybody would wait.
  */
-const words = (column: string): SQL =>
-  sql`to_tsvector('simple', translate(left(coalesce(${sql.identifier(column)}, ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\\]^_\`{|}~', '                                '))`
+const words = (column: string, language: SQL): SQL =>
+  sql`to_tsvector(${language}, translate(left(coalesce(${sql.identifier(column)}, ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\\]^_\`{|}~', '                                '))`
 const punctuation = /[!#-,./:-@[-`{-~]/g // all but " and -, which mean something in a query
 const weights = [sql`'A'`, sql`'B'`, sql`'C'`, sql`'D'`] as const
 
 /** A generated column over others of its table, the first ones weighing most; put a GIN index on it. */
-export const searchOver = (...columns: string[]) =>
+export const searchOver = (...columns: string[]) => searchIn(sql`'simple'`, columns)
+/** The same with English word stems: `locking` finds `locked`. */
+export const stemsOver = (...columns: string[]) => searchIn(sql`'english'`, columns)
+
+const searchIn = (language: SQL, columns: string[]) =>
   tsvector().generatedAlwaysAs(
     sql.join(
-      columns.map((column, i) => sql`setweight(${words(column)}, ${weights[i]})`),
+      columns.map((column, i) => sql`setweight(${words(column, language)}, ${weights[i]})`),
       sql` || `,
     ),
   )
+
+/** A query's text, cleaned as the columns are. */
+export const plainWords = (text: string): string => text.replace(punctuation, ' ').replace(/["-]/g, ' ')
+
+/** pgvector's type. Without a length: what is compared is of one model, and so of one length. */
+export const vector = customType<{ data: Float32Array; driverData: string }>({
+  dataType: () => 'vector',
+  toDriver: vectorText,
+})
+
+export function vectorText(values: Float32Array): string {
+  return `[${Array.from(values, (value) => Number(value.toFixed(6))).join(',')}]`
+}
 
 /** All the words must occur; `"a phrase"`, `-without` and `or` work as in a search engine. Cleaned as the column is. */
 export const matches = (column: AnyColumn, text: string): SQL =>

@@ -32,7 +32,7 @@ interface Change<T extends PgTable, R> {
   set: Partial<T['$inferInsert']>
   /** `this note`, for the refusal. */
   what: string
-  again: () => Promise<R>
+  again: () => Promise<object>
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/

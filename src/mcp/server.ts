@@ -15,6 +15,7 @@ import type { Actor } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { prefixes } from '../auth/secrets.ts'
 import { AppError } from '../errors.ts'
+import { renewLeases } from '../features/tasks/leases.ts'
 import { parseJson, readBytes } from '../http/body.ts'
 import type { Guard, Seen } from '../http/guard.ts'
 import { logError, problemResponse, toAppError } from '../http/problem.ts'
@@ -90,6 +91,7 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
   function run(tool: Tool, input: Arguments, { actor, requestId, from, userAgent }: Caller, signal: AbortSignal): Promise<unknown> {
     const { idempotencyKey, expectedVersion } = input as { idempotencyKey?: string; expectedVersion?: number }
     const ctx = contextOf(app, actor, { requestId, from, userAgent, idempotencyKey, expectedVersion, signal })
+    renewLeases(ctx)
     return tool.run(ctx, input as never)
   }
 

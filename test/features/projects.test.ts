@@ -721,6 +721,6 @@ test('every table with rows of a project goes with it when it is moved or delete
   // Events are history and stay where they happened; a token's default is ignored when it is gone.
   const exempt = ['events', 'mcp_tokens']
   expect(rows.flat().filter((name) => !exempt.includes(name as string))).toEqual(
-    projects.children.map((table) => getTableName(table)).sort(),
+    [...projects.children, ...projects.followers].map((table) => getTableName(table)).sort(),
   )
 })

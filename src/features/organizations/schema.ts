@@ -19,8 +19,8 @@ import {
   text,
   title,
 } from '../../schema.ts'
-import { statuses } from '../planning/schema.ts'
 import { ProjectActivity } from '../projects/schema.ts'
+import { statuses } from '../tasks/schema.ts'
 
 const name = title(100, { example: 'Analytical Engines' })
 const description = text(2000)

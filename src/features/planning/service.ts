@@ -6,8 +6,10 @@ import { AppError, invalid } from '../../errors.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import type { PlanCreate, Priority, Status, Tree, TreeEpic, TreeStory, TreeTask } from './schema.ts'
-import { epics, stories, taskDependencies, tasks } from './table.ts'
+import type { Priority, Status } from '../tasks/schema.ts'
+import { taskDependencies, tasks } from '../tasks/table.ts'
+import type { PlanCreate, Tree, TreeEpic, TreeStory, TreeTask } from './schema.ts'
+import { epics, stories } from './table.ts'
 
 /** The whole structure of a project, read in one query. */
 export const tree = read(

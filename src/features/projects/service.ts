@@ -10,9 +10,15 @@ import { notFound } from '../../errors.ts'
 import { feedColumns, feedEntry, isTold } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { users } from '../accounts/table.ts'
+import { decisions } from '../decisions/table.ts'
+import { memories } from '../memory/table.ts'
 import { notes } from '../notes/table.ts'
 import { organizations } from '../organizations/table.ts'
-import { epics, stories, tasks } from '../planning/table.ts'
+import { epics, stories } from '../planning/table.ts'
+import { passages } from '../search/table.ts'
+import { sessions } from '../sessions/table.ts'
+import { specs } from '../specs/table.ts'
+import { tasks } from '../tasks/table.ts'
 import { checkProjectSettings, requireGatekeeper } from '../workflow/settings.ts'
 import { features } from '../workflow/table.ts'
 import { workspaces } from '../workspaces/table.ts'
@@ -41,7 +47,9 @@ const visible = {
 const live = isNull(projects.deletedAt)
 
 /** What goes where a project goes; a test finds every table with a project that is missing here. */
-export const children = [notes, epics, stories, tasks, features] as const
+export const children = [notes, epics, stories, tasks, features, memories, decisions, specs] as const
+/** What only has to know the organization: it is seen through its project, and needs no version of its own. */
+export const followers = [sessions, passages] as const
 
 /** Private: its creator and the organization's owners and admins. Otherwise every member. */
 const openTo = (rights: Rights): SQL =>

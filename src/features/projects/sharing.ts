@@ -6,7 +6,7 @@ import { organizations } from '../organizations/table.ts'
 import { workspaces, workspaceTeams } from '../workspaces/table.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
 import type { Project, ProjectShare } from './schema.ts'
-import { change, children, ours } from './service.ts'
+import { change, children, followers, ours } from './service.ts'
 
 export const share = write(
   'projects.share',
@@ -38,6 +38,7 @@ export const share = write(
         .update(table)
         .set({ organizationId: target, updatedAt: ctx.now, version: sql`${table.version} + 1` })
         .where(eq(table.projectId, before.id))
+    for (const table of followers) await ctx.db.update(table).set({ organizationId: target }).where(eq(table.projectId, before.id))
     return change(ctx, before, { ...placed, visibility }, 'project.shared', { from: before.organizationId })
   },
   { versioned: true },

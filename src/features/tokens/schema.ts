@@ -57,6 +57,7 @@ export const McpToken = object({
   organizationId: id(),
   toolsets,
   projectId: nullable(id()),
+  agentId: nullable(id()),
   lastUsedIp: nullable(text(64)),
   useCount: int({ example: 0 }),
 })
@@ -70,6 +71,7 @@ export const McpTokenCreate = object({
   scopes: optional(scopes),
   toolsets: optional(toolsets),
   projectId: optional(id({ description: 'Default project of its calls' })),
+  agentId: optional(id({ description: 'The agent that speaks through it' })),
   expiresInDays: optional(expiresInDays),
 })
 export type McpTokenCreate = Static<typeof McpTokenCreate>

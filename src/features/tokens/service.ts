@@ -7,6 +7,7 @@ import { hashSecret, newSecret, shown } from '../../auth/secrets.ts'
 import { keyset } from '../../db/page.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { holdSession } from '../accounts/ways.ts'
+import { findAgent } from '../agents/parties.ts'
 import * as organizations from '../organizations/service.ts'
 import * as projects from '../projects/service.ts'
 import type { ApiKeyCreate, ApiKeyCreated, ApiKeyPage, McpTokenCreate, McpTokenCreated, McpTokenPage, TokenQuery } from './schema.ts'
@@ -46,6 +47,7 @@ const tokenColumns = {
   kind: mcpTokens.kind,
   toolsets: mcpTokens.toolsets,
   projectId: mcpTokens.projectId,
+  agentId: mcpTokens.agentId,
   lastUsedIp: mcpTokens.lastUsedIp,
   useCount: mcpTokens.useCount,
 }
@@ -162,6 +164,7 @@ export const createToken = write(
     const kind = input.kind ?? 'live'
     const organizationId = kind === 'test' ? await organizations.sandboxOf(ctx, input.organizationId) : input.organizationId
     if (input.projectId) await projects.inOrganization(ctx, input.projectId, organizationId)
+    if (input.agentId) await findAgent(ctx, input.organizationId, input.agentId)
     await notTooMany(ctx, mcpTokens)
     const token = newSecret(kind === 'live' ? 'mcp_live' : 'mcp_test')
     const [made] = await ctx.db
@@ -174,6 +177,7 @@ export const createToken = write(
         scopes: input.scopes ?? ['write'],
         toolsets: input.toolsets ?? [],
         projectId: input.projectId,
+        agentId: input.agentId,
         ...shown(token),
         hash: hashSecret(token),
         expiresAt: expiry(ctx.now, input.expiresInDays ?? DAYS[kind]),

@@ -38,6 +38,8 @@ export const mcpTokens = pgTable(
     kind: text().$type<'live' | 'test'>().notNull(),
     toolsets: textList().notNull(),
     projectId: uuid(),
+    /** The agent that speaks through it, unless a call names another. */
+    agentId: uuid(),
     lastUsedIp: text(),
     useCount: integer().notNull().default(0),
   },

@@ -15,7 +15,7 @@ import {
   text,
   title,
 } from '../../schema.ts'
-import { priorities } from '../planning/schema.ts'
+import { priorities } from '../tasks/schema.ts'
 
 export const kinds = ['feature', 'bug', 'hotfix', 'chore', 'test'] as const
 export type Kind = (typeof kinds)[number]

@@ -5,9 +5,9 @@ import { member, person, requireRole, requireRoleOn } from '../../auth/policy.ts
 import { newId } from '../../db/columns.ts'
 import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { tasks } from '../planning/table.ts'
+import { resolveParty } from '../agents/parties.ts'
 import type { Project } from '../projects/schema.ts'
-import { resolveAssignee } from './assignees.ts'
+import { tasks } from '../tasks/table.ts'
 import { setBlockers } from './dependencies.ts'
 import { move, tellAssignee } from './moves.ts'
 import { find, page, present, projectOf, type Ref, resolve } from './reading.ts'
@@ -95,6 +95,11 @@ export const getIn = read('features.getIn', member('features:read'), (ctx, ref: 
 
 // ---- writing
 
+async function assignedTo(ctx: Ctx, project: Project, ref: string) {
+  const { type, id } = await resolveParty(ctx, project, ref)
+  return { assigneeType: type, assigneeId: id }
+}
+
 export const create = write(
   'features.create',
   member('features:write'),
@@ -102,7 +107,7 @@ export const create = write(
     const project = await projectOf(ctx, ref)
     if (!project) throw invalid('/project', 'Name the project: its id, slug or key.', 'required')
     requireWriter(ctx, project)
-    const assigned = input.assignee === undefined ? {} : await resolveAssignee(ctx, project, input.assignee)
+    const assigned = input.assignee === undefined ? {} : await assignedTo(ctx, project, input.assignee)
     const id = newId()
     await ctx.db.insert(features).values({
       ...assigned,
@@ -140,11 +145,7 @@ export const update = write(
       throw new AppError('conflict', 'Work has begun, and the kind decides which gates it has to pass: it stays as it is.')
     const { assignee, taskIds, blockedBy, ...fields } = patch
     const assigned =
-      assignee === undefined
-        ? {}
-        : assignee === null
-          ? { assigneeType: null, assigneeId: null }
-          : await resolveAssignee(ctx, project, assignee)
+      assignee === undefined ? {} : assignee === null ? { assigneeType: null, assigneeId: null } : await assignedTo(ctx, project, assignee)
     const linked = taskIds === undefined ? {} : { taskIds: await tasksIn(ctx, project, taskIds) }
     if (blockedBy !== undefined) await setBlockers(ctx, project, before, await featuresIn(ctx, project, blockedBy))
     const moved = moving

@@ -1,0 +1,67 @@
+import { and, eq, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { users } from '../accounts/table.ts'
+import { memberships } from '../organizations/table.ts'
+import { readersOf } from '../projects/readers.ts'
+import type { Project } from '../projects/schema.ts'
+import * as agents from './service.ts'
+
+/** People and agents as assignees, holders and authors: the one place where they are found. */
+export interface Party {
+  type: 'user' | 'agent'
+  id: string
+  name: string
+}
+
+/** A team, or a project of one where somebody is to do something: whoever is named must be able to see that. */
+type Place = Pick<Project, 'organizationId'> & { id?: string }
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** `me`, a member of the team by id or e-mail, or an agent by id, slug or prefix. */
+export async function resolveParty(ctx: Ctx, place: Place, ref: string): Promise<Party> {
+  const wanted = ref.trim()
+  if (wanted.toLowerCase() === 'me') return speaker(ctx)
+  const isEmail = wanted.includes('@')
+  if (isEmail || uuid.test(wanted)) {
+    const [user] = await ctx.db
+      .select({ id: users.id, name: users.name })
+      .from(memberships)
+      .innerJoin(users, eq(users.id, memberships.userId))
+      .where(
+        and(
+          eq(memberships.organizationId, place.organizationId),
+          eq(users.status, 'active'),
+          isEmail ? sql`lower(${users.email}) = ${wanted.toLowerCase()}` : eq(users.id, wanted.toLowerCase()),
+        ),
+      )
+    if (user) {
+      if (place.id && (await readersOf(ctx, place.id, [user.id])).length === 0)
+        throw invalid('/assignee', 'This project is private, and the assignee cannot see it. Share it with the team first.')
+      return { type: 'user', id: user.id, name: user.name }
+    }
+  }
+  if (isEmail) throw notFound('member', wanted)
+  return findAgent(ctx, place.organizationId, wanted)
+}
+
+/** One of the team's, a public one, or the caller's own where he works for himself. */
+export async function findAgent(ctx: Ctx, organizationId: string, ref: string): Promise<Party> {
+  const agent = await agents.resolve(ctx, ref).catch((error: unknown) => {
+    throw error instanceof AppError && error.code === 'not_found' ? notFound('member or agent', ref) : error
+  })
+  if (agent.scope !== 'public' && agent.organizationId !== organizationId)
+    throw invalid('/agent', "This agent is not one of the project's team. Share it with the team first.")
+  if (agent.status === 'archived') throw invalid('/agent', 'This agent is archived.')
+  return { type: 'agent', id: agent.id, name: agent.name }
+}
+
+/** Who speaks: the agent that the call or its token names, else the user. */
+export function speaker({ actor }: Pick<Ctx, 'actor'>): Party {
+  return actor.agent ? { type: 'agent', ...actor.agent } : { type: 'user', id: userIdOf(actor), name: actor.name }
+}
+
+export const sameParty = (a: { type: string; id: string | null }, b: { type: string; id: string | null }): boolean =>
+  a.type === b.type && a.id === b.id

@@ -1,0 +1,49 @@
+import { listing, tool } from '../../mcp/tool.ts'
+import { array, object, oneOf, optional, text, title } from '../../schema.ts'
+import { statuses } from './schema.ts'
+import * as decisions from './service.ts'
+
+const project = optional(text(100, { description: 'Id, slug or key' }))
+
+export const decisionTools = [
+  tool({
+    name: 'log_decision',
+    title: 'Log decision',
+    description: 'Write down what was decided and why, so that nobody decides it again. Answers earlier ones about the same.',
+    toolset: 'decisions',
+    core: true,
+    input: object({
+      title: title(200),
+      decision: title(20_000),
+      rationale: optional(text(20_000)),
+      context: optional(text(20_000)),
+      alternatives: optional(array(title(1000), 20)),
+      project,
+      supersedes: optional(text(36, { description: 'Id of the decision it replaces' })),
+    }),
+    action: decisions.create,
+    with: ({ project, ...rest }) => ({ ...rest, projectId: project }),
+  }),
+  tool({
+    name: 'list_decisions',
+    title: 'List decisions',
+    description: 'Decisions of a project or of the organization, last changed first.',
+    toolset: 'decisions',
+    input: object({ project, status: optional(oneOf(statuses)), query: optional(text(200)), ...listing }),
+    action: decisions.listNamed,
+    with: ({ query, ...input }) => ({ limit: 20, ...input, search: query, total: true }),
+  }),
+  tool({
+    name: 'get_decision',
+    title: 'Get decision',
+    description: 'A decision with its discussion and outcome; comment and outcome add to them.',
+    toolset: 'decisions',
+    input: object({
+      decision: text(36, { minLength: 8, description: 'Id or id prefix' }),
+      comment: optional(text(20_000)),
+      outcome: optional(text(20_000)),
+    }),
+    action: decisions.discuss,
+    with: ({ decision, comment, outcome }) => ({ ref: decision, body: comment, outcome }),
+  }),
+]

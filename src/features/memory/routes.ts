@@ -1,0 +1,56 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { Deleted, id, object } from '../../schema.ts'
+import {
+  Memory,
+  MemoryClear,
+  MemoryCleared,
+  MemoryCreate,
+  MemoryHits,
+  MemoryPage,
+  MemoryPatch,
+  MemoryQuery,
+  MemorySearch,
+  MemoryStored,
+} from './schema.ts'
+import * as memory from './service.ts'
+
+const byId = object({ id: id() })
+
+export const memoryRoutes = (http: Http) =>
+  http
+    .get('/api/memories', ({ ctx, query }) => memory.list(ctx, query), {
+      ...on(memory.list, 'List memories of the current team'),
+      query: MemoryQuery,
+      response: MemoryPage,
+    })
+    .post('/api/memories', async ({ ctx, body, set }) => created(set, '/api/memories', await memory.store(ctx, body)), {
+      ...on(memory.store, 'Store a memory; says which ones say nearly the same'),
+      body: MemoryCreate,
+      response: { 201: MemoryStored },
+    })
+    .post('/api/memories/search', ({ ctx, body }) => memory.search(ctx, body), {
+      ...on(memory.search, 'Search by meaning and words'),
+      body: MemorySearch,
+      response: MemoryHits,
+    })
+    .post('/api/memories/clear', ({ ctx, body }) => memory.clear(ctx, body), {
+      ...on(memory.clear, 'Clear all memories of an agent, project or session; first says how many'),
+      body: MemoryClear,
+      response: MemoryCleared,
+    })
+    .get('/api/memories/:id', ({ ctx, params }) => memory.get(ctx, { ref: params.id }), {
+      ...on(memory.get, 'Get a memory'),
+      params: byId,
+      response: Memory,
+    })
+    .patch('/api/memories/:id', ({ ctx, params, body }) => memory.update(ctx, { ...body, ref: params.id }), {
+      ...on(memory.update, 'Change the given fields of a memory'),
+      params: byId,
+      body: MemoryPatch,
+      response: Memory,
+    })
+    .delete('/api/memories/:id', ({ ctx, params }) => memory.remove(ctx, { ref: params.id }), {
+      ...on(memory.remove, 'Delete a memory'),
+      params: byId,
+      response: Deleted,
+    })

@@ -1,0 +1,128 @@
+import { Type } from '@sinclair/typebox'
+import {
+  array,
+  bool,
+  id,
+  instant,
+  int,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  partial,
+  recordFields,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
+import { kinds } from '../search/schema.ts'
+import { Party } from '../tasks/schema.ts'
+
+export const scopes = ['agent', 'project', 'session'] as const
+export const CONTENT_BYTES = 32 << 10
+
+const content = title(CONTENT_BYTES, { example: 'The backup job must run before migrations: restores need the old schema.' })
+const tags = array(title(50, { example: 'backup' }), 50, { uniqueItems: true })
+const importance = Type.Number({ minimum: 0, maximum: 1, description: '0.5 unless told', examples: [0.5] })
+const name = text(200, { example: 'Backups before migrations' })
+
+const item = {
+  ...recordFields,
+  organizationId: id(),
+  projectId: nullable(id()),
+  scope: oneOf(scopes),
+  scopeId: id(),
+  author: Party,
+  title: nullable(name),
+  tags,
+  source: nullable(text(500)),
+  importance,
+  expiresAt: nullable(instant()),
+  supersedes: nullable(id()),
+  supersededById: nullable(id()),
+  embeddingModel: nullable(text(100, { description: 'Null until its embedding is made', example: 'local:all-MiniLM-L6-v2:u8:1' })),
+}
+export const Memory = object({ ...item, content })
+export type Memory = Static<typeof Memory>
+export const MemoryItem = object({ ...item, excerpt: text(200, { example: 'The backup job must run before migrations…' }) })
+export type MemoryItem = Static<typeof MemoryItem>
+export const MemoryPage = pageOf(MemoryItem)
+export type MemoryPage = Static<typeof MemoryPage>
+
+export const MemoryCreate = object({
+  content,
+  title: optional(name),
+  tags: optional(tags),
+  scope: optional(oneOf(scopes, { description: 'project unless told' })),
+  scopeId: optional(text(100, { minLength: 1, description: 'Agent, project or session; the token’s own unless told', example: 'tutti' })),
+  importance: optional(importance),
+  source: optional(text(500)),
+  expiresAt: optional(instant()),
+  supersedes: optional(id({ description: 'A memory that this one replaces' })),
+  embedding: optional(Type.Array(Type.Number(), { maxItems: 4000, description: 'Its vector, where the client makes it' })),
+})
+export type MemoryCreate = Static<typeof MemoryCreate>
+export const Duplicate = object({ id: id(), title: nullable(name), excerpt: text(200), similarity: Type.Number({ examples: [0.93] }) })
+export const MemoryStored = object({
+  ...Memory.properties,
+  similar: Type.Array(Duplicate, { description: 'Memories that say nearly the same' }),
+})
+export type MemoryStored = Static<typeof MemoryStored>
+
+export const MemoryPatch = partial(
+  object({ content, title: nullable(name), tags, importance, source: nullable(text(500)), expiresAt: nullable(instant()) }),
+)
+export type MemoryPatch = Static<typeof MemoryPatch>
+
+export const MemoryQuery = object({
+  ...paging('updatedAt', 'createdAt', 'importance'),
+  tag: optional(text(50)),
+  scope: optional(oneOf(scopes)),
+  scopeId: optional(id()),
+  projectId: optional(id()),
+  since: optional(instant()),
+  until: optional(instant()),
+  old: optional(bool({ description: 'Also expired and superseded ones' })),
+})
+export type MemoryQuery = Static<typeof MemoryQuery>
+
+export const MemorySearch = object({
+  query: title(1000, { example: 'when do backups run?' }),
+  scope: optional(oneOf(scopes)),
+  scopeId: optional(text(100, { minLength: 1, example: 'tutti' })),
+  tags: optional(tags),
+  kinds: optional(
+    array(oneOf(['memory', 'note', 'decision', 'spec', 'task', 'session']), 6, { uniqueItems: true, description: 'memory unless told' }),
+  ),
+  limit: optional(int({ min: 1, max: 50, description: '10 unless told' })),
+  budgetTokens: optional(int({ min: 100, max: 50_000, description: 'Cut the answer to about this many tokens' })),
+  old: optional(bool({ description: 'Also expired and superseded ones' })),
+})
+export type MemorySearch = Static<typeof MemorySearch>
+export const MemoryHit = object({
+  kind: oneOf(kinds),
+  id: id(),
+  title: nullable(text(300)),
+  content: text(CONTENT_BYTES),
+  tags,
+  score: Type.Number({ examples: [0.82] }),
+  meaning: nullable(Type.Number({ description: 'Cosine; null when only words were compared', examples: [0.61] })),
+  at: instant(),
+  age: text(40, { example: '3 days' }),
+  origin: text(300, { example: 'project tutti, by Ada Lovelace' }),
+  projectId: nullable(id()),
+})
+export type MemoryHit = Static<typeof MemoryHit>
+export const MemoryHits = object({ items: Type.Array(MemoryHit), mode: oneOf(['hybrid', 'words']), truncated: optional(bool()) })
+export type MemoryHits = Static<typeof MemoryHits>
+
+export const MemoryClear = object({
+  scope: oneOf(scopes),
+  scopeId: text(100, { minLength: 1, example: 'tutti' }),
+  confirm: optional(int({ description: 'The number that a first call without it answers' })),
+})
+export type MemoryClear = Static<typeof MemoryClear>
+export const MemoryCleared = object({ count: int(), removed: bool({ description: 'False: call again with confirm set to count' }) })
+export type MemoryCleared = Static<typeof MemoryCleared>

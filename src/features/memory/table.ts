@@ -1,0 +1,37 @@
+import { index, pgTable, real, text, uuid } from 'drizzle-orm/pg-core'
+import { instant, softRecord, textList } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+import { organizations } from '../organizations/table.ts'
+import { projects } from '../projects/table.ts'
+
+/** What somebody wants to be remembered, by whom it is about: an agent, a project or a session. */
+export const memories = pgTable(
+  'memories',
+  {
+    ...softRecord(),
+    organizationId: uuid()
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
+    authorType: text().$type<'user' | 'agent'>().notNull(),
+    authorId: uuid(),
+    authorName: text().notNull(),
+    scope: text().$type<'agent' | 'project' | 'session'>().notNull(),
+    scopeId: uuid().notNull(),
+    /** The project of its scope, if any: whoever cannot see that does not see the memory. */
+    projectId: uuid().references(() => projects.id, { onDelete: 'cascade' }),
+    title: text(),
+    content: text().notNull(),
+    tags: textList().notNull(),
+    source: text(),
+    importance: real().notNull(),
+    expiresAt: instant(),
+    supersedes: uuid(),
+    supersededById: uuid(),
+  },
+  (t) => [
+    index('memories_organization').on(t.organizationId, t.updatedAt, t.id),
+    index('memories_scope').on(t.scope, t.scopeId, t.updatedAt),
+    index('memories_project').on(t.projectId),
+  ],
+)

@@ -1,0 +1,67 @@
+import { listing, tool } from '../../mcp/tool.ts'
+import { array, instant, int, object, oneOf, optional, text, title } from '../../schema.ts'
+import { MemoryCreate, scopes } from './schema.ts'
+import * as memory from './service.ts'
+
+const { importance, embedding, supersedes } = MemoryCreate.properties
+const scope = optional(oneOf(scopes))
+const scopeId = optional(text(100, { description: 'Project, agent or session it is about' }))
+const tags = optional(array(title(50), 50, { uniqueItems: true }))
+
+export const memoryTools = [
+  tool({
+    name: 'store_memory',
+    title: 'Store memory',
+    description: 'Remember a fact for later: what was learnt, why something is so. Search first; supersedes replaces an older one.',
+    toolset: 'memory',
+    core: true,
+    input: object({ content: title(32_768), tags, scope, scopeId, title: optional(text(200)), importance, supersedes, embedding }),
+    action: memory.store,
+    with: (input) => input,
+  }),
+  tool({
+    name: 'search_memory',
+    title: 'Search memory',
+    description: 'Find what is known, by meaning and words. Shows score, age and origin.',
+    toolset: 'memory',
+    core: true,
+    input: object({
+      query: title(1000),
+      scope,
+      scopeId,
+      tags,
+      kinds: optional(array(oneOf(['memory', 'note', 'decision', 'spec', 'task', 'session']), 6, { description: 'Default memory' })),
+      limit: optional(int({ min: 1, max: 50 })),
+      budgetTokens: optional(int({ min: 100, max: 50_000 })),
+    }),
+    action: memory.search,
+    with: (input) => input,
+  }),
+  tool({
+    name: 'list_memories',
+    title: 'List memories',
+    description: 'Memories by tag, date or scope, last changed first.',
+    toolset: 'memory',
+    input: object({ tag: optional(text(50)), since: optional(instant()), until: optional(instant()), scope, ...listing }),
+    action: memory.list,
+    with: (input) => ({ limit: 20, ...input, total: true }),
+  }),
+  tool({
+    name: 'delete_memory',
+    title: 'Delete memory',
+    description: 'Delete one memory that is wrong. To correct it, store a new one with supersedes.',
+    toolset: 'memory',
+    input: object({ memory: text(36, { minLength: 8, description: 'Id or id prefix' }) }),
+    action: memory.remove,
+    with: ({ memory }) => ({ ref: memory }),
+  }),
+  tool({
+    name: 'clear_memory',
+    title: 'Clear memory',
+    description: 'Delete all memories of a scope. Call without confirm to get the count, then with confirm set to it.',
+    toolset: 'memory',
+    input: object({ scope: oneOf(scopes), scopeId: text(100, { minLength: 1 }), confirm: optional(int()) }),
+    action: memory.clear,
+    with: (input) => input,
+  }),
+]

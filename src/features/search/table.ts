@@ -1,0 +1,56 @@
+import { index, integer, pgTable, primaryKey, real, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { instant, newId, stemsOver, textList, vector } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+import { organizations } from '../organizations/table.ts'
+import { projects } from '../projects/table.ts'
+import type { Kind } from './schema.ts'
+
+/**
+ * What can be found: every record cut into pieces that an embedding can hold. Memories are put here by the write itself, so that what was
+ * just stored is found; the rest follows within a second, by a job that reads the events.
+ */
+export const passages = pgTable(
+  'passages',
+  {
+    id: uuid().primaryKey().$defaultFn(newId),
+    kind: text().$type<Kind>().notNull(),
+    recordId: uuid().notNull(),
+    /** Null for personal records. */
+    organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
+    /** Whose personal record it is. */
+    userId: uuid().references(() => users.id, { onDelete: 'cascade' }),
+    projectId: uuid().references(() => projects.id, { onDelete: 'cascade' }),
+    /** Of a memory: what it is about. */
+    scope: text(),
+    scopeId: uuid(),
+    chunk: integer().notNull(),
+    title: text().notNull(),
+    content: text().notNull(),
+    tags: textList().notNull(),
+    importance: real().notNull(),
+    /** When the record was last changed; its age is shown. */
+    at: instant().notNull(),
+    expiresAt: instant(),
+    search: stemsOver('title', 'content'),
+  },
+  (t) => [
+    uniqueIndex('passages_record').on(t.kind, t.recordId, t.chunk),
+    index('passages_organization').on(t.organizationId, t.kind),
+    index('passages_user').on(t.userId),
+    index('passages_project').on(t.projectId),
+    index('passages_search').using('gin', t.search),
+  ],
+)
+
+/** Apart from the texts, so that comparing with all of a team's reads little; by model, so that a change of model can go on in the background. */
+export const passageVectors = pgTable(
+  'passage_vectors',
+  {
+    passageId: uuid()
+      .notNull()
+      .references(() => passages.id, { onDelete: 'cascade' }),
+    model: text().notNull(),
+    vector: vector().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.passageId, t.model] })],
+)

@@ -1,0 +1,63 @@
+import { type Http, on } from '../../http/context.ts'
+import { object, text } from '../../schema.ts'
+import {
+  ContextQuery,
+  Session,
+  SessionBrief,
+  SessionCheckpoint,
+  SessionCreate,
+  SessionEnd,
+  SessionEnded,
+  SessionPage,
+  SessionQuery,
+  SessionResume,
+} from './schema.ts'
+import * as sessions from './service.ts'
+
+const byRef = object({ id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }) })
+
+export const sessionRoutes = (http: Http) =>
+  http
+    .get('/api/sessions', ({ ctx, query }) => sessions.list(ctx, query), {
+      ...on(sessions.list, 'Your work sessions in the current team'),
+      query: SessionQuery,
+      response: SessionPage,
+    })
+    .post(
+      '/api/sessions',
+      async ({ ctx, body, set }) => {
+        const answer = await sessions.create(ctx, body)
+        set.status = 201
+        set.headers.location = `/api/sessions/${answer.session?.id}`
+        return answer
+      },
+      { ...on(sessions.create, 'Begin a session; answers what there is to know'), body: SessionCreate, response: { 201: SessionBrief } },
+    )
+    .get('/api/sessions/:id', ({ ctx, params }) => sessions.get(ctx, { ref: params.id }), {
+      ...on(sessions.get, 'Get a session'),
+      params: byRef,
+      response: Session,
+    })
+    .post('/api/sessions/:id/resume', ({ ctx, params, body }) => sessions.resume(ctx, { ...body, ref: params.id }), {
+      ...on(sessions.resume, 'Take up a session again, with everything needed to go on'),
+      params: byRef,
+      body: SessionResume,
+      response: SessionBrief,
+    })
+    .post('/api/sessions/:id/checkpoint', ({ ctx, params, body }) => sessions.checkpoint(ctx, { ...body, ref: params.id }), {
+      ...on(sessions.checkpoint, 'Save where you are'),
+      params: byRef,
+      body: SessionCheckpoint,
+      response: Session,
+    })
+    .post('/api/sessions/:id/end', ({ ctx, params, body }) => sessions.end(ctx, { ...body, ref: params.id }), {
+      ...on(sessions.end, 'End a session; its final state goes to memory'),
+      params: byRef,
+      body: SessionEnd,
+      response: SessionEnded,
+    })
+    .get('/api/context', ({ ctx, query }) => sessions.context(ctx, query), {
+      ...on(sessions.context, 'A packed brief: task, decisions, memories, changes'),
+      query: ContextQuery,
+      response: SessionBrief,
+    })

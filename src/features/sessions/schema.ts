@@ -1,0 +1,101 @@
+import { Type } from '@sinclair/typebox'
+import {
+  array,
+  id,
+  instant,
+  int,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  recordFields,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
+
+export const statuses = ['active', 'paused', 'ended'] as const
+const list = (example: string) => optional(array(title(1000, { example }), 50))
+
+/** What somebody who knows nothing else needs to go on. */
+export const Checkpoint = object({
+  nextStep: optional(text(4000, { example: 'Make the second process exit with a clear line' })),
+  files: list('src/db/lock.ts'),
+  branch: optional(text(200, { example: 'lock-folder' })),
+  commands: list('bun test test/db'),
+  checks: list('a second process is refused'),
+  openQuestions: list('What about network file systems?'),
+})
+export type Checkpoint = Static<typeof Checkpoint>
+
+const goals = array(title(1000, { example: 'Lock the data folder' }), 20)
+const context = text(20_000, { example: 'Two servers on one folder damaged a database last week.' })
+
+export const Session = object({
+  ...recordFields,
+  organizationId: id(),
+  userId: id(),
+  agentId: nullable(id()),
+  projectId: nullable(id()),
+  taskId: nullable(id()),
+  status: oneOf(statuses),
+  goals,
+  context: nullable(context),
+  checkpoint: nullable(Checkpoint),
+  checkpointAt: nullable(instant()),
+  summary: nullable(text(20_000)),
+  startedAt: instant(),
+  endedAt: nullable(instant()),
+})
+export type Session = Static<typeof Session>
+const { context: _, checkpoint: __, summary: ___, ...item } = Session.properties
+export const SessionItem = object(item)
+export type SessionItem = Static<typeof SessionItem>
+export const SessionPage = pageOf(SessionItem)
+export type SessionPage = Static<typeof SessionPage>
+
+const ref = (what: string, example: string) => text(100, { minLength: 1, description: `${what}: id, slug, key or id prefix`, example })
+export const SessionCreate = object({
+  goals: optional(goals),
+  context: optional(context),
+  project: optional(ref('Project', 'tutti')),
+  agent: optional(ref('Agent', 'builder')),
+  task: optional(ref('Task', 'TUT-42')),
+})
+export type SessionCreate = Static<typeof SessionCreate>
+
+const budgetTokens = optional(int({ min: 200, max: 50_000, description: 'About how long the brief may be; 4000 unless told' }))
+export const SessionResume = object({ budgetTokens })
+export const SessionCheckpoint = object({ checkpoint: Checkpoint, task: optional(ref('Task', 'TUT-42')) })
+export type SessionCheckpoint = Static<typeof SessionCheckpoint>
+export const SessionEnd = object({ summary: optional(text(20_000)), checkpoint: optional(Checkpoint) })
+export type SessionEnd = Static<typeof SessionEnd>
+export const SessionQuery = object({
+  ...paging('updatedAt', 'startedAt'),
+  status: optional(oneOf(statuses)),
+  agent: optional(ref('Agent', 'builder')),
+  project: optional(ref('Project', 'tutti')),
+})
+export type SessionQuery = Static<typeof SessionQuery>
+
+/** What there is to know before going on, most important first. */
+export const Brief = object({
+  text: text(300_000, { description: 'Markdown' }),
+  tokens: int({ description: 'About', example: 1800 }),
+  left: Type.Array(text(100), { description: 'Parts that did not fit' }),
+})
+export type Brief = Static<typeof Brief>
+export const SessionBrief = object({ session: nullable(Session), brief: Brief })
+export type SessionBrief = Static<typeof SessionBrief>
+export const SessionEnded = object({ session: Session, memories: Type.Array(object({ id: id(), title: nullable(text(200)) })) })
+export type SessionEnded = Static<typeof SessionEnded>
+
+export const ContextQuery = object({
+  project: optional(ref('Project', 'tutti')),
+  session: optional(ref('Session', '019a8a7e')),
+  since: optional(instant({ description: 'What changed after this; else since you last looked' })),
+  budgetTokens,
+})
+export type ContextQuery = Static<typeof ContextQuery>

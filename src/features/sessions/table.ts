@@ -1,0 +1,40 @@
+import { bigint, index, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { instant, json, record, textList } from '../../db/columns.ts'
+import { users } from '../accounts/table.ts'
+import { agents } from '../agents/table.ts'
+import { organizations } from '../organizations/table.ts'
+import { projects } from '../projects/table.ts'
+import { tasks } from '../tasks/table.ts'
+import type { Checkpoint } from './schema.ts'
+
+/** A stretch of work that can be left and taken up again. */
+export const sessions = pgTable(
+  'sessions',
+  {
+    ...record(),
+    organizationId: uuid()
+      .notNull()
+      .references(() => organizations.id, { onDelete: 'cascade' }),
+    userId: uuid()
+      .notNull()
+      .references(() => users.id, { onDelete: 'cascade' }),
+    agentId: uuid().references(() => agents.id, { onDelete: 'set null' }),
+    projectId: uuid().references(() => projects.id, { onDelete: 'cascade' }),
+    taskId: uuid().references(() => tasks.id, { onDelete: 'set null' }),
+    status: text().$type<'active' | 'paused' | 'ended'>().notNull(),
+    goals: textList().notNull(),
+    context: text(),
+    checkpoint: json<Checkpoint>(),
+    checkpointAt: instant(),
+    summary: text(),
+    startedAt: instant().notNull(),
+    endedAt: instant(),
+    /** Of the last event when its worker last looked: what came after is what changed meanwhile. */
+    seenSeq: bigint({ mode: 'number' }).notNull(),
+  },
+  (t) => [
+    index('sessions_user').on(t.userId, t.organizationId, t.updatedAt, t.id),
+    index('sessions_agent').on(t.agentId, t.updatedAt),
+    index('sessions_project').on(t.projectId),
+  ],
+)

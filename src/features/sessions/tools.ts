@@ -1,0 +1,70 @@
+import { listing, tool } from '../../mcp/tool.ts'
+import { array, instant, int, object, oneOf, optional, text, title } from '../../schema.ts'
+import { statuses } from './schema.ts'
+import * as sessions from './service.ts'
+
+const project = optional(text(100, { description: 'Id, slug or key' }))
+const agent = optional(text(100, { description: 'Id or slug' }))
+const session = optional(text(36, { description: 'Default: your last' }))
+const budgetTokens = optional(int({ min: 200, max: 50_000 }))
+const strings = optional(array(text(1000), 50))
+/** Without the lengths and examples of each field, which cost tokens in every list. */
+const checkpoint = optional(
+  object({
+    nextStep: optional(text(4000)),
+    files: strings,
+    branch: optional(text(200)),
+    commands: strings,
+    checks: strings,
+    openQuestions: strings,
+  }),
+)
+
+export const sessionTools = [
+  tool({
+    name: 'create_session',
+    title: 'Create session',
+    description: 'Begin a stretch of work with its goals. Answers a brief: your task, decisions, memories.',
+    toolset: 'sessions',
+    input: object({ goals: optional(array(title(1000), 20)), context: optional(text(20_000)), project, agent, task: optional(text(100)) }),
+    action: sessions.create,
+    with: (input) => input,
+  }),
+  tool({
+    name: 'resume_session',
+    title: 'Resume session',
+    description: 'Go on after losing your context: checkpoint, live task, done work, decisions, what others changed.',
+    toolset: 'sessions',
+    input: object({ session, budgetTokens }),
+    action: sessions.resume,
+    with: ({ session, budgetTokens }) => ({ ref: session, budgetTokens }),
+  }),
+  tool({
+    name: 'end_session',
+    title: 'End session',
+    description: 'End a session; its summary and checkpoint go to memory.',
+    toolset: 'sessions',
+    input: object({ session, summary: optional(text(20_000)), checkpoint }),
+    action: sessions.end,
+    with: ({ session, ...rest }) => ({ ref: session, ...rest }),
+  }),
+  tool({
+    name: 'list_sessions',
+    title: 'List sessions',
+    description: 'Your sessions, last used first.',
+    toolset: 'sessions',
+    input: object({ agent, status: optional(oneOf(statuses)), ...listing }),
+    action: sessions.list,
+    with: (input) => ({ limit: 20, ...input, total: true }),
+  }),
+  tool({
+    name: 'get_context',
+    title: 'Get context',
+    description: 'A brief within a token budget. Call it when you start; with checkpoint it also saves where you are.',
+    toolset: 'sessions',
+    core: true,
+    input: object({ project, session, since: optional(instant()), budgetTokens, checkpoint }),
+    action: sessions.saveAndBrief,
+    with: (input) => input,
+  }),
+]

@@ -1,0 +1,5 @@
+import type { Feature } from '../../feature.ts'
+import { specRoutes } from './routes.ts'
+import { specTools } from './tools.ts'
+
+export const specs: Feature = { routes: specRoutes, tools: specTools }

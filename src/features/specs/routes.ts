@@ -1,0 +1,47 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { Deleted, id, int, object, optional, text } from '../../schema.ts'
+import { CompareQuery, Comparison, Spec, SpecCreate, SpecPage, SpecPatch, SpecQuery, SpecUpdated, SpecVersions } from './schema.ts'
+import * as specs from './service.ts'
+
+const byRef = object({ id: text(100, { minLength: 1, description: 'Id, slug or id prefix', example: 'folder-lock' }) })
+
+export const specRoutes = (http: Http) =>
+  http
+    .get('/api/specs', ({ ctx, query }) => specs.list(ctx, query), {
+      ...on(specs.list, 'List specs of a project or the current team'),
+      query: SpecQuery,
+      response: SpecPage,
+    })
+    .post('/api/specs', async ({ ctx, body, set }) => created(set, '/api/specs', await specs.create(ctx, body)), {
+      ...on(specs.create, 'Create a spec'),
+      body: SpecCreate,
+      response: { 201: Spec },
+    })
+    .get('/api/specs/:id', ({ ctx, params, query }) => specs.get(ctx, { ref: params.id, ...query }), {
+      ...on(specs.get, 'Get a spec, as it is or as it was'),
+      params: byRef,
+      query: object({ version: optional(int({ min: 1 })) }),
+      response: Spec,
+    })
+    .patch('/api/specs/:id', ({ ctx, params, body }) => specs.update(ctx, { ...body, ref: params.id }), {
+      ...on(specs.update, 'Write the next version of a spec'),
+      params: byRef,
+      body: SpecPatch,
+      response: SpecUpdated,
+    })
+    .delete('/api/specs/:id', ({ ctx, params }) => specs.remove(ctx, { ref: params.id }), {
+      ...on(specs.remove, 'Delete a spec'),
+      params: object({ id: id() }),
+      response: Deleted,
+    })
+    .get('/api/specs/:id/versions', ({ ctx, params }) => specs.versions(ctx, { ref: params.id }), {
+      ...on(specs.versions, 'Versions of a spec, newest first'),
+      params: byRef,
+      response: SpecVersions,
+    })
+    .get('/api/specs/:id/compare', ({ ctx, params, query }) => specs.compare(ctx, { ref: params.id, ...query }), {
+      ...on(specs.compare, 'What changed between two versions'),
+      params: byRef,
+      query: CompareQuery,
+      response: Comparison,
+    })

@@ -1,0 +1,298 @@
+import { and, count, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
+import { currentOrganization } from '../../auth/actor.ts'
+import { member } from '../../auth/policy.ts'
+import { type Rights, rightsOf } from '../../auth/rights.ts'
+import { matches, newId } from '../../db/columns.ts'
+import { keyset } from '../../db/page.ts'
+import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { slugify } from '../../text.ts'
+import { speaker } from '../agents/parties.ts'
+import * as projects from '../projects/service.ts'
+import { projects as projectTable } from '../projects/table.ts'
+import { projectFor } from '../tasks/service.ts'
+import {
+  type Change,
+  CONTENT_BYTES,
+  type Comparison,
+  type Spec,
+  type SpecCreate,
+  type SpecItem,
+  type SpecPage,
+  type SpecPatch,
+  type SpecQuery,
+  type SpecUpdated,
+  type SpecVersions,
+} from './schema.ts'
+import { specs, specVersions } from './table.ts'
+
+const item = {
+  id: specs.id,
+  createdAt: specs.createdAt,
+  updatedAt: specs.updatedAt,
+  version: specs.version,
+  organizationId: specs.organizationId,
+  projectId: specs.projectId,
+  createdById: specs.createdById,
+  title: specs.title,
+  slug: specs.slug,
+  status: specs.status,
+}
+const columns = { ...item, content: specs.content }
+
+const live = isNull(specs.deletedAt)
+const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights)) as SQL
+/** By id, slug in the current team, or the unique beginning of an id. */
+export async function find(ctx: Ctx, ref: string): Promise<Spec> {
+  const rights = rightsOf(ctx.actor)
+  const select = (match: SQL | undefined) =>
+    ctx.db
+      .select(columns)
+      .from(specs)
+      .innerJoin(projectTable, eq(projectTable.id, specs.projectId))
+      .where(and(match, visibleTo(rights)))
+      .$dynamic()
+  const here = eq(specs.organizationId, currentOrganization(ctx.actor))
+  const found = await byReference<Spec>(ref, {
+    id: (id) => select(eq(specs.id, id)),
+    name: (slug) =>
+      select(and(here, eq(specs.slug, slug.toLowerCase())))
+        .orderBy(desc(specs.updatedAt))
+        .limit(1),
+    prefix: (prefix) => select(and(here, idStarts(specs.id, prefix))).limit(2),
+  })
+  if (!found) throw notFound('spec', ref)
+  return found
+}
+
+export const list = read('specs.list', member('specs:read'), async (ctx, query: SpecQuery): Promise<SpecPage> => {
+  const page = keyset({ updatedAt: specs.updatedAt, createdAt: specs.createdAt }, specs.id, query, { sort: 'updatedAt' })
+  const filters = and(
+    visibleTo(rightsOf(ctx.actor)),
+    query.projectId ? eq(specs.projectId, query.projectId) : eq(specs.organizationId, currentOrganization(ctx.actor)),
+    query.status && eq(specs.status, query.status),
+    query.search ? matches(specs.search, query.search) : undefined,
+  )
+  const rows: SpecItem[] = await ctx.db
+    .select(item)
+    .from(specs)
+    .innerJoin(projectTable, eq(projectTable.id, specs.projectId))
+    .where(page.where(filters))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  const counted = query.total
+    ? await ctx.db.select({ n: count() }).from(specs).innerJoin(projectTable, eq(projectTable.id, specs.projectId)).where(filters)
+    : undefined
+  return page.page(rows, counted?.[0]?.n)
+})
+
+/** The same for whoever names a project as people do. */
+export const listNamed = read(
+  'specs.listNamed',
+  member('specs:read'),
+  async (ctx, { project, ...query }: SpecQuery & { project?: string }): Promise<SpecPage> =>
+    list(ctx, project === undefined ? query : { ...query, projectId: (await projects.resolve(ctx, project)).id }),
+)
+
+/** As it is, or as it was. */
+export const get = read(
+  'specs.get',
+  member('specs:read'),
+  async (ctx, { ref, version }: { ref: string; version?: number }): Promise<Spec> => {
+    const spec = await find(ctx, ref)
+    if (version === undefined || version === spec.version) return spec
+    const { title, content, status, createdAt } = await versionOf(ctx, spec, version)
+    return { ...spec, title, content, status: status as Spec['status'], version, updatedAt: createdAt }
+  },
+)
+
+/** With what changed since another version, when asked. */
+export const detail = read(
+  'specs.detail',
+  member('specs:read'),
+  async (ctx, { diffWith, ...input }: { ref: string; version?: number; diffWith?: number }): Promise<Spec & { diff?: string }> => {
+    const spec = await get(ctx, input)
+    if (diffWith === undefined) return spec
+    const { diff } = await compare(ctx, { ref: spec.id, from: diffWith, to: spec.version })
+    return { ...spec, diff }
+  },
+)
+
+async function versionOf(ctx: Ctx, spec: Spec, version: number) {
+  const [found] = await ctx.db
+    .select({ title: specVersions.title, content: specVersions.content, status: specVersions.status, createdAt: specVersions.createdAt })
+    .from(specVersions)
+    .where(and(eq(specVersions.specId, spec.id), eq(specVersions.version, version)))
+  if (!found) throw new AppError('not_found', `${spec.title} has no version ${version}; it has 1 to ${spec.version}.`)
+  return found
+}
+
+export const versions = read('specs.versions', member('specs:read'), async (ctx, { ref }: { ref: string }): Promise<SpecVersions> => {
+  const { id } = await find(ctx, ref)
+  const rows = await ctx.db
+    .select({
+      version: specVersions.version,
+      title: specVersions.title,
+      status: specVersions.status,
+      message: specVersions.message,
+      authorType: specVersions.authorType,
+      authorId: specVersions.authorId,
+      authorName: specVersions.authorName,
+      createdAt: specVersions.createdAt,
+    })
+    .from(specVersions)
+    .where(eq(specVersions.specId, id))
+    .orderBy(desc(specVersions.version))
+    .limit(1000)
+  return {
+    items: rows.map(({ authorType: type, authorId, authorName: name, status, ...rest }) => ({
+      ...rest,
+      status: status as Spec['status'],
+      author: { type, id: authorId, name },
+    })),
+    nextCursor: null,
+  }
+})
+
+export const compare = read(
+  'specs.compare',
+  member('specs:read'),
+  async (ctx, { ref, from, to }: { ref: string; from: number; to?: number }): Promise<Comparison> => {
+    const spec = await find(ctx, ref)
+    const [a, b] = [await versionOf(ctx, spec, from), await versionOf(ctx, spec, to ?? spec.version)]
+    return {
+      from,
+      to: to ?? spec.version,
+      ...(await changeOf(a.content, b.content, `${spec.slug} v${from}`, `${spec.slug} v${to ?? spec.version}`)),
+    }
+  },
+)
+
+async function changeOf(before: string, after: string, from = 'before', to = 'after'): Promise<Change> {
+  const { createTwoFilesPatch } = await import('diff')
+  // A time limit, because two long texts that have nothing in common take long to compare.
+  const diff = createTwoFilesPatch(from, to, before, after, '', '', { context: 3, timeout: 1000 })
+  if (diff === undefined)
+    return {
+      added: after.split('\n').length,
+      removed: before.split('\n').length,
+      diff: 'The two differ too much to be shown line by line.',
+    }
+  const lines = diff.split('\n').slice(4)
+  return { added: lines.filter((l) => l.startsWith('+')).length, removed: lines.filter((l) => l.startsWith('-')).length, diff }
+}
+
+export const create = write('specs.create', member('specs:write'), async (ctx, input: SpecCreate): Promise<Spec> => {
+  checkContent(input.content)
+  const project = await projectFor(ctx, input.projectId)
+  const id = newId()
+  const status = input.status ?? 'draft'
+  const title = input.title.trim()
+  await ctx.db.insert(specs).values({
+    id,
+    organizationId: project.organizationId,
+    projectId: project.id,
+    createdById: ctx.actor.userId,
+    title,
+    slug: await freeSlug(ctx, project.id, title),
+    content: input.content,
+    status,
+    createdAt: ctx.now,
+    updatedAt: ctx.now,
+  })
+  const spec = await find(ctx, id)
+  await keep(ctx, spec, input.message)
+  announce(ctx, 'spec.created', spec)
+  return spec
+})
+
+/** Every change is a version of its own; whoever writes says which one his is based on. */
+export const update = write(
+  'specs.update',
+  member('specs:write'),
+  async (ctx, { ref, message, baseVersion, ...patch }: SpecPatch & { ref: string }): Promise<SpecUpdated> => {
+    const before = await find(ctx, ref)
+    await projects.requireWriter(ctx, before, 'Changing this spec')
+    const base = baseVersion ?? ctx.expectedVersion
+    if (base === undefined)
+      throw invalid('/baseVersion', `Say which version your change is based on; it is at ${before.version} now.`, 'required')
+    if (base !== before.version)
+      throw new AppError(
+        'version_mismatch',
+        `It is at version ${before.version} now, not ${base}. Read what changed, and repeat yours on top of it.`,
+        {
+          current: before,
+        },
+      )
+    if (patch.content !== undefined) checkContent(patch.content)
+    await changeVersioned(ctx, specs, {
+      columns: { id: specs.id, version: specs.version },
+      before: { id: before.id, version: before.version },
+      set: patch.title === undefined ? patch : { ...patch, title: patch.title.trim() },
+      what: 'this spec',
+      again: () => find(ctx, before.id),
+    })
+    const after = await find(ctx, before.id)
+    await keep(ctx, after, message)
+    announce(ctx, 'spec.updated', after, { fields: Object.keys(patch), ...(message && { message }) })
+    const { added, removed } = patch.content === undefined ? { added: 0, removed: 0 } : await changeOf(before.content, after.content)
+    return { ...after, change: { added, removed } }
+  },
+  { versioned: true },
+)
+
+export const remove = write(
+  'specs.remove',
+  member('specs:write'),
+  async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
+    const before = await find(ctx, ref)
+    await projects.requireWriter(ctx, before, 'Deleting this spec')
+    await ctx.db.update(specs).set({ deletedAt: ctx.now, updatedAt: ctx.now }).where(eq(specs.id, before.id))
+    announce(ctx, 'spec.deleted', before)
+    return { id: before.id, deleted: true }
+  },
+  { destructive: true },
+)
+
+async function keep(ctx: Ctx, spec: Spec, message: string | undefined): Promise<void> {
+  const { type, id, name } = speaker(ctx)
+  await ctx.db.insert(specVersions).values({
+    specId: spec.id,
+    version: spec.version,
+    title: spec.title,
+    content: spec.content,
+    status: spec.status,
+    message,
+    authorType: type,
+    authorId: id,
+    authorName: name,
+    createdAt: ctx.now,
+  })
+}
+
+async function freeSlug(ctx: Ctx, projectId: string, title: string): Promise<string> {
+  const base = slugify(title) || 'spec'
+  const rows = await ctx.db
+    .select({ slug: specs.slug })
+    .from(specs)
+    .where(and(eq(specs.projectId, projectId), live, sql`${specs.slug} like ${`${base}%`}`))
+  const taken = new Set(rows.map((r) => r.slug))
+  for (let n = 1; ; n++) {
+    const slug = n === 1 ? base : `${base}-${n}`
+    if (!taken.has(slug)) return slug
+  }
+}
+
+function checkContent(content: string): void {
+  if (Buffer.byteLength(content) > CONTENT_BYTES) throw invalid('/content', 'content is larger than 256 KiB.', 'too_long')
+}
+
+function announce(ctx: Ctx, type: string, spec: Spec, data: Record<string, unknown> = {}): void {
+  ctx.emit(type, {
+    subjectId: spec.id,
+    organizationId: spec.organizationId,
+    projectId: spec.projectId,
+    data: { title: spec.title, status: spec.status, version: spec.version, ...data },
+  })
+}

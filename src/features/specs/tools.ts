@@ -1,0 +1,54 @@
+import { listing, tool } from '../../mcp/tool.ts'
+import { int, object, oneOf, optional, text, title } from '../../schema.ts'
+import { statuses } from './schema.ts'
+import * as specs from './service.ts'
+
+const spec = text(100, { minLength: 1, description: 'Id, slug or id prefix' })
+const project = optional(text(100, { description: 'Id, slug or key' }))
+const status = optional(oneOf(statuses))
+
+export const specTools = [
+  tool({
+    name: 'create_spec',
+    title: 'Create spec',
+    description: 'Write a technical specification; every later change is kept as a version.',
+    toolset: 'specs',
+    input: object({ title: title(200), content: title(262_144), project, status }),
+    action: specs.create,
+    with: ({ project, ...rest }) => ({ ...rest, projectId: project }),
+  }),
+  tool({
+    name: 'list_specs',
+    title: 'List specs',
+    description: 'Specs of a project, last changed first, without their content.',
+    toolset: 'specs',
+    input: object({ project, status, ...listing }),
+    action: specs.listNamed,
+    with: (input) => ({ limit: 20, ...input, total: true }),
+  }),
+  tool({
+    name: 'update_spec',
+    title: 'Update spec',
+    description: 'Write the next version. expectedVersion is the one you read; refused with the current one if it moved on.',
+    toolset: 'specs',
+    input: object({
+      spec,
+      content: optional(title(262_144)),
+      title: optional(title(200)),
+      status,
+      message: optional(text(500, { description: 'What changed and why' })),
+      expectedVersion: int({ min: 1, description: 'The version you read' }),
+    }),
+    action: specs.update,
+    with: ({ spec, expectedVersion: _, ...patch }) => ({ ref: spec, ...patch }),
+  }),
+  tool({
+    name: 'get_spec',
+    title: 'Get spec',
+    description: 'A spec, as it is or at a version; diffWith shows what changed since another version.',
+    toolset: 'specs',
+    input: object({ spec, version: optional(int({ min: 1 })), diffWith: optional(int({ min: 1 })) }),
+    action: specs.detail,
+    with: ({ spec, ...rest }) => ({ ref: spec, ...rest }),
+  }),
+]

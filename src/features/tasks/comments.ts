@@ -1,0 +1,72 @@
+import { desc, eq } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
+import { member } from '../../auth/policy.ts'
+import { keyset } from '../../db/page.ts'
+import { speaker } from '../agents/parties.ts'
+import * as projects from '../projects/service.ts'
+import { find } from './rows.ts'
+import type { Comment, CommentPage, CommentQuery } from './schema.ts'
+import { taskComments } from './table.ts'
+
+const commentColumns = {
+  id: taskComments.id,
+  taskId: taskComments.taskId,
+  authorType: taskComments.authorType,
+  authorId: taskComments.authorId,
+  authorName: taskComments.authorName,
+  body: taskComments.body,
+  createdAt: taskComments.createdAt,
+}
+type CommentRow = Omit<Comment, 'author'> & { authorType: 'user' | 'agent'; authorId: string | null; authorName: string }
+const toComment = ({ authorType: type, authorId: id, authorName: name, ...rest }: CommentRow): Comment => ({
+  ...rest,
+  author: { type, id, name },
+})
+
+export async function lastComments(ctx: Ctx, taskId: string): Promise<Comment[]> {
+  const rows = await ctx.db
+    .select(commentColumns)
+    .from(taskComments)
+    .where(eq(taskComments.taskId, taskId))
+    .orderBy(desc(taskComments.createdAt), desc(taskComments.id))
+    .limit(20)
+  return rows.reverse().map(toComment)
+}
+
+export const comments = read(
+  'tasks.comments',
+  member('tasks:read'),
+  async (ctx, { ref, ...query }: CommentQuery & { ref: string }): Promise<CommentPage> => {
+    const { id } = await find(ctx, ref)
+    const page = keyset({ createdAt: taskComments.createdAt }, taskComments.id, query, { sort: 'createdAt', order: 'asc' })
+    const rows = await ctx.db
+      .select(commentColumns)
+      .from(taskComments)
+      .where(page.where(eq(taskComments.taskId, id)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total ? await ctx.db.$count(taskComments, eq(taskComments.taskId, id)) : undefined
+    return page.page(rows.map(toComment), total)
+  },
+)
+
+export const comment = write(
+  'tasks.comment',
+  member('tasks:write'),
+  async (ctx, { ref, body }: { ref: string; body: string }): Promise<Comment> => {
+    const task = await find(ctx, ref)
+    await projects.requireWriter(ctx, task, 'Commenting')
+    const { type, id, name } = speaker(ctx)
+    const [row] = await ctx.db
+      .insert(taskComments)
+      .values({ taskId: task.id, authorType: type, authorId: id, authorName: name, body, createdAt: ctx.now })
+      .returning(commentColumns)
+    ctx.emit('task.commented', {
+      subjectId: task.id,
+      organizationId: task.organizationId,
+      projectId: task.projectId,
+      data: { key: task.key, title: task.title, commentId: row?.id },
+    })
+    return toComment(row as CommentRow)
+  },
+)

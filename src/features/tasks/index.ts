@@ -1,0 +1,5 @@
+import type { Feature } from '../../feature.ts'
+import { taskRoutes } from './routes.ts'
+import { taskTools } from './tools.ts'
+
+export const tasks: Feature = { routes: taskRoutes, tools: taskTools }

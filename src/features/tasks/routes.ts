@@ -1,0 +1,104 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { Deleted, id, object } from '../../schema.ts'
+import { ProjectRef } from '../projects/schema.ts'
+import * as comments from './comments.ts'
+import { relate } from './dependencies.ts'
+import { claim } from './leases.ts'
+import { next } from './next.ts'
+import {
+  Comment,
+  CommentCreate,
+  CommentPage,
+  CommentQuery,
+  NextTask,
+  Relate,
+  ref,
+  Task,
+  TaskChanged,
+  TaskClaim,
+  TaskComplete,
+  TaskCompleted,
+  TaskCreate,
+  TaskDetail,
+  TaskNext,
+  TaskPage,
+  TaskPatch,
+  TaskQuery,
+} from './schema.ts'
+import * as tasks from './service.ts'
+
+const byRef = object({ id: ref('The task') })
+
+export const taskRoutes = (http: Http) =>
+  http
+    .get('/api/tasks', ({ ctx, query }) => tasks.list(ctx, query), {
+      ...on(tasks.list, 'List the tasks of the current team'),
+      query: TaskQuery,
+      response: TaskPage,
+    })
+    .post(
+      '/api/projects/:slug/tasks',
+      async ({ ctx, params, body, set }) => created(set, '/api/tasks', await tasks.create(ctx, { ...body, projectRef: params.slug })),
+      { ...on(tasks.create, 'Create a task'), params: ProjectRef, body: TaskCreate, response: { 201: Task } },
+    )
+    .post('/api/tasks/next', ({ ctx, body }) => next(ctx, body), {
+      ...on(next, 'The task to do next and why, taken in the same step'),
+      body: TaskNext,
+      response: NextTask,
+    })
+    .get('/api/tasks/:id', ({ ctx, params }) => tasks.detail(ctx, { ref: params.id }), {
+      ...on(tasks.detail, 'Get a task with what it waits for, what waits for it, and comments'),
+      params: byRef,
+      response: TaskDetail,
+    })
+    .patch('/api/tasks/:id', ({ ctx, params, body }) => tasks.update(ctx, { ...body, ref: params.id }), {
+      ...on(tasks.update, 'Change the given fields of a task'),
+      params: byRef,
+      body: TaskPatch,
+      response: TaskChanged,
+    })
+    .delete('/api/tasks/:id', ({ ctx, params }) => tasks.remove(ctx, { ref: params.id }), {
+      ...on(tasks.remove, 'Delete a task'),
+      params: byRef,
+      response: Deleted,
+    })
+    .post('/api/tasks/:id/restore', ({ ctx, params }) => tasks.restore(ctx, params), {
+      ...on(tasks.restore, 'Bring back a deleted task'),
+      params: object({ id: id() }),
+      response: Task,
+    })
+    .post('/api/tasks/:id/claim', ({ ctx, params, body }) => claim(ctx, { ...body, ref: params.id }), {
+      ...on(claim, 'Take a task, keep it, or give it back'),
+      params: byRef,
+      body: TaskClaim,
+      response: Task,
+    })
+    .post('/api/tasks/:id/release', ({ ctx, params }) => claim(ctx, { ref: params.id, action: 'release' }), {
+      ...on(claim, 'Give a task back'),
+      params: byRef,
+      response: Task,
+    })
+    .post('/api/tasks/:id/complete', ({ ctx, params, body }) => tasks.complete(ctx, { ...body, ref: params.id }), {
+      ...on(tasks.complete, 'Complete a task; says which tasks it freed and what comes next'),
+      params: byRef,
+      body: TaskComplete,
+      response: TaskCompleted,
+    })
+    .post('/api/tasks/:id/relations', ({ ctx, params, body }) => relate(ctx, { ...body, ref: params.id }), {
+      ...on(relate, 'Relate a task to another one'),
+      params: byRef,
+      body: Relate,
+      response: Task,
+    })
+    .get('/api/tasks/:id/comments', ({ ctx, params, query }) => comments.comments(ctx, { ...query, ref: params.id }), {
+      ...on(comments.comments, 'Comments on a task'),
+      params: byRef,
+      query: CommentQuery,
+      response: CommentPage,
+    })
+    .post(
+      '/api/tasks/:id/comments',
+      async ({ ctx, params, body, set }) =>
+        created(set, `/api/tasks/${encodeURIComponent(params.id)}/comments`, await comments.comment(ctx, { ...body, ref: params.id })),
+      { ...on(comments.comment, 'Comment on a task'), params: byRef, body: CommentCreate, response: { 201: Comment } },
+    )

@@ -1,0 +1,207 @@
+import { Type } from '@sinclair/typebox'
+import {
+  array,
+  bool,
+  id,
+  instant,
+  int,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  partial,
+  recordFields,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
+
+export const statuses = ['backlog', 'todo', 'in_progress', 'blocked', 'in_review', 'done', 'cancelled'] as const
+export type Status = (typeof statuses)[number]
+/** Nobody waits for these any more. */
+export const closed = ['done', 'cancelled'] as const satisfies readonly Status[]
+export const isClosed = (status: string): boolean => status === 'done' || status === 'cancelled'
+/** Moves that need every blocker to be closed. */
+export const gated = new Set<Status>(['in_progress', 'in_review', 'done'])
+export const priorities = ['critical', 'high', 'medium', 'low'] as const
+export type Priority = (typeof priorities)[number]
+export const kinds = ['blocks', 'relates', 'discovered_from', 'duplicates'] as const
+
+export const Acceptance = object({ text: title(500, { example: 'A second process is refused' }), done: bool() })
+export type Acceptance = Static<typeof Acceptance>
+
+/** A person or an agent. */
+export const Party = object({ type: oneOf(['user', 'agent']), id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) })
+export type Party = Static<typeof Party>
+
+export const Lease = object({
+  holder: Party,
+  sessionId: nullable(id()),
+  since: instant(),
+  lastSeenAt: instant(),
+  expiresAt: instant(),
+})
+export type Lease = Static<typeof Lease>
+
+const taskTitle = title(200, { example: 'Lock the data folder' })
+const key = text(20, { example: 'TUT-42' })
+const labels = array(title(50, { example: 'backend' }), 50, { uniqueItems: true })
+const description = text(50_000)
+/** References: an id, `TUT-42`, or the first characters of an id. */
+export const ref = (what: string) => text(100, { minLength: 1, description: `${what}: id, key or id prefix`, example: 'TUT-41' })
+
+export const TaskItem = object({
+  ...recordFields,
+  organizationId: id(),
+  projectId: id(),
+  storyId: nullable(id()),
+  parentId: nullable(id()),
+  number: int({ example: 42 }),
+  key,
+  title: taskTitle,
+  status: oneOf(statuses),
+  priority: oneOf(priorities),
+  assignee: nullable(Party),
+  labels,
+  dueAt: nullable(instant()),
+  estimate: nullable(int()),
+  position: Type.Number({ examples: [1] }),
+  startedAt: nullable(instant()),
+  completedAt: nullable(instant()),
+  blockedBy: Type.Array(key, { description: 'Open tasks that it waits for' }),
+  lease: nullable(Lease),
+})
+export type TaskItem = Static<typeof TaskItem>
+
+export const Task = object({
+  ...TaskItem.properties,
+  description: nullable(description),
+  acceptance: array(Acceptance, 50),
+  completionNotes: nullable(text(20_000)),
+})
+export type Task = Static<typeof Task>
+
+const Related = object({ id: id(), key, title: taskTitle, status: oneOf(statuses), kind: oneOf(kinds) })
+export type Related = Static<typeof Related>
+export const Comment = object({
+  id: id(),
+  taskId: id(),
+  author: Party,
+  body: text(20_000, { example: 'Works on my machine' }),
+  createdAt: instant(),
+})
+export type Comment = Static<typeof Comment>
+export const CommentCreate = object({ body: title(20_000, { example: 'The lock file is stale after a crash' }) })
+export const CommentPage = pageOf(Comment)
+export type CommentPage = Static<typeof CommentPage>
+export const CommentQuery = object(paging('createdAt'))
+export type CommentQuery = Static<typeof CommentQuery>
+
+export const TaskDetail = object({
+  ...Task.properties,
+  project: object({ id: id(), name: text(100, { example: 'Tutti' }), slug: text(63, { example: 'tutti' }) }),
+  waitsFor: Type.Array(Related),
+  frees: Type.Array(Related, { description: 'Tasks that wait for this one' }),
+  related: Type.Array(Related),
+  subtasks: Type.Array(Related),
+  comments: Type.Array(Comment, { description: 'The last 20, oldest first' }),
+})
+export type TaskDetail = Static<typeof TaskDetail>
+
+const assignee = text(254, { minLength: 1, description: 'me, a user (id or e-mail) or an agent (id or slug)', example: 'me' })
+const changeable = {
+  title: taskTitle,
+  description: nullable(description),
+  priority: oneOf(priorities),
+  assignee: nullable(assignee),
+  labels,
+  dueAt: nullable(instant()),
+  estimate: nullable(int({ max: 10_000 })),
+  acceptance: array(Type.Union([title(500, { example: 'A second process is refused' }), Acceptance]), 50),
+  blockedBy: array(ref('A task that must be closed first'), 50, { uniqueItems: true }),
+  storyId: nullable(id()),
+  parentId: nullable(id()),
+}
+
+export const TaskCreate = object({
+  ...partial(object(changeable)).properties,
+  title: taskTitle,
+  status: optional(oneOf(['backlog', 'todo'], { description: 'todo unless told' })),
+})
+export type TaskCreate = Static<typeof TaskCreate>
+
+export const TaskPatch = partial(
+  object({
+    ...changeable,
+    status: oneOf(statuses),
+    after: nullable(ref('Put it behind this one; null: first')),
+  }),
+)
+export type TaskPatch = Static<typeof TaskPatch>
+
+export const TaskQuery = object({
+  ...paging('updatedAt', 'createdAt', 'position', 'number'),
+  status: optional(oneOf(statuses)),
+  priority: optional(oneOf(priorities)),
+  projectId: optional(id()),
+  storyId: optional(id()),
+  assignee: optional(assignee),
+  label: optional(text(50)),
+  ready: optional(bool({ description: 'Only those that can be started now: open, not blocked, nobody at work' })),
+  search: optional(text(200)),
+})
+export type TaskQuery = Static<typeof TaskQuery>
+export const TaskPage = pageOf(TaskItem)
+export type TaskPage = Static<typeof TaskPage>
+
+const Freed = Type.Array(object({ id: id(), key, title: taskTitle }))
+/** What a change of status did to others. */
+export const TaskChanged = object({
+  ...Task.properties,
+  freed: Type.Array(Freed.items, { description: 'Tasks that can be started now' }),
+  blocked: Type.Array(Freed.items, { description: 'Tasks that have to wait again' }),
+})
+export type TaskChanged = Static<typeof TaskChanged>
+
+export const TaskComplete = object({
+  notes: optional(text(20_000, { description: 'What was done' })),
+  evidence: optional(array(text(2000, { example: 'bun test: 214 pass' }), 50, { description: 'Files, commits, test runs, links' })),
+  force: optional(bool({ description: 'Close it although it waits for others; for people only' })),
+})
+export type TaskComplete = Static<typeof TaskComplete>
+export const TaskCompleted = object({
+  ...TaskChanged.properties,
+  next: nullable(object({ key, title: taskTitle, why: text(500, { example: 'high priority' }) })),
+})
+export type TaskCompleted = Static<typeof TaskCompleted>
+
+const minutes = int({ min: 1, max: 480, description: 'How long without a sign of life it stays yours', example: 15 })
+export const TaskClaim = object({
+  action: optional(oneOf(['claim', 'renew', 'release'], { description: 'claim unless told' })),
+  minutes: optional(minutes),
+  agent: optional(text(100, { minLength: 1, description: 'Agent that works on it: id or slug' })),
+  sessionId: optional(id()),
+})
+export type TaskClaim = Static<typeof TaskClaim>
+
+export const TaskNext = object({
+  projectId: optional(id()),
+  claim: optional(bool({ description: 'Take it as well; true unless told' })),
+  minutes: optional(minutes),
+  agent: optional(text(100, { minLength: 1, description: 'Agent that will work on it: id or slug' })),
+  sessionId: optional(id()),
+})
+export type TaskNext = Static<typeof TaskNext>
+export const NextTask = object({
+  task: nullable(Task),
+  why: text(2000, { example: 'Highest priority of 5 ready tasks; TUT-43 waits for it' }),
+  waiting: Type.Array(object({ key, title: taskTitle, reason: text(500, { example: 'waits for TUT-41' }) })),
+})
+export type NextTask = Static<typeof NextTask>
+
+export const TaskRemove = object({ reason: optional(text(1000)) })
+
+export const Relate = object({ task: ref('The other task'), kind: oneOf(['relates', 'discovered_from', 'duplicates']) })
+export type Relate = Static<typeof Relate>

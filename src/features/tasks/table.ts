@@ -1,0 +1,77 @@
+import { sql } from 'drizzle-orm'
+import { type AnyPgColumn, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { instant, json, newId, textList } from '../../db/columns.ts'
+import { item, stories } from '../planning/table.ts'
+import type { Acceptance } from './schema.ts'
+
+type Party = 'user' | 'agent'
+
+export const tasks = pgTable(
+  'tasks',
+  {
+    ...item(),
+    /** Null: straight under the project. */
+    storyId: uuid().references(() => stories.id, { onDelete: 'cascade' }),
+    /** The task that this one is a part of. */
+    parentId: uuid().references((): AnyPgColumn => tasks.id, { onDelete: 'set null' }),
+    /** `TUT-42` is the project's key and this. Given once, never reused. */
+    number: integer().notNull(),
+    assigneeType: text().$type<Party>(),
+    assigneeId: uuid(),
+    labels: textList().notNull(),
+    estimate: integer(),
+    acceptance: json<Acceptance[]>().notNull(),
+    dueAt: instant(),
+    completionNotes: text(),
+    startedAt: instant(),
+    completedAt: instant(),
+    /** Who works on it right now; all of it is null when nobody does. It counts until it expires. */
+    leaseType: text().$type<Party>(),
+    leaseHolderId: uuid(),
+    leaseSessionId: uuid(),
+    leaseSince: instant(),
+    leaseSeenAt: instant(),
+    leaseExpiresAt: instant(),
+  },
+  (t) => [
+    uniqueIndex('tasks_number').on(t.projectId, t.number),
+    index('tasks_project').on(t.projectId, t.status, t.position),
+    index('tasks_organization').on(t.organizationId, t.updatedAt, t.id),
+    index('tasks_assignee').on(t.assigneeId, t.status).where(sql`${t.assigneeId} is not null`),
+    index('tasks_lease').on(t.leaseHolderId).where(sql`${t.leaseHolderId} is not null`),
+    index('tasks_story').on(t.storyId),
+    index('tasks_parent').on(t.parentId).where(sql`${t.parentId} is not null`),
+    index('tasks_search').using('gin', t.search),
+  ],
+)
+
+export const taskDependencies = pgTable(
+  'task_dependencies',
+  {
+    taskId: uuid()
+      .notNull()
+      .references(() => tasks.id, { onDelete: 'cascade' }),
+    blockedById: uuid()
+      .notNull()
+      .references(() => tasks.id, { onDelete: 'cascade' }),
+    kind: text().$type<'blocks' | 'relates' | 'discovered_from' | 'duplicates'>().notNull().default('blocks'),
+    createdAt: instant().notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.taskId, t.blockedById, t.kind] }), index('task_dependencies_blocker').on(t.blockedById)],
+)
+
+export const taskComments = pgTable(
+  'task_comments',
+  {
+    id: uuid().primaryKey().$defaultFn(newId),
+    taskId: uuid()
+      .notNull()
+      .references(() => tasks.id, { onDelete: 'cascade' }),
+    authorType: text().$type<Party>().notNull(),
+    authorId: uuid(),
+    authorName: text().notNull(),
+    body: text().notNull(),
+    createdAt: instant().notNull(),
+  },
+  (t) => [index('task_comments_task').on(t.taskId, t.createdAt, t.id)],
+)

@@ -1,0 +1,126 @@
+import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
+import { array, bool, instant, int, object, oneOf, optional, text, title } from '../../schema.ts'
+import { claim } from './leases.ts'
+import { next } from './next.ts'
+import { priorities, statuses } from './schema.ts'
+import * as tasks from './service.ts'
+
+const task = text(100, { minLength: 1, description: 'TUT-42, id or id prefix' })
+const project = optional(text(100, { description: 'Id, slug or key' }))
+const assignee = optional(text(254, { description: 'me, e-mail, agent' }))
+const labels = optional(array(title(50), 50, { uniqueItems: true }))
+const blockedBy = optional(array(text(100), 50, { uniqueItems: true, description: 'Tasks it waits for' }))
+const acceptance = optional(array(title(500), 50, { description: 'What must be true when done' }))
+const minutes = optional(int({ min: 1, max: 480 }))
+
+export const taskTools = [
+  tool({
+    name: 'create_task',
+    title: 'Create task',
+    description: 'Add a task. For a whole breakdown use create_plan.',
+    toolset: 'tasks',
+    core: true,
+    input: object({
+      title: title(200),
+      project,
+      description: optional(text(50_000)),
+      assignee,
+      priority: optional(oneOf(priorities)),
+      labels,
+      dueAt: optional(instant()),
+      blockedBy,
+      story: optional(text(36, { description: 'Story id' })),
+      acceptance,
+    }),
+    action: tasks.create,
+    with: ({ project, story, ...rest }) => ({ ...rest, projectRef: project, storyId: story }),
+  }),
+  tool({
+    name: 'list_tasks',
+    title: 'List tasks',
+    description: 'Find tasks, last changed first. Without descriptions; read one with get_task. ready: only what can be started now.',
+    toolset: 'tasks',
+    core: true,
+    input: object({
+      status: optional(oneOf(statuses)),
+      assignee,
+      project,
+      label: optional(text(50)),
+      ready: optional(bool()),
+      ...listing,
+    }),
+    action: tasks.listNamed,
+    with: (input) => ({ limit: 20, ...input, total: true }),
+  }),
+  tool({
+    name: 'update_task',
+    title: 'Update task',
+    description: 'Change only the given fields. Says which tasks it freed or blocked. To finish one use complete_task.',
+    toolset: 'tasks',
+    core: true,
+    input: object({
+      task,
+      status: optional(oneOf(statuses)),
+      assignee,
+      priority: optional(oneOf(priorities)),
+      title: optional(title(200)),
+      description: optional(text(50_000)),
+      labels,
+      dueAt: optional(instant()),
+      blockedBy,
+      acceptance,
+      expectedVersion,
+    }),
+    action: tasks.update,
+    with: ({ task, expectedVersion: _, ...patch }) => ({ ref: task, ...patch }),
+  }),
+  tool({
+    name: 'complete_task',
+    title: 'Complete task',
+    description: 'Finish a task: what was done and what shows it. Answers which tasks it freed and what comes next.',
+    toolset: 'tasks',
+    core: true,
+    input: object({ task, notes: optional(text(20_000)), evidence: optional(array(text(2000), 50)) }),
+    action: tasks.complete,
+    with: ({ task, ...rest }) => ({ ref: task, ...rest }),
+  }),
+  tool({
+    name: 'delete_task',
+    title: 'Delete task',
+    description: 'Delete a task that should not exist; cancel one that will not be done by update_task.',
+    toolset: 'tasks',
+    input: object({ task, reason: optional(text(1000)) }),
+    action: tasks.remove,
+    with: ({ task, reason }) => ({ ref: task, reason }),
+  }),
+  tool({
+    name: 'get_task',
+    title: 'Get task',
+    description: 'One task with everything: description, dependencies both ways, who works on it, comments, linked records.',
+    toolset: 'tasks',
+    core: true,
+    input: object({ task }),
+    action: tasks.detail,
+    with: ({ task }) => ({ ref: task }),
+  }),
+  tool({
+    name: 'next_task',
+    title: 'Next task',
+    description: 'The task to do next and why, claimed for you (claim: false only looks). Says why when there is none.',
+    toolset: 'tasks',
+    core: true,
+    input: object({ project, claim: optional(bool()), agent: optional(text(100)), minutes }),
+    action: next,
+    with: ({ project, ...rest }) => ({ ...rest, projectRef: project }),
+  }),
+  tool({
+    name: 'claim_task',
+    title: 'Claim task',
+    description: 'Take a task so that nobody else works on it; your calls keep it yours. release gives it back.',
+    toolset: 'tasks',
+    core: true,
+    input: object({ task, action: optional(oneOf(['claim', 'renew', 'release'])), minutes, agent: optional(text(100)) }),
+    action: claim,
+    with: ({ task, ...rest }) => ({ ref: task, ...rest }),
+  }),
+]
