@@ -24,7 +24,7 @@ test('the code is typed, the page says who asks, and only a click signs in', asy
   const field = grace.page.getByLabel('Code')
   expect(await field.inputValue()).toBe('')
   await field.fill(userCode.toLowerCase().replace('-', ' '))
-  await grace.page.keyboard.press('Enter')
+  await grace.enter()
   await grace.see('Did you start this?')
   const told = await grace.page.locator('main').textContent()
   for (const part of [/tutti on \S/, /127\.0\.0\.1|::1/, /\d+ seconds ago/, EMAIL, /able to do what you can do/]) expect(told).toMatch(part)

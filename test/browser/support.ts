@@ -111,6 +111,12 @@ export class Visitor {
     for (const [name, value] of Object.entries(values)) await this.page.locator(`[name=${name}]`).fill(value)
   }
 
+  /** Sends the form that is being filled in. Before the page's script has let its button go, Enter would do nothing. */
+  async enter(): Promise<void> {
+    await this.page.locator('form:focus-within button:enabled').first().waitFor()
+    await this.page.keyboard.press('Enter')
+  }
+
   /** Whatever `text` is about has come. */
   see = (text: string | RegExp) => this.page.getByText(text).first().waitFor()
 
