@@ -47,8 +47,8 @@ const byToken = `select ${person}, c.id, c.expires_at, c.revoked_at, c.scopes::t
   join organizations o on o.id = c.organization_id and o.deleted_at is null
   left join agents a on a.id = c.agent_id and a.deleted_at is null where c.hash = $1`
 
-/** Events after which a cached answer may be wrong; `userId` or `data.userId` names whose. */
-const changesRights = /^(user|api_key|mcp_token|member|organization|workspace)\.|^session\.revoked$/
+/** Events after which a cached answer may be wrong; `userId` or `data.userId` names whose. Of sessions only those of logins: work has its own. */
+const changesRights = /^(user|api_key|mcp_token|member|organization|workspace)\.|^session\.(revoked|confirmed)$/
 
 export class Authenticator {
   readonly #cache = new Map<string, Entry>()
