@@ -6,6 +6,7 @@ import m3 from './0003_one_open_secret.sql' with { type: 'text' }
 import m4 from './0004_integration_deliveries.sql' with { type: 'text' }
 import m5 from './0005_indexes_for_purge.sql' with { type: 'text' }
 import m6 from './0006_knowledge.sql' with { type: 'text' }
+import m7 from './0007_passage_titles.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -14,4 +15,5 @@ export const migrations: Migration[] = [
   { id: '0004_integration_deliveries', sql: m4 },
   { id: '0005_indexes_for_purge', sql: m5 },
   { id: '0006_knowledge', sql: m6 },
+  { id: '0007_passage_titles', sql: m7 },
 ]

@@ -77,9 +77,11 @@ export function vectorText(values: Float32Array): string {
   return `[${Array.from(values, (value) => Number(value.toFixed(6))).join(',')}]`
 }
 
+/** The same, but for what means something in a query: quotes, and a minus before a word. */
+export const queryWords = (text: string): string => text.replace(punctuation, ' ').replace(/(?<=\S)-|-(?![\p{L}\p{N}"])/gu, ' ')
+
 /** All the words must occur; `"a phrase"`, `-without` and `or` work as in a search engine. Cleaned as the column is. */
-export const matches = (column: AnyColumn, text: string): SQL =>
-  sql`${column} @@ websearch_to_tsquery('simple', ${text.replace(punctuation, ' ').replace(/(?<=\S)-|-(?![\p{L}\p{N}"])/gu, ' ')})`
+export const matches = (column: AnyColumn, text: string): SQL => sql`${column} @@ websearch_to_tsquery('simple', ${queryWords(text)})`
 
 /** For short texts, such as names: `%` and `_` mean themselves. */
 export const contains = (column: AnyColumn, part: string): SQL => sql`${column} ilike ${`%${part.replace(/[\\%_]/g, '\\$&')}%`}`

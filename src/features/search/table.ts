@@ -1,5 +1,6 @@
+import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, primaryKey, real, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { instant, newId, stemsOver, textList, vector } from '../../db/columns.ts'
+import { instant, newId, searchOver, stemsOver, textList, vector } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
@@ -32,6 +33,8 @@ export const passages = pgTable(
     at: instant().notNull(),
     expiresAt: instant(),
     search: stemsOver('title', 'content'),
+    /** As they stand, without stems: suggestions look for their beginnings. */
+    titleWords: searchOver('title'),
   },
   (t) => [
     uniqueIndex('passages_record').on(t.kind, t.recordId, t.chunk),
@@ -39,6 +42,8 @@ export const passages = pgTable(
     index('passages_user').on(t.userId),
     index('passages_project').on(t.projectId),
     index('passages_search').using('gin', t.search),
+    // Once for each record.
+    index('passages_titles').using('gin', t.titleWords).where(sql`${t.chunk} = 0`),
   ],
 )
 
