@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { RouteLike } from '../../src/http/openapi.ts'
+import { actionOf } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { mcpToken, type Person, person } from '../support/app.ts'
 import { ask, broken, isPublic, isWrite, keyOf, nameOf, routes, ruleOf, t, Wrong, withToken } from './ask.ts'
 import { fingerprint } from './tables.ts'
-import { bodyOf, fill, idFields, paramsOf, type World, world } from './world.ts'
+import { bodyOf, fieldOf, fill, idFields, paramsOf, type World, world } from './world.ts'
 
 /** Every route, called by somebody who must not get anywhere: nothing is found, nothing is done. */
 let a: World
@@ -92,7 +93,7 @@ describe("another tenant's ids", () => {
             (((route.hooks.body as TSchema).required ?? []) as string[]).map((field) => [field, whole[field]]),
           )
           for (const body of [whole, needed]) {
-            const answer = await ask(route, b.owner, fill(route.path, b), { ...body, [name]: a.fields[name] })
+            const answer = await ask(route, b.owner, fill(route.path, b), { ...body, [name]: fieldOf(a, actionOf(route).id, name) })
             wrong.check(`${nameOf(route)} ${name}`, answer, own(route) ? 404 : 403)
           }
         }

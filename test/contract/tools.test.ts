@@ -7,7 +7,7 @@ import type { Tool } from '../../src/mcp/tool.ts'
 import { check, type TSchema } from '../../src/schema.ts'
 import { mcpToken, type Person, sharedApp } from '../support/app.ts'
 import { fingerprint } from './tables.ts'
-import { type World, workable, world } from './world.ts'
+import { fieldOf, type World, workable, world } from './world.ts'
 
 /** Loops over every tool, as data and as calls of its action; how they travel is tested with the MCP server. */
 const properties = (tool: Tool): [string, TSchema][] => Object.entries(tool.input.properties as Record<string, TSchema>)
@@ -104,7 +104,7 @@ describe('who may use them', () => {
     const example: Record<string, unknown> = { ...(exampleOf(tool.input) as object), ...workable[tool.action.id] }
     const input = Object.fromEntries(((tool.input.required ?? []) as string[]).map((name) => [name, example[name]]))
     for (const name of references(tool)) {
-      const value = from.fields[name]
+      const value = fieldOf(from, tool.action.id, name)
       if (value === undefined)
         throw new Error(`Nothing to put for ${name} of ${tool.name}. Add it to \`fields\` in test/contract/world.ts.`)
       input[name] = value

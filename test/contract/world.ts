@@ -37,6 +37,17 @@ export async function world(t: TestApp): Promise<World> {
   const loose = made(await owner.fetch('POST', '/api/notes', { title: unique('Loose'), scope: 'team' }))
   const secret = made(await owner.fetch('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' }))
   const feature = made(await owner.fetch('POST', `/api/projects/${project.id}/features`, { title: unique('Lock') }))
+  const epic = made(await owner.fetch('POST', `/api/projects/${project.id}/epics`, { title: unique('Durability') }))
+  const story = made(await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('One process') }))
+  const tasks = `/api/projects/${project.id}/epics/${epic.id}/stories/${story.id}/tasks`
+  const task = made(await owner.fetch('POST', tasks, { title: unique('Lock the data folder') }))
+  const secretTask = made(await owner.fetch('POST', `/api/projects/${secret.id}/tasks`, { title: unique('Secret') }))
+  const memory = made(await owner.fetch('POST', '/api/memories', { content: unique('Remember'), scope: 'project', scopeId: project.id }))
+  const decision = made(
+    await owner.fetch('POST', '/api/decisions', { title: unique('One process'), decision: 'It is so.', projectId: project.id }),
+  )
+  const spec = made(await owner.fetch('POST', '/api/specs', { title: unique('Folder lock'), content: 'One.', projectId: project.id }))
+  const session = made(await owner.fetch('POST', '/api/sessions', { projectId: project.id }))
   const secretFeature = made(await owner.fetch('POST', `/api/projects/${secret.id}/features`, { title: unique('Secret') }))
   const key = made(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
   const token = made(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
@@ -86,6 +97,14 @@ export async function world(t: TestApp): Promise<World> {
       '/api/public/projects/:user/:slug': project.slug,
       '/api/notes/:id': note.id,
       '/api/notes/public/:slug': note.slug,
+      '/api/projects/:slug/epics/:epicId': epic.id,
+      '/api/projects/:slug/epics/:epicId/stories/:storyId': story.id,
+      '/api/projects/:slug/epics/:epicId/stories/:storyId/tasks/:taskId': task.id,
+      '/api/tasks/:id': task.id,
+      '/api/memories/:id': memory.id,
+      '/api/decisions/:id': decision.id,
+      '/api/specs/:id': spec.id,
+      '/api/sessions/:id': session.id,
       '/api/features/:id': feature.id,
       '/api/skills/:id': skill.id,
       '/api/skills/public/:slug': skill.slug,
@@ -108,6 +127,7 @@ export async function world(t: TestApp): Promise<World> {
       '/api/notes/:id': loose.id,
       '/api/notes/public/:slug': loose.slug,
       '/api/features/:id': secretFeature.id,
+      '/api/tasks/:id': secretTask.id,
       '/api/skills/:id': personalSkill.id,
       '/api/skills/public/:slug': personalSkill.slug,
       '/api/agents/:id': personalAgent.id,
@@ -120,12 +140,25 @@ export async function world(t: TestApp): Promise<World> {
       project: project.id,
       note: loose.id,
       feature: feature.id,
+      scopeId: project.id,
+      epicId: epic.id,
+      storyId: story.id,
+      story: story.id,
+      taskId: task.id,
+      task: task.id,
+      agentId: agent.id,
       skill: skill.id,
       agent: agent.id,
       userId: colleague.userId,
       teamId: friends.id,
       workspaceId: workspace.id,
       actorId: colleague.userId,
+      memory: memory.id,
+      'memory.store.supersedes': memory.id,
+      decision: decision.id,
+      'decisions.create.supersedes': decision.id,
+      spec: spec.id,
+      session: session.id,
     },
   }
   await makePlainRows(t, known)
@@ -189,8 +222,16 @@ export function fill(path: string, from: World | ((param: string) => World)): st
 
 export const idFields = (schema: TSchema | undefined): string[] =>
   Object.entries((schema?.properties ?? {}) as Record<string, TSchema>)
-    .filter(([, field]) => ((field.anyOf as TSchema[] | undefined) ?? [field]).some((option) => option.format === 'uuid'))
+    .filter(([name, field]) =>
+      ((field.anyOf as TSchema[] | undefined) ?? [field]).some(
+        // A reference that also takes slugs and keys is plain text.
+        (option) => option.format === 'uuid' || (name.endsWith('Id') && option.type === 'string'),
+      ),
+    )
     .map(([name]) => name)
+
+/** The id for a field: of the action's own kind where the name alone does not tell. */
+export const fieldOf = ({ fields }: World, action: string, name: string): string | undefined => fields[`${action}.${name}`] ?? fields[name]
 
 /** The documented example with ids that exist, or a form with a picture; undefined for a route without a body. */
 export function bodyOf(route: RouteLike, from: World): Record<string, unknown> | undefined {
@@ -198,7 +239,8 @@ export function bodyOf(route: RouteLike, from: World): Record<string, unknown> |
   if (isUpload(route.hooks)) return pictureForm() as unknown as Record<string, unknown>
   const body: Record<string, unknown> = { ...(exampleOf(route.hooks.body) as object), ...workable[actionOf(route).id] }
   for (const name of idFields(route.hooks.body)) {
-    const value = from.fields[name]
+    const value = fieldOf(from, actionOf(route).id, name)
+    if (name in (workable[actionOf(route).id] ?? {})) continue
     if (value === undefined)
       throw new Error(
         `Nothing to put for the field ${name} of ${route.method} ${route.path}. Add it to \`fields\` in test/contract/world.ts.`,
@@ -237,6 +279,10 @@ export const workable: Record<string, object> = {
   'skills.update': { scope: 'team' },
   'agents.create': { scope: 'team', skills: [] },
   'agents.update': { scope: 'team', skills: [] },
+  'memory.store': { supersedes: undefined, embedding: undefined },
+  'memory.update': { supersedes: undefined, embedding: undefined },
+  'decisions.create': { supersedes: undefined },
+  'decisions.update': { supersedes: undefined },
   'planning.createPlan': {
     epics: [{ title: 'Durability', stories: [{ title: 'One process', tasks: [{ title: 'Lock the data folder' }] }] }],
   },

@@ -60,23 +60,23 @@ const ref = (what: string, example: string) => text(100, { minLength: 1, descrip
 export const SessionCreate = object({
   goals: optional(goals),
   context: optional(context),
-  project: optional(ref('Project', 'tutti')),
-  agent: optional(ref('Agent', 'builder')),
-  task: optional(ref('Task', 'TUT-42')),
+  projectId: optional(ref('Project', 'tutti')),
+  agentId: optional(ref('Agent', 'builder')),
+  taskId: optional(ref('Task', 'TUT-42')),
 })
 export type SessionCreate = Static<typeof SessionCreate>
 
 const budgetTokens = optional(int({ min: 200, max: 50_000, description: 'About how long the brief may be; 4000 unless told' }))
 export const SessionResume = object({ budgetTokens })
-export const SessionCheckpoint = object({ checkpoint: Checkpoint, task: optional(ref('Task', 'TUT-42')) })
+export const SessionCheckpoint = object({ checkpoint: Checkpoint, taskId: optional(ref('Task', 'TUT-42')) })
 export type SessionCheckpoint = Static<typeof SessionCheckpoint>
 export const SessionEnd = object({ summary: optional(text(20_000)), checkpoint: optional(Checkpoint) })
 export type SessionEnd = Static<typeof SessionEnd>
 export const SessionQuery = object({
   ...paging('updatedAt', 'startedAt'),
   status: optional(oneOf(statuses)),
-  agent: optional(ref('Agent', 'builder')),
-  project: optional(ref('Project', 'tutti')),
+  agentId: optional(ref('Agent', 'builder')),
+  projectId: optional(ref('Project', 'tutti')),
 })
 export type SessionQuery = Static<typeof SessionQuery>
 
@@ -93,8 +93,8 @@ export const SessionEnded = object({ session: Session, memories: Type.Array(obje
 export type SessionEnded = Static<typeof SessionEnded>
 
 export const ContextQuery = object({
-  project: optional(ref('Project', 'tutti')),
-  session: optional(ref('Session', '019a8a7e')),
+  projectId: optional(ref('Project', 'tutti')),
+  sessionId: optional(ref('Session', '019a8a7e')),
   since: optional(instant({ description: 'What changed after this; else since you last looked' })),
   budgetTokens,
 })

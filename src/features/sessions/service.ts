@@ -88,8 +88,8 @@ async function lastSeq(ctx: Ctx): Promise<number> {
 
 export const list = read('sessions.list', member('sessions:read'), async (ctx, query: SessionQuery): Promise<SessionPage> => {
   const page = keyset({ updatedAt: sessions.updatedAt, startedAt: sessions.startedAt }, sessions.id, query, { sort: 'updatedAt' })
-  const agent = query.agent ? await findAgent(ctx, currentOrganization(ctx.actor), query.agent) : undefined
-  const project = query.project ? await projects.resolve(ctx, query.project) : undefined
+  const agent = query.agentId ? await findAgent(ctx, currentOrganization(ctx.actor), query.agentId) : undefined
+  const project = query.projectId ? await projects.resolve(ctx, query.projectId) : undefined
   const filters = and(
     own(ctx),
     query.status && eq(sessions.status, query.status),
@@ -110,10 +110,10 @@ export const get = read('sessions.get', member('sessions:read'), (ctx, { ref }: 
 
 const start = write('sessions.start', member('sessions:write'), async (ctx, input: SessionCreate): Promise<Session> => {
   const organizationId = currentOrganization(ctx.actor)
-  const task = input.task ? await findTask(ctx, input.task) : undefined
-  const named = input.project ?? task?.projectId ?? ctx.actor.projectId
+  const task = input.taskId ? await findTask(ctx, input.taskId) : undefined
+  const named = input.projectId ?? task?.projectId ?? ctx.actor.projectId
   const project = named ? await projects.resolve(ctx, named) : undefined
-  const agent = input.agent ? await findAgent(ctx, organizationId, input.agent) : ctx.actor.agent
+  const agent = input.agentId ? await findAgent(ctx, organizationId, input.agentId) : ctx.actor.agent
   const [session] = await ctx.db
     .insert(sessions)
     .values({
@@ -172,7 +172,7 @@ export const resume = flow(
 export const checkpoint = write(
   'sessions.checkpoint',
   member('sessions:write'),
-  async (ctx, { ref, checkpoint: saved, task }: SessionCheckpoint & { ref?: string }): Promise<Session> => {
+  async (ctx, { ref, checkpoint: saved, taskId: task }: SessionCheckpoint & { ref?: string }): Promise<Session> => {
     const before = await lastOr(ctx, ref)
     if (!before) throw new AppError('not_found', 'You have no session to save to. Begin one with create_session.')
     const taskId = task ? (await findTask(ctx, task)).id : before.taskId
@@ -236,9 +236,9 @@ function finalState({ goals, summary, checkpoint: saved }: Session): string {
 
 /** A brief without a session, or of one; saves a checkpoint on the way when one is given. */
 export const context = read('sessions.context', member('sessions:read'), async (ctx, query: ContextQuery): Promise<SessionBrief> => {
-  const session = query.session ? await find(ctx, query.session) : ((await lastOr(ctx, undefined)) ?? null)
+  const session = query.sessionId ? await find(ctx, query.sessionId) : ((await lastOr(ctx, undefined)) ?? null)
   const current = session && session.status !== 'ended' ? session : null
-  const named = query.project ?? current?.projectId ?? ctx.actor.projectId
+  const named = query.projectId ?? current?.projectId ?? ctx.actor.projectId
   const project = named ? await projects.resolve(ctx, named) : undefined
   const relevant = current && (!project || current.projectId === project.id) ? current : null
   const [seen] = relevant ? await ctx.db.select({ seq: sessions.seenSeq }).from(sessions).where(eq(sessions.id, relevant.id)) : []
@@ -251,7 +251,7 @@ export const saveAndBrief = flow(
   'sessions.saveAndBrief',
   member('sessions:write'),
   async (ctx, { checkpoint: saved, ...query }: ContextQuery & { checkpoint?: Checkpoint }): Promise<SessionBrief> => {
-    if (saved) await checkpoint(ctx, { ref: query.session, checkpoint: saved })
+    if (saved) await checkpoint(ctx, { ref: query.sessionId, checkpoint: saved })
     return context(ctx, query)
   },
 )

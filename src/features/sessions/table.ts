@@ -29,7 +29,9 @@ export const sessions = pgTable(
     summary: text(),
     startedAt: instant().notNull(),
     endedAt: instant(),
-    /** Of the last event when its worker last looked: what came after is what changed meanwhile. */
+    /** The session, key or token that last worked on it: two workers of one person are told apart by theirs. */
+    credentialId: uuid(),
+    /** Of the last event when its state was last saved: what came after is what changed meanwhile. */
     seenSeq: bigint({ mode: 'number' }).notNull(),
   },
   (t) => [

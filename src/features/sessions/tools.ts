@@ -28,7 +28,7 @@ export const sessionTools = [
     toolset: 'sessions',
     input: object({ goals: optional(array(title(1000), 20)), context: optional(text(20_000)), project, agent, task: optional(text(100)) }),
     action: sessions.create,
-    with: (input) => input,
+    with: ({ project, agent, task, ...rest }) => ({ ...rest, projectId: project, agentId: agent, taskId: task }),
   }),
   tool({
     name: 'resume_session',
@@ -55,7 +55,7 @@ export const sessionTools = [
     toolset: 'sessions',
     input: object({ agent, status: optional(oneOf(statuses)), ...listing }),
     action: sessions.list,
-    with: (input) => ({ limit: 20, ...input, total: true }),
+    with: ({ agent, ...rest }) => ({ limit: 20, ...rest, agentId: agent, total: true }),
   }),
   tool({
     name: 'get_context',
@@ -65,6 +65,6 @@ export const sessionTools = [
     core: true,
     input: object({ project, session, since: optional(instant()), budgetTokens, checkpoint }),
     action: sessions.saveAndBrief,
-    with: (input) => input,
+    with: ({ project, session, ...rest }) => ({ ...rest, projectId: project, sessionId: session }),
   }),
 ]
