@@ -7,6 +7,9 @@ import m4 from './0004_integration_deliveries.sql' with { type: 'text' }
 import m5 from './0005_indexes_for_purge.sql' with { type: 'text' }
 import m6 from './0006_knowledge.sql' with { type: 'text' }
 import m7 from './0007_passage_titles.sql' with { type: 'text' }
+import m8 from './0008_repositories.sql' with { type: 'text' }
+import m9 from './0009_session_credential.sql' with { type: 'text' }
+import m10 from './0010_lease_credential.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -16,4 +19,7 @@ export const migrations: Migration[] = [
   { id: '0005_indexes_for_purge', sql: m5 },
   { id: '0006_knowledge', sql: m6 },
   { id: '0007_passage_titles', sql: m7 },
+  { id: '0008_repositories', sql: m8 },
+  { id: '0009_session_credential', sql: m9 },
+  { id: '0010_lease_credential', sql: m10 },
 ]

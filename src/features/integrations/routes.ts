@@ -12,7 +12,7 @@ export const integrationRoutes = (http: Http) =>
       response: IntegrationPage,
     })
     .put('/api/settings/integrations/user/:provider', ({ ctx, params, body }) => integrations.put(ctx, { ...body, ...params }), {
-      ...on(integrations.put, 'Connect github, slack, discord or a webhook, or change what is connected'),
+      ...on(integrations.put, 'Connect a code host, slack, discord or a webhook, or change what is connected'),
       params: byProvider,
       body: IntegrationPut,
       response: IntegrationSaved,

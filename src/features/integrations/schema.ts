@@ -1,15 +1,38 @@
-import { array, bool, instant, nullable, object, oneOf, optional, pageOf, partial, recordFields, type Static, text } from '../../schema.ts'
+import {
+  array,
+  bool,
+  instant,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  partial,
+  recordFields,
+  type Static,
+  text,
+  url,
+} from '../../schema.ts'
 
-export const providers = ['github', 'slack', 'discord', 'webhook'] as const
+/** Where code lies; what is kept is a token of the user's own. */
+export const codeHosts = ['github', 'gitea', 'gitlab'] as const
+export type CodeHost = (typeof codeHosts)[number]
+export const providers = [...codeHosts, 'slack', 'discord', 'webhook'] as const
 export type Provider = (typeof providers)[number]
 
 const settings = {
   enabled: bool({ description: 'false: not used for now' }),
   events: array(text(40, { pattern: '^[a-z_]+$', example: 'mention' }), 50, {
     uniqueItems: true,
-    description: 'Which notifications are passed on, by reason (mention, security …) or type (error …); empty: all of them. Not for github',
+    description:
+      'Which notifications are passed on, by reason (mention, security …) or type (error …); empty: all of them. Not for code hosts',
   }),
-  login: nullable(text(100, { example: 'ada', description: 'Whose token it is. For github only' })),
+  login: nullable(text(100, { example: 'ada', description: 'Whose token it is. For code hosts only' })),
+  url: optional(
+    nullable(
+      url({ example: 'https://git.example.com', description: 'Web address of the code host that the token is for. For code hosts only' }),
+    ),
+  ),
 }
 export const Settings = object(settings)
 export type Settings = Static<typeof Settings>
@@ -36,7 +59,7 @@ export const IntegrationPut = object({
   secret: optional(
     text(2000, {
       minLength: 8,
-      description: 'The access token (github), or the https address that gets the messages. Kept sealed, never shown',
+      description: 'The access token (code hosts), or the https address that gets the messages. Kept sealed, never shown',
       example: 'https://hooks.example.com/services/tutti',
     }),
   ),

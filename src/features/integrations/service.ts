@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, inArray } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
@@ -6,8 +6,11 @@ import { account, person } from '../../auth/policy.ts'
 import { changeVersioned } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { checkOutboundUrl } from '../../outbound.ts'
+import { baseOf, operators, type Place, placeAt, usualBase } from '../repositories/hosts/places.ts'
 import { forwards, newSigningKey, seal, sendTo, settle, unseal } from './forwarding.ts'
 import {
+  type CodeHost,
+  codeHosts,
   type Integration,
   type IntegrationPage,
   type IntegrationPut,
@@ -32,6 +35,7 @@ const visible = {
 }
 
 const TESTS_PER_MINUTE = 10
+const isCodeHost = (provider: Provider): provider is CodeHost => codeHosts.some((known) => known === provider)
 
 const mine = (ctx: Ctx, provider?: Provider) =>
   and(eq(integrations.userId, userIdOf(ctx.actor)), provider && eq(integrations.provider, provider))
@@ -68,8 +72,27 @@ function checkSecret(ctx: Ctx, provider: Provider, secret: string): void {
 }
 
 function checkSettings(provider: Provider, settings: Partial<Settings>): void {
-  const other = forwards(provider) ? 'login' : 'events'
-  if (settings[other] !== undefined) throw invalid(`/settings/${other}`, `${provider} has no setting ${other}.`, 'unknown_field')
+  for (const other of forwards(provider) ? (['login', 'url'] as const) : (['events'] as const))
+    if (settings[other] !== undefined) throw invalid(`/settings/${other}`, `${provider} has no setting ${other}.`, 'unknown_field')
+}
+
+/** The host that a token is for, settled once: whatever becomes of the settings, it is not sent to another. */
+function hostOf({ app }: Ctx, provider: CodeHost, given: string | null | undefined): string {
+  const base = given ? baseOf(given) : usualBase(app.config, provider)
+  if (base === undefined)
+    throw invalid(
+      '/settings/url',
+      `settings.url is required for ${provider}: the web address of the host that the token is for.`,
+      'required',
+    )
+  const own = operators(app.config)
+  if (own.trusted && own.base === base) return base
+  try {
+    checkOutboundUrl(base)
+  } catch (error) {
+    throw invalid('/settings/url', (error as Error).message)
+  }
+  return base
 }
 
 const defaults: Settings = { enabled: true, events: [], login: null }
@@ -83,6 +106,7 @@ export const put = write(
     checkSettings(provider, settings)
     if (secret !== undefined) checkSecret(ctx, provider, secret)
     const userId = userIdOf(ctx.actor)
+    const host = isCodeHost(provider) ? (url: string | null | undefined) => ({ url: hostOf(ctx, provider, url) }) : () => ({})
     const [known] = await ctx.db
       .select({ ...visible, sealed: integrations.sealed })
       .from(integrations)
@@ -95,7 +119,7 @@ export const put = write(
         .values({
           userId,
           provider,
-          settings: { ...defaults, ...settings },
+          settings: { ...defaults, ...settings, ...host(settings.url) },
           sealed: seal(ctx.app, { secret, signingKey }),
           last4: secret.slice(-4),
           createdAt: ctx.now,
@@ -107,11 +131,15 @@ export const put = write(
     }
     const { sealed, ...before } = known
     checkVersion(ctx, before)
+    const moved = settings.url === undefined ? {} : host(settings.url)
+    // Whoever has got hold of a session must not have a token that he cannot read sent to a place of his own.
+    if ('url' in moved && moved.url !== before.settings.url && secret === undefined)
+      throw invalid('/secret', 'Another host takes another token: send secret as well.', 'required')
     const changed = await changeVersioned(ctx, integrations, {
       columns: visible,
       before,
       set: {
-        settings: { ...before.settings, ...settings },
+        settings: { ...before.settings, ...settings, ...moved },
         ...(secret !== undefined && {
           sealed: seal(ctx.app, { ...unseal(ctx.app, sealed), secret }),
           last4: secret.slice(-4),
@@ -141,6 +169,33 @@ export const remove = write(
   },
   { destructive: true, versioned: true },
 )
+
+// ---- code hosts
+
+/** Where the user has saved a token for, whether it is in use or not. */
+export async function codeHostsOf(ctx: Ctx, userId: string): Promise<Place[]> {
+  const rows = await ctx.db
+    .select({ provider: integrations.provider, settings: integrations.settings })
+    .from(integrations)
+    .where(and(eq(integrations.userId, userId), inArray(integrations.provider, codeHosts)))
+    .orderBy(integrations.provider)
+  return rows.flatMap(({ provider, settings: { url } }) =>
+    isCodeHost(provider) && url ? placeAt(ctx.app.config, { provider, base: url }) : [],
+  )
+}
+
+/** The user's own token for this very host, if he has saved one. There is no other: not the operator's, not a colleague's. */
+export async function tokenFor(
+  ctx: Ctx,
+  userId: string,
+  { provider, base }: Pick<Place, 'provider' | 'base'>,
+): Promise<string | undefined> {
+  const [found] = await ctx.db
+    .select({ settings: integrations.settings, sealed: integrations.sealed })
+    .from(integrations)
+    .where(and(eq(integrations.userId, userId), eq(integrations.provider, provider)))
+  return found?.settings.enabled && found.settings.url === base ? unseal(ctx.app, found.sealed).secret : undefined
+}
 
 // ---- trying it
 

@@ -15,6 +15,7 @@ import { memories } from '../memory/table.ts'
 import { notes } from '../notes/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { epics, stories } from '../planning/table.ts'
+import { repositories } from '../repositories/table.ts'
 import { passages } from '../search/table.ts'
 import { sessions } from '../sessions/table.ts'
 import { specs } from '../specs/table.ts'
@@ -47,7 +48,7 @@ const visible = {
 const live = isNull(projects.deletedAt)
 
 /** What goes where a project goes; a test finds every table with a project that is missing here. */
-export const children = [notes, epics, stories, tasks, features, memories, decisions, specs] as const
+export const children = [notes, epics, stories, tasks, features, memories, decisions, specs, repositories] as const
 /** What only has to know the organization: it is seen through its project, and needs no version of its own. */
 export const followers = [sessions, passages] as const
 

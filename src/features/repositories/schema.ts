@@ -1,0 +1,167 @@
+import { Type } from '@sinclair/typebox'
+import {
+  array,
+  bool,
+  id,
+  instant,
+  int,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  recordFields,
+  type Static,
+  text,
+  title,
+  url,
+} from '../../schema.ts'
+import { codeHosts } from '../integrations/schema.ts'
+
+export const providers = codeHosts
+export type Provider = (typeof providers)[number]
+export const statuses = ['pending', 'syncing', 'ready', 'error'] as const
+export type Status = (typeof statuses)[number]
+
+const sha = text(64, { example: '3f98b0f1c2d4e5a6b7c8d9e0f1a2b3c4d5e6f708' })
+const branch = text(250, { example: 'main' })
+
+export const Commit = object({
+  sha,
+  title: text(200, { example: 'Lock the data folder' }),
+  author: nullable(text(100, { example: 'Ada Lovelace' })),
+  at: nullable(instant()),
+})
+export type Commit = Static<typeof Commit>
+
+export const Pull = object({
+  number: int({ min: 1, example: 7 }),
+  title: text(200, { example: 'Lock the data folder' }),
+  url: url({ example: 'https://github.com/tutti/tutti/pull/7' }),
+  head: text(250, { example: 'lock' }),
+  base: branch,
+  author: nullable(text(100, { example: 'ada' })),
+})
+export type Pull = Static<typeof Pull>
+
+const item = {
+  ...recordFields,
+  organizationId: id(),
+  projectId: nullable(id()),
+  createdById: nullable(id()),
+  provider: oneOf(providers),
+  owner: text(200, { example: 'tutti' }),
+  name: text(100, { example: 'tutti' }),
+  url: url({ example: 'https://github.com/tutti/tutti' }),
+  private: bool(),
+  defaultBranch: nullable(branch),
+  commitSha: nullable(sha),
+  language: nullable(text(50, { example: 'TypeScript' })),
+  topics: Type.Array(text(50, { example: 'agents' })),
+  status: oneOf(statuses),
+  syncedAt: nullable(instant()),
+  error: nullable(text(500, { description: 'Why the last sync failed' })),
+}
+/** Lists name no branches. */
+export const RepositoryItem = object(item)
+export type RepositoryItem = Static<typeof RepositoryItem>
+export const RepositoryPage = pageOf(RepositoryItem)
+export type RepositoryPage = Static<typeof RepositoryPage>
+
+export const Repository = object({
+  ...item,
+  branches: Type.Array(branch),
+  lastCommit: nullable(Commit),
+  pullRequests: Type.Array(Pull, { description: 'Open ones, as of the last sync' }),
+})
+export type Repository = Static<typeof Repository>
+
+const repo = text(300, { minLength: 3, description: 'Address or owner/name', example: 'tutti/tutti' })
+export const RepositoryCreate = object({
+  repo,
+  provider: optional(oneOf(providers, { description: 'For owner/name: where it is' })),
+  projectId: optional(id({ description: 'None: the whole team' })),
+})
+export type RepositoryCreate = Static<typeof RepositoryCreate>
+
+export const RepositoryQuery = object({
+  ...paging('updatedAt', 'createdAt', 'name'),
+  projectId: optional(id()),
+  status: optional(oneOf(statuses)),
+})
+export type RepositoryQuery = Static<typeof RepositoryQuery>
+
+// ---- what there is at the code host
+
+export const HostedQuery = object({ provider: optional(oneOf(providers, { description: 'github unless told' })) })
+export type HostedQuery = Static<typeof HostedQuery>
+export const Hosted = object({
+  provider: item.provider,
+  owner: item.owner,
+  name: item.name,
+  url: item.url,
+  private: bool(),
+  defaultBranch: nullable(branch),
+})
+export type Hosted = Static<typeof Hosted>
+export const HostedPage = object({ items: Type.Array(Hosted), nextCursor: Type.Null() })
+export type HostedPage = Static<typeof HostedPage>
+
+// ---- pull requests
+
+/** As git takes them, or owner:branch for a fork. */
+const branchName = (example: string) => text(250, { minLength: 1, pattern: '^[^\\s~^?*\\\\[\\]-][^\\s~^?*\\\\[\\]]*$', example })
+export const PullCreate = object({
+  title: title(200, { example: 'Lock the data folder' }),
+  head: branchName('lock'),
+  base: optional(branchName('main')),
+  description: optional(text(50_000, { example: 'A second process is refused.' })),
+  reviewers: optional(array(text(100, { pattern: '^[\\w.-]+$', example: 'grace' }), 15, { description: 'Names at the code host' })),
+  featureId: optional(id()),
+})
+export type PullCreate = Static<typeof PullCreate>
+
+export const PullRequest = object({
+  id: id(),
+  repositoryId: id(),
+  featureId: nullable(id()),
+  number: Pull.properties.number,
+  url: Pull.properties.url,
+  title: Pull.properties.title,
+  head: Pull.properties.head,
+  base: branch,
+  createdAt: instant(),
+})
+export type PullRequest = Static<typeof PullRequest>
+export const PullOpened = object({
+  ...PullRequest.properties,
+  existed: bool({ description: 'It was open already' }),
+  warning: nullable(text(500, { description: 'What could not be done besides: reviewers' })),
+})
+export type PullOpened = Static<typeof PullOpened>
+
+// ---- the file that tells agents how to work here
+
+export const targets = ['agents', 'claude', 'gemini', 'copilot', 'cursor'] as const
+export type Target = (typeof targets)[number]
+const target = oneOf(targets, { description: 'agents unless told' })
+export const AgentsFileQuery = object({ target: optional(target) })
+export const AgentsFile = object({
+  target,
+  path: text(300, { example: 'AGENTS.md' }),
+  content: text(200_000, { example: '# Tutti\n' }),
+})
+export type AgentsFile = Static<typeof AgentsFile>
+export const AgentsFileCreate = object({
+  target: optional(target),
+  projectId: optional(id({ description: "The repository's own unless told" })),
+  commit: optional(bool({ description: 'true: opened as a pull request' })),
+})
+export type AgentsFileCreate = Static<typeof AgentsFileCreate>
+export const AgentsFileMade = object({
+  ...AgentsFile.properties,
+  pullRequest: nullable(PullOpened),
+  unchanged: bool({ description: 'The repository has the same file already' }),
+})
+export type AgentsFileMade = Static<typeof AgentsFileMade>
