@@ -12,6 +12,7 @@ import { AppError, invalid, notFound } from '../../errors.ts'
 import { slugify } from '../../text.ts'
 import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
+import { defaultProject } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import {
@@ -170,7 +171,7 @@ export const detail = read('notes.detail', member('notes:read'), async (ctx, { r
 export const create = write('notes.create', member('notes:write'), async (ctx, input: NoteCreate): Promise<Note> => {
   const content = input.content ?? ''
   checkContent(content)
-  const place = await placeOf(ctx, input.projectId ?? (await defaultProject(ctx)), input.scope)
+  const place = await placeOf(ctx, input.projectId ?? (await defaultProject(ctx))?.id ?? null, input.scope)
   const [note] = await insert(ctx.db, {
     ...place,
     id: newId(),
@@ -250,19 +251,6 @@ export const getPublic = read('notes.getPublic', anyone, async (ctx, { slug }: {
   const { handle, name, ...note } = found
   return { ...note, author: { handle, name } }
 })
-
-/** The token's, if it is still there: nobody named it in this call, so nobody should be told that it is gone. */
-async function defaultProject(ctx: Ctx): Promise<string | null> {
-  const { projectId } = ctx.actor
-  if (!projectId) return null
-  return projects.resolve(ctx, projectId).then(
-    (project) => project.id,
-    (error: unknown) => {
-      if (error instanceof AppError && error.code === 'not_found') return null
-      throw error
-    },
-  )
-}
 
 type Change = Partial<typeof notes.$inferInsert>
 

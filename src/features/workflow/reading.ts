@@ -4,7 +4,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { matches } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { byReference, idStarts } from '../../db/records.ts'
-import { AppError, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -46,16 +46,6 @@ export interface Ref {
 
 export const find = async (ctx: Ctx, { ref, project }: Ref) =>
   resolve(ctx, ref, project === undefined ? undefined : await projects.resolve(ctx, project))
-
-/** The one that is named; else the token's, if it is still there: nobody named it, so nobody should be told that it is gone. */
-export async function projectOf(ctx: Ctx, ref: string | undefined): Promise<Project | undefined> {
-  const wanted = ref ?? ctx.actor.projectId
-  if (!wanted) return undefined
-  return projects.resolve(ctx, wanted).catch((error: unknown) => {
-    if (ref === undefined && error instanceof AppError && error.code === 'not_found') return undefined
-    throw error
-  })
-}
 
 /** Gates that were passed since changes were last asked for: what was shown then was about something else. */
 async function passedGates(ctx: Ctx, ids: string[]): Promise<Map<string, Set<string>>> {

@@ -6,11 +6,12 @@ import { newId } from '../../db/columns.ts'
 import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { resolveParty } from '../agents/parties.ts'
+import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import { tasks } from '../tasks/table.ts'
 import { setBlockers } from './dependencies.ts'
 import { move, tellAssignee } from './moves.ts'
-import { find, page, present, projectOf, type Ref, resolve } from './reading.ts'
+import { find, page, present, type Ref, resolve } from './reading.ts'
 import { announce, columns, type Row } from './rows.ts'
 import type {
   Feature,

@@ -1,0 +1,37 @@
+/**
+ * About how many tokens (o200k) a text costs a model. A tokenizer's tables weigh megabytes, so this counts pieces as one would cut them:
+ * it comes out a fifth to a half above the truth for prose and code, more for other alphabets, and below it only for gibberish.
+ */
+export function tokensOf(text: string): number {
+  let tokens = 0
+  for (const [piece] of text.matchAll(pieces)) tokens += costOf(piece)
+  return Math.ceil(tokens)
+}
+
+/** Words as `camelCase` has them, up to three digits, line ends; one space belongs to the word behind it. */
+const pieces = /[A-Z]?[a-z]+|[A-Z]+|\d{1,3}|\n+|\t+| {2,}|[!-~]|[^\x20-\x7e]/gu
+const word = /^[A-Za-z]/
+const letter = /^[\p{L}\p{M}\p{N}]/u
+
+function costOf(piece: string): number {
+  const code = piece.codePointAt(0) as number
+  if (code < 0x80) return word.test(piece) ? Math.ceil(piece.length / 5) : 1
+  if (code < 0x800 || (code >= 0x2010 && code <= 0x2027)) return 1
+  // What is beyond the first plane is made of four bytes, and rarely of fewer tokens than three.
+  return code < 0x10000 && letter.test(piece) ? 1.5 : 3
+}
+
+/** Its beginning, within so many tokens, with an ellipsis where it was cut. */
+export function clipped(text: string, tokens: number): string {
+  let left = tokens
+  let end = 0
+  let fits = 0
+  for (const { 0: piece, index } of text.matchAll(pieces)) {
+    left -= costOf(piece)
+    if (left < 0) return fits > 0 ? `${text.slice(0, fits).trimEnd()}…` : ''
+    end = index + piece.length
+    // One is kept for the ellipsis.
+    if (left >= 1) fits = end
+  }
+  return text
+}
