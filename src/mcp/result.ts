@@ -11,9 +11,13 @@ type Fields = Record<string, unknown>
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
-/** Text and structured content say the same, since some clients show the model only the one and some only the other. */
-export function success(answer: unknown, tool: Tool): CallToolResult {
-  const clean = visible(isFields(answer) ? answer : { result: answer ?? null })
+/**
+ * Text and structured content are the same, since some clients show the model only the one and some only the other. `sent`: what the
+ * caller wrote, for long texts of his own are not told back to him.
+ */
+export function success(answer: unknown, tool: Tool, sent: Fields = {}): CallToolResult {
+  const facts = isFields(answer) ? (told(answer, sent) as Fields) : { result: told(answer) ?? null }
+  const clean = visible(facts)
   const text = brief(clean)
   // Few answers come near the limit: a UTF-16 unit is at most three bytes.
   if (text.length * 3 <= MOST_BYTES || Buffer.byteLength(text) <= MOST_BYTES)
@@ -25,8 +29,8 @@ export function success(answer: unknown, tool: Tool): CallToolResult {
 /** `code: reason. Next step.` */
 export function failure(error: AppError, tool: string, requestId: string, has: (tool: string) => boolean): CallToolResult {
   const next = nextStep(error, requestId, has)
-  const told = next ? new AppError(error.code, `${error.message} ${next}`, error.details) : error
-  const body = visible({ ...problem(told, `/mcp#${tool}`, requestId) })
+  const known = next ? new AppError(error.code, `${error.message} ${next}`, error.details) : error
+  const body = visible(told({ ...problem(known, `/mcp#${tool}`, requestId) }) as Fields)
   const structuredContent = bytesOf(body) <= MOST_BYTES ? body : shorten(body)
   return { isError: true, content: [{ type: 'text', text: `${error.code}: ${body.detail}` }], structuredContent }
 }
@@ -61,28 +65,42 @@ function cleaned(value: unknown): unknown {
   return value
 }
 
-// ---- the text
+// ---- what is told: an agent pays for every word of it
 
 const brief = (value: Fields): string =>
-  typeof value.result === 'string' && Object.keys(value).length === 1 ? value.result : JSON.stringify(pruned(value))
+  typeof value.result === 'string' && Object.keys(value).length === 1 ? value.result : JSON.stringify(value)
 
-/** Without fields that say nothing. A list stays one when it is empty. */
-function pruned(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(pruned)
+/** The same in every record that a token sees, or of use to a dashboard only. */
+const unasked = new Set(['organizationId', 'createdById', 'position'])
+const taskKey = /^[A-Z]{2,6}-\d+$/
+const LONG = 200
+
+/**
+ * Without fields that say nothing; a list stays one when it is empty. A record inside another answer is named once: by key, else by slug,
+ * else by id (36 characters of hex are 32 tokens); people and agents there by their names.
+ */
+function told(value: unknown, sent: Fields = {}, depth = 0): unknown {
+  if (Array.isArray(value)) return value.map((item) => told(item, sent, depth + 1))
   if (!isFields(value)) return value
+  const keyed = typeof value.key === 'string' && taskKey.test(value.key)
+  const named = depth > 0 && (keyed || typeof value.slug === 'string' || (depth > 1 && isParty(value)))
   const out: Fields = {}
-  for (const key in value) {
-    const field = value[key]
-    if (field === null || field === undefined || field === '') continue
+  for (const name in value) {
+    const field = value[name]
+    if (field === null || field === undefined || field === '' || unasked.has(name)) continue
+    if ((named && name === 'id') || (keyed && (name === 'number' || name === 'projectId'))) continue
+    if (name === 'createdAt' && value.updatedAt && (depth > 0 || value.updatedAt === field)) continue
     if (typeof field !== 'object') {
-      out[key] = field
+      if (typeof field !== 'string' || field.length <= LONG || depth > 0 || sent[name] !== field) out[name] = field
       continue
     }
-    const inner = pruned(field)
-    if (key === 'items' || (Array.isArray(inner) ? inner.length > 0 : Object.keys(inner as Fields).length > 0)) out[key] = inner
+    const inner = told(field, sent, depth + 1)
+    if (name === 'items' || (Array.isArray(inner) ? inner.length > 0 : Object.keys(inner as Fields).length > 0)) out[name] = inner
   }
   return out
 }
+
+const isParty = ({ type, name }: Fields): boolean => typeof name === 'string' && (type === 'user' || type === 'agent' || type === 'system')
 
 // ---- too long
 

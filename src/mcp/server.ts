@@ -79,7 +79,7 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
       const input = catalogue.read(tool, args)
       const errors = check(tool.input, input)
       if (errors.length > 0) throw new AppError('invalid', errors.map((e) => e.message).join(' '), { errors })
-      return success(await oneOfFew(owner, () => run(tool, input, caller, signal)), tool)
+      return success(await oneOfFew(owner, () => run(tool, input, caller, signal)), tool, input)
     } catch (thrown) {
       if (thrown instanceof ProtocolError) throw thrown
       const error = toAppError(thrown)

@@ -5,6 +5,8 @@ import { int, object, optional, type Static, type TObject, text } from '../schem
 /** A tool as agents see it. Hints, scope and strictness come from the action it runs, so they cannot be forgotten here. */
 export interface Tool {
   readonly name: string
+  /** Names it had before: agents have them in their notes and allow-lists. */
+  readonly aliases?: readonly string[]
   readonly title: string
   readonly description: string
   /** The category, which is also the name of its toolset. */
@@ -15,8 +17,9 @@ export interface Tool {
   run(ctx: Parameters<Action<never, unknown>>[0], input: never): Promise<unknown>
 }
 
-interface Definition<I extends TObject, A> {
+interface Definition<I extends TObject, A, R> {
   name: string
+  aliases?: readonly string[]
   title: string
   description: string
   toolset: string
@@ -24,27 +27,35 @@ interface Definition<I extends TObject, A> {
   core?: true
   input: I
   /** Checked, scoped and audited there. */
-  action: Action<A, unknown>
+  action: Action<A, R>
   /** From the tool's arguments to the action's input. */
   with: (input: Static<I>) => A
+  /** What of the answer an agent needs, where that is less than the record. */
+  show?: (answer: R) => unknown
 }
 
 /** Explained once, in the server's instructions: a description on every write tool would cost more tokens than it saves mistakes. */
 const idempotencyKey = optional(text(200, { minLength: 1 }))
 
-export function tool<I extends TObject, A>(d: Definition<I, A>): Tool {
+export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
   known.toolsets.add(d.toolset)
   const input = d.action.kind === 'write' ? object({ ...d.input.properties, idempotencyKey }) : d.input
   return {
     name: d.name,
+    aliases: d.aliases,
     title: d.title,
     description: d.description,
     toolset: d.toolset,
     core: d.core ?? false,
     input,
     action: d.action,
-    run: (ctx, { idempotencyKey: _, expectedVersion: __, ...rest }: Static<I> & { idempotencyKey?: string; expectedVersion?: number }) =>
-      d.action(ctx, d.with(rest as Static<I>)),
+    run: async (
+      ctx,
+      { idempotencyKey: _, expectedVersion: __, ...rest }: Static<I> & { idempotencyKey?: string; expectedVersion?: number },
+    ) => {
+      const answer = await d.action(ctx, d.with(rest as Static<I>))
+      return d.show ? d.show(answer) : answer
+    },
   }
 }
 
