@@ -2,6 +2,7 @@ import type { AnyElysia } from 'elysia'
 import * as contents from './features/index.ts'
 import type { Http } from './http/context.ts'
 import type { JobDefinition } from './jobs/queue.ts'
+import { inOrder } from './mcp/order.ts'
 import type { Tool } from './mcp/tool.ts'
 
 /** What a feature offers to the surfaces. Its folder's index.ts says so. */
@@ -12,5 +13,5 @@ export interface Feature {
 }
 
 export const features: readonly Feature[] = Object.values(contents)
-export const tools: Tool[] = features.flatMap((f) => f.tools ?? [])
+export const tools: Tool[] = inOrder(features.flatMap((f) => f.tools ?? []))
 export const jobs: JobDefinition[] = features.flatMap((f) => f.jobs ?? [])

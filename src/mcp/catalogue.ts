@@ -28,15 +28,18 @@ export class Catalogue {
   readonly #entries: ReadonlyMap<string, Entry>
   readonly #toolsets: ReadonlySet<string>
   readonly #lists = new Map<string, ListedTool[]>()
+  /** Old names, which keep working. */
+  readonly #aliases: ReadonlyMap<string, string>
 
   constructor(tools: readonly Tool[]) {
     this.#entries = new Map(tools.map((tool) => [tool.name, { tool, listed: listed(tool), structured: structured(tool.input) }]))
     if (this.#entries.size !== tools.length) throw new Error('Two tools have the same name')
+    this.#aliases = new Map(tools.flatMap(({ name, aliases = [] }) => aliases.map((alias) => [alias, name])))
     this.#toolsets = new Set(['core', ...tools.map((t) => t.toolset)])
   }
 
   get(name: string): Tool | undefined {
-    return this.#entries.get(name)?.tool
+    return this.#entries.get(this.#aliases.get(name) ?? name)?.tool
   }
 
   /** A misspelt toolset must not look like an empty one. */
@@ -139,6 +142,8 @@ const plain = (schema: TObject): unknown =>
     if (Array.isArray(value.examples)) delete value.examples
     if (value.type === 'object' && !value.properties) delete value.patternProperties
     if (value.type === 'string' && value.pattern === '\\S') delete value.pattern
+    // Checked all the same, and the refusal says them; nobody counts characters before he writes.
+    for (const limit of ['minLength', 'maxLength', 'maxItems', 'uniqueItems']) if (typeof value[limit] !== 'object') delete value[limit]
     if (value.type === 'number' && value.multipleOf === 1) {
       value.type = 'integer'
       delete value.multipleOf

@@ -44,7 +44,9 @@ describe('what every client sees', () => {
       for (const hint of [a?.readOnlyHint, a?.destructiveHint, a?.idempotentHint, a?.openWorldHint]) expect(hint).toBeBoolean()
       expect(a?.openWorldHint).toBe(false)
       expect(a?.readOnlyHint && a.destructiveHint).toBe(false)
-      expect(a?.readOnlyHint).toBe(/^(list|get|search)_/.test(tool.name))
+      // Two readers also write when they are given something: a comment, a checkpoint.
+      const writer = ['get_decision', 'get_context'].includes(tool.name)
+      expect([tool.name, a?.readOnlyHint]).toEqual([tool.name, /^(list|get|search)_/.test(tool.name) && !writer])
       if (tool.name.startsWith('delete_')) expect(a?.destructiveHint).toBe(true)
       expect('idempotencyKey' in (tool.inputSchema.properties ?? {})).toBe(a?.readOnlyHint === false)
     }
@@ -65,13 +67,13 @@ describe('what a token sees is what it may use', () => {
     expect(await names(await mcpToken(t, ada, { scopes: ['read'] }))).toEqual(reads)
     expect(await names(await mcpToken(t, ada, { scopes: ['notes:read'] }))).toEqual(reads.filter((n) => of('notes').includes(n)))
     expect(await names(await mcpToken(t, ada, { scopes: ['notes:write', 'projects:read'] }))).toEqual([
+      'list_projects',
+      'get_project',
       'create_note',
       'list_notes',
       'update_note',
       'delete_note',
       'get_note',
-      'list_projects',
-      'get_project',
     ])
   })
 

@@ -1,0 +1,76 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client'
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { tools } from '../../src/feature.ts'
+import { mcpToken, person, sharedApp, type TestApp } from '../support/app.ts'
+import { anyTool, openRaw, serveTools } from './support.ts'
+
+/** The table of the contract: category, how many, and the tools in their order. A name in it is never changed; it gets an alias. */
+const table: [string, number, string][] = [
+  ['agents', 5, 'create_agent list_agents get_agent update_agent delete_agent'],
+  ['tasks', 8, 'create_task list_tasks update_task complete_task delete_task get_task next_task claim_task'],
+  ['projects', 6, 'create_project list_projects get_project update_project archive_project create_plan'],
+  ['memory', 5, 'store_memory search_memory list_memories delete_memory clear_memory'],
+  ['activity', 3, 'log_activity list_activities get_activity'],
+  ['decisions', 3, 'log_decision list_decisions get_decision'],
+  ['sessions', 5, 'create_session resume_session end_session list_sessions get_context'],
+  ['notes', 5, 'create_note list_notes update_note delete_note get_note'],
+  ['workflows', 6, 'create_feature advance_feature submit_review list_features get_feature get_skill'],
+  ['specs', 4, 'create_spec list_specs update_spec get_spec'],
+  ['code', 5, 'connect_repo create_pr generate_agents_md list_repos sync_repo'],
+]
+const core =
+  'create_task list_tasks update_task complete_task get_task next_task claim_task store_memory search_memory get_context log_decision advance_feature'
+
+let t: TestApp
+let token: string
+
+async function listed(query = ''): Promise<Tool[]> {
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${t.url}/mcp${query}`), { requestInit: { headers: { authorization: `Bearer ${token}` } } }),
+  )
+  const { tools: list } = await client.listTools()
+  await client.close()
+  return list
+}
+
+/** What a client puts before its model: name, description and input schema, as JSON (decision 31). */
+const cost = (list: Tool[]): number =>
+  list.reduce((sum, { name, description, inputSchema }) => sum + countTokens(JSON.stringify({ name, description, inputSchema })), 0)
+
+beforeAll(async () => {
+  t = await sharedApp()
+  token = await mcpToken(t, await person(t))
+})
+
+describe('the table of tools', () => {
+  test('has 55 names in eleven categories, and the server lists them in this order', async () => {
+    expect(table.reduce((sum, [, n]) => sum + n, 0)).toBe(55)
+    expect((await listed()).map((tool) => tool.name)).toEqual(table.flatMap(([, , names]) => names.split(' ')))
+    for (const [toolset, n, names] of table) {
+      expect([toolset, tools.filter((tool) => tool.toolset === toolset).map((tool) => tool.name)]).toEqual([toolset, names.split(' ')])
+      expect(names.split(' ')).toHaveLength(n)
+    }
+  })
+
+  test('names the twelve of core', async () => {
+    const names = (await listed('?toolsets=core')).map((tool) => tool.name)
+    expect(names.toSorted()).toEqual(core.split(' ').toSorted())
+  })
+})
+
+describe('what the list costs a model, in o200k tokens', () => {
+  test('all of it: at most 8,000', async () => expect(cost(await listed())).toBeLessThanOrEqual(8000))
+  test('core: at most 2,000', async () => expect(cost(await listed('?toolsets=core'))).toBeLessThanOrEqual(2000))
+})
+
+test('an old name keeps working, but is not listed', async () => {
+  const own = serveTools(t, [anyTool('new_name', async () => ({ ok: true }), { aliases: ['old_name'] })])
+  const stream = await openRaw(own.url, token)
+  expect((await stream.call(1, 'old_name')).result?.structuredContent).toEqual({ ok: true })
+  expect((await stream.call(2, 'older_name')).error?.code).toBe(-32602)
+  await stream.post({ jsonrpc: '2.0', id: 3, method: 'tools/list' })
+  expect((await stream.wait(3)).result?.tools).toMatchObject([{ name: 'new_name' }])
+  await own.stop()
+})
