@@ -14,7 +14,8 @@ import { type Db, drizzleOver } from './db/session.ts'
 import { snapshot } from './db/snapshot.ts'
 import { createEmbedder, type Embedder } from './embeddings/embedder.ts'
 import { Bus } from './events/bus.ts'
-import { jobs } from './feature.ts'
+import { features, jobs, sources } from './feature.ts'
+import type { Source } from './features/search/source.ts'
 import { Jobs } from './jobs/queue.ts'
 import { createLog, type Log } from './log.ts'
 import { createMailer, type Mailer } from './mailer.ts'
@@ -37,6 +38,8 @@ export interface App {
   readonly seal: Seal
   readonly mailer: Mailer
   readonly embedder: Embedder
+  /** What can be found, feature by feature. */
+  readonly sources: readonly Source[]
   readonly outbound: Outbound
   /** What the surfaces count right now, for the admin area: `mcpStreams`, `http`. */
   readonly gauges: Record<string, () => number>
@@ -74,6 +77,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     const queue = new Jobs(driver, jobs, log)
     const usage = setInterval(() => auth.flushUsage().catch((error) => log.debug('usage not written', { error })), 30_000)
     usage.unref()
+    const ends: (() => Promise<void>)[] = []
     let closing: Promise<void> | undefined
     const app: App = {
       config,
@@ -90,6 +94,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       seal: createSeal(secret),
       mailer,
       embedder,
+      sources,
       outbound: createOutbound(config, options.outbound),
       gauges: {},
       url: urlOf(config, config.PORT),
@@ -97,7 +102,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
         closing ??= (async () => {
           clearInterval(usage)
           bus.stop()
-          await queue.stop()
+          await Promise.all([queue.stop(), ...ends.map((end) => end())])
           mailer.close()
           embedder.close()
           await auth.flushUsage().catch(() => undefined)
@@ -109,6 +114,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     if (options.background !== false) {
       await bus.start()
       await queue.start(app)
+      for (const { background } of features) if (background) ends.push(background(app))
     }
     return app
   } catch (error) {

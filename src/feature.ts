@@ -1,5 +1,7 @@
 import type { AnyElysia } from 'elysia'
+import type { App } from './app.ts'
 import * as contents from './features/index.ts'
+import type { Source } from './features/search/source.ts'
 import type { Http } from './http/context.ts'
 import type { JobDefinition } from './jobs/queue.ts'
 import { inOrder } from './mcp/order.ts'
@@ -10,8 +12,13 @@ export interface Feature {
   routes?: (http: Http) => AnyElysia
   tools?: Tool[]
   jobs?: JobDefinition[]
+  /** How its records are found. */
+  searchable?: readonly Source[]
+  /** What goes on beside requests; gives what ends it. */
+  background?: (app: App) => () => Promise<void>
 }
 
 export const features: readonly Feature[] = Object.values(contents)
 export const tools: Tool[] = inOrder(features.flatMap((f) => f.tools ?? []))
 export const jobs: JobDefinition[] = features.flatMap((f) => f.jobs ?? [])
+export const sources: Source[] = features.flatMap((f) => f.searchable ?? [])

@@ -25,6 +25,8 @@ export interface JobDefinition<D = Record<string, unknown>> {
   every?: string
   /** Default 300. */
   timeoutSeconds?: number
+  /** It goes in small steps and can be ended between any two: a server that stops does not wait for it. */
+  resumable?: true
 }
 
 export interface JobsOptions {
@@ -39,7 +41,7 @@ export interface JobsOptions {
   backoff?: (attempt: number) => number
 }
 
-type Running = { lease: string; abort: AbortController; done: Promise<void> }
+type Running = { resumable?: true; lease: string; abort: AbortController; done: Promise<void> }
 
 const backoff = (attempt: number) => Math.min(3_600_000, 5000 * 2 ** (attempt - 1)) * (0.8 + Math.random() * 0.4)
 const array = (values: Iterable<string>) => `{${[...values].join(',')}}`
@@ -111,6 +113,7 @@ export class Jobs {
     this.#app = undefined
     clearTimeout(this.#timer)
     await this.#looking
+    for (const { resumable, abort } of this.#running.values()) if (resumable) abort.abort(stopped)
     const all = Promise.all([...this.#running.values()].map((r) => r.done))
     await atMost(this.#options.grace, all)
     for (const { abort } of this.#running.values()) abort.abort(stopped)
@@ -161,11 +164,12 @@ export class Jobs {
       const job = { id: String(id), data: JSON.parse(String(data)), attempt: Number(attempts), lease, skew: Number(time) - Date.now() }
       const abort = new AbortController()
       const around = { driver: this.driver, log: this.log, app, backoff: this.#options.backoff, stopping: () => !this.#app }
-      const done = attempt(around, this.#definitions.get(String(name))!, job, abort).then((waits) => {
+      const definition = this.#definitions.get(String(name))!
+      const done = attempt(around, definition, job, abort).then((waits) => {
         this.#running.delete(job.id)
         if (waits || this.#full) this.#look()
       })
-      this.#running.set(job.id, { lease, abort, done })
+      this.#running.set(job.id, { resumable: definition.resumable, lease, abort, done })
     }
     return wait
   }

@@ -9,6 +9,7 @@ import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { invalid, notFound } from '../../errors.ts'
 import { findAgent, speaker } from '../agents/parties.ts'
 import { agents } from '../agents/table.ts'
+import { projectOf } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { embedQuery, type Hit, hybrid } from '../search/hybrid.ts'
@@ -96,12 +97,11 @@ interface Place {
 }
 
 async function placeOf(ctx: Ctx, scope: Memory['scope'] | undefined, ref: string | undefined): Promise<Place> {
-  const chosen = scope ?? (ref || ctx.actor.projectId || !ctx.actor.agent ? 'project' : 'agent')
+  const project = scope === undefined || scope === 'project' ? await projectOf(ctx, ref) : undefined
+  const chosen = scope ?? (project || !ctx.actor.agent ? 'project' : 'agent')
   if (chosen === 'project') {
-    const named = ref ?? ctx.actor.projectId
-    if (!named)
+    if (!project)
       throw invalid('/scopeId', 'Say which project it is about: give scopeId its id, slug or key (list_projects shows them).', 'required')
-    const project = await projects.resolve(ctx, named)
     return { scope: chosen, scopeId: project.id, organizationId: project.organizationId, projectId: project.id }
   }
   const organizationId = currentOrganization(ctx.actor)
@@ -234,7 +234,7 @@ export function ageOf(at: string, now: string): string {
 
 // ---- writing
 
-const put = write(
+export const put = write(
   'memory.put',
   member('memories:write'),
   async (ctx, { vector, ...input }: MemoryCreate & { vector?: Float32Array }): Promise<Memory> => {
@@ -270,21 +270,23 @@ const put = write(
 
 /** The text can be found at once; its vector is made by a job, unless the client brings one: a write never waits for the model. */
 async function index(ctx: Ctx, memory: Memory, vector?: Float32Array): Promise<void> {
-  const ids = await putPassages(ctx, {
-    kind: 'memory',
-    recordId: memory.id,
-    organizationId: memory.organizationId,
-    userId: null,
-    projectId: memory.projectId,
-    scope: memory.scope,
-    scopeId: memory.scopeId,
-    title: memory.title ?? '',
-    text: memory.content,
-    tags: memory.tags,
-    importance: memory.importance,
-    at: memory.updatedAt,
-    expiresAt: memory.supersededById ? memory.updatedAt : memory.expiresAt,
-  })
+  const ids = await putPassages(ctx, 'memory', [
+    {
+      kind: 'memory',
+      recordId: memory.id,
+      organizationId: memory.organizationId,
+      userId: null,
+      projectId: memory.projectId,
+      scope: memory.scope,
+      scopeId: memory.scopeId,
+      title: memory.title ?? '',
+      text: memory.content,
+      tags: memory.tags,
+      importance: memory.importance,
+      at: memory.updatedAt,
+      expiresAt: memory.supersededById ? memory.updatedAt : memory.expiresAt,
+    },
+  ])
   if (vector && ids[0]) await ctx.db.insert(passageVectors).values({ passageId: ids[0], model: ctx.app.embedder.id, vector })
   if (ids.length > (vector ? 1 : 0)) ctx.enqueue({ name: 'search.embed', data: {}, key: 'all' })
 }
@@ -304,9 +306,9 @@ async function supersede(ctx: Ctx, ref: string, by: string, place: Place): Promi
 }
 
 /** Says which memories say nearly the same, by the vectors that are there already; a duplicate is noticed, not refused. */
-export const store = flow('memory.store', member('memories:write'), async (ctx, input: MemoryCreate): Promise<MemoryStored> => {
+export const store = flow('memory.store', member('memories:write'), async (ctx, input: MemoryCreate, keyed): Promise<MemoryStored> => {
   const vector = input.embedding && checkVector(ctx, input.embedding)
-  const memory = await put(ctx, { ...input, embedding: undefined, vector })
+  const memory = await put(keyed, { ...input, embedding: undefined, vector })
   return { ...memory, similar: await similarTo(ctx, memory, vector) }
 })
 

@@ -1,5 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import { planningRoutes } from './routes.ts'
+import { planningSources } from './searchable.ts'
 import { planningTools } from './tools.ts'
 
-export const planning: Feature = { routes: planningRoutes, tools: planningTools }
+export const planning: Feature = { routes: planningRoutes, tools: planningTools, searchable: planningSources }

@@ -9,9 +9,11 @@ import { passages, passageVectors } from './table.ts'
 
 /** What may be found, decided inside the statement and before anything is ranked or cut off. */
 export const visibleTo = (rights: Rights): SQL => {
+  const personal = and(isNull(passages.organizationId), eq(passages.userId, rights.personal))
   const ofTeam = and(isNull(passages.projectId), anyOf(passages.organizationId, rights.organizations))
   const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${passages.projectId} and ${projects.visibleTo(rights)})`
-  return or(eq(passages.userId, rights.personal), and(anyOf(passages.organizationId, rights.reach), or(ofTeam, inProject))) as SQL
+  const toAll = or(isNull(passages.userId), eq(passages.userId, rights.user))
+  return or(personal, and(anyOf(passages.organizationId, rights.reach), toAll, or(ofTeam, inProject))) as SQL
 }
 
 export interface HybridQuery {

@@ -1,5 +1,6 @@
-import { and, eq, inArray, sql } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { anyOf, idList } from '../../db/columns.ts'
 import type { Kind } from './schema.ts'
 import { passages } from './table.ts'
 
@@ -7,7 +8,9 @@ import { passages } from './table.ts'
 export interface Searchable {
   kind: Kind
   recordId: string
+  /** Null for personal records. */
   organizationId: string | null
+  /** The one person who may see it. */
   userId: string | null
   projectId: string | null
   scope?: string | null
@@ -23,45 +26,71 @@ export interface Searchable {
 /** An embedding takes 256 tokens in; about so many words, with some overlap so that no thought is cut in two. */
 const WORDS = 170
 const OVERLAP = 25
+/** One word longer than this, or a text without spaces, is cut all the same. */
+const LONGEST = 4000
 const MOST_CHUNKS = 200
 
 export function chunksOf(text: string): string[] {
   const words = text.split(/(?<=\s)/)
   const chunks: string[] = []
   for (let from = 0; from < words.length && chunks.length < MOST_CHUNKS; from += WORDS - OVERLAP) {
-    chunks.push(words.slice(from, from + WORDS).join(''))
+    const piece = words.slice(from, from + WORDS).join('')
+    for (let at = 0; at < piece.length && chunks.length < MOST_CHUNKS; at += LONGEST) chunks.push(piece.slice(at, at + LONGEST))
     if (from + WORDS >= words.length) break
   }
   return chunks.length > 0 ? chunks : ['']
 }
 
-/** In the running transaction: replaces what is there of this record. Pieces that did not change keep their vectors. */
-export async function putPassages(ctx: Ctx, { text, ...record }: Searchable): Promise<string[]> {
-  const chunks = chunksOf(text)
-  const own = and(eq(passages.kind, record.kind), eq(passages.recordId, record.recordId))
-  await ctx.db.delete(passages).where(and(own, sql`${passages.chunk} >= ${chunks.length}`))
-  const row = { scope: null, scopeId: null, tags: [], importance: 0.5, expiresAt: null, ...record }
+type Row = typeof passages.$inferInsert
+/** What decides who finds a passage and how; another one of these leaves its vector as good as it was. */
+const described = ['organizationId', 'userId', 'projectId', 'scope', 'scopeId', 'importance', 'at', 'expiresAt'] as const
+/** A statement has 65,535 parameters at most. */
+const ROWS = 500
+
+/** In the running transaction: replaces what is there of these records. Pieces that did not change keep their vectors. Says what is new. */
+export async function putPassages(ctx: Ctx, kind: Kind, records: readonly Searchable[]): Promise<string[]> {
+  if (records.length === 0) return []
+  const { search: _, ...columns } = getTableColumns(passages)
   const before = await ctx.db
-    .select({ id: passages.id, chunk: passages.chunk, title: passages.title, content: passages.content })
+    .select(columns)
     .from(passages)
-    .where(own)
-  const changed: string[] = []
-  for (const [chunk, content] of chunks.entries()) {
-    const old = before.find((p) => p.chunk === chunk)
-    if (old && old.content === content && old.title === record.title) {
-      await ctx.db.update(passages).set(row).where(eq(passages.id, old.id))
-      continue
+    .where(
+      and(
+        eq(passages.kind, kind),
+        inArray(
+          passages.recordId,
+          records.map((r) => r.recordId),
+        ),
+      ),
+    )
+  const old = new Map(before.map((passage) => [`${passage.recordId} ${passage.chunk}`, passage]))
+  const fresh: Row[] = []
+  for (const { text, ...record } of records) {
+    const row = { scope: null, scopeId: null, tags: [], importance: 0.5, expiresAt: null, ...record }
+    for (const [chunk, content] of chunksOf(text).entries()) {
+      const there = old.get(`${record.recordId} ${chunk}`)
+      if (there?.content !== content || there.title !== record.title) {
+        fresh.push({ ...row, chunk, content })
+        continue
+      }
+      old.delete(`${record.recordId} ${chunk}`)
+      const same = described.every((name) => row[name] === there[name]) && JSON.stringify(row.tags) === JSON.stringify(there.tags)
+      if (!same) await ctx.db.update(passages).set(row).where(eq(passages.id, there.id))
     }
-    if (old) await ctx.db.delete(passages).where(eq(passages.id, old.id))
-    const [made] = await ctx.db
-      .insert(passages)
-      .values({ ...row, chunk, content })
-      .returning({ id: passages.id })
-    changed.push((made as { id: string }).id)
   }
-  return changed
+  const gone = [...old.values()].map((passage) => passage.id)
+  if (gone.length > 0) await ctx.db.delete(passages).where(inArray(passages.id, gone))
+  const made: string[] = []
+  for (let from = 0; from < fresh.length; from += ROWS) {
+    const some = await ctx.db
+      .insert(passages)
+      .values(fresh.slice(from, from + ROWS))
+      .returning({ id: passages.id })
+    made.push(...some.map((row) => row.id))
+  }
+  return made
 }
 
 export async function dropPassages(ctx: Ctx, kind: Kind, recordIds: readonly string[]): Promise<void> {
-  if (recordIds.length > 0) await ctx.db.delete(passages).where(and(eq(passages.kind, kind), inArray(passages.recordId, [...recordIds])))
+  if (recordIds.length > 0) await ctx.db.delete(passages).where(and(eq(passages.kind, kind), anyOf(passages.recordId, idList(recordIds))))
 }

@@ -1,2 +1,131 @@
-export const kinds = ['memory', 'note', 'decision', 'spec', 'task', 'session', 'feature', 'skill', 'agent', 'project'] as const
+import { Type } from '@sinclair/typebox'
+import { array, id, instant, int, nullable, object, oneOf, optional, type Static, text, title, yes } from '../../schema.ts'
+
+export const kinds = [
+  'memory',
+  'note',
+  'decision',
+  'spec',
+  'task',
+  'session',
+  'project',
+  'epic',
+  'story',
+  'feature',
+  'skill',
+  'agent',
+] as const
 export type Kind = (typeof kinds)[number]
+
+const q = text(200, {
+  example: 'deploy',
+  description: 'Words that all must occur; "a phrase", -without and or work, the last word may be a beginning',
+})
+const kindList = text(200, {
+  pattern: `^(${kinds.join('|')})(,(${kinds.join('|')}))*$`,
+  example: 'note,task',
+  description: `Only these, separated by commas: ${kinds.join(', ')}`,
+})
+const within = id({ description: 'Only what is in this project' })
+
+/** A piece of text, to be shown as text: it may hold whatever its author wrote. */
+export const Part = object({ text: text(20_000, { example: 'deploy' }), match: optional(yes()) })
+export type Part = Static<typeof Part>
+
+const record = {
+  kind: oneOf(kinds),
+  id: id(),
+  title: text(500, { example: 'How we deploy' }),
+  path: text(300, { example: '/api/notes/019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10', description: 'Where to read it' }),
+  organizationId: nullable(id({ description: 'Null for personal records' })),
+  projectId: nullable(id()),
+}
+
+export const Found = object({
+  ...record,
+  updatedAt: instant(),
+  score: Type.Number({ examples: [0.61], description: 'Comparable within one answer only' }),
+  highlight: object({ title: Type.Array(Part), text: Type.Array(Part) }, { description: 'In pieces; `match` marks what was found' }),
+})
+export type Found = Static<typeof Found>
+export const FoundGroup = object({
+  kind: oneOf(kinds),
+  total: int({ example: 12, description: 'Records of this kind; no more than the 3000 newest passages are looked at' }),
+  items: Type.Array(Found),
+})
+export type FoundGroup = Static<typeof FoundGroup>
+export const FoundGroups = object({
+  items: Type.Array(FoundGroup, { description: 'By kind, the one with the best match first' }),
+  nextCursor: Type.Null(),
+  corrected: optional(text(400, { example: 'deploy', description: 'What was searched for instead, since nothing was found as typed' })),
+})
+export type FoundGroups = Static<typeof FoundGroups>
+export const FindQuery = object({
+  q: optional(q),
+  kinds: optional(kindList),
+  projectId: optional(within),
+  limit: optional(int({ min: 1, max: 50, description: 'At most this many of each kind; 10 unless told' })),
+})
+export type FindQuery = Static<typeof FindQuery>
+
+export const Suggestion = object(record)
+export type Suggestion = Static<typeof Suggestion>
+export const Suggestions = object({ items: Type.Array(Suggestion), nextCursor: Type.Null() })
+export type Suggestions = Static<typeof Suggestions>
+export const SuggestQuery = object({
+  q: optional(text(200, { example: 'depl', description: 'The beginnings of words in a title; small mistakes are forgiven' })),
+  kinds: optional(kindList),
+  projectId: optional(within),
+  limit: optional(int({ min: 1, max: 10, description: '10 unless told' })),
+})
+export type SuggestQuery = Static<typeof SuggestQuery>
+
+export const Question = object({
+  query: title(2000, { example: 'How do we get back after a failed deployment?' }),
+  kinds: optional(array(oneOf(kinds), kinds.length, { uniqueItems: true, description: 'Only these' })),
+  projectId: optional(within),
+  limit: optional(int({ min: 1, max: 20, description: 'Sources at most; 8 unless told' })),
+})
+export type Question = Static<typeof Question>
+export const AnswerSource = object({
+  number: int({ min: 1, example: 1, description: 'As the answer cites it: [1]' }),
+  ...record,
+  updatedAt: instant(),
+  text: text(8000, { example: 'Run `make release`.', description: 'The passage that fits' }),
+  score: Type.Number({ examples: [0.83] }),
+  meaning: nullable(Type.Number({ examples: [0.71], description: 'Nearness of meaning, -1 to 1; null where only words were compared' })),
+})
+export type AnswerSource = Static<typeof AnswerSource>
+export const Answer = object({
+  answer: nullable(text(20_000, { example: 'Run `make rollback` [1].', description: 'Plain text; null where no chat model is set up' })),
+  citations: Type.Array(int({ min: 1, example: 1 }), { description: 'Numbers of the sources that the answer cites' }),
+  answerError: optional(oneOf(['upstream_failed', 'upstream_timeout'], { description: 'Why a chat model that is set up gave no answer' })),
+  mode: oneOf(['hybrid', 'words'], { description: 'words: the embedding model could not be reached' }),
+  sources: Type.Array(AnswerSource),
+})
+export type Answer = Static<typeof Answer>
+
+export const publicKinds = ['doc', 'note', 'project', 'skill', 'agent', 'profile'] as const
+export const PublicFound = object({
+  kind: oneOf(publicKinds),
+  title: text(500, { example: 'How we deploy' }),
+  path: nullable(text(400, { example: '/api/notes/public/how-we-deploy-x7k2p9', description: 'Where to read it; null for a profile' })),
+  author: nullable(object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) })),
+  updatedAt: nullable(instant()),
+  highlight: object({ title: Type.Array(Part), text: Type.Array(Part) }),
+})
+export type PublicFound = Static<typeof PublicFound>
+export const PublicFoundList = object({ items: Type.Array(PublicFound), nextCursor: Type.Null() })
+export type PublicFoundList = Static<typeof PublicFoundList>
+export const PublicFindQuery = object({
+  q: optional(q),
+  kinds: optional(
+    text(60, {
+      pattern: `^(${publicKinds.join('|')})(,(${publicKinds.join('|')}))*$`,
+      example: 'doc,note',
+      description: `Only these, separated by commas: ${publicKinds.join(', ')}`,
+    }),
+  ),
+  limit: optional(int({ min: 1, max: 50, description: '20 unless told' })),
+})
+export type PublicFindQuery = Static<typeof PublicFindQuery>

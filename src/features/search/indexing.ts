@@ -1,0 +1,205 @@
+import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, flow, read, write } from '../../action.ts'
+import { machine } from '../../auth/policy.ts'
+import { meta } from '../../db/table.ts'
+import { events } from '../../events/table.ts'
+import { dropPassages, putPassages, type Searchable } from './passages.ts'
+import { live, load, type Source } from './source.ts'
+import { passages } from './table.ts'
+
+/**
+ * Keeps passages in step with the records, behind their writes: reads the events in the order in which they became final, from a place
+ * that is kept in the transaction that does the work. Nothing is lost or done twice, however the server ends.
+ */
+const CURSOR = 'search.cursor'
+/** Events in one transaction, and pieces of text: on the embedded database everybody else waits meanwhile. */
+const EVENTS = 50
+const PIECES = 400
+/** Events that can mean a change of many records: what stands in their project is compared. */
+const wide = ['plan', 'project', 'epic', 'story']
+
+interface Position {
+  xid: string
+  seq: string
+}
+
+interface Change extends Position {
+  kind: string
+  subjectId: string | null
+  projectId: string | null
+}
+
+/** Of several instances one does the work; the others find it done. */
+const takeTurns = (ctx: Ctx) => ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended('search.index', 0))`)
+
+async function position(ctx: Ctx): Promise<Position | undefined> {
+  const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, CURSOR))
+  const [xid, seq] = kept?.value.split(' ') ?? []
+  return xid && seq ? { xid, seq } : undefined
+}
+
+async function keepPosition(ctx: Ctx, { xid, seq }: Position): Promise<void> {
+  const value = `${xid} ${seq}`
+  await ctx.db.insert(meta).values({ key: CURSOR, value }).onConflictDoUpdate({ target: meta.key, set: { value } })
+}
+
+/** Rows below the oldest running transaction are final, so (xid, seq) never skips one that commits late. */
+const horizon = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
+
+async function changesSince(ctx: Ctx, { xid, seq }: Position, limit: number): Promise<Change[]> {
+  const kinds = [...new Set([...wide, ...ctx.app.sources.map((s) => s.kind)])]
+  const { rows } = await ctx.db.execute<{
+    xid: string
+    seq: string
+    kind: string
+    subject_id: string | null
+    project_id: string | null
+  }>(sql`
+    select xid::text, seq::text, split_part(type, '.', 1) as kind, subject_id, project_id from ${events}
+    where xid >= ${xid}::text::bigint and (xid, seq) > (${xid}::text::bigint, ${seq}::text::bigint) and xid < ${horizon}
+      and split_part(type, '.', 1) = any(${`{${kinds.join(',')}}`}::text[])
+    order by ${events.xid}, ${events.seq} limit ${limit}`)
+  return rows.map(({ subject_id, project_id, ...row }) => ({ ...row, subjectId: subject_id, projectId: project_id }))
+}
+
+type State = 'unknown' | 'behind' | 'waiting' | 'done'
+
+/** `waiting`: there is more, but a transaction that began earlier is still running. */
+export const state = read('search.state', machine, async (ctx, _: Record<string, never>): Promise<State> => {
+  const from = await position(ctx)
+  const { rows } = await ctx.db.execute<{ horizon: string; more: boolean }>(
+    sql`select ${horizon}::text as horizon, exists (select 1 from ${events} where xid >= ${horizon}) as more`,
+  )
+  const [now] = rows
+  // Transactions count from the beginning again in a database that was restored from a dump.
+  if (!now || !from || BigInt(from.xid) >= BigInt(now.horizon)) return 'unknown'
+  if ((await changesSince(ctx, from, 1)).length > 0) return 'behind'
+  return now.more ? 'waiting' : 'done'
+})
+
+/** Everything is compared, once; what comes after this moment is followed. */
+const begin = write('search.begin', machine, async (ctx, _: Record<string, never>): Promise<void> => {
+  await takeTurns(ctx)
+  const { rows } = await ctx.db.execute<{ xid: string }>(sql`select (${horizon} - 1)::text as xid`)
+  await keepPosition(ctx, { xid: rows[0]?.xid as string, seq: '9223372036854775807' })
+  ctx.enqueue({ name: 'search.compare', data: {}, key: 'all' })
+})
+
+const followSome = write('search.follow', machine, async (ctx, _: Record<string, never>): Promise<void> => {
+  await takeTurns(ctx)
+  const from = await position(ctx)
+  if (!from) return
+  for (let limit = EVENTS; ; limit = Math.floor(limit / 2)) {
+    const changes = await changesSince(ctx, from, limit)
+    const last = changes.at(-1)
+    if (!last) return
+    const touched = new Map<Source, Set<string>>()
+    for (const { kind, subjectId } of changes) {
+      const source = ctx.app.sources.find((s) => s.kind === kind)
+      if (source && subjectId) touched.set(source, (touched.get(source) ?? new Set()).add(subjectId))
+    }
+    if (!(await index(ctx, touched, limit > 1 ? PIECES : Number.POSITIVE_INFINITY))) continue
+    const projectIds = new Set(changes.flatMap(({ kind, projectId }) => (wide.includes(kind) && projectId ? projectId : [])))
+    for (const projectId of projectIds) ctx.enqueue({ name: 'search.compare', data: { projectId }, key: projectId })
+    return keepPosition(ctx, last)
+  }
+})
+
+/** False, with nothing done, when it would be too much at once. */
+async function index(ctx: Ctx, touched: ReadonlyMap<Source, ReadonlySet<string>>, most: number): Promise<boolean> {
+  const found: { source: Source; ids: ReadonlySet<string>; records: Searchable[] }[] = []
+  for (const [source, ids] of touched) found.push({ source, ids, records: await load(ctx, source, [...ids]) })
+  const characters = found.flatMap((f) => f.records).reduce((sum, { text }) => sum + text.length, 0)
+  if (characters > most * 1000) return false
+  let fresh = 0
+  for (const { source, ids, records } of found) {
+    const there = new Set(records.map((r) => r.recordId))
+    fresh += (await putPassages(ctx, source.kind, records)).length
+    await dropPassages(
+      ctx,
+      source.kind,
+      [...ids].filter((id) => !there.has(id)),
+    )
+  }
+  if (fresh > 0) ctx.enqueue({ name: 'search.embed', data: {}, key: 'all' })
+  return true
+}
+
+/** What differs from its passages, in a project or everywhere. */
+async function differing(ctx: Ctx, source: Source, projectId: string | undefined, limit: number): Promise<string[]> {
+  const { table, kind } = source
+  const seenThrough = source.projectId ?? table.projectId
+  if (projectId && !seenThrough) return []
+  const within = (column: SQL | undefined): SQL | undefined => (projectId ? sql`${column} = ${projectId}` : undefined)
+  const stale = and(
+    live(source),
+    within(seenThrough && sql`${seenThrough}`),
+    sql`not exists (select 1 from ${passages} where ${passages.kind} = ${kind} and ${passages.recordId} = ${table.id} and ${passages.chunk} = 0
+      and ${passages.at} = ${table.updatedAt} and ${passages.organizationId} is not distinct from ${table.organizationId})`,
+  )
+  const orphaned = and(
+    eq(passages.kind, kind),
+    eq(passages.chunk, 0),
+    within(sql`${passages.projectId}`),
+    sql`not exists (select 1 from ${table} where ${and(sql`${table.id} = ${passages.recordId}`, live(source))})`,
+  )
+  const { rows } = await ctx.db.execute<{ id: string }>(sql`(select ${table.id} as id from ${table} where ${stale} limit ${limit})
+    union all (select ${passages.recordId} from ${passages} where ${orphaned} limit ${limit})`)
+  return rows.map((row) => row.id)
+}
+
+interface Part {
+  kind: string
+  projectId?: string
+}
+
+const isDiffering = read('search.isDiffering', machine, async (ctx, { kind, projectId }: Part): Promise<boolean> => {
+  const source = ctx.app.sources.find((s) => s.kind === kind)
+  return source !== undefined && (await differing(ctx, source, projectId, 1)).length > 0
+})
+
+const compareSome = write('search.compareSome', machine, async (ctx, { kind, projectId }: Part): Promise<void> => {
+  await takeTurns(ctx)
+  const source = ctx.app.sources.find((s) => s.kind === kind) as Source
+  for (let limit = EVENTS; ; limit = Math.floor(limit / 2)) {
+    const ids = await differing(ctx, source, projectId, limit)
+    if (await index(ctx, new Map([[source, new Set(ids)]]), limit > 1 ? PIECES : Number.POSITIVE_INFINITY)) return
+  }
+})
+
+/** A tenth of the database at most: whoever waits for an answer comes first. */
+export const PACE = 9
+
+/** `pace`: how many times as long as a step took to leave the database to others before the next. */
+interface Way {
+  signal?: AbortSignal
+  pace?: number
+}
+
+async function step({ signal, pace = 0 }: Way, work: () => Promise<void>): Promise<void> {
+  const started = performance.now()
+  await work()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, Math.min(2000, (performance.now() - started) * pace))
+  signal?.addEventListener('abort', () => resolve(), { once: true })
+  await promise
+  clearTimeout(timer)
+}
+
+/** For what no single event names: a first start with records of old, a plan, a project that moved or went. */
+export const compare = flow('search.compare', machine, async (ctx, { projectId, ...way }: Way & { projectId?: string }): Promise<void> => {
+  for (const { kind } of ctx.app.sources)
+    while (!way.signal?.aborted && (await isDiffering(ctx, { kind, projectId })))
+      await step(way, () => compareSome(ctx, { kind, projectId }))
+})
+
+/** All that has happened until now. */
+export const catchUp = flow('search.catchUp', machine, async (ctx, way: Way): Promise<'done' | 'waiting'> => {
+  while (!way.signal?.aborted) {
+    const at = await state(ctx, {})
+    if (at === 'done' || at === 'waiting') return at
+    if (at === 'unknown') await begin(ctx, {})
+    else await step(way, () => followSome(ctx, {}))
+  }
+  return 'done'
+})
