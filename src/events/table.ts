@@ -38,6 +38,9 @@ export const events = pgTable(
     index('events_project').on(t.projectId, t.seq).where(sql`${t.projectId} is not null`),
     index('events_user').on(t.userId, t.seq).where(sql`${t.userId} is not null`),
     index('events_subject').on(t.subjectId, t.seq),
+    index('events_agent').on(t.actorId, t.seq).where(sql`${t.actorKind} = 'agent'`),
+    // Ids grow with time, too.
+    index('events_id').using('brin', t.id),
     index('events_at').using('brin', t.at),
     index('events_xid').using('brin', t.xid),
   ],

@@ -131,7 +131,7 @@ describe('activity', () => {
       projectId: made.id,
       data: { name: 'Engine' },
     })
-    expect(Object.keys(all[0] as object).sort()).toEqual(['actor', 'at', 'data', 'id', 'projectId', 'subjectId', 'type'])
+    expect(Object.keys(all[0] as object).sort()).toEqual(['actor', 'at', 'data', 'description', 'id', 'projectId', 'subjectId', 'type'])
     // Nothing that is only for the audit.
     expect(all.map((e) => e.type).filter((type) => !/^[a-z_]+\.([a-z_]+ed|made)$/.test(type))).toEqual([])
     const paged: string[] = []

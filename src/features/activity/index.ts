@@ -1,3 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { activityRoutes } from './routes.ts'
+import { activityTools } from './tools.ts'
 
-export const activity: Feature = {}
+export const activity: Feature = { routes: activityRoutes, tools: activityTools }

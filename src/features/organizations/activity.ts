@@ -1,28 +1,15 @@
-import { and, eq, gte, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gte, lt, type SQL } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
-import { userIdOf } from '../../auth/actor.ts'
 import { account } from '../../auth/policy.ts'
-import { rightsOf } from '../../auth/rights.ts'
 import { keyset } from '../../db/page.ts'
-import { feedColumns, feedEntry, isTold } from '../../events/feed.ts'
+import { feedColumns, feedEntry } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
-import { visibleTo } from '../projects/service.ts'
-import { projects } from '../projects/table.ts'
+import { seenBy } from '../activity/service.ts'
 import type { ActivityPage, ActivityQuery } from './schema.ts'
 import { get } from './service.ts'
 
-/**
- * What happened in a team, as far as the caller may see it today: nothing of projects that are hidden from him or gone, nothing that was
- * meant for one person, and nothing that is only for the audit.
- */
-export const seenIn = (ctx: Ctx, organizationId: string): SQL =>
-  and(
-    eq(events.organizationId, organizationId),
-    isTold,
-    or(isNull(events.userId), eq(events.userId, userIdOf(ctx.actor))),
-    // Asked once, not for every event.
-    sql`(${events.projectId} is null or ${events.projectId} in (select ${projects.id} from ${projects} where ${visibleTo(rightsOf(ctx.actor))}))`,
-  ) as SQL
+/** What happened in a team, as far as the caller may know of it today. */
+export const seenIn = (ctx: Ctx, organizationId: string): SQL => and(eq(events.organizationId, organizationId), seenBy(ctx)) as SQL
 
 export const activity = read(
   'organizations.activity',

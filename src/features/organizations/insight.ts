@@ -11,6 +11,7 @@ import { visibleTo as visibleProjects } from '../projects/service.ts'
 import { projects } from '../projects/table.ts'
 import { statuses } from '../tasks/schema.ts'
 import { tasks } from '../tasks/table.ts'
+import { mcpTokens } from '../tokens/table.ts'
 import { seenIn } from './activity.ts'
 import type { Analytics, AnalyticsQuery } from './schema.ts'
 import { get } from './service.ts'
@@ -56,9 +57,11 @@ type Row = { day: string | null; kind: string | null; actor: string | null; chan
 
 async function happenings(ctx: Ctx, id: string, from: string, dates: string[]): Promise<Happenings> {
   const day = sql`(${events.at} at time zone 'UTC')::date::text`
+  // What an agent did counts for the person whose token it used.
+  const person = sql`case ${events.actorKind} when 'agent' then (select ${mcpTokens.userId} from ${mcpTokens} where ${mcpTokens.id} = ${events.credentialId}) else ${events.actorId} end`
   // One pass over the events for both: by day, and by who did it.
   const { rows } = await ctx.db.execute<Row>(sql`
-    select ${day} as day, ${events.actorKind} as kind, ${events.actorId} as actor, count(*)::int as changes,
+    select ${day} as day, ${events.actorKind} as kind, ${person} as actor, count(*)::int as changes,
       (count(*) filter (where ${events.type} = 'task.completed'))::int as completed
     from ${events} where ${and(seenIn(ctx, id), gte(events.at, from))}
     group by grouping sets ((1, 2), (3))`)
@@ -78,7 +81,7 @@ async function happenings(ctx: Ctx, id: string, from: string, dates: string[]): 
     changes: dates.map((date) => ({
       date,
       people: sum(byDay.get(date), (r) => (r.kind === 'session' || r.kind === 'api_key' ? r.changes : 0)),
-      agents: sum(byDay.get(date), (r) => (r.kind === 'mcp_token' ? r.changes : 0)),
+      agents: sum(byDay.get(date), (r) => (r.kind === 'mcp_token' || r.kind === 'agent' ? r.changes : 0)),
     })),
     activeMembers: active.length,
     contributors: active

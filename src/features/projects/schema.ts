@@ -44,6 +44,7 @@ export const ProjectStats = object({ notes: int({ example: 12 }), tasks: int({ e
 export const ProjectActivity = object({
   id: id(),
   type: text(100, { example: 'note.created' }),
+  description: text(3000, { example: 'created note How we deploy' }),
   at: instant(),
   actor: object({ type: oneOf(['user', 'agent', 'system']), id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) }),
   data: jsonObject(),

@@ -7,7 +7,7 @@ import { anyOf, idList, matches } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { notFound } from '../../errors.ts'
-import { feedColumns, feedEntry, isTold } from '../../events/feed.ts'
+import { feedColumns, feedEntry, isToldTo } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { users } from '../accounts/table.ts'
 import { decisions } from '../decisions/table.ts'
@@ -185,7 +185,7 @@ export const get = read('projects.get', member('projects:read'), async (ctx, { r
     .select(feedColumns)
     .from(events)
     // Not what was done in it while it was another team's: that names people and records which stayed there.
-    .where(and(eq(events.projectId, project.id), eq(events.organizationId, project.organizationId), isTold))
+    .where(and(eq(events.projectId, project.id), eq(events.organizationId, project.organizationId), isToldTo(rightsOf(ctx.actor).user)))
     .orderBy(desc(events.seq))
     .limit(10)
   return { ...project, stats: await statsOf(ctx, project.id), recentActivity: recent.map(feedEntry) }

@@ -1,0 +1,23 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { id, object } from '../../schema.ts'
+import { Activity, ActivityCreate, ActivityPage, ActivityQuery } from './schema.ts'
+import * as activities from './service.ts'
+
+export const activityRoutes = (http: Http) =>
+  http
+    .get('/api/activities', ({ ctx, query }) => activities.list(ctx, query), {
+      ...on(activities.list, 'What happened in the current team, or in one project'),
+      query: ActivityQuery,
+      response: ActivityPage,
+    })
+    .post(
+      '/api/activities',
+      async ({ ctx, body: { projectId, taskId, ...rest }, set }) =>
+        created(set, '/api/activities', await activities.log(ctx, { ...rest, project: projectId, task: taskId })),
+      { ...on(activities.log, 'Write down what happened'), body: ActivityCreate, response: { 201: Activity } },
+    )
+    .get('/api/activities/:id', ({ ctx, params }) => activities.get(ctx, { ref: params.id }), {
+      ...on(activities.get, 'Get one activity with its metadata'),
+      params: object({ id: id() }),
+      response: Activity,
+    })

@@ -1,0 +1,60 @@
+import { id, instant, jsonObject, nullable, object, oneOf, optional, pageOf, paging, type Static, text, title } from '../../schema.ts'
+
+export const METADATA_BYTES = 16 << 10
+
+/** Without a dot: those are the server's own (`task.completed`), so nobody can pass one of his for them. */
+const type = text(50, {
+  pattern: '^[a-z][a-z0-9_-]*$',
+  example: 'deploy',
+  description: 'A word of your own; those with a dot are written by the server',
+})
+const description = title(2000, { example: 'Deployed 1.4 to staging' })
+const metadata = jsonObject({ description: '16 KiB at most' })
+
+export const ActivityItem = object({
+  id: id(),
+  at: instant(),
+  type: text(100, { example: 'task.completed' }),
+  description: text(3000, { example: 'completed TUT-4 Lock the data folder' }),
+  actor: object({ type: oneOf(['user', 'agent', 'system']), id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) }),
+  organizationId: id(),
+  projectId: nullable(id()),
+  taskId: nullable(id()),
+  sessionId: nullable(id()),
+  subjectId: nullable(id({ description: 'The record that it is about' })),
+})
+export type ActivityItem = Static<typeof ActivityItem>
+
+export const Activity = object({ ...ActivityItem.properties, metadata })
+export type Activity = Static<typeof Activity>
+
+export const ActivityCreate = object({
+  type,
+  description,
+  metadata: optional(metadata),
+  projectId: optional(id()),
+  taskId: optional(id({ description: 'Its project is the activity’s too' })),
+  sessionId: optional(id({ description: 'One of your own' })),
+})
+export type ActivityCreate = Static<typeof ActivityCreate>
+
+/** As tools name things. */
+export interface ActivityLog extends Omit<ActivityCreate, 'projectId' | 'taskId'> {
+  project?: string
+  task?: string
+}
+
+export const ActivityQuery = object({
+  order: optional(oneOf(['asc', 'desc'], { description: 'newest first unless told' })),
+  limit: paging().limit,
+  cursor: paging().cursor,
+  type: optional(text(100, { example: 'task.completed' })),
+  agentId: optional(id({ description: 'What this agent did' })),
+  projectId: optional(id()),
+  taskId: optional(id()),
+  since: optional(instant({ description: 'At or after' })),
+  until: optional(instant({ description: 'Before' })),
+})
+export type ActivityQuery = Static<typeof ActivityQuery>
+export const ActivityPage = pageOf(ActivityItem)
+export type ActivityPage = Static<typeof ActivityPage>

@@ -1,0 +1,158 @@
+import { and, eq, gte, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
+import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { member } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { anyOf } from '../../db/columns.ts'
+import { keyset } from '../../db/page.ts'
+import { byReference, idStarts } from '../../db/records.ts'
+import { invalid, notFound } from '../../errors.ts'
+import type { AppEvent } from '../../events/bus.ts'
+import { feedColumns, feedEntry, isToldTo, isWork } from '../../events/feed.ts'
+import { events } from '../../events/table.ts'
+import { findAgent } from '../agents/parties.ts'
+import * as projects from '../projects/service.ts'
+import { projects as projectTable } from '../projects/table.ts'
+import { sessions } from '../sessions/table.ts'
+import { find as findTask } from '../tasks/rows.ts'
+import { type Activity, type ActivityItem, type ActivityLog, type ActivityPage, type ActivityQuery, METADATA_BYTES } from './schema.ts'
+
+/**
+ * What the caller may know of today: of his organizations, and of projects that he sees and while they were where they are now. What a
+ * project's former team did in it names people and records that stayed there.
+ */
+export function seenBy({ actor }: Ctx): SQL {
+  const rights = rightsOf(actor)
+  // Asked once, not for every event.
+  const places = sql`select ${projectTable.id}, ${projectTable.organizationId} from ${projectTable} where ${projects.visibleTo(rights)}`
+  return and(
+    isToldTo(rights.user),
+    or(
+      and(isNull(events.projectId), anyOf(events.organizationId, rights.organizations)),
+      sql`(${events.projectId}, ${events.organizationId}) in (${places})`,
+    ),
+  ) as SQL
+}
+
+const columns = {
+  ...feedColumns,
+  seq: events.seq,
+  organizationId: sql<string>`${events.organizationId}`,
+  projectId: events.projectId,
+  subjectId: events.subjectId,
+}
+/** Lists carry no bodies. */
+const listed = { ...columns, data: sql<Record<string, unknown>>`${events.data} - 'metadata'`.mapWith(events.data) }
+
+type Row = Parameters<typeof feedEntry>[0] & Pick<ActivityItem, 'id' | 'at' | 'organizationId' | 'projectId' | 'subjectId'>
+
+function toActivity({ id, at, type, actorKind, actorId, actorName, data, organizationId, projectId, subjectId }: Row): Activity {
+  const { description, actor, data: shown } = feedEntry({ type, actorKind, actorId, actorName, data })
+  const byHand = !type.includes('.')
+  return {
+    id,
+    at,
+    type,
+    description,
+    actor,
+    organizationId,
+    projectId,
+    taskId: byHand ? ((shown.taskId as string | undefined) ?? null) : type.startsWith('task.') ? subjectId : null,
+    sessionId: byHand ? ((shown.sessionId as string | undefined) ?? null) : type.startsWith('session.') ? subjectId : null,
+    subjectId,
+    metadata: byHand ? ((shown.metadata as Activity['metadata'] | undefined) ?? {}) : shown,
+  }
+}
+
+export const list = read('activities.list', member('activities:read'), async (ctx, query: ActivityQuery): Promise<ActivityPage> => {
+  const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })
+  const { type, agentId, projectId, taskId, since, until } = query
+  const rows = await ctx.db
+    .select(listed)
+    .from(events)
+    .where(
+      page.where(
+        seenBy(ctx),
+        isWork,
+        // A project may be another team's, in a workspace that both share.
+        projectId === undefined ? eq(events.organizationId, currentOrganization(ctx.actor)) : eq(events.projectId, projectId),
+        type === undefined ? undefined : eq(events.type, type),
+        // In words that the partial index can be found by.
+        agentId === undefined ? undefined : sql`${events.actorKind} = 'agent' and ${eq(events.actorId, agentId)}`,
+        taskId === undefined ? undefined : eq(events.subjectId, taskId),
+        since === undefined ? undefined : gte(events.at, since),
+        until === undefined ? undefined : lt(events.at, until),
+      ),
+    )
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  const { items, nextCursor } = page.page(rows)
+  return { items: items.map((row) => (({ metadata: _, ...item }) => item)(toActivity(row))), nextCursor }
+})
+
+/** The same for whoever names agents and projects as people do. */
+export const listNamed = read(
+  'activities.listNamed',
+  member('activities:read'),
+  async (
+    ctx,
+    { agent, project, ...query }: Omit<ActivityQuery, 'agentId' | 'projectId'> & { agent?: string; project?: string },
+  ): Promise<ActivityPage> =>
+    list(ctx, {
+      ...query,
+      agentId: agent === undefined ? undefined : (await findAgent(ctx, currentOrganization(ctx.actor), agent)).id,
+      projectId: project === undefined ? undefined : (await projects.resolve(ctx, project)).id,
+    }),
+)
+
+export const get = read('activities.get', member('activities:read'), async (ctx, { ref }: { ref: string }): Promise<Activity> => {
+  const select = (match: SQL) =>
+    ctx.db
+      .select(columns)
+      .from(events)
+      .where(and(match, seenBy(ctx), isWork))
+      .limit(2)
+  const found = await byReference(ref, {
+    id: (id) => select(eq(events.id, id)),
+    name: async () => [],
+    prefix: (prefix) => select(idStarts(events.id, prefix)),
+  })
+  if (!found) throw notFound('activity', ref)
+  return toActivity(found)
+})
+
+/** By hand: what no record shows, such as a deployment, or a try that failed. */
+export const log = write('activities.log', member('activities:write'), async (ctx, input: ActivityLog): Promise<Activity> => {
+  const { type, description, metadata, sessionId } = input
+  if (metadata && Buffer.byteLength(JSON.stringify(metadata)) > METADATA_BYTES)
+    throw invalid('/metadata', 'metadata is larger than 16 KiB. Write a note for long texts.', 'too_long')
+  const task = input.task === undefined ? undefined : await findTask(ctx, input.task)
+  const named = input.project ?? task?.projectId ?? ctx.actor.projectId
+  const project = named ? await projects.resolve(ctx, named) : undefined
+  if (task && project && task.projectId !== project.id) throw invalid('/task', `${task.key} is not a task of ${project.name}.`)
+  if (sessionId) await requireOwnSession(ctx, sessionId)
+  const place = { organizationId: project?.organizationId ?? currentOrganization(ctx.actor), projectId: project?.id ?? null }
+  await projects.requireWriter(ctx, place, 'Logging an activity')
+  ctx.emit(type, {
+    ...place,
+    subjectId: task?.id ?? sessionId ?? project?.id,
+    data: {
+      description: description.trim(),
+      ...(task && { taskId: task.id }),
+      ...(sessionId && { sessionId }),
+      ...(metadata && { metadata }),
+    },
+  })
+  const event = ctx.unit?.events.at(-1) as AppEvent
+  const { kind: actorKind, id: actorId, name: actorName } = event.actor
+  return toActivity({ ...event, ...place, actorKind, actorId, actorName })
+})
+
+async function requireOwnSession(ctx: Ctx, id: string): Promise<void> {
+  const own = and(
+    eq(sessions.id, id),
+    eq(sessions.userId, userIdOf(ctx.actor)),
+    eq(sessions.organizationId, currentOrganization(ctx.actor)),
+  )
+  if ((await ctx.db.$count(sessions, own)) === 0) throw notFound('session', id)
+}

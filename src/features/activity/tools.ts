@@ -1,0 +1,43 @@
+import { listing, tool } from '../../mcp/tool.ts'
+import { instant, object, optional, text } from '../../schema.ts'
+import { ActivityCreate } from './schema.ts'
+import * as activities from './service.ts'
+
+const project = optional(text(100, { minLength: 1, description: 'Id, slug or key' }))
+const { type, description, metadata } = ActivityCreate.properties
+
+export const activityTools = [
+  tool({
+    name: 'log_activity',
+    title: 'Log activity',
+    description: 'Write down what no record shows: a deployment, a try that failed. Changes of records are logged by themselves.',
+    toolset: 'activity',
+    input: object({ type, description, metadata, project, task: optional(text(100, { minLength: 1, description: 'Id or key' })) }),
+    action: activities.log,
+    with: (input) => input,
+  }),
+  tool({
+    name: 'list_activities',
+    title: 'List activities',
+    description: 'What happened in your organization or one project, newest first.',
+    toolset: 'activity',
+    input: object({
+      type: optional(text(100, { description: 'Such as task.completed' })),
+      agent: optional(text(100, { minLength: 1, description: 'Id or slug' })),
+      project,
+      since: optional(instant()),
+      ...listing,
+    }),
+    action: activities.listNamed,
+    with: (input) => ({ limit: 20, ...input }),
+  }),
+  tool({
+    name: 'get_activity',
+    title: 'Get activity',
+    description: 'One activity with its metadata.',
+    toolset: 'activity',
+    input: object({ activity: text(100, { minLength: 1, description: 'Id or id prefix' }) }),
+    action: activities.get,
+    with: ({ activity }) => ({ ref: activity }),
+  }),
+]

@@ -1,0 +1,279 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { write } from '../../src/action.ts'
+import { machine } from '../../src/auth/policy.ts'
+import { inWords } from '../../src/events/feed.ts'
+import { tools } from '../../src/feature.ts'
+import type { Activity, ActivityPage } from '../../src/features/activity/schema.ts'
+import type { Agent } from '../../src/features/agents/schema.ts'
+import type { Analytics } from '../../src/features/organizations/schema.ts'
+import type { Project, ProjectDetail } from '../../src/features/projects/schema.ts'
+import type { Task } from '../../src/features/tasks/schema.ts'
+import { mcpToken, member, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
+import { ctxOf, expectEvent, expectRefusal, inside, times, watch } from './support.ts'
+
+let t: TestApp
+let ada: Person
+let grace: Person
+let viewer: Person
+let stranger: Person
+beforeAll(async () => {
+  t = watch(await sharedApp())
+  ada = await person(t)
+  grace = await member(t, ada, 'member')
+  viewer = await member(t, ada, 'viewer', 'Vera')
+  stranger = await person(t, { name: 'Eve' })
+})
+
+const project = async (who: Person, more: object = {}) =>
+  (await who.fetch<Project>('POST', '/api/projects', { name: unique('Engine'), ...more })).body
+const task = async (who: Person, { id }: Project, title = 'Lock the data folder') =>
+  (await who.fetch<Task>('POST', `/api/projects/${id}/tasks`, { title })).body
+const log = (who: Person, more: object = {}) =>
+  who.fetch<Activity>('POST', '/api/activities', { type: 'deploy', description: 'Deployed 1.4', ...more })
+const feed = async (who: Person, query = '') => (await who.fetch<ActivityPage>('GET', `/api/activities?limit=200${query}`)).body.items
+const words = async (who: Person, query = '') => (await feed(who, query)).map((a) => a.description)
+const use = async (token: string, name: string, input: object): Promise<unknown> =>
+  tools.find((tool) => tool.name === name)?.run(await ctxOf(t, token), input as never)
+
+describe('written by every change', () => {
+  test('in words, with who did it and where, newest first', async () => {
+    const made = await project(ada)
+    const lock = await task(grace, made)
+    await grace.fetch('PATCH', `/api/tasks/${lock.id}`, { priority: 'high' })
+    await grace.fetch('POST', `/api/tasks/${lock.id}/comments`, { body: 'Works here' })
+    await grace.fetch('POST', `/api/tasks/${lock.id}/complete`, {})
+    const items = await feed(viewer, `&projectId=${made.id}`)
+    expect(items.map((a) => [a.type, a.description])).toEqual([
+      ['task.completed', `completed ${lock.key} Lock the data folder`],
+      ['task.commented', `commented on ${lock.key} Lock the data folder`],
+      ['task.updated', `changed priority of ${lock.key} Lock the data folder`],
+      ['task.created', `created ${lock.key} Lock the data folder`],
+      ['project.created', `created project ${made.name}`],
+    ])
+    expect(items[0]).toMatchObject({
+      actor: { type: 'user', id: grace.userId, name: 'Grace Hopper' },
+      organizationId: ada.organizationId,
+      projectId: made.id,
+      taskId: lock.id,
+      subjectId: lock.id,
+      sessionId: null,
+    })
+    expect(await feed(viewer, `&taskId=${lock.id}`)).toHaveLength(4)
+    // Lists carry no bodies; one does.
+    expect(items[0]).not.toHaveProperty('metadata')
+    const one = await viewer.fetch<Activity>('GET', `/api/activities/${items[0]?.id}`)
+    expect(one.body).toMatchObject({ ...items[0], metadata: { key: lock.key, from: 'todo' } } as object)
+    const detail = (await viewer.fetch<ProjectDetail>('GET', `/api/projects/${made.id}`)).body
+    expect(detail.recentActivity?.map((a) => a.description)).toEqual(items.map((a) => a.description))
+    expect(detail.stats).toMatchObject({ tasks: 1, tasksDone: 1 })
+  })
+
+  test.each([
+    [
+      'task.updated',
+      { key: 'TUT-4', title: 'Lock', from: 'todo', status: 'blocked', fields: ['status'] },
+      'moved TUT-4 Lock from todo to blocked',
+    ],
+    ['note.updated', { title: 'Runbook', fields: ['title', 'tags'] }, 'changed title, tags of note Runbook'],
+    ['project.shared', { name: 'Engine', from: 'x' }, 'shared project Engine'],
+    ['plan.created', { epics: 1, stories: 2, tasks: 0 }, 'planned 1 epic, 2 stories and 0 tasks'],
+    ['memory.stored', { title: null, scope: 'project' }, 'stored a memory'],
+    ['memory.cleared', { scope: 'agent', count: 1 }, 'cleared 1 memory of the agent'],
+    ['epic.created', {}, 'created an epic'],
+    ['session.started', { goals: ['Lock the folder'] }, 'started session Lock the folder'],
+    ['feature.advanced', { title: 'Lock', from: 'todo', to: 'in_progress' }, 'moved feature Lock from todo to in_progress'],
+    ['feature.reviewed', { title: 'Lock', verdict: 'changes_requested' }, 'asked for changes in feature Lock'],
+    ['decision.commented', { title: 'Use flock' }, 'commented on decision Use flock'],
+    ['something_new.turned_round', { title: 'It' }, 'turned round something new It'],
+    ['deploy', { description: 'Deployed 1.4' }, 'Deployed 1.4'],
+  ])('%s is said in words', (type, data, said) => expect(inWords(type, data)).toBe(said))
+
+  test("an agent's work is the agent's, and can be asked for", async () => {
+    const made = await project(ada)
+    const agent = (await ada.fetch<Agent>('POST', '/api/agents', { name: 'Builder', scope: 'team' })).body
+    const token = await mcpToken(t, grace, { agentId: agent.id, projectId: made.id, scopes: ['write'] })
+    const team = (await ada.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Team') })).body.id
+    await use(token, 'create_task', { title: 'Lock' })
+    const logged = (await use(token, 'log_activity', { type: 'test-run', description: '214 pass', metadata: { pass: 214 } })) as Activity
+    expect(logged).toMatchObject({
+      type: 'test-run',
+      description: '214 pass',
+      actor: { type: 'agent', id: agent.id, name: 'Builder' },
+      projectId: made.id,
+      metadata: { pass: 214 },
+    })
+    await task(ada, made, 'By hand')
+    const { items } = (await use(token, 'list_activities', { agent: agent.slug, project: made.key })) as ActivityPage
+    expect(items.map((a) => [a.type, a.actor.name])).toEqual([
+      ['test-run', 'Builder'],
+      ['task.created', 'Builder'],
+    ])
+    expect(await use(token, 'get_activity', { activity: logged.id.slice(0, 23) })).toEqual(logged)
+    expect((await feed(ada, `&agentId=${agent.id}`)).map((a) => a.id)).toEqual(items.map((a) => a.id))
+    expect(await feed(inside(ada, team), `&agentId=${agent.id}`)).toEqual([])
+
+    // Counted as agents' work, and for the member whose token it is.
+    const numbers = (await ada.fetch<Analytics>('GET', `/api/teams/${ada.organizationId}/analytics?days=1`)).body
+    expect(numbers.changes[0]?.agents).toBe(2)
+    expect(numbers.contributors.find((c) => c.id === grace.userId)?.changes).toBeGreaterThanOrEqual(2)
+  })
+})
+
+describe('written by hand', () => {
+  test('about a task, a project or the team; one event, which is the activity', async () => {
+    const made = await project(ada)
+    const lock = await task(ada, made)
+    const answer = await log(grace, { taskId: lock.id, description: ' Tried flock ', metadata: { runs: [1, 2], ok: true } })
+    expect(answer.status).toBe(201)
+    expect(answer.headers.get('location')).toBe(`/api/activities/${answer.body.id}`)
+    expect(answer.body).toMatchObject({
+      type: 'deploy',
+      description: 'Tried flock',
+      actor: { type: 'user', id: grace.userId, name: 'Grace Hopper' },
+      projectId: made.id,
+      taskId: lock.id,
+      metadata: { runs: [1, 2], ok: true },
+    })
+    const event = await expectEvent(t, answer, 'deploy')
+    expect(event).toMatchObject({ id: answer.body.id, action: 'activities.log', projectId: made.id, subjectId: lock.id })
+    expect((await viewer.fetch('GET', `/api/activities/${answer.body.id}`)).body).toEqual(answer.body as unknown as Record<string, unknown>)
+    expect((await feed(viewer, `&taskId=${lock.id}&type=deploy`)).map((a) => a.id)).toEqual([answer.body.id])
+    const [ofTeam, ofProject] = [(await log(grace)).body, (await log(grace, { projectId: made.id })).body]
+    expect([ofTeam.projectId, ofProject.projectId]).toEqual([null, made.id])
+    expect((await feed(ada, '&type=deploy')).map((a) => a.id).slice(0, 2)).toEqual([ofProject.id, ofTeam.id])
+  })
+
+  test('with an own session only', async () => {
+    const start = async (who: Person) =>
+      (await who.fetch<{ session: { id: string } }>('POST', '/api/sessions', { goals: ['Lock'] })).body.session.id
+    const own = await start(grace)
+    expect((await log(grace, { sessionId: own })).body).toMatchObject({ sessionId: own, subjectId: own })
+    await expectRefusal(t, await log(grace, { sessionId: await start(ada) }), 404, 'not_found')
+  })
+
+  test('cannot pass for what the server writes, and has limits', async () => {
+    for (const type of ['task.completed', 'user.suspended', 'member.removed', 'Deploy', 'a b', '', '1', 'x'.repeat(51), 'activities.log'])
+      await expectRefusal(t, await log(grace, { type }), 422, 'invalid')
+    for (const description of ['', '   ', 'x'.repeat(2001)]) await expectRefusal(t, await log(grace, { description }), 422, 'invalid')
+    const large = await expectRefusal(t, await log(grace, { metadata: { text: 'ü'.repeat(8200) } }), 422, 'invalid')
+    expect(large.errors).toMatchObject([{ pointer: '/metadata', code: 'too_long' }])
+    expect((await log(grace, { metadata: { text: 'ü'.repeat(8100) } })).status).toBe(201)
+    await expectRefusal(t, await log(grace, { metadata: ['a'] }), 422, 'invalid')
+  })
+
+  test('is for writers, in projects that they see', async () => {
+    const secret = await project(ada, { visibility: 'private' })
+    const hidden = await task(ada, secret)
+    await expectRefusal(t, await log(viewer), 403, 'forbidden')
+    await expectRefusal(t, await log(grace, { projectId: secret.id }), 404, 'not_found')
+    await expectRefusal(t, await log(grace, { taskId: hidden.id }), 404, 'not_found')
+    const [one, other] = [await project(ada), await project(ada)]
+    await expectRefusal(t, await log(grace, { projectId: one.id, taskId: (await task(ada, other)).id }), 422, 'invalid')
+    await ada.fetch('POST', `/api/projects/${one.id}/archive`)
+    expect((await log(ada, { projectId: one.id })).status).toBe(201)
+  })
+
+  test('cannot be changed or taken back', async () => {
+    const { id } = (await log(grace)).body
+    for (const method of ['PATCH', 'PUT', 'DELETE'])
+      expect((await grace.fetch(method, `/api/activities/${id}`, { description: 'x' })).status).toBe(405)
+  })
+})
+
+describe('shown to those who may know of it today', () => {
+  test('not to strangers, not of private projects, and not once a project is gone or the reader is out', async () => {
+    const owner = await person(t)
+    const reader = await member(t, owner, 'member')
+    const secret = await project(owner, { visibility: 'private' })
+    const open = await project(owner)
+    const [hidden, shown] = [(await log(owner, { projectId: secret.id })).body, (await log(owner, { projectId: open.id })).body]
+    const visible = async (who: Person, { id }: Activity) => [
+      (await who.fetch('GET', `/api/activities/${id}`)).status,
+      (await feed(who)).some((a) => a.id === id),
+      (await feed(who, `&projectId=${id === hidden.id ? secret.id : open.id}`)).some((a) => a.id === id),
+    ]
+    const [yes, no] = [
+      [200, true, true],
+      [404, false, false],
+    ]
+    expect(await visible(owner, hidden)).toEqual(yes)
+    expect(await visible(reader, hidden)).toEqual(no)
+    expect(await visible(reader, shown)).toEqual(yes)
+    expect(await visible(stranger, shown)).toEqual(no)
+    await owner.fetch('POST', `/api/projects/${secret.id}/share`, {})
+    expect(await visible(reader, hidden)).toEqual(yes)
+    await owner.fetch('DELETE', `/api/projects/${open.id}`)
+    for (const who of [owner, reader]) expect(await visible(who, shown)).toEqual(no)
+    await owner.fetch('DELETE', `/api/teams/${owner.organizationId}/members/${reader.userId}`)
+    expect((await reader.fetch('GET', `/api/activities/${hidden.id}`)).status).toBe(404)
+  })
+
+  test('a project that moves to another team takes nothing of its past along, and leaves none behind', async () => {
+    const owner = await person(t)
+    const before = inside(owner, owner.organizationId)
+    const next = inside(owner, (await owner.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Next') })).body.id)
+    const moving = await project(before)
+    const old = (await log(before, { projectId: moving.id })).body
+    await before.fetch('POST', `/api/projects/${moving.id}/share`, { organizationId: next.organizationId })
+    const fresh = (await log(next, { projectId: moving.id, description: 'After' })).body
+    expect(await words(next, `&projectId=${moving.id}`)).toEqual(['After', `shared project ${moving.name}`])
+    expect((await feed(before)).some((a) => a.projectId === moving.id)).toBe(false)
+    expect((await next.fetch('GET', `/api/activities/${old.id}`)).status).toBe(404)
+    expect((await next.fetch('GET', `/api/activities/${fresh.id}`)).status).toBe(200)
+  })
+
+  test("nothing of others' sessions and personal records, of accounts and credentials, or that is only for the audit", async () => {
+    const owner = await person(t)
+    const other = await member(t, owner, 'admin')
+    const made = await project(owner)
+    await owner.fetch('POST', '/api/sessions', { projectId: made.id, goals: ['Something private'] })
+    await owner.fetch('POST', '/api/notes', { title: 'Diary' })
+    await mcpToken(t, owner)
+    await owner.fetch('POST', `/api/teams/${owner.organizationId}/invite`, { email: `${unique('x')}@example.com` })
+    await owner.fetch('PATCH', `/api/teams/${owner.organizationId}/members/${other.userId}`, { role: 'member' })
+    const emit = write('test.secret', machine, async (ctx, type: string) => {
+      ctx.emit(type, { organizationId: owner.organizationId, projectId: made.id, subjectId: made.id })
+    })
+    for (const type of ['test.secret', 'user.suspended', 'mcp_token.created', 'session.revoked', 'auth.sign_in_failed'])
+      await emit(systemCtx(t), type)
+    expect(await words(other)).toEqual([`created project ${made.name}`])
+    expect(await words(owner)).toEqual(['started session Something private', `created project ${made.name}`])
+    const detail = (await other.fetch<ProjectDetail>('GET', `/api/projects/${made.id}`)).body
+    expect(JSON.stringify(detail)).not.toContain('Something private')
+  })
+
+  test('that an administrator acted in somebody’s name is not told', async () => {
+    const logged = (await log(ada, { metadata: { impersonatorId: 'kept, since it is only a word' } })).body
+    expect(logged.metadata).toEqual({ impersonatorId: 'kept, since it is only a word' })
+    const emit = write('test.acted', machine, async (ctx, _: Record<string, never>) => {
+      ctx.emit('note.pinned', { organizationId: ada.organizationId, data: { title: 'Runbook', impersonatorId: ada.userId } })
+    })
+    await emit(systemCtx(t), {})
+    const [found] = await feed(ada, '&type=note.pinned')
+    const one = (await ada.fetch<Activity>('GET', `/api/activities/${found?.id}`)).body
+    expect([one.metadata, one.actor]).toEqual([{ title: 'Runbook' }, { type: 'system', id: null, name: 'system' }])
+  })
+})
+
+test('can be narrowed by type and time, and pages without gaps while more happens', async () => {
+  const owner = await person(t)
+  const made = await project(owner)
+  for (const i of times(5, (n) => n)) await log(owner, { description: `No. ${i}`, ...(i % 2 && { projectId: made.id, type: 'build' }) })
+  expect(await words(owner, '&type=build')).toEqual(['No. 3', 'No. 1'])
+  const all = await feed(owner)
+  const middle = all[2]?.at as string
+  expect((await feed(owner, `&since=${middle}`)).every((a) => a.at >= middle)).toBe(true)
+  expect((await feed(owner, `&until=${middle}`)).every((a) => a.at < middle)).toBe(true)
+  expect(await feed(owner, '&since=2999-01-01T00:00:00Z')).toEqual([])
+  const paged: string[] = []
+  for (let cursor = ''; ; ) {
+    const { body } = await owner.fetch<ActivityPage>('GET', `/api/activities?limit=2${cursor}`)
+    paged.push(...body.items.map((a) => a.id))
+    if (paged.length === 2) await log(owner)
+    if (!body.nextCursor) break
+    cursor = `&cursor=${body.nextCursor}`
+  }
+  expect(paged).toEqual(all.map((a) => a.id))
+  expect((await feed(owner, '&order=asc'))[0]?.id).toBe(all.at(-1)?.id as string)
+  await expectRefusal(t, await owner.fetch('GET', '/api/activities?cursor=abc'), 400, 'invalid.cursor')
+})
