@@ -2,7 +2,7 @@ import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
 import { array, bool, instant, int, object, oneOf, optional, text, title } from '../../schema.ts'
 import { claim } from './leases.ts'
 import { next } from './next.ts'
-import { priorities, statuses } from './schema.ts'
+import { priorities, statuses, type TaskItem } from './schema.ts'
 import * as tasks from './service.ts'
 
 const task = text(100, { minLength: 1, description: 'TUT-42, id or id prefix' })
@@ -12,6 +12,17 @@ const labels = optional(array(title(50), 50, { uniqueItems: true }))
 const blockedBy = optional(array(text(100), 50, { uniqueItems: true, description: 'Tasks it waits for' }))
 const acceptance = optional(array(title(500), 50, { description: 'What must be true when done' }))
 const minutes = optional(int({ min: 1, max: 480 }))
+
+/** Who works on it and until when; the rest of a lease is for people who look for lost agents. */
+const withHolder = <T extends TaskItem>({ lease, startedAt: _, ...task }: T) => ({
+  ...task,
+  lease: lease && { holder: lease.holder, expiresAt: lease.expiresAt },
+})
+/** A line of a list: what one chooses by. */
+const line = (task: TaskItem) => {
+  const { key, title, status, priority, assignee, labels, dueAt, estimate, blockedBy, lease } = withHolder(task)
+  return { key, title, status, priority, assignee, labels, dueAt, estimate, blockedBy, lease }
+}
 
 export const taskTools = [
   tool({
@@ -51,6 +62,7 @@ export const taskTools = [
     }),
     action: tasks.listNamed,
     with: (input) => ({ limit: 20, ...input, total: true }),
+    show: ({ items, ...page }) => ({ items: items.map(line), ...page }),
   }),
   tool({
     name: 'update_task',
@@ -73,6 +85,7 @@ export const taskTools = [
     }),
     action: tasks.update,
     with: ({ task, expectedVersion: _, ...patch }) => ({ ref: task, ...patch }),
+    show: withHolder,
   }),
   tool({
     name: 'complete_task',
@@ -83,6 +96,7 @@ export const taskTools = [
     input: object({ task, notes: optional(text(20_000)), evidence: optional(array(text(2000), 50)) }),
     action: tasks.complete,
     with: ({ task, ...rest }) => ({ ref: task, ...rest }),
+    show: ({ id, key, title, status, version, freed, blocked, next }) => ({ id, key, title, status, version, freed, blocked, next }),
   }),
   tool({
     name: 'delete_task',
@@ -102,6 +116,7 @@ export const taskTools = [
     input: object({ task }),
     action: tasks.detail,
     with: ({ task }) => ({ ref: task }),
+    show: withHolder,
   }),
   tool({
     name: 'next_task',
@@ -112,6 +127,7 @@ export const taskTools = [
     input: object({ project, claim: optional(bool()), agent: optional(text(100)), minutes }),
     action: next,
     with: ({ project, ...rest }) => ({ ...rest, projectRef: project }),
+    show: ({ task, ...rest }) => ({ task: task && withHolder(task), ...rest }),
   }),
   tool({
     name: 'claim_task',
@@ -122,5 +138,6 @@ export const taskTools = [
     input: object({ task, action: optional(oneOf(['claim', 'renew', 'release'])), minutes, agent: optional(text(100)) }),
     action: claim,
     with: ({ task, ...rest }) => ({ ref: task, ...rest }),
+    show: withHolder,
   }),
 ]
