@@ -10,6 +10,7 @@ import m7 from './0007_passage_titles.sql' with { type: 'text' }
 import m8 from './0008_repositories.sql' with { type: 'text' }
 import m9 from './0009_session_credential.sql' with { type: 'text' }
 import m10 from './0010_lease_credential.sql' with { type: 'text' }
+import m11 from './0011_passage_bits.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -22,4 +23,5 @@ export const migrations: Migration[] = [
   { id: '0008_repositories', sql: m8 },
   { id: '0009_session_credential', sql: m9 },
   { id: '0010_lease_credential', sql: m10 },
+  { id: '0011_passage_bits', sql: m11 },
 ]

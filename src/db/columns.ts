@@ -73,6 +73,8 @@ export const vector = customType<{ data: Float32Array; driverData: string }>({
   toDriver: vectorText,
 })
 
+export const bits = customType<{ data: string }>({ dataType: () => 'bit varying' })
+
 export function vectorText(values: Float32Array): string {
   return `[${Array.from(values, (value) => Number(value.toFixed(6))).join(',')}]`
 }

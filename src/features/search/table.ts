@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, primaryKey, real, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
-import { instant, newId, searchOver, stemsOver, textList, vector } from '../../db/columns.ts'
+import { bits, instant, newId, searchOver, stemsOver, textList, vector } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
@@ -56,6 +56,8 @@ export const passageVectors = pgTable(
       .references(() => passages.id, { onDelete: 'cascade' }),
     model: text().notNull(),
     vector: vector().notNull(),
+    /** Its signs alone: 32 times shorter, and enough to tell which few hundred are worth comparing. */
+    bits: bits().generatedAlwaysAs(sql`binary_quantize(vector)`),
   },
   (t) => [primaryKey({ columns: [t.passageId, t.model] })],
 )
