@@ -11,6 +11,7 @@ import m8 from './0008_repositories.sql' with { type: 'text' }
 import m9 from './0009_session_credential.sql' with { type: 'text' }
 import m10 from './0010_lease_credential.sql' with { type: 'text' }
 import m11 from './0011_passage_bits.sql' with { type: 'text' }
+import m12 from './0012_activity_lookups.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -24,4 +25,5 @@ export const migrations: Migration[] = [
   { id: '0009_session_credential', sql: m9 },
   { id: '0010_lease_credential', sql: m10 },
   { id: '0011_passage_bits', sql: m11 },
+  { id: '0012_activity_lookups', sql: m12 },
 ]

@@ -18,8 +18,17 @@ export const isTold = ne(events.type, events.action)
 /** The same, without what was meant for one other person. */
 export const isToldTo = (userId: string): SQL => and(isTold, or(isNull(events.userId), eq(events.userId, userId))) as SQL
 
-/** About work, and not about who may come in: accounts, credentials, members, settings. */
-export const isWork = sql`${events.type} !~ '^(user|auth|session[.](revoked|confirmed)|api_key|mcp_token|passkey|connected_account|device|member|invite|organization|workspace|integration|notification|announcement|issue|upload)([.]|$)'`
+/** About who may come in, and not about work: accounts, credentials, members, settings. */
+const ofAccess =
+  '^(user|auth|session[.](revoked|confirmed)|api_key|mcp_token|passkey|connected_account|device|member|invite|organization|workspace|integration|notification|announcement|issue|upload)([.]|$)'
+const access = new RegExp(ofAccess)
+
+/** What was done with records; of one type, if one is asked for: what was logged by hand has a type without a dot, and an index. */
+export function isWork(type?: string): SQL {
+  if (type === undefined) return sql`${events.type} !~ ${ofAccess}`
+  if (access.test(type)) return sql`false`
+  return type.includes('.') ? eq(events.type, type) : sql`${events.action} = 'activities.log' and ${eq(events.type, type)}`
+}
 
 interface Row {
   type: string

@@ -39,8 +39,9 @@ export const events = pgTable(
     index('events_user').on(t.userId, t.seq).where(sql`${t.userId} is not null`),
     index('events_subject').on(t.subjectId, t.seq),
     index('events_agent').on(t.actorId, t.seq).where(sql`${t.actorKind} = 'agent'`),
-    // Ids grow with time, too.
-    index('events_id').using('brin', t.id),
+    index('events_by_id').on(t.id),
+    // What people and agents log by hand is asked for by its type.
+    index('events_logged').on(t.organizationId, t.type, t.seq).where(sql`${t.action} = 'activities.log'`),
     index('events_at').using('brin', t.at),
     index('events_xid').using('brin', t.xid),
   ],

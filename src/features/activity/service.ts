@@ -11,6 +11,7 @@ import type { AppEvent } from '../../events/bus.ts'
 import { feedColumns, feedEntry, isToldTo, isWork } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { findAgent } from '../agents/parties.ts'
+import { projectOf } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { sessions } from '../sessions/table.ts'
@@ -72,16 +73,16 @@ export const list = read('activities.list', member('activities:read'), async (ct
     .from(events)
     .where(
       page.where(
-        seenBy(ctx),
-        isWork,
         // A project may be another team's, in a workspace that both share.
         projectId === undefined ? eq(events.organizationId, currentOrganization(ctx.actor)) : eq(events.projectId, projectId),
-        type === undefined ? undefined : eq(events.type, type),
-        // In words that the partial index can be found by.
-        agentId === undefined ? undefined : sql`${events.actorKind} = 'agent' and ${eq(events.actorId, agentId)}`,
-        taskId === undefined ? undefined : eq(events.subjectId, taskId),
+        // What costs least and leaves out most comes first.
         since === undefined ? undefined : gte(events.at, since),
         until === undefined ? undefined : lt(events.at, until),
+        taskId === undefined ? undefined : eq(events.subjectId, taskId),
+        // In words that the partial index can be found by.
+        agentId === undefined ? undefined : sql`${events.actorKind} = 'agent' and ${eq(events.actorId, agentId)}`,
+        isWork(type),
+        seenBy(ctx),
       ),
     )
     .orderBy(...page.orderBy)
@@ -110,7 +111,7 @@ export const get = read('activities.get', member('activities:read'), async (ctx,
     ctx.db
       .select(columns)
       .from(events)
-      .where(and(match, seenBy(ctx), isWork))
+      .where(and(match, isWork(), seenBy(ctx)))
       .limit(2)
   const found = await byReference(ref, {
     id: (id) => select(eq(events.id, id)),
@@ -127,8 +128,7 @@ export const log = write('activities.log', member('activities:write'), async (ct
   if (metadata && Buffer.byteLength(JSON.stringify(metadata)) > METADATA_BYTES)
     throw invalid('/metadata', 'metadata is larger than 16 KiB. Write a note for long texts.', 'too_long')
   const task = input.task === undefined ? undefined : await findTask(ctx, input.task)
-  const named = input.project ?? task?.projectId ?? ctx.actor.projectId
-  const project = named ? await projects.resolve(ctx, named) : undefined
+  const project = await projectOf(ctx, input.project ?? task?.projectId)
   if (task && project && task.projectId !== project.id) throw invalid('/task', `${task.key} is not a task of ${project.name}.`)
   if (sessionId) await requireOwnSession(ctx, sessionId)
   const place = { organizationId: project?.organizationId ?? currentOrganization(ctx.actor), projectId: project?.id ?? null }
