@@ -146,6 +146,14 @@ export const settings = {
   EMBEDDINGS_MODEL: setting('Model at that endpoint', text, none),
   EMBEDDINGS_DIMENSIONS: setting('Dimensions of its vectors', number(1, 4000), undefined as number | undefined),
   EMBEDDINGS_KEY: setting('Key for that endpoint', text, none, true),
+  CHAT_URL: setting(
+    'OpenAI-compatible endpoint for answers to searches, such as http://localhost:11434/v1; unset: sources only',
+    anyUrl,
+    none,
+  ),
+  CHAT_MODEL: setting('Model at that endpoint', text, none),
+  CHAT_KEY: setting('Key for that endpoint', text, none, true),
+  CHAT_TIMEOUT_SECONDS: setting('How long an answer may take', number(1, 25), 20),
   BILLING_KEY: setting('Publishable key of the billing provider; unset: everything is included', text, none, true),
   REGISTRATION: setting('open: anyone may register; closed: only administrators add people', choice('open', 'closed'), 'open' as const),
   DEVICE_FLOW: setting(
@@ -243,6 +251,8 @@ const pairs: [Name, Name][] = [
   ['SMTP_URL', 'MAIL_FROM'],
   ['EMBEDDINGS_URL', 'EMBEDDINGS_MODEL'],
   ['EMBEDDINGS_URL', 'EMBEDDINGS_DIMENSIONS'],
+  ['CHAT_URL', 'CHAT_MODEL'],
+  ['CHAT_MODEL', 'CHAT_URL'],
 ]
 
 /** As users reach it. On loopback it is `localhost`: passkeys need a name, and cookies of 127.0.0.1 and localhost are kept apart. */

@@ -57,7 +57,7 @@ export const anyone: Rule = { kinds: ['anonymous', ...everyKind], scope: null, r
 /** Only the machine itself: command line, seeds, jobs. */
 export const machine: Rule = { kinds: [], scope: null, role: null }
 
-const scopeHolds = (held: readonly string[], needed: string): boolean => {
+export const scopeHolds = (held: readonly string[], needed: string): boolean => {
   const [resource, access] = needed.split(':') as [string, 'read' | 'write']
   const enough = access === 'read' ? ['read', 'write'] : ['write']
   return enough.some((a) => held.includes(a) || held.includes(`${resource}:${a}`))

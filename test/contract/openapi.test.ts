@@ -128,13 +128,19 @@ describe('what it promises', () => {
     a = await world(t)
     admin = await person(t, { admin: true })
     const note = await a.owner.fetch<{ slug: string }>('POST', '/api/notes', { title: unique('Open letter'), scope: 'public' })
-    const project = await a.owner.fetch<{ slug: string }>('POST', '/api/projects', { name: unique('Open source'), visibility: 'public' })
+    const project = await a.owner.fetch<{ id: string; slug: string }>('POST', '/api/projects', {
+      name: unique('Open source'),
+      visibility: 'public',
+    })
     a.paths['/api/notes/public/:slug'] = note.body.slug
     for (const noun of ['skills', 'agents']) {
       const made = await a.owner.fetch<{ slug: string }>('POST', `/api/${noun}`, { name: unique('Open'), scope: 'public' })
       a.paths[`/api/${noun}/public/:slug`] = made.body.slug
     }
     a.paths['/api/public/projects/:user/:slug'] = project.body.slug
+    const doc = { title: unique('Manual'), scope: 'public', projectId: project.body.id }
+    a.paths['/api/public/docs/:team/:project'] = project.body.slug
+    a.paths['/api/public/docs/:team/:project/:slug'] = (await a.owner.fetch<{ slug: string }>('POST', '/api/notes', doc)).body.slug
   })
 
   const device = async () => (await call<{ deviceCode: string; userCode: string }>(t, 'POST', '/api/auth/device/request', {})).body

@@ -292,7 +292,8 @@ describe('what there is', () => {
   /** Rows of the contract (endpoints.tsv and endpoints-added.md) that exist so far. A row only ever goes in here. */
   const contract = `
     GET /health  GET /health/live  GET /health/ready  GET /metrics  GET /api/openapi.json  GET /api/reference
-    GET /api/docs  GET /api/docs/:id
+    GET /api/docs  GET /api/docs/:id  GET /api/public/docs/:team/:project  GET /api/public/docs/:team/:project/:slug
+    GET /api/search  GET /api/search/suggestions  POST /api/search/ai  GET /api/search/public
     POST /api/setup  POST /api/auth/register  POST /api/auth/login  POST /api/auth/refresh  POST /api/auth/logout
     GET /api/auth/me  GET /api/auth/me/role  PATCH /api/auth/profile
     POST /api/auth/otp/send  POST /api/auth/otp/verify

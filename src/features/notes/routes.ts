@@ -1,6 +1,21 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object, text } from '../../schema.ts'
-import { Note, NoteCreate, NotePage, NotePatch, NoteQuery, PublicNote } from './schema.ts'
+import * as docs from './docs.ts'
+import { links } from './links.ts'
+import {
+  DocQuery,
+  DocRef,
+  DocsOf,
+  Note,
+  NoteCreate,
+  NoteLinks,
+  NotePage,
+  NotePatch,
+  NoteQuery,
+  ProjectDoc,
+  ProjectDocPage,
+  PublicNote,
+} from './schema.ts'
 import * as notes from './service.ts'
 
 const byId = object({ id: id() })
@@ -27,6 +42,11 @@ export const noteRoutes = (http: Http) =>
       params: byId,
       response: Note,
     })
+    .get('/api/notes/:id/links', ({ ctx, params }) => links(ctx, { ref: params.id }), {
+      ...on(links, 'Notes that a note names, and those that name it'),
+      params: byId,
+      response: NoteLinks,
+    })
     .put('/api/notes/:id', ({ ctx, params, body }) => notes.update(ctx, { ref: params.id, ...body }), {
       ...on(notes.update, 'Change the given fields of a note'),
       params: byId,
@@ -37,4 +57,15 @@ export const noteRoutes = (http: Http) =>
       ...on(notes.remove, 'Delete a note'),
       params: byId,
       response: Deleted,
+    })
+    .get('/api/public/docs/:team/:project', ({ ctx, params, query }) => docs.list(ctx, { ...query, ...params }), {
+      ...on(docs.list, 'Documents that a public project has published'),
+      params: DocsOf,
+      query: DocQuery,
+      response: ProjectDocPage,
+    })
+    .get('/api/public/docs/:team/:project/:slug', ({ ctx, params }) => docs.get(ctx, params), {
+      ...on(docs.get, 'Read a document of a public project'),
+      params: DocRef,
+      response: ProjectDoc,
     })

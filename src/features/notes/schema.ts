@@ -59,6 +59,12 @@ export const Backlink = object({ id: id(), title: noteTitle, slug: text(80, { ex
 export const NoteDetail = object({ ...Note.properties, backlinks: Type.Array(Backlink) })
 export type NoteDetail = Static<typeof NoteDetail>
 
+export const NoteLinks = object({
+  mentions: Type.Array(Backlink, { description: 'Notes that it names as [[title]]' }),
+  backlinks: Type.Array(Backlink, { description: 'Notes that name it' }),
+})
+export type NoteLinks = Static<typeof NoteLinks>
+
 export const NoteCreate = object({
   title: noteTitle,
   content: optional(content),
@@ -99,3 +105,32 @@ export const PublicNote = object({
   updatedAt: instant(),
 })
 export type PublicNote = Static<typeof PublicNote>
+
+/** A document that a project has published: a public note of a public project. */
+const author = object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) })
+export const ProjectDocItem = object({
+  title: noteTitle,
+  slug: Note.properties.slug,
+  tags,
+  author: nullable(author),
+  createdAt: instant(),
+  updatedAt: instant(),
+})
+const DocLink = object({ title: noteTitle, slug: Note.properties.slug })
+export const ProjectDoc = object({
+  ...ProjectDocItem.properties,
+  content,
+  project: object({ name: text(100, { example: 'Tutti' }), slug: text(63, { example: 'tutti' }) }),
+  mentions: Type.Array(DocLink, { description: 'Documents of the project that it names as [[title]]' }),
+  backlinks: Type.Array(DocLink, { description: 'Documents of the project that name it' }),
+})
+export type ProjectDoc = Static<typeof ProjectDoc>
+export const ProjectDocPage = pageOf(ProjectDocItem)
+export type ProjectDocPage = Static<typeof ProjectDocPage>
+export const DocQuery = object(paging('title', 'updatedAt', 'createdAt'))
+export type DocQuery = Static<typeof DocQuery>
+export const DocsOf = object({
+  team: text(63, { example: 'analytical-engines', description: 'Slug of the team' }),
+  project: text(63, { example: 'tutti', description: 'Slug of the project' }),
+})
+export const DocRef = object({ ...DocsOf.properties, slug: text(80, { example: 'how-we-deploy-x7k2p9' }) })

@@ -29,7 +29,7 @@ export interface SharedRow {
 const RESTORE_DAYS = 30
 
 /** In words the partial index on public rows can be found by: a parameter would hide it. A sandbox publishes nothing. */
-const isPublic = (t: Shared): SQL =>
+export const isPublic = (t: Shared): SQL =>
   sql`${t.scope} = 'public' and ${t.deletedAt} is null and (${t.organizationId} is null or exists (
     select 1 from ${organizations} where ${organizations.id} = ${t.organizationId}
       and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null))`

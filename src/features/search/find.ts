@@ -1,0 +1,85 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { type Ctx, read } from '../../action.ts'
+import { memberOrAlone } from '../../auth/policy.ts'
+import { toIso } from '../../db/columns.ts'
+import { stories } from '../planning/table.ts'
+import { excerpt, marked, parts } from './highlight.ts'
+import { asked, hasOperators } from './query.ts'
+import { current, type Place, pathOf, within } from './reach.ts'
+import type { FindQuery, Found, FoundGroup, FoundGroups, Kind } from './schema.ts'
+import { correct } from './suggest.ts'
+import { passages } from './table.ts'
+
+/** Of a word that stands in everything, the newest passages are ranked and counted; ranking has to read each. */
+const NEWEST = 3000
+
+interface Row extends Record<string, unknown> {
+  kind: Kind
+  record_id: string
+  organization_id: string | null
+  project_id: string | null
+  epic_id: string | null
+  chunk: number
+  title: string
+  content: string
+  at: string
+  rank: number
+  total: number
+  marked_title: string
+  marked_text: string
+}
+
+const statement = (ctx: Ctx, text: string, place: Place, limit: number): SQL => sql`
+  with asked as materialized (select ${asked(text, 'english')} as words),
+  newest as materialized (
+    select ${passages.id} as id from ${passages}, asked where ${passages.search} @@ asked.words and ${within(ctx, place)}
+    order by ${passages.at} desc limit ${NEWEST}),
+  ranked as (
+    select id, ${passages.kind} as kind, ${passages.recordId} as record_id, ${passages.at} as at, ts_rank(${passages.search}, asked.words) as rank
+    from newest join ${passages} using (id), asked where ${current(ctx)}),
+  best as (select distinct on (kind, record_id) * from ranked order by kind, record_id, rank desc, id),
+  placed as (
+    select id, rank, count(*) over kinds as total, row_number() over (kinds order by rank desc, at desc, id) as place, max(rank) over kinds as top
+    from best window kinds as (partition by kind))
+  select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.chunk}, ${passages.title},
+    ${passages.content}, ${passages.at}, rank, total::int as total,
+    case when ${passages.kind} = 'story' then (select ${stories.epicId} from ${stories} where ${stories.id} = ${passages.recordId}) end as epic_id,
+    ${marked(passages.title, sql`asked.words`, 'english')} as marked_title, ${marked(passages.content, sql`asked.words`, 'english')} as marked_text
+  from placed join ${passages} using (id), asked where place <= ${limit} order by top desc, ${passages.kind}, place`
+
+const toFound = (row: Row): Found => ({
+  kind: row.kind,
+  id: row.record_id,
+  title: row.title,
+  path: pathOf(row.kind, row.record_id, { projectId: row.project_id, epicId: row.epic_id }),
+  organizationId: row.organization_id,
+  projectId: row.project_id,
+  updatedAt: toIso(row.at),
+  score: Math.round(Number(row.rank) * 1000) / 1000,
+  highlight: { title: parts(row.title, row.marked_title), text: excerpt(row.content, row.marked_text, row.chunk > 0) },
+})
+
+async function search(ctx: Ctx, text: string, place: Place, limit: number): Promise<FoundGroup[]> {
+  const { rows } = await ctx.db.execute<Row>(statement(ctx, text, place, limit))
+  const groups = new Map<Kind, FoundGroup>()
+  for (const row of rows) {
+    const group = groups.get(row.kind) ?? { kind: row.kind, total: row.total, items: [] }
+    group.items.push(toFound(row))
+    groups.set(row.kind, group)
+  }
+  return [...groups.values()]
+}
+
+/** Full text over everything the caller may see, by kind. What is found nowhere as it was typed is looked for as it may have been meant. */
+export const find = read(
+  'search.find',
+  memberOrAlone('search:read'),
+  async (ctx, { q = '', limit = 10, ...place }: FindQuery): Promise<FoundGroups> => {
+    if (!q.trim()) return { items: [], nextCursor: null }
+    const items = await search(ctx, q, place, limit)
+    const corrected = items.length === 0 && !hasOperators(q) ? await correct(ctx, q, place) : undefined
+    if (!corrected) return { items, nextCursor: null }
+    const meant = await search(ctx, corrected, place, limit)
+    return meant.length > 0 ? { items: meant, nextCursor: null, corrected } : { items, nextCursor: null }
+  },
+)

@@ -1,0 +1,78 @@
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
+import { visibleText } from '../../text.ts'
+import type { Language } from './query.ts'
+import type { Part } from './schema.ts'
+
+/** Two characters that no text of ours holds once it went through `translate`. */
+const [START, END] = ['\u0001', '\u0002']
+const LONGEST = 20_000
+const WINDOW = 240
+const BEFORE = 60
+
+/**
+ * The text with marks around what was found. Punctuation becomes spaces first, one for one: Postgres' parser takes quadratic time on some of it,
+ * and the marks still stand where they would in the text itself, which `parts` takes from there.
+ */
+export const marked = (text: SQLWrapper, query: SQL, language: Language): SQL<string> => {
+  const plain = sql`translate(left(${text}, ${LONGEST}), ${`!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~${START}${END}`}, repeat(' ', 34))`
+  return sql<string>`ts_headline(${language}::regconfig, ${plain}, ${query}, ${`StartSel="${START}", StopSel="${END}", HighlightAll=true`})`
+}
+
+type Span = [from: number, to: number]
+
+function spansOf(marks: string): { spans: Span[]; length: number } {
+  const spans: Span[] = []
+  let length = 0
+  let from = 0
+  for (const char of marks) {
+    if (char === START) from = length
+    else if (char === END) spans.push([from, length])
+    else length += char.length
+  }
+  return { spans, length }
+}
+
+/**
+ * A text in pieces, with those that were found told apart. Plain text, to be shown as such: there is no markup in it that anybody could
+ * smuggle in, and no offsets that every language counts differently.
+ */
+export function parts(text: string, marks: string): Part[] {
+  const { spans, length } = spansOf(marks)
+  return cut(text, length === Math.min(text.length, length) ? spans : [], 0, text.length)
+}
+
+/** The same for a long text: the stretch in which most was found, or its beginning. `inside`: it is not the record's first piece. */
+export function excerpt(text: string, marks: string, inside = false): Part[] {
+  const { spans } = spansOf(marks)
+  const reach = (at: number) => spans.filter(([from, to]) => from >= at && to <= at + WINDOW - BEFORE).length
+  const best = spans.reduce<Span | undefined>((top, span) => (!top || reach(span[0]) > reach(top[0]) ? span : top), undefined)
+  const start = best ? atWord(text, Math.max(0, best[0] - BEFORE), best[0]) : 0
+  const end = Math.min(text.length, Math.max(start + WINDOW, best?.[1] ?? 0))
+  const found = cut(text, spans, start, end)
+  const more = (wanted: boolean): Part[] => (wanted ? [{ text: '…' }] : [])
+  return [...more(start > 0 || inside), ...found, ...more(end < text.length)]
+}
+
+/** Not in the middle of a word, nor of a character. */
+function atWord(text: string, from: number, before: number): number {
+  if (from === 0) return 0
+  const space = text.slice(from, before).search(/\s/)
+  return space < 0 ? before : from + space + 1
+}
+
+function cut(text: string, spans: readonly Span[], start: number, end: number): Part[] {
+  const found: Part[] = []
+  const add = (from: number, to: number, match: boolean) => {
+    const piece = visibleText(text.slice(from, to).toWellFormed().replace(/\s+/g, ' '))
+    if (piece) found.push(match ? { text: piece, match: true } : { text: piece })
+  }
+  let at = start
+  for (const [from, to] of spans) {
+    if (from < at || to > end) continue
+    add(at, from, false)
+    add(from, to, true)
+    at = to
+  }
+  add(at, end, false)
+  return found
+}

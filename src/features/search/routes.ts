@@ -1,0 +1,31 @@
+import { type Http, on } from '../../http/context.ts'
+import * as answers from './answer.ts'
+import * as finding from './find.ts'
+import * as open from './public.ts'
+import { Answer, FindQuery, FoundGroups, PublicFindQuery, PublicFoundList, Question, Suggestions, SuggestQuery } from './schema.ts'
+import * as suggestions from './suggest.ts'
+
+const AI_BODY = 256 << 10
+
+export const searchRoutes = (http: Http) =>
+  http
+    .get('/api/search', ({ ctx, query }) => finding.find(ctx, query), {
+      ...on(finding.find, 'Search everything you may see'),
+      query: FindQuery,
+      response: FoundGroups,
+    })
+    .get('/api/search/suggestions', ({ ctx, query }) => suggestions.suggest(ctx, query), {
+      ...on(suggestions.suggest, 'Titles that fit what is being typed'),
+      query: SuggestQuery,
+      response: Suggestions,
+    })
+    .post('/api/search/ai', ({ ctx, body }) => answers.answer(ctx, body), {
+      ...on(answers.answer, 'Ask a question: sources by meaning, and an answer where a chat model is set up', { maxBody: AI_BODY }),
+      body: Question,
+      response: Answer,
+    })
+    .get('/api/search/public', ({ ctx, query }) => open.findPublic(ctx, query), {
+      ...on(open.findPublic, 'Search what is public'),
+      query: PublicFindQuery,
+      response: PublicFoundList,
+    })

@@ -1,0 +1,110 @@
+import { sql } from 'drizzle-orm'
+import { type Ctx, read } from '../../action.ts'
+import { memberOrAlone } from '../../auth/policy.ts'
+import { stories } from '../planning/table.ts'
+import { beginning, wordsOf } from './query.ts'
+import { current, type Place, pathOf, within } from './reach.ts'
+import type { Kind, Suggestion, Suggestions, SuggestQuery } from './schema.ts'
+import { passages } from './table.ts'
+
+const MOST_WORDS = 8
+const CANDIDATES = 60
+
+interface Row extends Record<string, unknown> {
+  kind: Kind
+  record_id: string
+  organization_id: string | null
+  project_id: string | null
+  epic_id: string | null
+  title: string
+}
+
+/** Titles with these words; the records themselves are asked for the first few only. */
+async function titled(ctx: Ctx, words: string, text: string, by: 'newest' | 'nearest', place: Place): Promise<Row[]> {
+  const order =
+    by === 'newest'
+      ? sql`starts_with(lower(${passages.title}), ${text.toLowerCase()}) desc, ${passages.at} desc`
+      : sql`word_similarity(${text}, ${passages.title}) desc, ${passages.at} desc`
+  const { rows } = await ctx.db.execute<Row>(sql`
+    with first as materialized (
+      select ${passages.id} as id, row_number() over (order by ${order}, ${passages.id}) as place from ${passages}
+      where ${passages.chunk} = 0 and ${passages.titleWords} @@ to_tsquery('simple', ${words}) and ${within(ctx, place)}
+      order by place limit ${CANDIDATES})
+    select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.title},
+      case when ${passages.kind} = 'story' then (select ${stories.epicId} from ${stories} where ${stories.id} = ${passages.recordId}) end as epic_id
+    from first join ${passages} using (id) where ${current(ctx)} order by place`)
+  return rows
+}
+
+/** Where a slip of the finger leaves a word that begins so: most mistakes come after the second letter, or swap the first two. */
+const nearby = (word: string): string[] => {
+  const [a = '', b = '', c = ''] = word
+  return [...new Set([a + b, b + a, b + c])].filter((two) => two.length === 2).map(beginning)
+}
+
+/** Titles whose words begin alike, nearest first. */
+const alike = (ctx: Ctx, words: readonly string[], place: Place): Promise<Row[]> => {
+  const beginnings = words.flatMap(nearby)
+  return beginnings.length === 0 ? Promise.resolve([]) : titled(ctx, beginnings.join(' | '), words.join(' '), 'nearest', place)
+}
+
+/** How many slips a word of this length may have and still be the same word to its reader. */
+const forgiven = (word: string): number => (word.length < 4 ? 0 : word.length < 8 ? 1 : 2)
+
+/** Letters added, left out, changed or swapped between the two; with `begins`, what follows in the second does not count. */
+export function slips(typed: string, meant: string, begins = false): number {
+  let older: number[] = []
+  let before = Array.from({ length: meant.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= typed.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= meant.length; j++) {
+      const same = typed[i - 1] === meant[j - 1] ? 0 : 1
+      let least = Math.min((before[j] as number) + 1, (row[j - 1] as number) + 1, (before[j - 1] as number) + same)
+      if (i > 1 && j > 1 && typed[i - 1] === meant[j - 2] && typed[i - 2] === meant[j - 1])
+        least = Math.min(least, (older[j - 2] as number) + 1)
+      row.push(least)
+    }
+    older = before
+    before = row
+  }
+  return begins ? Math.min(...before) : (before[meant.length] as number)
+}
+
+const isNear = (word: string, title: readonly string[]): boolean => title.some((other) => slips(word, other, true) <= forgiven(word))
+
+/** Titles that have these words or their beginnings; where there is room left, also those that nearly have them. */
+export const suggest = read(
+  'search.suggest',
+  memberOrAlone('search:read'),
+  async (ctx, { q = '', limit = 10, ...place }: SuggestQuery): Promise<Suggestions> => {
+    const words = wordsOf(q).slice(0, MOST_WORDS)
+    if (words.length === 0) return { items: [], nextCursor: null }
+    const rows = await titled(ctx, words.map(beginning).join(' & '), q.trim(), 'newest', place)
+    if (rows.length < limit) {
+      const known = new Set(rows.map((row) => row.record_id))
+      const others = (await alike(ctx, words, place)).filter((row) => !known.has(row.record_id))
+      rows.push(...others.filter((row) => words.every((word) => isNear(word, wordsOf(row.title)))))
+    }
+    return { items: rows.slice(0, limit).map(toSuggestion), nextCursor: null }
+  },
+)
+
+const toSuggestion = (row: Row): Suggestion => ({
+  kind: row.kind,
+  id: row.record_id,
+  title: row.title,
+  path: pathOf(row.kind, row.record_id, { projectId: row.project_id, epicId: row.epic_id }),
+  organizationId: row.organization_id,
+  projectId: row.project_id,
+})
+
+/** The query with each word that is in no title replaced by the nearest that is; undefined when there is nothing to mend. */
+export async function correct(ctx: Ctx, text: string, place: Place): Promise<string | undefined> {
+  const words = wordsOf(text).slice(0, MOST_WORDS)
+  const titles = (await alike(ctx, words, place)).flatMap((row) => wordsOf(row.title))
+  const mended = words.map((word) => {
+    const near = [...new Set(titles)].map((other) => [slips(word, other), other] as const).filter(([n]) => n <= forgiven(word))
+    return near.toSorted((a, b) => a[0] - b[0])[0]?.[1] ?? word
+  })
+  return mended.every((word, i) => word === words[i]) ? undefined : mended.join(' ')
+}

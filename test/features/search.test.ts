@@ -1,0 +1,323 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import type { FoundGroups, Kind } from '../../src/features/search/schema.ts'
+import { kinds } from '../../src/features/search/schema.ts'
+import { apiKey, call, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { indexed, matches, newProject, newWord, plain, search, titles, write } from './search-support.ts'
+import { expectNoEvents, expectRefusal, times, watch } from './support.ts'
+
+let t: TestApp
+let ada: Person
+beforeAll(async () => {
+  // Nothing happens behind our back: what is indexed, a test has said so.
+  t = watch(await testApp({ background: 'off' }))
+  atEnd(() => t.close())
+  ada = await person(t)
+})
+
+const made = async (who: Person, path: string, body: object): Promise<{ id: string }> => {
+  const { status, headers, body: answer } = await who.fetch('POST', path, body)
+  expect([path, status, answer]).toEqual([path, 201, answer])
+  return { id: headers.get('location')?.split('/').at(-1) as string }
+}
+
+/** One record of every kind that says the word. */
+async function oneOfEach(who: Person, word: string): Promise<Record<Kind, string>> {
+  const project = await newProject(who, { name: `Project ${word}` })
+  const at = `/api/projects/${project.id}`
+  const epic = await made(who, `${at}/epics`, { title: `Epic ${word}` })
+  const story = await made(who, `${at}/epics/${epic.id}/stories`, { title: `Story ${word}` })
+  return {
+    project: project.id,
+    epic: epic.id,
+    story: story.id,
+    task: (await made(who, `${at}/tasks`, { title: `Task ${word}` })).id,
+    feature: (await made(who, `${at}/features`, { title: `Feature ${word}` })).id,
+    note: (await made(who, '/api/notes', { title: `Note ${word}`, projectId: project.id })).id,
+    skill: (await made(who, '/api/skills', { name: `Skill ${word}`, scope: 'team' })).id,
+    agent: (await made(who, '/api/agents', { name: `Agent ${word}`, scope: 'team' })).id,
+    memory: (await made(who, '/api/memories', { title: `Memory ${word}`, content: 'x', scope: 'project', scopeId: project.id })).id,
+    decision: (await made(who, '/api/decisions', { title: `Decision ${word}`, decision: 'Yes', projectId: project.id })).id,
+    spec: (await made(who, '/api/specs', { title: `Spec ${word}`, content: 'x', projectId: project.id })).id,
+    session: (await made(who, '/api/sessions', { goals: [`Session ${word}`], projectId: project.id })).id,
+  }
+}
+
+describe('what is found', () => {
+  test('every kind of record, by kind, with its number and where to read it', async () => {
+    const word = newWord()
+    const ids = await oneOfEach(ada, word)
+    await indexed(t)
+    const answer = await ada.fetch<FoundGroups>('GET', `/api/search?q=${word}`)
+    expect(answer.status).toBe(200)
+    expect(answer.body.nextCursor).toBeNull()
+    expect(answer.body.items.map((group) => group.kind).sort()).toEqual([...kinds].sort())
+    for (const { kind, total, items } of answer.body.items) {
+      expect([kind, total, items.map((item) => item.id)]).toEqual([kind, 1, [ids[kind]]])
+      const [item] = items as [FoundGroups['items'][0]['items'][0]]
+      expect(item).toMatchObject({ kind, organizationId: ada.organizationId })
+      expect([kind, matches([...item.highlight.title, ...item.highlight.text])]).toEqual([kind, expect.arrayContaining([word])])
+      const opened = await ada.fetch<{ id: string }>('GET', item.path)
+      expect([item.path, opened.status, opened.body.id]).toEqual([item.path, 200, ids[kind]])
+    }
+    await expectNoEvents(t, answer)
+  })
+
+  test('only the kinds asked for, and only in the project asked for', async () => {
+    const word = newWord()
+    const ids = await oneOfEach(ada, word)
+    const other = await newProject(ada, { name: `Other ${word}` })
+    await indexed(t)
+    const found = async (more: string) => (await search(ada, word, more)).items.map((group) => group.kind).sort()
+    expect(await found('&kinds=note')).toEqual(['note'])
+    expect(await found('&kinds=task,note')).toEqual(['note', 'task'])
+    expect(await found(`&projectId=${other.id}`)).toEqual(['project'])
+    expect((await search(ada, word, `&projectId=${ids.project}&kinds=project`)).items[0]?.items.map((i) => i.id)).toEqual([ids.project])
+  })
+
+  test('best first: in the title before in the text; at most as many as asked for, while all are counted', async () => {
+    const word = newWord()
+    await write(ada, { title: 'Elsewhere', content: `Long before anybody says ${word}, ${'something else '.repeat(50)}` })
+    await write(ada, { title: `All about ${word}` })
+    await Promise.all(times(4, (i) => write(ada, { title: `More ${i}`, content: `${word} again` })))
+    await indexed(t)
+    const all = await search(ada, word)
+    expect(titles(all)[0]).toBe(`All about ${word}`)
+    expect(all.items).toMatchObject([{ kind: 'note', total: 6 }])
+    expect(titles(all)).toHaveLength(6)
+    const few = await search(ada, word, '&limit=2')
+    expect([few.items[0]?.total, titles(few)]).toEqual([6, titles(all).slice(0, 2)])
+    const scores = all.items[0]?.items.map((item) => item.score) as number[]
+    expect(scores).toEqual(scores.toSorted((a, b) => b - a))
+  })
+
+  test('a long record once, by the piece that fits', async () => {
+    const word = newWord()
+    const note = await write(ada, { title: 'Long', content: `${'lorem ipsum '.repeat(500)} ${word} ${'dolor sit '.repeat(500)} ${word}` })
+    await indexed(t)
+    const { items } = await search(ada, word)
+    expect(items).toMatchObject([{ kind: 'note', total: 1, items: [{ id: note.id }] }])
+    const text = items[0]?.items[0]?.highlight.text ?? []
+    expect(matches(text)).toEqual([word])
+    expect(text[0]).toEqual({ text: '…' })
+    expect(plain(text).length).toBeLessThan(300)
+  })
+
+  test('words in other forms, beginnings of the last one, phrases, -without, or', async () => {
+    const word = newWord()
+    await write(ada, { title: `${word} one`, content: 'We deployed the red engine.' })
+    await write(ada, { title: `${word} two`, content: 'The engine, painted red, runs.' })
+    await write(ada, { title: `${word} three`, content: 'A violin.' })
+    await indexed(t)
+    const found = async (q: string) =>
+      titles(await search(ada, q))
+        .map((title) => title.split(' ')[1])
+        .sort()
+    expect(await found(`${word} deploying`)).toEqual(['one'])
+    expect(await found(`${word} engines`)).toEqual(['one', 'two'])
+    expect(await found(`${word} depl`)).toEqual(['one'])
+    expect(await found(word.slice(0, -1))).toEqual(['one', 'three', 'two'])
+    // Only the last word is still being typed.
+    expect(await found(`depl ${word}`)).toEqual([])
+    expect(await found(`${word} "red engine"`)).toEqual(['one'])
+    expect(await found(`${word} -engine`)).toEqual(['three'])
+    expect(await found(`${word} violin or ${word} painted`)).toEqual(['three', 'two'])
+    expect(await found(`${word} violin or ${word} pain`)).toEqual(['three', 'two'])
+    expect(await found(`${word} the`)).toEqual(['one', 'three', 'two'])
+  })
+
+  test('nothing for nothing, and nothing breaks', async () => {
+    for (const q of [
+      '',
+      ' ',
+      '"',
+      '""',
+      '-',
+      '- -',
+      'or',
+      'or or',
+      '!&|',
+      ':*',
+      "'",
+      '\\',
+      '((',
+      '<->',
+      '🎼',
+      'a:b',
+      '"unclosed',
+      'x'.repeat(200),
+      '%',
+      "';--",
+    ])
+      expect([q, (await ada.fetch('GET', `/api/search?q=${encodeURIComponent(q)}`)).status]).toEqual([q, 200])
+    expect((await ada.fetch('GET', '/api/search')).body).toEqual({ items: [], nextCursor: null })
+  })
+
+  test.each(['q=a&limit=0', 'q=a&limit=51', 'q=a&kinds=user', 'q=a&kinds=note,', 'q=a&projectId=zz', `q=${'x'.repeat(201)}`, 'q=a&page=2'])(
+    'refuses %s',
+    async (query) => {
+      await expectRefusal(t, await ada.fetch('GET', `/api/search?${query}`), 422, 'invalid')
+    },
+  )
+
+  test('what has expired is not found', async () => {
+    const word = newWord()
+    const project = await newProject(ada)
+    const memory = { title: word, content: 'x', scope: 'project', scopeId: project.id }
+    await made(ada, '/api/memories', { ...memory, expiresAt: new Date(Date.now() - 1000).toISOString() })
+    const kept = await made(ada, '/api/memories', { ...memory, expiresAt: new Date(Date.now() + 3_600_000).toISOString() })
+    await indexed(t)
+    expect((await search(ada, word)).items.flatMap((group) => group.items.map((item) => item.id))).toEqual([kept.id])
+  })
+})
+
+describe('a slip of the finger', () => {
+  test('what is nowhere as it was typed is looked for as it was meant', async () => {
+    const me = await person(t)
+    await write(me, { title: 'Deployment checklist', content: 'Rollback first.' })
+    await indexed(t)
+    const found = await search(me, 'deplyoment')
+    expect([titles(found), found.corrected]).toEqual([['Deployment checklist'], 'deployment'])
+    expect((await search(me, 'deploymnt chekclist')).corrected).toBe('deployment checklist')
+    // Nothing to mend, or somebody who means what he writes.
+    for (const q of ['deployment', 'entirely different', '"deplyoment"', 'deplyoment -rollback'])
+      expect([q, (await search(me, q)).corrected]).toEqual([q, undefined])
+  })
+
+  test('not by what others have', async () => {
+    const [me, other] = [await person(t), await person(t)]
+    await write(other, { title: 'Deployment checklist' })
+    await indexed(t)
+    expect(await search(me, 'deplyoment')).toEqual({ items: [], nextCursor: null })
+  })
+})
+
+describe('the text around it', () => {
+  test('is text: whatever somebody wrote comes as it is, in pieces, without what hides', async () => {
+    const word = newWord()
+    const html = `<script>alert(1)</script> <mark>${word}</mark> & "${word}" \u202Etxet\u202C \u0001${word}\u0002 zero\u200bwidth`
+    await write(ada, { title: `<b>${word}</b>`, content: html })
+    await indexed(t)
+    const [hit] = (await search(ada, word)).items[0]?.items ?? []
+    expect(hit?.highlight.title).toEqual([{ text: '<b>' }, { text: word, match: true }, { text: '</b>' }])
+    expect(plain(hit?.highlight.text ?? [])).toBe(`<script>alert(1)</script> <mark>${word}</mark> & "${word}" txet ${word} zerowidth`)
+    expect(matches(hit?.highlight.text ?? [])).toEqual([word, word, word])
+  })
+
+  test('stands where it should with letters of every size', async () => {
+    const word = newWord()
+    await write(ada, { title: 'x', content: `🎼🎼 Grüße, 你好 𝒳 — ${word}! 👩‍👩‍👧 naïve` })
+    await indexed(t)
+    const text = (await search(ada, word)).items[0]?.items[0]?.highlight.text ?? []
+    expect(text).toEqual([{ text: '🎼🎼 Grüße, 你好 𝒳 — ' }, { text: word, match: true }, { text: '! 👩‍👩‍👧 naïve' }])
+  })
+
+  // Postgres' own parser takes time that grows with the square of such a text.
+  test.each(['./', '/~', '_a', 'a1@', '<!--', '&a;', 'a-', 'a '])(
+    'text made to be hard to parse (%s …) does not hold up the database',
+    async (part) => {
+      const word = newWord()
+      await write(ada, { title: word, content: `${word} ${part.repeat(100_000 / part.length)}` })
+      await indexed(t)
+      expect(titles(await search(ada, word))).toEqual([word])
+      expect((await ada.fetch('GET', `/api/search?q=${encodeURIComponent(part.repeat(200 / part.length))}`)).status).toBe(200)
+    },
+  )
+})
+
+describe('who finds what', () => {
+  test('without a credential: 401; an MCP token: 403', async () => {
+    for (const path of ['/api/search?q=a', '/api/search/suggestions?q=a'])
+      await expectRefusal(t, await call(t, 'GET', path), 401, 'unauthenticated')
+  })
+
+  test('a key finds what it may read', async () => {
+    const word = newWord()
+    await oneOfEach(ada, word)
+    await indexed(t)
+    const found = async (...scopes: string[]) => {
+      const headers = { authorization: `Bearer ${await apiKey(t, ada, scopes)}` }
+      const { status, body } = await call<FoundGroups>(t, 'GET', `/api/search?q=${word}`, undefined, headers)
+      return status === 200 ? body.items.map((group) => group.kind).sort() : status
+    }
+    expect(await found('read')).toEqual([...kinds].sort())
+    expect(await found('notes:read')).toBe(403)
+    expect(await found('search:read')).toEqual([])
+    expect(await found('search:read', 'notes:read', 'tasks:write')).toEqual(['epic', 'note', 'story', 'task'])
+  })
+
+  test('a stranger finds nothing of a team, and not that there is something; a viewer finds what members find', async () => {
+    const word = newWord()
+    const ids = await oneOfEach(ada, word)
+    await indexed(t)
+    const [stranger, viewer] = [await person(t), await member(t, ada, 'viewer')]
+    expect(await search(stranger, word)).toEqual({ items: [], nextCursor: null })
+    expect(await search(stranger, word, `&projectId=${ids.project}`)).toEqual({ items: [], nextCursor: null })
+    // What somebody had in mind while he worked is his own.
+    expect((await search(viewer, word)).items.map((group) => group.kind).sort()).toEqual(kinds.filter((k) => k !== 'session').sort())
+    await write(stranger, { title: word })
+    await indexed(t)
+    expect(await search(stranger, word)).toMatchObject({ items: [{ kind: 'note', total: 1 }] })
+  })
+
+  test('private projects are found by those who see them; personal notes by their author', async () => {
+    const word = newWord()
+    const [owner, admin, colleague] = [ada, await member(t, ada, 'admin'), await member(t, ada, 'member')]
+    const secret = await newProject(colleague, { name: `Secret ${word}`, visibility: 'private' })
+    await write(colleague, { title: `Hidden ${word}`, projectId: secret.id })
+    await made(colleague, `/api/projects/${secret.id}/tasks`, { title: `Hidden ${word}` })
+    await write(colleague, { title: `Diary ${word}`, scope: 'personal' })
+    const other = await member(t, ada, 'member')
+    await indexed(t)
+    const counts = async (who: Person) => (await search(who, word)).items.map(({ kind, total }) => `${kind} ${total}`).sort()
+    expect(await counts(colleague)).toEqual(['note 2', 'project 1', 'task 1'])
+    for (const who of [owner, admin]) expect(await counts(who)).toEqual(['note 1', 'project 1', 'task 1'])
+    expect(await counts(other)).toEqual([])
+  })
+
+  test('rights that are lost are lost at once', async () => {
+    const word = newWord()
+    const team = await person(t)
+    const leaving = await member(t, team, 'member')
+    const project = await newProject(team, { name: `Plan ${word}` })
+    await write(team, { title: `Note ${word}`, projectId: project.id })
+    await write(team, { title: `Loose ${word}` })
+    await indexed(t)
+    const counts = async (who: Person) => (await search(who, word)).items.map(({ kind, total }) => `${kind} ${total}`).sort()
+    expect(await counts(leaving)).toEqual(['note 2', 'project 1'])
+    await team.fetch('DELETE', `/api/projects/${project.id}/share`)
+    expect(await counts(leaving)).toEqual(['note 1'])
+    await team.fetch('DELETE', `/api/teams/${team.organizationId}/members/${leaving.userId}`)
+    expect((await call(t, 'GET', `/api/search?q=${word}`, undefined, { authorization: `Bearer ${leaving.token}` })).body).toEqual({
+      items: [],
+      nextCursor: null,
+    })
+  })
+
+  test('what was taken away or hidden a moment ago is not found, though nothing has been indexed since', async () => {
+    const word = newWord()
+    const team = await person(t)
+    const other = await member(t, team, 'member')
+    const secret = await newProject(team, { visibility: 'private' })
+    const one = (title: string) => write(team, { title: `${title} ${word}` })
+    const [gone, mine, hidden] = [await one('gone'), await one('mine'), await one('hidden'), await one('left')] as const
+    await indexed(t)
+    expect((await search(other, word)).items).toMatchObject([{ kind: 'note', total: 4 }])
+    await team.fetch('DELETE', `/api/notes/${gone.id}`)
+    await team.fetch('PUT', `/api/notes/${mine.id}`, { scope: 'personal' })
+    await team.fetch('PUT', `/api/notes/${hidden.id}`, { projectId: secret.id })
+    const found = await search(other, word)
+    expect([found.items[0]?.total, titles(found)]).toEqual([1, [`left ${word}`]])
+    const suggested = await other.fetch<{ items: { title: string }[] }>('GET', `/api/search/suggestions?q=${word}`)
+    expect(suggested.body.items.map((item) => item.title)).toEqual([`left ${word}`])
+  })
+
+  test('somebody else who says exactly the same, often, does not push anything out', async () => {
+    const word = newWord()
+    const [me, loud] = [await person(t), await person(t)]
+    await write(me, { title: unique('quiet'), content: word })
+    await Promise.all(times(30, () => write(loud, { title: word, content: `${word} ${word}` })))
+    await indexed(t)
+    expect((await search(me, word, '&limit=1')).items).toMatchObject([{ kind: 'note', total: 1 }])
+  })
+})
