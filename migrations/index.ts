@@ -12,6 +12,7 @@ import m9 from './0009_session_credential.sql' with { type: 'text' }
 import m10 from './0010_lease_credential.sql' with { type: 'text' }
 import m11 from './0011_passage_bits.sql' with { type: 'text' }
 import m12 from './0012_activity_lookups.sql' with { type: 'text' }
+import m13 from './0013_passage_signs.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -26,4 +27,5 @@ export const migrations: Migration[] = [
   { id: '0010_lease_credential', sql: m10 },
   { id: '0011_passage_bits', sql: m11 },
   { id: '0012_activity_lookups', sql: m12 },
+  { id: '0013_passage_signs', sql: m13 },
 ]

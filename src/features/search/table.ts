@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, integer, pgTable, primaryKey, real, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { foreignKey, index, integer, pgTable, primaryKey, real, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { bits, instant, newId, searchOver, stemsOver, textList, vector } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
@@ -32,11 +32,14 @@ export const passages = pgTable(
     /** When the record was last changed; its age is shown. */
     at: instant().notNull(),
     expiresAt: instant(),
+    /** The organization, or the person whom it belongs to. */
+    owner: uuid().generatedAlwaysAs(sql`coalesce(organization_id, user_id)`),
     search: stemsOver('title', 'content'),
     /** As they stand, without stems: suggestions look for their beginnings. */
     titleWords: searchOver('title'),
   },
   (t) => [
+    unique('passages_owner').on(t.id, t.owner),
     uniqueIndex('passages_record').on(t.kind, t.recordId, t.chunk),
     index('passages_organization').on(t.organizationId, t.kind),
     index('passages_user').on(t.userId),
@@ -47,7 +50,7 @@ export const passages = pgTable(
   ],
 )
 
-/** Apart from the texts, so that comparing with all of a team's reads little; by model, so that a change of model can go on in the background. */
+/** By model, so that a change of model can go on in the background. */
 export const passageVectors = pgTable(
   'passage_vectors',
   {
@@ -56,8 +59,33 @@ export const passageVectors = pgTable(
       .references(() => passages.id, { onDelete: 'cascade' }),
     model: text().notNull(),
     vector: vector().notNull(),
-    /** Its signs alone: 32 times shorter, and enough to tell which few hundred are worth comparing. */
-    bits: bits().generatedAlwaysAs(sql`binary_quantize(vector)`),
   },
   (t) => [primaryKey({ columns: [t.passageId, t.model] })],
+)
+
+/**
+ * The signs of the vectors: 32 times shorter, and enough to tell which few hundred of a hundred thousand are worth comparing. Rows are
+ * short on purpose: what is read for a search is a fraction of what the texts and vectors take.
+ */
+export const passageSigns = pgTable(
+  'passage_signs',
+  {
+    passageId: uuid().notNull(),
+    model: text().notNull(),
+    owner: uuid().notNull(),
+    signs: bits().notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.passageId, t.model] }),
+    foreignKey({
+      name: 'passage_signs_vector',
+      columns: [t.passageId, t.model],
+      foreignColumns: [passageVectors.passageId, passageVectors.model],
+    }).onDelete('cascade'),
+    // Follows a passage that comes to belong to somebody else.
+    foreignKey({ name: 'passage_signs_passage', columns: [t.passageId, t.owner], foreignColumns: [passages.id, passages.owner] })
+      .onDelete('cascade')
+      .onUpdate('cascade'),
+    index('passage_signs_owner').on(t.owner),
+  ],
 )
