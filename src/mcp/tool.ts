@@ -66,3 +66,6 @@ export const listing = {
 }
 
 export const expectedVersion = optional(int({ min: 1, description: 'Refuse if it changed since this version' }))
+
+/** An entry of a feed as a line: the rest is for dashboards. */
+export const happened = <T extends { id: string; data: unknown }>({ id: _, data: __, ...entry }: T) => entry

@@ -1,4 +1,4 @@
-import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
+import { expectedVersion, happened, listing, tool } from '../../mcp/tool.ts'
 import { object, oneOf, optional, text, title } from '../../schema.ts'
 import { AgentCreate, agentStatuses, memoryScopes } from './schema.ts'
 import * as agents from './service.ts'
@@ -38,6 +38,7 @@ export const agentTools = [
     input: object({ agent }),
     action: agents.detail,
     with: ({ agent }) => ({ ref: agent }),
+    show: ({ recentActivity, ...agent }) => ({ ...agent, recentActivity: recentActivity.map(happened) }),
   }),
   tool({
     name: 'update_agent',

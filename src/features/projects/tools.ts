@@ -1,4 +1,4 @@
-import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
+import { expectedVersion, happened, listing, tool } from '../../mcp/tool.ts'
 import { bool, object, oneOf, optional, text, title } from '../../schema.ts'
 import { ProjectCreate } from './schema.ts'
 import * as projects from './service.ts'
@@ -33,6 +33,7 @@ export const projectTools = [
     input: object({ project }),
     action: projects.get,
     with: ({ project }) => ({ ref: project }),
+    show: ({ recentActivity, ...project }) => ({ ...project, recentActivity: recentActivity?.map(happened) }),
   }),
   tool({
     name: 'update_project',
