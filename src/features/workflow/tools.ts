@@ -1,11 +1,20 @@
 import { listing, tool } from '../../mcp/tool.ts'
 import { array, object, optional, text, title } from '../../schema.ts'
-import { Evidence, FeatureCreate, FeatureReview } from './schema.ts'
+import { Evidence, type Feature, FeatureCreate, FeatureReview } from './schema.ts'
 import * as features from './service.ts'
 
 const project = optional(text(100, { minLength: 1, description: 'Id, slug or key' }))
 const feature = text(100, { minLength: 1, description: 'Id or id prefix' })
 const { description, kind, priority } = FeatureCreate.properties
+
+/** What the next gate asks for; that it is brought by advance_feature is what that tool says itself. */
+const gateOf = ({ next }: Pick<Feature, 'next'>) =>
+  next && {
+    to: next.to,
+    missing: next.missing.map(({ item, needs, call }) => (call.startsWith('advance_feature') ? { item, needs } : { item, needs, call })),
+  }
+/** Where it stands now. */
+const step = ({ id, title, status, version, ...feature }: Feature) => ({ id, title, status, version, next: gateOf(feature) })
 
 export const workflowTools = [
   tool({
@@ -23,6 +32,7 @@ export const workflowTools = [
     }),
     action: features.create,
     with: ({ tasks, ...rest }) => ({ ...rest, taskIds: tasks }),
+    show: (feature) => ({ ...feature, next: gateOf(feature) }),
   }),
   tool({
     name: 'advance_feature',
@@ -33,6 +43,7 @@ export const workflowTools = [
     input: object({ feature, evidence: optional(Evidence) }),
     action: features.advance,
     with: ({ feature, evidence }) => ({ ref: feature, evidence }),
+    show: step,
   }),
   tool({
     name: 'submit_review',
@@ -42,6 +53,7 @@ export const workflowTools = [
     input: object({ feature, ...FeatureReview.properties }),
     action: features.review,
     with: ({ feature, ...rest }) => ({ ref: feature, ...rest }),
+    show: step,
   }),
   tool({
     name: 'list_features',
@@ -60,5 +72,11 @@ export const workflowTools = [
     input: object({ feature }),
     action: features.get,
     with: ({ feature }) => ({ ref: feature }),
+    show: ({ evidence, reviews, ...feature }) => ({
+      ...feature,
+      next: gateOf(feature),
+      evidence: evidence.map(({ id: _, ...shown }) => shown),
+      reviews: reviews.map(({ id: _, ...said }) => said),
+    }),
   }),
 ]
