@@ -20,4 +20,10 @@ const hidden = new RegExp(
   'gu',
 )
 
+/** All of them lie above ASCII, but for the control characters. */
+const suspicious = /[^\t\n\r -~]/
+
+/** Whether `visibleText` would leave something out. */
+export const hidesText = (text: string): boolean => suspicious.test(text) && visibleText(text) !== text
+
 export const visibleText = (text: string): string => text.replace(hidden, '')

@@ -1,6 +1,7 @@
-import type { CallToolResult } from '@modelcontextprotocol/server'
+import type { CallToolResult, RequestId } from '@modelcontextprotocol/server'
 import { AppError, problem } from '../errors.ts'
-import { visibleText } from '../text.ts'
+import { hidesText, visibleText } from '../text.ts'
+import type { Source } from './source.ts'
 import type { Tool } from './tool.ts'
 
 /** About 20,000 tokens; clients refuse or cut what is much longer. */
@@ -11,29 +12,48 @@ type Fields = Record<string, unknown>
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
-/**
- * Text and structured content are the same, since some clients show the model only the one and some only the other. `sent`: what the
- * caller wrote, for long texts of his own are not told back to him.
- */
-export function success(answer: unknown, tool: Tool, sent: Fields = {}): CallToolResult {
-  const facts = isFields(answer) ? (told(answer, sent) as Fields) : { result: told(answer) ?? null }
-  const clean = visible(facts)
-  const text = brief(clean)
+/** The answer to a call: a text and the facts, which say the same, since some clients show the model only the one and some only the other. */
+export interface Told {
+  readonly isError?: true
+  readonly text: string
+  readonly facts: Fields
+  /** The facts once more: whatever is sent is made into JSON once. */
+  readonly json: string
+}
+
+/** `source` stands first. `sent`: what the caller wrote, for long texts of his own are not told back to him. */
+export function success(answer: unknown, tool: Tool, sent: Fields = {}, source?: Source): Told {
+  const record = isFields(answer) ? (told(answer, sent) as Fields) : { result: told(answer) ?? null }
+  let { facts, json } = visible(source ? { _source: source, ...record } : record)
   // Few answers come near the limit: a UTF-16 unit is at most three bytes.
-  if (text.length * 3 <= MOST_BYTES || Buffer.byteLength(text) <= MOST_BYTES)
-    return { content: [{ type: 'text', text }], structuredContent: clean }
-  const cut = shorten(clean, tool)
-  return { content: [{ type: 'text', text: brief(cut) }], structuredContent: cut }
+  if (json.length * 3 > MOST_BYTES && Buffer.byteLength(json) > MOST_BYTES) {
+    facts = shorten(facts, tool)
+    json = JSON.stringify(facts)
+  }
+  const words = typeof facts.result === 'string' && Object.keys(facts).length === 1
+  return { text: words ? (facts.result as string) : json, facts, json }
 }
 
 /** `code: reason. Next step.` */
-export function failure(error: AppError, tool: string, requestId: string, has: (tool: string) => boolean): CallToolResult {
+export function failure(error: AppError, tool: string, requestId: string, has: (tool: string) => boolean): Told {
   const next = nextStep(error, requestId, has)
   const known = next ? new AppError(error.code, `${error.message} ${next}`, error.details) : error
-  const body = visible(told({ ...problem(known, `/mcp#${tool}`, requestId) }) as Fields)
-  const structuredContent = bytesOf(body) <= MOST_BYTES ? body : shorten(body)
-  return { isError: true, content: [{ type: 'text', text: `${error.code}: ${body.detail}` }], structuredContent }
+  const { facts, json } = visible(told({ ...problem(known, `/mcp#${tool}`, requestId) }) as Fields)
+  const text = `${error.code}: ${facts.detail}`
+  if (Buffer.byteLength(json) <= MOST_BYTES) return { isError: true, text, facts, json }
+  const cut = shorten(facts)
+  return { isError: true, text, facts: cut, json: JSON.stringify(cut) }
 }
+
+export const resultOf = ({ isError, text, facts }: Told): CallToolResult => ({
+  ...(isError && { isError }),
+  content: [{ type: 'text', text }],
+  structuredContent: facts,
+})
+
+/** The whole answer as JSON-RPC. */
+export const responseOf = (id: RequestId, { isError, text, json }: Told): string =>
+  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${isError ? '"isError":true,' : ''}"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${json}}}`
 
 /** Most messages say it themselves; these cannot, since they do not know that a tool was called. */
 function nextStep({ code, message, details }: AppError, requestId: string, has: (tool: string) => boolean): string | undefined {
@@ -48,14 +68,19 @@ function nextStep({ code, message, details }: AppError, requestId: string, has: 
   return undefined
 }
 
+/** A record as a model gets to see it. */
+export const forModel = (record: Fields): Fields => visible(told(record) as Fields).facts
+
 // ---- hidden characters
 
 /** Control characters leave JSON.stringify as escapes, so one look at the JSON tells whether any text has to be cleaned. */
 const escaped = /\\(?:u00|[bf])/
 
-function visible<T extends Fields>(value: T): T {
+function visible(value: Fields): { facts: Fields; json: string } {
   const json = JSON.stringify(value)
-  return escaped.test(json) || visibleText(json) !== json ? (cleaned(value) as T) : value
+  if (!escaped.test(json) && !hidesText(json)) return { facts: value, json }
+  const facts = cleaned(value) as Fields
+  return { facts, json: JSON.stringify(facts) }
 }
 
 function cleaned(value: unknown): unknown {
@@ -66,9 +91,6 @@ function cleaned(value: unknown): unknown {
 }
 
 // ---- what is told: an agent pays for every word of it
-
-const brief = (value: Fields): string =>
-  typeof value.result === 'string' && Object.keys(value).length === 1 ? value.result : JSON.stringify(value)
 
 /** The same in every record that a token sees, or of use to a dashboard only. */
 const unasked = new Set(['organizationId', 'createdById', 'position'])

@@ -1,17 +1,15 @@
 import {
-  type AuthInfo,
-  type CallToolResult,
   createMcpHandler,
   isJsonContentType,
-  type JSONRPCMessage,
+  type McpServerFactory,
   ProtocolError,
   ProtocolErrorCode,
   type RequestId,
-  Server,
+  type ServerEvent,
+  type ServerEventBus,
 } from '@modelcontextprotocol/server'
-import { contextOf } from '../action.ts'
+import { type Ctx, contextOf } from '../action.ts'
 import type { App } from '../app.ts'
-import type { Actor } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { prefixes } from '../auth/secrets.ts'
 import { AppError } from '../errors.ts'
@@ -20,11 +18,13 @@ import { parseJson, readBytes } from '../http/body.ts'
 import type { Guard, Seen } from '../http/guard.ts'
 import { logError, problemResponse, toAppError } from '../http/problem.ts'
 import { check } from '../schema.ts'
-import { version } from '../version.ts'
-import { type Arguments, Catalogue, refusal, type Selection } from './catalogue.ts'
-import { instructions } from './instructions.ts'
-import { failure, success } from './result.ts'
-import { type Call, isCall, KEEP_ALIVE_MS, type Message, type Owner, parsed, relay, Session, Streams } from './sse.ts'
+import { type Arguments, Catalogue, refusal } from './catalogue.ts'
+import { type Asking, Offer } from './offer.ts'
+import { authInfoOf, type Behind, type Caller, newServer, type Sender } from './protocol.ts'
+import { failure, responseOf, resultOf, success, type Told } from './result.ts'
+import { Names, sourceOf } from './source.ts'
+import { type Call, isCall, type Message, parsed, Session } from './sse.ts'
+import { KEEP_ALIVE_MS, type Open, type Owner, relay, Streams, type Tell, unwatch, watch } from './streams.ts'
 import type { Tool } from './tool.ts'
 
 export interface Mcp {
@@ -43,30 +43,18 @@ export interface Mcp {
 const CALLS_AT_ONCE = 16
 const DRAIN_MS = 5_000
 
-/** Who sent a message. */
-interface Sender {
-  readonly requestId: string
-  readonly from: Seen
-  readonly actor: Actor
-  readonly owner: Owner
-  readonly userAgent: string | null
-}
-
-/** … and what his connection chose to see. */
-interface Caller extends Sender {
-  readonly selection: Selection
-}
-
 export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
   const catalogue = new Catalogue(tools)
-  const streams = new Streams(app.auth, catalogue)
+  const names = new Names()
+  const offer = new Offer(catalogue, names)
+  const streams = new Streams(app.auth, app.bus, catalogue, (actor, selection) => offer.seesPrompts(actor, selection), recheck)
   const sessions = new Map<string, Session>()
   const running = new Map<string, number>()
   let closing = false
 
   // ---- tools
 
-  async function call(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<CallToolResult> {
+  async function call(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<Told> {
     const { requestId, owner } = caller
     try {
       const wait = guard.perToken.take(owner.credentialId)
@@ -79,7 +67,9 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
       const input = catalogue.read(tool, args)
       const errors = check(tool.input, input)
       if (errors.length > 0) throw new AppError('invalid', errors.map((e) => e.message).join(' '), { errors })
-      return success(await oneOfFew(owner, () => run(tool, input, caller, signal)), tool, input)
+      const ctx = contextFor(input, caller, signal)
+      const answer = await oneOfFew(owner, () => tool.run(ctx, input as never))
+      return success(answer, tool, input, await sourceOf(ctx, tool, answer, names))
     } catch (thrown) {
       if (thrown instanceof ProtocolError) throw thrown
       const error = toAppError(thrown)
@@ -88,11 +78,10 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
     }
   }
 
-  function run(tool: Tool, input: Arguments, { actor, requestId, from, userAgent }: Caller, signal: AbortSignal): Promise<unknown> {
+  function contextFor(input: Arguments, { actor, requestId, from, userAgent }: Caller, signal: AbortSignal): Ctx {
     const { idempotencyKey, expectedVersion } = input as { idempotencyKey?: string; expectedVersion?: number }
-    const ctx = contextOf(app, actor, { requestId, from, userAgent, idempotencyKey, expectedVersion, signal })
-    renewLeases(ctx)
-    return tool.run(ctx, input as never)
+    renewLeases({ app, actor })
+    return contextOf(app, actor, { requestId, from, userAgent, idempotencyKey, expectedVersion, signal })
   }
 
   async function oneOfFew<T>({ credentialId }: Owner, work: () => Promise<T>): Promise<T> {
@@ -109,31 +98,78 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
     }
   }
 
-  // ---- the SDK's part: handshake, lists, and every message of Streamable HTTP
+  // ---- what the SDK serves
 
-  const cacheHint = { ttlMs: 300_000, cacheScope: 'private' } as const
+  const asking = ({ actor, selection, requestId, from, userAgent }: Caller): Asking => ({
+    ctx: contextOf(app, actor, { requestId, from, userAgent }),
+    actor,
+    selection,
+  })
+  const behind: Behind = {
+    app,
+    catalogue,
+    offer,
+    asking,
+    call: async (name, args, caller, signal) => resultOf(await call(name, args, caller, signal)),
+  }
+  const onerror = (error: Error) => app.log.debug('mcp', { error: error.message })
+  const factory: McpServerFactory = ({ era }) => newServer(behind, era === 'modern' ? 'listen' : 'none')
+  const options = { keepAliveMs: KEEP_ALIVE_MS, onerror }
+  const handler = createMcpHandler(factory, options)
 
-  function newServer(): Server {
-    const server = new Server(
-      { name: 'tutti', title: 'Tutti', version },
-      {
-        capabilities: { tools: { listChanged: true } },
-        instructions,
-        cacheHints: { 'tools/list': cacheHint, 'server/discover': cacheHint },
-      },
-    )
-    server.setRequestHandler('tools/list', (_request, ctx) => {
-      const { actor, selection } = callerOf(ctx.http?.authInfo)
-      return { tools: catalogue.list(actor, selection) }
-    })
-    server.setRequestHandler('tools/call', ({ params }, ctx) =>
-      call(params.name, params.arguments ?? {}, callerOf(ctx.http?.authInfo), ctx.mcpReq.signal),
-    )
-    return server
+  /** Drops what its token may no longer read from what a stream watches. */
+  async function recheck({ actor, selection, watched }: Open): Promise<void> {
+    const who: Asking = { ctx: contextOf(app, actor), actor, selection }
+    for (const uri of [...watched.values()].flatMap((uris) => [...uris]))
+      await offer.subject(uri, who).catch((error: unknown) => {
+        if (error instanceof ProtocolError) unwatch({ watched }, uri)
+      })
   }
 
-  const onerror = (error: Error) => app.log.debug('mcp', { error: error.message })
-  const handler = createMcpHandler(newServer, { keepAliveMs: KEEP_ALIVE_MS, maxSubscriptions: 100_000, onerror })
+  /** `subscriptions/listen` of 2026-07-28. Each has a source of events of its own, so that none is told of what another token may see. */
+  async function listen(request: Request, message: Message, caller: Caller): Promise<Response> {
+    streams.requireRoom(caller.owner)
+    const watched: Open['watched'] = new Map()
+    const parsedBody = await readable(message, caller, watched)
+    let publish: ((event: ServerEvent) => void) | undefined
+    const bus: ServerEventBus = {
+      publish: () => undefined,
+      subscribe(listener) {
+        publish = listener
+        return () => {
+          publish = undefined
+        }
+      },
+    }
+    const response = await createMcpHandler(factory, { ...options, bus }).fetch(request, { authInfo: authInfoOf(caller), parsedBody })
+    if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) return response
+    const relayed = relay(response, caller.owner, (stream) => streams.delete(stream))
+    const tell: Tell = {
+      tools: () => publish?.({ kind: 'tools_list_changed' }),
+      prompts: () => publish?.({ kind: 'prompts_list_changed' }),
+      updated: (uri) => publish?.({ kind: 'resource_updated', uri }),
+    }
+    streams.add(relayed.stream, caller.actor, caller.selection, tell, watched)
+    return relayed.response
+  }
+
+  /** The message with only those resources that the caller may read; which they are is what the client is told first. */
+  async function readable(message: Message, caller: Caller, watched: Open['watched']): Promise<Message> {
+    const params = message.params as { notifications?: { resourceSubscriptions?: unknown } } | undefined
+    const wanted = params?.notifications?.resourceSubscriptions
+    if (!Array.isArray(wanted) || !wanted.every((uri) => typeof uri === 'string')) return message
+    const resourceSubscriptions: string[] = []
+    for (const uri of wanted) {
+      takeRequest(caller)
+      try {
+        watch({ watched }, await offer.subject(uri, asking(caller)), uri)
+        resourceSubscriptions.push(uri)
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error
+      }
+    }
+    return { ...message, params: { ...params, notifications: { ...params?.notifications, resourceSubscriptions } } }
+  }
 
   // ---- who calls, and what he sends
 
@@ -197,17 +233,16 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
   }
 
   /** Beside the SDK, whose checks of every message and answer cost more than the rest of a call. */
-  async function respond(id: RequestId, params: Call['params'], caller: Caller, signal: AbortSignal): Promise<JSONRPCMessage> {
+  async function respond(id: RequestId, params: Call['params'], caller: Caller, signal: AbortSignal): Promise<string> {
     try {
-      return { jsonrpc: '2.0', id, result: await call(params.name, params.arguments ?? {}, caller, signal) }
-    } catch (error) {
-      if (error instanceof ProtocolError) return { jsonrpc: '2.0', id, error: { code: error.code, message: error.message } }
-      app.log.error('tool call failed', { requestId: caller.requestId, error })
-      return {
-        jsonrpc: '2.0',
-        id,
-        error: { code: ProtocolErrorCode.InternalError, message: `Internal error (request ${caller.requestId})` },
-      }
+      return responseOf(id, await call(params.name, params.arguments ?? {}, caller, signal))
+    } catch (thrown) {
+      const known = thrown instanceof ProtocolError
+      if (!known) app.log.error('tool call failed', { requestId: caller.requestId, error: thrown })
+      const error = known
+        ? { code: thrown.code, message: thrown.message }
+        : { code: ProtocolErrorCode.InternalError, message: `Internal error (request ${caller.requestId})` }
+      return JSON.stringify({ jsonrpc: '2.0', id, error })
     }
   }
 
@@ -226,13 +261,8 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
         const message = await read(request)
         const caller = { ...(await stillThere(sender)), selection }
         if (message.method !== 'tools/call') takeRequest(caller)
-        const listens = message.method === 'subscriptions/listen'
-        if (listens) streams.requireRoom(caller.owner)
-        const response = await handler.fetch(request, { authInfo: authInfoOf(caller), parsedBody: message })
-        if (!listens || !response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) return response
-        const relayed = relay(response, caller.owner, (stream) => streams.delete(stream))
-        streams.add(relayed.stream, caller.actor, caller.selection)
-        return relayed.response
+        if (message.method === 'subscriptions/listen') return listen(request, message, caller)
+        return handler.fetch(request, { authInfo: authInfoOf(caller), parsedBody: message })
       }),
 
     openStream: (request) =>
@@ -246,10 +276,15 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
           // Who does not read does not see the end either, so the connection gets its idle timeout back.
           guard.server?.timeout(request, 5)
         })
-        const server = newServer()
+        const tell: Tell = {
+          tools: () => void server.sendToolListChanged().catch(onerror),
+          prompts: () => void server.sendPromptListChanged().catch(onerror),
+          updated: (uri) => void server.sendResourceUpdated({ uri }).catch(onerror),
+          status: (data) => void server.sendLoggingMessage({ level: 'info', logger: 'tutti', data }, session.sessionId).catch(onerror),
+        }
+        const server = newServer(behind, 'stream', streams.add(session, sender.actor, selection, tell))
         server.onerror = onerror
         sessions.set(session.sessionId, session)
-        streams.add(session, sender.actor, selection, () => void server.sendToolListChanged().catch(onerror))
         await server.connect(session)
         guard.server?.timeout(request, 0)
         request.signal.addEventListener('abort', () => void session.close(), { once: true })
@@ -259,7 +294,7 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
     message: (request) =>
       answer(request, async (sender, url) => {
         const session = sessions.get(url.searchParams.get('sessionId') ?? '')
-        const selection = session && streams.selectionOf(session)
+        const selection = session && streams.of(session)?.selection
         if (!selection || session.owner.credentialId !== sender.owner.credentialId)
           throw new AppError('not_found', 'No such session of this token. Open the stream again: GET /mcp/sse.')
         const message = await read(request)
@@ -283,12 +318,3 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
 }
 
 const HOW = 'Make one in the settings, or with POST /api/mcp-tokens.'
-
-/** The SDK carries the caller to its handlers in here; the token itself stays with us. */
-const authInfoOf = (caller: Caller): AuthInfo => ({ token: '', clientId: caller.owner.credentialId, scopes: [], extra: { caller } })
-
-function callerOf(info: AuthInfo | undefined): Caller {
-  const caller = info?.extra?.caller
-  if (!caller) throw new Error('A message without its caller')
-  return caller as Caller
-}

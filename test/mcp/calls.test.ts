@@ -58,7 +58,8 @@ describe('arguments are checked strictly, for every tool', () => {
       }
 
       const empty = await tool(name)
-      if (required.length === 0) expect(empty.isError).toBeUndefined()
+      // One of several may be needed, which no flat schema can say.
+      if (required.length === 0) expect(empty.isError ? empty.structuredContent?.code : 'invalid').toBe('invalid')
       else for (const field of required) expect(said(empty)).toContain(`${field} is required.`)
     })
 
@@ -127,8 +128,12 @@ describe('answers', () => {
     ])
     const on = await openRaw(own.url, token)
     // Who is named at the top can be given back his task, so his id stays.
-    expect(facts(await tool('task', {}, on))).toEqual({ id: 'x', key: 'TUT-4', assignee: { type: 'user', id: 'u', name: 'Ada' } })
-    expect(facts(await tool('tasks', {}, on))).toEqual({ items: [{ key: 'TUT-4', assignee: { type: 'user', name: 'Ada' } }] })
+    const _source = { kind: 'task', trust: 'other' }
+    expect(facts(await tool('task', {}, on))).toEqual({ _source, id: 'x', key: 'TUT-4', assignee: { type: 'user', id: 'u', name: 'Ada' } })
+    expect(facts(await tool('tasks', {}, on))).toEqual({
+      _source: { ..._source, kind: 'tasks' },
+      items: [{ key: 'TUT-4', assignee: { type: 'user', name: 'Ada' } }],
+    })
     await own.stop()
   })
 

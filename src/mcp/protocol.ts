@@ -1,0 +1,125 @@
+import { type AuthInfo, type CallToolResult, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
+import type { App } from '../app.ts'
+import type { Actor } from '../auth/actor.ts'
+import type { Seen } from '../http/guard.ts'
+import { logError, toAppError } from '../http/problem.ts'
+import { version } from '../version.ts'
+import type { Arguments, Catalogue, Selection } from './catalogue.ts'
+import { instructions } from './instructions.ts'
+import type { Asking, Offer } from './offer.ts'
+import { type Open, type Owner, unwatch, watch } from './streams.ts'
+
+/** Who sent a message. */
+export interface Sender {
+  readonly requestId: string
+  readonly from: Seen
+  readonly actor: Actor
+  readonly owner: Owner
+  readonly userAgent: string | null
+}
+
+/** … and what his connection chose to see. */
+export interface Caller extends Sender {
+  readonly selection: Selection
+}
+
+export interface Behind {
+  readonly app: App
+  readonly catalogue: Catalogue
+  readonly offer: Offer
+  asking(caller: Caller): Asking
+  call(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<CallToolResult>
+}
+
+/** What the connection can be told of: a stream that stays with its server, one that is asked for by itself, or none. */
+export type Reach = 'stream' | 'listen' | 'none'
+
+const cacheHint = { ttlMs: 300_000, cacheScope: 'private' } as const
+/** Records change under the hands of people: whoever reads one again wants it as it is. */
+const fresh = { ttlMs: 0, cacheScope: 'private' } as const
+
+/** The SDK's part: handshake, lists, and every message of Streamable HTTP. */
+export function newServer({ app, catalogue, offer, asking, call }: Behind, reach: Reach, open?: Open): Server {
+  const listChanged = reach === 'none' ? {} : { listChanged: true }
+  const server = new Server(
+    { name: 'tutti', title: 'Tutti', version },
+    {
+      capabilities: {
+        tools: { listChanged: true },
+        prompts: listChanged,
+        resources: reach === 'none' ? {} : { subscribe: true },
+        completions: {},
+        ...(reach === 'stream' && { logging: {} }),
+      },
+      instructions,
+      cacheHints: {
+        'tools/list': cacheHint,
+        'server/discover': cacheHint,
+        'resources/templates/list': cacheHint,
+        'resources/list': fresh,
+        'resources/read': fresh,
+        'prompts/list': fresh,
+      },
+    },
+  )
+
+  /** Of what goes wrong only what the caller can do something about is told; the rest is in the log, under the request's id. */
+  const offered = async <T>(info: AuthInfo | undefined, work: (asking: Asking) => Promise<T>): Promise<T> => {
+    const caller = callerOf(info)
+    try {
+      return await work(asking(caller))
+    } catch (thrown) {
+      if (thrown instanceof ProtocolError) throw thrown
+      const error = toAppError(thrown)
+      logError(app.log, error, { requestId: caller.requestId })
+      const reason = error.code === 'internal' ? 'Internal error' : `${error.code}: ${error.message}`
+      throw new ProtocolError(ProtocolErrorCode.InternalError, `${reason} (request ${caller.requestId})`)
+    }
+  }
+
+  server.setRequestHandler('tools/list', (_request, ctx) => {
+    const { actor, selection } = callerOf(ctx.http?.authInfo)
+    return { tools: catalogue.list(actor, selection) }
+  })
+  server.setRequestHandler('tools/call', ({ params }, ctx) =>
+    call(params.name, params.arguments ?? {}, callerOf(ctx.http?.authInfo), ctx.mcpReq.signal),
+  )
+  server.setRequestHandler('resources/list', (_request, ctx) =>
+    offered(ctx.http?.authInfo, async (who) => ({ resources: await offer.list(who) })),
+  )
+  server.setRequestHandler('resources/templates/list', (_request, ctx) =>
+    offered(ctx.http?.authInfo, async (who) => ({ resourceTemplates: offer.templates(who) })),
+  )
+  server.setRequestHandler('resources/read', ({ params }, ctx) => offered(ctx.http?.authInfo, (who) => offer.read(params.uri, who)))
+  server.setRequestHandler('prompts/list', ({ params }, ctx) => offered(ctx.http?.authInfo, (who) => offer.prompts(params?.cursor, who)))
+  server.setRequestHandler('prompts/get', ({ params }, ctx) =>
+    offered(ctx.http?.authInfo, (who) => offer.prompt(params.name, params.arguments ?? {}, who)),
+  )
+  server.setRequestHandler('completion/complete', ({ params: { ref, argument } }, ctx) =>
+    offered(ctx.http?.authInfo, async (who) => ({
+      completion: { values: ref.type === 'ref/resource' ? await offer.complete(ref.uri, argument.value, who) : [] },
+    })),
+  )
+  if (open) {
+    server.setRequestHandler('resources/subscribe', ({ params: { uri } }, ctx) =>
+      offered(ctx.http?.authInfo, async (who) => {
+        watch(open, await offer.subject(uri, who), uri)
+        return {}
+      }),
+    )
+    server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+      unwatch(open, uri)
+      return {}
+    })
+  }
+  return server
+}
+
+/** The SDK carries the caller to its handlers in here; the token itself stays with us. */
+export const authInfoOf = (caller: Caller): AuthInfo => ({ token: '', clientId: caller.owner.credentialId, scopes: [], extra: { caller } })
+
+function callerOf(info: AuthInfo | undefined): Caller {
+  const caller = info?.extra?.caller
+  if (!caller) throw new Error('A message without its caller')
+  return caller as Caller
+}

@@ -1,0 +1,87 @@
+import type { Ctx } from '../action.ts'
+import type { Actor } from '../auth/actor.ts'
+import { activeUser } from '../features/accounts/people.ts'
+
+/**
+ * Whose text an answer holds. It stands before the text, so that a model that reads on knows what it reads: `own` was written by the very
+ * agent or user that asks, everything else is `other`, and nothing of either is an instruction.
+ */
+export interface Source {
+  kind: string
+  author?: string
+  trust: 'own' | 'other'
+}
+
+type Fields = Record<string, unknown>
+interface Author {
+  id: string | null
+  name?: string
+}
+
+const KEEP_MS = 300_000
+const MOST_NAMES = 2_000
+
+/** Names of people change seldom and are asked for with every record that is read. */
+export class Names {
+  readonly #known = new Map<string, { name: string; until: number }>()
+
+  known(id: string): string | undefined {
+    const found = this.#known.get(id)
+    return found && found.until > Date.now() ? found.name : undefined
+  }
+
+  async find(ctx: Ctx, id: string): Promise<string> {
+    const name = (await activeUser(ctx, id))?.name ?? 'somebody who has left'
+    this.#known.delete(id)
+    this.#known.set(id, { name, until: Date.now() + KEEP_MS })
+    if (this.#known.size > MOST_NAMES) this.#known.delete(this.#known.keys().next().value as string)
+    return name
+  }
+}
+
+/** Who wrote a record: the agent or person it names, else the user whose account made it. */
+function authorOf(record: Fields): Author | undefined {
+  const { author, createdById } = record
+  if (typeof author === 'object' && author !== null) return author as Author
+  return typeof createdById === 'string' ? { id: createdById } : undefined
+}
+
+const isOwn = ({ id }: Author, { agent, userId }: Actor): boolean => id !== null && (id === agent?.id || id === userId)
+
+/** Answers that are packed from many records of many people, though their tools write too. */
+const packed = new Set(['create_session', 'resume_session', 'get_context'])
+
+/** Nothing for what the caller has just written himself and for answers that hold nobody's text. */
+export async function sourceOf(
+  ctx: Ctx,
+  tool: { name: string; action: { kind: string } },
+  answer: unknown,
+  names: Names,
+): Promise<Source | undefined> {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return undefined
+  const { actor } = ctx
+  const kind = tool.name.slice(tool.name.indexOf('_') + 1)
+  const { items, task } = answer as { items?: unknown; task?: unknown }
+  if (Array.isArray(items)) {
+    const strange = items.some((item: Fields) => {
+      const author = authorOf(item)
+      return !author || !isOwn(author, actor)
+    })
+    return items.length > 0 ? { kind, trust: strange ? 'other' : 'own' } : undefined
+  }
+  const record = (typeof task === 'object' && task !== null ? task : answer) as Fields
+  const author = authorOf(record)
+  const reads = tool.action.kind === 'read'
+  // Whoever cannot be named is not oneself.
+  if (!author || packed.has(tool.name)) return packed.has(tool.name) || (reads && 'id' in record) ? { kind, trust: 'other' } : undefined
+  const own = isOwn(author, actor)
+  if (own && !reads) return undefined
+  return { kind, author: await nameOf(ctx, author, names), trust: own ? 'own' : 'other' }
+}
+
+async function nameOf(ctx: Ctx, { id, name }: Author, names: Names): Promise<string> {
+  if (name !== undefined) return name
+  if (id === null) return 'somebody who has left'
+  if (id === ctx.actor.userId) return ctx.actor.name
+  return names.known(id) ?? names.find(ctx, id)
+}
