@@ -103,13 +103,14 @@ export function write<I, O>(id: string, rule: Rule, work: Work<I, O>, hints: Hin
 
 /**
  * A write that waits for something slow (a password hash, a code host) and so must not hold a transaction meanwhile. It changes state only
- * by calling writes. It takes no idempotency key: one key cannot stand for several writes, and what a sign-in answers must not be kept.
+ * by calling writes. One idempotency key cannot stand for several of them, and what a sign-in answers must not be kept: so a flow has none,
+ * but for the one write that it calls with `keyed`.
  */
-export function flow<I, O>(id: string, rule: Rule, work: Work<I, O>, hints: Hints = {}): Action<I, O> {
+export function flow<I, O>(id: string, rule: Rule, work: (ctx: Ctx, input: I, keyed: Ctx) => Promise<O>, hints: Hints = {}): Action<I, O> {
   const run: Work<I, O> = async (ctx, input) => {
     authorize(ctx.actor, rule, id, ctx.app.clock)
     if (ctx.unit) throw new Error(`${id} cannot run inside the transaction of ${ctx.unit.action}`)
-    return work({ ...ctx, idempotencyKey: undefined }, input)
+    return work({ ...ctx, idempotencyKey: undefined }, input, ctx)
   }
   return attach(run, id, 'write', rule, hints)
 }

@@ -1,5 +1,5 @@
 import { created, type Http, on } from '../../http/context.ts'
-import { Deleted, id, object } from '../../schema.ts'
+import { id, object } from '../../schema.ts'
 import {
   Comment,
   CommentCreate,
@@ -37,11 +37,6 @@ export const decisionRoutes = (http: Http) =>
       params: byId,
       body: DecisionPatch,
       response: Decision,
-    })
-    .delete('/api/decisions/:id', ({ ctx, params }) => decisions.remove(ctx, { ref: params.id }), {
-      ...on(decisions.remove, 'Delete a decision'),
-      params: byId,
-      response: Deleted,
     })
     .post(
       '/api/decisions/:id/comments',

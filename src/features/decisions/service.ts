@@ -1,5 +1,5 @@
-import { and, count, eq, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
-import { type Ctx, checkVersion, read, write } from '../../action.ts'
+import { and, count, desc, eq, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
@@ -8,6 +8,8 @@ import { keyset } from '../../db/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { speaker } from '../agents/parties.ts'
+import { projectOf } from '../projects/current.ts'
+import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import type {
@@ -24,7 +26,7 @@ import type {
 } from './schema.ts'
 import { decisionComments, decisions } from './table.ts'
 
-const columns = {
+const short = {
   id: decisions.id,
   createdAt: decisions.createdAt,
   updatedAt: decisions.updatedAt,
@@ -39,6 +41,9 @@ const columns = {
   authorName: decisions.authorName,
   supersedes: decisions.supersedes,
   supersededById: decisions.supersededById,
+}
+const columns = {
+  ...short,
   context: decisions.context,
   decision: decisions.decision,
   rationale: decisions.rationale,
@@ -52,9 +57,10 @@ const withAuthor = <T extends Authored>({ authorType: type, authorId: id, author
   author: { type, id, name },
 })
 
-const toItem = (row: Row): DecisionItem => {
-  const { context: _, decision, rationale: __, alternatives: ___, outcome: ____, ...item } = row
-  return { ...withAuthor(item), excerpt: decision.length > 160 ? `${decision.slice(0, 159)}…` : decision }
+/** Lists carry no bodies. */
+const item = {
+  ...short,
+  excerpt: sql<string>`case when length(${decisions.decision}) > 160 then left(${decisions.decision}, 159) || '…' else ${decisions.decision} end`,
 }
 
 const live = isNull(decisions.deletedAt)
@@ -67,6 +73,13 @@ const visibleTo = (rights: Rights): SQL => {
 const select = (ctx: Ctx, where: SQL | undefined) =>
   ctx.db
     .select(columns)
+    .from(decisions)
+    .where(and(where, visibleTo(rightsOf(ctx.actor))))
+    .$dynamic()
+
+const selectItems = (ctx: Ctx, where: SQL | undefined) =>
+  ctx.db
+    .select(item)
     .from(decisions)
     .where(and(where, visibleTo(rightsOf(ctx.actor))))
     .$dynamic()
@@ -89,7 +102,7 @@ export const list = read('decisions.list', member('decisions:read'), async (ctx,
     query.tag === undefined ? undefined : sql`${decisions.tags} @> array[${query.tag}]::text[]`,
     query.search ? matches(decisions.search, query.search) : undefined,
   )
-  const rows = await select(ctx, page.where(filters))
+  const rows = await selectItems(ctx, page.where(filters))
     .orderBy(...page.orderBy)
     .limit(page.limit)
   const total = query.total
@@ -100,16 +113,31 @@ export const list = read('decisions.list', member('decisions:read'), async (ctx,
           .where(and(filters, visibleTo(rightsOf(ctx.actor))))
       )[0]?.n
     : undefined
-  return page.page(rows.map(toItem), total)
+  return page.page(rows.map(withAuthor), total)
 })
 
-/** The same for whoever names a project as people do. */
+/** The same for whoever names a project as people do, or is at work in one. */
 export const listNamed = read(
   'decisions.listNamed',
   member('decisions:read'),
-  async (ctx, { project, ...query }: DecisionQuery & { project?: string }): Promise<DecisionPage> =>
-    list(ctx, project === undefined ? query : { ...query, projectId: (await projects.resolve(ctx, project)).id }),
+  async (ctx, { project: ref, ...query }: DecisionQuery & { project?: string }): Promise<DecisionPage> => {
+    const project = await projectOf(ctx, ref)
+    return list(ctx, project ? { ...query, projectId: project.id } : query)
+  },
 )
+
+/** Those of a project and of its whole team, the last ones first. */
+export async function about(ctx: Ctx, project: Project, status: Decision['status']): Promise<DecisionItem[]> {
+  const rows = await selectItems(ctx, and(near(project), eq(decisions.status, status)))
+    .orderBy(desc(decisions.updatedAt), desc(decisions.id))
+    .limit(12)
+  return rows.map(withAuthor)
+}
+
+const near = ({ id, organizationId }: { id: string | null; organizationId: string }): SQL =>
+  and(eq(decisions.organizationId, organizationId), or(isNull(decisions.projectId), id ? eq(decisions.projectId, id) : undefined)) as SQL
+
+const LAST = 200
 
 const detailOf = async (ctx: Ctx, decision: Decision): Promise<DecisionDetail> => {
   const rows = await ctx.db
@@ -123,9 +151,9 @@ const detailOf = async (ctx: Ctx, decision: Decision): Promise<DecisionDetail> =
     })
     .from(decisionComments)
     .where(eq(decisionComments.decisionId, decision.id))
-    .orderBy(decisionComments.createdAt, decisionComments.id)
-    .limit(500)
-  return { ...decision, discussion: rows.map(withAuthor) }
+    .orderBy(desc(decisionComments.createdAt), desc(decisionComments.id))
+    .limit(LAST)
+  return { ...decision, discussion: rows.reverse().map(withAuthor) }
 }
 
 export const get = read(
@@ -135,12 +163,12 @@ export const get = read(
 )
 
 export const create = write('decisions.create', member('decisions:write'), async (ctx, input: DecisionCreate): Promise<DecisionLogged> => {
-  const named = input.projectId ?? ctx.actor.projectId
-  const project = named ? await projects.resolve(ctx, named) : undefined
+  const project = await projectOf(ctx, input.projectId)
   const place = { organizationId: project?.organizationId ?? currentOrganization(ctx.actor), projectId: project?.id ?? null }
   await projects.requireWriter(ctx, place, 'Logging a decision')
   const id = newId()
-  if (input.supersedes) await supersede(ctx, input.supersedes, id, place.organizationId)
+  const status = input.status ?? 'accepted'
+  const old = input.supersedes === undefined ? undefined : await replaceable(ctx, input.supersedes, place.organizationId)
   const author = speaker(ctx)
   await ctx.db.insert(decisions).values({
     id,
@@ -154,46 +182,64 @@ export const create = write('decisions.create', member('decisions:write'), async
     decision: input.decision,
     rationale: input.rationale,
     alternatives: options(input.alternatives ?? []),
-    status: input.status ?? 'accepted',
+    status,
     tags: input.tags ?? [],
-    supersedes: input.supersedes,
+    supersedes: old?.id,
     createdAt: ctx.now,
     updatedAt: ctx.now,
   })
   const decision = await find(ctx, id)
   announce(ctx, 'decision.logged', decision)
+  if (old && status === 'accepted') await supersede(ctx, old, id)
   return { ...decision, similar: await similarTo(ctx, decision) }
 })
 
 const options = (given: readonly (string | Alternative)[]): Alternative[] => given.map((a) => (typeof a === 'string' ? { option: a } : a))
 
-async function supersede(ctx: Ctx, ref: string, by: string, organizationId: string): Promise<void> {
+/** One of the same team that nothing has replaced yet. It is always older than what replaces it, so there are no circles. */
+async function replaceable(ctx: Ctx, ref: string, organizationId: string): Promise<Decision> {
   const old = await find(ctx, ref)
   if (old.organizationId !== organizationId) throw notFound('decision', ref)
   await projects.requireWriter(ctx, old, 'Superseding a decision')
-  if (old.supersededById)
-    throw new AppError('conflict', `"${old.title}" is superseded already, by ${old.supersededById}. Supersede that one.`)
-  await ctx.db
-    .update(decisions)
-    .set({ status: 'superseded', supersededById: by, updatedAt: ctx.now, version: sql`${decisions.version} + 1` })
-    .where(eq(decisions.id, old.id))
-  announce(ctx, 'decision.superseded', old, { by })
+  if (old.supersededById) throw supersededAlready(old)
+  return old
 }
 
-/** Earlier ones about the same thing, by their words: whoever decides anew should know. */
-async function similarTo(ctx: Ctx, { id, title, projectId }: Decision): Promise<DecisionLogged['similar']> {
-  const words = title.split(/\s+/).filter((w) => w.length > 3)
+const supersededAlready = ({ title, supersededById }: Decision): AppError =>
+  new AppError('conflict', `"${title}" is superseded already, by ${supersededById}. Supersede that one.`)
+
+/** Of several at once, one does. */
+async function supersede(ctx: Ctx, old: Decision, by: string): Promise<void> {
+  const [done] = await ctx.db
+    .update(decisions)
+    .set({ status: 'superseded', supersededById: by, updatedAt: ctx.now, version: sql`${decisions.version} + 1` })
+    .where(and(eq(decisions.id, old.id), isNull(decisions.supersededById)))
+    .returning({ id: decisions.id })
+  const after = await find(ctx, old.id)
+  if (!done) throw supersededAlready(after)
+  announce(ctx, 'decision.superseded', after, { by })
+}
+
+/** Earlier ones that have half of the title's words: whoever decides anew should know. */
+async function similarTo(ctx: Ctx, { id, title, projectId, organizationId, supersedes }: Decision): Promise<DecisionLogged['similar']> {
+  const words = [...new Set(title.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu))].slice(0, 12)
   if (words.length === 0) return []
-  const rows = await select(
+  const shared = sql<number>`(${sql.join(
+    words.map((word) => sql`(${decisions.search} @@ plainto_tsquery('simple', ${word}))::int`),
+    sql` + `,
+  )})`
+  const rows = await selectItems(
     ctx,
     and(
+      near({ id: projectId, organizationId }),
       ne(decisions.id, id),
+      supersedes ? ne(decisions.id, supersedes) : undefined,
       isNull(decisions.supersededById),
-      projectId ? eq(decisions.projectId, projectId) : undefined,
-      matches(decisions.search, words.slice(0, 12).join(' or ')),
+      matches(decisions.search, words.join(' or ')),
+      sql`${shared} * 2 >= ${words.length}`,
     ),
   )
-    .orderBy(sql`${decisions.updatedAt} desc`)
+    .orderBy(desc(shared), desc(decisions.updatedAt))
     .limit(5)
   return rows.map((row) => ({ id: row.id, title: row.title, status: row.status }))
 }
@@ -205,7 +251,8 @@ export const update = write(
     const before = await find(ctx, ref)
     await projects.requireWriter(ctx, before, 'Changing this decision')
     checkVersion(ctx, before)
-    if (before.status === 'superseded' && patch.status) throw new AppError('conflict', 'This decision is superseded; its status stays.')
+    if (before.supersededById && patch.status)
+      throw new AppError('conflict', `This decision is superseded by ${before.supersededById}, and stays so.`)
     const { alternatives, title, ...plain } = patch
     await changeVersioned(ctx, decisions, {
       columns: { id: decisions.id, version: decisions.version },
@@ -215,11 +262,19 @@ export const update = write(
       again: () => find(ctx, before.id),
     })
     const after = await find(ctx, before.id)
-    announce(ctx, 'decision.updated', after, { fields: Object.keys(patch) })
+    announce(ctx, 'decision.updated', after, { fields: Object.keys(patch), ...(patch.status && { from: before.status }) })
+    // What was only proposed replaces the earlier one when it is accepted.
+    if (after.supersedes && after.status === 'accepted' && before.status !== 'accepted') await accepted(ctx, after, after.supersedes)
     return after
   },
   { versioned: true },
 )
+
+async function accepted(ctx: Ctx, decision: Decision, supersedes: string): Promise<void> {
+  const old = await find(ctx, supersedes)
+  if (old.supersededById === decision.id) return
+  await supersede(ctx, await replaceable(ctx, supersedes, decision.organizationId), decision.id)
+}
 
 export const comment = write(
   'decisions.comment',
@@ -243,32 +298,24 @@ export const comment = write(
 )
 
 /** For the one tool that reads a decision and may add to it in the same step. */
-export const discuss = write(
+export const discuss = flow(
   'decisions.discuss',
   member('decisions:write'),
-  async (ctx, { ref, body, outcome }: { ref: string; body?: string; outcome?: string }): Promise<DecisionDetail> => {
-    if (body !== undefined) await comment(ctx, { ref, body })
-    if (outcome !== undefined) await update(ctx, { ref, outcome })
-    return detailOf(ctx, await find(ctx, ref))
-  },
+  async (ctx, input: Addition, keyed): Promise<DecisionDetail> =>
+    input.body === undefined && input.outcome === undefined ? get(ctx, { ref: input.ref }) : add(keyed, input),
 )
 
-export const remove = write(
-  'decisions.remove',
-  member('decisions:write'),
-  async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await find(ctx, ref)
-    await projects.requireWriter(ctx, before, 'Deleting this decision')
-    checkVersion(ctx, before)
-    await ctx.db
-      .update(decisions)
-      .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${decisions.version} + 1` })
-      .where(eq(decisions.id, before.id))
-    announce(ctx, 'decision.deleted', before)
-    return { id: before.id, deleted: true }
-  },
-  { destructive: true, versioned: true },
-)
+interface Addition {
+  ref: string
+  body?: string
+  outcome?: string
+}
+
+const add = write('decisions.add', member('decisions:write'), async (ctx, { ref, body, outcome }: Addition): Promise<DecisionDetail> => {
+  if (body !== undefined) await comment(ctx, { ref, body })
+  if (outcome !== undefined) await update(ctx, { ref, outcome })
+  return detailOf(ctx, await find(ctx, ref))
+})
 
 function announce(ctx: Ctx, type: string, decision: Decision, data: Record<string, unknown> = {}): void {
   ctx.emit(type, {

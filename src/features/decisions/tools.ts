@@ -1,6 +1,6 @@
 import { listing, tool } from '../../mcp/tool.ts'
-import { array, object, oneOf, optional, text, title } from '../../schema.ts'
-import { statuses } from './schema.ts'
+import { object, oneOf, optional, text, title } from '../../schema.ts'
+import { DecisionCreate, statuses } from './schema.ts'
 import * as decisions from './service.ts'
 
 const project = optional(text(100, { description: 'Id, slug or key' }))
@@ -17,7 +17,7 @@ export const decisionTools = [
       decision: title(20_000),
       rationale: optional(text(20_000)),
       context: optional(text(20_000)),
-      alternatives: optional(array(title(1000), 20)),
+      alternatives: DecisionCreate.properties.alternatives,
       project,
       supersedes: optional(text(36, { description: 'Id of the decision it replaces' })),
     }),
@@ -40,7 +40,7 @@ export const decisionTools = [
     toolset: 'decisions',
     input: object({
       decision: text(36, { minLength: 8, description: 'Id or id prefix' }),
-      comment: optional(text(20_000)),
+      comment: optional(title(20_000)),
       outcome: optional(text(20_000)),
     }),
     action: decisions.discuss,

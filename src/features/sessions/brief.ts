@@ -1,255 +1,288 @@
-import { and, desc, eq, gt, gte, inArray, notInArray, or, type SQL, sql } from 'drizzle-orm'
-import type { Ctx } from '../../action.ts'
+import { and, desc, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm'
+import type { Action, Ctx } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { authorize, member, type Rule } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { AppError } from '../../errors.ts'
+import { feedColumns, feedEntry, isToldTo } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
+import { users } from '../accounts/table.ts'
+import { sameParty } from '../agents/parties.ts'
+import { agents } from '../agents/table.ts'
 import * as decisions from '../decisions/service.ts'
+import type { MemoryHit, MemoryHits } from '../memory/schema.ts'
 import * as memory from '../memory/service.ts'
 import type { Project } from '../projects/schema.ts'
+import { selectItems, visibleTo } from '../tasks/rows.ts'
 import type { TaskDetail } from '../tasks/schema.ts'
 import * as taskService from '../tasks/service.ts'
 import { tasks } from '../tasks/table.ts'
+import { block, DEFAULT_TOKENS, named, type Part, pack, quoted } from './pack.ts'
 import type { Brief, Session } from './schema.ts'
 
-/**
- * What somebody who has forgotten everything needs to go on, packed into a budget. The parts stand in the order of their importance; what
- * does not fit is shortened from the end, and what is left out is named.
- */
-interface Part {
-  title: string
-  lines: string[]
-  /** Never left out, only shortened. */
-  needed?: true
+/** Who the brief is for: whose task it is, and what he has done himself. */
+export interface Worker {
+  type: 'user' | 'agent'
+  id: string
+  /** What he has worked with. */
+  credentials: (string | null)[]
 }
 
-/** About four characters a token in English and code. */
-const CHARACTERS = 4
-export const DEFAULT_TOKENS = 4000
-/** Below this the nearest is not near. */
-const RELEVANT = 0.25
+export type Since = { at: string } | { seq: number }
 
-export async function briefOf(
-  ctx: Ctx,
-  {
-    session,
-    project,
-    since,
-    tokens = DEFAULT_TOKENS,
-  }: { session: Session | null; project: Project | undefined; since: Since; tokens?: number },
-): Promise<Brief> {
-  const task = await liveTask(ctx, session, project)
-  const parts: (Part | undefined)[] = [
-    leftOff(session),
-    task && taskPart(task),
-    await doneWork(ctx, session, project),
-    await decided(ctx, project),
-    await remembered(ctx, session, project, task),
-    await changes(ctx, project, since),
-    await ahead(ctx, project),
-  ]
+interface Asked {
+  session: Session | undefined
+  project: Project | undefined
+  worker: Worker
+  since: Since
+  tokens?: number
+}
+
+/** What somebody who has forgotten everything needs to go on. What the caller may not read is not in it, whatever a session once knew. */
+export async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
+  const { session, project, tokens = DEFAULT_TOKENS } = asked
+  const tasksToo = may(ctx, taskService.list)
+  const decisionsToo = project && may(ctx, decisions.list)
+  const task = tasksToo ? await liveTask(ctx, asked) : undefined
+  const { others, own } = project ? await changes(ctx, project, asked) : {}
   return pack(
-    parts.filter((part): part is Part => part !== undefined && part.lines.length > 0),
+    [
+      task && (await taskPart(ctx, task, asked.worker)),
+      session && leftOff(session),
+      project && tasksToo ? await doneWork(ctx, project) : undefined,
+      decisionsToo ? await decided(ctx, project) : undefined,
+      project && may(ctx, memory.search) ? await remembered(ctx, project, session, task) : undefined,
+      others,
+      own,
+      await openQuestions(ctx, session, decisionsToo ? project : undefined),
+      project && tasksToo ? await ahead(ctx, project, task) : undefined,
+    ],
     tokens,
   )
 }
 
-export interface Since {
-  at?: string
-  seq?: number
-}
-
-function pack(parts: Part[], tokens: number): Brief {
-  let room = tokens * CHARACTERS
-  const out: string[] = []
-  const left: string[] = []
-  for (const { title, lines, needed } of parts) {
-    const head = `## ${title}`
-    const kept: string[] = []
-    room -= head.length + 2
-    for (const line of lines) {
-      if (line.length + 1 <= room) {
-        kept.push(line)
-        room -= line.length + 1
-      } else {
-        if (needed && kept.length === 0 && room > 20) {
-          kept.push(`${line.slice(0, room - 2)}…`)
-          room = 0
-        }
-        break
-      }
-    }
-    if (kept.length > 0) out.push(head, ...kept, '')
-    else room += head.length + 2
-    if (kept.length < lines.length) left.push(kept.length === 0 ? title : `${title}: ${lines.length - kept.length} more`)
+/** A token may be for less than all that a brief can tell. */
+const may = (ctx: Ctx, what: Pick<Action<never, unknown>, 'rule'> | Rule): boolean => {
+  try {
+    authorize(ctx.actor, 'rule' in what ? what.rule : what, 'brief', ctx.app.clock)
+    return true
+  } catch {
+    return false
   }
-  const text = out.join('\n').trim()
-  return { text, tokens: Math.ceil(text.length / CHARACTERS), left }
 }
 
-const bullets = (label: string, list: readonly string[] | undefined): string[] => (list?.length ? [`${label}: ${list.join('; ')}`] : [])
-const one = (text: string, most = 300): string => {
-  const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > most ? `${line.slice(0, most - 1)}…` : line
-}
+const list = (label: string, items: readonly string[] | undefined): string[] =>
+  items?.length ? [`${label}: ${items.map((item) => quoted(item)).join(', ')}`] : []
+const day = (at: string): string => at.slice(0, 16).replace('T', ' ')
 
-function leftOff(session: Session | null): Part | undefined {
-  if (!session) return undefined
-  const { goals, context, checkpoint, checkpointAt, summary } = session
+function leftOff({ goals, context, checkpoint: saved, checkpointAt, summary, status, startedAt }: Session): Part {
   return {
     title: 'Where you left off',
-    needed: true,
+    share: 5,
+    fair: true,
     lines: [
-      ...bullets('Goals', goals),
-      ...(checkpoint?.nextStep ? [`Next step: ${checkpoint.nextStep}`] : []),
-      ...bullets('Files', checkpoint?.files),
-      ...(checkpoint?.branch ? [`Branch: ${checkpoint.branch}`] : []),
-      ...bullets('Commands', checkpoint?.commands),
-      ...bullets('To check', checkpoint?.checks),
-      ...bullets('Open questions', checkpoint?.openQuestions),
-      ...(checkpointAt ? [`Saved: ${checkpointAt}`] : []),
-      ...(summary ? [`Summary: ${summary}`] : []),
-      ...(context ? [`Context: ${context}`] : []),
+      ...(saved?.nextStep ? [`Next step: ${quoted(saved.nextStep, 2000)}`] : []),
+      ...list('Branch', saved?.branch ? [saved.branch] : undefined),
+      ...list('Files', saved?.files),
+      ...list('Commands', saved?.commands),
+      ...list('Check', saved?.checks),
+      checkpointAt
+        ? `Saved ${day(checkpointAt)}; the session began ${day(startedAt)}${status === 'ended' ? ' and has ended' : ''}.`
+        : `Nothing was saved since the session began ${day(startedAt)}: see what you did, below, before you repeat any of it.`,
+      ...list('Goals', goals),
+      ...(summary ? [`Summary: ${quoted(summary, 5000)}`] : []),
+      ...(context ? [`Context, as it was when the session began:\n${block(context)}`] : []),
     ],
   }
 }
 
-/** The one the session names, else the one that its worker holds. */
-async function liveTask(ctx: Ctx, session: Session | null, project: Project | undefined): Promise<TaskDetail | undefined> {
-  const { type, id } = session?.agentId ? { type: 'agent' as const, id: session.agentId } : { type: 'user' as const, id: ctx.actor.userId }
-  const held = and(eq(tasks.leaseType, type), eq(tasks.leaseHolderId, id ?? ''), gt(tasks.leaseExpiresAt, ctx.now))
-  const [row] = id
-    ? await ctx.db
-        .select({ id: tasks.id })
-        .from(tasks)
-        .where(
-          and(
-            sql`${tasks.deletedAt} is null`,
-            project ? eq(tasks.projectId, project.id) : undefined,
-            session?.taskId ? or(eq(tasks.id, session.taskId), held) : held,
-          ),
-        )
-        .orderBy(desc(sql`${tasks.id} = ${session?.taskId ?? null}::uuid`), desc(tasks.leaseSeenAt))
-        .limit(1)
-    : []
-  return row && taskService.detail(ctx, { ref: row.id }).catch(() => undefined)
+/** The one that the session names, else one that its worker holds or was at when his claim ran out. */
+async function liveTask(ctx: Ctx, { session, project, worker }: Asked): Promise<TaskDetail | undefined> {
+  const held = and(eq(tasks.leaseType, worker.type), eq(tasks.leaseHolderId, worker.id), gt(tasks.leaseExpiresAt, ctx.now))
+  const begun = and(eq(tasks.assigneeType, worker.type), eq(tasks.assigneeId, worker.id), eq(tasks.status, 'in_progress'))
+  const [found] = await selectItems(ctx)
+    .where(
+      and(
+        visibleTo(rightsOf(ctx.actor)),
+        project && eq(tasks.projectId, project.id),
+        inArray(tasks.status, ['backlog', 'todo', 'in_progress', 'blocked', 'in_review']),
+        or(session?.taskId ? eq(tasks.id, session.taskId) : undefined, held, begun),
+      ),
+    )
+    .orderBy(
+      desc(sql`${tasks.id} = ${session?.taskId ?? null}::uuid`),
+      desc(sql`${held}`),
+      desc(sql`coalesce(${tasks.leaseSeenAt}, ${tasks.updatedAt})`),
+    )
+    .limit(1)
+  return found && taskService.detail(ctx, { ref: found.id })
 }
 
-function taskPart(task: TaskDetail): Part {
+async function taskPart(ctx: Ctx, task: TaskDetail, worker: Worker): Promise<Part> {
+  const [author] = await ctx.db
+    .select({ name: users.name })
+    .from(tasks)
+    .innerJoin(users, eq(users.id, tasks.createdById))
+    .where(eq(tasks.id, task.id))
+  const by = author ? ` (${named(author.name)})` : ''
   return {
-    title: `Your task: ${task.key} ${task.title}`,
-    needed: true,
+    title: `Your task: ${task.key}`,
+    share: 6,
+    fair: true,
     lines: [
-      `Status ${task.status}, priority ${task.priority}${task.dueAt ? `, due ${task.dueAt.slice(0, 10)}` : ''}${task.lease ? `, yours until ${task.lease.expiresAt}` : ''}`,
-      ...task.acceptance.map((a) => `- [${a.done ? 'x' : ' '}] ${a.text}`),
+      `${quoted(task.title)}${by}: ${task.status}, priority ${task.priority}${task.dueAt ? `, due ${day(task.dueAt)}` : ''}`,
+      claimOf(task, worker),
+      ...task.acceptance.map((a) => `- [${a.done ? 'x' : ' '}] ${quoted(a.text)}`),
       ...(task.blockedBy.length ? [`Waits for: ${task.blockedBy.join(', ')}`] : []),
       ...(task.frees.length ? [`Frees: ${task.frees.map((f) => f.key).join(', ')}`] : []),
-      ...(task.description ? [task.description] : []),
-      ...task.comments.slice(-3).map((c) => `Comment by ${c.author.name}: ${one(c.body)}`),
+      ...(task.description ? [`Description${by}:\n${block(task.description)}`] : []),
+      ...task.comments.slice(-5).map((c) => `Comment ${day(c.createdAt)}: ${quoted(c.body)} (${named(c.author.name)})`),
     ],
   }
+}
+
+function claimOf({ key, lease }: TaskDetail, worker: Worker): string {
+  if (!lease) return `Nobody holds it now. Before you go on: claim_task ${key}.`
+  if (sameParty(lease.holder, worker)) return `Yours until ${lease.expiresAt}; every call renews it.`
+  return `Held by ${named(lease.holder.name)} until ${lease.expiresAt}: leave it to them, or ask.`
 }
 
 /** Named, so that nobody does it again. */
-async function doneWork(ctx: Ctx, session: Session | null, project: Project | undefined): Promise<Part | undefined> {
-  if (!session || !project) return undefined
+async function doneWork(ctx: Ctx, project: Project): Promise<Part> {
   const rows = await ctx.db
-    .select({ title: tasks.title, number: tasks.number, notes: tasks.completionNotes })
+    .select({
+      title: tasks.title,
+      number: tasks.number,
+      notes: tasks.completionNotes,
+      at: tasks.completedAt,
+      name: sql<string | null>`coalesce(${users.name}, ${agents.name})`,
+    })
     .from(tasks)
-    .where(
-      and(
-        eq(tasks.projectId, project.id),
-        eq(tasks.status, 'done'),
-        gte(tasks.completedAt, session.startedAt),
-        sql`${tasks.deletedAt} is null`,
-      ),
-    )
+    .leftJoin(users, and(eq(tasks.assigneeType, 'user'), eq(users.id, tasks.assigneeId)))
+    .leftJoin(agents, and(eq(tasks.assigneeType, 'agent'), eq(agents.id, tasks.assigneeId)))
+    .where(and(eq(tasks.projectId, project.id), eq(tasks.status, 'done'), isNull(tasks.deletedAt)))
     .orderBy(desc(tasks.completedAt))
     .limit(20)
   return {
-    title: 'Done since this session began',
-    lines: rows.map((r) => `- ${project.key}-${r.number} ${r.title}${r.notes ? `: ${one(r.notes, 160)}` : ''}`),
+    title: 'Done already',
+    share: 2,
+    lines: rows.map(
+      ({ number, title, notes, at, name }) =>
+        `- ${project.key}-${number} ${quoted(title, 60)}${notes ? `: ${quoted(notes, 100)}` : ''}${name ? ` (${named(name)}${at ? `, ${day(at)}` : ''})` : ''}`,
+    ),
   }
 }
 
-async function decided(ctx: Ctx, project: Project | undefined): Promise<Part | undefined> {
-  if (!project) return undefined
-  const { items } = await decisions.list(ctx, { projectId: project.id, status: 'accepted', limit: 10 })
-  return { title: 'Decisions that hold', lines: items.map((d) => `- ${d.title}: ${one(d.excerpt)}`) }
+async function decided(ctx: Ctx, project: Project): Promise<Part> {
+  const items = await decisions.about(ctx, project, 'accepted')
+  return {
+    title: 'Decisions that hold',
+    share: 3,
+    lines: items.map((d) => `- ${quoted(d.title, 60)}: ${quoted(d.excerpt, 100)} (${named(d.author.name)}, ${d.id})`),
+  }
+}
+
+/** Below this the nearest is not near. What was stored a moment ago has no vector yet: there, a few of the words have to do. */
+const near = ({ score, meaning }: MemoryHit): boolean => score >= (meaning === null ? 0.01 : 0.25)
+
+/** The agent of a session may be archived by now. */
+const nothing = (error: unknown): MemoryHits => {
+  if (error instanceof AppError) return { items: [], mode: 'words' }
+  throw error
 }
 
 async function remembered(
   ctx: Ctx,
-  session: Session | null,
-  project: Project | undefined,
+  project: Project,
+  session: Session | undefined,
   task: TaskDetail | undefined,
 ): Promise<Part | undefined> {
   const about = [task?.title, session?.checkpoint?.nextStep, ...(session?.goals ?? [])].filter(Boolean).join('. ').slice(0, 900)
-  if (!about || !project) return undefined
-  const { items } = await memory.search(ctx, { query: about, scope: 'project', scopeId: project.id, limit: 8 })
-  const relevant = items.filter((m) => m.score >= RELEVANT)
-  return {
-    title: 'What is remembered',
-    lines: relevant.map((m) => `- ${m.title ? `${m.title}: ` : ''}${one(m.content, 400)} (${m.age} old)`),
+  const query = (about || [project.name, project.description].filter(Boolean).join('. ').slice(0, 900)).toWellFormed()
+  const places = [
+    { scope: 'project' as const, scopeId: project.id },
+    ...(session?.agentId ? [{ scope: 'agent' as const, scopeId: session.agentId }] : []),
+    ...(session ? [{ scope: 'session' as const, scopeId: session.id }] : []),
+  ]
+  const lines: string[] = []
+  for (const { scope, scopeId } of places) {
+    const { items } = await memory.search(ctx, { query, scope, scopeId, limit: 8 }).catch(nothing)
+    for (const { title, content, age, origin } of items.filter(near))
+      lines.push(`- ${title ? `${quoted(title, 60)}: ` : ''}${quoted(content, 150)} (${named(origin)}, ${age} old)`)
   }
+  return { title: 'What is remembered', share: 3, lines }
 }
 
-const told = /^(task|feature|decision|spec|note|memory|epic|story|plan|project)\./
+/** What is told of a project's events, and the right to read such records. */
+const told: Record<string, Rule> = {
+  project: member('projects:read'),
+  plan: member('tasks:read'),
+  epic: member('tasks:read'),
+  story: member('tasks:read'),
+  task: member('tasks:read'),
+  feature: member('features:read'),
+  decision: member('decisions:read'),
+  spec: member('specs:read'),
+  note: member('notes:read'),
+  memory: member('memories:read'),
+}
 
-async function changes(ctx: Ctx, project: Project | undefined, since: Since): Promise<Part | undefined> {
-  if (!project || (since.at === undefined && since.seq === undefined)) return undefined
-  const after: SQL = since.at !== undefined ? gt(events.at, since.at) : gt(events.seq, since.seq as number)
+async function changes(ctx: Ctx, project: Project, { since, worker }: Asked): Promise<{ others?: Part; own?: Part }> {
+  const kinds = Object.keys(told).filter((kind) => may(ctx, told[kind] as Rule))
+  const after: SQL = 'at' in since ? gt(events.at, since.at) : gt(events.seq, since.seq)
   const rows = await ctx.db
-    .select({ type: events.type, at: events.at, name: events.actorName, data: events.data })
+    .select({ ...feedColumns, credentialId: events.credentialId, subjectId: events.subjectId })
     .from(events)
     .where(
       and(
         eq(events.projectId, project.id),
+        // Not what was done in it while it was another team's.
+        eq(events.organizationId, project.organizationId),
         after,
-        notInArray(
-          events.actorId,
-          [ctx.actor.userId, ctx.actor.agent?.id].filter((id): id is string => !!id),
-        ),
+        isToldTo(userIdOf(ctx.actor)),
+        sql`split_part(${events.type}, '.', 1) = any(${`{${kinds.join(',')}}`}::text[])`,
       ),
     )
     .orderBy(desc(events.seq))
-    .limit(40)
+    .limit(200)
+  const mine = (row: (typeof rows)[number]): boolean =>
+    row.actorKind === 'agent' ? row.actorId === worker.id : row.credentialId !== null && worker.credentials.includes(row.credentialId)
+  const linesOf = (some: typeof rows): string[] => {
+    const last = new Map<string, { line: string; times: number }>()
+    for (const row of some) {
+      const { description, actor } = feedEntry(row)
+      const line = `${quoted(description, 80)} (${named(actor.name)})`
+      const known = last.get(`${row.subjectId} ${line}`)
+      if (known) known.times++
+      else last.set(`${row.subjectId} ${line}`, { line: `- ${day(row.at)} ${line}`, times: 1 })
+    }
+    return [...last.values()].map(({ line, times }) => (times > 1 ? `${line}, ${times} times` : line)).slice(0, 50)
+  }
+  const from = 'at' in since ? `since ${day(since.at)}` : 'since this was last saved'
   return {
-    title: 'What others changed meanwhile',
-    lines: rows
-      .filter((r) => told.test(r.type))
-      .map((r) => {
-        const { key, title, name, status } = r.data as Record<string, string | undefined>
-        return `- ${r.at.slice(0, 16).replace('T', ' ')} ${r.type} ${[key, title ?? name].filter(Boolean).join(' ')}${status ? ` (${status})` : ''} by ${r.name}`
-      }),
+    others: { title: `What others changed ${from}`, share: 3, lines: linesOf(rows.filter((row) => !mine(row))) },
+    own: { title: `What you did ${from}`, share: 3, lines: linesOf(rows.filter(mine)) },
   }
 }
 
-async function ahead(ctx: Ctx, project: Project | undefined): Promise<Part | undefined> {
-  if (!project) return undefined
-  const { items, total } = await taskService.list(ctx, {
-    projectId: project.id,
-    ready: true,
-    sort: 'position',
-    order: 'asc',
-    limit: 10,
-    total: true,
-  })
-  const counts = await ctx.db
-    .select({ status: tasks.status, n: sql<number>`count(*)::int` })
-    .from(tasks)
-    .where(
-      and(
-        eq(tasks.projectId, project.id),
-        sql`${tasks.deletedAt} is null`,
-        inArray(tasks.status, ['backlog', 'todo', 'in_progress', 'blocked', 'in_review']),
-      ),
-    )
-    .groupBy(tasks.status)
-  if (counts.length === 0) return undefined
+async function openQuestions(ctx: Ctx, session: Session | undefined, project: Project | undefined): Promise<Part> {
+  const proposed = project ? await decisions.about(ctx, project, 'proposed') : []
   return {
-    title: `Open in ${project.name}`,
+    title: 'Open questions',
+    share: 2,
     lines: [
-      counts.map((c) => `${c.n} ${c.status}`).join(', '),
-      ...items.map((t) => `- ${t.key} ${t.title} (${t.priority})`),
-      ...(total && total > items.length ? [`- and ${total - items.length} more that can be started`] : []),
+      ...(session?.checkpoint?.openQuestions ?? []).map((question) => `- ${quoted(question)}`),
+      ...proposed.map((d) => `- To be decided: ${quoted(d.title, 60)} (${named(d.author.name)}, ${d.id})`),
     ],
+  }
+}
+
+async function ahead(ctx: Ctx, project: Project, own: TaskDetail | undefined): Promise<Part> {
+  const { items } = await taskService.list(ctx, { projectId: project.id, ready: true, sort: 'position', order: 'asc', limit: 10 })
+  const others = items.filter(({ id }) => id !== own?.id)
+  return {
+    title: `Ready to be taken in ${project.key}`,
+    share: 1,
+    lines: others.map((t) => `- ${t.key} ${quoted(t.title, 60)} (${t.priority})`),
   }
 }

@@ -1,6 +1,7 @@
-import { type Http, on } from '../../http/context.ts'
+import { created, type Http, on } from '../../http/context.ts'
 import { object, text } from '../../schema.ts'
 import {
+  Context,
   ContextQuery,
   Session,
   SessionBrief,
@@ -23,16 +24,11 @@ export const sessionRoutes = (http: Http) =>
       query: SessionQuery,
       response: SessionPage,
     })
-    .post(
-      '/api/sessions',
-      async ({ ctx, body, set }) => {
-        const answer = await sessions.create(ctx, body)
-        set.status = 201
-        set.headers.location = `/api/sessions/${answer.session?.id}`
-        return answer
-      },
-      { ...on(sessions.create, 'Begin a session; answers what there is to know'), body: SessionCreate, response: { 201: SessionBrief } },
-    )
+    .post('/api/sessions', async ({ ctx, body, set }) => created(set, '/api/sessions', await sessions.create(ctx, body)), {
+      ...on(sessions.create, 'Begin a session; answers what there is to know'),
+      body: SessionCreate,
+      response: { 201: SessionBrief },
+    })
     .get('/api/sessions/:id', ({ ctx, params }) => sessions.get(ctx, { ref: params.id }), {
       ...on(sessions.get, 'Get a session'),
       params: byRef,
@@ -59,5 +55,5 @@ export const sessionRoutes = (http: Http) =>
     .get('/api/context', ({ ctx, query }) => sessions.context(ctx, query), {
       ...on(sessions.context, 'A packed brief: task, decisions, memories, changes'),
       query: ContextQuery,
-      response: SessionBrief,
+      response: Context,
     })

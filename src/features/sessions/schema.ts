@@ -66,7 +66,7 @@ export const SessionCreate = object({
 })
 export type SessionCreate = Static<typeof SessionCreate>
 
-const budgetTokens = optional(int({ min: 200, max: 50_000, description: 'About how long the brief may be; 4000 unless told' }))
+const budgetTokens = optional(int({ min: 200, max: 50_000, description: 'How long the brief may be; 4000 unless told' }))
 export const SessionResume = object({ budgetTokens })
 export const SessionCheckpoint = object({ checkpoint: Checkpoint, taskId: optional(ref('Task', 'TUT-42')) })
 export type SessionCheckpoint = Static<typeof SessionCheckpoint>
@@ -82,20 +82,24 @@ export type SessionQuery = Static<typeof SessionQuery>
 
 /** What there is to know before going on, most important first. */
 export const Brief = object({
-  text: text(300_000, { description: 'Markdown' }),
-  tokens: int({ description: 'About', example: 1800 }),
-  left: Type.Array(text(100), { description: 'Parts that did not fit' }),
+  text: text(300_000, { description: 'Markdown. What others wrote stands in « » or behind >, with its author' }),
+  tokens: int({ description: 'At most so many (o200k)', example: 1800 }),
+  left: Type.Array(text(100, { example: 'What others changed' }), { description: 'Parts that were shortened or did not fit' }),
 })
 export type Brief = Static<typeof Brief>
-export const SessionBrief = object({ session: nullable(Session), brief: Brief })
+/** Without its texts: those are in the brief, and would be paid for twice. */
+const { goals: ____, ...head } = item
+export const SessionBrief = object({ ...head, brief: Brief })
 export type SessionBrief = Static<typeof SessionBrief>
+export const Context = object({ sessionId: nullable(id()), projectId: nullable(id()), brief: Brief })
+export type Context = Static<typeof Context>
 export const SessionEnded = object({ session: Session, memories: Type.Array(object({ id: id(), title: nullable(text(200)) })) })
 export type SessionEnded = Static<typeof SessionEnded>
 
 export const ContextQuery = object({
   projectId: optional(ref('Project', 'tutti')),
   sessionId: optional(ref('Session', '019a8a7e')),
-  since: optional(instant({ description: 'What changed after this; else since you last looked' })),
+  since: optional(instant({ description: 'What changed after this; else since the session was last saved' })),
   budgetTokens,
 })
 export type ContextQuery = Static<typeof ContextQuery>

@@ -1,20 +1,23 @@
-import { and, count, desc, eq, type SQL, sql } from 'drizzle-orm'
+import { and, count, desc, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
-import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { currentOrganization, nobody, userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
-import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
-import { AppError, notFound } from '../../errors.ts'
+import { byReference, idStarts } from '../../db/records.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
 import { events } from '../../events/table.ts'
-import { findAgent } from '../agents/parties.ts'
-import * as memory from '../memory/service.ts'
+import { findAgent, speaker } from '../agents/parties.ts'
+import { defaultProject, ifThere } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { find as findTask } from '../tasks/rows.ts'
 import { briefOf, type Since } from './brief.ts'
+import { rememberEnd } from './ending.ts'
 import type {
+  Brief,
   Checkpoint,
+  Context,
   ContextQuery,
   Session,
   SessionBrief,
@@ -44,47 +47,78 @@ const item = {
   startedAt: sessions.startedAt,
   endedAt: sessions.endedAt,
 }
-const columns = { ...item, context: sessions.context, checkpoint: sessions.checkpoint, summary: sessions.summary }
+const columns = {
+  ...item,
+  context: sessions.context,
+  checkpoint: sessions.checkpoint,
+  summary: sessions.summary,
+  credentialId: sessions.credentialId,
+  seenSeq: sessions.seenSeq,
+}
+type Row = Session & { credentialId: string | null; seenSeq: number }
+const toSession = ({ credentialId: _, seenSeq: __, ...session }: Row): Session => session
 
-/** A session is its worker's: nobody else needs what he had in mind. */
+// ---- finding
+
+/** A session is its worker's alone: it holds what he had in mind. What others should know goes to memory when it ends. */
 const own = (ctx: Ctx): SQL =>
   and(eq(sessions.userId, userIdOf(ctx.actor)), eq(sessions.organizationId, currentOrganization(ctx.actor))) as SQL
+/** On the same token, and of the same agent where one speaks: two workers of one person do not get into each other's sessions. */
+const mine = ({ actor }: Ctx): SQL | undefined =>
+  and(eq(sessions.credentialId, actor.credentialId ?? nobody), actor.agent && eq(sessions.agentId, actor.agent.id))
 
-async function find(ctx: Ctx, ref: string): Promise<Session> {
-  const select = (match: SQL) =>
-    ctx.db
-      .select(columns)
-      .from(sessions)
-      .where(and(match, own(ctx)))
-      .limit(2)
-  const found = await byReference<Session>(ref, {
-    id: (id) => select(eq(sessions.id, id)),
+/** A write holds it to its end, so two at once come one after the other. */
+function select(ctx: Ctx, match: SQL | undefined) {
+  const found = ctx.db
+    .select(columns)
+    .from(sessions)
+    .where(and(match, own(ctx)))
+    .$dynamic()
+  return ctx.unit ? found.for('update') : found
+}
+
+async function find(ctx: Ctx, ref: string): Promise<Row> {
+  const found = await byReference<Row>(ref, {
+    id: (id) => select(ctx, eq(sessions.id, id)),
     name: async () => [],
-    prefix: (prefix) => select(idStarts(sessions.id, prefix)),
+    prefix: (prefix) => select(ctx, idStarts(sessions.id, prefix)).limit(2),
   })
   if (!found) throw notFound('session', ref)
   return found
 }
 
-/** The one named, else the caller's last: of the agent that speaks, if one does. */
-async function lastOr(ctx: Ctx, ref: string | undefined): Promise<Session | undefined> {
-  if (ref) return find(ctx, ref)
-  const [last] = await ctx.db
-    .select(columns)
-    .from(sessions)
-    .where(and(own(ctx), ctx.actor.agent ? eq(sessions.agentId, ctx.actor.agent.id) : undefined))
-    .orderBy(desc(eq(sessions.status, 'active')), desc(sessions.updatedAt))
+/** The one that goes on at the moment. */
+async function running(ctx: Ctx): Promise<Row | undefined> {
+  const [found] = await select(ctx, and(mine(ctx), ne(sessions.status, 'ended')))
+    .orderBy(desc(eq(sessions.status, 'active')), desc(sessions.updatedAt), desc(sessions.id))
     .limit(1)
-  return last
+  return found
 }
 
-const projectOf = (ctx: Ctx, id: string | null | undefined): Promise<Project | undefined> =>
-  id ? projects.resolve(ctx, id).catch(() => undefined) : Promise.resolve(undefined)
-
-async function lastSeq(ctx: Ctx): Promise<number> {
-  const [row] = await ctx.db.select({ seq: sql<number>`coalesce(max(${events.seq}), 0)` }).from(events)
-  return Number(row?.seq ?? 0)
+/** The caller's last one: of this token before those of others, open ones before those that ended. */
+async function last(ctx: Ctx): Promise<Row | undefined> {
+  const [found] = await select(ctx, ctx.actor.agent && eq(sessions.agentId, ctx.actor.agent.id))
+    .orderBy(
+      desc(sql`coalesce(${mine(ctx)}, false)`),
+      desc(ne(sessions.status, 'ended')),
+      desc(eq(sessions.status, 'active')),
+      desc(sessions.updatedAt),
+      desc(sessions.id),
+    )
+    .limit(1)
+  return found
 }
+
+async function namedOrRunning(ctx: Ctx, ref: string | undefined): Promise<Row> {
+  const found = ref === undefined ? await running(ctx) : await find(ctx, ref)
+  if (!found) throw new AppError('not_found', 'No session of yours is running here. Begin one with create_session, or resume_session.')
+  return found
+}
+
+const lastSeq = async (ctx: Ctx): Promise<number> =>
+  (await ctx.db.select({ seq: events.seq }).from(events).orderBy(desc(events.seq)).limit(1))[0]?.seq ?? 0
+
+// ---- reading
 
 export const list = read('sessions.list', member('sessions:read'), async (ctx, query: SessionQuery): Promise<SessionPage> => {
   const page = keyset({ updatedAt: sessions.updatedAt, startedAt: sessions.startedAt }, sessions.id, query, { sort: 'updatedAt' })
@@ -106,13 +140,65 @@ export const list = read('sessions.list', member('sessions:read'), async (ctx, q
   return page.page(rows, total)
 })
 
-export const get = read('sessions.get', member('sessions:read'), (ctx, { ref }: { ref: string }): Promise<Session> => find(ctx, ref))
+export const get = read(
+  'sessions.get',
+  member('sessions:read'),
+  async (ctx, { ref }: { ref: string }): Promise<Session> => toSession(await find(ctx, ref)),
+)
 
-const start = write('sessions.start', member('sessions:write'), async (ctx, input: SessionCreate): Promise<Session> => {
+const sinceYesterday = ({ now }: Ctx): Since => ({ at: new Date(Date.parse(now) - 86_400_000).toISOString() })
+
+interface Told {
+  row: Row | undefined
+  project: Project | undefined
+  since?: Since
+  /** What its worker had worked with before. */
+  before?: string | null
+  tokens?: number
+}
+
+async function tell(ctx: Ctx, { row, project, since, before = null, tokens }: Told): Promise<Brief> {
+  const session = row && toSession(row)
+  const { type, id } = session?.agentId ? ({ type: 'agent', id: session.agentId } as const) : speaker(ctx)
+  return briefOf(ctx, {
+    session,
+    project,
+    worker: { type, id, credentials: [ctx.actor.credentialId, row?.credentialId ?? null, before] },
+    since: since ?? (row ? { seq: row.seenSeq } : sinceYesterday(ctx)),
+    tokens,
+  })
+}
+
+const withBrief = ({ goals: _, context: __, checkpoint: ___, summary: ____, ...head }: Session, brief: Brief): SessionBrief => ({
+  ...head,
+  brief,
+})
+
+/** Of the session that is named or running; of a project alone when that is another one, or none is running. */
+export const context = read(
+  'sessions.context',
+  member('sessions:read'),
+  async (ctx, { since, ...query }: ContextQuery): Promise<Context> =>
+    contextOf(ctx, query, since === undefined ? undefined : { at: since }),
+)
+
+async function contextOf(ctx: Ctx, query: Omit<ContextQuery, 'since'>, since: Since | undefined): Promise<Context> {
+  const found = query.sessionId === undefined ? await running(ctx) : await find(ctx, query.sessionId)
+  const asked = query.projectId === undefined ? undefined : await projects.resolve(ctx, query.projectId)
+  const row = found && (!asked || query.sessionId !== undefined || found.projectId === asked.id) ? found : undefined
+  const project = asked ?? (row ? await ifThere(ctx, row.projectId) : await defaultProject(ctx))
+  const brief = await tell(ctx, { row, project, since, tokens: query.budgetTokens })
+  return { sessionId: row?.id ?? null, projectId: project?.id ?? null, brief }
+}
+
+// ---- writing
+
+const start = write('sessions.start', member('sessions:write'), async (ctx, input: SessionCreate): Promise<Row> => {
   const organizationId = currentOrganization(ctx.actor)
   const task = input.taskId ? await findTask(ctx, input.taskId) : undefined
-  const named = input.projectId ?? task?.projectId ?? ctx.actor.projectId
-  const project = named ? await projects.resolve(ctx, named) : undefined
+  const named = input.projectId ?? task?.projectId
+  const project = named ? await projects.resolve(ctx, named) : await defaultProject(ctx)
+  if (task && task.projectId !== project?.id) throw invalid('/taskId', `${task.key} is not a task of that project.`)
   const agent = input.agentId ? await findAgent(ctx, organizationId, input.agentId) : ctx.actor.agent
   const [session] = await ctx.db
     .insert(sessions)
@@ -127,152 +213,132 @@ const start = write('sessions.start', member('sessions:write'), async (ctx, inpu
       goals: input.goals ?? [],
       context: input.context,
       startedAt: ctx.now,
+      credentialId: ctx.actor.credentialId,
       seenSeq: await lastSeq(ctx),
       createdAt: ctx.now,
       updatedAt: ctx.now,
     })
     .returning(columns)
-  announce(ctx, 'session.started', session as Session)
-  return session as Session
+  announce(ctx, 'session.started', session as Row)
+  await pauseOthers(ctx, session as Row)
+  return session as Row
 })
+
+/** A worker is in one session at a time. */
+async function pauseOthers(ctx: Ctx, { id, agentId }: Row): Promise<void> {
+  const paused = await ctx.db
+    .update(sessions)
+    .set({ status: 'paused', updatedAt: ctx.now, version: sql`${sessions.version} + 1` })
+    .where(
+      and(
+        own(ctx),
+        mine(ctx),
+        ne(sessions.id, id),
+        eq(sessions.status, 'active'),
+        sql`${sessions.agentId} is not distinct from ${agentId}::uuid`,
+      ),
+    )
+    .returning(columns)
+  for (const row of paused) announce(ctx, 'session.paused', row)
+}
 
 /** Begins, and tells what there is to know. */
-export const create = flow('sessions.create', member('sessions:write'), async (ctx, input: SessionCreate): Promise<SessionBrief> => {
-  const session = await start(ctx, input)
-  const project = await projectOf(ctx, session.projectId)
-  return { session, brief: await briefOf(ctx, { session, project, since: {} }) }
+export const create = flow('sessions.create', member('sessions:write'), async (ctx, input: SessionCreate, keyed): Promise<SessionBrief> => {
+  const row = await start(keyed, input)
+  return withBrief(toSession(row), await tell(ctx, { row, project: await ifThere(ctx, row.projectId), since: sinceYesterday(ctx) }))
 })
 
-/** Marks what has been seen up to now, and says up to where it had been before. */
 const takeUp = write(
   'sessions.takeUp',
   member('sessions:write'),
-  async (ctx, { id }: { id: string }): Promise<{ session: Session; since: Since }> => {
-    const before = await find(ctx, id)
-    const [seen] = await ctx.db.select({ seq: sessions.seenSeq }).from(sessions).where(eq(sessions.id, id))
-    await change(ctx, before, { status: 'active', endedAt: null, seenSeq: await lastSeq(ctx) })
-    const session = await find(ctx, id)
-    announce(ctx, 'session.resumed', session)
-    return { session, since: { seq: Number(seen?.seq ?? 0) } }
+  async (ctx, { ref }: { ref?: string }): Promise<{ row: Row; before: string | null }> => {
+    const found = ref === undefined ? await last(ctx) : await find(ctx, ref)
+    if (!found)
+      throw new AppError('not_found', 'You have no session to resume. create_session begins one and tells what you hold and what was done.')
+    const row = await change(ctx, found, { status: 'active', endedAt: null, credentialId: ctx.actor.credentialId })
+    announce(ctx, 'session.resumed', row)
+    await pauseOthers(ctx, row)
+    return { row, before: found.credentialId }
   },
 )
 
+/** What changed is told since its state was last saved, not since it was last resumed: who resumes may be cut off again. */
 export const resume = flow(
   'sessions.resume',
   member('sessions:write'),
-  async (ctx, { ref, budgetTokens }: { ref?: string; budgetTokens?: number }): Promise<SessionBrief> => {
-    const found = await lastOr(ctx, ref)
-    if (!found) throw new AppError('not_found', 'You have no session to resume. Begin one with create_session.')
-    const { session, since } = await takeUp(ctx, { id: found.id })
-    const project = await projectOf(ctx, session.projectId)
-    return { session, brief: await briefOf(ctx, { session, project, since, tokens: budgetTokens }) }
+  async (ctx, { ref, budgetTokens }: { ref?: string; budgetTokens?: number }, keyed): Promise<SessionBrief> => {
+    const { row, before } = await takeUp(keyed, { ref })
+    const project = await ifThere(ctx, row.projectId)
+    return withBrief(toSession(row), await tell(ctx, { row, before, project, tokens: budgetTokens }))
   },
 )
 
 export const checkpoint = write(
   'sessions.checkpoint',
   member('sessions:write'),
-  async (ctx, { ref, checkpoint: saved, taskId: task }: SessionCheckpoint & { ref?: string }): Promise<Session> => {
-    const before = await lastOr(ctx, ref)
-    if (!before) throw new AppError('not_found', 'You have no session to save to. Begin one with create_session.')
-    const taskId = task ? (await findTask(ctx, task)).id : before.taskId
-    await change(ctx, before, { checkpoint: saved, checkpointAt: ctx.now, taskId, seenSeq: await lastSeq(ctx) })
-    const session = await find(ctx, before.id)
-    announce(ctx, 'session.checkpointed', session)
-    return session
+  async (ctx, { ref, checkpoint: saved, taskId: named }: SessionCheckpoint & { ref?: string }): Promise<Session> => {
+    const before = await namedOrRunning(ctx, ref)
+    if (before.status === 'ended') throw new AppError('conflict', 'This session has ended. Take it up again with resume_session first.')
+    const taskId = named === undefined ? before.taskId : await taskIn(ctx, before, named)
+    const row = await change(ctx, before, { checkpoint: saved, checkpointAt: ctx.now, taskId, seenSeq: await lastSeq(ctx) })
+    announce(ctx, 'session.checkpointed', row)
+    return toSession(row)
   },
 )
 
-const close = write(
-  'sessions.close',
+async function taskIn(ctx: Ctx, { projectId }: Row, ref: string): Promise<string> {
+  const task = await findTask(ctx, ref)
+  if (projectId && task.projectId !== projectId) throw invalid('/taskId', `${task.key} is not a task of the session's project.`)
+  return task.id
+}
+
+/** Its final state goes to memory, where whoever comes next finds it. */
+export const end = write(
+  'sessions.end',
   member('sessions:write'),
-  async (ctx, { id, summary, checkpoint: saved }: { id: string; summary?: string; checkpoint?: Checkpoint }): Promise<Session> => {
-    const before = await find(ctx, id)
-    if (before.status === 'ended') throw new AppError('conflict', 'This session has ended already.')
-    await change(ctx, before, {
+  async (ctx, { ref, summary, checkpoint: saved }: SessionEnd & { ref?: string }): Promise<SessionEnded> => {
+    const before = await namedOrRunning(ctx, ref)
+    if (before.status === 'ended') throw new AppError('conflict', `This session has ended already, at ${before.endedAt}.`)
+    const row = await change(ctx, before, {
       status: 'ended',
       endedAt: ctx.now,
       ...(summary !== undefined && { summary }),
       ...(saved && { checkpoint: saved, checkpointAt: ctx.now }),
     })
-    const session = await find(ctx, id)
-    announce(ctx, 'session.ended', session)
-    return session
+    announce(ctx, 'session.ended', row)
+    const session = toSession(row)
+    return { session, memories: await rememberEnd(ctx, session) }
   },
 )
-
-/** Its final state goes to memory, where whoever comes next finds it. */
-export const end = flow(
-  'sessions.end',
-  member('sessions:write'),
-  async (ctx, { ref, ...input }: SessionEnd & { ref?: string }): Promise<SessionEnded> => {
-    const found = await lastOr(ctx, ref)
-    if (!found) throw new AppError('not_found', 'You have no session to end.')
-    const session = await close(ctx, { id: found.id, ...input })
-    const content = finalState(session)
-    if (!content) return { session, memories: [] }
-    const place = session.projectId
-      ? { scope: 'project' as const, scopeId: session.projectId }
-      : session.agentId
-        ? { scope: 'agent' as const, scopeId: session.agentId }
-        : { scope: 'session' as const, scopeId: session.id }
-    const title = `Session of ${session.startedAt.slice(0, 10)}: ${session.goals[0] ?? 'work'}`.slice(0, 200)
-    const { id } = await memory.store(ctx, { ...place, title, content, tags: ['session'], source: `session ${session.id}` })
-    return { session, memories: [{ id, title }] }
-  },
-)
-
-function finalState({ goals, summary, checkpoint: saved }: Session): string {
-  const lines = [
-    summary,
-    goals.length ? `Goals: ${goals.join('; ')}` : undefined,
-    saved?.nextStep && `Next step: ${saved.nextStep}`,
-    saved?.branch && `Branch: ${saved.branch}`,
-    saved?.files?.length && `Files: ${saved.files.join(', ')}`,
-    saved?.openQuestions?.length && `Open questions: ${saved.openQuestions.join('; ')}`,
-  ]
-  return summary || saved ? lines.filter(Boolean).join('\n').slice(0, 30_000) : ''
-}
-
-/** A brief without a session, or of one; saves a checkpoint on the way when one is given. */
-export const context = read('sessions.context', member('sessions:read'), async (ctx, query: ContextQuery): Promise<SessionBrief> => {
-  const session = query.sessionId ? await find(ctx, query.sessionId) : ((await lastOr(ctx, undefined)) ?? null)
-  const current = session && session.status !== 'ended' ? session : null
-  const named = query.projectId ?? current?.projectId ?? ctx.actor.projectId
-  const project = named ? await projects.resolve(ctx, named) : undefined
-  const relevant = current && (!project || current.projectId === project.id) ? current : null
-  const [seen] = relevant ? await ctx.db.select({ seq: sessions.seenSeq }).from(sessions).where(eq(sessions.id, relevant.id)) : []
-  const since: Since = query.since ? { at: query.since } : seen ? { seq: Number(seen.seq) } : {}
-  return { session: relevant, brief: await briefOf(ctx, { session: relevant, project, since, tokens: query.budgetTokens }) }
-})
 
 /** For the tool that reads the context and may save where its caller is. */
 export const saveAndBrief = flow(
   'sessions.saveAndBrief',
   member('sessions:write'),
-  async (ctx, { checkpoint: saved, ...query }: ContextQuery & { checkpoint?: Checkpoint }): Promise<SessionBrief> => {
-    if (saved) await checkpoint(ctx, { ref: query.sessionId, checkpoint: saved })
-    return context(ctx, query)
+  async (ctx, { checkpoint: saved, ...query }: ContextQuery & { checkpoint?: Checkpoint }, keyed): Promise<Context> => {
+    if (!saved) return context(ctx, query)
+    const { seenSeq } = await namedOrRunning(ctx, query.sessionId)
+    const { id } = await checkpoint(keyed, { ref: query.sessionId, checkpoint: saved })
+    // What changed until now is told this once more, though it counts as seen from here on.
+    return contextOf(ctx, { ...query, sessionId: id }, query.since === undefined ? { seq: seenSeq } : { at: query.since })
   },
 )
 
-type Change = Partial<typeof sessions.$inferInsert>
-async function change(ctx: Ctx, { id, version }: Session, set: Change): Promise<void> {
-  await changeVersioned(ctx, sessions, {
-    columns: { id: sessions.id, version: sessions.version },
-    before: { id, version },
-    set,
-    what: 'this session',
-    again: () => find(ctx, id),
-  })
+async function change(ctx: Ctx, { id }: Row, set: Partial<typeof sessions.$inferInsert>): Promise<Row> {
+  const [row] = await ctx.db
+    .update(sessions)
+    .set({ ...set, updatedAt: ctx.now, version: sql`${sessions.version} + 1` })
+    .where(eq(sessions.id, id))
+    .returning(columns)
+  return row as Row
 }
 
-function announce(ctx: Ctx, type: string, session: Session): void {
+/** That somebody is at work is the team's to know; at what, and what he thinks of it, is his own. */
+function announce(ctx: Ctx, type: string, session: Row): void {
   ctx.emit(type, {
     subjectId: session.id,
     organizationId: session.organizationId,
     projectId: session.projectId,
-    userId: session.userId,
-    data: { goals: session.goals, status: session.status, version: session.version },
+    data: { status: session.status, version: session.version },
   })
 }

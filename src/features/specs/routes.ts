@@ -1,6 +1,17 @@
 import { created, type Http, on } from '../../http/context.ts'
-import { Deleted, id, int, object, optional, text } from '../../schema.ts'
-import { CompareQuery, Comparison, Spec, SpecCreate, SpecPage, SpecPatch, SpecQuery, SpecUpdated, SpecVersions } from './schema.ts'
+import { int, object, optional, text } from '../../schema.ts'
+import {
+  CompareQuery,
+  Comparison,
+  Spec,
+  SpecCreate,
+  SpecPage,
+  SpecPatch,
+  SpecQuery,
+  SpecUpdated,
+  SpecVersions,
+  VersionQuery,
+} from './schema.ts'
 import * as specs from './service.ts'
 
 const byRef = object({ id: text(100, { minLength: 1, description: 'Id, slug or id prefix', example: 'folder-lock' }) })
@@ -29,14 +40,10 @@ export const specRoutes = (http: Http) =>
       body: SpecPatch,
       response: SpecUpdated,
     })
-    .delete('/api/specs/:id', ({ ctx, params }) => specs.remove(ctx, { ref: params.id }), {
-      ...on(specs.remove, 'Delete a spec'),
-      params: object({ id: id() }),
-      response: Deleted,
-    })
-    .get('/api/specs/:id/versions', ({ ctx, params }) => specs.versions(ctx, { ref: params.id }), {
+    .get('/api/specs/:id/versions', ({ ctx, params, query }) => specs.versions(ctx, { ...query, ref: params.id }), {
       ...on(specs.versions, 'Versions of a spec, newest first'),
       params: byRef,
+      query: VersionQuery,
       response: SpecVersions,
     })
     .get('/api/specs/:id/compare', ({ ctx, params, query }) => specs.compare(ctx, { ref: params.id, ...query }), {

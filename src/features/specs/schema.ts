@@ -1,4 +1,3 @@
-import { Type } from '@sinclair/typebox'
 import {
   id,
   instant,
@@ -47,10 +46,16 @@ export const SpecVersion = object({
   createdAt: instant(),
 })
 export type SpecVersion = Static<typeof SpecVersion>
-export const SpecVersions = object({ items: Type.Array(SpecVersion), nextCursor: nullable(text(10)) })
+export const SpecVersions = pageOf(SpecVersion)
 export type SpecVersions = Static<typeof SpecVersions>
+export const VersionQuery = object(paging('version'))
+export type VersionQuery = Static<typeof VersionQuery>
 
-export const Change = object({ added: int({ example: 12 }), removed: int({ example: 3 }), diff: text(600_000, { description: 'Unified' }) })
+export const Change = object({
+  added: int({ example: 12 }),
+  removed: int({ example: 3 }),
+  diff: text(1_000_000, { description: 'Unified' }),
+})
 export type Change = Static<typeof Change>
 export const Comparison = object({ from: int({ example: 1 }), to: int({ example: 2 }), ...Change.properties })
 export type Comparison = Static<typeof Comparison>
@@ -61,7 +66,7 @@ export const SpecCreate = object({
   title: name,
   content,
   projectId: optional(text(100, { minLength: 1, description: 'Project: id, slug or key', example: 'tutti' })),
-  status: optional(oneOf(statuses, { description: 'draft unless told' })),
+  status: optional(oneOf(['draft', 'review', 'approved'], { description: 'draft unless told' })),
   message: optional(message),
 })
 export type SpecCreate = Static<typeof SpecCreate>

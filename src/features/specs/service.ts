@@ -1,5 +1,5 @@
-import { and, count, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
-import { type Ctx, read, write } from '../../action.ts'
+import { and, count, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
@@ -9,11 +9,13 @@ import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { slugify } from '../../text.ts'
 import { speaker } from '../agents/parties.ts'
+import { projectOf } from '../projects/current.ts'
+import { takeTurns } from '../projects/names.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { projectFor } from '../tasks/service.ts'
+import { changeOf } from './compare.ts'
 import {
-  type Change,
   CONTENT_BYTES,
   type Comparison,
   type Spec,
@@ -24,6 +26,7 @@ import {
   type SpecQuery,
   type SpecUpdated,
   type SpecVersions,
+  type VersionQuery,
 } from './schema.ts'
 import { specs, specVersions } from './table.ts'
 
@@ -43,8 +46,8 @@ const columns = { ...item, content: specs.content }
 
 const live = isNull(specs.deletedAt)
 const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights)) as SQL
-/** By id, slug in the current team, or the unique beginning of an id. */
-export async function find(ctx: Ctx, ref: string): Promise<Spec> {
+/** By id, by a slug that only one project of the current team has, or by the unique beginning of an id. */
+export async function find(ctx: Ctx, ref: string, within?: { id: string }): Promise<Spec> {
   const rights = rightsOf(ctx.actor)
   const select = (match: SQL | undefined) =>
     ctx.db
@@ -53,13 +56,15 @@ export async function find(ctx: Ctx, ref: string): Promise<Spec> {
       .innerJoin(projectTable, eq(projectTable.id, specs.projectId))
       .where(and(match, visibleTo(rights)))
       .$dynamic()
-  const here = eq(specs.organizationId, currentOrganization(ctx.actor))
+  const here = within ? eq(specs.projectId, within.id) : eq(specs.organizationId, currentOrganization(ctx.actor))
   const found = await byReference<Spec>(ref, {
     id: (id) => select(eq(specs.id, id)),
-    name: (slug) =>
-      select(and(here, eq(specs.slug, slug.toLowerCase())))
-        .orderBy(desc(specs.updatedAt))
-        .limit(1),
+    name: async (slug) => {
+      const found = await select(and(here, eq(specs.slug, slug.toLowerCase()))).limit(2)
+      if (found.length > 1)
+        throw new AppError('conflict', `Several projects have a spec "${slug}". Name it by its id: list_specs shows them.`)
+      return found
+    },
     prefix: (prefix) => select(and(here, idStarts(specs.id, prefix))).limit(2),
   })
   if (!found) throw notFound('spec', ref)
@@ -87,12 +92,14 @@ export const list = read('specs.list', member('specs:read'), async (ctx, query: 
   return page.page(rows, counted?.[0]?.n)
 })
 
-/** The same for whoever names a project as people do. */
+/** The same for whoever names a project as people do, or is at work in one. */
 export const listNamed = read(
   'specs.listNamed',
   member('specs:read'),
-  async (ctx, { project, ...query }: SpecQuery & { project?: string }): Promise<SpecPage> =>
-    list(ctx, project === undefined ? query : { ...query, projectId: (await projects.resolve(ctx, project)).id }),
+  async (ctx, { project: ref, ...query }: SpecQuery & { project?: string }): Promise<SpecPage> => {
+    const project = await projectOf(ctx, ref)
+    return list(ctx, project ? { ...query, projectId: project.id } : query)
+  },
 )
 
 /** As it is, or as it was. */
@@ -128,64 +135,58 @@ async function versionOf(ctx: Ctx, spec: Spec, version: number) {
   return found
 }
 
-export const versions = read('specs.versions', member('specs:read'), async (ctx, { ref }: { ref: string }): Promise<SpecVersions> => {
-  const { id } = await find(ctx, ref)
-  const rows = await ctx.db
-    .select({
-      version: specVersions.version,
-      title: specVersions.title,
-      status: specVersions.status,
-      message: specVersions.message,
-      authorType: specVersions.authorType,
-      authorId: specVersions.authorId,
-      authorName: specVersions.authorName,
-      createdAt: specVersions.createdAt,
-    })
-    .from(specVersions)
-    .where(eq(specVersions.specId, id))
-    .orderBy(desc(specVersions.version))
-    .limit(1000)
-  return {
-    items: rows.map(({ authorType: type, authorId, authorName: name, status, ...rest }) => ({
-      ...rest,
-      status: status as Spec['status'],
-      author: { type, id: authorId, name },
-    })),
-    nextCursor: null,
-  }
-})
-
-export const compare = read(
-  'specs.compare',
+export const versions = read(
+  'specs.versions',
   member('specs:read'),
-  async (ctx, { ref, from, to }: { ref: string; from: number; to?: number }): Promise<Comparison> => {
-    const spec = await find(ctx, ref)
-    const [a, b] = [await versionOf(ctx, spec, from), await versionOf(ctx, spec, to ?? spec.version)]
+  async (ctx, { ref, ...query }: VersionQuery & { ref: string }): Promise<SpecVersions> => {
+    const { id, version } = await find(ctx, ref)
+    const page = keyset({ version: specVersions.version }, specVersions.specId, query, { sort: 'version' })
+    const rows = await ctx.db
+      .select({
+        id: specVersions.specId,
+        version: specVersions.version,
+        title: specVersions.title,
+        status: specVersions.status,
+        message: specVersions.message,
+        authorType: specVersions.authorType,
+        authorId: specVersions.authorId,
+        authorName: specVersions.authorName,
+        createdAt: specVersions.createdAt,
+      })
+      .from(specVersions)
+      .where(page.where(eq(specVersions.specId, id)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const { items, ...rest } = page.page(rows, query.total ? version : undefined)
     return {
-      from,
-      to: to ?? spec.version,
-      ...(await changeOf(a.content, b.content, `${spec.slug} v${from}`, `${spec.slug} v${to ?? spec.version}`)),
+      ...rest,
+      items: items.map(({ id: _, authorType: type, authorId, authorName: name, status, ...entry }) => ({
+        ...entry,
+        status: status as Spec['status'],
+        author: { type, id: authorId, name },
+      })),
     }
   },
 )
 
-async function changeOf(before: string, after: string, from = 'before', to = 'after'): Promise<Change> {
-  const { createTwoFilesPatch } = await import('diff')
-  // A time limit, because two long texts that have nothing in common take long to compare.
-  const diff = createTwoFilesPatch(from, to, before, after, '', '', { context: 3, timeout: 1000 })
-  if (diff === undefined)
-    return {
-      added: after.split('\n').length,
-      removed: before.split('\n').length,
-      diff: 'The two differ too much to be shown line by line.',
-    }
-  const lines = diff.split('\n').slice(4)
-  return { added: lines.filter((l) => l.startsWith('+')).length, removed: lines.filter((l) => l.startsWith('-')).length, diff }
-}
+export const compare = read(
+  'specs.compare',
+  member('specs:read'),
+  async (ctx, { ref, from, to: other }: { ref: string; from: number; to?: number }): Promise<Comparison> => {
+    const spec = await find(ctx, ref)
+    const to = other ?? spec.version
+    const [a, b] = [await versionOf(ctx, spec, from), await versionOf(ctx, spec, to)]
+    const nameOf = (version: number, { title, status }: typeof a) => `${spec.slug} v${version} (${title.replace(/\s+/g, ' ')}, ${status})`
+    return { from, to, ...(await changeOf(a.content, b.content, { from: nameOf(from, a), to: nameOf(to, b) })) }
+  },
+)
+
+// ---- writing
 
 export const create = write('specs.create', member('specs:write'), async (ctx, input: SpecCreate): Promise<Spec> => {
   checkContent(input.content)
   const project = await projectFor(ctx, input.projectId)
+  await takeTurns(ctx, project.organizationId)
   const id = newId()
   const status = input.status ?? 'draft'
   const title = input.title.trim()
@@ -208,52 +209,64 @@ export const create = write('specs.create', member('specs:write'), async (ctx, i
 })
 
 /** Every change is a version of its own; whoever writes says which one his is based on. */
-export const update = write(
+export const update = flow(
   'specs.update',
   member('specs:write'),
-  async (ctx, { ref, message, baseVersion, ...patch }: SpecPatch & { ref: string }): Promise<SpecUpdated> => {
+  async (ctx, patch: SpecPatch & { ref: string }, keyed): Promise<SpecUpdated> => {
+    const { made, ...spec } = await revise(keyed, patch)
+    // Outside the transaction: a comparison may take its time.
+    const { added, removed } = made
+      ? await compare(ctx, { ref: spec.id, from: spec.version - 1, to: spec.version })
+      : { added: 0, removed: 0 }
+    return { ...spec, change: { added, removed } }
+  },
+  { versioned: true },
+)
+
+const revise = write(
+  'specs.revise',
+  member('specs:write'),
+  async (ctx, { ref, message, baseVersion, ...patch }: SpecPatch & { ref: string }): Promise<Spec & { made: boolean }> => {
+    if (patch.content !== undefined) checkContent(patch.content)
     const before = await find(ctx, ref)
     await projects.requireWriter(ctx, before, 'Changing this spec')
-    const base = baseVersion ?? ctx.expectedVersion
-    if (base === undefined)
-      throw invalid('/baseVersion', `Say which version your change is based on; it is at ${before.version} now.`, 'required')
-    if (base !== before.version)
-      throw new AppError(
-        'version_mismatch',
-        `It is at version ${before.version} now, not ${base}. Read what changed, and repeat yours on top of it.`,
-        {
-          current: before,
-        },
-      )
-    if (patch.content !== undefined) checkContent(patch.content)
+    checkBase(before, baseVersion ?? ctx.expectedVersion)
+    const changed = Object.fromEntries(
+      Object.entries({ ...patch, ...(patch.title !== undefined && { title: patch.title.trim() }) }).filter(
+        ([name, value]) => value !== undefined && value !== before[name as keyof Spec],
+      ),
+    ) as Partial<Pick<Spec, 'title' | 'content' | 'status'>>
+    if (Object.keys(changed).length === 0) return { ...before, made: false }
+    checkMove(before, changed)
     await changeVersioned(ctx, specs, {
       columns: { id: specs.id, version: specs.version },
       before: { id: before.id, version: before.version },
-      set: patch.title === undefined ? patch : { ...patch, title: patch.title.trim() },
+      set: changed,
       what: 'this spec',
       again: () => find(ctx, before.id),
     })
     const after = await find(ctx, before.id)
     await keep(ctx, after, message)
-    announce(ctx, 'spec.updated', after, { fields: Object.keys(patch), ...(message && { message }) })
-    const { added, removed } = patch.content === undefined ? { added: 0, removed: 0 } : await changeOf(before.content, after.content)
-    return { ...after, change: { added, removed } }
+    announce(ctx, 'spec.updated', after, { fields: Object.keys(changed), ...(changed.status && { from: before.status }) })
+    return { ...after, made: true }
   },
   { versioned: true },
 )
 
-export const remove = write(
-  'specs.remove',
-  member('specs:write'),
-  async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await find(ctx, ref)
-    await projects.requireWriter(ctx, before, 'Deleting this spec')
-    await ctx.db.update(specs).set({ deletedAt: ctx.now, updatedAt: ctx.now }).where(eq(specs.id, before.id))
-    announce(ctx, 'spec.deleted', before)
-    return { id: before.id, deleted: true }
-  },
-  { destructive: true },
-)
+function checkBase(current: Spec, base: number | undefined): void {
+  if (base === current.version) return
+  const why =
+    base === undefined
+      ? `Say which version your change is based on (expectedVersion, baseVersion or If-Match); it is at ${current.version} now.`
+      : `It is at version ${current.version} now, not ${base}. Read what changed, and repeat yours on top of it.`
+  throw new AppError('version_mismatch', why, { current })
+}
+
+/** What is archived is history until it is taken up as a draft again. */
+function checkMove({ status: from, title }: Spec, { status: to }: Partial<Spec>): void {
+  if (from === 'archived' && to !== 'draft')
+    throw new AppError('conflict', `"${title}" is archived. Make it a draft again first: status draft.`)
+}
 
 async function keep(ctx: Ctx, spec: Spec, message: string | undefined): Promise<void> {
   const { type, id, name } = speaker(ctx)

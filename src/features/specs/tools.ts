@@ -13,7 +13,7 @@ export const specTools = [
     title: 'Create spec',
     description: 'Write a technical specification; every later change is kept as a version.',
     toolset: 'specs',
-    input: object({ title: title(200), content: title(262_144), project, status }),
+    input: object({ title: title(200), content: title(262_144), project, status: optional(oneOf(['draft', 'review', 'approved'])) }),
     action: specs.create,
     with: ({ project, ...rest }) => ({ ...rest, projectId: project }),
   }),

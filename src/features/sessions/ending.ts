@@ -1,0 +1,54 @@
+import type { Ctx } from '../../action.ts'
+import { AppError } from '../../errors.ts'
+import { CONTENT_BYTES } from '../memory/schema.ts'
+import * as memory from '../memory/service.ts'
+import { ifThere } from '../projects/current.ts'
+import type { Session, SessionEnded } from './schema.ts'
+
+/** What a session leaves behind: what was done, and where it stands. Nothing, where it may not be written. */
+export async function rememberEnd(ctx: Ctx, session: Session): Promise<SessionEnded['memories']> {
+  const content = finalState(session)
+  if (!content) return []
+  const title = beginning(`Session of ${session.startedAt.slice(0, 10)}: ${session.goals[0]?.replace(/\s+/g, ' ') ?? 'work'}`, 200)
+  for (const place of await placesOf(ctx, session)) {
+    try {
+      const { id } = await memory.put(ctx, { ...place, title, content, tags: ['session'], source: `session ${session.id}` })
+      return [{ id, title }]
+    } catch (error) {
+      // Refused, not failed: the agent is archived, the token may not write memories, the project only be read.
+      if (!(error instanceof AppError)) throw error
+    }
+  }
+  return []
+}
+
+/** A project's session is remembered there or nowhere: what was done in it is for those who see it. */
+async function placesOf(ctx: Ctx, { id, projectId, agentId }: Session) {
+  if (projectId) return (await ifThere(ctx, projectId)) ? [{ scope: 'project' as const, scopeId: projectId }] : []
+  const session = { scope: 'session' as const, scopeId: id }
+  return agentId ? [{ scope: 'agent' as const, scopeId: agentId }, session] : [session]
+}
+
+function finalState({ goals, summary, checkpoint: saved }: Session): string {
+  if (!summary && !saved) return ''
+  const lines = [
+    summary,
+    goals.length > 0 && `Goals: ${goals.join('; ')}`,
+    saved?.nextStep && `Next step: ${saved.nextStep}`,
+    saved?.branch && `Branch: ${saved.branch}`,
+    saved?.files?.length && `Files: ${saved.files.join(', ')}`,
+    saved?.commands?.length && `Commands: ${saved.commands.join('; ')}`,
+    saved?.checks?.length && `Checks: ${saved.checks.join('; ')}`,
+    saved?.openQuestions?.length && `Open questions: ${saved.openQuestions.join('; ')}`,
+  ]
+  const text = lines.filter(Boolean).join('\n')
+  const bytes = Buffer.from(text)
+  return bytes.length <= CONTENT_BYTES
+    ? text
+    : bytes
+        .subarray(0, CONTENT_BYTES)
+        .toString()
+        .replace(/\ufffd+$/, '')
+}
+
+const beginning = (text: string, most: number): string => text.slice(0, most).replace(/[\ud800-\udbff]$/, '')

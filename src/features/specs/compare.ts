@@ -1,0 +1,77 @@
+import type { Change } from './schema.ts'
+
+/** Comparing two long texts that have little in common takes time that grows with the square of what differs. */
+const AT_ONCE = 60
+const MOST_EDITS = 1000
+const MOST_LINES = 20_000
+const MOST_MS = 2000
+const CONTEXT = 3
+
+interface Hunk {
+  oldStart: number
+  oldLines: number
+  newStart: number
+  newLines: number
+  lines: string[]
+}
+
+/** A unified diff. What differs too much to be compared line by line is shown as replaced, from the first change to the last. */
+export async function changeOf(before: string, after: string, names: { from: string; to: string }): Promise<Change> {
+  const hunks = before === after ? [] : ((await finely(before, after)) ?? roughly(before, after))
+  const lines = hunks.flatMap((hunk) => hunk.lines)
+  const text = hunks.map((h) => [`@@ -${h.oldStart},${h.oldLines} +${h.newStart},${h.newLines} @@`, ...h.lines].join('\n'))
+  return {
+    added: lines.filter((line) => line.startsWith('+')).length,
+    removed: lines.filter((line) => line.startsWith('-')).length,
+    diff: [`--- ${names.from}`, `+++ ${names.to}`, ...text].join('\n'),
+  }
+}
+
+/** Small changes at once; larger ones in steps that let other work in between, for as long as it is worth it. */
+async function finely(before: string, after: string): Promise<Hunk[] | undefined> {
+  if (linesIn(before) > MOST_LINES || linesIn(after) > MOST_LINES) return undefined
+  const { structuredPatch } = await import('diff')
+  const quick = structuredPatch('', '', before, after, '', '', { context: CONTEXT, maxEditLength: AT_ONCE })
+  if (quick) return quick.hunks
+  return new Promise((resolve) =>
+    structuredPatch('', '', before, after, '', '', {
+      context: CONTEXT,
+      maxEditLength: MOST_EDITS,
+      timeout: MOST_MS,
+      callback: (patch) => resolve(patch?.hunks),
+    }),
+  )
+}
+
+const linesIn = (text: string): number => {
+  let lines = 1
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
+  return lines
+}
+
+function roughly(before: string, after: string): Hunk[] {
+  const [a, b] = [before, after].map((text) => text.replace(/\n$/, '').split('\n')) as [string[], string[]]
+  const most = Math.min(a.length, b.length)
+  let head = 0
+  while (head < most && a[head] === b[head]) head++
+  let tail = 0
+  while (tail < most - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++
+  const from = Math.max(0, head - CONTEXT)
+  const kept = Math.min(tail, CONTEXT)
+  const [gone, come] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)]
+  const around = head - from + kept
+  return [
+    {
+      oldStart: from + 1,
+      oldLines: around + gone.length,
+      newStart: from + 1,
+      newLines: around + come.length,
+      lines: [
+        ...a.slice(from, head).map((line) => ` ${line}`),
+        ...gone.map((line) => `-${line}`),
+        ...come.map((line) => `+${line}`),
+        ...a.slice(a.length - tail, a.length - tail + kept).map((line) => ` ${line}`),
+      ],
+    },
+  ]
+}

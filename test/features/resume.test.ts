@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type McpClient, ways } from '../mcp/support.ts'
+import { mcpToken, member, person, type TestApp, testApp, unique } from '../support/app.ts'
+import { TestClock } from './support.ts'
+
+/** An agent that is cut off in the middle of its work, and another life of it that has nothing but the token. Over the wire. */
+const clock = new TestClock()
+let t: TestApp
+beforeAll(async () => {
+  t = await testApp({}, clock.now)
+})
+afterAll(() => t.close())
+
+const ways3 = ['v2 client, HTTP 2026-07-28', 'v2 client, SSE', 'v1 client, HTTP'] as const
+const connect = (token: string, way: keyof typeof ways): Promise<McpClient> => ways[way]?.(t.url, token) as Promise<McpClient>
+
+type Facts = Record<string, unknown> & { id: string; key: string; slug: string; version: number; brief: { text: string; tokens: number } }
+async function use(client: McpClient, tool: string, args: Record<string, unknown> = {}): Promise<Facts> {
+  const { isError, content, structuredContent } = await client.call(tool, args)
+  if (isError) throw new Error(`${tool}: ${content[0]?.text}`)
+  return structuredContent as Facts
+}
+
+interface Plan {
+  token: string
+  other: string
+  project: string
+}
+
+/** A project with two tasks, an agent's token, and a colleague's. */
+async function plan(): Promise<Plan & { key: string; second: string }> {
+  const ada = await person(t)
+  const token = await mcpToken(t, ada)
+  const other = await mcpToken(t, await member(t, ada, 'member', 'Grace Hopper'))
+  const owner = await connect(await mcpToken(t, ada), 'v2 client, HTTP 2026-07-28')
+  const { slug: project } = await use(owner, 'create_project', { name: unique('Engine') })
+  const { key } = await use(owner, 'create_task', {
+    project,
+    title: 'Lock the data folder',
+    description: 'Two servers on one folder damage a database.',
+    acceptance: ['a second process is refused', 'the lock goes with its process'],
+    priority: 'high',
+  })
+  const { key: second } = await use(owner, 'create_task', { project, title: 'Say so in the manual' })
+  await owner.close()
+  return { token, other, project, key, second }
+}
+
+/** What is in the brief under a heading. */
+const part = (text: string, title: string): string => new RegExp(`## ${title}[^\\n]*\\n([^]*?)(?=\\n\\n## |$)`).exec(text)?.[1] ?? ''
+
+describe.each(ways3)('by %s', (way) => {
+  test('it goes on from the brief alone, and finishes the task', async () => {
+    const { token, other, project, key, second } = await plan()
+
+    const first = await connect(token, way)
+    await use(first, 'create_session', { project, goals: ['One process for each folder'], context: 'A database was damaged last week.' })
+    // From here on the project goes without saying: the session names it.
+    expect((await use(first, 'next_task')).task).toMatchObject({ key })
+    const { id: memory } = await use(first, 'store_memory', {
+      title: 'flock on macOS',
+      content: 'flock works on macOS as well; locking the data folder needs no second way there.',
+    })
+    const { id: decision } = await use(first, 'log_decision', {
+      title: 'Lock the folder with flock',
+      decision: 'The server holds flock on the data folder while it runs.',
+      alternatives: ['A lock file', { option: 'A port', cons: 'Taken by others' }],
+    })
+    await use(first, 'update_task', {
+      task: key,
+      acceptance: ['a second process is refused', 'the lock goes with its process', 'says who'],
+    })
+    clock.forward({ minutes: 5 })
+    await use(first, 'get_context', {
+      checkpoint: {
+        nextStep: 'Make the second process exit with a line that names the first',
+        files: ['src/db/lock.ts', 'test/db/lock.test.ts'],
+        branch: 'lock-folder',
+        commands: ['bun test test/db'],
+        checks: ['exit code 5'],
+        openQuestions: ['What about network file systems?'],
+      },
+    })
+    // Cut off: no end_session, no goodbye.
+    await first.close()
+
+    clock.forward({ minutes: 40 })
+    const colleague = await connect(other, way)
+    await use(colleague, 'update_task', { task: second, priority: 'critical' })
+    await use(colleague, 'complete_task', { task: second, notes: 'Written, with a picture.' })
+    await colleague.close()
+
+    const again = await connect(token, way)
+    const { brief, status } = await use(again, 'resume_session')
+    expect(status).toBe('active')
+    expect(brief.tokens).toBeLessThanOrEqual(4000)
+    expect(brief.text.match(/^## .*$/gm)?.map((line) => line.replace(/( since| in [A-Z]).*/, ''))).toEqual([
+      `## Your task: ${key}`,
+      '## Where you left off',
+      '## Done already',
+      '## Decisions that hold',
+      '## What is remembered',
+      '## What others changed',
+      '## Open questions',
+    ])
+    const task = part(brief.text, 'Your task')
+    expect(task).toContain('«Lock the data folder» (Ada Lovelace): in_progress, priority high')
+    expect(task).toContain(`Nobody holds it now. Before you go on: claim_task ${key}.`)
+    expect(task).toContain('- [ ] «the lock goes with its process»')
+    expect(task).toContain('> Two servers on one folder damage a database.')
+    const left = part(brief.text, 'Where you left off')
+    expect(left).toContain('Next step: «Make the second process exit with a line that names the first»')
+    expect(left).toContain('Branch: «lock-folder»')
+    expect(left).toContain('Files: «src/db/lock.ts», «test/db/lock.test.ts»')
+    expect(left).toContain('Commands: «bun test test/db»')
+    expect(left).toContain('Check: «exit code 5»')
+    expect(left).toContain('Goals: «One process for each folder»')
+    expect(left).toContain('> A database was damaged last week.')
+    expect(part(brief.text, 'Done already')).toContain(`${second} «Say so in the manual»: «Written, with a picture.»`)
+    expect(part(brief.text, 'Decisions that hold')).toContain(
+      `«Lock the folder with flock»: «The server holds flock on the data folder while it runs.» (Ada Lovelace, ${decision})`,
+    )
+    expect(part(brief.text, 'What is remembered')).toContain('«flock on macOS»: «flock works on macOS as well')
+    const changed = part(brief.text, 'What others changed')
+    expect(changed).toContain(second)
+    expect(changed).toContain('(Grace Hopper)')
+    // All of its own work was before it saved where it was.
+    expect(brief.text).not.toContain('What you did')
+    expect(part(brief.text, 'Open questions')).toBe('- «What about network file systems?»')
+
+    // What the brief says is enough: the task's key and the next step are read from it.
+    const known = /## Your task: (\S+)/.exec(brief.text)?.[1] as string
+    await use(again, 'claim_task', { task: known })
+    const done = await use(again, 'complete_task', { task: known, notes: 'Locked.', evidence: ['bun test test/db: 214 pass'] })
+    expect(done).toMatchObject({ key, status: 'done' })
+    const ended = await use(again, 'end_session', { summary: 'The folder is locked while a server runs.' })
+    expect(ended.memories).toBeArrayOfSize(1)
+    const found = await use(again, 'search_memory', { query: 'which branch has the folder lock', scope: 'project', scopeId: project })
+    expect(JSON.stringify(found)).toContain('Branch: lock-folder')
+    expect(JSON.stringify(found)).toContain(memory)
+    await again.close()
+  }, 30_000)
+
+  test('without any checkpoint it is told what it did itself', async () => {
+    const { token, other, project, key, second } = await plan()
+    const first = await connect(token, way)
+    await use(first, 'create_session', { project })
+    await use(first, 'claim_task', { task: key })
+    await use(first, 'log_decision', { title: 'Lock the folder with flock', decision: 'The server holds flock.' })
+    await first.close()
+    const colleague = await connect(other, way)
+    await use(colleague, 'update_task', { task: second, description: 'With pictures.' })
+    await colleague.close()
+
+    clock.forward({ minutes: 3 })
+    const again = await connect(token, way)
+    const { brief } = await use(again, 'resume_session')
+    expect(part(brief.text, 'Your task')).toContain('Yours until ')
+    expect(part(brief.text, 'Where you left off')).toContain('Nothing was saved since the session began')
+    const own = part(brief.text, 'What you did')
+    expect(own).toContain(key)
+    expect(own).toContain('Lock the folder with flock')
+    expect(own).not.toContain(second)
+    const others = part(brief.text, 'What others changed')
+    expect(others).toContain(second)
+    expect(others).toContain('(Grace Hopper)')
+    expect(others).not.toContain('flock')
+
+    // Cut off once more: what changed meanwhile is not forgotten because it was told to somebody who is gone.
+    expect((await use(again, 'resume_session')).brief.text).toContain(others)
+    await again.close()
+  }, 30_000)
+
+  test('without any session it learns what it holds when it begins one', async () => {
+    const { token, project, key } = await plan()
+    const first = await connect(token, way)
+    await use(first, 'claim_task', { task: key })
+    await first.close()
+    const again = await connect(token, way)
+    const refused = await again.call('resume_session')
+    if (refused.isError) expect(refused.content[0]?.text).toContain('create_session begins one')
+    const { brief } = await use(again, 'create_session', { project })
+    expect(part(brief.text, 'Your task')).toContain('Yours until ')
+    expect(part(brief.text, 'What you did')).toContain(key)
+    await again.close()
+  }, 30_000)
+})
