@@ -38,8 +38,14 @@ interface Row {
   data: Record<string, unknown>
 }
 
-/** That an administrator acted in somebody's name is for that person and the audit. */
-export function feedEntry<R extends Row>({ actorKind, actorId, actorName, data: { impersonatorId: _, ...data }, ...event }: R) {
+/** That an administrator acted in somebody's name is for that person and the audit, and `concerns` for open streams. */
+export function feedEntry<R extends Row>({
+  actorKind,
+  actorId,
+  actorName,
+  data: { impersonatorId: _, concerns: __, ...data },
+  ...event
+}: R) {
   const type = actorKind === 'system' ? ('system' as const) : actorKind === 'agent' ? ('agent' as const) : ('user' as const)
   return { ...event, description: inWords(event.type, data), data, actor: { type, id: actorId, name: actorName } }
 }

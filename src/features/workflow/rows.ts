@@ -40,5 +40,6 @@ export const announce = (ctx: Ctx, type: string, row: Row, data: Record<string, 
     subjectId: row.id,
     organizationId: row.organizationId,
     projectId: row.projectId,
-    data: { title: row.title, status: row.status, version: row.version, ...data },
+    // Whoever it was given to; its author where nobody has it: their open streams hear of it.
+    data: { title: row.title, status: row.status, version: row.version, concerns: [row.assigneeId ?? row.createdById], ...data },
   })
