@@ -9,7 +9,7 @@ import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { slugify } from '../../text.ts'
 import { speaker } from '../agents/parties.ts'
-import { projectOf } from '../projects/current.ts'
+import { defaultProject, projectOf } from '../projects/current.ts'
 import { takeTurns } from '../projects/names.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -46,7 +46,7 @@ const columns = { ...item, content: specs.content }
 
 const live = isNull(specs.deletedAt)
 const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights)) as SQL
-/** By id, by a slug that only one project of the current team has, or by the unique beginning of an id. */
+/** By id, by a slug of the project at work or that only one of the team's has, or by the unique beginning of an id. */
 export async function find(ctx: Ctx, ref: string, within?: { id: string }): Promise<Spec> {
   const rights = rightsOf(ctx.actor)
   const select = (match: SQL | undefined) =>
@@ -60,10 +60,13 @@ export async function find(ctx: Ctx, ref: string, within?: { id: string }): Prom
   const found = await byReference<Spec>(ref, {
     id: (id) => select(eq(specs.id, id)),
     name: async (slug) => {
-      const found = await select(and(here, eq(specs.slug, slug.toLowerCase()))).limit(2)
-      if (found.length > 1)
-        throw new AppError('conflict', `Several projects have a spec "${slug}". Name it by its id: list_specs shows them.`)
-      return found
+      const found = await select(and(here, eq(specs.slug, slug.toLowerCase()))).limit(5)
+      if (found.length < 2) return found
+      const project = await defaultProject(ctx)
+      const own = found.filter((spec) => spec.projectId === project?.id)
+      if (own.length === 0)
+        throw new AppError('conflict', `Several projects have a spec "${slug}". Name it by its id: ${found.map((s) => s.id).join(', ')}.`)
+      return own
     },
     prefix: (prefix) => select(and(here, idStarts(specs.id, prefix))).limit(2),
   })

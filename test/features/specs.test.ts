@@ -1,0 +1,286 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { applyPatch } from 'diff'
+import { changeOf } from '../../src/features/specs/compare.ts'
+import type { Comparison, Spec, SpecPage, SpecUpdated, SpecVersions } from '../../src/features/specs/schema.ts'
+import * as specs from '../../src/features/specs/service.ts'
+import type { FeatureDetail } from '../../src/features/workflow/schema.ts'
+import { type McpClient, ways } from '../mcp/support.ts'
+import { type Answer, mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { ctxOf, expectEvent, expectNoEvents, expectRefusal, ids, statuses, times, watch } from './support.ts'
+
+let t: TestApp
+let ada: Person
+let grace: Person
+let viewer: Person
+let stranger: Person
+let project: string
+beforeAll(async () => {
+  t = watch(await sharedApp())
+  ada = await person(t)
+  grace = await member(t, ada, 'member')
+  viewer = await member(t, ada, 'viewer', 'Barbara')
+  stranger = await person(t)
+  project = await newProject()
+})
+
+const newProject = async (more: object = {}): Promise<string> =>
+  (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Engine'), ...more })).body.id
+const create = (more: Record<string, unknown> = {}, who = ada): Promise<Answer<Spec>> =>
+  who.fetch('POST', '/api/specs', { title: unique('Lock'), content: '# Lock\n\nOne process.\n', projectId: project, ...more })
+const made = async (more: Record<string, unknown> = {}): Promise<Spec> => (await create(more)).body
+const update = (id: string, body: object, who = ada, headers = {}): Promise<Answer<SpecUpdated>> =>
+  who.fetch('PATCH', `/api/specs/${id}`, body, headers)
+const get = async (id: string, query = ''): Promise<Spec> => (await ada.fetch<Spec>('GET', `/api/specs/${id}${query}`)).body
+const versionsOf = async (id: string, query = ''): Promise<SpecVersions> =>
+  (await ada.fetch<SpecVersions>('GET', `/api/specs/${id}/versions${query}`)).body
+const compare = (id: string, query: string, who = ada): Promise<Answer<Comparison>> => who.fetch('GET', `/api/specs/${id}/compare?${query}`)
+
+describe('versions', () => {
+  test('every change is one, with its author and message; none is ever changed', async () => {
+    const answer = await create({ title: ' Folder lock ', message: 'First thoughts' })
+    expect(answer.status).toBe(201)
+    expect(answer.headers.get('location')).toBe(`/api/specs/${answer.body.id}`)
+    expect(answer.body).toMatchObject({ title: 'Folder lock', status: 'draft', version: 1, createdById: ada.userId })
+    expect(answer.body.slug).toMatch(/^folder-lock/)
+    expect(await expectEvent(t, answer, 'spec.created')).toMatchObject({ projectId: project, data: { title: 'Folder lock', version: 1 } })
+    const { id } = answer.body
+
+    const second = await update(id, { content: '# Lock\n\nOne process.\nNFS is refused.\n', message: 'NFS', baseVersion: 1 }, grace)
+    expect(second.body).toMatchObject({ version: 2, change: { added: 1, removed: 0 } })
+    await expectEvent(t, second, 'spec.updated')
+    const third = await update(id, { title: 'The folder lock', status: 'review' }, ada, { 'if-match': '"2"' })
+    expect(third.body).toMatchObject({ version: 3, title: 'The folder lock', status: 'review', change: { added: 0, removed: 0 } })
+    // The slug stays: links must not break.
+    expect(third.body.slug).toBe(answer.body.slug)
+
+    expect((await versionsOf(id)).items).toMatchObject([
+      { version: 3, title: 'The folder lock', status: 'review', message: null, author: { type: 'user', name: 'Ada Lovelace' } },
+      { version: 2, title: 'Folder lock', status: 'draft', message: 'NFS', author: { id: grace.userId, name: 'Grace Hopper' } },
+      { version: 1, title: 'Folder lock', message: 'First thoughts', author: { id: ada.userId } },
+    ])
+    expect(await get(id, '?version=1')).toMatchObject({
+      version: 1,
+      title: 'Folder lock',
+      status: 'draft',
+      content: '# Lock\n\nOne process.\n',
+    })
+    expect(await get(id, '?version=3')).toEqual(await get(id))
+    expect((await ada.fetch('GET', `/api/specs/${id}?version=4`)).status).toBe(404)
+  })
+
+  test('are listed page by page', async () => {
+    const { id } = await made()
+    for (let v = 1; v < 5; v++) await update(id, { content: `Version ${v + 1}`, baseVersion: v })
+    const seen: number[] = []
+    for (let cursor = ''; ; ) {
+      const page = await versionsOf(id, `?limit=2&total=true${cursor}`)
+      expect(page.total).toBe(5)
+      seen.push(...page.items.map((v) => v.version))
+      if (!page.nextCursor) break
+      cursor = `&cursor=${page.nextCursor}`
+    }
+    expect(seen).toEqual([5, 4, 3, 2, 1])
+  })
+
+  test('a change says which version it is based on', async () => {
+    const { id } = await made()
+    const current = { id, version: 1 }
+    const none = await expectRefusal(t, await update(id, { content: 'x' }), 412, 'version_mismatch')
+    expect(none).toMatchObject({ current, detail: expect.stringContaining('it is at 1 now') })
+    expect((await expectRefusal(t, await update(id, { content: 'x', baseVersion: 7 }), 412, 'version_mismatch')).current).toMatchObject(
+      current,
+    )
+    await expectRefusal(t, await update(id, { content: 'x' }, ada, { 'if-match': '"2"' }), 412, 'version_mismatch')
+    // Of many at once, one.
+    const answers = await Promise.all(times(8, (i) => update(id, { content: `Text ${i}`, baseVersion: 1 }, i % 2 ? ada : grace)))
+    expect(statuses(answers)).toEqual([200, ...times(7, () => 412)])
+    expect((await versionsOf(id)).items.map((v) => v.version)).toEqual([2, 1])
+    expect(answers.filter((a) => a.status === 412).every((a) => (a.body as unknown as { current: Spec }).current.version === 2)).toBe(true)
+  })
+
+  test('a change that changes nothing is none', async () => {
+    const { id, content, title } = await made()
+    const answer = await update(id, { content, title, message: 'Nothing', baseVersion: 1 })
+    expect(answer.body).toMatchObject({ version: 1, change: { added: 0, removed: 0 } })
+    expect((await versionsOf(id)).items).toBeArrayOfSize(1)
+  })
+
+  test('an archived one is history until it is a draft again', async () => {
+    const { id } = await made()
+    expect((await update(id, { status: 'approved', baseVersion: 1 })).body).toMatchObject({ status: 'approved', version: 2 })
+    expect((await update(id, { status: 'archived', baseVersion: 2 })).status).toBe(200)
+    await expectRefusal(t, await update(id, { content: 'x', baseVersion: 3 }), 409, 'conflict')
+    await expectRefusal(t, await update(id, { status: 'approved', baseVersion: 3 }), 409, 'conflict')
+    expect((await update(id, { status: 'draft', content: 'x', baseVersion: 3 })).body).toMatchObject({ status: 'draft', version: 4 })
+  })
+})
+
+describe('comparing', () => {
+  test('any two versions, in both directions', async () => {
+    const { id, slug } = await made({ title: 'Compare', content: 'a\nb\nc\n' })
+    await update(id, { content: 'a\nB\nc\nd\n', baseVersion: 1 })
+    await update(id, { content: 'c\nd\n', title: 'Compared', status: 'review', baseVersion: 2 })
+    const { body } = await compare(id, 'from=1&to=2', viewer)
+    expect(body).toMatchObject({ from: 1, to: 2, added: 2, removed: 1 })
+    expect(body.diff).toBe(`--- ${slug} v1 (Compare, draft)\n+++ ${slug} v2 (Compare, draft)\n@@ -1,3 +1,4 @@\n a\n-b\n+B\n c\n+d`)
+    expect((await compare(id, 'from=1')).body).toMatchObject({ from: 1, to: 3, added: 1, removed: 2 })
+    expect((await compare(id, 'from=3&to=1')).body).toMatchObject({ from: 3, to: 1, added: 2, removed: 1 })
+    expect((await compare(id, 'from=1')).body.diff).toContain('(Compared, review)')
+    expect((await compare(id, 'from=2&to=2')).body).toMatchObject({ added: 0, removed: 0 })
+    expect((await compare(id, 'from=1&to=9')).status).toBe(404)
+    expect((await compare(id, 'to=2')).status).toBe(422)
+    expect((await compare(id, 'from=1', stranger)).status).toBe(404)
+  })
+
+  const names = { from: 'a', to: 'b' }
+  const random = (lines: number, seed: number): string => {
+    let x = seed
+    return Array.from({ length: lines }, () => {
+      x = (x * 1103515245 + 12345) % 2 ** 31
+      return (x % 36).toString(36)
+    }).join('\n')
+  }
+
+  test('is never so hard that others have to wait', async () => {
+    // As many lines as 256 KiB can have, and as many different ones as take longest.
+    for (const [a, b] of [
+      [random(131_000, 1), random(131_000, 2)],
+      [random(9_000, 3), random(9_000, 4)],
+    ] as const) {
+      let longest = 0
+      let last = performance.now()
+      const beat = setInterval(() => {
+        longest = Math.max(longest, performance.now() - last)
+        last = performance.now()
+      }, 5)
+      const begun = performance.now()
+      const { added, removed, diff } = await changeOf(a, b, names)
+      clearInterval(beat)
+      expect(performance.now() - begun).toBeLessThan(15_000)
+      expect(longest).toBeLessThan(1500)
+      expect(added).toBeGreaterThan(1000)
+      expect(removed).toBeGreaterThan(1000)
+      expect(applyPatch(a, diff)).toBe(b)
+    }
+  }, 60_000)
+
+  test('gives a patch that can be applied, also where it is rough', async () => {
+    const lines = times(3000, (i) => `line ${i}`)
+    const other = lines.map((line, i) => (i > 100 && i < 2900 ? `other ${line}` : line))
+    const { diff, added, removed } = await changeOf(lines.join('\n'), other.join('\n'), names)
+    expect({ added, removed }).toEqual({ added: 2799, removed: 2799 })
+    expect(applyPatch(lines.join('\n'), diff)).toBe(other.join('\n'))
+  }, 30_000)
+})
+
+describe('who and where', () => {
+  test('a viewer reads; a stranger finds nothing', async () => {
+    const { id } = await made()
+    expect((await viewer.fetch('GET', `/api/specs/${id}`)).status).toBe(200)
+    await expectRefusal(t, await create({}, viewer), 403, 'forbidden')
+    await expectRefusal(t, await update(id, { content: 'x', baseVersion: 1 }, viewer), 403, 'forbidden')
+    await expectRefusal(t, await create({}, stranger), 404, 'not_found')
+    await expectRefusal(t, await update(id, { content: 'x', baseVersion: 1 }, stranger), 404, 'not_found')
+    expect((await stranger.fetch('GET', `/api/specs/${id}`)).status).toBe(404)
+    expect((await stranger.fetch('GET', `/api/specs/${id}/versions`)).status).toBe(404)
+    expect((await stranger.fetch<SpecPage>('GET', `/api/specs?projectId=${project}`)).body.items).toEqual([])
+  })
+
+  test('one of a private project is for those who see that, and goes with it', async () => {
+    const secret = await newProject({ visibility: 'private' })
+    const { id, slug } = await made({ projectId: secret })
+    for (const ref of [id, slug, id.slice(0, 34)]) expect((await grace.fetch('GET', `/api/specs/${ref}`)).status).toBe(404)
+    expect((await ada.fetch('DELETE', `/api/projects/${secret}`)).status).toBe(200)
+    expect((await ada.fetch('GET', `/api/specs/${id}`)).status).toBe(404)
+    expect((await ada.fetch('GET', `/api/specs/${id}/compare?from=1`)).status).toBe(404)
+  })
+
+  test('a slug is unique in its project, whoever is first; where two projects have it, the id must do', async () => {
+    const title = unique('Same name')
+    const answers = await Promise.all(times(6, () => create({ title })))
+    expect(answers.map((a) => a.status)).toEqual(times(6, () => 201))
+    const slugs = answers.map((a) => a.body.slug)
+    expect(new Set(slugs).size).toBe(6)
+    const [first] = slugs.sort((a, b) => a.length - b.length) as [string]
+    expect((await get(first)).title).toBe(title)
+    const elsewhere = await made({ title, projectId: await newProject() })
+    expect(elsewhere.slug).toBe(first)
+    expect((await ada.fetch<{ detail: string }>('GET', `/api/specs/${first}`)).body.detail).toContain('Name it by its id')
+    expect((await ada.fetch('GET', `/api/specs/${elsewhere.id}`)).status).toBe(200)
+    // Who is at work in one of them means that one.
+    const ctx = await ctxOf(t, await mcpToken(t, ada, { projectId: elsewhere.projectId }))
+    expect((await specs.get(ctx, { ref: first })).id).toBe(elsewhere.id)
+  })
+
+  test('lists by project, status and words, without the text', async () => {
+    const own = await newProject()
+    const word = unique('giraffe').replaceAll('-', '')
+    const all = [await made({ projectId: own, content: `About ${word}` }), await made({ projectId: own, status: 'review' })]
+    const list = async (query = '') => (await viewer.fetch<SpecPage>('GET', `/api/specs?projectId=${own}&total=true${query}`)).body
+    expect(ids(await list())).toEqual(all.map((s) => s.id).sort())
+    expect(ids(await list('&status=review'))).toEqual([all[1]?.id as string])
+    expect(await list(`&search=${word}`)).toMatchObject({ total: 1, items: [{ id: all[0]?.id as string }] })
+    expect((await list()).items[0]).not.toHaveProperty('content')
+  })
+
+  test('what does not fit is refused by name', async () => {
+    const { errors } = await expectRefusal(t, await create({ content: 'é'.repeat(140_000) }), 422, 'invalid')
+    expect(errors?.[0]).toMatchObject({ pointer: '/content', code: 'too_long' })
+    for (const [body, pointer] of [
+      [{ title: '' }, '/title'],
+      [{ content: '' }, '/content'],
+      [{ status: 'archived' }, '/status'],
+      [{ slug: 'mine' }, '/slug'],
+      [{ projectId: undefined }, '/project'],
+    ] as const)
+      expect((await expectRefusal(t, await create(body), 422, 'invalid')).errors?.[0]?.pointer).toBe(pointer)
+    const archive = await newProject()
+    await ada.fetch('POST', `/api/projects/${archive}/archive`)
+    await expectRefusal(t, await create({ projectId: archive }), 409, 'conflict')
+  })
+})
+
+describe('as agents do it', () => {
+  let client: McpClient
+  beforeAll(async () => {
+    client = (await ways['v2 client, HTTP 2026-07-28']?.(t.url, await mcpToken(t, ada, { projectId: project }))) as McpClient
+  })
+  const use = async <T = Spec>(name: string, args: Record<string, unknown>): Promise<T> => {
+    const { isError, content, structuredContent } = await client.call(name, args)
+    if (isError) throw new Error(content[0]?.text)
+    return structuredContent as T
+  }
+
+  test('create, read, write the next version, compare', async () => {
+    const { id, slug } = await use('create_spec', { title: unique('Protocol'), content: 'one\ntwo\n' })
+    const next = { spec: slug, content: 'one\n2\n', message: 'Digits', expectedVersion: 1, idempotencyKey: unique('key') }
+    expect(await use('update_spec', next)).toMatchObject({ version: 2, change: { added: 1, removed: 1 } })
+    // Sent again because the answer was lost: still version 2.
+    expect(await use('update_spec', next)).toMatchObject({ version: 2, change: { added: 1, removed: 1 } })
+    const stale = await client.call('update_spec', { ...next, idempotencyKey: undefined, content: 'x' })
+    expect(stale).toMatchObject({
+      isError: true,
+      structuredContent: { code: 'version_mismatch', current: { slug, version: 2, content: 'one\n2\n' } },
+    })
+    expect((await client.call('update_spec', { spec: slug, content: 'x' })).structuredContent).toMatchObject({ code: 'invalid' })
+    expect(await use('get_spec', { spec: slug, version: 1 })).toMatchObject({ content: 'one\ntwo\n', version: 1 })
+    expect((await use<{ diff: string }>('get_spec', { spec: id, diffWith: 1 })).diff).toContain('-two\n+2')
+    expect((await use<SpecPage>('list_specs', { status: 'draft' })).items.map((s) => s.slug)).toContain(slug)
+  })
+
+  test('a feature is built to a spec of its project', async () => {
+    const spec = await use('create_spec', { title: unique('Lock'), content: 'One.' })
+    const feature = await use<{ id: string }>('create_feature', { title: unique('Lock'), spec: spec.slug })
+    expect(await use<FeatureDetail>('get_feature', { feature: feature.id })).toMatchObject({
+      spec: { slug: spec.slug, version: 1 },
+    })
+    const elsewhere = await made({ projectId: await newProject() })
+    const wrong = await client.call('create_feature', { title: 'Wrong', spec: elsewhere.id })
+    expect(wrong).toMatchObject({ isError: true, structuredContent: { code: 'not_found' } })
+    const cleared = await ada.fetch<FeatureDetail>('PATCH', `/api/features/${feature.id}`, { specId: null })
+    expect(cleared.body.specId).toBeNull()
+    const gone = await ada.fetch<FeatureDetail>('GET', `/api/features/${feature.id}`)
+    expect(gone.body.spec).toBeNull()
+    await expectNoEvents(t, gone)
+  })
+})
