@@ -37,13 +37,20 @@ export function success(answer: unknown, tool: Tool, sent: Fields = {}, source?:
 /** `code: reason. Next step.` */
 export function failure(error: AppError, tool: string, requestId: string, has: (tool: string) => boolean): Told {
   const next = nextStep(error, requestId, has)
-  const known = next ? new AppError(error.code, `${error.message} ${next}`, error.details) : error
+  const { errors } = error.details
+  const known = new AppError(error.code, forAgents(next ? `${error.message} ${next}` : error.message), {
+    ...error.details,
+    ...(errors && { errors: errors.map((e) => ({ ...e, message: forAgents(e.message) })) }),
+  })
   const { facts, json } = visible(told({ ...problem(known, `/mcp#${tool}`, requestId) }) as Fields)
   const text = `${error.code}: ${facts.detail}`
   if (Buffer.byteLength(json) <= MOST_BYTES) return { isError: true, text, facts, json }
   const cut = shorten(facts)
   return { isError: true, text, facts: cut, json: JSON.stringify(cut) }
 }
+
+/** `submit_review (POST /api/features/{id}/reviews)`: whoever calls tools needs no routes. */
+const forAgents = (text: string): string => text.replace(/ \((?:GET|POST|PATCH|PUT|DELETE) \/api\/[^)]*\)/g, '')
 
 export const resultOf = ({ isError, text, facts }: Told): CallToolResult => ({
   ...(isError && { isError }),
@@ -93,30 +100,31 @@ function cleaned(value: unknown): unknown {
 // ---- what is told: an agent pays for every word of it
 
 /** The same in every record that a token sees, or of use to a dashboard only. */
-const unasked = new Set(['organizationId', 'createdById', 'position'])
+const unasked = new Set(['organizationId', 'createdById', 'userId', 'position'])
 const taskKey = /^[A-Z]{2,6}-\d+$/
 const LONG = 200
 
 /**
  * Without fields that say nothing; a list stays one when it is empty. A record inside another answer is named once: by key, else by slug,
- * else by id (36 characters of hex are 32 tokens); people and agents there by their names.
+ * else by id (36 characters of hex are 32 tokens); people and agents by their names, but for an assignee, who may be given a task again.
  */
 function told(value: unknown, sent: Fields = {}, depth = 0): unknown {
   if (Array.isArray(value)) return value.map((item) => told(item, sent, depth + 1))
   if (!isFields(value)) return value
   const keyed = typeof value.key === 'string' && taskKey.test(value.key)
-  const named = depth > 0 && (keyed || typeof value.slug === 'string' || (depth > 1 && isParty(value)))
+  const named = depth > 0 && (keyed || typeof value.slug === 'string' || isParty(value))
   const out: Fields = {}
   for (const name in value) {
     const field = value[name]
     if (field === null || field === undefined || field === '' || unasked.has(name)) continue
     if ((named && name === 'id') || (keyed && (name === 'number' || name === 'projectId'))) continue
+    if (name === 'projectId' && value.scopeId === field) continue
     if (name === 'createdAt' && value.updatedAt && (depth > 0 || value.updatedAt === field)) continue
     if (typeof field !== 'object') {
       if (typeof field !== 'string' || field.length <= LONG || depth > 0 || sent[name] !== field) out[name] = field
       continue
     }
-    const inner = told(field, sent, depth + 1)
+    const inner = name === 'assignee' && depth === 0 ? field : told(field, sent, depth + 1)
     if (name === 'items' || (Array.isArray(inner) ? inner.length > 0 : Object.keys(inner as Fields).length > 0)) out[name] = inner
   }
   return out

@@ -18,6 +18,7 @@ export const memoryTools = [
     input: object({ content: title(32_768), tags, scope, scopeId, title: optional(text(200)), importance, supersedes, embedding }),
     action: memory.store,
     with: (input) => input,
+    show: ({ author: _, projectId: __, embeddingModel: ___, ...memory }) => memory,
   }),
   tool({
     name: 'search_memory',
@@ -36,6 +37,10 @@ export const memoryTools = [
     }),
     action: memory.search,
     with: (input) => input,
+    show: ({ items, ...rest }) => ({
+      items: items.map(({ meaning: _, at: __, projectId: ___, ...hit }) => hit),
+      ...rest,
+    }),
   }),
   tool({
     name: 'list_memories',

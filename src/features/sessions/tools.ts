@@ -1,6 +1,6 @@
 import { listing, tool } from '../../mcp/tool.ts'
 import { array, instant, int, object, oneOf, optional, text, title } from '../../schema.ts'
-import { statuses } from './schema.ts'
+import { type SessionBrief, statuses } from './schema.ts'
 import * as sessions from './service.ts'
 
 const project = optional(text(100, { description: 'Id, slug or key' }))
@@ -20,6 +20,9 @@ const checkpoint = optional(
   }),
 )
 
+/** The brief says all that the session holds. */
+const briefed = ({ id, status, brief }: SessionBrief) => ({ id, status, brief })
+
 export const sessionTools = [
   tool({
     name: 'create_session',
@@ -29,6 +32,7 @@ export const sessionTools = [
     input: object({ goals: optional(array(title(1000), 20)), context: optional(text(20_000)), project, agent, task: optional(text(100)) }),
     action: sessions.create,
     with: ({ project, agent, task, ...rest }) => ({ ...rest, projectId: project, agentId: agent, taskId: task }),
+    show: briefed,
   }),
   tool({
     name: 'resume_session',
@@ -38,6 +42,7 @@ export const sessionTools = [
     input: object({ session, budgetTokens }),
     action: sessions.resume,
     with: ({ session, budgetTokens }) => ({ ref: session, budgetTokens }),
+    show: briefed,
   }),
   tool({
     name: 'end_session',
@@ -47,6 +52,7 @@ export const sessionTools = [
     input: object({ session, summary: optional(text(20_000)), checkpoint }),
     action: sessions.end,
     with: ({ session, ...rest }) => ({ ref: session, ...rest }),
+    show: ({ session: { id, status }, memories }) => ({ session: { id, status }, memories }),
   }),
   tool({
     name: 'list_sessions',
@@ -66,5 +72,6 @@ export const sessionTools = [
     input: object({ project, session, since: optional(instant()), budgetTokens, checkpoint }),
     action: sessions.saveAndBrief,
     with: ({ project, session, ...rest }) => ({ ...rest, projectId: project, sessionId: session }),
+    show: ({ sessionId, brief }) => ({ sessionId, brief }),
   }),
 ]
