@@ -11,7 +11,10 @@ const { description, kind, priority } = FeatureCreate.properties
 const gateOf = ({ next }: Pick<Feature, 'next'>) =>
   next && {
     to: next.to,
-    missing: next.missing.map(({ item, needs, call }) => (call.startsWith('advance_feature') ? { item, needs } : { item, needs, call })),
+    missing: next.missing.map(({ item, needs, call }) => {
+      const tool = call.split(' ')[0]
+      return tool === 'advance_feature' ? { item, needs } : { item, needs, tool }
+    }),
   }
 /** Where it stands now. */
 const step = ({ id, title, status, version, ...feature }: Feature) => ({ id, title, status, version, next: gateOf(feature) })
