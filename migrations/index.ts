@@ -13,6 +13,7 @@ import m10 from './0010_lease_credential.sql' with { type: 'text' }
 import m11 from './0011_passage_bits.sql' with { type: 'text' }
 import m12 from './0012_activity_lookups.sql' with { type: 'text' }
 import m13 from './0013_passage_signs.sql' with { type: 'text' }
+import m14 from './0014_links_of_their_ends.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -28,4 +29,5 @@ export const migrations: Migration[] = [
   { id: '0011_passage_bits', sql: m11 },
   { id: '0012_activity_lookups', sql: m12 },
   { id: '0013_passage_signs', sql: m13 },
+  { id: '0014_links_of_their_ends', sql: m14 },
 ]

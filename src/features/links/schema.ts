@@ -1,28 +1,54 @@
-import { Type } from '@sinclair/typebox'
-import { id, instant, nullable, object, oneOf, optional, type Static, text, title } from '../../schema.ts'
+import { id, instant, object, oneOf, optional, pageOf, paging, type Static, text } from '../../schema.ts'
 
-export const linked = ['project', 'task', 'feature', 'note', 'decision', 'spec', 'memory', 'session', 'agent', 'skill'] as const
-export type Linked = (typeof linked)[number]
+export const linkable = [
+  'project',
+  'epic',
+  'story',
+  'task',
+  'feature',
+  'note',
+  'decision',
+  'spec',
+  'memory',
+  'session',
+  'agent',
+  'skill',
+  'repository',
+] as const
+export type Linkable = (typeof linkable)[number]
 
-const End = object({ type: oneOf(linked), id: id(), title: nullable(text(300, { example: 'Lock the data folder' })) })
-export const Link = object({
+const type = oneOf(linkable)
+const kind = text(40, { pattern: '^[a-z][a-z0-9_-]*$', example: 'implements' })
+const End = object({
+  type,
   id: id(),
-  createdAt: instant(),
-  kind: text(50, { example: 'implements' }),
-  from: End,
-  to: End,
+  title: text(300, { example: 'Lock the data folder' }),
+  path: text(200, { example: '/tasks/TUT-42', description: 'Behind /api: where it is read' }),
 })
+export type End = Static<typeof End>
+
+export const Link = object({ id: id(), createdAt: instant(), kind, from: End, to: End })
 export type Link = Static<typeof Link>
+
 export const LinkCreate = object({
-  fromType: oneOf(linked),
+  fromType: type,
   fromId: id(),
-  toType: oneOf(linked),
+  toType: type,
   toId: id(),
-  kind: optional(title(50, { description: 'relates unless told', example: 'implements' })),
+  kind: optional(text(40, { pattern: kind.pattern as string, example: 'implements', description: 'relates unless told' })),
 })
 export type LinkCreate = Static<typeof LinkCreate>
-export const LinkQuery = object({ type: oneOf(linked), id: id() })
+
+export const LinkQuery = object({ type, id: id(), limit: paging().limit, cursor: paging().cursor })
 export type LinkQuery = Static<typeof LinkQuery>
-export const LinkList = object({ items: Type.Array(Link), nextCursor: nullable(text(10)) })
-export type LinkList = Static<typeof LinkList>
-export const LinkRemove = object({ id: id() })
+export const LinkPage = pageOf(Link)
+export type LinkPage = Static<typeof LinkPage>
+export const LinkRef = object({ id: id() })
+
+/** As a record shows what it is linked with: the other end, and which way the link points. */
+export const LinkedRecord = object({
+  ...End.properties,
+  kind: text(40, { example: 'implements' }),
+  direction: oneOf(['to', 'from'], { description: 'to: this one points at it' }),
+})
+export type LinkedRecord = Static<typeof LinkedRecord>

@@ -1,22 +1,21 @@
 import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, newId } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
-import { organizations } from '../organizations/table.ts'
-import type { Linked } from './schema.ts'
+import type { Linkable } from './schema.ts'
 
-/** Any record may point at any other; shown from both ends. */
+/**
+ * Any record may point at any other. Whoever sees both ends sees the link, so it belongs to no team of its own: a project that moves takes
+ * along nothing, and leaves nothing behind. Links whose ends are gone for good are swept away (upkeep).
+ */
 export const links = pgTable(
   'links',
   {
     id: uuid().primaryKey().$defaultFn(newId),
-    organizationId: uuid()
-      .notNull()
-      .references(() => organizations.id, { onDelete: 'cascade' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     createdAt: instant().notNull(),
-    fromType: text().$type<Linked>().notNull(),
+    fromType: text().$type<Linkable>().notNull(),
     fromId: uuid().notNull(),
-    toType: text().$type<Linked>().notNull(),
+    toType: text().$type<Linkable>().notNull(),
     toId: uuid().notNull(),
     kind: text().notNull(),
   },

@@ -1,0 +1,164 @@
+import { and, desc, eq, or, type SQL } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { member } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { keyset } from '../../db/page.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { requireWriter } from '../projects/service.ts'
+import { type Found, isSeen, lookUp } from './records.ts'
+import type { End, Link, Linkable, LinkCreate, LinkedRecord, LinkPage, LinkQuery } from './schema.ts'
+import { links } from './table.ts'
+
+const columns = {
+  id: links.id,
+  createdAt: links.createdAt,
+  kind: links.kind,
+  fromType: links.fromType,
+  fromId: links.fromId,
+  toType: links.toType,
+  toId: links.toId,
+}
+type Row = Omit<Link, 'from' | 'to'> & Record<'fromType' | 'toType', Linkable> & Record<'fromId' | 'toId', string>
+
+const touches = (id: string): SQL => or(eq(links.fromId, id), eq(links.toId, id)) as SQL
+
+async function endsOf(ctx: Ctx, rows: readonly Row[]): Promise<Map<string, Found>> {
+  const wanted = Map.groupBy(
+    rows.flatMap((row) => [
+      { type: row.fromType, id: row.fromId },
+      { type: row.toType, id: row.toId },
+    ]),
+    (end) => end.type,
+  )
+  const found = new Map<string, Found>()
+  for (const [type, ends] of wanted) for (const end of await lookUp(ctx, type, [...new Set(ends.map((e) => e.id))])) found.set(end.id, end)
+  return found
+}
+
+const shown = ({ type, id, title, path }: End): End => ({ type, id, title, path })
+
+/** With both ends, for those who see both. */
+async function present(ctx: Ctx, rows: readonly Row[]): Promise<(Link & { ends: [Found, Found] })[]> {
+  const ends = await endsOf(ctx, rows)
+  return rows.flatMap(({ id, createdAt, kind, fromId, toId }) => {
+    const [from, to] = [ends.get(fromId), ends.get(toId)]
+    return from && to ? [{ id, createdAt, kind, from: shown(from), to: shown(to), ends: [from, to] }] : []
+  })
+}
+const toLink = ({ ends: _, ...link }: Link & { ends: [Found, Found] }): Link => link
+
+export const list = read('links.list', member('links:read'), async (ctx, { type, id, ...query }: LinkQuery): Promise<LinkPage> => {
+  const page = keyset({ createdAt: links.createdAt }, links.id, query, { sort: 'createdAt' })
+  const rights = rightsOf(ctx.actor)
+  const from = and(eq(links.fromId, id), eq(links.fromType, type), isSeen(rights, links.toType, links.toId))
+  const to = and(eq(links.toId, id), eq(links.toType, type), isSeen(rights, links.fromType, links.fromId))
+  if ((await lookUp(ctx, type, [id])).length === 0) return { items: [], nextCursor: null }
+  const rows = await ctx.db
+    .select(columns)
+    .from(links)
+    .where(page.where(or(from, to)))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  const { items, nextCursor } = page.page(rows)
+  return { items: (await present(ctx, items)).map(toLink), nextCursor }
+})
+
+async function find(ctx: Ctx, id: string): Promise<Link & { ends: [Found, Found] }> {
+  const [found] = await present(ctx, await ctx.db.select(columns).from(links).where(eq(links.id, id)))
+  if (!found) throw notFound('link', id)
+  return found
+}
+
+export const get = read(
+  'links.get',
+  member('links:read'),
+  async (ctx, { id }: { id: string }): Promise<Link> => toLink(await find(ctx, id)),
+)
+
+/** For a record that shows what it is linked with: at most fifty, the newest first. Mostly there are none, and that costs one look. */
+export async function linkedWith(ctx: Ctx, id: string): Promise<LinkedRecord[]> {
+  const rows = await ctx.db.select(columns).from(links).where(touches(id)).orderBy(desc(links.createdAt), desc(links.id)).limit(50)
+  if (rows.length === 0) return []
+  return (await present(ctx, rows)).map(({ kind, from, to }) =>
+    from.id === id ? { ...to, kind, direction: 'to' as const } : { ...from, kind, direction: 'from' as const },
+  )
+}
+
+async function findEnd(ctx: Ctx, type: Linkable, id: string): Promise<Found> {
+  const [found] = await lookUp(ctx, type, [id])
+  if (!found) throw notFound(type, id)
+  return found
+}
+
+/** Whoever may change one of the two may tie it to the other, which he only has to see. */
+async function requireOneOf(ctx: Ctx, ends: [Found, Found], what: string): Promise<void> {
+  for (const end of ends) if (await mayChange(ctx, end)) return
+  throw new AppError('forbidden', `${what} needs the right to change one of the two; you may only read them.`)
+}
+
+async function mayChange(ctx: Ctx, { organizationId, projectId, ownerId }: Found): Promise<boolean> {
+  if (organizationId === null) return ownerId === ctx.actor.userId && !ctx.actor.bound
+  return requireWriter(ctx, { organizationId, projectId }, 'Linking').then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof AppError && error.code === 'forbidden') return false
+      throw error
+    },
+  )
+}
+
+/** Making the same link again is no second one; `relates` has no direction, so neither way round. */
+export const create = write(
+  'links.create',
+  member('links:write'),
+  async (ctx, { kind = 'relates', ...input }: LinkCreate): Promise<Link> => {
+    if (input.fromId === input.toId) throw invalid('/toId', 'A record cannot be linked with itself.')
+    const given: [Found, Found] = [await findEnd(ctx, input.fromType, input.fromId), await findEnd(ctx, input.toType, input.toId)]
+    await requireOneOf(ctx, given, 'Linking these')
+    const [from, to] = kind === 'relates' && given[0].id > given[1].id ? [given[1], given[0]] : given
+    const values = { fromType: from.type, fromId: from.id, toType: to.type, toId: to.id, kind }
+    const [made] = await ctx.db
+      .insert(links)
+      .values({ ...values, createdById: userIdOf(ctx.actor), createdAt: ctx.now })
+      .onConflictDoNothing()
+      .returning(columns)
+    const row = made ?? (await existing(ctx, from.id, to.id, kind))
+    if (made) announce(ctx, 'link.created', made, [from, to])
+    return { id: row.id, createdAt: row.createdAt, kind, from: shown(from), to: shown(to) }
+  },
+  { idempotent: true },
+)
+
+async function existing(ctx: Ctx, fromId: string, toId: string, kind: string): Promise<Row> {
+  const [found] = await ctx.db
+    .select(columns)
+    .from(links)
+    .where(and(eq(links.fromId, fromId), eq(links.toId, toId), eq(links.kind, kind)))
+  if (!found) throw new AppError('conflict', 'Somebody removed this link at the same moment. Make it again if it is wanted.')
+  return found
+}
+
+export const remove = write(
+  'links.remove',
+  member('links:write'),
+  async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
+    const found = await find(ctx, id)
+    await requireOneOf(ctx, found.ends, 'Removing this link')
+    const [gone] = await ctx.db.delete(links).where(eq(links.id, id)).returning(columns)
+    if (!gone) throw notFound('link', id)
+    announce(ctx, 'link.deleted', gone, found.ends)
+    return { id, deleted: true }
+  },
+  { destructive: true },
+)
+
+/** Told where the first end lives, and without naming the other: not everybody there may see it. Not told at all where one is personal. */
+function announce(ctx: Ctx, type: string, { id, kind }: Row, [from, to]: [Found, Found]): void {
+  const isPersonal = [from, to].some((end) => end.organizationId === null || end.type === 'session')
+  ctx.emit(type, {
+    subjectId: from.id,
+    ...(isPersonal ? { userId: ctx.actor.userId } : { organizationId: from.organizationId, projectId: from.projectId }),
+    data: { linkId: id, kind, noun: from.type, title: from.title, other: to.type },
+  })
+}

@@ -1,0 +1,260 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { count, eq, or } from 'drizzle-orm'
+import type { Link, Linkable, LinkPage } from '../../src/features/links/schema.ts'
+import { links } from '../../src/features/links/table.ts'
+import type { Project } from '../../src/features/projects/schema.ts'
+import { apiKey, call, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { expectEvent, expectEvents, expectRefusal, inside, statuses, times, watch } from './support.ts'
+
+let t: TestApp
+let ada: Person
+let grace: Person
+let viewer: Person
+let stranger: Person
+let project: Project
+beforeAll(async () => {
+  t = watch(await sharedApp())
+  ada = await person(t)
+  grace = await member(t, ada, 'member')
+  viewer = await member(t, ada, 'viewer')
+  stranger = await person(t)
+  project = await make<Project>(ada, '/api/projects', { name: unique('Engine') })
+})
+
+interface Made {
+  id: string
+  title: string
+  key: string
+}
+interface End {
+  type: Linkable
+  id: string
+}
+
+async function make<T = Made>(who: Person, path: string, body: object): Promise<T> {
+  const answer = await who.fetch<T>('POST', path, body)
+  expect([path, answer.status]).toEqual([path, 201])
+  return answer.body
+}
+const task = async (who = ada, of: { id: string } = project): Promise<End & Made> => ({
+  ...(await make(who, `/api/projects/${of.id}/tasks`, { title: unique('Lock') })),
+  type: 'task',
+})
+const note = async (who = ada, more: object = { scope: 'team' }): Promise<End & Made> => ({
+  ...(await make(who, '/api/notes', { title: unique('Runbook'), ...more })),
+  type: 'note',
+})
+const body = (from: End, to: End, more: object = {}) => ({ fromType: from.type, fromId: from.id, toType: to.type, toId: to.id, ...more })
+const tie = (who: Person, from: End, to: End, more: object = {}) => who.fetch<Link>('POST', '/api/links', body(from, to, more))
+const of = async (who: Person, { type, id }: End, query = '') =>
+  (await who.fetch<LinkPage>('GET', `/api/links?type=${type}&id=${id}${query}`)).body
+const others = async (who: Person, end: End) =>
+  (await of(who, end)).items.map(({ from, to }) => (from.id === end.id ? to.id : from.id)).sort()
+const kept = async ({ id }: End) =>
+  (
+    await t.app.db
+      .select({ n: count() })
+      .from(links)
+      .where(or(eq(links.fromId, id), eq(links.toId, id)))
+  )[0]?.n
+
+describe('a link', () => {
+  test('is shown from both ends, with titles and paths', async () => {
+    const [lock, runbook] = [await task(), await note()]
+    const answer = await tie(grace, runbook, lock, { kind: 'documents' })
+    expect(answer.status).toBe(201)
+    expect(answer.headers.get('location')).toBe(`/api/links/${answer.body.id}`)
+    expect(answer.body).toMatchObject({
+      kind: 'documents',
+      from: { type: 'note', id: runbook.id, title: runbook.title, path: `/notes/${runbook.id}` },
+      to: { type: 'task', id: lock.id, title: lock.title, path: `/tasks/${lock.key}` },
+    })
+    for (const end of [lock, runbook]) expect((await of(viewer, end)).items).toEqual([answer.body])
+    expect((await viewer.fetch('GET', `/api/links/${answer.body.id}`)).body).toMatchObject(answer.body as object)
+    expect((await viewer.fetch('GET', `/api${answer.body.to.path}`)).body).toMatchObject({ id: lock.id })
+    expect((await viewer.fetch('GET', `/api${answer.body.from.path}`)).body).toMatchObject({ id: runbook.id })
+    const event = await expectEvent(t, answer, 'link.created')
+    expect(event).toMatchObject({ organizationId: ada.organizationId, subjectId: runbook.id, data: { kind: 'documents', other: 'task' } })
+    // The type is asked for too: an id alone is not believed.
+    expect((await of(viewer, { type: 'task', id: runbook.id })).items).toEqual([])
+  })
+
+  test('ties any record to any other, and each shows its name', async () => {
+    const lock = await task()
+    const epic = await make(ada, `/api/projects/${project.id}/epics`, { title: 'Durability' })
+    const story = await make(ada, `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: 'One process' })
+    const started = await ada.fetch<Made & { session?: Made }>('POST', '/api/sessions', { goals: ['Hold the folder'] })
+    const all: [Linkable, string, string, string][] = [
+      ['project', project.id, project.name, `/projects/${project.id}`],
+      ['epic', epic.id, 'Durability', `/projects/${project.id}/epics/${epic.id}`],
+      ['story', story.id, 'One process', `/projects/${project.id}/epics/${epic.id}/stories/${story.id}`],
+      ['feature', (await make(ada, `/api/projects/${project.id}/features`, { title: 'Locking' })).id, 'Locking', '/features/'],
+      ['decision', (await make(ada, '/api/decisions', { title: 'Use flock', decision: 'It is so.' })).id, 'Use flock', '/decisions/'],
+      [
+        'spec',
+        (await make(ada, '/api/specs', { title: 'Folder lock', content: 'One.', projectId: project.id })).id,
+        'Folder lock',
+        '/specs/',
+      ],
+      [
+        'memory',
+        (await make(ada, '/api/memories', { content: 'NFS ignores flock', scopeId: project.id })).id,
+        'NFS ignores flock',
+        '/memories/',
+      ],
+      ['session', started.body.session?.id ?? started.body.id, 'Hold the folder', '/sessions/'],
+      ['agent', (await make(ada, '/api/agents', { name: 'Builder', scope: 'team' })).id, 'Builder', '/agents/'],
+      ['skill', (await make(ada, '/api/skills', { name: 'Review', scope: 'team' })).id, 'Review', '/skills/'],
+    ]
+    for (const [type, id, title, path] of all) {
+      const answer = await tie(ada, { type, id }, lock, { kind: 'about' })
+      expect([type, answer.status]).toEqual([type, 201])
+      expect(answer.body.from).toMatchObject({ type, id, title })
+      expect(answer.body.from.path).toStartWith(path)
+      expect([type, (await ada.fetch('GET', `/api${answer.body.from.path}`)).status]).toEqual([type, 200])
+    }
+    expect((await others(ada, lock)).length).toBe(all.length)
+    // A session is its worker's.
+    expect((await others(grace, lock)).length).toBe(all.length - 1)
+  })
+
+  test('made twice is one link, at once too; without a direction unless it has a kind', async () => {
+    const [lock, runbook] = [await task(), await note()]
+    const first = await tie(ada, runbook, lock)
+    const again = await tie(grace, lock, runbook)
+    expect(again.body).toEqual(first.body)
+    expect((await expectEvents(t, again, 'links.create'))[0]).toMatchObject({ organizationId: null })
+    expect((await of(ada, lock)).items).toHaveLength(1)
+    const one = await Promise.all(times(6, (i) => tie(i % 2 ? ada : grace, lock, runbook, { kind: 'implements' })))
+    expect(statuses(one)).toEqual(times(6, () => 201))
+    expect(new Set(one.map((a) => a.body.id)).size).toBe(1)
+    expect(one.flatMap((a) => (a.body.from.id === lock.id ? [] : [a]))).toEqual([])
+    // Implementing is not the same as being implemented.
+    expect((await tie(ada, runbook, lock, { kind: 'implements' })).body.id).not.toBe(one[0]?.body.id)
+    expect(await kept(lock)).toBe(3)
+  })
+
+  test('to itself, of a strange kind or type, or to nothing is refused', async () => {
+    const [lock, runbook] = [await task(), await note()]
+    const self = await expectRefusal(t, await tie(ada, lock, lock), 422, 'invalid')
+    expect(self.errors).toMatchObject([{ pointer: '/toId' }])
+    for (const kind of ['', 'Has Spaces', 'x'.repeat(41)]) await expectRefusal(t, await tie(ada, lock, runbook, { kind }), 422, 'invalid')
+    await expectRefusal(t, await tie(ada, lock, { type: 'user' as Linkable, id: ada.userId }), 422, 'invalid')
+    await expectRefusal(t, await tie(ada, lock, { type: 'note', id: Bun.randomUUIDv7() }), 404, 'not_found')
+    // A task is no note.
+    await expectRefusal(t, await tie(ada, runbook, { ...lock, type: 'note' }), 404, 'not_found')
+  })
+
+  test('is removed by whoever may change one end', async () => {
+    const [lock, runbook] = [await task(), await note()]
+    const { id } = (await tie(ada, lock, runbook)).body
+    const remove = (who: Person) => who.fetch('DELETE', '/api/links', { id })
+    await expectRefusal(t, await remove(viewer), 403, 'forbidden')
+    await expectRefusal(t, await remove(stranger), 404, 'not_found')
+    const gone = await remove(grace)
+    expect([gone.status, gone.body]).toEqual([200, { id, deleted: true }])
+    await expectEvent(t, gone, 'link.deleted')
+    await expectRefusal(t, await remove(grace), 404, 'not_found')
+    expect((await of(ada, lock)).items).toEqual([])
+  })
+})
+
+describe('who sees both ends sees the link, and nobody else', () => {
+  test('neither strangers nor those who see only one of them', async () => {
+    const secret = await make<Project>(ada, '/api/projects', { name: unique('Secret'), visibility: 'private' })
+    const [hidden, open] = [await task(ada, secret), await task()]
+    const { id } = (await tie(ada, hidden, open)).body
+    expect(await others(ada, open)).toEqual([hidden.id])
+    for (const who of [grace, stranger]) {
+      expect((await of(who, open)).items).toEqual([])
+      expect((await of(who, hidden)).items).toEqual([])
+      expect((await who.fetch('GET', `/api/links/${id}`)).status).toBe(404)
+      await expectRefusal(t, await who.fetch('DELETE', '/api/links', { id }), 404, 'not_found')
+      await expectRefusal(t, await tie(who, open, hidden), 404, 'not_found')
+    }
+    await ada.fetch('POST', `/api/projects/${secret.id}/share`, {})
+    expect(await others(grace, open)).toEqual([hidden.id])
+  })
+
+  test('a personal note is nobody else’s business, and a key that is bound to a team does not see it', async () => {
+    const [lock, diary] = [await task(), await note(ada, {})]
+    const answer = await tie(ada, lock, diary)
+    expect(await others(ada, lock)).toEqual([diary.id])
+    expect(await others(grace, lock)).toEqual([])
+    expect(await expectEvent(t, answer, 'link.created')).toMatchObject({ organizationId: null, projectId: null, userId: ada.userId })
+    const { token } = (
+      await ada.fetch<{ token: string }>('POST', '/api/settings/api-keys', {
+        name: 'bound',
+        scopes: ['write'],
+        organizationId: ada.organizationId,
+      })
+    ).body
+    const bound = await call<LinkPage>(t, 'GET', `/api/links?type=task&id=${lock.id}`, undefined, { authorization: `Bearer ${token}` })
+    expect(bound.body.items).toEqual([])
+  })
+
+  test('with only a right to read both, nothing can be tied', async () => {
+    const other = await person(t)
+    const [theirs, mine] = [
+      await make(other, '/api/skills', { name: unique('Open'), scope: 'public' }),
+      await make(ada, '/api/skills', { name: unique('Open'), scope: 'public' }),
+    ]
+    const ends: [End, End] = [
+      { type: 'skill', id: theirs.id },
+      { type: 'skill', id: mine.id },
+    ]
+    await expectRefusal(t, await tie(stranger, ...ends), 403, 'forbidden')
+    expect((await tie(ada, ...ends)).status).toBe(201)
+    const key = await apiKey(t, ada, ['links:read'])
+    const read = { authorization: `Bearer ${key}` }
+    expect((await call(t, 'GET', `/api/links?type=skill&id=${mine.id}`, undefined, read)).status).toBe(200)
+    expect((await call(t, 'POST', '/api/links', body(...ends), read)).status).toBe(403)
+  })
+
+  test('a deleted end takes it out of sight, and brings it back', async () => {
+    const [lock, skill] = [await task(), { type: 'skill' as const, ...(await make(ada, '/api/skills', { name: 'Review', scope: 'team' })) }]
+    await tie(ada, lock, skill)
+    await ada.fetch('DELETE', `/api/skills/${skill.id}`)
+    expect((await of(ada, lock)).items).toEqual([])
+    expect((await of(ada, skill)).items).toEqual([])
+    await ada.fetch('POST', `/api/skills/${skill.id}/restore`)
+    expect(await others(ada, lock)).toEqual([skill.id])
+  })
+
+  test('a project that moves to another team keeps what is tied inside it, and what its reader sees on both sides', async () => {
+    const owner = await person(t)
+    const colleague = await member(t, owner, 'member')
+    const next = inside(owner, (await owner.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Next') })).body.id)
+    const moving = await make<Project>(owner, '/api/projects', { name: unique('Moving') })
+    const [one, two, staying] = [await task(owner, moving), await task(owner, moving), await note(owner)]
+    await tie(owner, one, two)
+    await tie(owner, one, staying)
+    await owner.fetch('POST', `/api/projects/${moving.id}/share`, { organizationId: next.organizationId })
+    expect(await others(next, one)).toEqual([two.id, staying.id].sort())
+    expect(await others(colleague, staying)).toEqual([])
+    const newcomer = await member(t, next, 'member')
+    const there = (await of(newcomer, one)).items
+    expect(there.map((l) => [l.from.id, l.to.id].sort())).toEqual([[one.id, two.id].sort()])
+  })
+})
+
+test('many are paged, newest first, and hidden ones leave no gaps', async () => {
+  const secret = await make<Project>(ada, '/api/projects', { name: unique('Secret'), visibility: 'private' })
+  const lock = await task()
+  const made: string[] = []
+  for (const i of times(9, (n) => n)) {
+    const to = await task(ada, i % 3 === 0 ? secret : project)
+    const { id } = (await tie(ada, lock, to, { kind: 'needs' })).body
+    if (i % 3 !== 0) made.unshift(id)
+  }
+  const paged: string[] = []
+  for (let cursor = ''; ; ) {
+    const { items, nextCursor } = await of(grace, lock, `&limit=2${cursor}`)
+    paged.push(...items.map((l) => l.id))
+    expect(items.length).toBe(2)
+    if (!nextCursor) break
+    cursor = `&cursor=${nextCursor}`
+  }
+  expect(paged).toEqual(made)
+  await expectRefusal(t, await grace.fetch('GET', `/api/links?type=task&id=${lock.id}&cursor=abc`), 400, 'invalid.cursor')
+})
