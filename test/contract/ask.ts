@@ -1,4 +1,4 @@
-import { actionOf, documented, type RouteLike } from '../../src/http/openapi.ts'
+import { actionOf, documented, exampleOf, type RouteLike } from '../../src/http/openapi.ts'
 import { type Answer, call, type Person, sharedApp } from '../support/app.ts'
 import type { Json } from './json-schema.ts'
 import { mismatch } from './json-schema.ts'
@@ -36,8 +36,17 @@ export const broken: string[] = []
 
 type As = Pick<Person, 'fetch'> | undefined
 
+/** What a query must name is named, where the caller does not do so himself. */
+function withQuery({ hooks: { query } }: RouteLike, path: string): string {
+  const missing = ((query?.required ?? []) as string[]).filter((name) => !new RegExp(`[?&]${name}=`).test(path))
+  if (!query || missing.length === 0) return path
+  const example = exampleOf(query) as Record<string, unknown>
+  return `${path}${path.includes('?') ? '&' : '?'}${missing.map((name) => `${name}=${encodeURIComponent(String(example[name]))}`).join('&')}`
+}
+
 /** Calls a route as somebody, or as nobody, and holds the answer against the document. */
-export async function ask(route: RouteLike, as: As, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+export async function ask(route: RouteLike, as: As, at: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  const path = withQuery(route, at)
   const answer = as ? await as.fetch(route.method, path, body, headers) : await call(t, route.method, path, body, headers)
   const promised = operationOf(route).responses[answer.status]
   const type = answer.headers.get('content-type')?.split(';')[0] ?? ''

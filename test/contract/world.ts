@@ -55,6 +55,8 @@ export async function world(t: TestApp): Promise<World> {
   const personalSkill = made(await owner.fetch('POST', '/api/skills', { name: unique('Personal') }))
   const agent = made(await owner.fetch('POST', '/api/agents', { name: unique('Reviewer'), scope: 'team' }))
   const personalAgent = made(await owner.fetch('POST', '/api/agents', { name: unique('Personal') }))
+  const link = made(await owner.fetch('POST', '/api/links', { fromType: 'project', fromId: project.id, toType: 'note', toId: loose.id }))
+  const activity = made(await owner.fetch('POST', '/api/activities', { type: 'deploy', description: 'Done', projectId: project.id }))
   const friends = made(await self.fetch('POST', '/api/teams', { name: unique('Friends') }))
   const workspace = made(await owner.fetch('POST', '/api/workspaces', { name: unique('Engines') }))
   await owner.fetch('POST', `/api/workspaces/${workspace.id}/teams`, { teamId: friends.id, role: 'editor' })
@@ -108,6 +110,8 @@ export async function world(t: TestApp): Promise<World> {
       '/api/decisions/:id': decision.id,
       '/api/specs/:id': spec.id,
       '/api/sessions/:id': session.id,
+      '/api/links/:id': link.id,
+      '/api/activities/:id': activity.id,
       '/api/features/:id': feature.id,
       '/api/skills/:id': skill.id,
       '/api/skills/public/:slug': skill.slug,
@@ -163,6 +167,12 @@ export async function world(t: TestApp): Promise<World> {
       'decisions.create.supersedes': decision.id,
       spec: spec.id,
       session: session.id,
+      sessionId: session.id,
+      activity: activity.id,
+      id: project.id,
+      'links.create.fromId': project.id,
+      'links.create.toId': secret.id,
+      'links.remove.id': link.id,
     },
   }
   await makePlainRows(t, known)
