@@ -73,6 +73,7 @@ export const vector = customType<{ data: Float32Array; driverData: string }>({
   toDriver: vectorText,
 })
 
+/** As many bits as there are; pgvector compares them. */
 export const bits = customType<{ data: string }>({ dataType: () => 'bit varying' })
 
 export function vectorText(values: Float32Array): string {

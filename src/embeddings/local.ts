@@ -1,21 +1,25 @@
 import { workerUrl } from '../worker-url.ts'
-import type { Embedder } from './embedder.ts'
+import type { Embedder, EmbedOptions } from './embedder.ts'
 
 /** The model is about 130 MB of memory, so it is loaded when first needed and dropped when nobody has asked for a while. */
 const IDLE_MS = 5 * 60_000
+export const LOCAL_ID = 'local:all-MiniLM-L6-v2:u8:1'
 
 interface Waiting {
-  resolve(vectors: Float32Array[]): void
-  reject(error: Error): void
+  text: string
+  signal?: AbortSignal
+  resolve(vector: Float32Array): void
+  reject(error: unknown): void
 }
 
-/** Offline, inside the binary, on a thread of its own. */
+/** Offline, inside the binary, on a thread of its own. One text at a time, so that who waits for an answer waits for one text at most. */
 export class LocalEmbedder implements Embedder {
-  readonly id = 'local:all-MiniLM-L6-v2:u8:1'
+  readonly id = LOCAL_ID
   readonly dimensions = 384
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #urgent: Waiting[] = []
+  readonly #patient: Waiting[] = []
+  #current: Waiting | undefined
   #worker: Worker | undefined
-  #last = 0
   #idle: Timer | undefined
 
   constructor(private readonly idleMs = IDLE_MS) {}
@@ -25,25 +29,44 @@ export class LocalEmbedder implements Embedder {
     return this.#worker !== undefined
   }
 
-  async embed(texts: readonly string[]): Promise<Float32Array[]> {
-    if (texts.length === 0) return []
-    clearTimeout(this.#idle)
-    this.#worker ??= this.#start()
-    const id = ++this.#last
-    const { promise, resolve, reject } = Promise.withResolvers<Float32Array[]>()
-    this.#waiting.set(id, { resolve, reject })
-    this.#worker.postMessage({ id, texts })
-    return promise
+  get ready(): boolean {
+    return this.loaded
+  }
+
+  embed(texts: readonly string[], { signal, urgent }: EmbedOptions = {}): Promise<Float32Array[]> {
+    const vectors = texts.map((text) => {
+      const { promise, resolve, reject } = Promise.withResolvers<Float32Array>()
+      ;(urgent ? this.#urgent : this.#patient).push({ text, signal, resolve, reject })
+      return promise
+    })
+    this.#next()
+    return Promise.all(vectors)
+  }
+
+  #next(): void {
+    while (!this.#current) {
+      const next = this.#urgent.shift() ?? this.#patient.shift()
+      if (!next) return
+      if (next.signal?.aborted) {
+        next.reject(next.signal.reason)
+        continue
+      }
+      clearTimeout(this.#idle)
+      this.#current = next
+      this.#worker ??= this.#start()
+      this.#worker.postMessage(next.text)
+    }
   }
 
   #start(): Worker {
     const worker = new Worker(workerUrl('src/embeddings/worker.ts'))
-    worker.onmessage = ({ data }: MessageEvent<{ id: number; vectors?: Float32Array[]; error?: string }>) => {
-      const waiting = this.#waiting.get(data.id)
-      this.#waiting.delete(data.id)
-      if (data.vectors) waiting?.resolve(data.vectors)
-      else waiting?.reject(new Error(data.error))
-      if (this.#waiting.size === 0) this.#rest()
+    worker.onmessage = ({ data }: MessageEvent<{ vector?: Float32Array; error?: string }>) => {
+      const done = this.#current
+      this.#current = undefined
+      if (data.vector) done?.resolve(data.vector)
+      else done?.reject(new Error(data.error))
+      this.#next()
+      if (!this.#current) this.#rest()
     }
     worker.onerror = (event) => this.#drop(new Error(event.message))
     return worker
@@ -57,9 +80,13 @@ export class LocalEmbedder implements Embedder {
   #drop(reason: Error): void {
     this.#worker?.terminate()
     this.#worker = undefined
-    for (const { reject } of this.#waiting.values()) reject(reason)
-    this.#waiting.clear()
+    for (const { reject } of [this.#current, ...this.#urgent, ...this.#patient].filter((w) => w !== undefined)) reject(reason)
+    this.#current = undefined
+    this.#urgent.length = 0
+    this.#patient.length = 0
   }
+
+  earlier(): undefined {}
 
   close(): void {
     clearTimeout(this.#idle)

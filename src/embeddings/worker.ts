@@ -1,23 +1,24 @@
 import { readFileSync } from 'node:fs'
+import { setPriority } from 'node:os'
 import modelPath from '../../.cache/minilm-l6-v2.u8' with { type: 'file' }
 import kernelPath from './kernel.wasm' with { type: 'file' }
 import { MiniLM } from './minilm.ts'
 
 declare const self: {
-  onmessage: (event: MessageEvent<{ id: number; texts: string[] }>) => void
+  onmessage: (event: MessageEvent<string>) => void
   postMessage(message: unknown, transfer?: ArrayBuffer[]): void
 }
 
+// On Linux this is about the calling thread alone: requests come first. Elsewhere it would slow the whole server down.
+if (process.platform === 'linux') setPriority(10)
+
 const model = new MiniLM(new Uint8Array(readFileSync(modelPath)), readFileSync(kernelPath))
 
-self.onmessage = ({ data: { id, texts } }) => {
+self.onmessage = ({ data: text }) => {
   try {
-    const vectors = texts.map((text) => model.embed(text))
-    self.postMessage(
-      { id, vectors },
-      vectors.map((vector) => vector.buffer as ArrayBuffer),
-    )
+    const vector = model.embed(text)
+    self.postMessage({ vector }, [vector.buffer as ArrayBuffer])
   } catch (error) {
-    self.postMessage({ id, error: String(error) })
+    self.postMessage({ error: String(error) })
   }
 }

@@ -1,138 +1,34 @@
-import { and, count, eq, gt, gte, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
+import { and, count, eq, gte, lt, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
-import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
-import { type Rights, rightsOf } from '../../auth/rights.ts'
-import { anyOf, newId } from '../../db/columns.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { anyOf, idList, newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
-import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
+import { changeVersioned } from '../../db/records.ts'
 import { invalid, notFound } from '../../errors.ts'
-import { findAgent, speaker } from '../agents/parties.ts'
-import { agents } from '../agents/table.ts'
-import { projectOf } from '../projects/current.ts'
-import * as projects from '../projects/service.ts'
-import { projects as projectTable } from '../projects/table.ts'
-import { embedQuery, type Hit, hybrid } from '../search/hybrid.ts'
-import { dropPassages, putPassages } from '../search/passages.ts'
-import { passages, passageVectors } from '../search/table.ts'
-import { sessions } from '../sessions/table.ts'
+import { speaker } from '../agents/parties.ts'
+import { textFor } from '../search/embed.ts'
+import { chunksOf, dropPassages } from '../search/passages.ts'
+import { passages } from '../search/table.ts'
+import { index } from './indexed.ts'
+import { type Place, placeOf, requireWriter } from './place.ts'
+import { current, find, live, select, toItem, toMemory, visibleTo } from './rows.ts'
 import {
   CONTENT_BYTES,
   type Memory,
   type MemoryClear,
   type MemoryCleared,
   type MemoryCreate,
-  type MemoryHit,
-  type MemoryHits,
-  type MemoryItem,
   type MemoryPage,
   type MemoryPatch,
   type MemoryQuery,
-  type MemorySearch,
   type MemoryStored,
 } from './schema.ts'
+import { similarTo, vectorSoon } from './similar.ts'
 import { memories } from './table.ts'
 
-const embeddingModel = sql<string | null>`(select min(v.model) from ${passages} p join ${passageVectors} v on v.passage_id = p.id
-  where p.kind = 'memory' and p.record_id = ${memories.id} and p.chunk = 0)`
-const columns = {
-  id: memories.id,
-  createdAt: memories.createdAt,
-  updatedAt: memories.updatedAt,
-  version: memories.version,
-  organizationId: memories.organizationId,
-  projectId: memories.projectId,
-  scope: memories.scope,
-  scopeId: memories.scopeId,
-  authorType: memories.authorType,
-  authorId: memories.authorId,
-  authorName: memories.authorName,
-  title: memories.title,
-  content: memories.content,
-  tags: memories.tags,
-  source: memories.source,
-  importance: memories.importance,
-  expiresAt: memories.expiresAt,
-  supersedes: memories.supersedes,
-  supersededById: memories.supersededById,
-  embeddingModel,
-}
-type Row = Omit<Memory, 'author'> & { authorType: 'user' | 'agent'; authorId: string | null; authorName: string }
-const toMemory = ({ authorType: type, authorId: id, authorName: name, ...rest }: Row): Memory => ({ ...rest, author: { type, id, name } })
-const excerptOf = (content: string): string => (content.length > 160 ? `${content.slice(0, 159)}…` : content)
-const toItem = ({ content, ...rest }: Memory): MemoryItem => ({ ...rest, excerpt: excerptOf(content) })
-
-const live = isNull(memories.deletedAt)
-const visibleTo = (rights: Rights): SQL => {
-  const ofTeam = and(isNull(memories.projectId), anyOf(memories.organizationId, rights.organizations))
-  const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${memories.projectId} and ${projects.visibleTo(rights)})`
-  return and(live, anyOf(memories.organizationId, rights.reach), or(ofTeam, inProject)) as SQL
-}
-const current = (now: string): SQL =>
-  and(isNull(memories.supersededById), or(isNull(memories.expiresAt), gt(memories.expiresAt, now))) as SQL
-
-const select = (ctx: Ctx, where: SQL | undefined) =>
-  ctx.db
-    .select(columns)
-    .from(memories)
-    .where(and(where, visibleTo(rightsOf(ctx.actor))))
-    .$dynamic()
-
-async function find(ctx: Ctx, ref: string): Promise<Memory> {
-  const found = await byReference<Row>(ref, {
-    id: (id) => select(ctx, eq(memories.id, id)),
-    name: async () => [],
-    prefix: (prefix) => select(ctx, idStarts(memories.id, prefix)).limit(2),
-  })
-  if (!found) throw notFound('memory', ref)
-  return toMemory(found)
-}
-
-/** What a memory is about, and where that lives. */
-interface Place {
-  scope: Memory['scope']
-  scopeId: string
-  organizationId: string
-  projectId: string | null
-}
-
-async function placeOf(ctx: Ctx, scope: Memory['scope'] | undefined, ref: string | undefined): Promise<Place> {
-  const project = scope === undefined || scope === 'project' ? await projectOf(ctx, ref) : undefined
-  const chosen = scope ?? (project || !ctx.actor.agent ? 'project' : 'agent')
-  if (chosen === 'project') {
-    if (!project)
-      throw invalid('/scopeId', 'Say which project it is about: give scopeId its id, slug or key (list_projects shows them).', 'required')
-    return { scope: chosen, scopeId: project.id, organizationId: project.organizationId, projectId: project.id }
-  }
-  const organizationId = currentOrganization(ctx.actor)
-  if (chosen === 'agent') {
-    const agent = ref ? await findAgent(ctx, organizationId, ref) : ctx.actor.agent
-    if (!agent) throw invalid('/scopeId', 'Say which agent it is about: give scopeId its id or slug (list_agents shows them).', 'required')
-    return { scope: chosen, scopeId: agent.id, organizationId, projectId: null }
-  }
-  if (!ref) throw invalid('/scopeId', 'Say which session it is about: give scopeId its id (list_sessions shows them).', 'required')
-  const session = await sessionPlace(ctx, ref)
-  return { scope: chosen, scopeId: session.id, organizationId: session.organizationId, projectId: session.projectId }
-}
-
-/** A session is its worker's; its project decides who sees what is remembered about it. */
-async function sessionPlace(ctx: Ctx, ref: string): Promise<{ id: string; organizationId: string; projectId: string | null }> {
-  const columns = { id: sessions.id, organizationId: sessions.organizationId, projectId: sessions.projectId }
-  const mine = and(eq(sessions.organizationId, currentOrganization(ctx.actor)), eq(sessions.userId, userIdOf(ctx.actor)))
-  const pick = (match: SQL) => ctx.db.select(columns).from(sessions).where(and(match, mine)).limit(2)
-  const found = await byReference(ref, {
-    id: (id) => pick(eq(sessions.id, id)),
-    name: async () => [],
-    prefix: (prefix) => pick(idStarts(sessions.id, prefix)),
-  })
-  if (!found) throw notFound('session', ref)
-  return found
-}
-
-const requireWriter = (ctx: Ctx, place: Pick<Place, 'organizationId' | 'projectId'>): Promise<void> =>
-  projects.requireWriter(ctx, place, 'Remembering here')
-
-// ---- reading
+export { search } from './search.ts'
 
 export const list = read('memory.list', member('memories:read'), async (ctx, query: MemoryQuery): Promise<MemoryPage> => {
   const sort = { updatedAt: memories.updatedAt, createdAt: memories.createdAt, importance: memories.importance }
@@ -165,80 +61,33 @@ export const list = read('memory.list', member('memories:read'), async (ctx, que
 
 export const get = read('memory.get', member('memories:read'), (ctx, { ref }: { ref: string }): Promise<Memory> => find(ctx, ref))
 
-export const search = read('memory.search', member('memories:read'), async (ctx, input: MemorySearch): Promise<MemoryHits> => {
-  const place = input.scope || input.scopeId ? await placeOf(ctx, input.scope, input.scopeId) : undefined
-  const vector = await embedQuery(ctx, input.query)
-  const kinds = input.kinds ?? (['memory'] as const)
-  const hits = await hybrid(
-    ctx,
-    {
-      text: input.query,
-      kinds,
-      tags: input.tags,
-      old: input.old,
-      limit: input.limit ?? 10,
-      ...(place && { scope: place.scope, scopeId: place.scopeId }),
-    },
-    vector,
-  )
-  const items = await Promise.all(hits.map((hit) => toHit(ctx, hit)))
-  const mode = vector ? ('hybrid' as const) : ('words' as const)
-  if (!input.budgetTokens) return { items, mode }
-  const kept = withinBudget(items, input.budgetTokens)
-  return { items: kept, mode, ...(kept.length < items.length && { truncated: true }) }
-})
-
-/** About four characters a token. */
-export function withinBudget<T>(items: readonly T[], tokens: number): T[] {
-  let left = tokens * 4
-  return items.filter((item) => {
-    left -= JSON.stringify(item).length
-    return left >= 0
-  })
+/** Known by chance, and no part of what was asked for: the same request may come with one or without. */
+class Aside {
+  constructor(readonly vector: Float32Array) {}
+  toJSON(): undefined {}
 }
 
-async function toHit(ctx: Ctx, hit: Hit): Promise<MemoryHit> {
-  return {
-    kind: hit.kind,
-    id: hit.recordId,
-    title: hit.title || null,
-    content: hit.content,
-    tags: hit.tags,
-    score: Math.round(hit.score * 1000) / 1000,
-    meaning: hit.meaning === null ? null : Math.round(hit.meaning * 1000) / 1000,
-    at: hit.at,
-    age: ageOf(hit.at, ctx.now),
-    origin: await originOf(ctx, hit),
-    projectId: hit.projectId,
-  }
-}
-
-async function originOf(ctx: Ctx, { kind, recordId, scope, scopeId, projectId }: Hit): Promise<string> {
-  const [project] = projectId
-    ? await ctx.db.select({ slug: projectTable.slug }).from(projectTable).where(eq(projectTable.id, projectId))
-    : []
-  const [agent] = scope === 'agent' && scopeId ? await ctx.db.select({ name: agents.name }).from(agents).where(eq(agents.id, scopeId)) : []
-  const [author] =
-    kind === 'memory' ? await ctx.db.select({ name: memories.authorName }).from(memories).where(eq(memories.id, recordId)) : []
-  return [agent ? `agent ${agent.name}` : undefined, project ? `project ${project.slug}` : undefined, author && `by ${author.name}`]
-    .filter(Boolean)
-    .join(', ')
-}
-
-export function ageOf(at: string, now: string): string {
-  const minutes = Math.max(0, Math.floor((Date.parse(now) - Date.parse(at)) / 60_000))
-  const say = (n: number, unit: string) => `${n} ${unit}${n === 1 ? '' : 's'}`
-  if (minutes < 60) return say(minutes, 'minute')
-  return minutes < 2880 ? say(Math.floor(minutes / 60), 'hour') : say(Math.floor(minutes / 1440), 'day')
-}
-
-// ---- writing
+/** Says which memories say nearly the same. */
+export const store = flow(
+  'memory.store',
+  member('memories:write'),
+  async (ctx, { embedding, ...input }: MemoryCreate): Promise<MemoryStored> => {
+    checkContent(input.content)
+    const [first = ''] = chunksOf(input.content)
+    const given = embedding && checkVector(ctx, embedding)
+    const vector = given ?? (await vectorSoon(ctx, textFor({ title: input.title ?? '', content: first })))
+    const memory = await put(ctx, { ...input, ...(vector && { aside: new Aside(vector) }) })
+    return { ...memory, similar: await similarTo(ctx, memory, vector && { model: ctx.app.embedder.id, values: vector }) }
+  },
+  { once: true },
+)
 
 export const put = write(
   'memory.put',
   member('memories:write'),
-  async (ctx, { vector, ...input }: MemoryCreate & { vector?: Float32Array }): Promise<Memory> => {
+  async (ctx, { aside, ...input }: Omit<MemoryCreate, 'embedding'> & { aside?: Aside }): Promise<Memory> => {
     checkContent(input.content)
+    const vector = aside?.vector
     const place = await placeOf(ctx, input.scope, input.scopeId)
     await requireWriter(ctx, place)
     const id = newId()
@@ -262,34 +111,11 @@ export const put = write(
       updatedAt: ctx.now,
     })
     const memory = await find(ctx, id)
-    await index(ctx, memory, vector)
+    await index(ctx, [memory], vector)
     announce(ctx, 'memory.stored', memory)
-    return memory
+    return vector ? { ...memory, embeddingModel: ctx.app.embedder.id } : memory
   },
 )
-
-/** The text can be found at once; its vector is made by a job, unless the client brings one: a write never waits for the model. */
-async function index(ctx: Ctx, memory: Memory, vector?: Float32Array): Promise<void> {
-  const ids = await putPassages(ctx, 'memory', [
-    {
-      kind: 'memory',
-      recordId: memory.id,
-      organizationId: memory.organizationId,
-      userId: null,
-      projectId: memory.projectId,
-      scope: memory.scope,
-      scopeId: memory.scopeId,
-      title: memory.title ?? '',
-      text: memory.content,
-      tags: memory.tags,
-      importance: memory.importance,
-      at: memory.updatedAt,
-      expiresAt: memory.supersededById ? memory.updatedAt : memory.expiresAt,
-    },
-  ])
-  if (vector && ids[0]) await ctx.db.insert(passageVectors).values({ passageId: ids[0], model: ctx.app.embedder.id, vector })
-  if (ids.length > (vector ? 1 : 0)) ctx.enqueue({ name: 'search.embed', data: {}, key: 'all' })
-}
 
 async function supersede(ctx: Ctx, ref: string, by: string, place: Place): Promise<void> {
   const old = await find(ctx, ref)
@@ -301,41 +127,16 @@ async function supersede(ctx: Ctx, ref: string, by: string, place: Place): Promi
     .where(eq(memories.id, old.id))
   await ctx.db
     .update(passages)
-    .set({ expiresAt: ctx.now })
+    .set({ expiresAt: ctx.now, at: ctx.now })
     .where(and(eq(passages.kind, 'memory'), eq(passages.recordId, old.id)))
-}
-
-/** Says which memories say nearly the same, by the vectors that are there already; a duplicate is noticed, not refused. */
-export const store = flow('memory.store', member('memories:write'), async (ctx, input: MemoryCreate, keyed): Promise<MemoryStored> => {
-  const vector = input.embedding && checkVector(ctx, input.embedding)
-  const memory = await put(keyed, { ...input, embedding: undefined, vector })
-  return { ...memory, similar: await similarTo(ctx, memory, vector) }
-})
-
-const NEARLY_SAME = 0.85
-
-async function similarTo(ctx: Ctx, memory: Memory, given: Float32Array | undefined): Promise<MemoryStored['similar']> {
-  const vector = given ?? (await embedQuery(ctx, memory.content))
-  const hits = await hybrid(
-    ctx,
-    { text: memory.content.slice(0, 500), kinds: ['memory'], scope: memory.scope, scopeId: memory.scopeId, limit: 5 },
-    vector,
-  )
-  return hits
-    .filter((h) => h.recordId !== memory.id && ((h.meaning ?? 0) >= NEARLY_SAME || (h.meaning === null && h.words > 0.9)))
-    .map((h) => ({
-      id: h.recordId,
-      title: h.title || null,
-      excerpt: excerptOf(h.content),
-      similarity: Math.round((h.meaning ?? h.words) * 100) / 100,
-    }))
 }
 
 function checkVector({ app }: Ctx, given: readonly number[]): Float32Array {
   const { dimensions, id } = app.embedder
   if (given.length !== dimensions) throw invalid('/embedding', `embedding needs ${dimensions} numbers, as ${id} makes them.`)
   const length = Math.hypot(...given)
-  if (!Number.isFinite(length) || length === 0) throw invalid('/embedding', 'embedding must not be all zeros.')
+  if (!Number.isFinite(length) || length === 0)
+    throw invalid('/embedding', 'embedding must have a direction: neither all zeros nor beyond all bounds.')
   return Float32Array.from(given, (value) => value / length)
 }
 
@@ -354,8 +155,8 @@ export const update = write(
       what: 'this memory',
       again: () => find(ctx, before.id),
     })
+    await index(ctx, [await find(ctx, before.id)])
     const after = await find(ctx, before.id)
-    await index(ctx, after)
     announce(ctx, 'memory.updated', after, { fields: Object.keys(patch) })
     return after
   },
@@ -369,10 +170,13 @@ export const remove = write(
     const before = await find(ctx, ref)
     await requireWriter(ctx, before)
     checkVersion(ctx, before)
-    await ctx.db
-      .update(memories)
-      .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
-      .where(eq(memories.id, before.id))
+    await changeVersioned(ctx, memories, {
+      columns: { id: memories.id, version: memories.version },
+      before: { id: before.id, version: before.version },
+      set: { deletedAt: ctx.now },
+      what: 'this memory',
+      again: () => find(ctx, before.id),
+    })
     await dropPassages(ctx, 'memory', [before.id])
     announce(ctx, 'memory.deleted', before)
     return { id: before.id, deleted: true }
@@ -380,38 +184,34 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-/** All memories of a scope, once the caller has said how many he knows there are. */
+/** All memories of a scope, once the caller has said how many he knows there are. Exactly these go: one that is added meanwhile stays. */
 export const clear = write(
   'memory.clear',
   member('memories:write'),
   async (ctx, { scope, scopeId, confirm }: MemoryClear): Promise<MemoryCleared> => {
     const place = await placeOf(ctx, scope, scopeId)
     await requireWriter(ctx, place)
-    const own = and(
-      eq(memories.scope, place.scope),
-      eq(memories.scopeId, place.scopeId),
-      eq(memories.organizationId, place.organizationId),
-      live,
-    )
-    const there = await ctx.db.$count(memories, own)
-    if (confirm === undefined || confirm !== there) return { count: there, removed: false }
-    const gone = await ctx.db
+    const there = await ctx.db
+      .select({ id: memories.id })
+      .from(memories)
+      .where(
+        and(eq(memories.scope, place.scope), eq(memories.scopeId, place.scopeId), eq(memories.organizationId, place.organizationId), live),
+      )
+      .for('update')
+    const ids = there.map(({ id }) => id)
+    if (confirm !== ids.length) return { count: ids.length, removed: false }
+    await ctx.db
       .update(memories)
       .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
-      .where(own)
-      .returning({ id: memories.id })
-    await dropPassages(
-      ctx,
-      'memory',
-      gone.map((m) => m.id),
-    )
+      .where(anyOf(memories.id, idList(ids)))
+    await dropPassages(ctx, 'memory', ids)
     ctx.emit('memory.cleared', {
       subjectId: place.scopeId,
       organizationId: place.organizationId,
       projectId: place.projectId,
-      data: { scope, count: there },
+      data: { scope, count: ids.length },
     })
-    return { count: there, removed: true }
+    return { count: ids.length, removed: true }
   },
   { destructive: true },
 )

@@ -1,65 +1,93 @@
-import { and, asc, eq, isNull, ne, sql } from 'drizzle-orm'
+import { and, desc, eq, isNull, ne, notInArray, sql } from 'drizzle-orm'
 import { flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
+import { meta } from '../../db/table.ts'
+import { TextRefused } from '../../embeddings/embedder.ts'
+import { MODEL } from './model.ts'
+import { type Made, putVectors } from './passages.ts'
 import { passages, passageVectors } from './table.ts'
 
-/** A few at a time: the model has a thread of its own, but other work wants that core too. */
-const BATCH = 16
+/** Passages that are read at once, and texts that are sent at once: what was made is kept soon. */
+const READ = 64
+const SENT = 16
+const FORGOTTEN = 1000
 
-const lacking = read('search.lacking', machine, async (ctx, _: Record<string, never>) =>
+/** What the model is given of a record. */
+export const textFor = ({ title, content }: { title: string; content: string }): string => (title ? `${title}. ${content}` : content)
+
+/** The newest first: somebody may be looking for them already. */
+const lacking = read('search.lacking', machine, async (ctx, { without }: { without: string[] }) =>
   ctx.db
     .select({ id: passages.id, title: passages.title, content: passages.content })
     .from(passages)
     .leftJoin(passageVectors, and(eq(passageVectors.passageId, passages.id), eq(passageVectors.model, ctx.app.embedder.id)))
-    .where(isNull(passageVectors.passageId))
-    .orderBy(asc(passages.at))
-    .limit(BATCH),
+    .where(and(isNull(passageVectors.passageId), without.length > 0 ? notInArray(passages.id, without) : undefined))
+    .orderBy(desc(passages.id))
+    .limit(READ),
 )
 
-const keep = write(
-  'search.keep',
-  machine,
-  async (ctx, { vectors }: { vectors: { passageId: string; vector: Float32Array }[] }): Promise<void> => {
-    // The passage may be gone by now.
-    for (const { passageId, vector } of vectors)
-      await ctx.db.execute(
-        sql`insert into ${passageVectors} (passage_id, model, vector) select p.id, ${ctx.app.embedder.id}, ${sql.param(vector, passageVectors.vector)}::vector
-        from ${passages} p where p.id = ${passageId} on conflict do nothing`,
-      )
-  },
-)
+const keep = write('search.keep', machine, (ctx, { made }: { made: Made[] }): Promise<void> => putVectors(ctx, made))
 
-const forgetOthers = write('search.forgetOthers', machine, async (ctx, _: Record<string, never>): Promise<void> => {
-  await ctx.db.delete(passageVectors).where(ne(passageVectors.model, ctx.app.embedder.id))
+const inUse = read('search.inUse', machine, async (ctx, _: Record<string, never>): Promise<string | undefined> => {
+  const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, MODEL))
+  return kept?.value
+})
+
+/** From here on search goes by the new model. */
+const change = write('search.changeModel', machine, async (ctx, _: Record<string, never>): Promise<void> => {
+  const { id: value } = ctx.app.embedder
+  await ctx.db.insert(meta).values({ key: MODEL, value }).onConflictDoUpdate({ target: meta.key, set: { value } })
 })
 
 const others = read('search.others', machine, async (ctx, _: Record<string, never>): Promise<boolean> => {
-  const rows = await ctx.db
-    .select({ id: passageVectors.passageId })
-    .from(passageVectors)
-    .where(ne(passageVectors.model, ctx.app.embedder.id))
-    .limit(1)
+  const { rows } = await ctx.db.execute(sql`select 1 from ${passageVectors} where ${ne(passageVectors.model, ctx.app.embedder.id)} limit 1`)
   return rows.length > 0
+})
+
+const forgetSome = write('search.forgetSome', machine, async (ctx, _: Record<string, never>): Promise<void> => {
+  const some = sql`select ctid from ${passageVectors} where ${ne(passageVectors.model, ctx.app.embedder.id)} limit ${FORGOTTEN}`
+  await ctx.db.execute(sql`delete from ${passageVectors} where ctid = any(array(${some}))`)
 })
 
 /**
  * Makes the vectors that are missing for the model in use: of what is new, and after a change of model of everything. Those of an earlier
- * model go when all is done.
+ * model serve until all is done.
  */
 export const embedMissing = flow('search.embedMissing', machine, async (ctx, { signal }: { signal?: AbortSignal }): Promise<number> => {
-  let made = 0
-  while (!signal?.aborted) {
-    const batch = await lacking(ctx, {})
-    if (batch.length === 0) {
-      if (await others(ctx, {})) await forgetOthers(ctx, {})
-      break
+  const { embedder, log } = ctx.app
+  const refused: string[] = []
+  let count = 0
+
+  /** Should one text be too long for the model, the others still get their vectors, and it gets one of its beginning. */
+  const make = async (some: readonly { id: string; text: string }[]): Promise<Made[]> => {
+    try {
+      const vectors = await embedder.embed(
+        some.map(({ text }) => text),
+        { signal },
+      )
+      return some.map(({ id }, i) => ({ id, vector: vectors[i] as Float32Array }))
+    } catch (error) {
+      if (!(error instanceof TextRefused)) throw error
+      const [first] = some
+      if (some.length > 1) return (await Promise.all(some.map((one) => make([one])))).flat()
+      if (first && first.text.length > 100) return make([{ ...first, text: first.text.slice(0, first.text.length / 2) }])
+      log.warn('passage not embedded, it is found by its words only', { id: first?.id, error })
+      refused.push(...some.map(({ id }) => id))
+      return []
     }
-    const vectors = await ctx.app.embedder.embed(
-      batch.map(({ title, content }) => (title ? `${title}. ${content}` : content)),
-      signal,
-    )
-    await keep(ctx, { vectors: batch.map(({ id }, i) => ({ passageId: id, vector: vectors[i] as Float32Array })) })
-    made += batch.length
   }
-  return made
+
+  while (!signal?.aborted) {
+    const batch = await lacking(ctx, { without: refused })
+    if (batch.length === 0) break
+    for (let from = 0; from < batch.length && !signal?.aborted; from += SENT) {
+      const made = await make(batch.slice(from, from + SENT).map(({ id, ...passage }) => ({ id, text: textFor(passage) })))
+      if (made.length > 0) await keep(ctx, { made })
+      count += made.length
+    }
+  }
+  if (signal?.aborted) return count
+  if ((await inUse(ctx, {})) !== embedder.id) await change(ctx, {})
+  while (!signal?.aborted && (await others(ctx, {}))) await forgetSome(ctx, {})
+  return count
 })

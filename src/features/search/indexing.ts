@@ -4,7 +4,7 @@ import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
 import { events } from '../../events/table.ts'
 import { dropPassages, putPassages, type Searchable } from './passages.ts'
-import { live, load, type Source } from './source.ts'
+import { live, load, owned, type Source } from './source.ts'
 import { passages } from './table.ts'
 
 /**
@@ -133,6 +133,7 @@ async function differing(ctx: Ctx, source: Source, projectId: string | undefined
   const within = (column: SQL | undefined): SQL | undefined => (projectId ? sql`${column} = ${projectId}` : undefined)
   const stale = and(
     live(source),
+    owned(source),
     within(seenThrough && sql`${seenThrough}`),
     sql`not exists (select 1 from ${passages} where ${passages.kind} = ${kind} and ${passages.recordId} = ${table.id} and ${passages.chunk} = 0
       and ${passages.at} = ${table.updatedAt} and ${passages.organizationId} is not distinct from ${table.organizationId})`,
@@ -158,12 +159,12 @@ const isDiffering = read('search.isDiffering', machine, async (ctx, { kind, proj
   return source !== undefined && (await differing(ctx, source, projectId, 1)).length > 0
 })
 
-const compareSome = write('search.compareSome', machine, async (ctx, { kind, projectId }: Part): Promise<void> => {
+const compareSome = write('search.compareSome', machine, async (ctx, { kind, projectId }: Part): Promise<string> => {
   await takeTurns(ctx)
   const source = ctx.app.sources.find((s) => s.kind === kind) as Source
   for (let limit = EVENTS; ; limit = Math.floor(limit / 2)) {
     const ids = await differing(ctx, source, projectId, limit)
-    if (await index(ctx, new Map([[source, new Set(ids)]]), limit > 1 ? PIECES : Number.POSITIVE_INFINITY)) return
+    if (await index(ctx, new Map([[source, new Set(ids)]]), limit > 1 ? PIECES : Number.POSITIVE_INFINITY)) return ids.join()
   }
 })
 
@@ -176,21 +177,27 @@ interface Way {
   pace?: number
 }
 
-async function step({ signal, pace = 0 }: Way, work: () => Promise<void>): Promise<void> {
+async function step<T>({ signal, pace = 0 }: Way, work: () => Promise<T>): Promise<T> {
   const started = performance.now()
-  await work()
+  const done = await work()
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, Math.min(2000, (performance.now() - started) * pace))
   signal?.addEventListener('abort', () => resolve(), { once: true })
   await promise
   clearTimeout(timer)
+  return done
 }
 
 /** For what no single event names: a first start with records of old, a plan, a project that moved or went. */
 export const compare = flow('search.compare', machine, async (ctx, { projectId, ...way }: Way & { projectId?: string }): Promise<void> => {
-  for (const { kind } of ctx.app.sources)
-    while (!way.signal?.aborted && (await isDiffering(ctx, { kind, projectId })))
-      await step(way, () => compareSome(ctx, { kind, projectId }))
+  for (const { kind } of ctx.app.sources) {
+    let before = ''
+    while (!way.signal?.aborted && (await isDiffering(ctx, { kind, projectId }))) {
+      const done = await step(way, () => compareSome(ctx, { kind, projectId }))
+      if (done === before) throw new Error(`what search knows of these does not become what they are: ${kind} ${done.slice(0, 200)}`)
+      before = done
+    }
+  }
 })
 
 /** All that has happened until now. */

@@ -1,8 +1,8 @@
-import { and, eq, getTableColumns, inArray } from 'drizzle-orm'
+import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { anyOf, idList } from '../../db/columns.ts'
+import { anyOf, idList, vectorText } from '../../db/columns.ts'
 import type { Kind } from './schema.ts'
-import { passages } from './table.ts'
+import { passageSigns, passages, passageVectors } from './table.ts'
 
 /** A record as search sees it. */
 export interface Searchable {
@@ -50,7 +50,7 @@ const ROWS = 500
 /** In the running transaction: replaces what is there of these records. Pieces that did not change keep their vectors. Says what is new. */
 export async function putPassages(ctx: Ctx, kind: Kind, records: readonly Searchable[]): Promise<string[]> {
   if (records.length === 0) return []
-  const { search: _, ...columns } = getTableColumns(passages)
+  const { search: _, titleWords: __, owner: ___, ...columns } = getTableColumns(passages)
   const before = await ctx.db
     .select(columns)
     .from(passages)
@@ -93,4 +93,23 @@ export async function putPassages(ctx: Ctx, kind: Kind, records: readonly Search
 
 export async function dropPassages(ctx: Ctx, kind: Kind, recordIds: readonly string[]): Promise<void> {
   if (recordIds.length > 0) await ctx.db.delete(passages).where(and(eq(passages.kind, kind), anyOf(passages.recordId, idList(recordIds))))
+}
+
+export interface Made {
+  /** Of the passage. */
+  id: string
+  vector: Float32Array
+}
+
+/** Of the model in use. A passage may be gone by now. */
+export async function putVectors(ctx: Ctx, made: readonly Made[]): Promise<void> {
+  const ids = idList(made.map(({ id }) => id))
+  const vectors = `{${made.map(({ vector }) => `"${vectorText(vector)}"`).join(',')}}`
+  await ctx.db.execute(sql`
+    with made as (
+      select p.id, p.owner, m.vector::vector as vector from unnest(${ids}::uuid[], ${vectors}::text[]) m (id, vector) join ${passages} p on p.id = m.id),
+    kept as (
+      insert into ${passageVectors} (passage_id, model, vector) select id, ${ctx.app.embedder.id}, vector from made
+      on conflict do nothing returning passage_id, model, vector)
+    insert into ${passageSigns} (passage_id, model, owner, signs) select passage_id, model, owner, binary_quantize(vector) from kept join made on id = passage_id`)
 }

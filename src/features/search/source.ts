@@ -22,6 +22,9 @@ export interface Source {
 
 export const live = ({ table }: Source): SQL | undefined => (table.deletedAt ? isNull(table.deletedAt) : undefined)
 
+/** What an account left behind that is gone may belong to nobody. */
+export const owned = ({ table, userId }: Source): SQL => sql`coalesce(${table.organizationId}, ${userId ?? null}::uuid) is not null`
+
 /** Whose record it is when it belongs to no organization. */
 export const personal = (table: { organizationId: PgColumn; createdById: PgColumn }): SQL =>
   sql`case when ${table.organizationId} is null then ${table.createdById} end`
@@ -42,6 +45,6 @@ export async function load(ctx: Ctx, source: Source, ids: readonly string[]): Pr
       expiresAt: source.expiresAt ? sql`${source.expiresAt}`.mapWith(table.updatedAt) : sql<null>`null`,
     })
     .from(table as PgTable)
-    .where(and(inArray(table.id, [...ids]), live(source)))
+    .where(and(inArray(table.id, [...ids]), live(source), owned(source)))
   return rows.map((row) => ({ ...row, kind }) as Searchable)
 }

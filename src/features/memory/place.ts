@@ -1,0 +1,81 @@
+import { and, desc, eq, type SQL } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { byReference, idStarts } from '../../db/records.ts'
+import { invalid, notFound } from '../../errors.ts'
+import { findAgent } from '../agents/parties.ts'
+import { agents } from '../agents/table.ts'
+import { projectOf } from '../projects/current.ts'
+import * as projects from '../projects/service.ts'
+import { sessions } from '../sessions/table.ts'
+import type { Memory } from './schema.ts'
+
+/** What a memory is about, and where that lives. */
+export interface Place {
+  scope: Memory['scope']
+  scopeId: string
+  organizationId: string
+  projectId: string | null
+}
+
+export async function placeOf(ctx: Ctx, scope: Memory['scope'] | undefined, ref: string | undefined): Promise<Place> {
+  if (scope === undefined && ref === undefined) return usualPlace(ctx)
+  if (scope === undefined || scope === 'project') return inProject(await projectOf(ctx, ref))
+  if (scope === 'agent') return ofAgent(ctx, ref ? await findAgent(ctx, currentOrganization(ctx.actor), ref) : ctx.actor.agent)
+  return inSession(await sessionOf(ctx, ref))
+}
+
+/** Where an agent remembers that says nothing else: what its `memoryScope` says, as far as there is such a place. */
+async function usualPlace(ctx: Ctx): Promise<Place> {
+  const { agent } = ctx.actor
+  if (!agent) return inProject(await projectOf(ctx, undefined))
+  const [settings] = await ctx.db.select({ memoryScope: agents.memoryScope }).from(agents).where(eq(agents.id, agent.id))
+  if (settings?.memoryScope === 'agent') return ofAgent(ctx, agent)
+  const session = settings?.memoryScope === 'session' ? await sessionOf(ctx, undefined) : undefined
+  if (session) return inSession(session)
+  const project = await projectOf(ctx, undefined)
+  return project ? inProject(project) : ofAgent(ctx, agent)
+}
+
+function inProject(project: { id: string; organizationId: string } | undefined): Place {
+  if (!project)
+    throw invalid('/scopeId', 'Say which project it is about: give scopeId its id, slug or key (list_projects shows them).', 'required')
+  return { scope: 'project', scopeId: project.id, organizationId: project.organizationId, projectId: project.id }
+}
+
+function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): Place {
+  if (!agent) throw invalid('/scopeId', 'Say which agent it is about: give scopeId its id or slug (list_agents shows them).', 'required')
+  return { scope: 'agent', scopeId: agent.id, organizationId: currentOrganization(ctx.actor), projectId: null }
+}
+
+type Session = Pick<Place, 'organizationId' | 'projectId'> & { id: string }
+
+/** A session is its worker's; its project decides who sees what is remembered about it. */
+function inSession(session: Session | undefined): Place {
+  if (!session)
+    throw invalid('/scopeId', 'Say which session it is about: give scopeId its id (list_sessions shows them), or start one.', 'required')
+  const { id, organizationId, projectId } = session
+  return { scope: 'session', scopeId: id, organizationId, projectId }
+}
+
+/** The one named, else the one that the agent is in. */
+async function sessionOf(ctx: Ctx, ref: string | undefined): Promise<Session | undefined> {
+  const columns = { id: sessions.id, organizationId: sessions.organizationId, projectId: sessions.projectId }
+  const mine = and(eq(sessions.organizationId, currentOrganization(ctx.actor)), eq(sessions.userId, userIdOf(ctx.actor)))
+  const pick = (match: SQL | undefined) =>
+    ctx.db.select(columns).from(sessions).where(and(match, mine)).orderBy(desc(sessions.updatedAt), desc(sessions.id)).limit(2)
+  if (ref === undefined) {
+    const { agent } = ctx.actor
+    return agent ? (await pick(and(eq(sessions.status, 'active'), eq(sessions.agentId, agent.id))))[0] : undefined
+  }
+  const found = await byReference(ref, {
+    id: (id) => pick(eq(sessions.id, id)),
+    name: async () => [],
+    prefix: (prefix) => pick(idStarts(sessions.id, prefix)),
+  })
+  if (!found) throw notFound('session', ref)
+  return found
+}
+
+export const requireWriter = (ctx: Ctx, place: Pick<Place, 'organizationId' | 'projectId'>): Promise<void> =>
+  projects.requireWriter(ctx, place, 'Remembering here')

@@ -1,0 +1,75 @@
+import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { type Rights, rightsOf } from '../../auth/rights.ts'
+import { anyOf } from '../../db/columns.ts'
+import { byReference, idStarts } from '../../db/records.ts'
+import { notFound } from '../../errors.ts'
+import * as projects from '../projects/service.ts'
+import { projects as projectTable } from '../projects/table.ts'
+import { passages, passageVectors } from '../search/table.ts'
+import type { Memory, MemoryItem } from './schema.ts'
+import { memories } from './table.ts'
+
+/** How memories are read: rows of the database to what users see. */
+
+const embeddingModel = sql<string | null>`(select min(v.model) from ${passages} p join ${passageVectors} v on v.passage_id = p.id
+  where p.kind = 'memory' and p.record_id = ${memories.id} and p.chunk = 0)`
+const columns = {
+  id: memories.id,
+  createdAt: memories.createdAt,
+  updatedAt: memories.updatedAt,
+  version: memories.version,
+  organizationId: memories.organizationId,
+  projectId: memories.projectId,
+  scope: memories.scope,
+  scopeId: memories.scopeId,
+  authorType: memories.authorType,
+  authorId: memories.authorId,
+  authorName: memories.authorName,
+  title: memories.title,
+  content: memories.content,
+  tags: memories.tags,
+  source: memories.source,
+  importance: memories.importance,
+  expiresAt: memories.expiresAt,
+  supersedes: memories.supersedes,
+  supersededById: memories.supersededById,
+  embeddingModel,
+}
+type Row = Omit<Memory, 'author'> & { authorType: 'user' | 'agent'; authorId: string | null; authorName: string }
+
+export const toMemory = ({ authorType: type, authorId: id, authorName: name, ...rest }: Row): Memory => ({
+  ...rest,
+  author: { type, id, name },
+})
+export const excerptOf = (content: string): string => (content.length > 160 ? `${content.slice(0, 159)}…` : content)
+export const toItem = ({ content, ...rest }: Memory): MemoryItem => ({ ...rest, excerpt: excerptOf(content) })
+
+export const live = isNull(memories.deletedAt)
+
+export const visibleTo = (rights: Rights): SQL => {
+  const ofTeam = and(isNull(memories.projectId), anyOf(memories.organizationId, rights.organizations))
+  const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${memories.projectId} and ${projects.visibleTo(rights)})`
+  return and(live, anyOf(memories.organizationId, rights.reach), or(ofTeam, inProject)) as SQL
+}
+
+/** Neither superseded nor expired. */
+export const current = (now: string): SQL =>
+  and(isNull(memories.supersededById), or(isNull(memories.expiresAt), gt(memories.expiresAt, now))) as SQL
+
+export const select = (ctx: Ctx, where: SQL | undefined) =>
+  ctx.db
+    .select(columns)
+    .from(memories)
+    .where(and(where, visibleTo(rightsOf(ctx.actor))))
+    .$dynamic()
+
+export async function find(ctx: Ctx, ref: string): Promise<Memory> {
+  const found = await byReference<Row>(ref, {
+    id: (id) => select(ctx, eq(memories.id, id)),
+    name: async () => [],
+    prefix: (prefix) => select(ctx, idStarts(memories.id, prefix)).limit(2),
+  })
+  if (!found) throw notFound('memory', ref)
+  return toMemory(found)
+}

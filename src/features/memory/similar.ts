@@ -1,0 +1,52 @@
+import type { Ctx } from '../../action.ts'
+import { hybrid, type QueryVector } from '../search/hybrid.ts'
+import { excerptOf } from './rows.ts'
+import type { Memory, MemoryStored } from './schema.ts'
+
+/** Measured with the built-in model: paraphrases reach 0.75 to 0.95, the same words about another thing stay below 0.85. */
+const SAME_MEANING = 0.85
+const SAME_WORDS = 0.75
+const COMPARED = 1000
+/** A write does not wait for the model. What it says within this time is taken along. */
+export const PATIENCE_MS = 80
+
+/** The vector of a text, if it can be had at once: an idle model is not woken, and a busy one is not waited for. */
+export async function vectorSoon({ app: { embedder } }: Ctx, text: string): Promise<Float32Array | undefined> {
+  if (!embedder.ready) return undefined
+  const limit = new AbortController()
+  const { promise: late, resolve } = Promise.withResolvers<undefined>()
+  const timer = setTimeout(() => {
+    limit.abort()
+    resolve(undefined)
+  }, PATIENCE_MS)
+  const soon = embedder.embed([text], { signal: limit.signal, urgent: true }).then(
+    ([vector]) => vector,
+    () => undefined,
+  )
+  const vector = await Promise.race([soon, late])
+  clearTimeout(timer)
+  return vector
+}
+
+/** Memories that say nearly the same, by their words and, where its vector is there, by its meaning. A duplicate is noticed, not refused. */
+export async function similarTo(ctx: Ctx, memory: Memory, vector: QueryVector | undefined): Promise<MemoryStored['similar']> {
+  const text = memory.content.slice(0, COMPARED)
+  const words = wordsOf(text)
+  const hits = await hybrid(ctx, { text, kinds: ['memory'], scope: memory.scope, scopeId: memory.scopeId, limit: 6 }, vector)
+  return hits
+    .filter((hit) => hit.recordId !== memory.id)
+    .flatMap((hit) => {
+      const shared = overlap(words, wordsOf(hit.content.slice(0, COMPARED)))
+      if (shared < SAME_WORDS && (hit.meaning ?? 0) < SAME_MEANING) return []
+      const similarity = Math.round(Math.max(shared, hit.meaning ?? 0) * 100) / 100
+      return { id: hit.recordId, title: hit.title || null, excerpt: excerptOf(hit.content), similarity }
+    })
+}
+
+const wordsOf = (text: string): Set<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu))
+
+/** Of the words of both, the share that both have. */
+function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  const all = a.union(b).size
+  return all === 0 ? 0 : a.intersection(b).size / all
+}

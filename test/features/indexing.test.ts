@@ -1,0 +1,276 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { write } from '../../src/action.ts'
+import { machine } from '../../src/auth/policy.ts'
+import { meta } from '../../src/db/table.ts'
+import { hybrid } from '../../src/features/search/hybrid.ts'
+import { catchUp, compare } from '../../src/features/search/indexing.ts'
+import { type Kind, kinds } from '../../src/features/search/schema.ts'
+import { passages } from '../../src/features/search/table.ts'
+import { type Answer, mcpToken, member, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
+import { ctxOf, failure, ownApp, times } from './support.ts'
+
+/** The place in the events is one for the whole database, so it gets one of its own, without anything going on by itself. */
+let t: TestApp
+let ada: Person
+beforeAll(async () => {
+  t = await ownApp()
+  ada = await person(t)
+  await followOnly()
+})
+afterAll(() => t.close())
+
+const made = <T extends { id: string }>({ status, body }: Answer<unknown>): T => {
+  if (status !== 201) throw new Error(JSON.stringify(body))
+  return body as T
+}
+const followOnly = () => catchUp(systemCtx(t), {})
+const find = async (who: Person, text: string, kind?: Kind): Promise<string[]> =>
+  (await hybrid(await who.ctx(), { text, limit: 20, ...(kind && { kinds: [kind] }) }, undefined)).map((hit) => hit.recordId)
+const passagesOf = (id: string) =>
+  t.app.db
+    .select({ content: passages.content, title: passages.title, organizationId: passages.organizationId, chunk: passages.chunk })
+    .from(passages)
+    .where(eq(passages.recordId, id))
+    .orderBy(passages.chunk)
+const project = async (who = ada, extra = {}) =>
+  made<{ id: string; slug: string }>(await who.fetch('POST', '/api/projects', { name: unique('Engine'), ...extra }))
+
+describe('every kind of record', () => {
+  const words: Record<Exclude<Kind, 'memory'>, string> = {
+    note: 'quokka',
+    decision: 'wombat',
+    spec: 'numbat',
+    task: 'bilby',
+    session: 'dunnart',
+    project: 'potoroo',
+    epic: 'bettong',
+    story: 'wallaby',
+    feature: 'echidna',
+    skill: 'platypus',
+    agent: 'dingo',
+  }
+  const ids: Partial<Record<Kind, string>> = {}
+
+  beforeAll(async () => {
+    const home = await project(ada, { description: `about ${words.project}` })
+    const post = async (path: string, body: object) => made(await ada.fetch('POST', path, body)).id
+    ids.project = home.id
+    ids.note = await post('/api/notes', { title: 'N', content: `about ${words.note}`, scope: 'team' })
+    ids.decision = await post('/api/decisions', { title: 'D', decision: `about ${words.decision}`, projectId: home.id })
+    ids.spec = await post('/api/specs', { title: 'S', content: `about ${words.spec}`, projectId: home.id })
+    ids.task = await post(`/api/projects/${home.slug}/tasks`, { title: `T ${words.task}` })
+    ids.session = await post('/api/sessions', { goals: [`about ${words.session}`], projectId: home.id })
+    ids.epic = await post(`/api/projects/${home.slug}/epics`, { title: `E ${words.epic}` })
+    ids.story = await post(`/api/projects/${home.slug}/epics/${ids.epic}/stories`, { title: `S ${words.story}` })
+    ids.feature = await post(`/api/projects/${home.slug}/features`, { title: `F ${words.feature}` })
+    ids.skill = await post('/api/skills', { name: 'Review', content: `about ${words.skill}`, scope: 'team' })
+    ids.agent = await post('/api/agents', { name: 'Rex', persona: `like a ${words.agent}`, scope: 'team' })
+    await followOnly()
+  })
+
+  test.each(kinds.filter((kind) => kind !== 'memory'))('%s is found by its words, after the write and not by it', async (kind) => {
+    expect(await find(ada, words[kind as keyof typeof words])).toEqual([ids[kind] as string])
+    expect(await find(ada, words[kind as keyof typeof words], kind)).toEqual([ids[kind] as string])
+  })
+
+  test('a stranger finds none of them', async () => {
+    const mallory = await person(t)
+    for (const word of Object.values(words)) expect(await find(mallory, word)).toEqual([])
+  })
+})
+
+describe('what changes afterwards', () => {
+  const note = async (who: Person, body: object) =>
+    made<{ id: string }>(await who.fetch('POST', '/api/notes', { title: unique('N'), ...body })).id
+  const patch = async (who: Person, path: string, body: object) => expect((await who.fetch('PUT', path, body)).status).toBe(200)
+
+  test('new words are found and old ones are not; a change that leaves a text alone leaves its pieces alone', async () => {
+    const id = await note(ada, { content: 'an aardvark', scope: 'team' })
+    await followOnly()
+    const before = await passagesOf(id)
+    await patch(ada, `/api/notes/${id}`, { tags: ['zoo'] })
+    await followOnly()
+    expect(await passagesOf(id)).toEqual(before)
+    expect((await hybrid(await ada.ctx(), { text: 'aardvark', tags: ['zoo'], limit: 5 }, undefined)).map((h) => h.recordId)).toEqual([id])
+    await patch(ada, `/api/notes/${id}`, { content: 'an axolotl' })
+    await followOnly()
+    expect(await find(ada, 'aardvark')).toEqual([])
+    expect(await find(ada, 'axolotl')).toEqual([id])
+  })
+
+  test('a text that shrinks leaves no pieces behind', async () => {
+    const id = await note(ada, { content: `${times(600, (i) => `word${i}`).join(' ')} tardigrade`, scope: 'team' })
+    await followOnly()
+    expect((await passagesOf(id)).length).toBeGreaterThan(3)
+    expect(await find(ada, 'tardigrade')).toEqual([id])
+    await patch(ada, `/api/notes/${id}`, { content: 'short' })
+    await followOnly()
+    expect(await passagesOf(id)).toHaveLength(1)
+    expect(await find(ada, 'tardigrade')).toEqual([])
+  })
+
+  test('deleted is gone, restored is back', async () => {
+    const id = made<{ id: string }>(await ada.fetch('POST', '/api/skills', { name: 'Gecko', scope: 'team', content: 'x' })).id
+    await followOnly()
+    await ada.fetch('DELETE', `/api/skills/${id}`)
+    await followOnly()
+    expect(await passagesOf(id)).toEqual([])
+    await ada.fetch('POST', `/api/skills/${id}/restore`)
+    await followOnly()
+    expect(await find(ada, 'gecko')).toEqual([id])
+  })
+
+  test('what becomes personal is its author’s alone, and no MCP token’s; the token’s rights are those of now', async () => {
+    const grace = await member(t, ada, 'member')
+    const token = await mcpToken(t, ada)
+    const asToken = async () => (await hybrid(await ctxOf(t, token), { text: 'pangolin', limit: 5 }, undefined)).map((h) => h.recordId)
+    const id = await note(ada, { content: 'a pangolin', scope: 'team' })
+    await followOnly()
+    expect(await find(grace, 'pangolin')).toEqual([id])
+    expect(await asToken()).toEqual([id])
+    await patch(ada, `/api/notes/${id}`, { scope: 'personal' })
+    await followOnly()
+    expect(await find(ada, 'pangolin')).toEqual([id])
+    expect(await find(grace, 'pangolin')).toEqual([])
+    expect(await asToken()).toEqual([])
+  })
+
+  test('a project that becomes private hides what is in it at once, before anything was indexed again', async () => {
+    const grace = await member(t, ada, 'member')
+    const home = await project()
+    const id = await note(ada, { content: 'a narwhal', scope: 'team', projectId: home.id })
+    await followOnly()
+    expect(await find(grace, 'narwhal')).toEqual([id])
+    expect((await ada.fetch('DELETE', `/api/projects/${home.slug}/share`)).status).toBe(200)
+    expect(await find(grace, 'narwhal')).toEqual([])
+    expect(await find(ada, 'narwhal')).toEqual([id])
+  })
+
+  test('a session is found by who worked in it, and by nobody else', async () => {
+    const grace = await member(t, ada, 'member')
+    const { id } = made<{ id: string }>(await ada.fetch('POST', '/api/sessions', { goals: ['tame the capybara'] }))
+    await followOnly()
+    expect(await find(ada, 'capybara', 'session')).toEqual([id])
+    expect(await find(grace, 'capybara', 'session')).toEqual([])
+  })
+
+  test('whole plans, and what goes with an epic or a project, by comparing what stands in it', async () => {
+    const home = await project()
+    const compared = () => compare(systemCtx(t), { projectId: home.id })
+    const plan = { epics: [{ title: 'Okapi epic', stories: [{ title: 'Okapi story', tasks: [{ title: 'Okapi task' }] }] }] }
+    expect((await ada.fetch('POST', `/api/projects/${home.slug}/plan`, plan)).status).toBe(201)
+    await followOnly()
+    expect(await jobsFor(home.id)).toBe(1)
+    await compared()
+    expect(await find(ada, 'okapi')).toHaveLength(3)
+    const epics = await ada.fetch<{ items: { id: string }[] }>('GET', `/api/projects/${home.slug}/epics`)
+    await ada.fetch('DELETE', `/api/projects/${home.slug}/epics/${epics.body.items[0]?.id}`)
+    await followOnly()
+    await compared()
+    expect(await find(ada, 'okapi')).toEqual([])
+    const rest = await note(ada, { content: 'quoll', scope: 'team', projectId: home.id })
+    await followOnly()
+    expect(await find(ada, 'quoll')).toEqual([rest])
+    await ada.fetch('DELETE', `/api/projects/${home.slug}`)
+    expect(await find(ada, 'quoll')).toEqual([])
+    await followOnly()
+    await compared()
+    expect(await passagesOf(rest)).toEqual([])
+  })
+})
+
+const jobsFor = async (key: string): Promise<number> =>
+  Number((await t.app.driver.query(`select count(*)::int from jobs where name = 'search.compare' and key = $1`, [key])).rows[0]?.[0])
+
+const cursor = async () => (await t.app.db.select().from(meta).where(eq(meta.key, 'search.cursor')))[0]?.value
+const setCursor = write('test.setCursor', machine, async (ctx, { value }: { value: string }): Promise<void> => {
+  await ctx.db.update(meta).set({ value }).where(eq(meta.key, 'search.cursor'))
+})
+
+describe('whatever happens to the server', () => {
+  const post = async (content: string) =>
+    made<{ id: string }>(await ada.fetch('POST', '/api/notes', { title: unique('N'), content, scope: 'team' })).id
+
+  test('an attempt that fails leaves the place and the passages as they were, and the next one does it all', async () => {
+    const ids = [await post('kakapo one'), await post('kakapo two')]
+    const before = await cursor()
+    const broken = {
+      ...t.app,
+      sources: t.app.sources.map((s) =>
+        s.kind === 'note'
+          ? {
+              ...s,
+              get text(): never {
+                throw new Error('killed')
+              },
+            }
+          : s,
+      ),
+    }
+    await failure(catchUp({ ...systemCtx(t), app: broken }, {}))
+    expect(await cursor()).toBe(before)
+    expect(await find(ada, 'kakapo')).toEqual([])
+    await followOnly()
+    expect((await find(ada, 'kakapo')).sort()).toEqual(ids.sort())
+    expect(await cursor()).not.toBe(before)
+  })
+
+  test('several at once do the work once', async () => {
+    const id = await post('hoatzin')
+    await Promise.all(times(4, followOnly))
+    expect(await passagesOf(id)).toHaveLength(1)
+  })
+
+  test('nothing new, nothing written', async () => {
+    await followOnly()
+    const count = async () => (await t.app.driver.query('select count(*) from events')).rows[0]?.[0]
+    const before = await count()
+    await followOnly()
+    expect(await count()).toBe(before)
+  })
+
+  test('records that were there before, or in a restored dump whose transactions are counted anew, are found by comparing', async () => {
+    const id = await post('saola')
+    await setCursor(systemCtx(t), { value: '99999999999 1' })
+    await followOnly()
+    expect(BigInt((await cursor())?.split(' ')[0] as string)).toBeLessThan(99999999999n)
+    expect(await find(ada, 'saola')).toEqual([])
+    expect(await jobsFor('all')).toBe(1)
+    await compare(systemCtx(t), {})
+    expect(await find(ada, 'saola')).toEqual([id])
+    const later = await post('vaquita')
+    await followOnly()
+    expect(await find(ada, 'vaquita')).toEqual([later])
+  })
+
+  test('passages of what is no longer there go', async () => {
+    const id = await post('thylacine')
+    await followOnly()
+    await t.app.driver.query('update notes set deleted_at = now() where id = $1', [id])
+    await compare(systemCtx(t), {})
+    expect(await passagesOf(id)).toEqual([])
+  })
+
+  test('a very long text does not stop the rest', async () => {
+    const ids = await Promise.all(times(6, (i) => post(`${'many words here '.repeat(15_000)} gharial${i}`)))
+    const last = await post('gharial at the end')
+    await followOnly()
+    for (const id of ids) expect((await passagesOf(id)).length).toBeGreaterThan(100)
+    expect(await find(ada, 'gharial')).toEqual([last])
+  })
+})
+
+test('a running server follows by itself, soon after the write', async () => {
+  const own = await ownApp(undefined, { background: 'on' })
+  try {
+    const who = await person(own)
+    const { id } = made<{ id: string }>(await who.fetch('POST', '/api/notes', { title: 'Ibex', scope: 'team' }))
+    const found = async () => (await hybrid(await who.ctx(), { text: 'ibex', limit: 5 }, undefined)).map((hit) => hit.recordId)
+    const until = Date.now() + 10_000
+    while ((await found()).length === 0 && Date.now() < until) await Bun.sleep(20)
+    expect(await found()).toEqual([id])
+  } finally {
+    await own.close()
+  }
+})
