@@ -13,7 +13,7 @@ export interface Outbound {
 }
 
 export interface OutboundRequest {
-  method?: 'GET' | 'POST'
+  method?: 'GET' | 'POST' | 'PUT'
   /** For the host of the address only: a redirect to another one does not get them. */
   headers?: Record<string, string>
   body?: string

@@ -88,7 +88,7 @@ function hostOf({ app }: Ctx, provider: CodeHost, given: string | null | undefin
   const own = operators(app.config)
   if (own.trusted && own.base === base) return base
   try {
-    checkOutboundUrl(base)
+    checkOutboundUrl(given ?? base)
   } catch (error) {
     throw invalid('/settings/url', (error as Error).message)
   }

@@ -110,14 +110,12 @@ export type HostedPage = Static<typeof HostedPage>
 
 // ---- pull requests
 
-/** As git takes them, or owner:branch for a fork. */
-const branchName = (example: string) => text(250, { minLength: 1, pattern: '^[^\\s~^?*\\\\[\\]-][^\\s~^?*\\\\[\\]]*$', example })
 export const PullCreate = object({
   title: title(200, { example: 'Lock the data folder' }),
-  head: branchName('lock'),
-  base: optional(branchName('main')),
+  head: title(250, { description: 'A branch that is pushed, or owner:branch of a fork', example: 'lock' }),
+  base: optional(title(250, { description: 'The default branch unless told', example: 'main' })),
   description: optional(text(50_000, { example: 'A second process is refused.' })),
-  reviewers: optional(array(text(100, { pattern: '^[\\w.-]+$', example: 'grace' }), 15, { description: 'Names at the code host' })),
+  reviewers: optional(array(title(100, { example: 'grace' }), 15, { description: 'Names at the code host' })),
   featureId: optional(id()),
 })
 export type PullCreate = Static<typeof PullCreate>

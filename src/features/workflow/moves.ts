@@ -1,6 +1,7 @@
 import { and, eq, inArray, or } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
+import { newId } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
 import { type Notice, notify } from '../notifications/service.ts'
 import { memberships } from '../organizations/table.ts'
@@ -84,7 +85,12 @@ async function keepEvidence(
     .limit(1)
   // A call that is repeated by mistake must not carry a feature through the next gate as well.
   if (shown) throw new AppError('conflict', `The same evidence was brought to ${shown.gate} already. Bring what ${gate} asks for.`)
-  await ctx.db.insert(featureEvidence).values({ featureId: id, gate, level, evidence, ...saidBy(ctx) })
+  const evidenceId = newId()
+  await ctx.db.insert(featureEvidence).values({ id: evidenceId, featureId: id, gate, level, evidence, ...saidBy(ctx) })
+  // Whether it is there is looked up afterwards: nobody waits for a code host, and none that is away holds up anybody's work.
+  const { commits = [], pullRequests = [], links = [] } = evidence
+  if (level === 'reported' && commits.length + pullRequests.length + links.length > 0)
+    ctx.enqueue({ name: 'repos.observe', data: { evidenceId } })
 }
 
 /**

@@ -3,6 +3,7 @@ import {
   array,
   id,
   instant,
+  int,
   nullable,
   object,
   oneOf,
@@ -14,6 +15,7 @@ import {
   type Static,
   text,
   title,
+  url,
 } from '../../schema.ts'
 import { priorities } from '../tasks/schema.ts'
 
@@ -136,6 +138,14 @@ export const FeatureDetail = object({
       actor: SaidBy,
       createdAt: instant(),
     }),
+  ),
+  pullRequests: Type.Array(
+    object({
+      number: int({ min: 1, example: 7 }),
+      title: text(200, { example: 'Lock the data folder' }),
+      url: url({ example: 'https://github.com/tutti/tutti/pull/7' }),
+    }),
+    { description: 'Those that were opened for it from here' },
   ),
 })
 export type FeatureDetail = Static<typeof FeatureDetail>

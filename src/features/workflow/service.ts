@@ -8,6 +8,7 @@ import { AppError, invalid, notFound } from '../../errors.ts'
 import { resolveParty } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
+import { pullRequests } from '../repositories/table.ts'
 import { tasks } from '../tasks/table.ts'
 import { setBlockers } from './dependencies.ts'
 import { move, tellAssignee } from './moves.ts'
@@ -72,6 +73,12 @@ export const get = read('features.get', member('features:read'), async (ctx, ref
     .where(eq(featureReviews.featureId, row.id))
     .orderBy(featureReviews.id)
     .limit(200)
+  const pulls = await ctx.db
+    .select({ number: pullRequests.number, title: pullRequests.title, url: pullRequests.url })
+    .from(pullRequests)
+    .where(eq(pullRequests.featureId, row.id))
+    .orderBy(pullRequests.createdAt, pullRequests.id)
+    .limit(50)
   const saidBy = (said: { actorType: 'user' | 'agent' | 'system'; actorId: string | null; actorName: string }) => ({
     type: said.actorType,
     id: said.actorId,
@@ -88,6 +95,7 @@ export const get = read('features.get', member('features:read'), async (ctx, ref
       createdAt: e.createdAt,
     })),
     reviews: reviews.map((r) => ({ id: r.id, verdict: r.verdict, comments: r.comment, actor: saidBy(r), createdAt: r.createdAt })),
+    pullRequests: pulls,
   }
 })
 

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import { type Ctx, flow, read } from '../../action.ts'
+import { member } from '../../auth/policy.ts'
+import { invalid } from '../../errors.ts'
+import * as decisions from '../decisions/service.ts'
+import * as notes from '../notes/service.ts'
+import { projectOf } from '../projects/current.ts'
+import type { Project } from '../projects/schema.ts'
+import * as projects from '../projects/service.ts'
+import * as skills from '../skills/service.ts'
+import * as specs from '../specs/service.ts'
+import { workflowOf } from '../workflow/workflow.ts'
+import { agentsText, merged, paths } from './agents-text.ts'
+import { openPull, reachToWrite } from './pulls.ts'
+import type { AgentsFile, AgentsFileMade, PullOpened, Target } from './schema.ts'
+import { find, list, type Row, writable } from './service.ts'
+
+const TAG = 'agents'
+const OPENING = 'Opening a pull request'
+const [DECISIONS, SPECS, SKILLS, NOTES] = [50, 50, 50, 10]
+/** The oldest first: what is added later goes to the end, so that a difference is easy to read. */
+const inOrder = { sort: 'createdAt', order: 'asc' } as const
+
+/** Through the actions of each resource, so that a credential that may not read decisions does not read them here. */
+async function textFor(ctx: Ctx, project: Project): Promise<string> {
+  const projectId = project.id
+  const decided = await decisions.list(ctx, { projectId, status: 'accepted', limit: DECISIONS, ...inOrder })
+  const specified = await specs.list(ctx, { projectId, status: 'approved', limit: SPECS, ...inOrder })
+  const known = await skills.listInTeam(ctx, { limit: SKILLS, sort: 'name', order: 'asc' })
+  const tagged = await notes.list(ctx, { projectId, tag: TAG, limit: NOTES, ...inOrder })
+  // A note of one person is nobody else's, whatever its tag.
+  const shared = tagged.items.filter(({ scope }) => scope !== 'personal')
+  return agentsText({
+    url: ctx.app.url,
+    project,
+    workflow: workflowOf(project),
+    decisions: decided.items,
+    specs: specified.items,
+    skills: known.items.filter(({ organizationId }) => organizationId === project.organizationId),
+    notes: await Promise.all(shared.map(({ id }) => notes.get(ctx, { ref: id }))),
+  })
+}
+
+export const preview = read(
+  'repos.agentsFile',
+  member('repos:read'),
+  async (ctx, { project, target = 'agents' }: { project: string; target?: Target }): Promise<AgentsFile> => ({
+    target,
+    path: paths[target],
+    content: merged(undefined, await textFor(ctx, await projects.resolve(ctx, project)), target),
+  }),
+)
+
+interface Generate {
+  repo?: string
+  project?: string
+  target?: Target
+  commit?: boolean
+}
+
+export const generate = flow(
+  'repos.generateAgentsFile',
+  member('repos:write'),
+  async (ctx, { repo, project: ref, target = 'agents', commit = false }: Generate): Promise<AgentsFileMade> => {
+    const named = repo === undefined ? undefined : await (commit ? writable(ctx, repo, OPENING) : find(ctx, repo))
+    const project = await projectOf(ctx, ref ?? named?.projectId ?? undefined)
+    if (!project) throw invalid('/project', 'Name the project whose records the file is made of: its id, slug or key.', 'required')
+    const text = await textFor(ctx, project)
+    const made = { target, path: paths[target] }
+    if (!commit) return { ...made, content: merged(undefined, text, target), pullRequest: null, unchanged: false }
+    return { ...made, ...(await propose(ctx, named ?? (await onlyOne(ctx, project)), text, target)) }
+  },
+)
+
+async function onlyOne(ctx: Ctx, { id }: Project): Promise<Row> {
+  const { items } = await list(ctx, { projectId: id, limit: 2 })
+  const [first, second] = items
+  if (!first) throw invalid('/repo', 'The project has no repository yet. Connect one: connect_repo (POST /api/repos).', 'required')
+  if (second) throw invalid('/repo', 'The project has several repositories. Say which: list_repos names them.', 'required')
+  return writable(ctx, first.id, OPENING)
+}
+
+type Proposed = Pick<AgentsFileMade, 'content' | 'unchanged'> & { pullRequest: PullOpened | null }
+
+/** The same text gives the same branch, so that asking twice opens one pull request; nobody's branch is ever moved. */
+async function propose(ctx: Ctx, repository: Row, text: string, target: Target): Promise<Proposed> {
+  const remote = await reachToWrite(ctx, repository)
+  const path = paths[target]
+  const base = (await remote.facts()).defaultBranch
+  if (!base) throw invalid('/repo', 'The repository is empty: push a first branch to open pull requests against.')
+  const there = await remote.file(path, base)
+  const content = merged(there?.content, text, target)
+  if (there?.content === content) return { content, unchanged: true, pullRequest: null }
+  const head = `tutti/${target}-${createHash('sha256').update(content).digest('hex').slice(0, 12)}`
+  await remote.branch(head, base)
+  const proposed = await remote.file(path, head)
+  const message = `Update ${path} from Tutti`
+  if (proposed?.content !== content) await remote.put(path, content, { branch: head, message, replaces: proposed })
+  const description = 'Made from the records of the project. What stands outside the markers is as it was.'
+  const pullRequest = await openPull(ctx, repository, remote, { title: message, head, base, description, featureId: null })
+  return { content, unchanged: false, pullRequest }
+}

@@ -1,0 +1,24 @@
+import { enc, githubLike } from './github.ts'
+import { fieldsOf, type HostProvider, listOf } from './host.ts'
+
+/** Gitea and Forgejo. */
+export const gitea: HostProvider = {
+  authorization: (token) => ({ authorization: `token ${token}` }),
+  headers: {},
+  scopes: 'the scopes read:user and write:repository',
+  ...githubLike({
+    perPage: (count, page) => `limit=${count}&page=${page}`,
+    pageSize: 50,
+    pullPath: 'pulls',
+    commitPath: (ref) => `/git/commits/${enc(ref)}`,
+    async existing(client, root, head, base) {
+      const { body } = await client.ask('GET', `${root}/pulls?state=open&sort=recentupdate&limit=50`)
+      const branch = head.split(':').pop()
+      return listOf(client, body).find((row) => fieldsOf(row.head).ref === branch && fieldsOf(row.base).ref === base)
+    },
+    async makeBranch(client, root, name, from) {
+      await client.ask('POST', `${root}/branches`, { body: { new_branch_name: name, old_branch_name: from }, allow: [409] })
+    },
+    createWith: 'POST',
+  }),
+}

@@ -1,0 +1,139 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import { flow, read, write } from '../../action.ts'
+import { machine } from '../../auth/policy.ts'
+import { AppError } from '../../errors.ts'
+import { users } from '../accounts/table.ts'
+import type { Evidence } from '../workflow/schema.ts'
+import { featureEvidence, features } from '../workflow/table.ts'
+import type { RemoteRepository } from './hosts/host.ts'
+import { reachFor } from './reach.ts'
+import { isAway, namedBy } from './service.ts'
+import { repositories } from './table.ts'
+
+/** Looks at the code host whether what was reported at a gate is there. Long after the answer: nobody waits for a host that is away. */
+
+const REPOSITORIES = 5
+const ITEMS = 20
+
+interface Shown {
+  evidenceId: string
+}
+
+const reported = read('repos.reported', machine, async (ctx, { evidenceId }: Shown) => {
+  const [found] = await ctx.db
+    .select({
+      evidence: featureEvidence.evidence,
+      gate: featureEvidence.gate,
+      userId: users.id,
+      featureId: features.id,
+      projectId: features.projectId,
+      organizationId: features.organizationId,
+      title: features.title,
+    })
+    .from(featureEvidence)
+    .innerJoin(features, and(eq(features.id, featureEvidence.featureId), isNull(features.deletedAt)))
+    .innerJoin(users, and(eq(users.id, featureEvidence.actorId), eq(users.status, 'active')))
+    .where(and(eq(featureEvidence.id, evidenceId), eq(featureEvidence.level, 'reported')))
+  if (!found) return undefined
+  const connected = await ctx.db
+    .select({
+      provider: repositories.provider,
+      host: repositories.host,
+      owner: repositories.owner,
+      name: repositories.name,
+      url: repositories.url,
+    })
+    .from(repositories)
+    .where(and(eq(repositories.projectId, found.projectId), isNull(repositories.deletedAt)))
+    .orderBy(repositories.createdAt, repositories.id)
+    .limit(REPOSITORIES)
+  return { ...found, connected }
+})
+
+/** With the token of whoever reported it. */
+export const observe = flow('repos.observe', machine, async (ctx, { evidenceId }: Shown): Promise<void> => {
+  const found = await reported(ctx, { evidenceId })
+  if (!found || found.connected.length === 0) return
+  const places: Looked[] = []
+  for (const row of found.connected) places.push({ url: row.url, remote: await reachFor(ctx, found.userId, namedBy(ctx, row)) })
+  const seen = await seenOf(found.evidence, places).catch((error: unknown) => {
+    // A host that is away is asked again; one that refuses the token would refuse it again.
+    if (error instanceof AppError && !isAway(error)) return undefined
+    throw error
+  })
+  if (seen) await mark(ctx, { ...found, evidenceId, seen })
+})
+
+interface Looked {
+  url: string
+  remote: RemoteRepository
+}
+
+/** All that it names of commits and pull requests, and of runs in these repositories; undefined when anything of that is not there. */
+async function seenOf({ commits = [], pullRequests = [], links = [] }: Evidence, places: readonly Looked[]): Promise<string[] | undefined> {
+  const seen: string[] = []
+  const runs = links.filter((link) => places.some(({ url }) => runIn(link, url) !== undefined))
+  if (commits.length + pullRequests.length + runs.length > ITEMS) return undefined
+  const looks: [items: readonly string[], look: (item: string, place: Looked) => Promise<boolean>][] = [
+    [commits, async (item, { url, remote }) => isThere(shaIn(item, url), async (sha) => (await remote.commit(sha)) !== undefined)],
+    [pullRequests, (item, { url, remote }) => isThere(pullIn(item, url, places.length === 1), remote.hasPull)],
+    [runs, (item, { url, remote }) => isThere(runIn(item, url), remote.passed)],
+  ]
+  for (const [items, look] of looks)
+    for (const item of items) {
+      let there = false
+      for (const place of places) there ||= await look(item, place)
+      if (!there) return undefined
+      seen.push(item)
+    }
+  return seen.length > 0 ? seen : undefined
+}
+
+const isThere = async <T>(named: T | undefined, look: (named: T) => Promise<boolean>): Promise<boolean> =>
+  named !== undefined && look(named)
+
+/** What follows the address of a repository, if it is an address in it. */
+const within = (text: string, url: string): string | undefined =>
+  text.toLowerCase().startsWith(`${url.toLowerCase()}/`) ? text.slice(url.length) : undefined
+
+const numberIn = (path: string | undefined, pattern: RegExp): number | undefined => {
+  const digits = path === undefined ? undefined : pattern.exec(path)?.[1]
+  return digits === undefined ? undefined : Number(digits)
+}
+
+function shaIn(item: string, url: string): string | undefined {
+  if (/^[0-9a-f]{7,40}$/i.test(item)) return item.toLowerCase()
+  return /^(?:\/-)?\/commit\/([0-9a-f]{7,40})$/i.exec(within(item, url) ?? '')?.[1]?.toLowerCase()
+}
+/** `#7` means something where there is one repository only. */
+const pullIn = (item: string, url: string, only: boolean): number | undefined =>
+  numberIn(within(item, url), /^\/(?:pulls?|-\/merge_requests)\/(\d{1,9})(?:[/?#]|$)/) ??
+  (only ? numberIn(item, /^[#!]?(\d{1,9})$/) : undefined)
+const runIn = (item: string, url: string): number | undefined =>
+  numberIn(within(item, url), /^\/(?:actions\/runs|-\/pipelines)\/(\d{1,15})(?:[/?#]|$)/)
+
+interface Seen extends Shown {
+  featureId: string
+  organizationId: string
+  projectId: string
+  title: string
+  gate: string
+  seen: string[]
+}
+
+const mark = write(
+  'repos.mark',
+  machine,
+  async (ctx, { evidenceId, featureId, organizationId, projectId, ...data }: Seen): Promise<void> => {
+    await ctx.db
+      .update(featureEvidence)
+      .set({ level: 'observed' })
+      .where(and(eq(featureEvidence.id, evidenceId), eq(featureEvidence.level, 'reported')))
+    ctx.emit('feature.observed', {
+      subjectId: featureId,
+      organizationId,
+      projectId,
+      data: { title: data.title, gate: data.gate, seen: data.seen },
+    })
+  },
+)

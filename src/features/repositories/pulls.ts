@@ -1,0 +1,102 @@
+import { and, eq, isNotNull } from 'drizzle-orm'
+import { type Ctx, flow, write } from '../../action.ts'
+import { member } from '../../auth/policy.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { organizations } from '../organizations/table.ts'
+import * as projects from '../projects/service.ts'
+import { resolve as resolveFeature } from '../workflow/reading.ts'
+import type { RemoteRepository } from './hosts/host.ts'
+import { reach } from './reach.ts'
+import type { Pull, PullCreate, PullOpened, PullRequest } from './schema.ts'
+import { namedBy, type Row, writable } from './service.ts'
+import { pullRequests } from './table.ts'
+
+const columns = {
+  id: pullRequests.id,
+  repositoryId: pullRequests.repositoryId,
+  featureId: pullRequests.featureId,
+  number: pullRequests.number,
+  url: pullRequests.url,
+  title: pullRequests.title,
+  head: pullRequests.head,
+  base: pullRequests.base,
+  createdAt: pullRequests.createdAt,
+}
+
+export interface OpenPull extends Omit<PullCreate, 'featureId'> {
+  ref: string
+  feature?: string
+}
+
+export const create = flow(
+  'repos.createPull',
+  member('repos:write'),
+  async (ctx, { ref, feature, ...input }: OpenPull): Promise<PullOpened> => {
+    const repository = await writable(ctx, ref, 'Opening a pull request')
+    const featureId = feature === undefined ? null : await featureIn(ctx, repository, feature)
+    return openPull(ctx, repository, await reachToWrite(ctx, repository), { ...input, featureId })
+  },
+)
+
+async function featureIn(ctx: Ctx, repository: Row, ref: string): Promise<string> {
+  const { row, project } = await resolveFeature(ctx, ref)
+  if (project.organizationId !== repository.organizationId) throw notFound('feature', ref)
+  await projects.requireWriter(ctx, row, 'Linking a pull request to this feature')
+  return row.id
+}
+
+/** What happens there is real: nobody may do it with a token that is for trying things out. */
+export async function reachToWrite(ctx: Ctx, repository: Row): Promise<RemoteRepository> {
+  const [sandbox] = await ctx.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(and(eq(organizations.id, repository.organizationId), isNotNull(organizations.sandboxOf)))
+  if (sandbox) throw new AppError('forbidden', 'A test token changes nothing at code hosts. Use a live one.')
+  return (await reach(ctx, namedBy(ctx, repository), true)).remote
+}
+
+type Wanted = Omit<OpenPull, 'ref' | 'feature'> & { featureId: string | null }
+
+export async function openPull(ctx: Ctx, repository: Row, remote: RemoteRepository, wanted: Wanted): Promise<PullOpened> {
+  const { title, head, description = '', reviewers = [], featureId } = wanted
+  const base = wanted.base ?? repository.defaultBranch ?? (await remote.facts()).defaultBranch
+  if (!base) throw invalid('/base', 'The repository is empty: push a first branch to open pull requests against.')
+  if (head === base) throw invalid('/head', `head and base are both ${base}. Push your work to a branch of its own.`)
+  const { pull, existed } = await remote.open({ title: title.trim(), head, base, description })
+  let warning: string | null = null
+  if (reviewers.length > 0)
+    await remote.askReviewers(pull.number, reviewers).catch((error: unknown) => {
+      if (!(error instanceof AppError)) throw error
+      warning = `The pull request is open, but its reviewers could not be asked: ${error.message}`.slice(0, 500)
+    })
+  const kept = await keepPull(ctx, { repository, pull, featureId, existed })
+  return { ...kept, existed, warning }
+}
+
+interface KeepPull {
+  repository: Row
+  pull: Pull
+  featureId: string | null
+  existed: boolean
+}
+
+const keepPull = write(
+  'repos.keepPull',
+  member('repos:write'),
+  async (ctx, { repository, pull, featureId, existed }: KeepPull): Promise<PullRequest> => {
+    const { author: _, ...facts } = pull
+    const linked = featureId ? { featureId } : {}
+    const [kept] = await ctx.db
+      .insert(pullRequests)
+      .values({ ...facts, ...linked, repositoryId: repository.id, createdById: ctx.actor.userId, createdAt: ctx.now })
+      .onConflictDoUpdate({ target: [pullRequests.repositoryId, pullRequests.number], set: { title: facts.title, ...linked } })
+      .returning(columns)
+    ctx.emit(existed ? 'pull_request.found' : 'pull_request.opened', {
+      subjectId: repository.id,
+      organizationId: repository.organizationId,
+      projectId: repository.projectId,
+      data: { url: facts.url, number: facts.number, title: facts.title, ...linked },
+    })
+    return kept as PullRequest
+  },
+)

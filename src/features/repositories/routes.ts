@@ -1,0 +1,95 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { Deleted, object, text } from '../../schema.ts'
+import { ProjectRef } from '../projects/schema.ts'
+import * as agents from './agents.ts'
+import * as pulls from './pulls.ts'
+import {
+  AgentsFile,
+  AgentsFileCreate,
+  AgentsFileMade,
+  AgentsFileQuery,
+  HostedPage,
+  HostedQuery,
+  PullCreate,
+  PullOpened,
+  Repository,
+  RepositoryCreate,
+  RepositoryPage,
+  RepositoryQuery,
+} from './schema.ts'
+import * as repositories from './service.ts'
+
+const byId = object({
+  id: text(300, { minLength: 1, description: 'Id, unique id prefix or owner/name', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
+})
+/** The code host failed, or took too long. */
+const upstream = { answers: [502, 504] }
+
+export const repositoryRoutes = (http: Http) =>
+  http
+    .get('/api/repos/github', ({ ctx, query }) => repositories.listHosted(ctx, query), {
+      ...on(repositories.listHosted, 'List the repositories that your token reaches at a code host', upstream),
+      query: HostedQuery,
+      response: HostedPage,
+    })
+    .get('/api/repos', ({ ctx, query }) => repositories.list(ctx, query), {
+      ...on(repositories.list, 'List connected repositories of a project or the current team'),
+      query: RepositoryQuery,
+      response: RepositoryPage,
+    })
+    .post(
+      '/api/repos',
+      async ({ ctx, body: { projectId, ...body }, set }) =>
+        created(set, '/api/repos', await repositories.connect(ctx, { ...body, project: projectId })),
+      { ...on(repositories.connect, 'Connect a repository', upstream), body: RepositoryCreate, response: { 201: Repository } },
+    )
+    .get('/api/repos/:id', ({ ctx, params }) => repositories.get(ctx, { ref: params.id }), {
+      ...on(repositories.get, 'Get a connected repository as of its last sync'),
+      params: byId,
+      response: Repository,
+    })
+    .delete('/api/repos/:id', ({ ctx, params }) => repositories.remove(ctx, { ref: params.id }), {
+      ...on(repositories.remove, 'Remove a connected repository; at its host it stays'),
+      params: byId,
+      response: Deleted,
+    })
+    .post('/api/repos/:id/sync', ({ ctx, params }) => repositories.sync(ctx, { ref: params.id }), {
+      ...on(repositories.sync, 'Ask the code host for branches, last commit and open pull requests, with your own token', upstream),
+      params: byId,
+      response: Repository,
+    })
+    .post(
+      '/api/repos/:id/pulls',
+      async ({ ctx, params, body: { featureId, ...body }, set }) => {
+        const opened = await pulls.create(ctx, { ...body, ref: params.id, feature: featureId })
+        set.status = 201
+        set.headers.location = opened.url
+        return opened
+      },
+      {
+        ...on(pulls.create, 'Open a pull request at the code host, with your own token', upstream),
+        params: byId,
+        body: PullCreate,
+        response: { 201: PullOpened },
+      },
+    )
+    .post(
+      '/api/repos/:id/agents-md',
+      ({ ctx, params, body: { projectId, ...body } }) => agents.generate(ctx, { ...body, repo: params.id, project: projectId }),
+      {
+        ...on(
+          agents.generate,
+          'Make AGENTS.md or the like from the records of a project, and open it as a pull request if asked',
+          upstream,
+        ),
+        params: byId,
+        body: AgentsFileCreate,
+        response: AgentsFileMade,
+      },
+    )
+    .get('/api/projects/:slug/agents-md', ({ ctx, params, query }) => agents.preview(ctx, { ...query, project: params.slug }), {
+      ...on(agents.preview, 'AGENTS.md or the like, made from the records of a project'),
+      params: ProjectRef,
+      query: AgentsFileQuery,
+      response: AgentsFile,
+    })

@@ -1,0 +1,69 @@
+import { tool } from '../../mcp/tool.ts'
+import { array, bool, int, object, oneOf, optional, text, title } from '../../schema.ts'
+import * as agents from './agents.ts'
+import * as pulls from './pulls.ts'
+import { providers, targets } from './schema.ts'
+import * as repositories from './service.ts'
+
+const project = optional(text(100, { description: 'Id, slug or key' }))
+const repo = text(300, { minLength: 1, description: 'Id or owner/name' })
+
+export const repositoryTools = [
+  tool({
+    name: 'connect_repo',
+    title: 'Connect repo',
+    description: 'Connect a code repository to a project, or to the team. Uses your own token for its host.',
+    toolset: 'code',
+    input: object({
+      repo: text(300, { minLength: 3, description: 'URL or owner/name', example: 'tutti/tutti' }),
+      project,
+      provider: optional(oneOf(providers)),
+    }),
+    action: repositories.connect,
+    with: (input) => input,
+  }),
+  tool({
+    name: 'create_pr',
+    title: 'Create PR',
+    description: 'Open a pull request for a pushed branch; one that is open already is answered instead.',
+    toolset: 'code',
+    input: object({
+      repo,
+      title: title(200, { example: 'Lock the data folder' }),
+      head: text(250, { minLength: 1, description: 'Branch', example: 'lock' }),
+      base: optional(text(250, { description: 'Default: the default branch' })),
+      description: optional(text(50_000)),
+      reviewers: optional(array(text(100), 15)),
+      feature: optional(text(100, { description: 'Id of the feature it is for' })),
+    }),
+    action: pulls.create,
+    with: ({ repo, ...rest }) => ({ ref: repo, ...rest }),
+  }),
+  tool({
+    name: 'generate_agents_md',
+    title: 'Generate agents file',
+    description: 'Make the file that tells agents how to work in a project, from its records; commit opens it as a pull request.',
+    toolset: 'code',
+    input: object({ repo: optional(repo), project, target: optional(oneOf(targets)), commit: optional(bool()) }),
+    action: agents.generate,
+    with: (input) => input,
+  }),
+  tool({
+    name: 'list_repos',
+    title: 'List repos',
+    description: 'Connected repositories of a project, or of the team.',
+    toolset: 'code',
+    input: object({ project, limit: optional(int({ min: 1, max: 100 })) }),
+    action: repositories.listNamed,
+    with: (input) => ({ limit: 20, ...input, total: true }),
+  }),
+  tool({
+    name: 'sync_repo',
+    title: 'Sync repo',
+    description: 'Ask the code host for branches, last commit and open pull requests of a repository.',
+    toolset: 'code',
+    input: object({ repo }),
+    action: repositories.sync,
+    with: ({ repo }) => ({ ref: repo }),
+  }),
+]

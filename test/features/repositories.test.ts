@@ -1,0 +1,374 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type { Hosted, PullOpened, Repository, RepositoryPage } from '../../src/features/repositories/schema.ts'
+import { ways } from '../mcp/support.ts'
+import { apiKey, call, logged, mcpToken, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
+import { type FakeCodeHost, type FakeRepository, fakeRepositoryHost, SHA } from '../support/code-host.ts'
+import { expectEvent, expectEvents, expectNoEvents, expectRefusal, watch } from './support.ts'
+
+/** Repositories at the operator's own code host, which is on loopback: one app for each kind of host, the same behaviour at all. */
+const kinds = ['github', 'gitea', 'gitlab'] as const
+const at = (provider: string) => `/api/settings/integrations/user/${provider}`
+const connectMcp = ways['v2 client, HTTP 2025'] as (typeof ways)[string]
+const TOKEN = 'pat_averysecrettokenofadas1234'
+
+interface Setup {
+  t: TestApp
+  host: FakeCodeHost
+}
+const setups = new Map<string, Setup>()
+beforeAll(async () => {
+  for (const kind of kinds) {
+    const host = fakeRepositoryHost(kind)
+    const operator = { CODEHOST_CLIENT_ID: 'operator-id', CODEHOST_CLIENT_SECRET: 'operator-hush-hush' }
+    setups.set(kind, { host, t: watch(await testApp({ ...host.settings, ...operator })) })
+  }
+})
+afterAll(async () => {
+  for (const { t } of setups.values()) await t.close()
+})
+
+/** Everything that the hosts were sent may hold this, and nothing else that is secret. */
+const save = async (who: Person, provider: string, secret = `${TOKEN}${unique('x').replaceAll('-', '')}`) => {
+  const { host } = setups.get(provider) as Setup
+  host.tokens.add(secret)
+  expect((await who.fetch('PUT', at(provider), { secret })).status).toBe(200)
+  return secret
+}
+const pathOf = ({ provider }: FakeCodeHost) => (provider === 'gitlab' ? '/-/merge_requests' : provider === 'gitea' ? '/pulls' : '/pull')
+
+describe.each(kinds)('at %s', (kind) => {
+  let t: TestApp
+  let host: FakeCodeHost
+  let ada: Person
+  let slug: string
+  let there: FakeRepository
+  beforeEach(async () => {
+    ;({ t, host } = setups.get(kind) as Setup)
+    host.fault = undefined
+    host.asked.length = 0
+    ada = await person(t)
+    slug = `${unique('tutti')}/engine`
+    there = host.add(slug)
+  })
+  const connect = async (who: Person, body: object = {}) => who.fetch<Repository>('POST', '/api/repos', { repo: slug, ...body })
+
+  test('a public repository is connected and read without a token', async () => {
+    there.pulls.push({ number: 3, title: 'Lock\u202e it', head: 'lock', base: 'main', open: true, body: '', reviewers: [] })
+    const made = await connect(ada)
+    expect(made.status).toBe(201)
+    expect(made.headers.get('location')).toBe(`/api/repos/${made.body.id}`)
+    const url = `${host.url}/${slug}`
+    expect(made.body).toMatchObject({
+      provider: kind,
+      owner: slug.split('/')[0],
+      name: 'engine',
+      url,
+      projectId: null,
+      organizationId: ada.organizationId,
+      private: false,
+      defaultBranch: 'main',
+      branches: ['main', 'lock'],
+      commitSha: SHA,
+      lastCommit: { sha: SHA, title: 'Lock the data folder', author: 'Ada Lovelace', at: '2026-11-01T12:00:00.000Z' },
+      language: 'TypeScript',
+      topics: ['agents', 'mcp'],
+      pullRequests: [{ number: 3, title: 'Lock it', head: 'lock', base: 'main', author: 'ada', url: `${url}${pathOf(host)}/3` }],
+      status: 'ready',
+      error: null,
+    })
+    expect(made.body).not.toHaveProperty('host')
+    expect(await expectEvent(t, made, 'repository.connected')).toMatchObject({ subjectId: made.body.id, data: { url, status: 'ready' } })
+    expect(host.asked.every(({ headers }) => !headers.has('authorization'))).toBe(true)
+    expect((await ada.fetch<Repository>('GET', `/api/repos/${made.body.id}`)).body).toEqual(made.body)
+  })
+
+  test('by any of its names, and once for a project', async () => {
+    const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Engine') })).body
+    const [port] = host.url.split(':').slice(-1)
+    const first = (await connect(ada, { projectId: project.id })).body
+    const names = [slug, `${host.url}/${slug}`, `${host.url}/${slug}.git`, `${host.url}/${slug}/-/tree/main`, `git@127.0.0.1:${slug}.git`]
+    for (const repo of [...names, `ssh://git@127.0.0.1:22/${slug}.git`, `127.0.0.1:${port}/${slug}`]) {
+      const again = await ada.fetch<Repository>('POST', '/api/repos', { repo, projectId: project.id })
+      expect([repo, again.status, again.body.id]).toEqual([repo, 201, first.id])
+      await expectEvent(t, again, 'repository.synced')
+    }
+    const ofTeam = (await connect(ada)).body
+    expect(ofTeam.id).not.toBe(first.id)
+    const list = async (query: string) => (await ada.fetch<RepositoryPage>('GET', `/api/repos${query}`)).body
+    expect((await list('?total=true')).total).toBe(2)
+    expect((await list(`?projectId=${project.id}`)).items.map(({ id }) => id)).toEqual([first.id])
+    expect((await list('?status=error')).items).toEqual([])
+    expect((await list('')).items[0]).not.toHaveProperty('branches')
+  })
+
+  test('twice at once is once', async () => {
+    const answers = await Promise.all(Array.from({ length: 6 }, () => connect(ada)))
+    expect(new Set(answers.filter(({ status }) => status === 201).map(({ body }) => body.id)).size).toBe(1)
+    // Two that found it at the same moment take turns, or one is told to repeat; none makes a second one.
+    for (const { status } of answers) expect([201, 412]).toContain(status)
+    expect((await ada.fetch<RepositoryPage>('GET', '/api/repos')).body.items).toHaveLength(1)
+  })
+
+  test('a private one takes a token of the caller himself, which is sent to its host and shown to nobody', async () => {
+    there.private = true
+    const stranger = await expectRefusal(t, await connect(ada), 404, 'not_found')
+    expect(stranger.detail).toContain(`PUT ${at(kind)}`)
+    const secret = await save(ada, kind)
+    host.asked.length = 0
+    const made = await connect(ada)
+    expect(made.body).toMatchObject({ private: true, status: 'ready' })
+    expect(host.asked.length).toBeGreaterThan(3)
+    for (const { headers } of host.asked)
+      expect(headers.get('authorization')).toBe(kind === 'gitea' ? `token ${secret}` : `Bearer ${secret}`)
+    expect(JSON.stringify(made.body)).not.toContain(secret)
+    // A colleague sees what is kept here, but cannot ask the host with somebody else's token.
+    const grace = await member(t, ada, 'member')
+    expect((await grace.fetch('GET', `/api/repos/${made.body.id}`)).status).toBe(200)
+    const tried = await grace.fetch('POST', `/api/repos/${made.body.id}/sync`)
+    expect(tried).toMatchObject({ status: 404, body: { code: 'not_found' } })
+    await expectEvents(t, tried, 'repository.syncing', 'repository.updated')
+    expect((await ada.fetch<Repository>('GET', `/api/repos/${made.body.id}`)).body).toMatchObject({ status: 'ready', error: null })
+    expect(logged.join('\n')).not.toContain(secret)
+    const { rows } = await t.app.driver.query('select data::text from events where subject_id = $1', [made.body.id])
+    expect(JSON.stringify(rows)).not.toContain(secret)
+  })
+
+  test('a token that was switched off, or saved for another host, is not used', async () => {
+    there.private = true
+    const secret = await save(ada, kind)
+    await ada.fetch('PUT', at(kind), { settings: { enabled: false } })
+    await expectRefusal(t, await connect(ada), 404, 'not_found')
+    await ada.fetch('PUT', at(kind), { secret, settings: { enabled: true, url: 'https://git.example.com' } })
+    await expectRefusal(t, await connect(ada), 404, 'not_found')
+    expect(host.asked.filter(({ headers }) => headers.has('authorization'))).toEqual([])
+    await ada.fetch('PUT', at(kind), { secret, settings: { url: `${host.url}/` } })
+    expect((await connect(ada)).status).toBe(201)
+  })
+
+  test('a token that the host does not take: says so, and what it must be allowed to do', async () => {
+    await save(ada, kind)
+    host.tokens.clear()
+    const { detail } = await expectRefusal(t, await connect(ada), 403, 'forbidden')
+    expect(detail).toContain('refuses your token')
+    expect(detail).toContain({ github: 'the scope repo', gitea: 'write:repository', gitlab: 'the scope api' }[kind])
+    expect(detail).toContain('Bad credentials')
+    expect((await ada.fetch<RepositoryPage>('GET', '/api/repos')).body.items).toEqual([])
+  })
+
+  test('what the token reaches is listed', async () => {
+    await expectRefusal(t, await ada.fetch('GET', `/api/repos/github?provider=${kind}`), 403, 'forbidden')
+    await save(ada, kind)
+    there.private = true
+    const { status, body } = await ada.fetch<{ items: Hosted[] }>('GET', `/api/repos/github?provider=${kind}`)
+    expect(status).toBe(200)
+    expect(body.items.find(({ url }) => url === `${host.url}/${slug}`)).toEqual({
+      provider: kind,
+      owner: slug.split('/')[0] as string,
+      name: 'engine',
+      url: `${host.url}/${slug}`,
+      private: true,
+      defaultBranch: 'main',
+    })
+  })
+
+  test('a sync takes over what has changed, page after page, and no more than it should', async () => {
+    const { id } = (await connect(ada)).body
+    there.defaultBranch = 'trunk'
+    there.branches = new Map([...Array.from({ length: 260 }, (_, i) => [`b${i}`, new Map()] as const), ['trunk', new Map()]])
+    there.language = null
+    there.topics = []
+    there.pulls = Array.from({ length: 70 }, (_, i) => ({
+      number: i + 1,
+      title: `${i}`,
+      head: 'b1',
+      base: 'trunk',
+      open: i > 2,
+      body: '',
+      reviewers: [],
+    }))
+    host.asked.length = 0
+    const synced = await ada.fetch<Repository>('POST', `/api/repos/${id}/sync`)
+    expect(synced.status).toBe(200)
+    await expectEvents(t, synced, 'repository.syncing', 'repository.synced')
+    expect(synced.body).toMatchObject({ defaultBranch: 'trunk', topics: [], status: 'ready', commitSha: SHA })
+    expect(synced.body.branches).toHaveLength(200)
+    expect(synced.body.pullRequests).toHaveLength(50)
+    expect(host.asked.length).toBeLessThan(10)
+  })
+
+  test('an empty repository is one all the same', async () => {
+    there.branches.clear()
+    expect((await connect(ada)).body).toMatchObject({ branches: [], commitSha: null, lastCommit: null, status: 'ready' })
+    await save(ada, kind)
+    const { id } = (await connect(ada)).body
+    await expectRefusal(t, await ada.fetch('POST', `/api/repos/${id}/pulls`, { title: 'x', head: 'lock' }), 409, 'conflict')
+  })
+
+  test('a pull request is opened with the token of whoever asks, once, and linked to its feature', async () => {
+    const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Engine') })).body
+    const feature = (await ada.fetch<{ id: string }>('POST', `/api/projects/${project.id}/features`, { title: 'Lock' })).body
+    const { id } = (await connect(ada, { projectId: project.id })).body
+    const wanted = { title: 'Lock the data folder', head: 'lock', description: 'As decided.', reviewers: ['grace'], featureId: feature.id }
+    const missing = await expectRefusal(t, await ada.fetch('POST', `/api/repos/${id}/pulls`, wanted), 403, 'forbidden')
+    expect(missing.detail).toContain(`You have saved no token for ${new URL(host.url).host}.`)
+    expect(missing.detail).toContain(`PUT ${at(kind)}`)
+    expect(there.pulls).toEqual([])
+    await save(ada, kind)
+    const opened = await ada.fetch<PullOpened>('POST', `/api/repos/${id}/pulls`, wanted)
+    expect(opened.status).toBe(201)
+    const url = `${host.url}/${slug}${pathOf(host)}/1`
+    expect(opened.headers.get('location')).toBe(url)
+    expect(opened.body).toMatchObject({
+      repositoryId: id,
+      featureId: feature.id,
+      number: 1,
+      url,
+      base: 'main',
+      existed: false,
+      warning: null,
+    })
+    expect(await expectEvent(t, opened, 'pull_request.opened')).toMatchObject({
+      subjectId: id,
+      data: { url, number: 1, featureId: feature.id },
+    })
+    expect(there.pulls).toMatchObject([{ title: 'Lock the data folder', head: 'lock', base: 'main', body: 'As decided.' }])
+    expect(there.pulls[0]?.reviewers).toEqual([kind === 'gitlab' ? '42' : 'grace'])
+    const again = await ada.fetch<PullOpened>('POST', `/api/repos/${id}/pulls`, { title: 'Other words', head: 'lock' })
+    expect(again.body).toMatchObject({ id: opened.body.id, number: 1, existed: true, featureId: feature.id, title: 'Lock the data folder' })
+    await expectEvent(t, again, 'pull_request.found')
+    expect(there.pulls).toHaveLength(1)
+    expect((await ada.fetch('GET', `/api/features/${feature.id}`)).body.pullRequests).toEqual([
+      { number: 1, title: 'Lock the data folder', url },
+    ])
+  })
+
+  test('a pull request that cannot be opened says why, and reviewers that cannot be asked are no reason', async () => {
+    await save(ada, kind)
+    const { id } = (await connect(ada)).body
+    const open = (body: object) => ada.fetch<PullOpened>('POST', `/api/repos/${id}/pulls`, { title: 'x', head: 'lock', ...body })
+    await expectRefusal(t, await open({ head: 'unknown' }), 409, 'conflict')
+    await expectRefusal(t, await open({ head: 'main' }), 422, 'invalid')
+    expect(there.pulls).toEqual([])
+    const opened = await open({ reviewers: ['nobody'] })
+    expect(opened.status).toBe(201)
+    expect(opened.body.warning).toContain('its reviewers could not be asked')
+  })
+
+  test('who may not', async () => {
+    const viewer = await member(t, ada, 'viewer')
+    await expectRefusal(t, await connect(viewer), 403, 'forbidden')
+    const { id } = (await connect(ada)).body
+    const [grace, other] = [await member(t, ada, 'member'), await person(t)]
+    const reader = { authorization: `Bearer ${await apiKey(t, ada, ['repos:read'])}` }
+    host.asked.length = 0
+    for (const [method, path, body] of [
+      ['POST', `/api/repos/${id}/sync`, undefined],
+      ['POST', `/api/repos/${id}/pulls`, { title: 'x', head: 'lock' }],
+      ['POST', `/api/repos/${id}/agents-md`, { commit: true }],
+      ['DELETE', `/api/repos/${id}`, undefined],
+    ] as const) {
+      await expectRefusal(t, await viewer.fetch(method, path, body), 403, 'forbidden')
+      await expectRefusal(t, await other.fetch(method, path, body), 404, 'not_found')
+      await expectRefusal(t, await call(t, method, path, body, reader), 403, 'forbidden')
+    }
+    expect(host.asked).toEqual([])
+    const gone = await grace.fetch('DELETE', `/api/repos/${id}`)
+    expect(gone.body).toEqual({ id, deleted: true })
+    await expectEvent(t, gone, 'repository.removed')
+    await expectRefusal(t, await ada.fetch('GET', `/api/repos/${id}`), 404, 'not_found')
+    // It can be connected anew.
+    expect((await connect(ada)).body.id).not.toBe(id)
+  })
+
+  test('the repository of a private project is as private as that', async () => {
+    const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' })).body
+    const grace = await member(t, ada, 'member')
+    const { id } = (await connect(ada, { projectId: project.id })).body
+    expect((await grace.fetch<RepositoryPage>('GET', '/api/repos')).body.items).toEqual([])
+    await expectRefusal(t, await grace.fetch('GET', `/api/repos/${id}`), 404, 'not_found')
+    await expectRefusal(t, await connect(grace, { projectId: project.id }), 404, 'not_found')
+    await ada.fetch('DELETE', `/api/projects/${project.id}`)
+    await expectRefusal(t, await ada.fetch('GET', `/api/repos/${id}`), 404, 'not_found')
+  })
+})
+
+describe('what is no repository', () => {
+  test.each([
+    ['owner', 'format'],
+    ['owner/..', 'format'],
+    ['../etc/passwd', 'format'],
+    ['owner/na me', 'format'],
+    ['ftp://github.com/a/b', 'format'],
+    ['https://github.com/', 'format'],
+    ['https://github.com/a', 'format'],
+    ['file:///etc/passwd', 'format'],
+    ['https://evil.example/a/b', 'invalid'],
+    ['http://169.254.169.254/latest/meta-data', 'invalid'],
+    ['https://github.com.evil.example/a/b', 'invalid'],
+    ['git@evil.example:a/b.git', 'invalid'],
+    ['https://ada:hush-hush-hush@github.com/a/b', 'format'],
+  ])('%s', async (repo, code) => {
+    const { t, host } = setups.get('github') as Setup
+    host.asked.length = 0
+    const ada = await person(t)
+    const answer = await ada.fetch('POST', '/api/repos', { repo })
+    const problem = await expectRefusal(t, answer, 422, 'invalid')
+    expect(problem.errors).toMatchObject([{ pointer: '/repo', code }])
+    expect(JSON.stringify(problem)).not.toContain('hush')
+    await expectNoEvents(t, answer)
+    expect(host.asked).toEqual([])
+  })
+})
+
+test('the token of MCP stays here, and an agent works with the token of its user or with none', async () => {
+  const { t, host } = setups.get('github') as Setup
+  const ada = await person(t)
+  const slug = `${unique('tutti')}/engine`
+  host.add(slug, { private: true })
+  const secret = await save(ada, 'github')
+  const token = await mcpToken(t, ada)
+  host.asked.length = 0
+  const client = await connectMcp(t.url, token)
+  const use = (name: string, args: Record<string, unknown>) => client.call(name, args)
+  const connected = await use('connect_repo', { repo: slug })
+  expect(connected.isError).toBeUndefined()
+  for (const [name, args] of [
+    ['sync_repo', { repo: slug }],
+    ['create_pr', { repo: slug, title: 'Lock', head: 'lock' }],
+    ['list_repos', {}],
+  ] as const)
+    expect([name, (await use(name, args)).isError]).toEqual([name, undefined])
+  expect(host.asked.length).toBeGreaterThan(8)
+  const sent = JSON.stringify(host.asked.map(({ path, query, headers, body }) => [path, [...query], [...headers], body]))
+  expect(sent).not.toContain(token)
+  expect(sent).not.toContain('svc_')
+  expect(sent).not.toContain('operator-')
+  for (const { headers } of host.asked) expect(headers.get('authorization')).toBe(`Bearer ${secret}`)
+  // A colleague's agent has neither.
+  const grace = await member(t, ada, 'member')
+  host.asked.length = 0
+  const colleagues = await connectMcp(t.url, await mcpToken(t, grace))
+  const refused = await colleagues.call('create_pr', { repo: slug, title: 'Lock', head: 'lock' })
+  expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'forbidden' } })
+  expect(String(refused.structuredContent?.detail)).toContain('You have saved no token')
+  expect(host.asked).toEqual([])
+  await client.close()
+  await colleagues.close()
+})
+
+test('a token that is for trying things out opens nothing', async () => {
+  const { t, host } = setups.get('github') as Setup
+  const ada = await person(t)
+  const slug = `${unique('tutti')}/engine`
+  const there = host.add(slug)
+  await save(ada, 'github')
+  const token = await mcpToken(t, ada, { kind: 'test' })
+  const { contextOf } = await import('../../src/action.ts')
+  const service = await import('../../src/features/repositories/service.ts')
+  const pulls = await import('../../src/features/repositories/pulls.ts')
+  const ctx = contextOf(t.app, await t.app.auth.authenticate(token))
+  const { id } = await service.connect(ctx, { repo: slug })
+  const error = await pulls.create(ctx, { ref: id, title: 'Lock', head: 'lock' }).catch((e: unknown) => e)
+  expect(error).toMatchObject({ code: 'forbidden', message: 'A test token changes nothing at code hosts. Use a live one.' })
+  expect(there.pulls).toEqual([])
+})
