@@ -8,6 +8,7 @@ import { actionOf, exampleOf, isUpload, type RouteLike } from '../../src/http/op
 import type { TSchema } from '../../src/schema.ts'
 import { type Answer, call, member, PASSWORD, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
 import { newPasskey } from '../support/authenticator.ts'
+import { EXAMPLE_TOKEN } from '../support/code-host.ts'
 import { keptMail, linkSecretIn } from '../support/mail.ts'
 import { pictureForm } from '../support/pictures.ts'
 
@@ -49,6 +50,9 @@ export async function world(t: TestApp): Promise<World> {
   const spec = made(await owner.fetch('POST', '/api/specs', { title: unique('Folder lock'), content: 'One.', projectId: project.id }))
   const session = made(await owner.fetch('POST', '/api/sessions', { projectId: project.id }))
   const secretFeature = made(await owner.fetch('POST', `/api/projects/${secret.id}/features`, { title: unique('Secret') }))
+  await owner.fetch('PUT', '/api/settings/integrations/user/github', { secret: EXAMPLE_TOKEN })
+  const repository = made(await owner.fetch('POST', '/api/repos', { repo: 'tutti/tutti', projectId: project.id }))
+  const secretRepository = made(await owner.fetch('POST', '/api/repos', { repo: 'tutti/tutti', projectId: secret.id }))
   const key = made(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
   const token = made(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
   const skill = made(await owner.fetch('POST', '/api/skills', { name: unique('Review'), scope: 'team' }))
@@ -113,6 +117,7 @@ export async function world(t: TestApp): Promise<World> {
       '/api/links/:id': link.id,
       '/api/activities/:id': activity.id,
       '/api/features/:id': feature.id,
+      '/api/repos/:id': repository.id,
       '/api/skills/:id': skill.id,
       '/api/skills/public/:slug': skill.slug,
       '/api/agents/:id': agent.id,
@@ -135,6 +140,7 @@ export async function world(t: TestApp): Promise<World> {
       '/api/notes/:id': loose.id,
       '/api/notes/public/:slug': loose.slug,
       '/api/features/:id': secretFeature.id,
+      '/api/repos/:id': secretRepository.id,
       '/api/tasks/:id': secretTask.id,
       '/api/skills/:id': personalSkill.id,
       '/api/skills/public/:slug': personalSkill.slug,
@@ -148,6 +154,8 @@ export async function world(t: TestApp): Promise<World> {
       project: project.id,
       note: loose.id,
       feature: feature.id,
+      featureId: feature.id,
+      repo: repository.id,
       scopeId: project.id,
       epicId: epic.id,
       storyId: story.id,

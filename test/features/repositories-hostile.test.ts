@@ -232,7 +232,7 @@ describe('a host that does not behave', () => {
 
   test('asked too often by one person: he is told, and it is left in peace', async () => {
     await t.app.driver.query(
-      "insert into counters (key, count, expires_at) values ($1, 60, now() + interval '1 minute') on conflict (key) do update set count = 60",
+      "insert into counters (key, count, expires_at) values ($1, 120, now() + interval '1 minute') on conflict (key) do update set count = 120",
       [`code-host:${ada.userId}`],
     )
     const answer = await connect(slug)

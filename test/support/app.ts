@@ -17,6 +17,7 @@ import { type HttpServer, startHttp } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import type { OutboundOptions } from '../../src/outbound.ts'
 import { atEnd } from './cleanup.ts'
+import { exampleHost } from './code-host.ts'
 import { freshDatabase } from './postgres.ts'
 
 /** One database for the whole test process (opening PGlite costs about 2,000 transactions); tests keep apart by using fresh people. */
@@ -102,9 +103,9 @@ export async function testApp(
 }
 
 let plain: Promise<TestApp> | undefined
-/** The one that most tests share: default settings, limits out of the way. */
+/** The one that most tests share: default settings, limits out of the way, and a code host within reach. */
 export function sharedApp(): Promise<TestApp> {
-  plain ??= testApp().then((t) => {
+  plain ??= testApp(exampleHost().settings).then((t) => {
     atEnd(() => t.close())
     return t
   })

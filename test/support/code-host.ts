@@ -105,6 +105,15 @@ export function fakeRepositoryHost(provider: FakeCodeHost['provider'], tls?: Cer
   return host
 }
 
+/** What the examples of the documentation name is there, for whoever shows this token. */
+export const EXAMPLE_TOKEN = 'pat_of_the_documented_examples'
+export function exampleHost(): FakeCodeHost {
+  const host = fakeRepositoryHost('github')
+  host.tokens.add(EXAMPLE_TOKEN)
+  host.add('tutti/tutti')
+  return host
+}
+
 /** A page of a list, as all three cut them. */
 function page<T>(list: T[], query: URLSearchParams): T[] {
   const size = Number(query.get('per_page') ?? query.get('limit') ?? 30)

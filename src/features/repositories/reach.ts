@@ -13,7 +13,7 @@ import type { Hosted, Provider } from './schema.ts'
 
 /** For all calls that one request makes; a request has 30 seconds. */
 const WHOLE_MS = 20_000
-const PER_MINUTE = 60
+const PER_MINUTE = 120
 
 /** The operator's host, GitHub, GitLab, and where the caller has saved a token for. */
 export async function reference(ctx: Ctx, text: string, provider?: Provider): Promise<Named> {
