@@ -61,8 +61,6 @@ interface Hints {
   versioned?: true
   /** Doing it twice is the same as doing it once. */
   idempotent?: true
-  /** A flow that makes one write, for which the caller's idempotency key then stands. */
-  once?: true
   /** Fields of the answer that are shown once: left out when an idempotent call is answered again. */
   secret?: readonly string[]
 }

@@ -71,15 +71,14 @@ class Aside {
 export const store = flow(
   'memory.store',
   member('memories:write'),
-  async (ctx, { embedding, ...input }: MemoryCreate): Promise<MemoryStored> => {
+  async (ctx, { embedding, ...input }: MemoryCreate, keyed): Promise<MemoryStored> => {
     checkContent(input.content)
     const [first = ''] = chunksOf(input.content)
     const given = embedding && checkVector(ctx, embedding)
     const vector = given ?? (await vectorSoon(ctx, textFor({ title: input.title ?? '', content: first })))
-    const memory = await put(ctx, { ...input, ...(vector && { aside: new Aside(vector) }) })
+    const memory = await put(keyed, { ...input, ...(vector && { aside: new Aside(vector) }) })
     return { ...memory, similar: await similarTo(ctx, memory, vector && { model: ctx.app.embedder.id, values: vector }) }
   },
-  { once: true },
 )
 
 export const put = write(
