@@ -8,8 +8,8 @@ export function tokensOf(text: string): number {
   return Math.ceil(tokens)
 }
 
-/** Words as `camelCase` has them, up to three digits, line ends; one space belongs to the word behind it. */
-const pieces = /[A-Z]?[a-z]+|[A-Z]+|\d{1,3}|\n+|\t+| {2,}|[!-~]|[^\x20-\x7e]/gu
+/** Words as `camelCase` has them, up to three digits, line ends; one space belongs to what is behind it, but for digits. */
+const pieces = /[A-Z]?[a-z]+|[A-Z]+|\d{1,3}|\n+|\t+| {2,}| (?=\d)|[!-~]|[^\x20-\x7e]/gu
 const word = /^[A-Za-z]/
 const letter = /^[\p{L}\p{M}\p{N}]/u
 

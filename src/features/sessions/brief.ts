@@ -197,18 +197,18 @@ async function remembered(
   session: Session | undefined,
   task: TaskDetail | undefined,
 ): Promise<Part | undefined> {
-  const about = [task?.title, session?.checkpoint?.nextStep, ...(session?.goals ?? [])].filter(Boolean).join('. ').slice(0, 900)
-  const query = (about || [project.name, project.description].filter(Boolean).join('. ').slice(0, 900)).toWellFormed()
-  const places = [
-    { scope: 'project' as const, scopeId: project.id },
-    ...(session?.agentId ? [{ scope: 'agent' as const, scopeId: session.agentId }] : []),
-    ...(session ? [{ scope: 'session' as const, scopeId: session.id }] : []),
-  ]
+  const about = [task?.title, session?.checkpoint?.nextStep, ...(session?.goals ?? [])].filter(Boolean).join('. ')
+  const query = (about || [project.name, project.description].filter(Boolean).join('. ')).slice(0, 500).toWellFormed()
   const lines: string[] = []
-  for (const { scope, scopeId } of places) {
-    const { items } = await memory.search(ctx, { query, scope, scopeId, limit: 8 }).catch(nothing)
-    for (const { title, content, age, origin } of items.filter(near))
-      lines.push(`- ${title ? `${quoted(title, 60)}: ` : ''}${quoted(content, 150)} (${named(origin)}, ${age} old)`)
+  const remember = (title: string | null, content: string, from: string) =>
+    lines.push(`- ${title ? `${quoted(title, 60)}: ` : ''}${quoted(content, 150)} (${named(from)})`)
+  // What was stored about the session itself matters to it whatever it says.
+  const own = session ? (await memory.list(ctx, { scope: 'session', scopeId: session.id, limit: 8 })).items : []
+  for (const { title, excerpt, author } of own) remember(title, excerpt, author.name)
+  const places = [{ scope: 'project' as const, scopeId: project.id }]
+  for (const place of session?.agentId ? [...places, { scope: 'agent' as const, scopeId: session.agentId }] : places) {
+    const { items } = await memory.search(ctx, { query, ...place, limit: 8 }).catch(nothing)
+    for (const { title, content, age, origin } of items.filter(near)) remember(title, content, `${origin}, ${age} old`)
   }
   return { title: 'What is remembered', share: 3, lines }
 }

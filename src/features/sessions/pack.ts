@@ -105,4 +105,4 @@ export const block = (text: string): string =>
     .replace(/[\r\n\u2028\u2029]+/g, '\n')
     .replace(/^/gm, '> ')
 /** A name is chosen by its bearer as well. */
-export const named = (name: string): string => line(name).replace(/[[\](){}<>#*`]/g, '')
+export const named = (name: string): string => line(name.replace(/[[\](){}<>#*`]/g, ''))
