@@ -14,6 +14,7 @@ import m11 from './0011_passage_bits.sql' with { type: 'text' }
 import m12 from './0012_activity_lookups.sql' with { type: 'text' }
 import m13 from './0013_passage_signs.sql' with { type: 'text' }
 import m14 from './0014_links_of_their_ends.sql' with { type: 'text' }
+import m15 from './0015_notes_by_link.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -30,4 +31,5 @@ export const migrations: Migration[] = [
   { id: '0012_activity_lookups', sql: m12 },
   { id: '0013_passage_signs', sql: m13 },
   { id: '0014_links_of_their_ends', sql: m14 },
+  { id: '0015_notes_by_link', sql: m15 },
 ]

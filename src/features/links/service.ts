@@ -1,4 +1,4 @@
-import { and, desc, eq, or, type SQL } from 'drizzle-orm'
+import { and, eq, or } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
@@ -7,7 +7,7 @@ import { keyset } from '../../db/page.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { requireWriter } from '../projects/service.ts'
 import { type Found, isSeen, lookUp } from './records.ts'
-import type { End, Link, Linkable, LinkCreate, LinkedRecord, LinkPage, LinkQuery } from './schema.ts'
+import type { End, Link, Linkable, LinkCreate, LinkPage, LinkQuery } from './schema.ts'
 import { links } from './table.ts'
 
 const columns = {
@@ -20,8 +20,6 @@ const columns = {
   toId: links.toId,
 }
 type Row = Omit<Link, 'from' | 'to'> & Record<'fromType' | 'toType', Linkable> & Record<'fromId' | 'toId', string>
-
-const touches = (id: string): SQL => or(eq(links.fromId, id), eq(links.toId, id)) as SQL
 
 async function endsOf(ctx: Ctx, rows: readonly Row[]): Promise<Map<string, Found>> {
   const wanted = Map.groupBy(
@@ -75,15 +73,6 @@ export const get = read(
   member('links:read'),
   async (ctx, { id }: { id: string }): Promise<Link> => toLink(await find(ctx, id)),
 )
-
-/** For a record that shows what it is linked with: at most fifty, the newest first. Mostly there are none, and that costs one look. */
-export async function linkedWith(ctx: Ctx, id: string): Promise<LinkedRecord[]> {
-  const rows = await ctx.db.select(columns).from(links).where(touches(id)).orderBy(desc(links.createdAt), desc(links.id)).limit(50)
-  if (rows.length === 0) return []
-  return (await present(ctx, rows)).map(({ kind, from, to }) =>
-    from.id === id ? { ...to, kind, direction: 'to' as const } : { ...from, kind, direction: 'from' as const },
-  )
-}
 
 async function findEnd(ctx: Ctx, type: Linkable, id: string): Promise<Found> {
   const [found] = await lookUp(ctx, type, [id])

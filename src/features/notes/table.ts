@@ -33,5 +33,7 @@ export const notes = pgTable(
     index('notes_tags').using('gin', t.tags),
     index('notes_mentions').using('gin', t.mentions),
     index('notes_search').using('gin', t.search),
+    // Most have none. Found by whoever shows what points at a record.
+    index('notes_links').using('gin', sql`${t.links} jsonb_path_ops`).where(sql`${t.links} <> '[]'`),
   ],
 )

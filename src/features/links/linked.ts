@@ -1,0 +1,52 @@
+import { sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { notes } from '../notes/table.ts'
+import { passages } from '../search/table.ts'
+import { type Found, lookUp } from './records.ts'
+import type { LinkedRecord } from './schema.ts'
+import { links } from './table.ts'
+
+type Row = Pick<LinkedRecord, 'type' | 'id' | 'kind' | 'direction'>
+
+const MOST = 50
+
+/**
+ * For a record that shows what it is linked with, newest first: the links of both directions, the notes that name it among their own
+ * links, and what names it in its text by the key it goes by. Mostly there is nothing, and that costs one look.
+ */
+export async function linkedWith(
+  ctx: Ctx,
+  { id, organizationId, key }: { id: string; organizationId: string | null; key?: string },
+): Promise<LinkedRecord[]> {
+  const naming = key
+    ? sql`union all select p.kind, p.record_id, 'mentions', 'from', max(p.at) from ${passages} p
+        where p.organization_id = ${organizationId} and p.kind in ('decision', 'spec', 'memory', 'note', 'feature')
+          and p.search @@ phraseto_tsquery('english', ${key.replace('-', ' ')})
+          and (p.title || ' ' || p.content) ~* ${`\\m${key}\\M`} and (p.expires_at is null or p.expires_at > ${ctx.now})
+        group by p.kind, p.record_id`
+    : sql``
+  const { rows } = await ctx.db.execute<Row>(sql`
+    select type, id, kind, direction from (
+      select to_type as type, to_id as id, kind, 'to' as direction, created_at as at from ${links} where from_id = ${id}
+      union all select from_type, from_id, kind, 'from', created_at from ${links} where to_id = ${id}
+      union all select 'note', n.id, coalesce(l->>'kind', 'relates'), 'from', n.updated_at from ${notes} n, jsonb_array_elements(n.links) l
+        where n.links <> '[]' and n.links @> ${JSON.stringify([{ id }])}::text::jsonb and l->>'id' = ${id} and n.deleted_at is null
+          and (n.organization_id = ${organizationId} or n.created_by_id = ${ctx.actor.userId})
+      ${naming}) found
+    order by kind = 'mentions', at desc, id limit ${MOST * 2}`)
+  if (rows.length === 0) return []
+  const ends = new Map<string, Found>()
+  for (const [type, list] of Map.groupBy(rows, (row) => row.type))
+    for (const end of await lookUp(ctx, type, [...new Set(list.map((row) => row.id))])) ends.set(end.id, end)
+  const told = new Set<string>()
+  return rows
+    .flatMap(({ id: other, kind, direction }) => {
+      const end = ends.get(other)
+      const link = `${other} ${kind} ${direction}`
+      // What is linked need not be told to mention it as well.
+      if (!end || told.has(link) || (kind === 'mentions' && told.has(other))) return []
+      told.add(other).add(link)
+      return [{ type: end.type, id: end.id, title: end.title, path: end.path, kind, direction }]
+    })
+    .slice(0, MOST)
+}
