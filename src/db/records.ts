@@ -1,4 +1,4 @@
-import { and, eq, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gt, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { AppError } from '../errors.ts'
 import type { Db } from './session.ts'
@@ -25,6 +25,11 @@ export async function changeVersioned<T extends Versioned, R extends { id: strin
     current: await again(),
   })
 }
+
+/** What is deleted can be brought back for so long; then it is removed for good. */
+export const RESTORE_DAYS = 30
+export const deletedLately = (deletedAt: PgColumn, now: string): SQL =>
+  gt(deletedAt, new Date(Date.parse(now) - RESTORE_DAYS * 86_400_000).toISOString())
 
 interface Change<T extends PgTable, R> {
   columns: Record<string, PgColumn | SQL>

@@ -5,6 +5,7 @@ import { type Actor, anonymous, inOrganization, userIdOf } from '../auth/actor.t
 import { networkOf } from '../auth/limits.ts'
 import { authorize } from '../auth/policy.ts'
 import { AppError } from '../errors.ts'
+import { renewLeases } from '../features/tasks/leases.ts'
 import { object } from '../schema.ts'
 import { readJson } from './body.ts'
 import type { Guard } from './guard.ts'
@@ -76,6 +77,7 @@ async function admit(c: Call, action: AnyAction): Promise<void> {
   const wait = known.credentialId ? guard.perCredential.take(known.credentialId) : guard.perNetwork.take(networkOf(guard.seen(request).ip))
   if (wait > 0) throw guard.limited(known.credentialId ? guard.perCredential : guard.perNetwork, wait)
   enter(c, action, known)
+  renewLeases(c.ctx)
   if (c.ctx.actor.session?.impersonatorId && action.kind === 'read') await auditRead(c.ctx, action.id)
 }
 

@@ -5,6 +5,7 @@ import * as notes from '../../src/features/notes/service.ts'
 import type { Organization, OrganizationPage } from '../../src/features/organizations/schema.ts'
 import * as organizations from '../../src/features/organizations/service.ts'
 import { organizations as organizationTable } from '../../src/features/organizations/table.ts'
+import { remove as removeProject } from '../../src/features/projects/deletion.ts'
 import type { Project, ProjectPage } from '../../src/features/projects/schema.ts'
 import * as projects from '../../src/features/projects/service.ts'
 import * as sharing from '../../src/features/projects/sharing.ts'
@@ -371,7 +372,7 @@ describe('a test token', () => {
     expect(await failure(notes.get(test, { ref: realNote.id }))).toMatchObject(missing)
     expect(await failure(notes.update(test, { ref: realNote.id, title: 'x' }))).toMatchObject(missing)
     expect(await failure(notes.create(test, { title: 'x', projectId: real.id }))).toMatchObject(missing)
-    expect(await failure(projects.remove(test, { ref: real.id }))).toMatchObject(missing)
+    expect(await failure(removeProject(test, { ref: real.id }))).toMatchObject(missing)
     expect(await failure(sharing.share(test, { ref: fake.id, organizationId: me.organizationId }))).toMatchObject(missing)
     expect(await failure(projects.get(live, { ref: fake.id }))).toMatchObject(missing)
     expect(await failure(notes.get(live, { ref: fakeNote.id }))).toMatchObject(missing)

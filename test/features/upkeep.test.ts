@@ -13,6 +13,7 @@ import { notes as noteTable } from '../../src/features/notes/table.ts'
 import * as organizations from '../../src/features/organizations/service.ts'
 import { organizations as organizationTable } from '../../src/features/organizations/table.ts'
 import { createPlan } from '../../src/features/planning/service.ts'
+import { remove as removeProject } from '../../src/features/projects/deletion.ts'
 import * as projects from '../../src/features/projects/service.ts'
 import { projects as projectTable } from '../../src/features/projects/table.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
@@ -47,7 +48,7 @@ describe('deleted things', () => {
     const project = await projects.create(ctx, { name: unique('gone') })
     const inProject = await notes.create(ctx, { title: 'inside', projectId: project.id })
     await notes.remove(ctx, { ref: old.id })
-    await projects.remove(ctx, { ref: project.id })
+    await removeProject(ctx, { ref: project.id })
 
     clock.forward({ days: 29 })
     const young = await notes.create(await asAda(), { title: 'young' })

@@ -10,6 +10,7 @@ import { mails } from '../mail/table.ts'
 import { notes } from '../notes/table.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { skills } from '../skills/table.ts'
+import { forget } from '../tasks/departures.ts'
 import { uploads } from '../uploads/table.ts'
 import { features } from '../workflow/table.ts'
 import { deletedMail } from './messages.ts'
@@ -109,5 +110,6 @@ async function detach(ctx: Ctx, userId: string): Promise<void> {
     .update(features)
     .set({ assigneeType: null, assigneeId: null })
     .where(and(eq(features.assigneeType, 'user'), eq(features.assigneeId, userId)))
+  await forget(ctx, userId)
   for (const table of [skills, agents]) await ctx.db.delete(table).where(and(eq(table.createdById, userId), isNull(table.organizationId)))
 }

@@ -1,6 +1,7 @@
 import { type Ctx, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
+import { remove } from '../tasks/deletion.ts'
 import type { Task, TaskChanged, TaskCreate, TaskDetail, TaskPage, TaskPatch, TaskQuery } from '../tasks/schema.ts'
 import * as tasks from '../tasks/service.ts'
 import { type StoryPath, storyOf } from './outline.ts'
@@ -57,7 +58,7 @@ export const removeTask = write(
   member('tasks:write'),
   async (ctx, path: TaskPath): Promise<{ id: string; deleted: true }> => {
     const { id } = await within(ctx, path)
-    return tasks.remove(ctx, { ref: id })
+    return remove(ctx, { ref: id })
   },
   { destructive: true, versioned: true },
 )

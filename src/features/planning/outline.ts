@@ -1,12 +1,14 @@
-import { and, eq, gt, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { member, requireRoleOn } from '../../auth/policy.ts'
+import { member } from '../../auth/policy.ts'
 import { keyset } from '../../db/page.ts'
 import { changeVersioned } from '../../db/records.ts'
-import { AppError, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
+import { requireOpenProject } from '../tasks/rows.ts'
 import { tasks } from '../tasks/table.ts'
+import { lastPosition, positionBehind, takeTurns } from './positions.ts'
 import type { Epic, EpicCreate, EpicPage, EpicPatch, OutlineQuery, Story, StoryCreate, StoryPage, StoryPatch } from './schema.ts'
 import { epics, stories } from './table.ts'
 
@@ -20,9 +22,12 @@ export interface StoryPath extends EpicPath {
   storyId: string
 }
 
+/** What was cancelled is no part of the work. */
 const progressOf = (where: SQL): SQL<{ tasks: number; done: number }> =>
   sql`(select json_build_object('tasks', count(*)::int, 'done', (count(*) filter (where t.status = 'done'))::int)
-    from ${tasks} t where t.deleted_at is null and ${where})`.mapWith((value) => (typeof value === 'string' ? JSON.parse(value) : value))
+    from ${tasks} t where t.deleted_at is null and t.status <> 'cancelled' and ${where})`.mapWith((value) =>
+    typeof value === 'string' ? JSON.parse(value) : value,
+  )
 
 const columnsOf = (table: typeof epics | typeof stories) => ({
   id: table.id,
@@ -38,25 +43,24 @@ const columnsOf = (table: typeof epics | typeof stories) => ({
   priority: table.priority,
   position: table.position,
 })
-const epicColumns = {
+export const epicColumns = {
   ...columnsOf(epics),
   progress: progressOf(sql`t.story_id in (select s.id from ${stories} s where s.epic_id = ${epics.id} and s.deleted_at is null)`),
 }
-const storyColumns = {
+export const storyColumns = {
   ...columnsOf(stories),
   epicId: stories.epicId,
   points: stories.points,
   progress: progressOf(sql`t.story_id = ${stories.id}`),
 }
 
-async function writable(ctx: Ctx, slug: string): Promise<Project> {
+export async function writable(ctx: Ctx, slug: string): Promise<Project> {
   const project = await projects.resolve(ctx, slug)
-  requireRoleOn(ctx.actor, project, 'member', 'Planning in this project')
-  if (project.status === 'archived') throw new AppError('conflict', `${project.name} is archived. Restore it first.`)
+  requireOpenProject(ctx, project, 'Planning in this project')
   return project
 }
 
-async function findEpic(ctx: Ctx, projectId: string, epicId: string): Promise<Epic> {
+export async function findEpic(ctx: Ctx, projectId: string, epicId: string): Promise<Epic> {
   const [found] = await ctx.db
     .select(epicColumns)
     .from(epics)
@@ -65,7 +69,7 @@ async function findEpic(ctx: Ctx, projectId: string, epicId: string): Promise<Ep
   return found
 }
 
-async function findStory(ctx: Ctx, projectId: string, epicId: string, storyId: string): Promise<Story> {
+export async function findStory(ctx: Ctx, projectId: string, epicId: string, storyId: string): Promise<Story> {
   await findEpic(ctx, projectId, epicId)
   const [found] = await ctx.db
     .select(storyColumns)
@@ -81,30 +85,7 @@ export async function storyOf(ctx: Ctx, { slug, epicId, storyId }: StoryPath): P
   return findStory(ctx, project.id, epicId, storyId)
 }
 
-/** Behind a sibling (null: first; undefined: last), between it and the next one, so that nobody else has to move. */
-async function positionIn(
-  ctx: Ctx,
-  table: typeof epics | typeof stories,
-  siblings: SQL,
-  after: string | null | undefined,
-): Promise<number> {
-  const live = and(siblings, isNull(table.deletedAt))
-  const edge = async (pick: SQL, where: SQL | undefined): Promise<number | undefined> => {
-    const [row] = await ctx.db
-      .select({ at: sql<number | null>`${pick}` })
-      .from(table)
-      .where(and(live, where))
-    return row?.at === null || row?.at === undefined ? undefined : Number(row.at)
-  }
-  if (after === undefined) return ((await edge(sql`max(${table.position})`, undefined)) ?? 0) + 1
-  const low = after === null ? undefined : await edge(sql`min(${table.position})`, eq(table.id, after))
-  if (after !== null && low === undefined) throw notFound('sibling', after)
-  const high = await edge(sql`min(${table.position})`, low === undefined ? undefined : gt(table.position, low))
-  if (low === undefined) return (high ?? 1) - 1
-  return high === undefined ? low + 1 : (low + high) / 2
-}
-
-const announce = (ctx: Ctx, type: string, row: Epic | Story, data: Record<string, unknown> = {}): void =>
+export const announce = (ctx: Ctx, type: string, row: Epic | Story, data: Record<string, unknown> = {}): void =>
   ctx.emit(type, {
     subjectId: row.id,
     organizationId: row.organizationId,
@@ -156,7 +137,8 @@ export const createEpic = write(
   member('tasks:write'),
   async (ctx, { slug, ...input }: EpicCreate & { slug: string }): Promise<Epic> => {
     const project = await writable(ctx, slug)
-    const position = await positionIn(ctx, epics, eq(epics.projectId, project.id), undefined)
+    await takeTurns(ctx, project.id)
+    const position = (await lastPosition(ctx, epics, eq(epics.projectId, project.id))) + 1
     const [row] = await ctx.db
       .insert(epics)
       .values({ ...born(ctx, project, input), position })
@@ -174,37 +156,14 @@ export const updateEpic = write(
     const project = await writable(ctx, slug)
     const before = await findEpic(ctx, project.id, epicId)
     checkVersion(ctx, before)
-    const siblings = and(eq(epics.projectId, project.id), ne(epics.id, epicId)) as SQL
-    const moved = after === undefined ? {} : { position: await positionIn(ctx, epics, siblings, after) }
+    const row = { table: epics, siblings: eq(epics.projectId, project.id), project: before }
+    const moved = after === undefined ? {} : { position: await positionBehind(ctx, row, epicId, after) }
     await change(ctx, epics, before, { ...trimmed(patch), ...moved }, () => findEpic(ctx, project.id, epicId))
     const epic = await findEpic(ctx, project.id, epicId)
-    announce(ctx, 'epic.updated', epic, { fields: Object.keys(patch) })
+    announce(ctx, 'epic.updated', epic, { fields: Object.keys({ ...patch, ...moved }) })
     return epic
   },
   { versioned: true },
-)
-
-export const removeEpic = write(
-  'planning.removeEpic',
-  member('tasks:write'),
-  async (ctx, { slug, epicId }: EpicPath): Promise<{ id: string; deleted: true }> => {
-    const project = await writable(ctx, slug)
-    const before = await findEpic(ctx, project.id, epicId)
-    checkVersion(ctx, before)
-    const gone = { deletedAt: ctx.now, updatedAt: ctx.now }
-    await ctx.db
-      .update(tasks)
-      .set({ ...gone, version: sql`${tasks.version} + 1` })
-      .where(and(isNull(tasks.deletedAt), sql`${tasks.storyId} in (select id from ${stories} where epic_id = ${epicId})`))
-    await ctx.db
-      .update(stories)
-      .set({ ...gone, version: sql`${stories.version} + 1` })
-      .where(and(isNull(stories.deletedAt), eq(stories.epicId, epicId)))
-    await change(ctx, epics, before, gone, () => findEpic(ctx, project.id, epicId))
-    announce(ctx, 'epic.deleted', before)
-    return { id: epicId, deleted: true }
-  },
-  { destructive: true, versioned: true },
 )
 
 // ---- stories
@@ -238,7 +197,8 @@ export const createStory = write(
   async (ctx, { slug, epicId, points, ...input }: StoryCreate & EpicPath): Promise<Story> => {
     const project = await writable(ctx, slug)
     await findEpic(ctx, project.id, epicId)
-    const position = await positionIn(ctx, stories, eq(stories.epicId, epicId), undefined)
+    await takeTurns(ctx, project.id)
+    const position = (await lastPosition(ctx, stories, eq(stories.epicId, epicId))) + 1
     const [row] = await ctx.db
       .insert(stories)
       .values({ ...born(ctx, project, input), epicId, points, position })
@@ -257,39 +217,29 @@ export const updateStory = write(
     const before = await findStory(ctx, project.id, epicId, storyId)
     checkVersion(ctx, before)
     const { to = epicId, ...fields } = patch
-    if (to !== epicId) await findEpic(ctx, project.id, to)
-    const siblings = and(eq(stories.epicId, to), ne(stories.id, storyId)) as SQL
-    const moved = after === undefined && to === epicId ? {} : { position: await positionIn(ctx, stories, siblings, after), epicId: to }
+    const moved = await storyPlace(ctx, before, to, after)
     await change(ctx, stories, before, { ...trimmed(fields), ...moved }, () => findStory(ctx, project.id, epicId, storyId))
     const story = await findStory(ctx, project.id, to, storyId)
-    announce(ctx, 'story.updated', story, { fields: Object.keys(fields) })
+    announce(ctx, 'story.updated', story, { fields: Object.keys({ ...fields, ...moved }) })
     return story
   },
   { versioned: true },
 )
 
-export const removeStory = write(
-  'planning.removeStory',
-  member('tasks:write'),
-  async (ctx, { slug, epicId, storyId }: StoryPath): Promise<{ id: string; deleted: true }> => {
-    const project = await writable(ctx, slug)
-    const before = await findStory(ctx, project.id, epicId, storyId)
-    checkVersion(ctx, before)
-    const gone = { deletedAt: ctx.now, updatedAt: ctx.now }
-    await ctx.db
-      .update(tasks)
-      .set({ ...gone, version: sql`${tasks.version} + 1` })
-      .where(and(isNull(tasks.deletedAt), eq(tasks.storyId, storyId)))
-    await change(ctx, stories, before, gone, () => findStory(ctx, project.id, epicId, storyId))
-    announce(ctx, 'story.deleted', before)
-    return { id: storyId, deleted: true }
-  },
-  { destructive: true, versioned: true },
-)
+/** In another epic it goes to the end, unless told behind which one. */
+async function storyPlace(ctx: Ctx, story: Story, epicId: string, after: string | null | undefined) {
+  if (epicId !== story.epicId) await findEpic(ctx, story.projectId, epicId)
+  else if (after === undefined) return {}
+  const siblings = eq(stories.epicId, epicId)
+  if (after !== undefined)
+    return { epicId, position: await positionBehind(ctx, { table: stories, siblings, project: story }, story.id, after) }
+  await takeTurns(ctx, story.projectId)
+  return { epicId, position: (await lastPosition(ctx, stories, siblings)) + 1 }
+}
 
 const trimmed = <T extends { title?: string }>(patch: T): T => (patch.title === undefined ? patch : { ...patch, title: patch.title.trim() })
 
-async function change(
+export async function change(
   ctx: Ctx,
   table: typeof epics | typeof stories,
   { id, version }: Epic | Story,

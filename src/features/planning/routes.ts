@@ -2,6 +2,7 @@ import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
 import { ref, Task, TaskChanged, TaskCreate, TaskDetail, TaskPage, TaskPatch, TaskQuery } from '../tasks/schema.ts'
+import * as deletion from './deletion.ts'
 import * as nested from './nested.ts'
 import * as outline from './outline.ts'
 import {
@@ -77,10 +78,15 @@ export const planningRoutes = (http: Http) =>
       body: EpicPatch,
       response: Epic,
     })
-    .delete(`${epicsPath}/:epicId`, ({ ctx, params }) => outline.removeEpic(ctx, params), {
-      ...on(outline.removeEpic, 'Delete an epic with its stories and tasks'),
+    .delete(`${epicsPath}/:epicId`, ({ ctx, params }) => deletion.removeEpic(ctx, params), {
+      ...on(deletion.removeEpic, 'Delete an epic with its stories and tasks'),
       params: inEpic,
       response: Deleted,
+    })
+    .post(`${epicsPath}/:epicId/restore`, ({ ctx, params }) => deletion.restoreEpic(ctx, params), {
+      ...on(deletion.restoreEpic, 'Bring back an epic that was deleted in the last 30 days, with what went with it'),
+      params: inEpic,
+      response: Epic,
     })
     .get(storiesPath, ({ ctx, params, query }) => outline.listStories(ctx, { ...query, ...params }), {
       ...on(outline.listStories, 'Stories of an epic'),
@@ -108,10 +114,15 @@ export const planningRoutes = (http: Http) =>
         response: Story,
       },
     )
-    .delete(`${storiesPath}/:storyId`, ({ ctx, params }) => outline.removeStory(ctx, params), {
-      ...on(outline.removeStory, 'Delete a story with its tasks'),
+    .delete(`${storiesPath}/:storyId`, ({ ctx, params }) => deletion.removeStory(ctx, params), {
+      ...on(deletion.removeStory, 'Delete a story with its tasks'),
       params: inStory,
       response: Deleted,
+    })
+    .post(`${storiesPath}/:storyId/restore`, ({ ctx, params }) => deletion.restoreStory(ctx, params), {
+      ...on(deletion.restoreStory, 'Bring back a story that was deleted in the last 30 days, with what went with it'),
+      params: inStory,
+      response: Story,
     })
     .get(tasksPath, ({ ctx, params, query }) => nested.listTasks(ctx, { ...query, ...params }), {
       ...on(nested.listTasks, 'Tasks of a story'),

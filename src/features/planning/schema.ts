@@ -39,7 +39,12 @@ export const PlanCreate = object({ epics: array(PlanEpic, 50) })
 export type PlanCreate = Static<typeof PlanCreate>
 
 const node = { id: id(), title: itemTitle, status: oneOf(statuses), priority: oneOf(priorities) }
-const TreeTask = object({ ...node, key: text(20, { example: 'TUT-42' }), blockedBy: Type.Array(text(20, { example: 'TUT-41' })) })
+const TreeTask = object({
+  ...node,
+  key: text(20, { example: 'TUT-42' }),
+  parentId: nullable(id()),
+  blockedBy: Type.Array(text(20, { example: 'TUT-41' }), { description: 'Open tasks that it waits for' }),
+})
 const TreeStory = object({ ...node, points: nullable(int()), tasks: Type.Array(TreeTask) })
 const TreeEpic = object({ ...node, stories: Type.Array(TreeStory) })
 export type TreeTask = Static<typeof TreeTask>
@@ -54,8 +59,8 @@ export const Tree = object({
     key: text(6, { example: 'TUT' }),
   }),
   epics: Type.Array(TreeEpic),
-  /** Straight under the project. */
-  tasks: Type.Array(TreeTask),
+  tasks: Type.Array(TreeTask, { description: 'Straight under the project' }),
+  left: int({ description: 'How many more there are: a tree has 5,000 entries at most. GET /api/tasks lists them all', example: 0 }),
 })
 export type Tree = Static<typeof Tree>
 

@@ -1,25 +1,31 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
-import { member, requireRoleOn } from '../../auth/policy.ts'
-import { newId } from '../../db/columns.ts'
-import { AppError, invalid } from '../../errors.ts'
+import { member } from '../../auth/policy.ts'
+import { idList, newId } from '../../db/columns.ts'
+import { invalid } from '../../errors.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
-import { projects as projectTable } from '../projects/table.ts'
+import { openBlockers, requireOpenProject } from '../tasks/rows.ts'
 import type { Priority, Status } from '../tasks/schema.ts'
+import { takeNumbers } from '../tasks/service.ts'
 import { taskDependencies, tasks } from '../tasks/table.ts'
+import { wayTo } from '../workflow/dependencies.ts'
+import { lastPosition } from './positions.ts'
 import type { PlanCreate, Tree, TreeEpic, TreeStory, TreeTask } from './schema.ts'
 import { epics, stories } from './table.ts'
 
-/** The whole structure of a project, read in one query. */
+/** The structure of a project, read in one query. */
 export const tree = read(
   'planning.tree',
   member('projects:read'),
   async (ctx, { ref }: { ref: string }): Promise<Tree> => treeOf(ctx, await projects.resolve(ctx, ref)),
 )
 
+/** A tree is made in memory, and nobody reads one that is larger. */
+const MOST_ENTRIES = 5000
+
 type Row = {
-  kind: 'epic' | 'story' | 'task'
+  kind: 0 | 1 | 2
   id: string
   parent: string | null
   title: string
@@ -27,41 +33,41 @@ type Row = {
   priority: Priority
   number: number | null
   points: number | null
+  part_of: string | null
   blockers: string | null
+  total: number
 }
 
-async function treeOf(ctx: Ctx, project: Project): Promise<Tree> {
-  const { rows } = await ctx.db.execute<Row>(sql`
-    select 'epic' as kind, id, null::uuid as parent, title, status, priority, null::int as number, null::int as points, null as blockers, position
-      from ${epics} where project_id = ${project.id} and deleted_at is null
-    union all select 'story', id, epic_id, title, status, priority, null, points, null, position
-      from ${stories} where project_id = ${project.id} and deleted_at is null
-    union all select 'task', t.id, story_id, title, status, priority, number, null,
-        (select string_agg(b.number::text, ',' order by b.number) from ${taskDependencies} d join ${tasks} b on b.id = d.blocked_by_id and b.deleted_at is null
-          where d.task_id = t.id and d.kind = 'blocks'), position
-      from ${tasks} t where project_id = ${project.id} and deleted_at is null
-    order by position, id`)
-  const found: Tree = { project: { id: project.id, name: project.name, slug: project.slug, key: project.key }, epics: [], tasks: [] }
+/** Of these epics only, or of all. */
+async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Promise<Tree> {
+  const chosen = (column: SQL) => (only ? sql`and ${column} = any(${idList(only)}::uuid[])` : sql``)
+  const { rows } = await ctx.db.execute<Row>(sql`select *, (count(*) over ())::int as total from (
+      select 0 as kind, id, null::uuid as parent, title, status, priority, null::int as number, null::int as points, null::uuid as part_of,
+        null as blockers, position
+        from ${epics} where project_id = ${project.id} and deleted_at is null ${chosen(sql`id`)}
+      union all select 1, id, epic_id, title, status, priority, null, points, null, null, position
+        from ${stories} where project_id = ${project.id} and deleted_at is null ${chosen(sql`epic_id`)}
+      union all select 2, ${tasks.id}, story_id, title, status, priority, number, null, parent_id, ${openBlockers}, position
+        from ${tasks} where project_id = ${project.id} and deleted_at is null
+          ${only ? sql`and story_id in (select id from ${stories} where deleted_at is null ${chosen(sql`epic_id`)})` : sql``}
+    ) entries order by kind, position, id limit ${MOST_ENTRIES}`)
+  const { id, name, slug, key } = project
+  const found: Tree = { project: { id, name, slug, key }, epics: [], tasks: [], left: Math.max(0, (rows[0]?.total ?? 0) - rows.length) }
   const epicsById = new Map<string, TreeEpic>()
   const storiesById = new Map<string, TreeStory>()
-  const of = (kind: Row['kind']) => rows.filter((r) => r.kind === kind)
-  for (const { id, title, status, priority } of of('epic')) epicsById.set(id, { id, title, status, priority, stories: [] })
-  for (const { id, title, status, priority, points, parent } of of('story')) {
-    const story: TreeStory = { id, title, status, priority, points, tasks: [] }
-    storiesById.set(id, story)
-    epicsById.get(parent as string)?.stories.push(story)
-  }
-  for (const { id, title, status, priority, number, blockers, parent } of of('task')) {
-    const task: TreeTask = {
-      id,
-      title,
-      status,
-      priority,
-      key: `${project.key}-${number}`,
-      blockedBy: blockers?.split(',').map((n) => `${project.key}-${n}`) ?? [],
+  // Epics come first, then stories, then tasks: whatever something stands in is there before it.
+  for (const { kind, id, title, status, priority, parent, ...row } of rows) {
+    const node = { id, title, status, priority }
+    if (kind === 0) epicsById.set(id, { ...node, stories: [] })
+    else if (kind === 1) {
+      const story: TreeStory = { ...node, points: row.points, tasks: [] }
+      storiesById.set(id, story)
+      epicsById.get(parent as string)?.stories.push(story)
+    } else {
+      const task: TreeTask = { ...node, key: `${key}-${row.number}`, parentId: row.part_of, blockedBy: row.blockers?.split(',') ?? [] }
+      const story = parent ? storiesById.get(parent) : undefined
+      ;(story ?? found).tasks.push(task)
     }
-    if (parent) storiesById.get(parent)?.tasks.push(task)
-    else found.tasks.push(task)
   }
   found.epics.push(...epicsById.values())
   return found
@@ -73,9 +79,7 @@ export const createPlan = write(
   member('tasks:write'),
   async (ctx, { ref, ...plan }: PlanCreate & { ref: string }): Promise<Tree> => {
     const project = await projects.resolve(ctx, ref)
-    requireRoleOn(ctx.actor, project, 'member', 'Planning in this project')
-    if (project.status === 'archived')
-      throw new AppError('conflict', 'This project is archived. Restore it first: archive_project with restore.')
+    requireOpenProject(ctx, project, 'Planning in this project')
     const flat = flatten(plan)
     const items = flat.epics.length + flat.stories.length + flat.tasks.length
     if (items > 500)
@@ -91,17 +95,17 @@ export const createPlan = write(
       createdAt: ctx.now,
       updatedAt: ctx.now,
     }
-    const start = await lastPosition(ctx, project.id)
-    if (flat.epics.length > 0) await ctx.db.insert(epics).values(flat.epics.map((e, i) => ({ ...shared, ...e, position: start + i + 1 })))
-    if (flat.stories.length > 0)
-      await ctx.db.insert(stories).values(flat.stories.map((s, i) => ({ ...shared, ...s, position: start + i + 1 })))
+    const firstEpic = (await lastPosition(ctx, epics, eq(epics.projectId, project.id))) + 1
+    const firstTask = (await lastPosition(ctx, tasks, eq(tasks.projectId, project.id))) + 1
+    if (flat.epics.length > 0) await ctx.db.insert(epics).values(flat.epics.map((e, i) => ({ ...shared, ...e, position: firstEpic + i })))
+    if (flat.stories.length > 0) await ctx.db.insert(stories).values(flat.stories.map((s, i) => ({ ...shared, ...s, position: i + 1 })))
     if (flat.tasks.length > 0)
       await ctx.db.insert(tasks).values(
-        flat.tasks.map(({ ref: _, blockedBy: __, at: ___, ...t }, i) => ({
+        flat.tasks.map(({ ref: _, blockedBy: __, ...t }, i) => ({
           ...shared,
           ...t,
           number: first + i,
-          position: start + i + 1,
+          position: firstTask + i,
         })),
       )
     if (blockers.length > 0) await ctx.db.insert(taskDependencies).values(blockers.map((d) => ({ ...d, createdAt: ctx.now })))
@@ -111,7 +115,11 @@ export const createPlan = write(
       projectId: project.id,
       data: { epics: flat.epics.length, stories: flat.stories.length, tasks: flat.tasks.length },
     })
-    return treeOf(ctx, project)
+    return treeOf(
+      ctx,
+      project,
+      flat.epics.map(({ id }) => id),
+    )
   },
 )
 
@@ -138,7 +146,6 @@ function flatten({ epics: wanted }: PlanCreate) {
       acceptance: (t.acceptance ?? []).map((text) => ({ text, done: false })),
       ref: t.ref,
       blockedBy: t.blockedBy ?? [],
-      at: t.title,
     })),
   )
   return { epics: epicRows.map((e) => e.row), stories: storyRows.map((s) => s.row), tasks: taskRows }
@@ -155,36 +162,23 @@ function dependenciesOf(list: FlatTask[]): { taskId: string; blockedById: string
   const pairs = list.flatMap((task) =>
     task.blockedBy.map((ref) => {
       const blocker = byRef.get(ref)
-      if (!blocker) throw invalid('/epics', `"${task.at}" is blocked by ${JSON.stringify(ref)}, but no task of this plan has that ref.`)
+      if (!blocker) throw invalid('/epics', `"${task.title}" is blocked by ${JSON.stringify(ref)}, but no task of this plan has that ref.`)
       return { task, blocker }
     }),
   )
-  const state = new Map<FlatTask, 'open' | 'done'>()
-  const visit = (task: FlatTask, path: string[]): void => {
-    if (state.get(task) === 'done') return
-    if (state.get(task) === 'open') throw invalid('/epics', `These tasks wait for each other: ${[...path, task.at].join(' → ')}.`, 'cycle')
-    state.set(task, 'open')
-    for (const ref of task.blockedBy) visit(byRef.get(ref) as FlatTask, [...path, task.at])
-    state.set(task, 'done')
+  const edges = pairs.map(({ task, blocker }) => ({ from: task.id, to: blocker.id }))
+  for (const task of list) {
+    const starts = task.blockedBy.map((ref) => (byRef.get(ref) as FlatTask).id)
+    const way = starts.length > 0 && wayTo(task.id, starts, edges)
+    if (way) throw invalid('/epics', `These tasks wait for each other: ${inWords(list, [task.id, ...way])}.`, 'cycle')
   }
-  for (const task of list) visit(task, [])
   return pairs.map(({ task, blocker }) => ({ taskId: task.id, blockedById: blocker.id }))
 }
 
-/** Also locks the project's row, so that two plans at once get numbers that do not overlap. */
-async function takeNumbers(ctx: Ctx, projectId: string, many: number): Promise<number> {
-  const [row] = await ctx.db
-    .update(projectTable)
-    .set({ lastNumber: sql`${projectTable.lastNumber} + ${many}` })
-    .where(eq(projectTable.id, projectId))
-    .returning({ last: projectTable.lastNumber })
-  return (row?.last ?? 0) - many + 1
-}
+const MOST_NAMED = 10
 
-async function lastPosition(ctx: Ctx, projectId: string): Promise<number> {
-  const [row] = await ctx.db
-    .select({ last: sql<number | null>`max(${epics.position})` })
-    .from(epics)
-    .where(and(eq(epics.projectId, projectId), isNull(epics.deletedAt)))
-  return Number(row?.last ?? 0)
+function inWords(list: FlatTask[], way: string[]): string {
+  const titles = way.map((id) => list.find((task) => task.id === id)?.title as string)
+  if (titles.length <= MOST_NAMED) return titles.join(' → ')
+  return [...titles.slice(0, MOST_NAMED - 1), `… (${titles.length - MOST_NAMED} more)`, ...titles.slice(-1)].join(' → ')
 }

@@ -1,5 +1,6 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, object, text } from '../../schema.ts'
+import { remove, restore } from './deletion.ts'
 import {
   Project,
   ProjectCreate,
@@ -37,8 +38,8 @@ export const projectRoutes = (http: Http) =>
       body: ProjectPatch,
       response: Project,
     })
-    .delete('/api/projects/:slug', ({ ctx, params }) => projects.remove(ctx, { ref: params.slug }), {
-      ...on(projects.remove, 'Delete a project and what is in it'),
+    .delete('/api/projects/:slug', ({ ctx, params }) => remove(ctx, { ref: params.slug }), {
+      ...on(remove, 'Delete a project and what is in it'),
       params: ProjectRef,
       response: Deleted,
     })
@@ -58,8 +59,8 @@ export const projectRoutes = (http: Http) =>
       params: ProjectRef,
       response: Project,
     })
-    .post('/api/projects/:slug/restore', ({ ctx, params }) => projects.restore(ctx, { ref: params.slug }), {
-      ...on(projects.restore, 'Bring an archived project back'),
+    .post('/api/projects/:slug/restore', ({ ctx, params }) => restore(ctx, { ref: params.slug }), {
+      ...on(restore, 'Bring back a project from the archive, or one that was deleted in the last 30 days'),
       params: ProjectRef,
       response: Project,
     })

@@ -27,7 +27,7 @@ import { freeKey, freeSlug, takeTurns } from './names.ts'
 import type { Project, ProjectCreate, ProjectDetail, ProjectPage, ProjectPatch, ProjectQuery, PublicProject } from './schema.ts'
 import { projects } from './table.ts'
 
-const visible = {
+export const visible = {
   id: projects.id,
   createdAt: projects.createdAt,
   updatedAt: projects.updatedAt,
@@ -53,7 +53,7 @@ export const children = [notes, epics, stories, tasks, features, memories, decis
 export const followers = [sessions, passages] as const
 
 /** Private: its creator and the organization's owners and admins. Otherwise every member. */
-const openTo = (rights: Rights): SQL =>
+export const openTo = (rights: Rights): SQL =>
   or(ne(projects.visibility, 'private'), eq(projects.createdById, rights.user), anyOf(projects.organizationId, rights.managed)) as SQL
 
 /** The caller's organizations' own, and what stands in a workspace that is shared with them. */
@@ -248,13 +248,6 @@ export const archive = write(
   { idempotent: true, versioned: true },
 )
 
-export const restore = write(
-  'projects.restore',
-  member('projects:write'),
-  (ctx, { ref }: { ref: string }): Promise<Project> => archive(ctx, { ref, restore: true }),
-  { idempotent: true, versioned: true },
-)
-
 /**
  * What its own team decides: who sees it, where it stands, whether it stays. A right that comes from a shared workspace is not enough,
  * also for its author when he has left the team.
@@ -265,24 +258,6 @@ export async function ours(ctx: Ctx, ref: string, what: string): Promise<Project
   checkVersion(ctx, found)
   return found
 }
-
-/** Soft, with everything in it; its slug and key are free again. */
-export const remove = write(
-  'projects.remove',
-  member('projects:write'),
-  async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await ours(ctx, ref, 'Deleting this project')
-    const gone = { deletedAt: ctx.now, updatedAt: ctx.now }
-    for (const table of children)
-      await ctx.db
-        .update(table)
-        .set({ ...gone, version: sql`${table.version} + 1` })
-        .where(and(eq(table.projectId, before.id), isNull(table.deletedAt)))
-    await change(ctx, before, gone, 'project.deleted')
-    return { id: before.id, deleted: true }
-  },
-  { destructive: true, versioned: true },
-)
 
 export const getPublic = read(
   'projects.getPublic',

@@ -3,8 +3,8 @@ import { type Ctx, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { keyset } from '../../db/page.ts'
 import { speaker } from '../agents/parties.ts'
-import * as projects from '../projects/service.ts'
-import { find } from './rows.ts'
+import { tellMentioned } from '../notifications/mentions.ts'
+import { announce, find, writable } from './rows.ts'
 import type { Comment, CommentPage, CommentQuery } from './schema.ts'
 import { taskComments } from './table.ts'
 
@@ -54,18 +54,17 @@ export const comment = write(
   'tasks.comment',
   member('tasks:write'),
   async (ctx, { ref, body }: { ref: string; body: string }): Promise<Comment> => {
-    const task = await find(ctx, ref)
-    await projects.requireWriter(ctx, task, 'Commenting')
+    const { task } = await writable(ctx, ref, 'Commenting')
     const { type, id, name } = speaker(ctx)
     const [row] = await ctx.db
       .insert(taskComments)
       .values({ taskId: task.id, authorType: type, authorId: id, authorName: name, body, createdAt: ctx.now })
       .returning(commentColumns)
-    ctx.emit('task.commented', {
-      subjectId: task.id,
-      organizationId: task.organizationId,
-      projectId: task.projectId,
-      data: { key: task.key, title: task.title, commentId: row?.id },
+    announce(ctx, 'task.commented', task, { commentId: row?.id })
+    await tellMentioned(ctx, task.projectId, body, {
+      title: `${name} mentions you on ${task.key}`,
+      message: body,
+      link: `/tasks/${task.key}`,
     })
     return toComment(row as CommentRow)
   },

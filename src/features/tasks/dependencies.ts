@@ -1,80 +1,108 @@
-import { and, eq, inArray, isNull, notInArray, sql } from 'drizzle-orm'
+import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { anyOf, idList } from '../../db/columns.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { notify } from '../notifications/service.ts'
 import { organizations } from '../organizations/table.ts'
-import { requireWriter } from '../projects/service.ts'
+import { readersOf } from '../projects/readers.ts'
 import { projects } from '../projects/table.ts'
-import { find } from './rows.ts'
-import { closed, gated, type Relate, type Related, type Status, type Task, type TaskItem } from './schema.ts'
-import { taskDependencies, tasks } from './table.ts'
+import { wayTo } from '../workflow/dependencies.ts'
+import { announce, find, isFree, live, selectItems, toItem, visibleTo, writable } from './rows.ts'
+import { gated, type Relate, type Related, type Status, type Task, type TaskItem } from './schema.ts'
+import { taskDependencies as dependencies, tasks } from './table.ts'
 
-const related = {
-  id: tasks.id,
-  projectKey: projects.key,
-  number: tasks.number,
-  title: tasks.title,
-  status: tasks.status,
-  kind: taskDependencies.kind,
-}
-type Row = { id: string; projectKey: string; number: number; title: string; status: Status; kind: Related['kind'] }
-const toRelated = ({ projectKey, number, ...rest }: Row): Related => ({ ...rest, key: `${projectKey}-${number}` })
+const MOST_SHOWN = 100
 
-/** What it waits for, or what waits for it. */
-export async function relatives(ctx: Ctx, taskId: string, direction: 'waitsFor' | 'frees'): Promise<Related[]> {
-  const [own, other] =
-    direction === 'waitsFor'
-      ? [taskDependencies.taskId, taskDependencies.blockedById]
-      : [taskDependencies.blockedById, taskDependencies.taskId]
+/** Tasks it is tied to and that the caller sees: `ahead` it waits for, `behind` waits for it. */
+export async function relatives(ctx: Ctx, taskId: string): Promise<{ ahead: Related[]; behind: Related[] }> {
   const rows = await ctx.db
-    .select(related)
-    .from(taskDependencies)
-    .innerJoin(tasks, and(eq(tasks.id, other), isNull(tasks.deletedAt)))
+    .select({
+      from: dependencies.taskId,
+      kind: dependencies.kind,
+      id: tasks.id,
+      projectKey: projects.key,
+      number: tasks.number,
+      title: tasks.title,
+      status: tasks.status,
+    })
+    .from(dependencies)
+    .innerJoin(
+      tasks,
+      or(
+        and(eq(dependencies.taskId, taskId), eq(tasks.id, dependencies.blockedById)),
+        and(eq(dependencies.blockedById, taskId), eq(tasks.id, dependencies.taskId)),
+      ) as SQL,
+    )
     .innerJoin(projects, eq(projects.id, tasks.projectId))
-    .where(eq(own, taskId))
-    .orderBy(tasks.number)
-    .limit(100)
-  return rows.map(toRelated)
+    .where(and(or(eq(dependencies.taskId, taskId), eq(dependencies.blockedById, taskId)), visibleTo(rightsOf(ctx.actor))))
+    .orderBy(projects.key, tasks.number)
+    .limit(2 * MOST_SHOWN)
+  const of = (ahead: boolean): Related[] =>
+    rows
+      .filter(({ from }) => (from === taskId) === ahead)
+      .map(({ from: _, projectKey, number, ...rest }) => ({ ...rest, key: `${projectKey}-${number}` }))
+  return { ahead: of(true), behind: of(false) }
 }
 
-/** Replaces what a task waits for. Those who do so at the same moment take turns, or together they could make a cycle. */
+/** Those who change the order of work in a team take turns, or two of them could close a circle together. */
+export const takeTurns = (ctx: Ctx, organizationId: string): Promise<unknown> =>
+  ctx.db.select({ id: organizations.id }).from(organizations).where(eq(organizations.id, organizationId)).for('no key update')
+
+/** Replaces what a task waits for. */
 export async function setBlockers(ctx: Ctx, task: Pick<TaskItem, 'id' | 'key' | 'organizationId'>, refs: readonly string[]): Promise<void> {
-  await ctx.db.select({ id: organizations.id }).from(organizations).where(eq(organizations.id, task.organizationId)).for('no key update')
-  const blockers: Task[] = []
+  await takeTurns(ctx, task.organizationId)
+  const blockers = new Set<string>()
   for (const ref of refs) {
     const blocker = await find(ctx, ref)
     if (blocker.organizationId !== task.organizationId)
       throw invalid('/blockedBy', `${blocker.key} belongs to another team; a task can only wait for tasks of its own.`)
-    if (blocker.id === task.id) throw invalid('/blockedBy', `${task.key} cannot wait for itself.`, 'cycle')
-    blockers.push(blocker)
+    blockers.add(blocker.id)
   }
-  await ctx.db.delete(taskDependencies).where(and(eq(taskDependencies.taskId, task.id), eq(taskDependencies.kind, 'blocks')))
-  if (blockers.length > 0)
-    await ctx.db
-      .insert(taskDependencies)
-      .values(blockers.map((b) => ({ taskId: task.id, blockedById: b.id, kind: 'blocks' as const, createdAt: ctx.now })))
-      .onConflictDoNothing()
-  const path = await cycleThrough(ctx, task.id)
-  if (path)
-    throw new AppError('conflict.cycle', `These tasks would wait for each other: ${path.join(' → ')}. Leave one of the dependencies out.`)
+  await ctx.db.delete(dependencies).where(and(eq(dependencies.taskId, task.id), eq(dependencies.kind, 'blocks')))
+  if (blockers.size === 0) return
+  await ctx.db
+    .insert(dependencies)
+    .values([...blockers].map((blockedById) => ({ taskId: task.id, blockedById, kind: 'blocks' as const, createdAt: ctx.now })))
+  await requireNoCircle(ctx, [task.id])
 }
 
-/** `TUT-1 → TUT-2 → TUT-1`, if the task waits for itself through others. */
-async function cycleThrough(ctx: Ctx, taskId: string): Promise<string[] | undefined> {
-  const { rows } = await ctx.db.execute<{ path: string }>(sql`
-    with recursive walk as (
-      select d.blocked_by_id as at, array[d.task_id, d.blocked_by_id] as path from ${taskDependencies} d
-        where d.task_id = ${taskId} and d.kind = 'blocks'
-      union all
-      select d.blocked_by_id, walk.path || d.blocked_by_id from walk join ${taskDependencies} d on d.task_id = walk.at and d.kind = 'blocks'
-        join ${tasks} t on t.id = walk.at and t.deleted_at is null
-        where walk.at <> ${taskId} and not d.blocked_by_id = any(walk.path[2:])
+/** For tasks that have new dependencies, or are back: none of them waits for itself, through whichever others. */
+export async function requireNoCircle(ctx: Ctx, ids: readonly string[]): Promise<void> {
+  // `union` visits every task once: there are far more ways through a plan than tasks in it.
+  const { rows: edges } = await ctx.db.execute<{ from: string; to: string }>(sql`
+    with recursive reach (id) as (
+      select unnest(${idList(ids)}::uuid[])
+      union select d.blocked_by_id from reach join ${dependencies} d on d.task_id = reach.id and d.kind = 'blocks'
+        join ${tasks} t on t.id = d.blocked_by_id and t.deleted_at is null
     )
-    select (select string_agg(p.key || '-' || t.number, ',' order by n.ord) from unnest(walk.path) with ordinality n(id, ord)
-      join ${tasks} t on t.id = n.id join ${projects} p on p.id = t.project_id) as path
-    from walk where walk.at = ${taskId} order by array_length(walk.path, 1) limit 1`)
-  return rows[0]?.path.split(',')
+    select d.task_id as from, d.blocked_by_id as to from reach join ${dependencies} d on d.task_id = reach.id and d.kind = 'blocks'
+      join ${tasks} t on t.id = d.blocked_by_id and t.deleted_at is null`)
+  const waitsFor = Map.groupBy(edges, ({ from }) => from)
+  for (const id of ids) {
+    const starts = waitsFor.get(id)?.map(({ to }) => to)
+    const way = starts && wayTo(id, starts, edges)
+    if (way)
+      throw new AppError(
+        'conflict.cycle',
+        `These tasks would wait for each other: ${await inWords(ctx, [id, ...way])}. Leave one of the dependencies out.`,
+      )
+  }
+}
+
+const MOST_NAMED = 20
+
+async function inWords(ctx: Ctx, way: readonly string[]): Promise<string> {
+  const named = way.length > MOST_NAMED ? [...way.slice(0, MOST_NAMED - 1), ...way.slice(-1)] : way
+  const rows = await ctx.db
+    .select({ id: tasks.id, key: projects.key, number: tasks.number })
+    .from(tasks)
+    .innerJoin(projects, eq(projects.id, tasks.projectId))
+    .where(anyOf(tasks.id, idList(named)))
+  const keys = new Map(rows.map(({ id, key, number }) => [id, `${key}-${number}`]))
+  const texts = named.map((id) => keys.get(id) ?? id)
+  return (named === way ? texts : [...texts.slice(0, -1), `… (${way.length - MOST_NAMED} more)`, ...texts.slice(-1)]).join(' → ')
 }
 
 /** Refuses a move that open blockers forbid. */
@@ -87,67 +115,67 @@ export function requireFree({ key, blockedBy }: Pick<TaskItem, 'key' | 'blockedB
   )
 }
 
-interface Waiting {
-  id: string
-  key: string
-  title: string
+type Named = Pick<TaskItem, 'id' | 'key' | 'title'>
+const waitingFor = (ids: readonly string[]): SQL =>
+  and(
+    live,
+    sql`${tasks.status} not in ('done', 'cancelled')`,
+    sql`${tasks.id} in (select d.task_id from ${dependencies} d where d.kind = 'blocks' and d.blocked_by_id = any(${idList(ids)}::uuid[]))`,
+  ) as SQL
+const named = ({ id, key, title }: Named): Named => ({ id, key, title })
+
+/** Those that have to wait again, as far as the caller sees them. */
+export async function blockedAgain(ctx: Ctx, id: string): Promise<Named[]> {
+  const rows = await selectItems(ctx)
+    .where(and(waitingFor([id]), visibleTo(rightsOf(ctx.actor))))
+    .orderBy(tasks.number)
+    .limit(MOST_SHOWN)
+  return rows.map((row) => named(toItem(row, ctx.now)))
 }
 
 /**
- * What a closed (or reopened) task means for those that wait for it. A freed one that somebody had marked as blocked goes back to `todo`,
- * and its assignee is told.
+ * After these have been closed or deleted: whoever waited for nothing else can be started now. What somebody had marked as blocked goes back
+ * to `todo`, assignees are told, and of those whom the caller sees he is told too.
  */
-export async function ripple(
-  ctx: Ctx,
-  task: Pick<TaskItem, 'id' | 'key'>,
-  isClosed: boolean,
-): Promise<{ freed: Waiting[]; blocked: Waiting[] }> {
-  const waiting = (await relatives(ctx, task.id, 'frees')).filter((r) => r.kind === 'blocks' && !closed.includes(r.status as never))
-  const list = waiting.map(({ id, key, title }) => ({ id, key, title }))
-  if (!isClosed) return { freed: [], blocked: list }
-  if (list.length === 0) return { freed: [], blocked: [] }
-  const still = await ctx.db
-    .selectDistinct({ id: taskDependencies.taskId })
-    .from(taskDependencies)
-    .innerJoin(tasks, and(eq(tasks.id, taskDependencies.blockedById), isNull(tasks.deletedAt), notInArray(tasks.status, [...closed])))
-    .where(
-      and(
-        inArray(
-          taskDependencies.taskId,
-          list.map((t) => t.id),
-        ),
-        eq(taskDependencies.kind, 'blocks'),
-      ),
-    )
-  const held = new Set(still.map((s) => s.id))
-  const freed = list.filter((t) => !held.has(t.id))
-  if (freed.length > 0) await release(ctx, task.key, freed)
-  return { freed, blocked: [] }
-}
-
-async function release(ctx: Ctx, by: string, freed: Waiting[]): Promise<void> {
-  const ids = freed.map((t) => t.id)
-  const rows = await ctx.db
+export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Promise<Named[]> {
+  // Of two that close the last two blockers at the same moment, the second looks when the first is done.
+  const waiting = await ctx.db.select({ id: tasks.id }).from(tasks).where(waitingFor(ids)).orderBy(tasks.id).for('no key update')
+  if (waiting.length === 0) return []
+  const rows = await selectItems(ctx).where(and(waitingFor(ids), isFree))
+  if (rows.length === 0) return []
+  const freed = rows.map((row) => toItem(row, ctx.now))
+  await ctx.db
     .update(tasks)
     .set({ status: 'todo', updatedAt: ctx.now, version: sql`${tasks.version} + 1` })
-    .where(and(inArray(tasks.id, ids), eq(tasks.status, 'blocked')))
-    .returning({ id: tasks.id, organizationId: tasks.organizationId, projectId: tasks.projectId })
-  for (const { id, ...place } of rows)
-    ctx.emit('task.updated', { subjectId: id, ...place, data: { fields: ['status'], status: 'todo', freedBy: by } })
-  const assigned = await ctx.db
-    .select({ id: tasks.id, userId: tasks.assigneeId })
-    .from(tasks)
-    .where(and(inArray(tasks.id, ids), eq(tasks.assigneeType, 'user')))
-  for (const { id, userId } of assigned) {
-    const task = freed.find((t) => t.id === id) as Waiting
-    if (userId && userId !== ctx.actor.userId)
-      await notify(ctx, {
-        userId,
+    .where(and(anyOf(tasks.id, idList(freed.map(({ id }) => id))), eq(tasks.status, 'blocked')))
+  for (const task of freed) {
+    const stopped = task.status === 'blocked'
+    announce(ctx, 'task.freed', stopped ? { ...task, status: 'todo', version: task.version + 1 } : task, { by })
+  }
+  await tell(ctx, freed, by)
+  const shown = await selectItems(ctx)
+    .where(and(anyOf(tasks.id, idList(freed.map(({ id }) => id))), visibleTo(rightsOf(ctx.actor))))
+    .orderBy(tasks.number)
+    .limit(MOST_SHOWN)
+  return shown.map((row) => named(toItem(row, ctx.now)))
+}
+
+/** Not who cannot see the project any more. */
+async function tell(ctx: Ctx, freed: readonly TaskItem[], by: string): Promise<void> {
+  const theirs = freed.filter(({ assignee }) => assignee?.type === 'user' && assignee.id !== ctx.actor.userId)
+  for (const [projectId, list] of Map.groupBy(theirs, (task) => task.projectId)) {
+    const people = [...new Set(list.map(({ assignee }) => assignee?.id as string))]
+    const readers = new Set(await readersOf(ctx, projectId, people))
+    const notices = list
+      .filter(({ assignee }) => readers.has(assignee?.id as string))
+      .map(({ key, title, assignee }) => ({
+        userId: assignee?.id as string,
         reason: 'freed',
-        title: `${task.key} can be started`,
-        message: `${by} is closed: ${task.title}`,
-        link: `/tasks/${task.key}`,
-      })
+        title: `${key} can be started`,
+        message: `${by} is out of the way: ${title}`,
+        link: `/tasks/${key}`,
+      }))
+    await notify(ctx, ...notices)
   }
 }
 
@@ -156,16 +184,17 @@ export const relate = write(
   'tasks.relate',
   member('tasks:write'),
   async (ctx, { ref, task: other, kind }: Relate & { ref: string }): Promise<Task> => {
-    const [task, to] = [await find(ctx, ref), await find(ctx, other)]
-    await requireWriter(ctx, task, 'Changing this task')
+    const { task } = await writable(ctx, ref, 'Changing this task')
+    const to = await find(ctx, other)
     if (task.organizationId !== to.organizationId || task.id === to.id) throw invalid('/task', 'Name another task of the same team.')
-    await ctx.db.insert(taskDependencies).values({ taskId: task.id, blockedById: to.id, kind, createdAt: ctx.now }).onConflictDoNothing()
-    ctx.emit('task.related', {
-      subjectId: task.id,
-      organizationId: task.organizationId,
-      projectId: task.projectId,
-      data: { key: task.key, title: task.title, to: to.key, kind },
-    })
+    if (kind)
+      await ctx.db.insert(dependencies).values({ taskId: task.id, blockedById: to.id, kind, createdAt: ctx.now }).onConflictDoNothing()
+    else {
+      const pair = (a: string, b: string) => and(eq(dependencies.taskId, a), eq(dependencies.blockedById, b))
+      const ties = inArray(dependencies.kind, ['relates', 'discovered_from', 'duplicates'])
+      await ctx.db.delete(dependencies).where(and(or(pair(task.id, to.id), pair(to.id, task.id)), ties))
+    }
+    announce(ctx, kind ? 'task.related' : 'task.unrelated', task, { to: to.key, kind })
     return task
   },
   { idempotent: true },

@@ -1,22 +1,25 @@
 import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
+import type { App } from '../../app.ts'
+import { inPerson, organizationsOf, userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
-import { AppError } from '../../errors.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { AppError, notFound } from '../../errors.ts'
 import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
-import * as projects from '../projects/service.ts'
+import { sessions } from '../sessions/table.ts'
 import { requireFree } from './dependencies.ts'
-import { find, heldBy } from './rows.ts'
-import { isClosed, type Task, type TaskClaim } from './schema.ts'
+import { announce, type Found, find, writable } from './rows.ts'
+import { isClosed, type Lease, type Task, type TaskClaim, type TaskItem } from './schema.ts'
 import { tasks } from './table.ts'
 
 /** A lease says who works on a task right now. Any call of its holder renews it; silence gives it up. */
-export const LEASE_MINUTES = 15
+const LEASE_MINUTES = 15
 
 export interface Holder extends Party {
   sessionId: string | null
+  /** What the holder calls with. */
+  credentialId: string | null
 }
-
-const later = (now: string, minutes: number): string => new Date(Date.parse(now) + minutes * 60_000).toISOString()
 
 /** The agent that the call names, else the token's, else its user. Several agents on one token must name themselves. */
 export async function holderOf(
@@ -25,11 +28,20 @@ export async function holderOf(
   { agent, sessionId }: { agent?: string; sessionId?: string },
 ): Promise<Holder> {
   const party = agent ? await findAgent(ctx, organizationId, agent) : speaker(ctx)
-  return { ...party, sessionId: sessionId ?? null }
+  if (sessionId) await requireOwnSession(ctx, sessionId)
+  return { ...party, sessionId: sessionId ?? null, credentialId: ctx.actor.credentialId }
+}
+
+async function requireOwnSession({ db, actor }: Ctx, id: string): Promise<void> {
+  const [found] = await db
+    .select({ id: sessions.id })
+    .from(sessions)
+    .where(and(eq(sessions.id, id), eq(sessions.userId, userIdOf(actor)), anyOf(sessions.organizationId, idList(organizationsOf(actor)))))
+  if (!found) throw notFound('session', id)
 }
 
 /** Nobody's, or its own: the condition under which a claim succeeds, inside the statement that claims. */
-export const claimable = (holder: Holder, now: string): SQL =>
+const claimable = (holder: Pick<Holder, 'type' | 'id' | 'sessionId'>, now: string): SQL =>
   or(
     isNull(tasks.leaseExpiresAt),
     lte(tasks.leaseExpiresAt, now),
@@ -40,22 +52,29 @@ export const claimable = (holder: Holder, now: string): SQL =>
     ),
   ) as SQL
 
-/** The columns of a claim. Taking it starts the work; only that raises the version, the lease itself does not. */
+/**
+ * The columns of a claim. It starts the work, and makes the task the holder's unless it is somebody else's to see to; only such a change
+ * raises the version, the lease itself does not.
+ */
 export function claimed(holder: Holder, now: string, minutes = LEASE_MINUTES) {
   const starts = sql`${tasks.status} in ('backlog', 'todo', 'blocked')`
+  const adopts = sql`(${tasks.assigneeId} is null or ${tasks.assigneeId} = ${tasks.leaseHolderId})`
+  const changes = sql`(${starts} or (${adopts} and ${tasks.assigneeId} is distinct from ${holder.id}::uuid))`
+  const own = sql`(${tasks.leaseHolderId} = ${holder.id}::uuid and ${tasks.leaseExpiresAt} > ${now}::timestamptz)`
   return {
     leaseType: holder.type,
     leaseHolderId: holder.id,
     leaseSessionId: holder.sessionId,
-    leaseSince: sql`case when ${tasks.leaseHolderId} = ${holder.id} and ${tasks.leaseExpiresAt} > ${now}::timestamptz then ${tasks.leaseSince} else ${now}::timestamptz end`,
+    leaseCredentialId: holder.credentialId,
+    leaseSince: sql`case when ${own} then ${tasks.leaseSince} else ${now}::timestamptz end`,
     leaseSeenAt: now,
-    leaseExpiresAt: later(now, minutes),
-    assigneeType: holder.type,
-    assigneeId: holder.id,
+    leaseExpiresAt: new Date(Date.parse(now) + minutes * 60_000).toISOString(),
+    assigneeType: sql`case when ${adopts} then ${holder.type}::text else ${tasks.assigneeType} end`,
+    assigneeId: sql`case when ${adopts} then ${holder.id}::uuid else ${tasks.assigneeId} end`,
     startedAt: sql`coalesce(${tasks.startedAt}, ${now}::timestamptz)`,
     status: sql`case when ${starts} then 'in_progress' else ${tasks.status} end`,
-    updatedAt: sql`case when ${starts} then ${now}::timestamptz else ${tasks.updatedAt} end`,
-    version: sql`case when ${starts} then ${tasks.version} + 1 else ${tasks.version} end`,
+    updatedAt: sql`case when ${changes} then ${now}::timestamptz else ${tasks.updatedAt} end`,
+    version: sql`case when ${changes} then ${tasks.version} + 1 else ${tasks.version} end`,
   }
 }
 
@@ -64,89 +83,129 @@ export const noLease = {
   leaseType: null,
   leaseHolderId: null,
   leaseSessionId: null,
+  leaseCredentialId: null,
   leaseSince: null,
   leaseSeenAt: null,
   leaseExpiresAt: null,
 }
 
-/** Takes, renews or gives back. Of many at once, one statement decides. */
+/** Takes, renews or gives back. Of many at once, one statement decides; who comes too late looks again and is told why. */
 export const claim = write(
   'tasks.claim',
   member('tasks:write'),
   async (ctx, { ref, action = 'claim', minutes, ...who }: TaskClaim & { ref: string }): Promise<Task> => {
-    const before = await find(ctx, ref)
-    await projects.requireWriter(ctx, before, 'Working on this task')
-    const holder = await holderOf(ctx, before.organizationId, who)
-    if (action === 'release') return release(ctx, before, holder)
-    if (isClosed(before.status)) throw new AppError('conflict', `${before.key} is ${before.status}. Take another one with next_task.`)
-    if (action === 'renew' && !(before.lease && sameParty(before.lease.holder, holder)))
-      throw before.lease ? heldBy(before, ctx.now) : new AppError('conflict', `Your claim on ${before.key} has run out. Claim it again.`)
-    requireFree(before, 'in_progress')
-    const [row] = await ctx.db
-      .update(tasks)
-      .set(claimed(holder, ctx.now, minutes))
-      .where(and(eq(tasks.id, before.id), claimable(holder, ctx.now)))
-      .returning({ id: tasks.id })
-    const after = await find(ctx, before.id)
-    if (!row) throw heldBy(after, ctx.now)
-    announce(ctx, action === 'renew' ? 'task.renewed' : 'task.claimed', after, holder)
-    return after
+    for (let tries = 0; tries < 5; tries++) {
+      const found = await writable(ctx, ref, 'Working on this task')
+      const holder = await holderOf(ctx, found.task.organizationId, who)
+      const after = action === 'release' ? await giveBack(ctx, found, holder) : await take(ctx, found, holder, action, minutes)
+      if (after) return after
+    }
+    throw new AppError('conflict', `${ref} is being changed by others at this moment. Try again.`)
   },
   { idempotent: true },
 )
 
-/** All of it goes: the lease, the assignment it made, and the state `in_progress`. */
-async function release(ctx: Ctx, before: Task, holder: Holder): Promise<Task> {
-  if (before.lease && !sameParty(before.lease.holder, holder) && ctx.actor.kind !== 'session') throw heldBy(before, ctx.now)
-  const mine = before.assignee && before.lease && sameParty(before.assignee, before.lease.holder)
-  const backs = before.status === 'in_progress'
-  await ctx.db
+const isHis = (lease: Lease, holder: Holder): boolean =>
+  sameParty(lease.holder, holder) && (!holder.sessionId || !lease.sessionId || holder.sessionId === lease.sessionId)
+const lengthOf = ({ expiresAt, lastSeenAt }: Lease): number => (Date.parse(expiresAt) - Date.parse(lastSeenAt)) / 60_000
+
+async function take(
+  ctx: Ctx,
+  { task: before }: Found,
+  holder: Holder,
+  action: 'claim' | 'renew',
+  minutes: number | undefined,
+): Promise<Task | undefined> {
+  const { lease } = before
+  if (isClosed(before.status)) throw new AppError('conflict', `${before.key} is ${before.status}. Take another one with next_task.`)
+  if (lease && !isHis(lease, holder)) throw heldBy(before, lease, ctx.now)
+  if (action === 'renew' && !lease) throw new AppError('conflict', `Your claim on ${before.key} has run out. Claim it again.`)
+  if (!lease) requireFree(before, 'in_progress')
+  const [row] = await ctx.db
     .update(tasks)
-    .set({
-      ...noLease,
-      ...(mine && { assigneeType: null, assigneeId: null }),
-      ...(backs && { status: 'todo' as const, updatedAt: ctx.now, version: sql`${tasks.version} + 1` }),
-    })
-    .where(eq(tasks.id, before.id))
+    .set(claimed(holder, ctx.now, minutes ?? (lease ? lengthOf(lease) : undefined)))
+    .where(and(eq(tasks.id, before.id), eq(tasks.version, before.version), claimable(holder, ctx.now)))
+    .returning({ id: tasks.id })
+  if (!row) return undefined
   const after = await find(ctx, before.id)
-  announce(ctx, 'task.released', after, holder)
+  announce(ctx, action === 'renew' ? 'task.renewed' : 'task.claimed', after, { holder: after.lease?.holder }, before)
   return after
 }
 
-function announce(ctx: Ctx, type: string, task: Task, holder: Holder): void {
-  ctx.emit(type, {
-    subjectId: task.id,
-    organizationId: task.organizationId,
-    projectId: task.projectId,
-    data: { key: task.key, title: task.title, status: task.status, holder: { type: holder.type, id: holder.id, name: holder.name } },
-  })
+/** All of it goes: the lease, the assignment it made, and the state `in_progress`. */
+async function giveBack(ctx: Ctx, found: Found, holder: Holder): Promise<Task | undefined> {
+  const { task: before } = found
+  requireNotHeld(ctx, found, holder)
+  const from = before.lease?.holder ?? holder
+  const his = before.assignee !== null && sameParty(before.assignee, from)
+  const stops = before.status === 'in_progress' && (before.lease !== null || his)
+  if (!before.lease && !stops) return before
+  const [row] = await ctx.db
+    .update(tasks)
+    .set({
+      ...noLease,
+      ...(his && { assigneeType: null, assigneeId: null }),
+      ...(stops && { status: 'todo' as const }),
+      ...((his || stops) && { updatedAt: ctx.now, version: sql`${tasks.version} + 1` }),
+    })
+    .where(
+      and(
+        eq(tasks.id, before.id),
+        eq(tasks.version, before.version),
+        claimable({ ...from, id: from.id as string, sessionId: null }, ctx.now),
+      ),
+    )
+    .returning({ id: tasks.id })
+  if (!row) return undefined
+  const after = await find(ctx, before.id)
+  announce(ctx, 'task.released', after, { holder: from }, before)
+  return after
 }
 
-/** Somebody else's live lease keeps agents from changing a task; people at the web may, for they see who they disturb. */
-export function requireNotHeld(ctx: Ctx, task: Task): void {
-  if (!task.lease || ctx.actor.kind === 'session' || ctx.actor.kind === 'system') return
-  if (!sameParty(task.lease.holder, speaker(ctx))) throw heldBy(task, ctx.now)
+/**
+ * Somebody else's live lease keeps agents from changing a task; people at the web may, for they see whom they disturb. Whoever calls with
+ * what the lease was taken with is its holder, also when the call does not name the agent again.
+ */
+export function requireNotHeld(ctx: Ctx, { task, leaseCredentialId }: Found, caller: Party = speaker(ctx)): void {
+  const { lease } = task
+  if (!lease || sameParty(lease.holder, caller) || inPerson(ctx.actor)) return
+  if (leaseCredentialId !== null && leaseCredentialId === ctx.actor.credentialId) return
+  throw heldBy(task, lease, ctx.now)
+}
+
+/** A refusal that explains itself: who holds it, when he was last seen, how long it stays his. */
+export function heldBy({ key }: Pick<TaskItem, 'key'>, { holder, lastSeenAt, expiresAt }: Lease, now: string): AppError {
+  const retryAfter = Math.max(1, Math.ceil((Date.parse(expiresAt) - Date.parse(now)) / 1000))
+  return new AppError(
+    'conflict.lease_held',
+    `${holder.name} works on ${key}: last seen ${lastSeenAt}, theirs until ${expiresAt} unless they go on. Take another one with next_task, or try again in ${retryAfter} seconds.`,
+    { retryAfter },
+  )
 }
 
 const renewal = `update tasks set lease_seen_at = $1::timestamptz,
     lease_expires_at = greatest(lease_expires_at, $1::timestamptz + (lease_expires_at - lease_seen_at))
-  where lease_type = $2 and lease_holder_id = $3 and lease_expires_at > $1::timestamptz`
-const RENEW_EVERY_MS = 60_000
-const seen = new Map<string, number>()
+  where (lease_credential_id = $2::uuid or lease_holder_id = $3::uuid) and lease_expires_at > $1::timestamptz`
+/** Less than the shortest lease. */
+const RENEW_EVERY_MS = 20_000
+const renewed = new WeakMap<App, Map<string, number>>()
 
 /**
- * For every call of somebody who may hold leases: whoever is at work keeps what he works on, for as long again as he asked for. At most
- * once a minute, beside the call and not as a change: it leaves no trace but the lease.
+ * For every call: whoever is at work keeps what he works on, for as long again as he asked for. The credential that took it counts, or the
+ * agent that the token is for; not its user, who may be at the web while his agent is long gone. Now and then, beside the call and not as a
+ * change: it leaves no trace but the lease.
  */
-export function renewLeases({ app, actor }: Pick<Ctx, 'app' | 'actor'>, holder: Pick<Party, 'type' | 'id'> = speaker({ actor })): void {
+export function renewLeases({ app, actor: { credentialId, agent } }: Pick<Ctx, 'app' | 'actor'>): void {
+  if (!credentialId) return
   const now = app.clock()
-  const key = `${holder.type}:${holder.id}`
-  if (now.getTime() - (seen.get(key) ?? 0) < RENEW_EVERY_MS) return
-  seen.delete(key)
-  seen.set(key, now.getTime())
+  const seen = renewed.get(app) ?? new Map<string, number>()
+  if (now.getTime() - (seen.get(credentialId) ?? 0) < RENEW_EVERY_MS) return
+  renewed.set(app, seen)
+  seen.delete(credentialId)
+  seen.set(credentialId, now.getTime())
   if (seen.size > 10_000) seen.delete(seen.keys().next().value as string)
-  app.driver.query(renewal, [now.toISOString(), holder.type, holder.id]).catch((error: unknown) => {
-    seen.delete(key)
+  app.driver.query(renewal, [now.toISOString(), credentialId, agent?.id ?? null]).catch((error: unknown) => {
+    seen.delete(credentialId)
     app.log.debug('leases not renewed', { error })
   })
 }

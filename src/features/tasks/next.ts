@@ -1,22 +1,45 @@
-import { and, eq, inArray, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import * as projects from '../projects/service.ts'
+import { projectOf } from '../projects/current.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { claimed, type Holder, holderOf } from './leases.ts'
-import { find, openBlockers, selectItems, toItem, visibleTo } from './rows.ts'
-import type { NextTask, Task, TaskNext } from './schema.ts'
-import { taskDependencies, tasks } from './table.ts'
+import {
+  announce,
+  find,
+  hasOpenParts,
+  isFree,
+  manyWait,
+  openWaiters,
+  parentIsFree,
+  requireOpenProject,
+  selectItems,
+  toItem,
+  visibleTo,
+} from './rows.ts'
+import type { NextTask, Task, TaskItem, TaskNext } from './schema.ts'
+import { tasks } from './table.ts'
 
 /** Which task to do next, and why: the one place where that is decided. */
 
-const waiters = sql<number>`(select count(*) from ${taskDependencies} d join ${tasks} w on w.id = d.task_id
-  where d.blocked_by_id = ${tasks.id} and d.kind = 'blocks' and w.deleted_at is null and w.status not in ('done', 'cancelled'))`
 const urgency = sql`case ${tasks.priority} when 'critical' then 0 when 'high' then 1 when 'medium' then 2 else 3 end`
-/** What somebody began and left comes before what is planned, and that before what is only an idea. */
-const stage = sql`case ${tasks.status} when 'in_progress' then 0 when 'todo' then 1 else 2 end`
+
+/**
+ * To do or left half done, nobody at work on it, waiting for nothing: neither itself nor what it is a part of, nor for its own parts. The
+ * backlog never starts by itself.
+ */
+export const ready = (now: string): SQL =>
+  and(
+    or(
+      and(eq(tasks.status, 'in_progress'), lte(tasks.leaseExpiresAt, now)),
+      and(eq(tasks.status, 'todo'), or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))),
+    ),
+    isFree,
+    sql`not ${hasOpenParts}`,
+    parentIsFree,
+  ) as SQL
 
 interface Search {
   projectId?: string
@@ -30,33 +53,27 @@ const scopeOf = (ctx: Ctx, projectId: string | undefined): SQL =>
     projectId ? eq(tasks.projectId, projectId) : eq(tasks.organizationId, currentOrganization(ctx.actor)),
   ) as SQL
 
+/** What is somebody else's to see to stays his; what he was at work on and left is anybody's. */
 const candidates = (ctx: Ctx, { projectId, holder }: Search): SQL =>
   and(
     scopeOf(ctx, projectId),
-    or(
-      // An abandoned one may be anybody's now; others only if they are nobody's or one's own.
-      and(eq(tasks.status, 'in_progress'), lt(tasks.leaseExpiresAt, ctx.now)),
-      and(
-        inArray(tasks.status, ['todo', 'backlog']),
-        or(isNull(tasks.leaseExpiresAt), lt(tasks.leaseExpiresAt, ctx.now)),
-        or(isNull(tasks.assigneeId), and(eq(tasks.assigneeType, holder.type), eq(tasks.assigneeId, holder.id))),
-      ),
-    ),
-    sql`${openBlockers} is null`,
+    ready(ctx.now),
+    or(isNull(tasks.assigneeId), eq(tasks.assigneeId, holder.id), eq(tasks.assigneeId, tasks.leaseHolderId)),
   ) as SQL
 
+/** What somebody began and left comes before what is planned. */
 const order = (holder: Holder): SQL[] => [
   sql`${tasks.assigneeId} is distinct from ${holder.id}::uuid`,
-  stage,
+  sql`${tasks.status} <> 'in_progress'`,
   urgency,
   sql`${tasks.dueAt} nulls last`,
-  sql`${waiters} desc`,
+  sql`${manyWait} desc`,
   sql`${tasks.position}`,
   sql`${tasks.id}`,
 ]
 
 /** Takes it in the statement that picks it: of many agents at once, each gets another one. */
-async function take(ctx: Ctx, search: Search, minutes: number | undefined): Promise<string | undefined> {
+async function take(ctx: Ctx, search: Search, minutes: number | undefined, skipLocked: boolean): Promise<string | undefined> {
   const pick = ctx.db
     .select({ id: tasks.id })
     .from(tasks)
@@ -64,7 +81,7 @@ async function take(ctx: Ctx, search: Search, minutes: number | undefined): Prom
     .where(candidates(ctx, search))
     .orderBy(...order(search.holder))
     .limit(1)
-    .for('update', { of: tasks, skipLocked: true })
+    .for('update', { of: tasks, skipLocked: skipLocked as true })
   const [row] = await ctx.db
     .update(tasks)
     .set(claimed(search.holder, ctx.now, minutes))
@@ -74,44 +91,46 @@ async function take(ctx: Ctx, search: Search, minutes: number | undefined): Prom
 }
 
 async function look(ctx: Ctx, search: Search): Promise<string | undefined> {
-  const [row] = await selectItems(ctx)
+  const [row] = await ctx.db
+    .select({ id: tasks.id })
+    .from(tasks)
+    .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .where(candidates(ctx, search))
     .orderBy(...order(search.holder))
     .limit(1)
   return row?.id
 }
 
-export async function pickNext(ctx: Ctx, { projectId, claim, minutes, ...who }: TaskNext): Promise<NextTask> {
-  const search = { projectId, holder: await holderOf(ctx, currentOrganization(ctx.actor), who) }
-  const [{ n }] = (await ctx.db
+/** One that somebody else was just changing may be free after all: then it is waited for. */
+const taken = async (ctx: Ctx, search: Search, minutes: number | undefined): Promise<string | undefined> =>
+  (await take(ctx, search, minutes, true)) ?? ((await look(ctx, search)) && (await take(ctx, search, minutes, false)))
+
+/** The one that comes after this, without taking it. */
+export async function peek(ctx: Ctx, { projectId, organizationId }: Pick<Task, 'projectId' | 'organizationId'>): Promise<NextTask> {
+  return pickNext(ctx, { projectId, holder: await holderOf(ctx, organizationId, {}) }, { claim: false })
+}
+
+async function pickNext(ctx: Ctx, search: Search, { claim, minutes }: Pick<TaskNext, 'claim' | 'minutes'>): Promise<NextTask> {
+  const id = claim === false ? await look(ctx, search) : await taken(ctx, search, minutes)
+  if (!id) return { task: null, ...(await whyNone(ctx, search)) }
+  const task = await find(ctx, id)
+  return { task, why: await why(ctx, task, search, claim !== false), waiting: [] }
+}
+
+async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Promise<string> {
+  const [row] = await ctx.db
     .select({ n: sql<number>`count(*)::int` })
     .from(tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
-    .where(candidates(ctx, search))) as [{ n: number }]
-  const before = await look(ctx, search)
-  const id = claim === false ? before : before && (await take(ctx, search, minutes))
-  if (!id) return { task: null, ...(await whyNone(ctx, search)) }
-  const task = await find(ctx, id)
-  return { task, why: await why(ctx, task, n, search.holder), waiting: [] }
-}
-
-async function why(ctx: Ctx, task: Task, ready: number, holder: Holder): Promise<string> {
-  const others = await ctx.db
-    .select({ key: projectTable.key, number: tasks.number })
-    .from(taskDependencies)
-    .innerJoin(
-      tasks,
-      and(eq(tasks.id, taskDependencies.taskId), isNull(tasks.deletedAt), ne(tasks.status, 'done'), ne(tasks.status, 'cancelled')),
-    )
-    .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
-    .where(and(eq(taskDependencies.blockedById, task.id), eq(taskDependencies.kind, 'blocks')))
-    .orderBy(tasks.number)
-    .limit(5)
+    .where(candidates(ctx, search))
+  const ready = (row?.n ?? 0) + (isTaken ? 1 : 0)
+  const [waiting] = await ctx.db.select({ keys: openWaiters }).from(tasks).where(eq(tasks.id, task.id))
+  const waiters = waiting?.keys?.split(',') ?? []
+  const named = waiters.length > 5 ? `${waiters.slice(0, 5).join(', ')} and ${waiters.length - 5} more` : waiters.join(', ')
   return [
-    task.assignee?.id === holder.id && task.startedAt === null ? 'assigned to you' : undefined,
     `${task.priority} priority${ready > 1 ? `, first of ${ready} ready tasks` : ', the only ready task'}`,
     task.dueAt ? `due ${task.dueAt.slice(0, 10)}` : undefined,
-    others.length > 0 ? `${others.map((o) => `${o.key}-${o.number}`).join(', ')} wait${others.length === 1 ? 's' : ''} for it` : undefined,
+    waiters.length > 0 ? `${named} wait${waiters.length === 1 ? 's' : ''} for it` : undefined,
   ]
     .filter(Boolean)
     .join('; ')
@@ -121,20 +140,11 @@ async function why(ctx: Ctx, task: Task, ready: number, holder: Holder): Promise
 async function whyNone(ctx: Ctx, { projectId }: Search): Promise<Omit<NextTask, 'task'>> {
   const rows = await selectItems(ctx)
     .where(and(scopeOf(ctx, projectId), inArray(tasks.status, ['todo', 'backlog', 'in_progress', 'blocked', 'in_review'])))
-    .orderBy(urgency, tasks.position, tasks.id)
+    .orderBy(sql`${tasks.status} = 'backlog'`, urgency, tasks.position, tasks.id)
     .limit(10)
   const waiting = rows.map((row) => {
-    const { key, title, status, blockedBy, lease, assignee } = toItem(row, ctx.now)
-    const reason = lease
-      ? `${lease.holder.name} works on it until ${lease.expiresAt}`
-      : blockedBy.length > 0
-        ? `waits for ${blockedBy.join(', ')}`
-        : assignee
-          ? `assigned to ${assignee.name}`
-          : status === 'in_review'
-            ? 'waits for a review'
-            : `is ${status}`
-    return { key, title, reason }
+    const task = toItem(row, ctx.now)
+    return { key: task.key, title: task.title, reason: reasonOf(task) }
   })
   const where = projectId ? 'this project' : 'your organization'
   const text =
@@ -147,21 +157,25 @@ async function whyNone(ctx: Ctx, { projectId }: Search): Promise<Omit<NextTask, 
   return { why: text, waiting }
 }
 
+function reasonOf({ status, blockedBy, lease, assignee }: TaskItem): string {
+  if (lease) return `${lease.holder.name} works on it until ${lease.expiresAt}`
+  if (blockedBy.length > 0) return `waits for ${blockedBy.join(', ')}`
+  if (status === 'backlog') return 'is in the backlog: move it to todo first'
+  if (status === 'in_review') return 'waits for a review'
+  if (status === 'blocked') return 'is marked as blocked'
+  if (assignee) return `is for ${assignee.name}`
+  return status === 'in_progress' ? 'is in progress' : 'waits for its parts, or for what it is a part of'
+}
+
 export const next = write(
   'tasks.next',
   member('tasks:write'),
-  async (ctx, input: TaskNext & { projectRef?: string }): Promise<NextTask> => {
-    const { projectRef, ...rest } = input
-    const named = projectRef ?? rest.projectId ?? ctx.actor.projectId ?? undefined
-    const projectId = named ? (await projects.resolve(ctx, named)).id : undefined
-    const answer = await pickNext(ctx, { ...rest, projectId })
-    if (answer.task && rest.claim !== false)
-      ctx.emit('task.claimed', {
-        subjectId: answer.task.id,
-        organizationId: answer.task.organizationId,
-        projectId: answer.task.projectId,
-        data: { key: answer.task.key, title: answer.task.title, status: answer.task.status, holder: answer.task.lease?.holder },
-      })
+  async (ctx, { projectRef, projectId, agent, sessionId, ...how }: TaskNext & { projectRef?: string }): Promise<NextTask> => {
+    const project = await projectOf(ctx, projectRef ?? projectId)
+    if (project) requireOpenProject(ctx, project, 'Working in this project')
+    const holder = await holderOf(ctx, project?.organizationId ?? currentOrganization(ctx.actor), { agent, sessionId })
+    const answer = await pickNext(ctx, { projectId: project?.id, holder }, how)
+    if (answer.task && how.claim !== false) announce(ctx, 'task.claimed', answer.task, { holder: answer.task.lease?.holder })
     return answer
   },
 )

@@ -1,7 +1,8 @@
 import { created, type Http, on } from '../../http/context.ts'
-import { Deleted, id, object } from '../../schema.ts'
+import { Deleted, object } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
 import * as comments from './comments.ts'
+import { remove, restore } from './deletion.ts'
 import { relate } from './dependencies.ts'
 import { claim } from './leases.ts'
 import { next } from './next.ts'
@@ -57,14 +58,14 @@ export const taskRoutes = (http: Http) =>
       body: TaskPatch,
       response: TaskChanged,
     })
-    .delete('/api/tasks/:id', ({ ctx, params }) => tasks.remove(ctx, { ref: params.id }), {
-      ...on(tasks.remove, 'Delete a task'),
+    .delete('/api/tasks/:id', ({ ctx, params }) => remove(ctx, { ref: params.id }), {
+      ...on(remove, 'Delete a task and its parts'),
       params: byRef,
       response: Deleted,
     })
-    .post('/api/tasks/:id/restore', ({ ctx, params }) => tasks.restore(ctx, params), {
-      ...on(tasks.restore, 'Bring back a deleted task'),
-      params: object({ id: id() }),
+    .post('/api/tasks/:id/restore', ({ ctx, params }) => restore(ctx, { ref: params.id }), {
+      ...on(restore, 'Bring back a task that was deleted in the last 30 days, with its parts'),
+      params: byRef,
       response: Task,
     })
     .post('/api/tasks/:id/claim', ({ ctx, params, body }) => claim(ctx, { ...body, ref: params.id }), {
@@ -85,7 +86,7 @@ export const taskRoutes = (http: Http) =>
       response: TaskCompleted,
     })
     .post('/api/tasks/:id/relations', ({ ctx, params, body }) => relate(ctx, { ...body, ref: params.id }), {
-      ...on(relate, 'Relate a task to another one'),
+      ...on(relate, 'Relate a task to another one, or end that'),
       params: byRef,
       body: Relate,
       response: Task,
@@ -98,7 +99,11 @@ export const taskRoutes = (http: Http) =>
     })
     .post(
       '/api/tasks/:id/comments',
-      async ({ ctx, params, body, set }) =>
-        created(set, `/api/tasks/${encodeURIComponent(params.id)}/comments`, await comments.comment(ctx, { ...body, ref: params.id })),
+      async ({ ctx, params, body, set }) => {
+        const comment = await comments.comment(ctx, { ...body, ref: params.id })
+        set.status = 201
+        set.headers.location = `/api/tasks/${comment.taskId}/comments`
+        return comment
+      },
       { ...on(comments.comment, 'Comment on a task'), params: byRef, body: CommentCreate, response: { 201: Comment } },
     )

@@ -1,25 +1,52 @@
-import { and, desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { requireRoleOn } from '../../auth/policy.ts'
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
+import { anyOf } from '../../db/columns.ts'
 import { byReference, idStarts } from '../../db/records.ts'
 import { prepare } from '../../db/session.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { users } from '../accounts/table.ts'
 import { agents } from '../agents/table.ts'
+import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import type { Acceptance, Lease, Party, Task, TaskItem } from './schema.ts'
 import { taskDependencies, tasks } from './table.ts'
 
 /** How tasks are read: rows of the database to what users see. */
+
+/** Null for who is gone, and for an agent that is neither the team's nor public any more. */
 const nameOf = (type: SQL | typeof tasks.assigneeType, id: SQL | typeof tasks.assigneeId): SQL<string | null> =>
   sql`case ${type} when 'user' then (select ${users.name} from ${users} where ${users.id} = ${id})
-    when 'agent' then (select ${agents.name} from ${agents} where ${agents.id} = ${id}) end`
+    when 'agent' then (select ${agents.name} from ${agents} where ${agents.id} = ${id}
+      and (${agents.organizationId} = ${tasks.organizationId} or ${agents.scope} = 'public')) end`
 
-/** Keys of the open tasks that it waits for, `TUT-1,TUT-7`. */
-export const openBlockers = sql<string | null>`(select string_agg(bp.key || '-' || b.number, ',' order by b.number)
-  from ${taskDependencies} d join ${tasks} b on b.id = d.blocked_by_id join ${projectTable} bp on bp.id = b.project_id
-  where d.task_id = ${tasks.id} and d.kind = 'blocks' and b.deleted_at is null and b.status not in ('done', 'cancelled'))`
+/**
+ * The open ones (`o`) among the tasks at the other end of its dependencies. `offset 0` has each looked up from there: on small or new
+ * tables the planner would rather join all tasks with all tasks, once for every row. A project that went to another team took its tasks
+ * out of this one's way.
+ */
+const openOnes = (dependency: SQL): SQL =>
+  sql`(${dependency} and d.kind = 'blocks' offset 0) d cross join lateral (select t.number, t.project_id from ${tasks} t
+    where t.id = d.other and t.deleted_at is null and t.status not in ('done', 'cancelled') and t.organization_id = ${tasks.organizationId}
+    offset 0) o`
+const keyList = (ones: SQL): SQL<string | null> =>
+  sql<string | null>`(select string_agg(o.key || '-' || o.number, ',' order by o.key, o.number) from (
+    select o.number, (select p.key from ${projectTable} p where p.id = o.project_id) as key from ${ones}) o)`
+
+const blockers = openOnes(sql`select d.blocked_by_id as other from ${taskDependencies} d where d.task_id = ${tasks.id}`)
+const waiters = openOnes(sql`select d.task_id as other from ${taskDependencies} d where d.blocked_by_id = ${tasks.id}`)
+/** Keys of the open tasks that it waits for, `TUT-1,TUT-7`, and of those that wait for it. */
+export const openBlockers = keyList(blockers)
+export const openWaiters = keyList(waiters)
+export const manyWait = sql`(select count(*) from ${waiters})`
+export const isFree = sql`not exists (select 1 from ${blockers})`
+/** The same for what it is a part of. */
+export const parentIsFree = sql`(${tasks.parentId} is null or not exists (select 1 from
+  ${openOnes(sql`select d.blocked_by_id as other from ${taskDependencies} d where d.task_id = ${tasks.parentId}`)}))`
+export const hasOpenParts = sql`exists (select 1 from (select 1 from ${tasks} part where part.parent_id = ${tasks.id}
+  and part.deleted_at is null and part.status not in ('done', 'cancelled') offset 0) part)`
 
 const item = {
   id: tasks.id,
@@ -27,6 +54,7 @@ const item = {
   updatedAt: tasks.updatedAt,
   version: tasks.version,
   organizationId: tasks.organizationId,
+  createdById: tasks.createdById,
   projectId: tasks.projectId,
   storyId: tasks.storyId,
   parentId: tasks.parentId,
@@ -59,6 +87,21 @@ const whole = {
   acceptance: tasks.acceptance,
   completionNotes: tasks.completionNotes,
 }
+/** With what decides who may change it. */
+const found = {
+  task: whole,
+  project: {
+    id: projectTable.id,
+    name: projectTable.name,
+    slug: projectTable.slug,
+    organizationId: projectTable.organizationId,
+    workspaceId: projectTable.workspaceId,
+    visibility: projectTable.visibility,
+    status: projectTable.status,
+  },
+  leaseCredentialId: tasks.leaseCredentialId,
+  deletedAt: tasks.deletedAt,
+}
 
 export const live = isNull(tasks.deletedAt)
 export const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights)) as SQL
@@ -67,48 +110,94 @@ export const selectItems = (ctx: Ctx) =>
   ctx.db.select(item).from(tasks).innerJoin(projectTable, eq(projectTable.id, tasks.projectId)).$dynamic()
 export type ItemRow = Awaited<ReturnType<typeof selectItems>>[number]
 
-const selectTasks = (ctx: Ctx) => ctx.db.select(whole).from(tasks).innerJoin(projectTable, eq(projectTable.id, tasks.projectId)).$dynamic()
-type Row = Awaited<ReturnType<typeof selectTasks>>[number]
+const selectFound = (ctx: Ctx) => ctx.db.select(found).from(tasks).innerJoin(projectTable, eq(projectTable.id, tasks.projectId)).$dynamic()
+type Row = Awaited<ReturnType<typeof selectFound>>[number]
 
 const byId = prepare((db) =>
   db
-    .select(whole)
+    .select(found)
     .from(tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .where(and(eq(tasks.id, sql.placeholder('id')), visibleTo(anyRights))),
 )
 
+export interface Found {
+  task: Task
+  project: Pick<Project, 'id' | 'name' | 'slug' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'>
+  leaseCredentialId: string | null
+  deletedAt: string | null
+}
+const toFound = ({ task, ...rest }: Row, now: string): Found => ({ ...rest, task: toTask(task, now) })
+
 const key = /^([a-z]{2,6})-(\d{1,9})$/i
 
-/** By id, `TUT-42` in the current organization, or the unique beginning of an id. */
-export async function find(ctx: Ctx, ref: string): Promise<Task> {
+/** `TUT-42` is looked for in the current team first, then in the workspaces that others share with it. */
+function named(ctx: Ctx, text: string, which: SQL): Promise<Row[]> {
+  const [, project, number] = key.exec(text) ?? []
+  const { organizationId } = ctx.actor
+  if (!project || !organizationId) return Promise.resolve([])
+  const here = eq(projectTable.organizationId, organizationId)
+  return selectFound(ctx)
+    .where(
+      and(
+        eq(projectTable.key, project.toUpperCase()),
+        eq(tasks.number, Number(number)),
+        or(here, anyOf(projectTable.workspaceId, rightsOf(ctx.actor).workspaces)),
+        which,
+      ),
+    )
+    .orderBy(desc(here), projectTable.createdAt)
+    .limit(1)
+}
+
+/** By id, `TUT-42`, or the unique beginning of an id in the current organization. */
+export async function lookUp(ctx: Ctx, ref: string): Promise<Found> {
   const rights = rightsOf(ctx.actor)
-  const here = eq(tasks.organizationId, ctx.actor.organizationId ?? ref)
   const row = await byReference<Row>(ref, {
     id: (id) => byId(ctx.db, { id, ...rights }),
-    name: async (text) => {
-      const [, project, number] = key.exec(text) ?? []
-      if (!project || !ctx.actor.organizationId) return []
-      const named = and(eq(projectTable.key, project.toUpperCase()), eq(tasks.number, Number(number)))
-      // The own organization's first; a workspace may bring another one's project with the same key.
-      return selectTasks(ctx)
-        .where(and(named, visibleTo(rights)))
-        .orderBy(desc(here))
-        .limit(1)
-    },
-    prefix: (prefix) =>
-      selectTasks(ctx)
-        .where(and(here, idStarts(tasks.id, prefix), visibleTo(rights)))
-        .limit(2),
+    name: (text) => named(ctx, text, visibleTo(rights)),
+    prefix: async (prefix) =>
+      ctx.actor.organizationId
+        ? selectFound(ctx)
+            .where(and(eq(tasks.organizationId, ctx.actor.organizationId), idStarts(tasks.id, prefix), visibleTo(rights)))
+            .limit(2)
+        : [],
   })
   if (!row) throw notFound('task', ref)
-  return toTask(row, ctx.now)
+  return toFound(row, ctx.now)
+}
+
+export const find = async (ctx: Ctx, ref: string): Promise<Task> => (await lookUp(ctx, ref)).task
+
+/** Also one that was deleted, if the condition lets it through, in a project that is there. */
+export async function lookUpAny(ctx: Ctx, ref: string, which: SQL): Promise<Found> {
+  const there = and(which, projects.visibleTo(rightsOf(ctx.actor))) as SQL
+  const row = await byReference<Row>(ref, {
+    id: (id) => selectFound(ctx).where(and(eq(tasks.id, id), there)),
+    name: (text) => named(ctx, text, there),
+    prefix: async () => [],
+  })
+  if (!row) throw notFound('task', ref)
+  return toFound(row, ctx.now)
+}
+
+/** Found, and the caller may change it. */
+export async function writable(ctx: Ctx, ref: string, what: string): Promise<Found> {
+  const one = await lookUp(ctx, ref)
+  requireOpenProject(ctx, one.project, what)
+  return one
+}
+
+export function requireOpenProject(ctx: Ctx, project: Found['project'], what: string): void {
+  requireRoleOn(ctx.actor, project, 'member', what)
+  if (project.status === 'archived')
+    throw new AppError('conflict', `${project.name} is archived. Restore it first: archive_project with restore.`)
 }
 
 /** In a project that the caller has been found to see. */
-export async function inProject(ctx: Ctx, id: string, projectId: string): Promise<Task> {
-  const task = await find(ctx, id)
-  if (task.projectId !== projectId) throw notFound('task', id)
+export async function inProject(ctx: Ctx, ref: string, projectId: string): Promise<Task> {
+  const task = await find(ctx, ref)
+  if (task.projectId !== projectId) throw notFound('task', ref)
   return task
 }
 
@@ -129,18 +218,20 @@ export function toItem(row: ItemRow, now: string): TaskItem {
   return { ...task, key: `${projectKey}-${task.number}`, assignee, blockedBy: blockers?.split(',') ?? [], lease }
 }
 
-export function toTask(row: Row, now: string): Task {
+function toTask(row: Row['task'], now: string): Task {
   const { description, acceptance, completionNotes, ...rest } = row
   return { ...toItem(rest, now), description, acceptance: acceptance as Acceptance[], completionNotes }
 }
 
-/** For refusals: who holds it, when he was last seen, how long it stays his. */
-export function heldBy({ key, lease }: Pick<TaskItem, 'key' | 'lease'>, now: string): AppError {
-  const { holder, lastSeenAt, expiresAt } = lease as Lease
-  const retryAfter = Math.max(1, Math.ceil((Date.parse(expiresAt) - Date.parse(now)) / 1000))
-  return new AppError(
-    'conflict.lease_held',
-    `${holder.name} works on ${key}: last seen ${lastSeenAt}, theirs until ${expiresAt} unless they go on. Take another one with next_task, or try again in ${retryAfter} seconds.`,
-    { retryAfter },
-  )
+/** Whose work it is, and was: their open streams hear of it. */
+const partiesOf = (...states: (TaskItem | undefined)[]): string[] =>
+  [...new Set(states.flatMap((task) => [task?.assignee?.id, task?.lease?.holder.id]))].filter((id) => typeof id === 'string')
+
+export function announce(ctx: Ctx, type: string, task: TaskItem, data: Record<string, unknown> = {}, before?: TaskItem): void {
+  ctx.emit(type, {
+    subjectId: task.id,
+    organizationId: task.organizationId,
+    projectId: task.projectId,
+    data: { key: task.key, title: task.title, status: task.status, version: task.version, concerns: partiesOf(before, task), ...data },
+  })
 }

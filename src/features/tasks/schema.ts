@@ -17,6 +17,7 @@ import {
   text,
   title,
 } from '../../schema.ts'
+import { LinkedRecord } from '../links/schema.ts'
 
 export const statuses = ['backlog', 'todo', 'in_progress', 'blocked', 'in_review', 'done', 'cancelled'] as const
 export type Status = (typeof statuses)[number]
@@ -55,6 +56,7 @@ export const ref = (what: string) => text(100, { minLength: 1, description: `${w
 export const TaskItem = object({
   ...recordFields,
   organizationId: id(),
+  createdById: nullable(id()),
   projectId: id(),
   storyId: nullable(id()),
   parentId: nullable(id()),
@@ -79,7 +81,7 @@ export const Task = object({
   ...TaskItem.properties,
   description: nullable(description),
   acceptance: array(Acceptance, 50),
-  completionNotes: nullable(text(20_000)),
+  completionNotes: nullable(text(32_000)),
 })
 export type Task = Static<typeof Task>
 
@@ -105,7 +107,8 @@ export const TaskDetail = object({
   waitsFor: Type.Array(Related),
   frees: Type.Array(Related, { description: 'Tasks that wait for this one' }),
   related: Type.Array(Related),
-  subtasks: Type.Array(Related),
+  subtasks: Type.Array(object({ id: id(), key, title: taskTitle, status: oneOf(statuses) })),
+  links: Type.Array(LinkedRecord, { description: 'Specs, decisions, memories and others that are linked with it or name it' }),
   comments: Type.Array(Comment, { description: 'The last 20, oldest first' }),
 })
 export type TaskDetail = Static<typeof TaskDetail>
@@ -147,9 +150,10 @@ export const TaskQuery = object({
   priority: optional(oneOf(priorities)),
   projectId: optional(id()),
   storyId: optional(id()),
+  parentId: optional(id({ description: 'Only the parts of this task' })),
   assignee: optional(assignee),
   label: optional(text(50)),
-  ready: optional(bool({ description: 'Only those that can be started now: open, not blocked, nobody at work' })),
+  ready: optional(bool({ description: 'Only those that can be started now: todo or abandoned, not blocked, nobody at work' })),
   search: optional(text(200)),
 })
 export type TaskQuery = Static<typeof TaskQuery>
@@ -167,13 +171,13 @@ export type TaskChanged = Static<typeof TaskChanged>
 
 export const TaskComplete = object({
   notes: optional(text(20_000, { description: 'What was done' })),
-  evidence: optional(array(text(2000, { example: 'bun test: 214 pass' }), 50, { description: 'Files, commits, test runs, links' })),
+  evidence: optional(array(text(500, { example: 'bun test: 214 pass' }), 20, { description: 'Files, commits, test runs, links' })),
   force: optional(bool({ description: 'Close it although it waits for others; for people only' })),
 })
 export type TaskComplete = Static<typeof TaskComplete>
 export const TaskCompleted = object({
   ...TaskChanged.properties,
-  next: nullable(object({ key, title: taskTitle, why: text(500, { example: 'high priority' }) })),
+  next: nullable(object({ key, title: taskTitle, why: text(2000, { example: 'high priority' }) })),
 })
 export type TaskCompleted = Static<typeof TaskCompleted>
 
@@ -201,7 +205,8 @@ export const NextTask = object({
 })
 export type NextTask = Static<typeof NextTask>
 
-export const TaskRemove = object({ reason: optional(text(1000)) })
-
-export const Relate = object({ task: ref('The other task'), kind: oneOf(['relates', 'discovered_from', 'duplicates']) })
+export const Relate = object({
+  task: ref('The other task'),
+  kind: nullable(oneOf(['relates', 'discovered_from', 'duplicates'], { description: 'null: not related any more' })),
+})
 export type Relate = Static<typeof Relate>

@@ -1,23 +1,25 @@
-import { and, count, eq, gt, inArray, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
+import { and, count, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { currentOrganization } from '../../auth/actor.ts'
+import { currentOrganization, inPerson } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { matches, newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { changeVersioned } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { type Party, resolveParty, speaker } from '../agents/parties.ts'
+import { type Party, resolveParty, sameParty, speaker } from '../agents/parties.ts'
+import { linkedWith } from '../links/linked.ts'
 import { notify } from '../notifications/service.ts'
+import { lastPosition, positionBehind, takeTurns } from '../planning/positions.ts'
 import { stories } from '../planning/table.ts'
+import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
-import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { lastComments } from './comments.ts'
-import { relatives, requireFree, ripple, setBlockers } from './dependencies.ts'
+import { blockedAgain, relatives, requireFree, setBlockers, setFree } from './dependencies.ts'
 import { noLease, requireNotHeld } from './leases.ts'
-import { pickNext } from './next.ts'
-import { find, inProject, live, openBlockers, selectItems, toItem, visibleTo } from './rows.ts'
+import { peek, ready } from './next.ts'
+import { announce, find, inProject, lookUp, requireOpenProject, selectItems, toItem, visibleTo, writable } from './rows.ts'
 import {
   type Acceptance,
   isClosed,
@@ -51,6 +53,7 @@ export const list = read('tasks.list', member('tasks:read'), async (ctx, query: 
     // A project may be another team's, in a workspace that both share.
     query.projectId === undefined ? eq(tasks.organizationId, organizationId) : eq(tasks.projectId, query.projectId),
     query.storyId === undefined ? undefined : eq(tasks.storyId, query.storyId),
+    query.parentId === undefined ? undefined : eq(tasks.parentId, query.parentId),
     query.status && eq(tasks.status, query.status),
     query.priority && eq(tasks.priority, query.priority),
     assignee && and(eq(tasks.assigneeType, assignee.type), eq(tasks.assigneeId, assignee.id)),
@@ -77,45 +80,38 @@ export const list = read('tasks.list', member('tasks:read'), async (ctx, query: 
   )
 })
 
-/** The same for whoever names a project as people do. */
+/** The same for whoever names a project as people do, or is at work in one. */
 export const listNamed = read(
   'tasks.listNamed',
   member('tasks:read'),
-  async (ctx, { project, ...query }: TaskQuery & { project?: string }): Promise<TaskPage> =>
-    list(ctx, project === undefined ? query : { ...query, projectId: (await projects.resolve(ctx, project)).id }),
+  async (ctx, { project: ref, ...query }: TaskQuery & { project?: string }): Promise<TaskPage> => {
+    const project = await projectOf(ctx, ref)
+    return list(ctx, project ? { ...query, projectId: project.id } : query)
+  },
 )
-
-/** Open, waiting for nothing, and nobody at work on it. */
-export const ready = (now: string): SQL =>
-  and(
-    inArray(tasks.status, ['todo', 'backlog', 'in_progress']),
-    sql`${openBlockers} is null`,
-    or(isNull(tasks.leaseExpiresAt), lt(tasks.leaseExpiresAt, now)),
-    or(ne(tasks.status, 'in_progress'), sql`${tasks.leaseExpiresAt} is not null`),
-  ) as SQL
 
 export const get = read('tasks.get', member('tasks:read'), (ctx, { ref }: { ref: string }): Promise<Task> => find(ctx, ref))
 
 /** With everything that somebody who starts on it wants to know. */
 export const detail = read('tasks.detail', member('tasks:read'), async (ctx, { ref }: { ref: string }): Promise<TaskDetail> => {
-  const task = await find(ctx, ref)
-  const { id, name, slug } = await projects.resolve(ctx, task.projectId)
-  const [behind, ahead] = [await relatives(ctx, task.id, 'waitsFor'), await relatives(ctx, task.id, 'frees')]
+  const { task, project } = await lookUp(ctx, ref)
+  const { ahead, behind } = await relatives(ctx, task.id)
   const blocks = (r: Related) => r.kind === 'blocks'
-  const subtasks = await selectItems(ctx)
+  const parts = await selectItems(ctx)
     .where(and(eq(tasks.parentId, task.id), visibleTo(rightsOf(ctx.actor))))
     .orderBy(tasks.position, tasks.id)
     .limit(100)
   return {
     ...task,
-    project: { id, name, slug },
-    waitsFor: behind.filter(blocks),
-    frees: ahead.filter(blocks),
-    related: [...behind, ...ahead].filter((r) => !blocks(r)),
-    subtasks: subtasks.map((row) => {
+    project: { id: project.id, name: project.name, slug: project.slug },
+    waitsFor: ahead.filter(blocks),
+    frees: behind.filter(blocks),
+    related: [...ahead, ...behind].filter((r) => !blocks(r)),
+    subtasks: parts.map((row) => {
       const { id, key, title, status } = toItem(row, ctx.now)
-      return { id, key, title, status, kind: 'relates' as const }
+      return { id, key, title, status }
     }),
+    links: await linkedWith(ctx, task),
     comments: await lastComments(ctx, task.id),
   }
 })
@@ -127,14 +123,10 @@ export const create = write(
   member('tasks:write'),
   async (ctx, { projectRef, ...input }: TaskCreate & { projectRef?: string }): Promise<Task> => {
     const project = await projectFor(ctx, projectRef)
-    await checkPlace(ctx, project.id, input)
+    const storyId = await checkPlace(ctx, project.id, input)
     const assignee = input.assignee ? await resolveParty(ctx, project, input.assignee) : undefined
     const id = newId()
-    const [{ number }] = (await ctx.db
-      .update(projectTable)
-      .set({ lastNumber: sql`${projectTable.lastNumber} + 1` })
-      .where(eq(projectTable.id, project.id))
-      .returning({ number: projectTable.lastNumber })) as [{ number: number }]
+    const number = await takeNumbers(ctx, project.id, 1)
     await ctx.db.insert(tasks).values({
       id,
       organizationId: project.organizationId,
@@ -145,7 +137,7 @@ export const create = write(
       description: input.description,
       status: input.status ?? 'todo',
       priority: input.priority ?? 'medium',
-      storyId: input.storyId,
+      storyId,
       parentId: input.parentId,
       assigneeType: assignee?.type,
       assigneeId: assignee?.id,
@@ -153,7 +145,7 @@ export const create = write(
       dueAt: input.dueAt,
       estimate: input.estimate,
       acceptance: criteria(input.acceptance ?? []),
-      position: (await lastPosition(ctx, project.id)) + 1,
+      position: (await lastPosition(ctx, tasks, eq(tasks.projectId, project.id))) + 1,
       createdAt: ctx.now,
       updatedAt: ctx.now,
     })
@@ -170,26 +162,26 @@ export const update = write(
   'tasks.update',
   member('tasks:write'),
   async (ctx, { ref, ...patch }: TaskPatch & { ref: string }): Promise<TaskChanged> => {
-    const before = await find(ctx, ref)
-    await projects.requireWriter(ctx, before, 'Changing this task')
+    const found = await writable(ctx, ref, 'Changing this task')
+    const { task: before, project } = found
     checkVersion(ctx, before)
-    requireNotHeld(ctx, before)
+    requireNotHeld(ctx, found)
     await checkPlace(ctx, before.projectId, patch, before.id)
     const { blockedBy, assignee: named, after, acceptance, status, title, ...plain } = patch
     if (blockedBy) await setBlockers(ctx, before, blockedBy)
-    const assignee = named ? await resolveParty(ctx, await projects.resolve(ctx, before.projectId), named) : undefined
-    const now = blockedBy ? await find(ctx, before.id) : before
-    if (status && status !== before.status) requireFree(now, status)
+    const assignee = named ? await resolveParty(ctx, project, named) : undefined
+    if (status && status !== before.status) requireFree(blockedBy ? await find(ctx, before.id) : before, status)
     const changed = await store(ctx, before, {
       ...plain,
       ...(title !== undefined && { title: title.trim() }),
       ...(acceptance && { acceptance: criteria(acceptance) }),
       ...(after !== undefined && { position: await positionAfter(ctx, before, after) }),
-      ...(named !== undefined && assigned(before, assignee)),
+      ...(named !== undefined && assigned(ctx, before, assignee)),
       ...(status && moved(ctx, before, status)),
     })
-    announce(ctx, 'task.updated', changed, { fields: Object.keys(patch), ...(status && { from: before.status }) })
-    await tellAssignee(ctx, changed, assignee)
+    const type = changed.status === 'done' && before.status !== 'done' ? 'task.completed' : 'task.updated'
+    announce(ctx, type, changed, { fields: Object.keys(patch), ...(status && { from: before.status }) }, before)
+    if (assignee && !(before.assignee && sameParty(before.assignee, assignee))) await tellAssignee(ctx, changed, assignee)
     return { ...changed, ...(await consequences(ctx, before, changed)) }
   },
   { versioned: true },
@@ -199,113 +191,101 @@ export const complete = write(
   'tasks.complete',
   member('tasks:write'),
   async (ctx, { ref, notes, evidence, force }: TaskComplete & { ref: string }): Promise<TaskCompleted> => {
-    const before = await find(ctx, ref)
-    await projects.requireWriter(ctx, before, 'Completing this task')
-    requireNotHeld(ctx, before)
-    if (force && ctx.actor.kind !== 'session')
+    if (force && !inPerson(ctx.actor))
       throw new AppError('forbidden', 'Only a person can close a task that waits for others. Finish those first, or ask somebody.')
-    if (!force) requireFree(before, 'done')
-    const text = [notes, ...(evidence?.length ? ['', 'Evidence:', ...evidence.map((e) => `- ${e}`)] : [])].filter((l) => l !== undefined)
+    const found = await writable(ctx, ref, 'Completing this task')
+    const { task: before } = found
+    checkVersion(ctx, before)
+    requireNotHeld(ctx, found)
+    const open = before.blockedBy
+    if (!force && before.status !== 'done') requireFree(before, 'done')
+    const text = [notes?.trim(), evidence?.length ? ['Evidence:', ...evidence.map((e) => `- ${e}`)].join('\n') : undefined]
+    const completionNotes = text.filter(Boolean).join('\n\n')
     const changed =
       before.status === 'done'
         ? before
-        : await store(ctx, before, { ...moved(ctx, before, 'done'), ...(text.length > 0 && { completionNotes: text.join('\n').trim() }) })
+        : await store(ctx, before, { ...moved(ctx, before, 'done'), ...(completionNotes && { completionNotes }) })
     if (changed !== before)
-      announce(ctx, 'task.completed', changed, { from: before.status, ...(force && { forced: true, openBlockers: before.blockedBy }) })
+      announce(
+        ctx,
+        'task.completed',
+        changed,
+        { from: before.status, ...(force && open.length > 0 && { forced: true, openBlockers: open }) },
+        before,
+      )
     const ripples = await consequences(ctx, before, changed)
-    const next = await pickNext(ctx, { projectId: changed.projectId, claim: false })
-    return { ...changed, ...ripples, next: next.task && { key: next.task.key, title: next.task.title, why: next.why } }
+    const { task, why } = await peek(ctx, changed)
+    return { ...changed, ...ripples, next: task && { key: task.key, title: task.title, why } }
   },
   { idempotent: true, versioned: true },
 )
-
-export const remove = write(
-  'tasks.remove',
-  member('tasks:write'),
-  async (ctx, { ref, reason }: { ref: string; reason?: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await find(ctx, ref)
-    await projects.requireWriter(ctx, before, 'Deleting this task')
-    checkVersion(ctx, before)
-    requireNotHeld(ctx, before)
-    await store(ctx, before, { deletedAt: ctx.now, ...noLease })
-    await ctx.db
-      .update(tasks)
-      .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${tasks.version} + 1` })
-      .where(and(eq(tasks.parentId, before.id), live))
-    announce(ctx, 'task.deleted', before, reason ? { reason } : {})
-    if (!isClosed(before.status)) await ripple(ctx, before, true)
-    return { id: before.id, deleted: true }
-  },
-  { destructive: true, versioned: true },
-)
-
-/** An organization's administrators can bring it back within 30 days, under the number it had. */
-export const restore = write('tasks.restore', member('tasks:write', 'admin'), async (ctx, { id }: { id: string }): Promise<Task> => {
-  const [row] = await ctx.db
-    .update(tasks)
-    .set({ deletedAt: null, updatedAt: ctx.now, version: sql`${tasks.version} + 1` })
-    .where(and(eq(tasks.id, id), eq(tasks.organizationId, currentOrganization(ctx.actor)), sql`${tasks.deletedAt} is not null`))
-    .returning({ id: tasks.id })
-  if (!row) throw notFound('deleted task', id)
-  const task = await find(ctx, id)
-  announce(ctx, 'task.restored', task)
-  return task
-})
 
 // ---- what they share
 
 type Change = Partial<typeof tasks.$inferInsert>
 
 async function store(ctx: Ctx, before: Task, set: Change): Promise<Task> {
-  await changeVersioned(ctx, tasks, {
-    columns: { id: tasks.id, version: tasks.version },
-    before: { id: before.id, version: before.version },
-    set,
-    what: `${before.key}`,
-    again: () => find(ctx, before.id),
-  })
-  return set.deletedAt ? before : find(ctx, before.id)
+  const columns = { id: tasks.id, version: tasks.version }
+  const again = () => find(ctx, before.id)
+  await changeVersioned(ctx, tasks, { columns, before: { id: before.id, version: before.version }, set, what: before.key, again })
+  return again()
 }
 
-/** What a new status brings with it. */
+/** What a new status brings with it. Only who is at work on something has a lease on it. */
 function moved(ctx: Ctx, before: Task, status: Status): Change {
   if (status === before.status) return {}
   return {
     status,
     ...(status === 'in_progress' && !before.startedAt && { startedAt: ctx.now }),
-    completedAt: isClosed(status) ? ctx.now : null,
-    ...(isClosed(status) && noLease),
+    completedAt: status === 'done' ? ctx.now : null,
+    ...(status !== 'in_progress' && status !== 'in_review' && noLease),
   }
 }
 
 /** Reassigning moves the lease along; taking the assignee away ends it. */
-function assigned(before: Task, to: Party | undefined): Change {
+function assigned(ctx: Ctx, before: Task, to: Party | undefined): Change {
   const assignee = { assigneeType: to?.type ?? null, assigneeId: to?.id ?? null }
-  if (!before.lease) return assignee
-  return to ? { ...assignee, leaseType: to.type, leaseHolderId: to.id, leaseSessionId: null } : { ...assignee, ...noLease }
+  if (!before.lease || (to && sameParty(before.lease.holder, to))) return assignee
+  if (!to) return { ...assignee, ...noLease }
+  return { ...assignee, leaseType: to.type, leaseHolderId: to.id, leaseSessionId: null, leaseCredentialId: null, leaseSince: ctx.now }
 }
 
 async function consequences(ctx: Ctx, before: Task, after: Task): Promise<Pick<TaskChanged, 'freed' | 'blocked'>> {
   const [was, is] = [isClosed(before.status), isClosed(after.status)]
-  return was === is ? { freed: [], blocked: [] } : ripple(ctx, after, is)
+  return {
+    freed: !was && is ? await setFree(ctx, [after.id], after.key) : [],
+    blocked: was && !is ? await blockedAgain(ctx, after.id) : [],
+  }
 }
 
 const criteria = (given: readonly (string | Acceptance)[]): Acceptance[] =>
   given.map((c) => (typeof c === 'string' ? { text: c, done: false } : c))
 
-/** The one named, else the token's default. */
+/** To plan in: the one named, else the one the caller is at work in. */
 export async function projectFor(ctx: Ctx, ref: string | undefined): Promise<Project> {
-  const named = ref ?? ctx.actor.projectId
-  if (!named) throw invalid('/project', 'Say which project: give its id, slug or key (list_projects shows them).', 'required')
-  const project = await projects.resolve(ctx, named)
-  await projects.requireWriter(ctx, { organizationId: project.organizationId, projectId: project.id }, 'Planning in this project')
-  if (project.status === 'archived')
-    throw new AppError('conflict', `${project.name} is archived. Restore it first: archive_project with restore.`)
+  const project = await projectOf(ctx, ref)
+  if (!project) throw invalid('/project', 'Say which project: give its id, slug or key (list_projects shows them).', 'required')
+  requireOpenProject(ctx, project, 'Planning in this project')
   return project
 }
 
-/** A story and a parent must be of the same project, and a task is no part of itself. */
-async function checkPlace(ctx: Ctx, projectId: string, place: Pick<TaskPatch, 'storyId' | 'parentId'>, own?: string): Promise<void> {
+/** The first of so many. Also locks the project's row: who numbers and orders in it takes turns. */
+export async function takeNumbers(ctx: Ctx, projectId: string, many: number): Promise<number> {
+  const [row] = await ctx.db
+    .update(projectTable)
+    .set({ lastNumber: sql`${projectTable.lastNumber} + ${many}` })
+    .where(eq(projectTable.id, projectId))
+    .returning({ last: projectTable.lastNumber })
+  return (row?.last ?? 0) - many + 1
+}
+
+/** A story and a parent must be of the same project, and a task is no part of itself. A part stands where its parent does, unless told. */
+async function checkPlace(
+  ctx: Ctx,
+  projectId: string,
+  place: Pick<TaskPatch, 'storyId' | 'parentId'>,
+  own?: string,
+): Promise<string | null | undefined> {
   if (place.storyId) {
     const [story] = await ctx.db
       .select({ id: stories.id })
@@ -313,32 +293,21 @@ async function checkPlace(ctx: Ctx, projectId: string, place: Pick<TaskPatch, 's
       .where(and(eq(stories.id, place.storyId), eq(stories.projectId, projectId), isNull(stories.deletedAt)))
     if (!story) throw notFound('story', place.storyId)
   }
-  for (let at = place.parentId, depth = 0; at; depth++) {
-    const parent = await inProject(ctx, at, projectId)
-    if (parent.id === own) throw new AppError('conflict.cycle', 'A task cannot be a part of itself.')
-    if (depth > 10) throw invalid('/parentId', 'Tasks can be nested ten levels deep.')
-    at = parent.parentId
+  if (!place.parentId) return place.storyId
+  const parent = await inProject(ctx, place.parentId, projectId)
+  if (own) {
+    await takeTurns(ctx, projectId)
+    const { rows } = await ctx.db.execute<{ id: string }>(sql`with recursive above (id) as (
+      select ${parent.id}::uuid union select t.parent_id from above join ${tasks} t on t.id = above.id where t.parent_id is not null)
+      select id from above where id = ${own}`)
+    if (rows.length > 0) throw new AppError('conflict.cycle', 'A task cannot be a part of itself, or of one of its own parts.')
   }
+  return place.storyId === undefined ? parent.storyId : place.storyId
 }
 
-async function lastPosition(ctx: Ctx, projectId: string): Promise<number> {
-  const [row] = await ctx.db
-    .select({ last: sql<number | null>`max(${tasks.position})` })
-    .from(tasks)
-    .where(eq(tasks.projectId, projectId))
-  return Number(row?.last ?? 0)
-}
-
-/** Between a sibling and the one behind it, so that nobody else has to move. */
 async function positionAfter(ctx: Ctx, task: Task, after: string | null): Promise<number> {
-  const before = after === null ? undefined : await inProject(ctx, after, task.projectId)
-  const [next] = await ctx.db
-    .select({ position: sql<number | null>`min(${tasks.position})` })
-    .from(tasks)
-    .where(and(eq(tasks.projectId, task.projectId), live, ne(tasks.id, task.id), before ? gt(tasks.position, before.position) : undefined))
-  const [low, high] = [before?.position, next?.position === null ? undefined : Number(next?.position)]
-  if (low === undefined) return (high ?? 1) - 1
-  return high === undefined ? low + 1 : (low + high) / 2
+  const behind = after === null ? null : (await inProject(ctx, after, task.projectId)).id
+  return positionBehind(ctx, { table: tasks, siblings: eq(tasks.projectId, task.projectId), project: task }, task.id, behind)
 }
 
 async function tellAssignee(ctx: Ctx, task: Task, assignee: Party | undefined): Promise<void> {
@@ -350,14 +319,5 @@ async function tellAssignee(ctx: Ctx, task: Task, assignee: Party | undefined): 
     title: `${task.key} is yours now`,
     message: `${name} assigned it to you: ${task.title}`,
     link: `/tasks/${task.key}`,
-  })
-}
-
-export function announce(ctx: Ctx, type: string, task: Task, data: Record<string, unknown> = {}): void {
-  ctx.emit(type, {
-    subjectId: task.id,
-    organizationId: task.organizationId,
-    projectId: task.projectId,
-    data: { key: task.key, title: task.title, status: task.status, version: task.version, ...data },
   })
 }

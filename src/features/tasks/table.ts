@@ -29,6 +29,8 @@ export const tasks = pgTable(
     leaseType: text().$type<Party>(),
     leaseHolderId: uuid(),
     leaseSessionId: uuid(),
+    /** The token, key or login that took it: its calls are the holder's signs of life. */
+    leaseCredentialId: uuid(),
     leaseSince: instant(),
     leaseSeenAt: instant(),
     leaseExpiresAt: instant(),
@@ -36,9 +38,11 @@ export const tasks = pgTable(
   (t) => [
     uniqueIndex('tasks_number').on(t.projectId, t.number),
     index('tasks_project').on(t.projectId, t.status, t.position),
+    index('tasks_position').on(t.projectId, t.position, t.id),
     index('tasks_organization').on(t.organizationId, t.updatedAt, t.id),
     index('tasks_assignee').on(t.assigneeId, t.status).where(sql`${t.assigneeId} is not null`),
     index('tasks_lease').on(t.leaseHolderId).where(sql`${t.leaseHolderId} is not null`),
+    index('tasks_lease_credential').on(t.leaseCredentialId).where(sql`${t.leaseCredentialId} is not null`),
     index('tasks_story').on(t.storyId),
     index('tasks_parent').on(t.parentId).where(sql`${t.parentId} is not null`),
     index('tasks_search').using('gin', t.search),

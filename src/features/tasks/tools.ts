@@ -1,5 +1,6 @@
 import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
 import { array, bool, instant, int, object, oneOf, optional, text, title } from '../../schema.ts'
+import { remove } from './deletion.ts'
 import { claim } from './leases.ts'
 import { next } from './next.ts'
 import { priorities, statuses, type TaskItem } from './schema.ts'
@@ -93,7 +94,7 @@ export const taskTools = [
     description: 'Finish a task: what was done and what shows it. Answers which tasks it freed and what comes next.',
     toolset: 'tasks',
     core: true,
-    input: object({ task, notes: optional(text(20_000)), evidence: optional(array(text(2000), 50)) }),
+    input: object({ task, notes: optional(text(20_000)), evidence: optional(array(text(500), 20)) }),
     action: tasks.complete,
     with: ({ task, ...rest }) => ({ ref: task, ...rest }),
     show: ({ id, key, title, status, version, freed, blocked, next }) => ({ id, key, title, status, version, freed, blocked, next }),
@@ -104,7 +105,7 @@ export const taskTools = [
     description: 'Delete a task that should not exist; cancel one that will not be done by update_task.',
     toolset: 'tasks',
     input: object({ task, reason: optional(text(1000)) }),
-    action: tasks.remove,
+    action: remove,
     with: ({ task, reason }) => ({ ref: task, reason }),
   }),
   tool({

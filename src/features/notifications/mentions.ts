@@ -1,0 +1,22 @@
+import { and, eq, inArray } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { users } from '../accounts/table.ts'
+import { readersOf } from '../projects/readers.ts'
+import { type Notice, notify } from './service.ts'
+
+/** `@ada`, but not the middle of `ada@example.com` or of a path. */
+const mention = /(?<![\p{L}\p{N}_@./-])@([a-z0-9](?:-?[a-z0-9]){0,62})(?![\p{L}\p{N}_])/giu
+const MOST = 20
+
+/** Tells whoever a text names, if he sees the project that it is about. */
+export async function tellMentioned(ctx: Ctx, projectId: string, text: string, notice: Omit<Notice, 'userId' | 'reason'>): Promise<void> {
+  const handles = new Set(Array.from(text.matchAll(mention), ([, handle]) => (handle as string).toLowerCase()))
+  if (handles.size === 0) return
+  const named = await ctx.db
+    .select({ id: users.id })
+    .from(users)
+    .where(and(inArray(users.handle, [...handles].slice(0, MOST)), eq(users.status, 'active')))
+  const others = named.map(({ id }) => id).filter((id) => id !== ctx.actor.userId)
+  const readers = await readersOf(ctx, projectId, others)
+  await notify(ctx, ...readers.map((userId) => ({ ...notice, userId, reason: 'mention' })))
+}

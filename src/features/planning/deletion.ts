@@ -1,0 +1,120 @@
+import { and, eq, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, write } from '../../action.ts'
+import { member, requireRole } from '../../auth/policy.ts'
+import { deletedLately } from '../../db/records.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { bury, unearth } from '../tasks/deletion.ts'
+import { tasks } from '../tasks/table.ts'
+import { announce, change, type EpicPath, epicColumns, findEpic, findStory, type StoryPath, storyColumns, writable } from './outline.ts'
+import type { Epic, Story } from './schema.ts'
+import { epics, stories } from './table.ts'
+
+/** Epics take their stories along, stories their tasks. What went at one moment comes back together. */
+
+type Gone = { id: string; deleted: true }
+
+export const removeEpic = write(
+  'planning.removeEpic',
+  member('tasks:write'),
+  async (ctx, { slug, epicId }: EpicPath): Promise<Gone> => {
+    const project = await writable(ctx, slug)
+    const before = await findEpic(ctx, project.id, epicId)
+    checkVersion(ctx, before)
+    const many = await bury(ctx, tasksOf(epicId), before.title)
+    const inside = await ctx.db
+      .update(stories)
+      .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${stories.version} + 1` })
+      .where(and(isNull(stories.deletedAt), eq(stories.epicId, epicId)))
+      .returning({ id: stories.id })
+    await change(ctx, epics, before, { deletedAt: ctx.now }, () => findEpic(ctx, project.id, epicId))
+    announce(ctx, 'epic.deleted', before, { stories: inside.length, tasks: many })
+    return { id: epicId, deleted: true }
+  },
+  { destructive: true, versioned: true },
+)
+
+export const removeStory = write(
+  'planning.removeStory',
+  member('tasks:write'),
+  async (ctx, { slug, epicId, storyId }: StoryPath): Promise<Gone> => {
+    const project = await writable(ctx, slug)
+    const before = await findStory(ctx, project.id, epicId, storyId)
+    checkVersion(ctx, before)
+    const many = await bury(ctx, eq(tasks.storyId, storyId), before.title)
+    await change(ctx, stories, before, { deletedAt: ctx.now }, () => findStory(ctx, project.id, epicId, storyId))
+    announce(ctx, 'story.deleted', before, { tasks: many })
+    return { id: storyId, deleted: true }
+  },
+  { destructive: true, versioned: true },
+)
+
+export const restoreEpic = write(
+  'planning.restoreEpic',
+  member('tasks:write'),
+  async (ctx, { slug, epicId }: EpicPath): Promise<Epic> => {
+    const project = await manageable(ctx, slug, 'Restoring an epic')
+    const { deletedAt, ...before } = await lately<Epic>(ctx, 'epic', epicId, eq(epics.projectId, project.id))
+    checkVersion(ctx, before)
+    if (deletedAt === null) return before
+    await change(ctx, epics, before, { deletedAt: null }, async () => before)
+    const back = await ctx.db
+      .update(stories)
+      .set({ deletedAt: null, updatedAt: ctx.now, version: sql`${stories.version} + 1` })
+      .where(and(eq(stories.epicId, epicId), eq(stories.deletedAt, deletedAt)))
+      .returning({ id: stories.id })
+    const many = await unearth(ctx, project.organizationId, tasksOf(epicId), deletedAt)
+    const epic = await findEpic(ctx, project.id, epicId)
+    announce(ctx, 'epic.restored', epic, { stories: back.length, tasks: many })
+    return epic
+  },
+  { idempotent: true, versioned: true },
+)
+
+export const restoreStory = write(
+  'planning.restoreStory',
+  member('tasks:write'),
+  async (ctx, { slug, epicId, storyId }: StoryPath): Promise<Story> => {
+    const project = await manageable(ctx, slug, 'Restoring a story')
+    const own = and(eq(stories.epicId, epicId), eq(stories.projectId, project.id))
+    const { deletedAt, ...before } = await lately<Story>(ctx, 'story', storyId, own)
+    checkVersion(ctx, before)
+    if (deletedAt === null) return before
+    const [epic] = await ctx.db
+      .select({ title: epics.title })
+      .from(epics)
+      .where(and(eq(epics.id, epicId), isNotNull(epics.deletedAt)))
+    if (epic) throw new AppError('conflict', `Its epic ${JSON.stringify(epic.title)} is deleted. Restore that first.`)
+    await change(ctx, stories, before, { deletedAt: null }, async () => before)
+    const many = await unearth(ctx, project.organizationId, eq(tasks.storyId, storyId), deletedAt)
+    const story = await findStory(ctx, project.id, epicId, storyId)
+    announce(ctx, 'story.restored', story, { tasks: many })
+    return story
+  },
+  { idempotent: true, versioned: true },
+)
+
+const tasksOf = (epicId: string): SQL => sql`${tasks.storyId} in (select id from ${stories} where epic_id = ${epicId})`
+
+async function manageable(ctx: Ctx, slug: string, what: string) {
+  const project = await writable(ctx, slug)
+  requireRole(ctx.actor, project.organizationId, 'admin', what)
+  return project
+}
+
+/** There, or deleted not too long ago. */
+async function lately<R extends Epic | Story>(
+  ctx: Ctx,
+  kind: 'epic' | 'story',
+  id: string,
+  inside: SQL | undefined,
+): Promise<R & { deletedAt: string | null }> {
+  const table = kind === 'epic' ? epics : stories
+  const [found] = (await ctx.db
+    .select({ ...(kind === 'epic' ? epicColumns : storyColumns), deletedAt: table.deletedAt })
+    .from(table as typeof epics)
+    .where(and(eq(table.id, id), inside, or(isNull(table.deletedAt), deletedLately(table.deletedAt, ctx.now))))) as unknown as (R & {
+    deletedAt: string | null
+  })[]
+  if (!found) throw notFound(kind, id)
+  return found
+}

@@ -1,0 +1,88 @@
+import { and, desc, eq, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, write } from '../../action.ts'
+import { currentOrganization } from '../../auth/actor.ts'
+import { member, requireRole } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { anyOf } from '../../db/columns.ts'
+import { byReference, deletedLately } from '../../db/records.ts'
+import { notFound } from '../../errors.ts'
+import { ifThere } from './current.ts'
+import { freeKey, freeSlug, takeTurns } from './names.ts'
+import type { Project } from './schema.ts'
+import { archive, change, children, openTo, ours, visible } from './service.ts'
+import { projects } from './table.ts'
+
+/** Soft, with everything in it; its slug and key are free again. */
+export const remove = write(
+  'projects.remove',
+  member('projects:write'),
+  async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
+    const before = await ours(ctx, ref, 'Deleting this project')
+    const gone = { deletedAt: ctx.now, updatedAt: ctx.now }
+    for (const table of children)
+      await ctx.db
+        .update(table)
+        .set({ ...gone, version: sql`${table.version} + 1` })
+        .where(and(eq(table.projectId, before.id), isNull(table.deletedAt)))
+    await change(ctx, before, gone, 'project.deleted')
+    return { id: before.id, deleted: true }
+  },
+  { destructive: true, versioned: true },
+)
+
+/** Out of the archive; or, for the team's administrators, back from deletion, with all that went with it. */
+export const restore = write(
+  'projects.restore',
+  member('projects:write'),
+  async (ctx, { ref }: { ref: string }): Promise<Project> => {
+    const there = await ifThere(ctx, ref)
+    if (there) return archive(ctx, { ref: there.id, restore: true })
+    const { deletedAt, ...before } = await deletedOne(ctx, ref)
+    requireRole(ctx.actor, before.organizationId, 'admin', 'Restoring a deleted project')
+    checkVersion(ctx, before)
+    await takeTurns(ctx, before.organizationId)
+    const names = await freeNames(ctx, before)
+    for (const table of children)
+      await ctx.db
+        .update(table)
+        .set({ deletedAt: null, updatedAt: ctx.now, version: sql`${table.version} + 1` })
+        .where(and(eq(table.projectId, before.id), eq(table.deletedAt, deletedAt)))
+    return change(ctx, before, { ...names, deletedAt: null }, 'project.restored', { deletedAt })
+  },
+  { idempotent: true, versioned: true },
+)
+
+/** By id; by slug or key the one of the current team that was deleted last. */
+async function deletedOne(ctx: Ctx, ref: string): Promise<Project & { deletedAt: string }> {
+  const rights = rightsOf(ctx.actor)
+  const select = (match: SQL | undefined) =>
+    ctx.db
+      .select({ ...visible, deletedAt: sql<string>`${projects.deletedAt}`.mapWith(projects.deletedAt) })
+      .from(projects)
+      .where(and(match, deletedLately(projects.deletedAt, ctx.now), anyOf(projects.organizationId, rights.organizations), openTo(rights)))
+      .orderBy(desc(projects.deletedAt))
+      .limit(1)
+      .for('update')
+  const found = await byReference(ref, {
+    id: (id) => select(eq(projects.id, id)),
+    name: (name) =>
+      select(
+        and(
+          eq(projects.organizationId, currentOrganization(ctx.actor)),
+          or(eq(projects.slug, name.toLowerCase()), eq(projects.key, name.toUpperCase())),
+        ),
+      ),
+    prefix: async () => [],
+  })
+  if (!found) throw notFound('project', ref)
+  return found
+}
+
+/** Those it had, unless another project has taken them meanwhile. */
+async function freeNames(ctx: Ctx, { organizationId, slug, key, name }: Project): Promise<Pick<Project, 'slug' | 'key'>> {
+  const [taken] = await ctx.db
+    .select({ id: projects.id })
+    .from(projects)
+    .where(and(eq(projects.organizationId, organizationId), eq(projects.key, key), isNull(projects.deletedAt)))
+  return { slug: await freeSlug(ctx, organizationId, slug), key: taken ? await freeKey(ctx, organizationId, name) : key }
+}

@@ -1,0 +1,118 @@
+import { and, eq, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, write } from '../../action.ts'
+import { inPerson } from '../../auth/actor.ts'
+import { member, requireRole } from '../../auth/policy.ts'
+import { deletedLately } from '../../db/records.ts'
+import { AppError } from '../../errors.ts'
+import { stories } from '../planning/table.ts'
+import { abandoned } from './departures.ts'
+import { requireNoCircle, setFree, takeTurns } from './dependencies.ts'
+import { requireNotHeld } from './leases.ts'
+import { announce, find, lookUp, lookUpAny, requireOpenProject, writable } from './rows.ts'
+import type { Task } from './schema.ts'
+import { tasks } from './table.ts'
+
+/** What goes with what: a story's tasks, a task's parts. All that goes at once has one `deletedAt`, and by that comes back together. */
+
+/** The tasks that meet a condition, and their parts at any depth. */
+const withParts = (roots: SQL, state: SQL): SQL =>
+  sql`(with recursive below (id) as (
+    select ${tasks.id} from ${tasks} where ${roots} and ${state}
+    union select ${tasks.id} from ${tasks} join below on ${tasks.parentId} = below.id where ${state}
+  ) select id from below)`
+
+const raised = (ctx: Ctx) => ({ updatedAt: ctx.now, version: sql`${tasks.version} + 1` })
+
+/** Hides them; whoever waited for one of them waits no more. An agent is kept from what another one is at work on. */
+export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<number> {
+  const these = sql`${tasks.id} in ${withParts(roots, isNull(tasks.deletedAt))}`
+  if (!inPerson(ctx.actor)) {
+    const held = await ctx.db
+      .select({ id: tasks.id })
+      .from(tasks)
+      .where(and(these, sql`${tasks.leaseExpiresAt} > ${ctx.now}`))
+    for (const { id } of held) requireNotHeld(ctx, await lookUp(ctx, id))
+  }
+  const gone = await ctx.db
+    .update(tasks)
+    .set({ deletedAt: ctx.now, ...abandoned(ctx.now), ...raised(ctx) })
+    .where(these)
+    .returning({ id: tasks.id })
+  if (gone.length > 0)
+    await setFree(
+      ctx,
+      gone.map(({ id }) => id),
+      what,
+    )
+  return gone.length
+}
+
+/** Those that went with it at that moment. */
+export async function unearth(ctx: Ctx, organizationId: string, roots: SQL, deletedAt: string): Promise<number> {
+  await takeTurns(ctx, organizationId)
+  const back = await ctx.db
+    .update(tasks)
+    .set({ deletedAt: null, ...raised(ctx) })
+    .where(sql`${tasks.id} in ${withParts(roots, eq(tasks.deletedAt, deletedAt))}`)
+    .returning({ id: tasks.id })
+  if (back.length > 0)
+    await requireNoCircle(
+      ctx,
+      back.map(({ id }) => id),
+    )
+  return back.length
+}
+
+export const remove = write(
+  'tasks.remove',
+  member('tasks:write'),
+  async (ctx, { ref, reason }: { ref: string; reason?: string }): Promise<{ id: string; deleted: true }> => {
+    const { task } = await writable(ctx, ref, 'Deleting this task')
+    checkVersion(ctx, task)
+    const many = await bury(ctx, eq(tasks.id, task.id), task.key)
+    announce(ctx, 'task.deleted', task, { ...(reason && { reason }), ...(many > 1 && { parts: many - 1 }) })
+    return { id: task.id, deleted: true }
+  },
+  { destructive: true, versioned: true },
+)
+
+/** An organization's administrators can bring it back within 30 days, under the number it had. */
+export const restore = write(
+  'tasks.restore',
+  member('tasks:write'),
+  async (ctx, { ref }: { ref: string }): Promise<Task> => {
+    const { task, project, deletedAt } = await lookUpAny(
+      ctx,
+      ref,
+      or(isNull(tasks.deletedAt), deletedLately(tasks.deletedAt, ctx.now)) as SQL,
+    )
+    requireRole(ctx.actor, task.organizationId, 'admin', 'Restoring a task')
+    requireOpenProject(ctx, project, 'Restoring a task')
+    checkVersion(ctx, task)
+    if (deletedAt === null) return task
+    await requireStanding(ctx, task)
+    const many = await unearth(ctx, task.organizationId, eq(tasks.id, task.id), deletedAt)
+    const back = await find(ctx, task.id)
+    announce(ctx, 'task.restored', back, many > 1 ? { parts: many - 1 } : {})
+    return back
+  },
+  { idempotent: true, versioned: true },
+)
+
+/** What it stands in must be there. */
+async function requireStanding(ctx: Ctx, { storyId, parentId }: Task): Promise<void> {
+  const [story] = storyId
+    ? await ctx.db
+        .select({ title: stories.title })
+        .from(stories)
+        .where(and(eq(stories.id, storyId), isNotNull(stories.deletedAt)))
+    : []
+  if (story) throw new AppError('conflict', `Its story ${JSON.stringify(story.title)} is deleted. Restore that first.`)
+  const [parent] = parentId
+    ? await ctx.db
+        .select({ title: tasks.title })
+        .from(tasks)
+        .where(and(eq(tasks.id, parentId), isNotNull(tasks.deletedAt)))
+    : []
+  if (parent) throw new AppError('conflict', `It is a part of ${JSON.stringify(parent.title)}, which is deleted. Restore that first.`)
+}

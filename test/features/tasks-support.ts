@@ -1,0 +1,111 @@
+import { expect } from 'bun:test'
+import { and, eq } from 'drizzle-orm'
+import type { Role } from '../../src/auth/policy.ts'
+import type { Problem } from '../../src/errors.ts'
+import type { Agent } from '../../src/features/agents/schema.ts'
+import { notifications } from '../../src/features/notifications/table.ts'
+import type { Organization } from '../../src/features/organizations/schema.ts'
+import * as organizations from '../../src/features/organizations/service.ts'
+import type { Epic, Story } from '../../src/features/planning/schema.ts'
+import type { Project } from '../../src/features/projects/schema.ts'
+import type { NextTask, Task, TaskChanged, TaskCompleted, TaskDetail } from '../../src/features/tasks/schema.ts'
+import { type McpClient, type Result, ways } from '../mcp/support.ts'
+import { mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
+import { inside, TestClock, watch } from './support.ts'
+
+/** A team with somebody in every role and a project, for the tests of tasks and of what they stand in. */
+export let t: TestApp
+export const clock = new TestClock()
+let people: Record<Role | 'other' | 'stranger', Person>
+
+async function assemble(app: TestApp): Promise<void> {
+  t = watch(app)
+  const names = ['Ada', 'Grace', 'Edsger', 'Barbara', 'Alan', 'Mallory']
+  const [owner, admin, member, viewer, other, stranger] = (await Promise.all(names.map((name) => person(t, { name })))) as Person[]
+  people = { owner, admin, member, viewer, other, stranger } as typeof people
+}
+
+/** Call one of them in `beforeAll`. */
+export const start = async (): Promise<void> => assemble(await sharedApp())
+/** On a clock that moves only when told to; give what it answers to `afterAll`. */
+export async function startOnClock(): Promise<() => Promise<void>> {
+  const app = await testApp({}, clock.now)
+  await assemble(app)
+  return app.close
+}
+
+export interface Team extends Record<Role | 'other' | 'stranger', Person> {
+  id: string
+  project: Project
+}
+
+export async function newTeam(): Promise<Team> {
+  const { owner, admin, member, viewer, other, stranger } = people
+  const { id } = (await owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
+  const join = (who: Person, role: Role) => organizations.addMember(systemCtx(t), { id, userId: who.userId, role })
+  await Promise.all([join(admin, 'admin'), join(member, 'member'), join(viewer, 'viewer'), join(other, 'member')])
+  const roles = {
+    owner: inside(owner, id),
+    admin: inside(admin, id),
+    member: inside(member, id),
+    viewer: inside(viewer, id),
+    other: inside(other, id),
+  }
+  return { id, ...roles, stranger, project: await newProject(roles.owner) }
+}
+
+const made = async <T>(answer: Promise<{ status: number; body: T }>): Promise<T> => {
+  const { status, body } = await answer
+  expect([status, body]).toMatchObject([201, {}])
+  return body
+}
+export const newProject = (who: Person, input: object = {}): Promise<Project> =>
+  made(who.fetch<Project>('POST', '/api/projects', { name: unique('project'), ...input }))
+export const newAgent = (who: Person, name = unique('Worker')): Promise<Agent> =>
+  made(who.fetch<Agent>('POST', '/api/agents', { name, scope: 'team' }))
+export const newEpic = (who: Person, project: Project, input: object = {}): Promise<Epic> =>
+  made(who.fetch<Epic>('POST', `/api/projects/${project.id}/epics`, { title: unique('epic'), ...input }))
+export const newStory = (who: Person, { projectId, id }: Epic, input: object = {}): Promise<Story> =>
+  made(who.fetch<Story>('POST', `/api/projects/${projectId}/epics/${id}/stories`, { title: unique('story'), ...input }))
+export const newTask = (who: Person, project: { id: string }, input: object = {}): Promise<Task> =>
+  made(who.fetch<Task>('POST', `/api/projects/${project.id}/tasks`, { title: unique('task'), ...input }))
+
+type Ref = string | { id: string }
+const at = (task: Ref) => `/api/tasks/${typeof task === 'string' ? task : task.id}`
+export const get = (who: Person, task: Ref) => who.fetch<TaskDetail>('GET', at(task))
+export const patch = (who: Person, task: Ref, change: object, headers = {}) => who.fetch<TaskChanged>('PATCH', at(task), change, headers)
+export const remove = (who: Person, task: Ref, headers = {}) => who.fetch('DELETE', at(task), undefined, headers)
+export const restore = (who: Person, task: Ref, headers = {}) => who.fetch<Task>('POST', `${at(task)}/restore`, undefined, headers)
+export const claim = (who: Person, task: Ref, how: object = {}) => who.fetch<Task>('POST', `${at(task)}/claim`, how)
+export const release = (who: Person, task: Ref) => who.fetch<Task>('POST', `${at(task)}/release`)
+export const complete = (who: Person, task: Ref, how: object = {}, headers = {}) =>
+  who.fetch<TaskCompleted>('POST', `${at(task)}/complete`, how, headers)
+export const next = (who: Person, how: object = {}) => who.fetch<NextTask>('POST', '/api/tasks/next', how)
+export const comment = (who: Person, task: Ref, body: string) => who.fetch<{ id: string }>('POST', `${at(task)}/comments`, { body })
+
+export const detailOf = ({ body }: { body: unknown }): string => (body as Problem).detail as string
+export const keys = (list: { key: string }[]): string[] => list.map(({ key }) => key)
+
+/** What came to somebody about a task, oldest first. */
+export const noticesTo = async (who: Person, { key }: { key: string }): Promise<string[]> =>
+  (
+    await t.app.db
+      .select({ reason: notifications.reason })
+      .from(notifications)
+      .where(and(eq(notifications.userId, who.userId), eq(notifications.link, `/tasks/${key}`)))
+      .orderBy(notifications.id)
+  ).map(({ reason }) => reason)
+
+/** An agent with a token of its own, over the wire. */
+export async function connect(who: Person, options: Parameters<typeof mcpToken>[2] = {}): Promise<McpClient> {
+  return (ways['v2 client, HTTP 2026-07-28'] as (typeof ways)[string])(t.url, await mcpToken(t, who, options))
+}
+export const told = <T>(result: Result): T => {
+  if (result.isError) throw new Error(result.content[0]?.text)
+  return result.structuredContent as T
+}
+/** Why a tool refused. */
+export const refused = (result: Result): string => {
+  expect(result.isError).toBe(true)
+  return result.content[0]?.text as string
+}
