@@ -1,10 +1,13 @@
 import { listing, tool } from '../../mcp/tool.ts'
 import { instant, object, optional, text } from '../../schema.ts'
-import { ActivityCreate } from './schema.ts'
+import { ActivityCreate, type ActivityItem } from './schema.ts'
 import * as activities from './service.ts'
 
 const project = optional(text(100, { minLength: 1, description: 'Id, slug or key' }))
 const { type, description, metadata } = ActivityCreate.properties
+
+/** The description names what it is about. */
+const line = ({ id, at, type, description, actor }: ActivityItem) => ({ id, at, type, description, actor })
 
 export const activityTools = [
   tool({
@@ -15,6 +18,7 @@ export const activityTools = [
     input: object({ type, description, metadata, project, task: optional(text(100, { minLength: 1, description: 'Id or key' })) }),
     action: activities.log,
     with: (input) => input,
+    show: line,
   }),
   tool({
     name: 'list_activities',
@@ -30,6 +34,7 @@ export const activityTools = [
     }),
     action: activities.listNamed,
     with: (input) => ({ limit: 20, ...input }),
+    show: ({ items, ...page }) => ({ items: items.map(line), ...page }),
   }),
   tool({
     name: 'get_activity',
@@ -39,5 +44,6 @@ export const activityTools = [
     input: object({ activity: text(100, { minLength: 1, description: 'Id or id prefix' }) }),
     action: activities.get,
     with: ({ activity }) => ({ ref: activity }),
+    show: ({ subjectId: _, ...activity }) => activity,
   }),
 ]
