@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { count, eq, or } from 'drizzle-orm'
-import type { Link, Linkable, LinkPage } from '../../src/features/links/schema.ts'
+import type { Link, Linkable, LinkedRecord, LinkPage } from '../../src/features/links/schema.ts'
 import { links } from '../../src/features/links/table.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import { apiKey, call, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
@@ -236,6 +236,40 @@ describe('who sees both ends sees the link, and nobody else', () => {
     const there = (await of(newcomer, one)).items
     expect(there.map((l) => [l.from.id, l.to.id].sort())).toEqual([[one.id, two.id].sort()])
   })
+})
+
+test('a task shows what is linked with it and what names it, once each and only what its reader sees', async () => {
+  const lock = await task()
+  const other = await task()
+  const decision = await make(ada, '/api/decisions', { title: 'Use flock', decision: 'It is so.', projectId: project.id })
+  const noting = await note(ada, {
+    scope: 'team',
+    links: [{ type: 'task', id: lock.id, kind: 'explains' }, { url: 'https://example.com' }],
+  })
+  const diary = await note(ada, { links: [{ type: 'task', id: lock.id }] })
+  await note(stranger, { links: [{ type: 'task', id: lock.id }] })
+  const memory = await make(ada, '/api/memories', { content: `${lock.key} taught us that NFS ignores flock`, scopeId: project.id })
+  await make(ada, '/api/memories', { content: `${lock.key}0 is about something else`, scopeId: project.id })
+  const secret = await make<Project>(ada, '/api/projects', { name: unique('Secret'), visibility: 'private' })
+  const hidden = await make(ada, '/api/memories', { content: `Hidden: ${lock.key}`, scopeId: secret.id })
+  await tie(ada, lock, { type: 'decision', id: decision.id }, { kind: 'follows' })
+  await tie(ada, other, lock, { kind: 'needs' })
+  // Linked is enough; that it mentions the task besides is not told again.
+  await tie(ada, { type: 'memory', id: hidden.id }, lock, { kind: 'about' })
+  const shown = async (who: Person) =>
+    (await who.fetch<{ links: LinkedRecord[] }>('GET', `/api/tasks/${lock.key}`)).body.links
+      .map(({ type, id, kind, direction }) => [type, id, kind, direction].join(' '))
+      .sort()
+  const team = [
+    `decision ${decision.id} follows to`,
+    `memory ${memory.id} mentions from`,
+    `note ${noting.id} explains from`,
+    `task ${other.id} needs from`,
+  ]
+  expect(await shown(ada)).toEqual([...team, `memory ${hidden.id} about from`, `note ${diary.id} relates from`].sort())
+  expect(await shown(grace)).toEqual(team.sort())
+  const [first] = (await grace.fetch<{ links: LinkedRecord[] }>('GET', `/api/tasks/${lock.key}`)).body.links
+  expect(Object.keys(first as object).sort()).toEqual(['direction', 'id', 'kind', 'path', 'title', 'type'])
 })
 
 test('many are paged, newest first, and hidden ones leave no gaps', async () => {
