@@ -22,6 +22,8 @@ export interface McpClient {
   readonly protocol: string | undefined
   instructions(): string | undefined
   list(): Promise<string[]>
+  /** The same, whole. */
+  tools(): Promise<object[]>
   call(name: string, args?: Record<string, unknown>): Promise<Result>
   onToolsChanged(tell: () => void): void
   close(): Promise<void>
@@ -40,6 +42,7 @@ async function connectV2(name: string, transport: v2.Transport, mode: v2.Version
     protocol: client.getNegotiatedProtocolVersion(),
     instructions: () => client.getInstructions(),
     list: async () => (await client.listTools(undefined, { cacheMode: 'bypass' })).tools.map((t) => t.name),
+    tools: async () => (await client.listTools(undefined, { cacheMode: 'bypass' })).tools,
     call: async (tool, args = {}) => (await client.callTool({ name: tool, arguments: args })) as Result,
     onToolsChanged: (tell) => client.setNotificationHandler('notifications/tools/list_changed', tell),
     close: () => client.close(),
@@ -54,6 +57,7 @@ async function connectV1(name: string, transport: V1Sse | V1Http): Promise<McpCl
     protocol: transport instanceof V1Http ? transport.protocolVersion : undefined,
     instructions: () => client.getInstructions(),
     list: async () => (await client.listTools()).tools.map((t) => t.name),
+    tools: async () => (await client.listTools()).tools,
     call: async (tool, args = {}) => (await client.callTool({ name: tool, arguments: args })) as Result,
     onToolsChanged: () => undefined,
     close: () => client.close(),

@@ -1,0 +1,209 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import * as v2 from '@modelcontextprotocol/client'
+import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { SSEClientTransport as V1Sse } from '@modelcontextprotocol/sdk/client/sse.js'
+import {
+  LoggingMessageNotificationSchema,
+  PromptListChangedNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js'
+import { mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
+import { until } from './support.ts'
+
+/** What open streams are told without asking again, through official clients of both generations. */
+let t: TestApp
+let ada: Person
+let grace: Person
+let project: string
+
+interface Listener {
+  readonly updated: string[]
+  readonly statuses: Record<string, unknown>[]
+  readonly seen: { prompts: number }
+  call(name: string, args: object): Promise<Record<string, unknown>>
+  watch(...uris: string[]): Promise<void>
+  close(): Promise<void>
+}
+type Connect = (token: string, query?: string) => Promise<Listener>
+
+const info = { name: 'test', version: '1' }
+const headers = (token: string) => ({ requestInit: { headers: { authorization: `Bearer ${token}` } } })
+const answer = (result: unknown): Record<string, unknown> => {
+  const { isError, structuredContent } = result as { isError?: true; structuredContent: Record<string, unknown> }
+  if (isError) throw new Error(JSON.stringify(structuredContent))
+  return structuredContent
+}
+
+const connectV2 = async (transport: v2.Transport, mode: v2.VersionNegotiationMode): Promise<Listener> => {
+  const client = new v2.Client(info, { versionNegotiation: { mode } })
+  const heard = { updated: [] as string[], statuses: [] as Record<string, unknown>[], seen: { prompts: 0 } }
+  client.setNotificationHandler('notifications/resources/updated', ({ params }) => void heard.updated.push(params.uri))
+  client.setNotificationHandler('notifications/message', ({ params }) => void heard.statuses.push({ ...params }))
+  client.setNotificationHandler('notifications/prompts/list_changed', () => void heard.seen.prompts++)
+  await client.connect(transport)
+  return {
+    ...heard,
+    call: async (name, args) => answer(await client.callTool({ name, arguments: { ...args } })),
+    async watch(...uris) {
+      if (mode === 'legacy') for (const uri of uris) await client.subscribeResource({ uri })
+      else await client.listen({ resourceSubscriptions: uris, promptsListChanged: true })
+    },
+    close: () => client.close(),
+  }
+}
+
+const ways: Record<string, Connect> = {
+  'v2 client, SSE': (token, query = '') =>
+    connectV2(new v2.SSEClientTransport(new URL(`${t.url}/mcp/sse${query}`), headers(token)), 'legacy'),
+  'v2 client, HTTP 2026-07-28': (token, query = '') =>
+    connectV2(new v2.StreamableHTTPClientTransport(new URL(`${t.url}/mcp${query}`), headers(token)), { pin: '2026-07-28' }),
+  'v1 client, SSE': async (token, query = '') => {
+    const client = new V1Client(info)
+    const heard = { updated: [] as string[], statuses: [] as Record<string, unknown>[], seen: { prompts: 0 } }
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void heard.updated.push(params.uri))
+    client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void heard.statuses.push({ ...params }))
+    client.setNotificationHandler(PromptListChangedNotificationSchema, () => void heard.seen.prompts++)
+    await client.connect(new V1Sse(new URL(`${t.url}/mcp/sse${query}`), headers(token)))
+    return {
+      ...heard,
+      call: async (name, args) => answer(await client.callTool({ name, arguments: { ...args } })),
+      watch: async (...uris) => {
+        for (const uri of uris) await client.subscribeResource({ uri })
+      },
+      close: () => client.close(),
+    }
+  },
+}
+const logs = (name: string): boolean => name.includes('SSE')
+
+beforeAll(async () => {
+  t = await sharedApp()
+  ada = await person(t)
+  grace = await member(t, ada, 'member')
+  const client = await (ways['v2 client, SSE'] as Connect)(await mcpToken(t, ada))
+  project = String((await client.call('create_project', { name: 'Tide tables' })).slug)
+  await client.close()
+})
+
+describe.each(Object.entries(ways))('%s', (name, connect) => {
+  /** Ada's agent listens; Grace changes things. */
+  async function scene(): Promise<{ listener: Listener; other: Listener; agent: string; close(): Promise<void> }> {
+    const other = await (ways['v2 client, SSE'] as Connect)(await mcpToken(t, grace))
+    const made = await other.call('create_agent', { name: `Worker ${crypto.randomUUID().slice(0, 8)}` })
+    const listener = await connect(await mcpToken(t, ada, { agentId: String(made.id) }))
+    return {
+      listener,
+      other,
+      agent: String(made.id),
+      close: async () => {
+        await listener.close()
+        await other.close()
+      },
+    }
+  }
+
+  test('hears of every change to a record that it watches, by the address it chose', async () => {
+    const { listener, other, close } = await scene()
+    const note = await other.call('create_note', { title: 'Watched', content: 'one' })
+    const task = await other.call('create_task', { title: 'Watched', project })
+    const unwatched = await other.call('create_note', { title: 'Not watched' })
+    await listener.watch(`tutti://note/${note.slug}`, `tutti://task/${task.key}`)
+    await other.call('update_note', { note: unwatched.id, content: 'two' })
+    await other.call('update_note', { note: note.id, content: 'two' })
+    await until(() => listener.updated.length >= 1)
+    await other.call('update_task', { task: task.key, priority: 'high' })
+    await until(() => listener.updated.length >= 2)
+    expect(listener.updated).toEqual([`tutti://note/${note.slug}`, `tutti://task/${task.key}`])
+    expect(listener.statuses).toEqual([])
+    await close()
+  })
+
+  test('hears what others do to its own work: given, freed, taken away', async () => {
+    const { listener, other, agent, close } = await scene()
+    await listener.watch('tutti://me')
+    const first = await other.call('create_task', { title: 'First', project })
+    const second = await other.call('create_task', { title: 'Second', project, blockedBy: [first.key] })
+    await other.call('update_task', { task: second.key, assignee: agent })
+    await until(() => listener.updated.length >= 1)
+    await other.call('complete_task', { task: first.key })
+    await until(() => listener.updated.length >= 2)
+    await listener.call('claim_task', { task: second.key })
+    const { status } = await grace.fetch('PATCH', `/api/tasks/${second.key}`, { assignee: 'me' })
+    expect(status).toBe(200)
+    await until(() => listener.updated.length >= 3)
+    expect(new Set(listener.updated)).toEqual(new Set(['tutti://me']))
+    if (logs(name)) {
+      const uri = `tutti://task/${second.key}`
+      await until(() => listener.statuses.length >= 3)
+      expect(listener.statuses.map(({ data }) => data)).toMatchObject([
+        { event: 'task.updated', uri, status: 'todo', by: 'Grace Hopper' },
+        { event: 'task.freed', uri, status: 'todo', by: 'Grace Hopper' },
+        { uri, by: 'Grace Hopper' },
+      ])
+      expect(listener.statuses[0]).toMatchObject({ level: 'info', logger: 'tutti' })
+      expect(JSON.stringify(listener.statuses)).not.toContain('Second')
+    } else expect(listener.statuses).toEqual([])
+    await close()
+  })
+
+  test("hears when the team's skills change", async () => {
+    const { listener, close } = await scene()
+    // On SSE nobody has to ask for it.
+    if (!logs(name)) await listener.watch('tutti://me')
+    const made = await grace.fetch<{ id: string }>('POST', '/api/skills', { name: 'New', content: 'x', scope: 'team' })
+    await until(() => listener.seen.prompts === 1)
+    await grace.fetch('PUT', `/api/skills/${made.body.id}`, { content: 'y' })
+    await until(() => listener.seen.prompts === 2)
+    await grace.fetch('POST', '/api/skills', { name: 'Own', content: 'x', scope: 'personal' })
+    await grace.fetch('DELETE', `/api/skills/${made.body.id}`)
+    await until(() => listener.seen.prompts === 3)
+    await close()
+  })
+
+  test('hears nothing of another team, nor of what it may not read any more', async () => {
+    const mallory = await connect(await mcpToken(t, await person(t)))
+    const { listener, other, close } = await scene()
+    const note = await other.call('create_note', { title: 'Ours' })
+    const uri = `tutti://note/${note.id}`
+    // The newest protocol says what is watched; the older ones refuse.
+    if (logs(name)) await expect(mallory.watch(uri)).rejects.toMatchObject({ code: -32602 })
+    else await mallory.watch(uri, 'tutti://me')
+    await listener.watch(uri)
+
+    const viewer = await member(t, ada, 'viewer')
+    const reader = await connect(await mcpToken(t, viewer))
+    const hidden = await grace.fetch<{ id: string; slug: string }>('POST', '/api/projects', { name: 'Soon private', visibility: 'team' })
+    const inside = await other.call('create_note', { title: 'Inside', project: hidden.body.slug })
+    await reader.watch(`tutti://note/${inside.id}`, uri)
+    await other.call('update_note', { note: inside.id, content: 'seen' })
+    await until(() => reader.updated.length === 1)
+    const { status } = await grace.fetch('DELETE', `/api/projects/${hidden.body.slug}/share`)
+    expect(status).toBe(200)
+    await other.call('update_note', { note: inside.id, content: 'not seen' })
+    await other.call('update_note', { note: note.id, content: 'end' })
+    await until(() => reader.updated.includes(uri) && listener.updated.includes(uri))
+    expect(reader.updated.filter((u) => u !== uri)).toEqual([`tutti://note/${inside.id}`])
+    expect(mallory.updated).toEqual([])
+    expect(mallory.seen.prompts).toBe(0)
+    await mallory.close()
+    await reader.close()
+    await close()
+  })
+})
+
+test('an agent that wants only warnings gets no status', async () => {
+  const client = new v2.Client(info, { versionNegotiation: { mode: 'legacy' } })
+  const heard: unknown[] = []
+  client.setNotificationHandler('notifications/message', (message) => void heard.push(message))
+  let prompts = 0
+  client.setNotificationHandler('notifications/prompts/list_changed', () => void prompts++)
+  await client.connect(new v2.SSEClientTransport(new URL(`${t.url}/mcp/sse`), headers(await mcpToken(t, ada))))
+  await client.setLoggingLevel('warning')
+  const other = await (ways['v2 client, SSE'] as Connect)(await mcpToken(t, grace))
+  await other.call('create_task', { title: 'For Ada', project, assignee: ada.email })
+  await grace.fetch('POST', '/api/skills', { name: 'After it', content: 'x', scope: 'team' })
+  await until(() => prompts === 1)
+  expect(heard).toEqual([])
+  await other.close()
+  await client.close()
+})
