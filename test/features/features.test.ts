@@ -62,7 +62,7 @@ describe('creating', () => {
       projectId: project.id,
       data: { title: 'Lock', status: 'todo', version: 1 },
     })
-    expect((await get(viewer, made.body.id)).body).toEqual({ ...made.body, evidence: [], reviews: [] })
+    expect((await get(viewer, made.body.id)).body).toEqual({ ...made.body, spec: null, evidence: [], reviews: [], pullRequests: [] })
     expect((await get(viewer, made.body.id.slice(0, 32))).body.id).toBe(made.body.id)
   })
 

@@ -134,7 +134,10 @@ export const get = read(
 export const listHosted = read(
   'repos.listHosted',
   member('repos:read'),
-  async (ctx, { provider = 'github' }: HostedQuery): Promise<HostedPage> => ({ items: await hosted(ctx, provider), nextCursor: null }),
+  async (ctx, { provider = ctx.app.config.CODEHOST_PROVIDER }: HostedQuery): Promise<HostedPage> => ({
+    items: await hosted(ctx, provider),
+    nextCursor: null,
+  }),
 )
 
 // ---- connecting
@@ -259,6 +262,7 @@ const keep = write(
             : and(isNull(repositories.projectId), eq(repositories.organizationId, organizationId)),
         ),
       )
+      .for('update')
     if (!known) throw new AppError('conflict', 'It was connected and removed at the same moment. Try again.')
     return shown(seen ? await change(ctx, known, ready(ctx, seen), 'repository.synced') : known)
   },

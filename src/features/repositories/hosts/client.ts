@@ -130,10 +130,9 @@ function wordsOf(body: unknown, token: string | undefined): string {
   const { message, error, errors } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   const inner = Array.isArray(errors) ? (errors[0] as { message?: unknown } | null)?.message : undefined
   const said = [inner, message, error].flat().find((text): text is string => typeof text === 'string' && text !== '')
-  const clean = visibleText(said ?? '')
+  const safe = visibleText((token ? (said ?? '').replaceAll(token, '[redacted]') : (said ?? '')).slice(0, 2000))
     .replace(/\s+/g, ' ')
     .trim()
-  const safe = token ? clean.replaceAll(token, '[redacted]') : clean
   return safe.length > 200 ? `${safe.slice(0, 199)}…` : safe
 }
 

@@ -59,9 +59,11 @@ export interface RemoteRepository {
 
 export type Fields = Record<string, unknown>
 export const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {})
+/** No page that we ask for is longer. */
+const PAGE = 100
 export const listOf = (client: Client, value: unknown): Fields[] => {
   if (!Array.isArray(value)) throw client.garbled()
-  return value.map(fieldsOf)
+  return value.slice(0, PAGE).map(fieldsOf)
 }
 
 /** A text on one line, without what cannot be seen, at most so long; null for anything else. */
