@@ -10,7 +10,7 @@ declare const self: {
 }
 
 // On Linux this is about the calling thread alone: requests come first. Elsewhere it would slow the whole server down.
-if (process.platform === 'linux') setPriority(10)
+if (process.platform === 'linux') setPriority(4)
 
 const model = new MiniLM(new Uint8Array(readFileSync(modelPath)), readFileSync(kernelPath))
 

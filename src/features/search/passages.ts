@@ -107,9 +107,11 @@ export async function putVectors(ctx: Ctx, made: readonly Made[]): Promise<void>
   const vectors = `{${made.map(({ vector }) => `"${vectorText(vector)}"`).join(',')}}`
   await ctx.db.execute(sql`
     with made as (
-      select p.id, p.owner, m.vector::vector as vector from unnest(${ids}::uuid[], ${vectors}::text[]) m (id, vector) join ${passages} p on p.id = m.id),
+      select p.id, p.owner, given.vector::vector as v from unnest(${ids}::uuid[], ${vectors}::text[]) given (id, vector)
+      join ${passages} p on p.id = given.id),
     kept as (
-      insert into ${passageVectors} (passage_id, model, vector) select id, ${ctx.app.embedder.id}, vector from made
-      on conflict do nothing returning passage_id, model, vector)
-    insert into ${passageSigns} (passage_id, model, owner, signs) select passage_id, model, owner, binary_quantize(vector) from kept join made on id = passage_id`)
+      insert into ${passageVectors} (passage_id, model, vector) select id, ${ctx.app.embedder.id}, v from made
+      on conflict do nothing returning passage_id, model)
+    insert into ${passageSigns} (passage_id, model, owner, signs)
+    select id, model, owner, binary_quantize(v) from kept join made on id = passage_id`)
 }
