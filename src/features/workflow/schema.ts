@@ -120,6 +120,9 @@ export type Feature = Static<typeof Feature>
 
 export const FeatureDetail = object({
   ...Feature.properties,
+  spec: nullable(
+    object({ id: id(), title: text(200), slug: text(80), status: text(20, { example: 'approved' }), version: int({ min: 1 }) }),
+  ),
   evidence: Type.Array(
     object({
       id: id(),
@@ -156,6 +159,8 @@ const featureRefs = array(text(100, { minLength: 1, example: '019a8a7e-5c1f-7d3a
   description: 'Features of this project that must be closed first',
 })
 
+const specRef = text(100, { minLength: 1, description: 'Spec of the same project: id, slug or id prefix', example: 'folder-lock' })
+
 export const FeatureCreate = object({
   title: featureTitle,
   description: optional(description),
@@ -163,6 +168,7 @@ export const FeatureCreate = object({
   priority: optional(oneOf(priorities, { description: 'medium unless told' })),
   assignee: optional(assigneeRef),
   taskIds: optional(taskRefs),
+  specId: optional(specRef),
   blockedBy: optional(featureRefs),
 })
 export type FeatureCreate = Static<typeof FeatureCreate>
@@ -177,6 +183,7 @@ export const FeaturePatch = partial(
     priority: oneOf(priorities),
     assignee: nullable(assigneeRef),
     taskIds: taskRefs,
+    specId: nullable(specRef),
     blockedBy: featureRefs,
     status: text(63, { example: 'in_progress', description: 'Moves it, through the same gates as advancing it' }),
     evidence: Evidence,

@@ -9,6 +9,8 @@ import { resolveParty } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import { pullRequests } from '../repositories/table.ts'
+import * as specs from '../specs/service.ts'
+import { specs as specTable } from '../specs/table.ts'
 import { tasks } from '../tasks/table.ts'
 import { setBlockers } from './dependencies.ts'
 import { move, tellAssignee } from './moves.ts'
@@ -86,6 +88,7 @@ export const get = read('features.get', member('features:read'), async (ctx, ref
   })
   return {
     ...(await present(ctx, project, row)),
+    spec: row.specId ? await specOf(ctx, row.specId) : null,
     evidence: evidence.map((e) => ({
       id: e.id,
       gate: e.gate,
@@ -130,6 +133,7 @@ export const create = write(
       priority: input.priority ?? 'medium',
       status: workflowOf(project).initial,
       taskIds: await tasksIn(ctx, project, input.taskIds ?? []),
+      specId: input.specId === undefined ? null : await specIn(ctx, project, input.specId),
       position: (await lastPosition(ctx, project.id)) + 1,
       createdAt: ctx.now,
       updatedAt: ctx.now,
@@ -152,16 +156,24 @@ export const update = write(
     // Otherwise a gate could be walked around by calling a feature a chore for a moment.
     if (patch.kind !== undefined && patch.kind !== before.kind && before.status !== workflowOf(project).initial)
       throw new AppError('conflict', 'Work has begun, and the kind decides which gates it has to pass: it stays as it is.')
-    const { assignee, taskIds, blockedBy, ...fields } = patch
+    const { assignee, taskIds, specId, blockedBy, ...fields } = patch
     const assigned =
       assignee === undefined ? {} : assignee === null ? { assigneeType: null, assigneeId: null } : await assignedTo(ctx, project, assignee)
     const linked = taskIds === undefined ? {} : { taskIds: await tasksIn(ctx, project, taskIds) }
+    const specified = specId === undefined ? {} : { specId: specId === null ? null : await specIn(ctx, project, specId) }
     if (blockedBy !== undefined) await setBlockers(ctx, project, before, await featuresIn(ctx, project, blockedBy))
     const moved = moving
       ? await move(ctx, project, { ...before, kind: patch.kind ?? before.kind }, { by: 'advance', to: status, evidence }, level)
       : undefined
     const title = fields.title === undefined ? {} : { title: fields.title.trim() }
-    const after = await change(ctx, before, { ...fields, ...title, ...assigned, ...linked, ...(moved && { status: moved.to }) })
+    const after = await change(ctx, before, {
+      ...fields,
+      ...title,
+      ...assigned,
+      ...linked,
+      ...specified,
+      ...(moved && { status: moved.to }),
+    })
     const changed = Object.keys(patch)
     if (changed.length > 0 || !moved) announce(ctx, 'feature.updated', after, { fields: changed })
     if (moved) await moved.tell(after)
@@ -274,6 +286,21 @@ async function tasksIn(ctx: Ctx, project: Project, refs: readonly string[]): Pro
     ids.push(found.id)
   }
   return [...new Set(ids)]
+}
+
+/** A spec of the same project. */
+async function specIn(ctx: Ctx, project: Project, ref: string): Promise<string> {
+  const { id, projectId } = await specs.find(ctx, ref, project)
+  if (projectId !== project.id) throw notFound('spec', ref)
+  return id
+}
+
+async function specOf(ctx: Ctx, id: string): Promise<FeatureDetail['spec']> {
+  const [found] = await ctx.db
+    .select({ id: specTable.id, title: specTable.title, slug: specTable.slug, status: specTable.status, version: specTable.version })
+    .from(specTable)
+    .where(and(eq(specTable.id, id), isNull(specTable.deletedAt)))
+  return found ?? null
 }
 
 async function lastPosition(ctx: Ctx, projectId: string): Promise<number> {

@@ -31,10 +31,11 @@ export const workflowTools = [
       description,
       kind,
       priority,
+      spec: optional(text(100, { minLength: 1, description: 'Id or slug' })),
       tasks: optional(array(text(100, { minLength: 1 }), 100, { description: 'Ids or keys' })),
     }),
     action: features.create,
-    with: ({ tasks, ...rest }) => ({ ...rest, taskIds: tasks }),
+    with: ({ tasks, spec, ...rest }) => ({ ...rest, taskIds: tasks, specId: spec }),
     show: (feature) => ({ ...feature, next: gateOf(feature) }),
   }),
   tool({
