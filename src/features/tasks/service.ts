@@ -16,7 +16,7 @@ import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { lastComments } from './comments.ts'
-import { blockedAgain, relatives, requireFree, setBlockers, setFree } from './dependencies.ts'
+import { blockedAgain, relate, relatives, requireFree, setBlockers, setFree } from './dependencies.ts'
 import { noLease, requireNotHeld } from './leases.ts'
 import { peek, ready } from './next.ts'
 import { announce, find, inProject, lookUp, requireOpenProject, selectItems, toItem, visibleTo, writable } from './rows.ts'
@@ -121,8 +121,9 @@ export const detail = read('tasks.detail', member('tasks:read'), async (ctx, { r
 export const create = write(
   'tasks.create',
   member('tasks:write'),
-  async (ctx, { projectRef, ...input }: TaskCreate & { projectRef?: string }): Promise<Task> => {
-    const project = await projectFor(ctx, projectRef)
+  async (ctx, { projectRef, discoveredFrom, ...input }: TaskCreate & { projectRef?: string; discoveredFrom?: string }): Promise<Task> => {
+    const origin = discoveredFrom === undefined ? undefined : await find(ctx, discoveredFrom)
+    const project = await projectFor(ctx, projectRef ?? origin?.projectId)
     const storyId = await checkPlace(ctx, project.id, input)
     const assignee = input.assignee ? await resolveParty(ctx, project, input.assignee) : undefined
     const id = newId()
@@ -153,6 +154,7 @@ export const create = write(
       await setBlockers(ctx, { id, key: `${project.key}-${number}`, organizationId: project.organizationId }, input.blockedBy)
     const task = await find(ctx, id)
     announce(ctx, 'task.created', task)
+    if (origin) await relate(ctx, { ref: id, task: origin.id, kind: 'discovered_from' })
     await tellAssignee(ctx, task, assignee)
     return task
   },

@@ -43,6 +43,7 @@ export const taskTools = [
       blockedBy,
       story: optional(text(36, { description: 'Story id' })),
       acceptance,
+      discoveredFrom: optional(text(100, { description: 'Task it was found in' })),
     }),
     action: tasks.create,
     with: ({ project, story, ...rest }) => ({ ...rest, projectRef: project, storyId: story }),
