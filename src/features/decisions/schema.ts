@@ -15,6 +15,7 @@ import {
   text,
   title,
 } from '../../schema.ts'
+import { LinkedRecord } from '../links/schema.ts'
 import { Party } from '../tasks/schema.ts'
 
 export const statuses = ['proposed', 'accepted', 'rejected', 'superseded'] as const
@@ -63,7 +64,7 @@ export const Decision = object({
   outcome: nullable(long('No damage since.')),
 })
 export type Decision = Static<typeof Decision>
-export const DecisionDetail = object({ ...Decision.properties, discussion: Type.Array(Comment) })
+export const DecisionDetail = object({ ...Decision.properties, discussion: Type.Array(Comment), links: Type.Array(LinkedRecord) })
 export type DecisionDetail = Static<typeof DecisionDetail>
 
 const alternatives = array(Type.Union([title(1000, { example: 'A lock file' }), Alternative]), 20)

@@ -8,6 +8,7 @@ import { keyset } from '../../db/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { speaker } from '../agents/parties.ts'
+import { linkedWith } from '../links/linked.ts'
 import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
@@ -153,7 +154,7 @@ const detailOf = async (ctx: Ctx, decision: Decision): Promise<DecisionDetail> =
     .where(eq(decisionComments.decisionId, decision.id))
     .orderBy(desc(decisionComments.createdAt), desc(decisionComments.id))
     .limit(LAST)
-  return { ...decision, discussion: rows.reverse().map(withAuthor) }
+  return { ...decision, discussion: rows.reverse().map(withAuthor), links: await linkedWith(ctx, decision) }
 }
 
 export const get = read(

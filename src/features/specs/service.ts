@@ -9,6 +9,8 @@ import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { slugify } from '../../text.ts'
 import { speaker } from '../agents/parties.ts'
+import { linkedWith } from '../links/linked.ts'
+import type { LinkedRecord } from '../links/schema.ts'
 import { defaultProject, projectOf } from '../projects/current.ts'
 import { takeTurns } from '../projects/names.ts'
 import * as projects from '../projects/service.ts'
@@ -117,12 +119,16 @@ export const get = read(
   },
 )
 
-/** With what changed since another version, when asked. */
+/** With what it is linked with and, when asked, what changed since another version. */
 export const detail = read(
   'specs.detail',
   member('specs:read'),
-  async (ctx, { diffWith, ...input }: { ref: string; version?: number; diffWith?: number }): Promise<Spec & { diff?: string }> => {
-    const spec = await get(ctx, input)
+  async (
+    ctx,
+    { diffWith, ...input }: { ref: string; version?: number; diffWith?: number },
+  ): Promise<Spec & { links: LinkedRecord[]; diff?: string }> => {
+    const found = await get(ctx, input)
+    const spec = { ...found, links: await linkedWith(ctx, found) }
     if (diffWith === undefined) return spec
     const { diff } = await compare(ctx, { ref: spec.id, from: diffWith, to: spec.version })
     return { ...spec, diff }
