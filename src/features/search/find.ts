@@ -11,7 +11,7 @@ import { correct } from './suggest.ts'
 import { passages } from './table.ts'
 
 /** Of a word that stands in everything, the newest passages are ranked and counted; ranking has to read each. */
-const NEWEST = 3000
+const NEWEST = 1000
 
 interface Row extends Record<string, unknown> {
   kind: Kind

@@ -50,7 +50,7 @@ export const Found = object({
 export type Found = Static<typeof Found>
 export const FoundGroup = object({
   kind: oneOf(kinds),
-  total: int({ example: 12, description: 'Records of this kind; no more than the 3000 newest passages are looked at' }),
+  total: int({ example: 12, description: 'Records of this kind; no more than the 1000 newest passages are looked at' }),
   items: Type.Array(Found),
 })
 export type FoundGroup = Static<typeof FoundGroup>

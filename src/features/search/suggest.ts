@@ -36,10 +36,10 @@ async function titled(ctx: Ctx, words: string, text: string, by: 'newest' | 'nea
   return rows
 }
 
-/** Where a slip of the finger leaves a word that begins so: most mistakes come after the second letter, or swap the first two. */
+/** How a word may have begun before a finger slipped: one of its first letters too many, or two of them swapped. */
 const nearby = (word: string): string[] => {
   const [a = '', b = '', c = ''] = word
-  return [...new Set([a + b, b + a, b + c])].filter((two) => two.length === 2).map(beginning)
+  return [...new Set([a + b, a + c, b + a, b + c])].filter((two) => two.length === 2).map(beginning)
 }
 
 /** Titles whose words begin alike, nearest first. */
