@@ -15,6 +15,7 @@ import m12 from './0012_activity_lookups.sql' with { type: 'text' }
 import m13 from './0013_passage_signs.sql' with { type: 'text' }
 import m14 from './0014_links_of_their_ends.sql' with { type: 'text' }
 import m15 from './0015_notes_by_link.sql' with { type: 'text' }
+import m16 from './0016_what_is_public.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -32,4 +33,5 @@ export const migrations: Migration[] = [
   { id: '0013_passage_signs', sql: m13 },
   { id: '0014_links_of_their_ends', sql: m14 },
   { id: '0015_notes_by_link', sql: m15 },
+  { id: '0016_what_is_public', sql: m16 },
 ]

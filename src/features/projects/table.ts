@@ -32,5 +32,6 @@ export const projects = pgTable(
     index('projects_updated').on(t.organizationId, t.updatedAt, t.id),
     index('projects_workspace').on(t.workspaceId),
     index('projects_search').using('gin', t.search),
+    index('projects_public').on(t.createdById).where(sql`${t.visibility} = 'public' and ${t.deletedAt} is null`),
   ],
 )
