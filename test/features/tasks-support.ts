@@ -1,5 +1,6 @@
 import { expect } from 'bun:test'
 import { and, eq } from 'drizzle-orm'
+import { contextOf } from '../../src/action.ts'
 import type { Role } from '../../src/auth/policy.ts'
 import type { Problem } from '../../src/errors.ts'
 import type { Agent } from '../../src/features/agents/schema.ts'
@@ -10,7 +11,7 @@ import type { Epic, Story } from '../../src/features/planning/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { NextTask, Task, TaskChanged, TaskCompleted, TaskDetail } from '../../src/features/tasks/schema.ts'
 import { type McpClient, type Result, ways } from '../mcp/support.ts'
-import { mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
+import { call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
 import { inside, TestClock, watch } from './support.ts'
 
 /** A team with somebody in every role and a project, for the tests of tasks and of what they stand in. */
@@ -21,8 +22,21 @@ let people: Record<Role | 'other' | 'stranger', Person>
 async function assemble(app: TestApp): Promise<void> {
   t = watch(app)
   const names = ['Ada', 'Grace', 'Edsger', 'Barbara', 'Alan', 'Mallory']
-  const [owner, admin, member, viewer, other, stranger] = (await Promise.all(names.map((name) => person(t, { name })))) as Person[]
+  const [owner, admin, member, viewer, other, stranger] = (await Promise.all(names.map(signedInForDays))) as Person[]
   people = { owner, admin, member, viewer, other, stranger } as typeof people
+}
+
+/** Leases outlast access tokens; whose clock is moved would have to renew those all the time. */
+export async function signedInForDays(name: string): Promise<Person> {
+  const who = await person(t, { name })
+  const { credentialId } = await t.app.auth.authenticate(who.token)
+  const { token } = await t.app.jwt.sign({ userId: who.userId, sessionId: credentialId as string }, t.app.clock(), 3 * 24 * 60)
+  return {
+    ...who,
+    token,
+    ctx: async () => contextOf(t.app, await t.app.auth.authenticate(token)),
+    fetch: (method, path, body, headers = {}) => call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
+  }
 }
 
 /** Call one of them in `beforeAll`. */

@@ -1,0 +1,284 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import * as organizations from '../../src/features/organizations/service.ts'
+import type { Task } from '../../src/features/tasks/schema.ts'
+import { mcpToken, systemCtx } from '../support/app.ts'
+import { expectEvent, expectRefusal, inside } from './support.ts'
+import {
+  claim,
+  clock,
+  complete,
+  connect,
+  get,
+  newAgent,
+  newTask,
+  newTeam,
+  next,
+  patch,
+  refused,
+  release,
+  remove,
+  signedInForDays,
+  startOnClock,
+  type Team,
+  t,
+  told,
+} from './tasks-support.ts'
+
+let team: Team
+let close: () => Promise<void>
+beforeAll(async () => {
+  close = await startOnClock()
+  team = await newTeam()
+})
+afterAll(() => close())
+
+const task = (input: object = {}) => newTask(team.owner, team.project, input)
+const leaseOf = async ({ id }: Task) => (await get(team.owner, id)).body.lease
+
+describe('a claim', () => {
+  test('starts the work, names who is at it, and lasts a quarter of an hour', async () => {
+    const made = await task()
+    const taken = await claim(team.member, made)
+    const now = clock.now().toISOString()
+    expect(taken.body).toMatchObject({
+      status: 'in_progress',
+      version: 2,
+      startedAt: now,
+      assignee: { type: 'user', id: team.member.userId, name: 'Edsger' },
+      lease: { holder: { type: 'user', id: team.member.userId, name: 'Edsger' }, sessionId: null, since: now, lastSeenAt: now },
+    })
+    expect(Date.parse(taken.body.lease?.expiresAt as string) - clock.now().getTime()).toBe(15 * 60_000)
+    expect((await expectEvent(t, taken, 'task.claimed')).data).toMatchObject({ key: made.key, holder: { name: 'Edsger' } })
+  })
+
+  test('of somebody else is refused with who, last sign of life, until when, and when to try again', async () => {
+    const made = await task()
+    await claim(team.member, made, { minutes: 60 })
+    const seen = clock.now().toISOString()
+    clock.forward({ minutes: 10 })
+    const answer = await claim(team.other, made)
+    const { detail } = await expectRefusal(t, answer, 409, 'conflict.lease_held')
+    const until = new Date(clock.now().getTime() + 50 * 60_000).toISOString()
+    expect(detail).toContain(`Edsger works on ${made.key}: last seen ${seen}, theirs until ${until}`)
+    expect(detail).toContain('try again in 3000 seconds')
+    expect(answer.headers.get('retry-after')).toBe('3000')
+  })
+
+  test('again, or a renewal, keeps what it was taken for and does not raise the version', async () => {
+    const made = await task()
+    await claim(team.member, made, { minutes: 60 })
+    const { since } = (await leaseOf(made)) as { since: string }
+    clock.forward({ minutes: 30 })
+    for (const action of ['claim', 'renew']) {
+      const again = await claim(team.member, made, { action })
+      expect(again.body).toMatchObject({ version: 2, lease: { since, lastSeenAt: clock.now().toISOString() } })
+      expect(Date.parse(again.body.lease?.expiresAt as string) - clock.now().getTime()).toBe(60 * 60_000)
+    }
+    expect(await expectRefusal(t, await claim(team.other, made, { action: 'renew' }), 409, 'conflict.lease_held')).toBeTruthy()
+  })
+
+  test('runs out: then anybody has it, goes on where it was left, and who lost it is told on renewing', async () => {
+    const made = await task()
+    await claim(team.member, made)
+    clock.forward({ minutes: 15 })
+    expect(await leaseOf(made)).toBeNull()
+    await expectRefusal(t, await claim(team.member, made, { action: 'renew' }), 409, 'conflict')
+    const taken = await claim(team.other, made)
+    expect(taken.body).toMatchObject({
+      status: 'in_progress',
+      assignee: { id: team.other.userId },
+      lease: { holder: { id: team.other.userId } },
+    })
+    await expectRefusal(t, await claim(team.member, made, { action: 'renew' }), 409, 'conflict.lease_held')
+  })
+
+  test('does not take a task away from whom it is assigned to', async () => {
+    const made = await task({ assignee: team.admin.userId })
+    expect((await claim(team.member, made)).body).toMatchObject({
+      assignee: { id: team.admin.userId },
+      lease: { holder: { id: team.member.userId } },
+    })
+  })
+
+  test('of what is closed is refused; of the backlog it is a start', async () => {
+    const made = await task({ status: 'backlog' })
+    expect((await claim(team.member, made)).body.status).toBe('in_progress')
+    await complete(team.member, made)
+    await expectRefusal(t, await claim(team.member, made), 409, 'conflict')
+  })
+
+  test('is for members, of tasks they see, for agents and sessions that are theirs', async () => {
+    const made = await task()
+    expect((await claim(team.viewer, made)).status).toBe(403)
+    expect((await claim(team.stranger, made)).status).toBe(404)
+    expect((await claim(team.member, made, { agent: 'nobody-such' })).status).toBe(404)
+    expect((await claim(team.member, made, { minutes: 481 })).status).toBe(422)
+    const session = (
+      await team.other.fetch<{ id?: string; session?: { id: string } }>('POST', '/api/sessions', { projectId: team.project.id })
+    ).body
+    const sessionId = session.id ?? session.session?.id
+    expect((await claim(team.member, made, { sessionId })).status).toBe(404)
+    expect((await claim(team.other, made, { sessionId })).body.lease).toMatchObject({ sessionId })
+  })
+})
+
+describe('giving back', () => {
+  test('clears all of it: lease, assignment and state', async () => {
+    const made = await task()
+    await claim(team.member, made)
+    const back = await release(team.member, made)
+    expect(back.body).toMatchObject({ status: 'todo', assignee: null, lease: null, version: 3 })
+    expect((await expectEvent(t, back, 'task.released')).data).toMatchObject({ holder: { name: 'Edsger' } })
+    expect(
+      (
+        await t.app.driver.query(
+          'select count(*)::int from tasks where id = $1 and num_nonnulls(lease_type, lease_holder_id, lease_session_id, lease_credential_id, lease_since, lease_seen_at, lease_expires_at) > 0',
+          [made.id],
+        )
+      ).rows,
+    ).toEqual([[0]])
+    expect((await release(team.member, made)).body.version).toBe(3)
+  })
+
+  test("is not done to another agent's task, but a person may take it away", async () => {
+    const made = await task()
+    const [a, b] = [await connect(team.member, { agentId: (await newAgent(team.owner)).id }), await connect(team.other)]
+    told(await a.call('claim_task', { task: made.key }))
+    expect(refused(await b.call('claim_task', { task: made.key, action: 'release' }))).toContain('conflict.lease_held')
+    expect((await release(team.owner, made)).body).toMatchObject({ lease: null, status: 'todo' })
+    await Promise.all([a.close(), b.close()])
+  })
+
+  test('too late does not touch the lease of who came next', async () => {
+    const made = await task()
+    await claim(team.member, made)
+    clock.forward({ minutes: 15 })
+    await claim(team.other, made)
+    const agent = await connect(team.member)
+    expect(refused(await agent.call('claim_task', { task: made.key, action: 'release' }))).toContain('Alan works on')
+    await agent.close()
+    expect(await leaseOf(made)).toMatchObject({ holder: { id: team.other.userId } })
+  })
+})
+
+describe('signs of life', () => {
+  /** The renewal goes beside the call: the next statement on the same database comes after it. */
+  const settled = async (made: Task) => {
+    for (let i = 0; i < 50; i++) {
+      const lease = await leaseOf(made)
+      if (lease?.lastSeenAt === clock.now().toISOString()) return lease
+    }
+    return leaseOf(made)
+  }
+
+  test('any call of the agent keeps all it works on, for as long again as it asked for; nobody else’s does', async () => {
+    const agent = await newAgent(team.owner)
+    const worker = await connect(team.member, { agentId: agent.id })
+    const [short, long] = [await task(), await task()]
+    told(await worker.call('claim_task', { task: short.key, minutes: 1 }))
+    told(await worker.call('claim_task', { task: long.key, minutes: 120 }))
+    for (let i = 0; i < 4; i++) {
+      clock.forward({ seconds: 50 })
+      told(await worker.call('list_projects', {}))
+      await settled(short)
+    }
+    expect(await leaseOf(short)).toMatchObject({ lastSeenAt: clock.now().toISOString() })
+    const lease = await settled(long)
+    expect(Date.parse(lease?.expiresAt as string) - clock.now().getTime()).toBe(120 * 60_000)
+    expect((await get(team.owner, short)).body.version).toBe(2)
+    // Its user is at the web all day; the agent is gone.
+    clock.forward({ seconds: 61 })
+    await team.member.fetch('GET', '/api/projects')
+    expect(await leaseOf(short)).toBeNull()
+    await worker.close()
+  })
+
+  test('a person’s calls keep what he took himself, not what his agent took in his name', async () => {
+    const [mine, agents] = [await task(), await task()]
+    await claim(team.other, mine)
+    const worker = await connect(team.other)
+    told(await worker.call('claim_task', { task: agents.key }))
+    await worker.close()
+    clock.forward({ minutes: 10 })
+    await team.other.fetch('GET', '/api/projects')
+    expect(await settled(mine)).toMatchObject({ lastSeenAt: clock.now().toISOString() })
+    clock.forward({ minutes: 6 })
+    expect(await leaseOf(mine)).not.toBeNull()
+    expect(await leaseOf(agents)).toBeNull()
+  })
+})
+
+describe('whoever is at work', () => {
+  test('is not disturbed by other agents, and goes on also without naming the agent again', async () => {
+    const made = await task()
+    const [one, two] = [await newAgent(team.owner), await newAgent(team.owner)]
+    const worker = await connect(team.member)
+    const other = await connect(team.other)
+    told(await worker.call('claim_task', { task: made.key, agent: one.slug }))
+    expect(refused(await worker.call('claim_task', { task: made.key, agent: two.slug }))).toContain(`${one.name} works on`)
+    for (const [tool, more] of [
+      ['update_task', { title: 'Mine' }],
+      ['complete_task', {}],
+      ['delete_task', {}],
+    ] as const)
+      expect(refused(await other.call(tool, { task: made.key, ...more }))).toContain('conflict.lease_held')
+    told(await worker.call('update_task', { task: made.key, description: 'Half way' }))
+    told(await worker.call('complete_task', { task: made.key }))
+    expect((await get(team.owner, made)).body).toMatchObject({ status: 'done', lease: null })
+    await Promise.all([worker.close(), other.close()])
+  })
+
+  test('loses it to whom it is assigned next: the lease moves along, and goes when the task is to do again', async () => {
+    const made = await task()
+    await claim(team.member, made, { minutes: 60 })
+    const { expiresAt } = (await leaseOf(made)) as { expiresAt: string }
+    const moved = await patch(team.owner, made, { assignee: team.other.email })
+    expect(moved.body).toMatchObject({ assignee: { name: 'Alan' }, lease: { holder: { name: 'Alan' }, expiresAt } })
+    await expectRefusal(t, await claim(team.member, made), 409, 'conflict.lease_held')
+    expect((await patch(team.owner, made, { status: 'todo' })).body).toMatchObject({ lease: null, assignee: { name: 'Alan' } })
+    await claim(team.other, made)
+    expect((await patch(team.owner, made, { assignee: null })).body).toMatchObject({ lease: null, assignee: null })
+  })
+
+  test('and is deleted: an agent’s work can be gone on with, and nothing stays assigned to it', async () => {
+    const agent = await newAgent(team.owner)
+    const worker = await connect(team.member, { agentId: agent.id })
+    const [begun, planned] = [await task(), await task({ assignee: agent.id })]
+    told(await worker.call('claim_task', { task: begun.key, minutes: 480 }))
+    expect((await team.owner.fetch('DELETE', `/api/agents/${agent.id}`)).status).toBe(200)
+    expect((await get(team.owner, begun)).body).toMatchObject({ status: 'in_progress', lease: null, assignee: null })
+    expect((await get(team.owner, planned)).body.assignee).toBeNull()
+    expect((await claim(team.other, begun)).body.lease?.holder.name).toBe('Alan')
+    await worker.close()
+  })
+
+  test('and deletes the account: the same, and what he said stays without his name', async () => {
+    const leaver = await signedInForDays('Leaver')
+    await organizations.addMember(systemCtx(t), { id: team.id, userId: leaver.userId, role: 'member' })
+    const made = await task()
+    const his = inside(leaver, team.id)
+    await claim(his, made, { minutes: 480 })
+    await his.fetch('POST', `/api/tasks/${made.id}/comments`, { body: 'I begin.' })
+    expect((await leaver.fetch('DELETE', '/api/auth/account', { confirm: leaver.email })).status).toBe(200)
+    const left = (await get(team.owner, made)).body
+    expect(left).toMatchObject({ status: 'in_progress', lease: null, assignee: null })
+    expect(left.comments[0]).toMatchObject({ body: 'I begin.', author: { id: null, name: 'Somebody who has left' } })
+    expect(JSON.stringify(left)).not.toContain('Leaver')
+    // Abandoned work comes first.
+    expect((await next(team.other, { projectId: team.project.id })).status).toBe(200)
+  })
+
+  test('a revoked token keeps nothing alive', async () => {
+    const made = await task()
+    const secret = await mcpToken(t, team.member)
+    expect(secret).toStartWith('svc_live_')
+    const worker = await connect(team.member)
+    told(await worker.call('claim_task', { task: made.key }))
+    const tokens = (await team.member.fetch<{ items: { id: string }[] }>('GET', '/api/mcp-tokens')).body.items
+    for (const { id } of tokens) await team.member.fetch('DELETE', `/api/mcp-tokens/${id}`)
+    clock.forward({ minutes: 15 })
+    await worker.call('list_projects', {}).catch(() => undefined)
+    expect(await leaseOf(made)).toBeNull()
+    expect((await remove(team.member, made)).status).toBe(200)
+  })
+})
