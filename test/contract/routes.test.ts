@@ -342,6 +342,7 @@ describe('what there is', () => {
     GET /api/projects/:slug/features/:id  PUT /api/projects/:slug/features/:id  DELETE /api/projects/:slug/features/:id
     GET /api/features/:id  PATCH /api/features/:id
     POST /api/features/:id/advance  POST /api/features/:id/reviews  POST /api/features/:id/override
+    GET /api/repos/github  GET /api/repos  POST /api/repos  GET /api/repos/:id  DELETE /api/repos/:id  POST /api/repos/:id/sync
     GET /api/skills  POST /api/skills  GET /api/skills/:id  PUT /api/skills/:id  DELETE /api/skills/:id  GET /api/skills/public/:slug
     GET /api/agents  POST /api/agents  GET /api/agents/:id  PUT /api/agents/:id  DELETE /api/agents/:id  GET /api/agents/public/:slug`
 

@@ -60,17 +60,12 @@ export const repositoryRoutes = (http: Http) =>
     })
     .post(
       '/api/repos/:id/pulls',
-      async ({ ctx, params, body: { featureId, ...body }, set }) => {
-        const opened = await pulls.create(ctx, { ...body, ref: params.id, feature: featureId })
-        set.status = 201
-        set.headers.location = opened.url
-        return opened
-      },
+      ({ ctx, params, body: { featureId, ...body } }) => pulls.create(ctx, { ...body, ref: params.id, feature: featureId }),
       {
         ...on(pulls.create, 'Open a pull request at the code host, with your own token', upstream),
         params: byId,
         body: PullCreate,
-        response: { 201: PullOpened },
+        response: PullOpened,
       },
     )
     .post(
