@@ -70,6 +70,7 @@ const phrases: Record<string, (what: string, data: Data) => string | undefined> 
   'plan.created': (_, { epics, stories, tasks }) =>
     `planned ${number(epics, 'epic', 'epics')}, ${number(stories, 'story', 'stories')} and ${number(tasks, 'task', 'tasks')}`,
   'memory.cleared': (_, { scope, count }) => `cleared ${number(count, 'memory', 'memories')} of the ${scope}`,
+  'repository.failed': (what) => `could not sync ${what}`,
   'session.checkpointed': (what) => `saved where ${what} stands`,
   'link.created': (what, { other }) => `linked ${what} to ${article(String(other))}`,
   'link.deleted': (what, { other }) => `unlinked ${what} from ${article(String(other))}`,

@@ -135,7 +135,7 @@ describe('a host that does not behave', () => {
     own.fault = answer
     const synced = await ada.fetch<Problem>('POST', `/api/repos/${made.id}/sync`)
     expect(synced).toMatchObject({ status: 502, body: { code: 'upstream_failed' } })
-    await expectEvents(t, synced, 'repository.syncing', 'repository.failed')
+    await expectEvents(t, synced, 'repos.begin', 'repository.failed')
     const now = (await ada.fetch<Repository>('GET', `/api/repos/${made.id}`)).body
     expect(now).toMatchObject({ status: 'error', error: synced.body.detail, branches: made.branches, syncedAt: made.syncedAt })
     own.fault = undefined

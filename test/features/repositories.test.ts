@@ -125,7 +125,7 @@ describe.each(kinds)('at %s', (kind) => {
     expect((await grace.fetch('GET', `/api/repos/${made.body.id}`)).status).toBe(200)
     const tried = await grace.fetch('POST', `/api/repos/${made.body.id}/sync`)
     expect(tried).toMatchObject({ status: 404, body: { code: 'not_found' } })
-    await expectEvents(t, tried, 'repository.syncing', 'repository.updated')
+    await expectEvents(t, tried, 'repos.begin', 'repos.finish')
     expect((await ada.fetch<Repository>('GET', `/api/repos/${made.body.id}`)).body).toMatchObject({ status: 'ready', error: null })
     expect(logged.join('\n')).not.toContain(secret)
     const { rows } = await t.app.driver.query('select data::text from events where subject_id = $1', [made.body.id])
@@ -188,7 +188,7 @@ describe.each(kinds)('at %s', (kind) => {
     host.asked.length = 0
     const synced = await ada.fetch<Repository>('POST', `/api/repos/${id}/sync`)
     expect(synced.status).toBe(200)
-    await expectEvents(t, synced, 'repository.syncing', 'repository.synced')
+    await expectEvents(t, synced, 'repos.begin', 'repository.synced')
     expect(synced.body).toMatchObject({ defaultBranch: 'trunk', topics: [], status: 'ready', commitSha: SHA })
     expect(synced.body.branches).toHaveLength(200)
     expect(synced.body.pullRequests).toHaveLength(50)

@@ -277,7 +277,7 @@ const begin = write('repos.begin', member('repos:write'), async (ctx, { ref }: {
   const before = await writable(ctx, ref, 'Syncing this repository')
   if (before.status === 'syncing' && Date.parse(ctx.now) - Date.parse(before.updatedAt) < STALE_MS)
     throw new AppError('conflict', 'It is being synced right now. Try again in a few seconds.')
-  return { before, row: await change(ctx, before, { status: 'syncing' }, 'repository.syncing') }
+  return { before, row: await change(ctx, before, { status: 'syncing' }) }
 })
 
 interface Finish {
@@ -290,9 +290,7 @@ interface Finish {
 
 const finish = write('repos.finish', member('repos:write'), async (ctx, { row, seen, error, back }: Finish): Promise<Row> => {
   if (seen) return change(ctx, row, ready(ctx, seen), 'repository.synced')
-  return back
-    ? change(ctx, row, { status: back }, 'repository.updated')
-    : change(ctx, row, { status: 'error', error: error?.slice(0, 500) }, 'repository.failed')
+  return back ? change(ctx, row, { status: back }) : change(ctx, row, { status: 'error', error: error?.slice(0, 500) }, 'repository.failed')
 })
 
 /** What is wrong with the caller's token, or with how often he asks, is not wrong with the repository. */
@@ -335,10 +333,10 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-const change = async (ctx: Ctx, before: Row, set: Partial<typeof repositories.$inferInsert>, event: string): Promise<Row> => {
+const change = async (ctx: Ctx, before: Row, set: Partial<typeof repositories.$inferInsert>, event?: string): Promise<Row> => {
   const again = async () => shown(await find(ctx, before.id))
   const after = await changeVersioned<typeof repositories, Row>(ctx, repositories, { columns, before, set, what: 'this repository', again })
-  announce(ctx, event, after)
+  if (event) announce(ctx, event, after)
   return after
 }
 
@@ -347,5 +345,5 @@ const announce = (ctx: Ctx, type: string, row: Row): void =>
     subjectId: row.id,
     organizationId: row.organizationId,
     projectId: row.projectId,
-    data: { url: row.url, status: row.status, version: row.version },
+    data: { name: `${row.owner}/${row.name}`, url: row.url, status: row.status, version: row.version },
   })

@@ -42,6 +42,7 @@ export const repositories = pgTable(
     uniqueIndex('repositories_project').on(t.projectId, t.key).where(sql`${t.deletedAt} is null and ${t.projectId} is not null`),
     uniqueIndex('repositories_team').on(t.organizationId, t.key).where(sql`${t.deletedAt} is null and ${t.projectId} is null`),
     index('repositories_organization').on(t.organizationId, t.updatedAt, t.id),
+    index('repositories_of_project').on(t.projectId),
   ],
 )
 
