@@ -14,8 +14,8 @@ const blockedBy = optional(array(text(100), 50, { uniqueItems: true, description
 const acceptance = optional(array(title(500), 50, { description: 'What must be true when done' }))
 const minutes = optional(int({ min: 1, max: 480 }))
 
-/** Who works on it and until when; the rest of a lease is for people who look for lost agents. */
-const withHolder = <T extends TaskItem>({ lease, startedAt: _, ...task }: T) => ({
+/** Who works on it and until when; the rest of a lease, and other times, are for people who look for lost agents. */
+const withHolder = <T extends TaskItem>({ lease, startedAt: _, createdAt: __, updatedAt: ___, ...task }: T) => ({
   ...task,
   lease: lease && { holder: lease.holder, expiresAt: lease.expiresAt },
 })
@@ -47,6 +47,7 @@ export const taskTools = [
     }),
     action: tasks.create,
     with: ({ project, story, ...rest }) => ({ ...rest, projectRef: project, storyId: story }),
+    show: withHolder,
   }),
   tool({
     name: 'list_tasks',
@@ -118,7 +119,7 @@ export const taskTools = [
     input: object({ task }),
     action: tasks.detail,
     with: ({ task }) => ({ ref: task }),
-    show: withHolder,
+    show: (task) => ({ ...withHolder(task), createdAt: task.createdAt, updatedAt: task.updatedAt }),
   }),
   tool({
     name: 'next_task',

@@ -1,0 +1,68 @@
+import { expect } from 'bun:test'
+import { type Facts, job } from './harness.ts'
+
+const plan = (names: { ref: string; title: string; blockedBy?: string[] }[]) => [
+  { title: 'One process for each folder', stories: [{ title: 'As an operator I cannot start two', tasks: names }] },
+]
+const tasksOf = ({ epics }: Facts): (Facts & { blockedBy?: string[] })[] =>
+  (epics as { stories: { tasks: Facts[] }[] }[]).flatMap((epic) => epic.stories.flatMap((story) => story.tasks))
+
+job('plans an epic in one call and works through it in its order', { calls: 9, tokens: 1990 }, async ({ agent }) => {
+  const planner = await agent()
+  const { slug } = await planner.call('create_project', { name: 'Folder lock', description: 'Two servers on one folder destroy data.' })
+  const tree = await planner.call('create_plan', {
+    project: slug,
+    epics: plan([
+      { ref: 'show', title: 'Show who holds it', blockedBy: ['take'] },
+      { ref: 'test', title: 'Test with two processes', blockedBy: ['take', 'show'] },
+      { ref: 'take', title: 'Take the lock' },
+    ]),
+  })
+  const byTitle = new Map(tasksOf(tree).map((task) => [task.title, task]))
+  expect(byTitle.get('Test with two processes')?.blockedBy).toHaveLength(2)
+  const done: string[] = []
+  let next: Facts | undefined = (await planner.call('next_task')).task as Facts
+  while (next) {
+    const answer: Facts = await planner.call('complete_task', { task: next.key, evidence: ['bun test: 214 pass'] })
+    done.push(next.title)
+    next = answer.next as Facts | undefined
+    if (next) await planner.call('claim_task', { task: next.key })
+  }
+  expect(done).toEqual(['Take the lock', 'Show who holds it', 'Test with two processes'])
+  expect((await planner.call('get_project', { project: slug })).stats).toMatchObject({ tasks: 3, tasksDone: 3 })
+})
+
+job('plans in a circle, is shown the circle, and mends it', { calls: 5, tokens: 800 }, async ({ agent }) => {
+  const planner = await agent()
+  const { key } = await planner.call('create_project', { name: 'Folder lock' })
+  const refused = await planner.refused('create_plan', {
+    project: key,
+    epics: plan([
+      { ref: 'a', title: 'Take the lock', blockedBy: ['b'] },
+      { ref: 'b', title: 'Show who holds it', blockedBy: ['a'] },
+    ]),
+  })
+  expect(refused.text).toContain('Take the lock → Show who holds it → Take the lock')
+  const tree = await planner.call('create_plan', {
+    project: key,
+    epics: plan([
+      { ref: 'a', title: 'Take the lock' },
+      { ref: 'b', title: 'Show who holds it', blockedBy: ['a'] },
+    ]),
+  })
+  const [take, show] = tasksOf(tree) as [Facts, Facts]
+  const again = await planner.refused('update_task', { task: take.key, blockedBy: [show.key] })
+  expect(again).toMatchObject({ code: 'conflict.cycle' })
+  expect(again.text).toContain(`${take.key} → ${show.key} → ${take.key}`)
+  expect(await planner.call('update_task', { task: take.key, priority: 'high' })).toMatchObject({ priority: 'high' })
+})
+
+job('adds a story’s task and a task that waits for it, later on', { calls: 4, tokens: 520 }, async ({ agent }) => {
+  const planner = await agent()
+  const { key } = await planner.call('create_project', { name: 'Folder lock' })
+  const tree = await planner.call('create_plan', { project: key, epics: plan([{ ref: 'a', title: 'Take the lock' }]) })
+  const story = (tree.epics as { stories: Facts[] }[])[0]?.stories[0] as Facts
+  const first = await planner.call('create_task', { title: 'Name the other process', project: key, story: story.id })
+  const second = await planner.call('create_task', { title: 'Translate it', project: key, blockedBy: [first.key] })
+  expect(second).toMatchObject({ blockedBy: [first.key] })
+})

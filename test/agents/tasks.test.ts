@@ -1,0 +1,225 @@
+import { expect } from 'bun:test'
+import { TestClock } from '../features/support.ts'
+import { member, testApp } from '../support/app.ts'
+import { atEnd } from '../support/cleanup.ts'
+import { type Agent, type Crew, type Facts, job } from './harness.ts'
+
+/** What a planner left behind, before the job begins; its calls are not the job's. */
+async function project({ owner }: Crew, ...titles: (string | Record<string, unknown>)[]): Promise<string> {
+  const made = await owner.fetch<{ slug: string; id: string }>('POST', '/api/projects', { name: 'Folder lock' })
+  for (const task of titles) {
+    const body = typeof task === 'string' ? { title: task } : task
+    expect((await owner.fetch('POST', `/api/projects/${made.body.id}/tasks`, body)).status).toBe(201)
+  }
+  return made.body.slug
+}
+const taskOf = (facts: Facts): Facts => facts.task as Facts
+const keys = (list: unknown): string[] => ((list as Facts[] | undefined) ?? []).map((task) => task.key)
+
+job('finds the next ready task, does it, shows it, gets the next one', { calls: 4, tokens: 480 }, async (crew) => {
+  await project(
+    crew,
+    { title: 'Write the manual', priority: 'low' },
+    { title: 'Lock the data folder', priority: 'high', description: 'A second process must be refused.', acceptance: ['It exits with 3'] },
+  )
+  const agent = await crew.agent()
+  const next = await agent.call('next_task')
+  expect(taskOf(next)).toMatchObject({ key: 'FL-2', status: 'in_progress', description: 'A second process must be refused.' })
+  expect(next.why).toBe('high priority, first of 2 ready tasks')
+  const done = await agent.call('complete_task', {
+    task: taskOf(next).key,
+    notes: 'flock on a file in the folder',
+    evidence: ['src/db/lock.ts', 'bun test test/db: 214 pass'],
+  })
+  expect(done).toMatchObject({ key: 'FL-2', status: 'done', next: { key: 'FL-1' } })
+  const { key } = done.next as Facts
+  expect(await agent.call('claim_task', { task: key })).toMatchObject({
+    status: 'in_progress',
+    lease: { holder: { name: 'Ada Lovelace' } },
+  })
+  expect(await agent.call('complete_task', { task: key })).toMatchObject({ status: 'done' })
+})
+
+job('two agents, one task: who comes second is told who has it, and until when', { calls: 5, tokens: 590 }, async (crew) => {
+  await project(crew, 'Lock the data folder')
+  const first = await crew.agent('first')
+  const second = await crew.agent('second', { of: await member(crew.t, crew.owner, 'member') })
+  const { items } = await second.call('list_tasks', { ready: true })
+  const task = items[0]?.key
+  const { lease } = await first.call('next_task').then(taskOf)
+  const refused = await second.refused('claim_task', { task })
+  expect(refused.code).toBe('conflict.lease_held')
+  expect(refused.text).toContain('Ada Lovelace works on FL-1')
+  expect(refused.text).toContain((lease as { expiresAt: string }).expiresAt)
+  expect(refused.text).toMatch(/try again in \d+ seconds/)
+  await first.call('claim_task', { task: 'FL-1', action: 'release' })
+  expect(await second.call('claim_task', { task })).toMatchObject({ lease: { holder: { name: 'Grace Hopper' } } })
+})
+
+job('a blocked task: finds out why, does what it waits for, is freed', { calls: 5, tokens: 610 }, async (crew) => {
+  await project(crew, 'Take the lock', { title: 'Show who holds it', blockedBy: ['FL-1'] })
+  const agent = (await crew.agent()).told('Please do FL-2.')
+  const refused = await agent.refused('claim_task', { task: 'FL-2' })
+  expect(refused).toMatchObject({ code: 'conflict.blocked' })
+  expect(refused.text).toContain('waits for FL-1')
+  await agent.call('claim_task', { task: 'FL-1' })
+  const done = await agent.call('complete_task', { task: 'FL-1', notes: 'Taken' })
+  expect(keys(done.freed)).toEqual(['FL-2'])
+  expect(await agent.call('claim_task', { task: 'FL-2' })).toMatchObject({ status: 'in_progress' })
+  expect(await agent.call('complete_task', { task: 'FL-2' })).toMatchObject({ status: 'done' })
+})
+
+job('finds nothing to start: is told what everything waits for', { calls: 1, tokens: 90 }, async (crew) => {
+  await project(crew, { title: 'Ask the customer', assignee: 'me' }, { title: 'Build it', blockedBy: ['FL-1'] })
+  const agent = await crew.agent('other', { of: await member(crew.t, crew.owner, 'member') })
+  const none = await agent.call('next_task')
+  expect(none).not.toHaveProperty('task')
+  expect(none.why).toMatch(/FL-1 .*Ada Lovelace/)
+  expect(none.why).toContain('FL-2 waits for FL-1')
+})
+
+const clock = new TestClock()
+let timed: ReturnType<typeof testApp> | undefined
+const withClock = () => {
+  timed ??= testApp({ background: 'off' }, clock.now).then((t) => {
+    atEnd(() => t.close())
+    return t
+  })
+  return timed
+}
+
+job(
+  'takes over from an agent that died: its claim runs out, nobody has to clean up',
+  { calls: 5, tokens: 560 },
+  async (crew) => {
+    await project(crew, 'Lock the data folder')
+    const dead = await crew.agent('dead')
+    await dead.call('next_task')
+    const heir = await crew.agent('heir', { of: await member(crew.t, crew.owner, 'member') })
+    const none = await heir.call('next_task')
+    expect(none.why).toMatch(/FL-1 Ada Lovelace works on it until/)
+    clock.forward({ minutes: 16 })
+    const found = await heir.call('next_task')
+    expect(taskOf(found)).toMatchObject({ key: 'FL-1', status: 'in_progress', lease: { holder: { name: 'Grace Hopper' } } })
+    // It wakes up again: told, before it spoils anything.
+    const late = await dead.refused('complete_task', { task: 'FL-1' })
+    expect(late.text).toContain('Grace Hopper works on FL-1')
+    await heir.call('complete_task', { task: 'FL-1' })
+  },
+  withClock,
+)
+
+job(
+  'keeps its task by working on: any call is a sign of life',
+  { calls: 5, tokens: 610 },
+  async (crew) => {
+    await project(crew, 'Lock the data folder')
+    const agent = await crew.agent()
+    await agent.call('next_task')
+    for (const _ of [1, 2]) {
+      clock.forward({ minutes: 10 })
+      await agent.call('list_tasks')
+    }
+    clock.forward({ minutes: 10 })
+    const other = await crew.agent('other', { of: await member(crew.t, crew.owner, 'member') })
+    expect((await other.refused('claim_task', { task: (await other.call('list_tasks')).items[0]?.key })).code).toBe('conflict.lease_held')
+  },
+  withClock,
+)
+
+job('hands a task over to another agent', { calls: 6, tokens: 790 }, async (crew) => {
+  await project(crew, 'Lock the data folder')
+  const lead = await crew.agent('lead')
+  const { id } = (await crew.owner.fetch<{ id: string }>('POST', '/api/agents', { name: 'Reviewer', scope: 'team' })).body
+  const { key } = taskOf(await lead.call('next_task'))
+  const { items } = await lead.call('list_agents')
+  const handed = await lead.call('update_task', {
+    task: key,
+    assignee: items[0]?.slug,
+    description: 'The lock is taken; the test is missing.',
+  })
+  expect(handed).toMatchObject({ assignee: { type: 'agent', name: 'Reviewer' } })
+  const reviewer = await crew.agent('reviewer', { agentId: id })
+  const mine = await reviewer.call('list_tasks', { assignee: 'me' })
+  expect(keys(mine.items)).toEqual([key])
+  expect(await reviewer.call('get_task', { task: key })).toMatchObject({ description: 'The lock is taken; the test is missing.' })
+  expect(await reviewer.call('complete_task', { task: key, notes: 'Tested' })).toMatchObject({ status: 'done' })
+})
+
+job('several agents on one token: each says who it is', { calls: 6, tokens: 670 }, async (crew) => {
+  await project(crew, 'Lock the data folder', 'Show who holds it')
+  for (const name of ['Coder', 'Tester']) await crew.owner.fetch('POST', '/api/agents', { name, scope: 'team' })
+  const one = await crew.agent()
+  const [tester, coder] = (await one.call('list_agents')).items.map((a) => a.slug as string) as [string, string]
+  const first = taskOf(await one.call('next_task', { agent: coder }))
+  const second = taskOf(await one.call('next_task', { agent: tester }))
+  expect(new Set([first.key, second.key]).size).toBe(2)
+  expect((await one.refused('claim_task', { task: first.key, agent: tester })).text).toContain('Coder works on')
+  for (const task of [first, second]) expect(await one.call('complete_task', { task: task.key })).toMatchObject({ status: 'done' })
+})
+
+job('finds more work while at work, and notes where it came from', { calls: 4, tokens: 460 }, async (crew) => {
+  await project(crew, 'Lock the data folder')
+  const agent = await crew.agent()
+  const { key } = taskOf(await agent.call('next_task'))
+  const found = await agent.call('create_task', { title: 'The socket has the same hole', discoveredFrom: key, labels: ['found'] })
+  expect(await agent.call('get_task', { task: found.key })).toMatchObject({ related: [{ key, kind: 'discovered_from' }] })
+  expect(await agent.call('complete_task', { task: key })).toMatchObject({ next: { key: found.key } })
+})
+
+job('reads through 120 tasks', { calls: 2, tokens: 3070 }, async (crew) => {
+  const slug = await project(crew)
+  const epics = [
+    { title: 'All', stories: [{ title: 'Them', tasks: Array.from({ length: 120 }, (_, n) => ({ title: `Check file ${n}` })) }] },
+  ]
+  expect((await crew.owner.fetch('POST', `/api/projects/${slug}/plan`, { epics })).status).toBe(201)
+  const agent = await crew.agent()
+  const seen = new Set<string>()
+  let cursor: string | undefined
+  do {
+    const page = await agent.call('list_tasks', { status: 'todo', limit: 60, ...(cursor && { cursor }) })
+    expect(page.total).toBe(120)
+    for (const { key } of page.items) seen.add(key)
+    cursor = page.nextCursor
+  } while (cursor)
+  expect(seen.size).toBe(120)
+})
+
+job('three agents work through thirty tasks that wait for each other', { calls: 75, tokens: 10_510 }, async (crew) => {
+  const slug = await project(crew)
+  // Five rows of six; each waits for two of the row before.
+  const tasks = Array.from({ length: 30 }, (_, n) => ({
+    ref: `t${n}`,
+    title: `Step ${n}`,
+    ...(n >= 6 && { blockedBy: [...new Set([`t${n - 6}`, `t${Math.floor(n / 6) * 6 - 6 + ((n * 5) % 6)}`])] }),
+  }))
+  const planner = await crew.agent('planner')
+  planner.told(`Plan this in ${slug}.`)
+  const plan = await planner.call('create_plan', { project: slug, epics: [{ title: 'All', stories: [{ title: 'Steps', tasks }] }] })
+  const [epic] = plan.epics as [{ stories: [{ tasks: (Facts & { blockedBy?: string[] })[] }] }]
+  const planned = epic.stories[0].tasks
+  const waitsFor = new Map(planned.map((task) => [task.key, task.blockedBy ?? []]))
+  const done: string[] = []
+  const workers: Agent[] = []
+  for (const name of ['Ada', 'Grace', 'Barbara'])
+    workers.push(await crew.agent(name, { of: await member(crew.t, crew.owner, 'member', name) }))
+  let somethingDone = Promise.withResolvers<void>()
+  await Promise.all(
+    workers.map(async (worker) => {
+      while (done.length < 30) {
+        const change = somethingDone.promise
+        const { task } = (await worker.call('next_task')) as { task?: Facts }
+        if (!task) await change
+        else {
+          for (const blocker of waitsFor.get(task.key) as string[]) expect(done).toContain(blocker)
+          await worker.call('complete_task', { task: task.key })
+          done.push(task.key)
+          somethingDone.resolve()
+          somethingDone = Promise.withResolvers()
+        }
+      }
+    }),
+  )
+  expect(done.length).toBe(30)
+  expect(new Set(done).size).toBe(30)
+})
