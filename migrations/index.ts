@@ -16,6 +16,7 @@ import m13 from './0013_passage_signs.sql' with { type: 'text' }
 import m14 from './0014_links_of_their_ends.sql' with { type: 'text' }
 import m15 from './0015_notes_by_link.sql' with { type: 'text' }
 import m16 from './0016_what_is_public.sql' with { type: 'text' }
+import m17 from './0017_indexes_of_teams.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -34,4 +35,5 @@ export const migrations: Migration[] = [
   { id: '0014_links_of_their_ends', sql: m14 },
   { id: '0015_notes_by_link', sql: m15 },
   { id: '0016_what_is_public', sql: m16 },
+  { id: '0017_indexes_of_teams', sql: m17 },
 ]

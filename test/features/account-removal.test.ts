@@ -73,7 +73,8 @@ async function rowsOf(at: TestApp, organizationId: string): Promise<Record<strin
     `select table_name::text from information_schema.columns where table_schema = 'public' and column_name = 'organization_id' order by 1`,
   )
   const counts: Record<string, number> = {}
-  for (const [table] of rows as [string][]) {
+  // Not what search keeps: a job puts it there behind the writes.
+  for (const [table] of (rows as [string][]).filter(([name]) => name !== 'passages')) {
     const found = await at.app.driver.query(`select count(*)::int from "${table}" where organization_id = $1`, [organizationId])
     if (found.rows[0]?.[0]) counts[table] = Number(found.rows[0][0])
   }

@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type AnyColumn, and, count, eq, inArray } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
-import { contextOf } from '../../src/action.ts'
+import { type Ctx, contextOf } from '../../src/action.ts'
 import { oneTimeSecrets } from '../../src/auth/table.ts'
 import { counters } from '../../src/db/table.ts'
 import { events, idempotencyKeys } from '../../src/events/table.ts'
 import { jobs } from '../../src/feature.ts'
 import { loginSessions, refreshTokens } from '../../src/features/accounts/table.ts'
+import { create as createLink } from '../../src/features/links/service.ts'
+import { links } from '../../src/features/links/table.ts'
 import { wipeStale } from '../../src/features/mail/service.ts'
 import * as notes from '../../src/features/notes/service.ts'
 import { notes as noteTable } from '../../src/features/notes/table.ts'
@@ -17,6 +19,7 @@ import { remove as removeProject } from '../../src/features/projects/deletion.ts
 import * as projects from '../../src/features/projects/service.ts'
 import { projects as projectTable } from '../../src/features/projects/table.ts'
 import { purge } from '../../src/features/upkeep/service.ts'
+import { world } from '../contract/world.ts'
 import { call, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
 import { keptMail, linkSecretIn, mailRows } from '../support/mail.ts'
 import { failure, ownApp, TestClock, times } from './support.ts'
@@ -37,6 +40,7 @@ const asAda = async (organizationId?: string) => {
   const actor = await t.app.auth.actorFor(ada.userId)
   return contextOf(t.app, organizationId ? { ...actor, organizationId } : actor)
 }
+const note = async (ctx: Ctx, title: string) => (await notes.create(ctx, { title })).id
 const left = async (table: PgTable, column: AnyColumn, values: string[]) =>
   (await t.app.db.select({ n: count() }).from(table).where(inArray(column, values)))[0]?.n
 
@@ -80,6 +84,59 @@ describe('deleted things', () => {
     await organizations.remove(ctx, { id: team.id })
     clock.forward({ days: 30, seconds: 1 })
     expect(await run()).toMatchObject({ tasks: 3, stories: 1, epics: 1, notes: 2, projects: 1, organizations: 1 })
+  })
+
+  test('links go with what they tie', async () => {
+    const ctx = await asAda()
+    const [gone, kept, other] = [await note(ctx, 'gone'), await note(ctx, 'kept'), await note(ctx, 'other')]
+    const tie = (a: string, b: string) => createLink(ctx, { fromType: 'note', fromId: a, toType: 'note', toId: b })
+    const [lost, also, stays] = [await tie(gone, kept), await tie(other, gone), await tie(kept, other)]
+    await notes.remove(ctx, { ref: gone })
+    clock.forward({ days: 29 })
+    expect((await run()).links).toBe(0)
+    clock.forward({ days: 1, seconds: 1 })
+    expect((await run()).links).toBe(2)
+    expect(await left(links, links.id, [lost.id, also.id])).toBe(0)
+    expect(await left(links, links.id, [stays.id])).toBe(1)
+  })
+
+  test('of every kind go: whatever table can hide a row, or belongs to a team or project', async () => {
+    const own = await ownApp(clock.now)
+    try {
+      const { owner } = await world(own)
+      const query = async (text: string, params: unknown[] = []) => (await own.app.driver.query(text, params)).rows
+      const counted = async (table: string) => Number((await query(`select count(*) from "${table}"`))[0]?.[0])
+      const soft = (
+        await query(`select table_name::text from information_schema.columns where column_name = 'deleted_at' and table_schema = 'public'`)
+      ).map(([name]) => String(name))
+      expect(soft).toEqual(
+        expect.arrayContaining(['tasks', 'epics', 'stories', 'memories', 'decisions', 'specs', 'notes', 'features', 'projects']),
+      )
+      // A row of each comes from test/contract/world.ts.
+      for (const table of soft) expect([table, (await counted(table)) > 0]).toEqual([table, true])
+      await owner.fetch('POST', '/api/links', {
+        fromType: 'agent',
+        fromId: (await query('select id from agents'))[0]?.[0],
+        toType: 'skill',
+        toId: (await query('select id from skills'))[0]?.[0],
+      })
+      for (const table of soft) await query(`update "${table}" set deleted_at = $1 where deleted_at is null`, [clock.now().toISOString()])
+      clock.forward({ days: 30, seconds: 1 })
+      const removed = await purge(systemCtx(own), {})
+      for (const table of soft) expect([table, removed[table]]).not.toEqual([table, 0])
+      const hanging = await query(`with recursive t as (select 'organizations'::regclass::oid as id
+        union select f.conrelid from t join pg_constraint f on f.confrelid = t.id and f.contype = 'f' and f.confdeltype = 'c')
+        select id::regclass::text from t`)
+      expect(hanging.flat()).toEqual(expect.arrayContaining([...soft, 'sessions', 'passages', 'task_comments', 'spec_versions']))
+      // A key or a picture may be a person's, and in no team.
+      const ofTeams = (table: unknown) =>
+        query(`select 1 from "${table}" t where coalesce(to_jsonb(t) -> 'organization_id', '0') <> 'null'`)
+      for (const [table] of hanging) expect([table, await ofTeams(table)]).toEqual([table, []])
+      expect(await counted('links')).toBe(0)
+      expect(Object.values(await purge(systemCtx(own), {})).every((n) => n === 0)).toBe(true)
+    } finally {
+      await own.close()
+    }
   })
 
   test('are found by an index wherever the database has to look for what hangs on them', async () => {

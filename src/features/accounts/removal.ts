@@ -5,14 +5,18 @@ import { recent } from '../../auth/policy.ts'
 import { oneTimeSecrets } from '../../auth/table.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { agents } from '../agents/table.ts'
+import { decisionComments, decisions } from '../decisions/table.ts'
 import { mailNotice } from '../mail/service.ts'
 import { mails } from '../mail/table.ts'
+import { memories } from '../memory/table.ts'
 import { notes } from '../notes/table.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { skills } from '../skills/table.ts'
-import { forget } from '../tasks/departures.ts'
+import { specVersions } from '../specs/table.ts'
+import { letGo } from '../tasks/departures.ts'
+import { taskComments, tasks } from '../tasks/table.ts'
 import { uploads } from '../uploads/table.ts'
-import { features } from '../workflow/table.ts'
+import { featureEvidence, featureReviews, features } from '../workflow/table.ts'
 import { deletedMail } from './messages.ts'
 import { activeUser, endCredentials, keepAnAdmin } from './people.ts'
 import type { RemoveAccount } from './schema.ts'
@@ -110,6 +114,24 @@ async function detach(ctx: Ctx, userId: string): Promise<void> {
     .update(features)
     .set({ assigneeType: null, assigneeId: null })
     .where(and(eq(features.assigneeType, 'user'), eq(features.assigneeId, userId)))
-  await forget(ctx, userId)
+  await letGo(ctx, { type: 'user', id: userId })
+  await ctx.db
+    .update(tasks)
+    .set({ leaseHolderId: null })
+    .where(and(eq(tasks.leaseType, 'user'), eq(tasks.leaseHolderId, userId)))
+  await withoutName(ctx, userId)
   for (const table of [skills, agents]) await ctx.db.delete(table).where(and(eq(table.createdById, userId), isNull(table.organizationId)))
+}
+
+/** What he said stays, and does not tell that it was he. */
+async function withoutName(ctx: Ctx, userId: string): Promise<void> {
+  const name = 'Somebody who has left'
+  for (const table of [taskComments, decisions, decisionComments, memories, specVersions])
+    await ctx.db
+      .update(table)
+      .set({ authorId: null, authorName: name })
+      .where(and(eq(table.authorType, 'user'), eq(table.authorId, userId)))
+  // An agent that was not named speaks by its user's id.
+  for (const table of [featureEvidence, featureReviews])
+    await ctx.db.update(table).set({ actorId: null, actorName: name }).where(eq(table.actorId, userId))
 }

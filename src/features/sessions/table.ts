@@ -38,5 +38,6 @@ export const sessions = pgTable(
     index('sessions_user').on(t.userId, t.organizationId, t.updatedAt, t.id),
     index('sessions_agent').on(t.agentId, t.updatedAt),
     index('sessions_project').on(t.projectId),
+    index('sessions_organization').on(t.organizationId),
   ],
 )

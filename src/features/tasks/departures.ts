@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { taskComments, tasks } from './table.ts'
+import { tasks } from './table.ts'
 
 /** As if the lease had run out: what was begun is there for the next one to go on with. */
 export const abandoned = (now: string) => ({
@@ -17,13 +17,4 @@ export async function letGo(ctx: Ctx, { type, id }: { type: 'user' | 'agent'; id
     .update(tasks)
     .set({ assigneeType: null, assigneeId: null, updatedAt: ctx.now, version: sql`${tasks.version} + 1` })
     .where(and(eq(tasks.assigneeType, type), eq(tasks.assigneeId, id)))
-}
-
-/** What he said stays, without his name. */
-export async function forget(ctx: Ctx, userId: string): Promise<void> {
-  await letGo(ctx, { type: 'user', id: userId })
-  await ctx.db
-    .update(taskComments)
-    .set({ authorId: null, authorName: 'Somebody who has left' })
-    .where(and(eq(taskComments.authorType, 'user'), eq(taskComments.authorId, userId)))
 }

@@ -1,4 +1,4 @@
-import { sql } from 'drizzle-orm'
+import { or, type SQL, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
@@ -8,9 +8,12 @@ import { events, idempotencyKeys } from '../../events/table.ts'
 import { loginSessions, refreshTokens } from '../accounts/table.ts'
 import { deviceCodes } from '../devices/table.ts'
 import { invites } from '../invites/table.ts'
+import { isGone } from '../links/records.ts'
+import { links } from '../links/table.ts'
 import { mails } from '../mail/table.ts'
 import { notifications } from '../notifications/table.ts'
 import { organizations } from '../organizations/table.ts'
+import { projects } from '../projects/table.ts'
 
 const DELETED_DAYS = 30
 const EVENT_DAYS = 365
@@ -18,49 +21,63 @@ const NOTIFICATION_DAYS = 180
 /** Rows in one transaction: on the embedded database everybody else waits meanwhile. */
 const BATCH = 500
 
+/** A table that belongs to teams or projects, by the columns that say so. */
+interface Kept {
+  table: string
+  soft: boolean
+  ofTeam: boolean
+  ofProject: boolean
+}
+
 /**
- * Every table with `deleted_at`, so that a new resource is covered without being named here. What hangs on another comes before it: the
- * database would take it along in one statement, however much it is, and run out of time.
+ * Every table with `deleted_at`, and every one whose rows go with a team or a project, so that a new resource is covered without being named
+ * here. What hangs on another comes before it: the database would take it along in one statement, however much it is, and run out of time.
  */
-const softTables = read('upkeep.softTables', machine, async (ctx, _: Record<string, never>): Promise<Pick<Old, 'table' | 'ofTeam'>[]> => {
+const keptTables = read('upkeep.keptTables', machine, async (ctx, _: Record<string, never>): Promise<Kept[]> => {
   const has = (column: string) =>
     sql`exists (select 1 from pg_attribute where attrelid = c.oid and attname = ${column} and not attisdropped)`
-  const { rows } = await ctx.db.execute<{ table: string; ofTeam: boolean }>(sql`
-    with recursive soft as (
-      select c.oid as id, c.relname::text as name, ${has('organization_id')} as of_team from pg_class c
-      where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace and ${has('deleted_at')}
+  const goesWith = (table: string) =>
+    sql`exists (select 1 from pg_constraint f where f.conrelid = c.oid and f.contype = 'f' and f.confdeltype = 'c' and f.confrelid = ${table}::regclass)`
+  const { rows } = await ctx.db.execute<Kept & Record<string, unknown>>(sql`
+    with recursive kept as (
+      select c.oid as id, c.relname::text as name, ${has('deleted_at')} as soft, ${goesWith('organizations')} as of_team, ${goesWith('projects')} as of_project
+      from pg_class c where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
     ), depth (id, n) as (
-      select id, 0 from soft
+      select id, 0 from kept where soft
       union select f.conrelid, n + 1 from depth join pg_constraint f on f.confrelid = depth.id
         where f.contype = 'f' and f.confdeltype = 'c' and f.conrelid <> f.confrelid
     )
-    select name as table, of_team as "ofTeam" from soft join depth using (id) group by name, of_team order by max(n) desc, name`)
+    select name as table, soft, of_team as "ofTeam", of_project as "ofProject" from kept join depth using (id)
+    where soft or of_team or of_project group by name, soft, of_team, of_project order by max(n) desc, name`)
   return rows
 })
 
+/** Deleted so long ago, or of a team or project that was. */
+function isOver({ soft, ofTeam, ofProject }: Kept, before: string): SQL {
+  const over = (table: PgTable) => sql`(select o.id from ${table} o where o.deleted_at < ${before})`
+  return or(
+    soft ? sql`deleted_at < ${before}` : undefined,
+    ofTeam ? sql`organization_id in ${over(organizations)}` : undefined,
+    ofProject ? sql`project_id in ${over(projects)}` : undefined,
+  ) as SQL
+}
+
 interface Old {
   table: string | PgTable
-  column: string
-  before: string
-  /** Also what belongs to a team that was deleted so long ago. */
-  ofTeam?: boolean
+  where: SQL
 }
 
 const nameOf = ({ table }: Old) => (typeof table === 'string' ? sql.identifier(table) : sql`${table}`)
-const isOld = ({ column, before, ofTeam }: Old) =>
-  ofTeam
-    ? sql`(${sql.identifier(column)} < ${before} or organization_id in (select o.id from ${organizations} o where o.deleted_at < ${before}))`
-    : sql`${sql.identifier(column)} < ${before}`
+const past = (table: PgTable, column: string, before: string): Old => ({ table, where: sql`${sql.identifier(column)} < ${before}` })
 
 const isThereAny = read(
   'upkeep.isThereAny',
   machine,
-  async (ctx, old: Old): Promise<boolean> =>
-    (await ctx.db.execute(sql`select 1 from ${nameOf(old)} where ${isOld(old)} limit 1`)).count > 0,
+  async (ctx, old: Old): Promise<boolean> => (await ctx.db.execute(sql`select 1 from ${nameOf(old)} where ${old.where} limit 1`)).count > 0,
 )
 
 const purgeSome = write('upkeep.purgeSome', machine, async (ctx, old: Old): Promise<number> => {
-  const some = sql`select ctid from ${nameOf(old)} where ${isOld(old)} limit ${BATCH}`
+  const some = sql`select ctid from ${nameOf(old)} where ${old.where} limit ${BATCH}`
   return (await ctx.db.execute(sql`delete from ${nameOf(old)} where ctid = any(array(${some}))`)).count
 })
 
@@ -68,18 +85,22 @@ const purgeSome = write('upkeep.purgeSome', machine, async (ctx, old: Old): Prom
 export const purge = flow('upkeep.purge', machine, async (ctx, _: Record<string, never>): Promise<Record<string, number>> => {
   const ago = (days: number) => new Date(Date.parse(ctx.now) - days * 86_400_000).toISOString()
   const removed: Record<string, number> = {}
-  for (const soft of await softTables(ctx, {}))
-    removed[soft.table as string] = await purgeAll(ctx, { ...soft, column: 'deleted_at', before: ago(DELETED_DAYS) })
-  removed.events = await purgeAll(ctx, { table: events, column: 'at', before: ago(EVENT_DAYS) })
-  removed.idempotencyKeys = await purgeAll(ctx, { table: idempotencyKeys, column: 'expires_at', before: ctx.now })
-  removed.counters = await purgeAll(ctx, { table: counters, column: 'expires_at', before: ctx.now })
-  removed.refreshTokens = await purgeAll(ctx, { table: refreshTokens, column: 'expires_at', before: ctx.now })
-  removed.loginSessions = await purgeAll(ctx, { table: loginSessions, column: 'expires_at', before: ago(DELETED_DAYS) })
-  removed.oneTimeSecrets = await purgeAll(ctx, { table: oneTimeSecrets, column: 'expires_at', before: ctx.now })
-  removed.deviceCodes = await purgeAll(ctx, { table: deviceCodes, column: 'expires_at', before: ctx.now })
-  removed.mails = await purgeAll(ctx, { table: mails, column: 'created_at', before: ago(DELETED_DAYS) })
-  removed.notifications = await purgeAll(ctx, { table: notifications, column: 'created_at', before: ago(NOTIFICATION_DAYS) })
-  removed.invites = await purgeAll(ctx, { table: invites, column: 'expires_at', before: ago(DELETED_DAYS) })
+  for (const kept of await keptTables(ctx, {}))
+    removed[kept.table] = await purgeAll(ctx, { table: kept.table, where: isOver(kept, ago(DELETED_DAYS)) })
+  removed.events = await purgeAll(ctx, past(events, 'at', ago(EVENT_DAYS)))
+  removed.idempotencyKeys = await purgeAll(ctx, past(idempotencyKeys, 'expires_at', ctx.now))
+  removed.counters = await purgeAll(ctx, past(counters, 'expires_at', ctx.now))
+  removed.refreshTokens = await purgeAll(ctx, past(refreshTokens, 'expires_at', ctx.now))
+  removed.loginSessions = await purgeAll(ctx, past(loginSessions, 'expires_at', ago(DELETED_DAYS)))
+  removed.oneTimeSecrets = await purgeAll(ctx, past(oneTimeSecrets, 'expires_at', ctx.now))
+  removed.deviceCodes = await purgeAll(ctx, past(deviceCodes, 'expires_at', ctx.now))
+  removed.mails = await purgeAll(ctx, past(mails, 'created_at', ago(DELETED_DAYS)))
+  removed.notifications = await purgeAll(ctx, past(notifications, 'created_at', ago(NOTIFICATION_DAYS)))
+  removed.invites = await purgeAll(ctx, past(invites, 'expires_at', ago(DELETED_DAYS)))
+  removed.links = await purgeAll(ctx, {
+    table: links,
+    where: or(isGone(links.fromType, links.fromId), isGone(links.toType, links.toId)) as SQL,
+  })
   return removed
 })
 
