@@ -75,8 +75,8 @@ export type SessionEnd = Static<typeof SessionEnd>
 export const SessionQuery = object({
   ...paging('updatedAt', 'startedAt'),
   status: optional(oneOf(statuses)),
-  agentId: optional(ref('Agent', 'builder')),
-  projectId: optional(ref('Project', 'tutti')),
+  agentId: optional(id()),
+  projectId: optional(id()),
 })
 export type SessionQuery = Static<typeof SessionQuery>
 

@@ -122,13 +122,11 @@ const lastSeq = async (ctx: Ctx): Promise<number> =>
 
 export const list = read('sessions.list', member('sessions:read'), async (ctx, query: SessionQuery): Promise<SessionPage> => {
   const page = keyset({ updatedAt: sessions.updatedAt, startedAt: sessions.startedAt }, sessions.id, query, { sort: 'updatedAt' })
-  const agent = query.agentId ? await findAgent(ctx, currentOrganization(ctx.actor), query.agentId) : undefined
-  const project = query.projectId ? await projects.resolve(ctx, query.projectId) : undefined
   const filters = and(
     own(ctx),
     query.status && eq(sessions.status, query.status),
-    agent && eq(sessions.agentId, agent.id),
-    project && eq(sessions.projectId, project.id),
+    query.agentId === undefined ? undefined : eq(sessions.agentId, query.agentId),
+    query.projectId === undefined ? undefined : eq(sessions.projectId, query.projectId),
   )
   const rows: SessionItem[] = await ctx.db
     .select(item)
@@ -139,6 +137,14 @@ export const list = read('sessions.list', member('sessions:read'), async (ctx, q
   const total = query.total ? (await ctx.db.select({ n: count() }).from(sessions).where(filters))[0]?.n : undefined
   return page.page(rows, total)
 })
+
+/** The same for whoever names an agent as people do. */
+export const listNamed = read(
+  'sessions.listNamed',
+  member('sessions:read'),
+  async (ctx, { agent, ...query }: SessionQuery & { agent?: string }): Promise<SessionPage> =>
+    list(ctx, agent === undefined ? query : { ...query, agentId: (await findAgent(ctx, currentOrganization(ctx.actor), agent)).id }),
+)
 
 export const get = read(
   'sessions.get',

@@ -60,8 +60,8 @@ export const sessionTools = [
     description: 'Your sessions, last used first.',
     toolset: 'sessions',
     input: object({ agent, status: optional(oneOf(statuses)), ...listing }),
-    action: sessions.list,
-    with: ({ agent, ...rest }) => ({ limit: 20, ...rest, agentId: agent, total: true }),
+    action: sessions.listNamed,
+    with: (input) => ({ limit: 20, ...input, total: true }),
   }),
   tool({
     name: 'get_context',
