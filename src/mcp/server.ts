@@ -43,7 +43,8 @@ export interface Mcp {
 const CALLS_AT_ONCE = 16
 const DRAIN_MS = 5_000
 
-export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
+/** `build`: what answers behind this layer; the conformance suite brings a server of its own. */
+export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build: typeof newServer = newServer): Mcp {
   const catalogue = new Catalogue(tools)
   const names = new Names()
   const offer = new Offer(catalogue, names)
@@ -113,7 +114,7 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
     call: async (name, args, caller, signal) => resultOf(await call(name, args, caller, signal)),
   }
   const onerror = (error: Error) => app.log.debug('mcp', { error: error.message })
-  const factory: McpServerFactory = ({ era }) => newServer(behind, era === 'modern' ? 'listen' : 'none')
+  const factory: McpServerFactory = ({ era }) => build(behind, era === 'modern' ? 'listen' : 'none')
   const options = { keepAliveMs: KEEP_ALIVE_MS, onerror }
   const handler = createMcpHandler(factory, options)
 
@@ -282,7 +283,7 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[]): Mcp {
           updated: (uri) => void server.sendResourceUpdated({ uri }).catch(onerror),
           status: (data) => void server.sendLoggingMessage({ level: 'info', logger: 'tutti', data }, session.sessionId).catch(onerror),
         }
-        const server = newServer(behind, 'stream', streams.add(session, sender.actor, selection, tell))
+        const server = build(behind, 'stream', streams.add(session, sender.actor, selection, tell))
         server.onerror = onerror
         sessions.set(session.sessionId, session)
         await server.connect(session)

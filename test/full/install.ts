@@ -1,0 +1,58 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+/** Programs of others that the tests run against us: exact versions, from npm, kept in a folder that git does not see. */
+const { arch } = process
+const dependencies = {
+  '@modelcontextprotocol/conformance': '0.2.0-alpha.12',
+  '@modelcontextprotocol/inspector': '2.12.0',
+  '@google/gemini-cli': '0.61.0',
+  '@openai/codex': '0.166.0',
+  // The programs themselves: what is named like them on npm only fetches these when it is installed.
+  [`@anthropic-ai/claude-code-linux-${arch}`]: '2.1.325',
+  [`opencode-linux-${arch}`]: '1.18.18',
+  // Most of them want a newer Node than the machine may have.
+  [`node-linux-${arch}`]: '24.22.0',
+}
+const folder = resolve(import.meta.dir, '../../.cache/agents')
+const modules = join(folder, 'node_modules')
+
+const js = (path: string): string[] => [join(modules, `node-linux-${arch}/bin/node`), join(modules, path)]
+export const programs = {
+  conformance: js('@modelcontextprotocol/conformance/dist/index.js'),
+  inspector: js('@modelcontextprotocol/inspector/clients/launcher/build/index.js'),
+  gemini: js('@google/gemini-cli/bundle/gemini.js'),
+  codex: js('@openai/codex/bin/codex.js'),
+  claude: [join(modules, `@anthropic-ai/claude-code-linux-${arch}/claude`)],
+  opencode: [join(modules, `opencode-linux-${arch}/bin/opencode`)],
+}
+
+export async function install(): Promise<void> {
+  const wanted = JSON.stringify({ private: true, dependencies }, null, 2)
+  const done = join(folder, 'installed.json')
+  if (existsSync(done) && readFileSync(done, 'utf8') === wanted) return
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), wanted)
+  const { code, out } = await run([process.execPath, 'install', '--ignore-scripts'], { cwd: folder, env: { HOME: process.env.HOME } })
+  if (code !== 0) throw new Error(`The programs to test with could not be installed:\n${out}`)
+  writeFileSync(done, wanted)
+}
+
+/** Runs to its end and gives what it said, of both kinds. */
+export async function run(
+  command: readonly string[],
+  { cwd, env = {}, seconds = 60 }: { cwd?: string; env?: Record<string, string | undefined>; seconds?: number } = {},
+): Promise<{ code: number; out: string }> {
+  const path = `${join(modules, `node-linux-${arch}/bin`)}:${process.env.PATH}`
+  const child = Bun.spawn([...command], {
+    cwd,
+    env: { PATH: path, TMPDIR: process.env.TMPDIR, CI: '1', NO_COLOR: '1', ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const timer = setTimeout(() => child.kill('SIGKILL'), seconds * 1000)
+  const [out, errors, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+  clearTimeout(timer)
+  return { code, out: `${out}${errors}` }
+}
