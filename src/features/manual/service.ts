@@ -3,14 +3,30 @@ import { anyone } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
 import access from './pages/access.md' with { type: 'text' }
 import api from './pages/api.md' with { type: 'text' }
+import features from './pages/features.md' with { type: 'text' }
+import knowledge from './pages/knowledge.md' with { type: 'text' }
 import mcp from './pages/mcp.md' with { type: 'text' }
+import memory from './pages/memory.md' with { type: 'text' }
 import operating from './pages/operating.md' with { type: 'text' }
+import planning from './pages/planning.md' with { type: 'text' }
+import sessions from './pages/sessions.md' with { type: 'text' }
 import start from './pages/start.md' with { type: 'text' }
 import type { ManualList, ManualPage } from './schema.ts'
 
 /** The product's own manual, shipped in the binary. The first heading of a page is its title. */
 const page = (id: string, content: string): ManualPage => ({ id, title: /^# (.+)$/m.exec(content)?.[1] ?? id, content })
-const pages = [page('start', start), page('access', access), page('mcp', mcp), page('api', api), page('operating', operating)]
+const pages = [
+  page('start', start),
+  page('access', access),
+  page('planning', planning),
+  page('features', features),
+  page('knowledge', knowledge),
+  page('memory', memory),
+  page('sessions', sessions),
+  page('mcp', mcp),
+  page('api', api),
+  page('operating', operating),
+]
 
 export const list = read(
   'manual.list',
