@@ -1,7 +1,7 @@
 import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
-import { anyOf, plainWords, toIso, vectorText } from '../../db/columns.ts'
+import { type Rights, rightsOf } from '../../auth/rights.ts'
+import { anyOf, idList, plainWords, vectorText } from '../../db/columns.ts'
 import { type Db, prepare } from '../../db/session.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -55,7 +55,7 @@ const LIKELY = 400
 const WORDED = 300
 const FINAL = 100
 /** Of a long query, the longest words: they tell most. */
-const LEXEMES = 32
+const LEXEMES = 30
 /** Below this, meanings have nothing to do with each other. */
 const UNRELATED = 0.15
 /** Characters; nobody asks a longer question. */
@@ -63,9 +63,24 @@ const LONGEST = 5000
 
 const ph = sql.placeholder
 
+/**
+ * Behind a `select`, where the planner does not look for values: it would make a plan for each call, which takes longer than the search, and
+ * the plan would be the same.
+ */
+const one = (name: string) => sql`(select ${ph(name)}::uuid)`
+const list = (name: string) => sql`(select ${ph(name)}::text)`
+const rights = {
+  user: one('user'),
+  personal: one('personal'),
+  organizations: list('organizations'),
+  reach: list('reach'),
+  workspaces: list('workspaces'),
+  managed: list('managed'),
+} as unknown as Rights
+
 const found = and(
-  visibleTo(anyRights),
-  sql`${passages.kind} = any(${ph('kinds')}::text[])`,
+  visibleTo(rights),
+  sql`${passages.kind} = any(${list('kinds')}::text[])`,
   sql`(${ph('projectId')}::uuid is null or ${passages.projectId} = ${ph('projectId')}::uuid)`,
   sql`(${ph('scope')}::text is null or ${passages.scope} = ${ph('scope')}::text)`,
   sql`(${ph('scopeId')}::uuid is null or ${passages.scopeId} = ${ph('scopeId')}::uuid)`,
@@ -73,128 +88,137 @@ const found = and(
   or(sql`${ph('old')}::boolean`, isNull(passages.expiresAt), gt(passages.expiresAt, ph('now'))),
 ) as SQL
 
-const asked = sql`
-  asked as materialized (select ${ph('vector')}::vector as v),
-  lexemes as materialized (
-    select n, quote_literal(l)::tsquery as q
-    from unnest(tsvector_to_array(to_tsvector('english', ${ph('text')}))) with ordinality u (l, n) order by length(l) desc, l limit ${LEXEMES})`
+const vector = sql`(select ${ph('vector')}::vector)`
+const isOfModel = and(eq(passageVectors.passageId, passages.id), sql`${passageVectors.model} = ${ph('model')}`)
+const lexemes = sql`lexemes as materialized (
+  select row_number() over () as n, quote_literal(l)::tsquery as q from (
+    select l from unnest(tsvector_to_array(to_tsvector('english', ${ph('text')}))) u (l) order by length(l) desc, l limit ${LEXEMES}) longest)`
 
-const meaning = sql`1 - (${passageVectors.vector} <=> (select v from asked))`
+/** What is read of a passage to rank it; `matched` has a bit for each word of the query that it contains. */
+const candidate = sql`${passages.id} as id, ${passages.kind} as kind, ${passages.recordId} as record_id, ${passages.importance} as importance,
+  1 - (${passageVectors.vector} <=> ${vector}) as meaning,
+  (select bit_or(1 << (n - 1)::int) from lexemes where ${passages.search} @@ q) as matched, (select count(*) from lexemes)::int as asked`
 
-/** `cosine + 0.4 × coverage²`. Where there is no vector yet, words stand in for the meaning. */
-const score = sql`coalesce(meaning, 0.6 * words) + 0.4 * words ^ 2 + 0.05 * (importance - 0.5)`
+/** Everything that the caller may find, if it is not more than can be compared. */
+const all = run(sql`with ${lexemes}
+  select ${candidate}, null as counts from ${passages} left join ${passageVectors} on ${isOfModel} where ${found} limit ${ALL + 1}`)
 
-/** The best piece of each record, and of those the best; `seen` says how many passages were looked at, also when none was good enough. */
-const ranked = sql`
-  scored as (select id, kind, record_id, meaning, words, ${score} as score from rated where words > 0 or meaning >= ${UNRELATED}),
-  best as (select * from (select distinct on (kind, record_id) * from scored order by kind, record_id, score desc, id) b
-    order by score desc, record_id limit ${ph('limit')}),
-  hits as (
-    select seen, b.kind, b.record_id, p.project_id, p.scope, p.scope_id, p.title, p.content, p.tags, p.at, b.score, b.meaning, b.words
-    from total left join (best b join ${passages} p using (id)) on true order by b.score desc, b.record_id)`
-
-/** Everything the caller may find is read once. A word weighs by how rare it is there. */
-const compareAll = sql`
-  with ${asked},
-  mine as materialized (
-    select ${passages.id} as id, ${passages.kind} as kind, ${passages.recordId} as record_id, ${passages.importance} as importance,
-      strip(${passages.search}) as search, ${meaning} as meaning
-    from ${passages} left join ${passageVectors} on ${passageVectors.passageId} = ${passages.id} and ${passageVectors.model} = ${ph('model')}
-    where ${found} limit ${ALL + 1}),
-  total as materialized (select count(*)::int as seen from mine),
-  pairs as materialized (select id, n from mine join lexemes on search @@ q),
-  rarity as materialized (
-    select n, ln(1 + (seen - coalesce(c, 0) + 0.5) / (coalesce(c, 0) + 0.5)) as r
-    from total, lexemes left join (select n, count(*) as c from pairs group by n) counted using (n)),
-  covered as (select id, sum(r) / (select sum(r) from rarity) as words from pairs join rarity using (n) group by id),
-  rated as (select mine.*, coalesce(words, 0) as words from mine left join covered using (id)),
-  ${ranked}
-  select * from hits`
-
-/** The likely ones by the signs of their vectors, and some for each word; the best of both are then compared exactly. */
-const compareLikely = sql`
-  with ${asked},
-  total as materialized (select ${ALL + 1}::int as seen),
+/** The likely ones by the signs of their vectors, and some for each word; of both the best. */
+const likely = run(sql`with ${lexemes},
   signs as materialized (
-    select ${passageSigns.passageId} as id, ${passageSigns.signs} <~> (select binary_quantize(v) from asked) as distance from ${passageSigns}
-    where (select v is not null from asked) and ${passageSigns.model} = ${ph('model')}
-      and (${anyOf(passageSigns.owner, anyRights.reach)} or ${eq(passageSigns.owner, anyRights.personal)})
+    select ${passageSigns.passageId} as id, ${passageSigns.signs} <~> (select binary_quantize(${ph('vector')}::vector)) as distance from ${passageSigns}
+    where ${ph('vector')}::vector is not null and ${passageSigns.model} = ${ph('model')}
+      and (${anyOf(passageSigns.owner, rights.reach)} or ${eq(passageSigns.owner, rights.personal)})
     order by distance, id limit ${LIKELY * 5}),
-  near as materialized (select id from signs join ${passages} using (id) where ${found} order by distance, id limit ${LIKELY}),
+  near as materialized (select ${passages.id} as id from signs join ${passages} on ${passages.id} = signs.id where ${found} order by distance, ${passages.id} limit ${LIKELY}),
   nearest as (
-    select id from near join ${passageVectors} on ${passageVectors.passageId} = id and ${passageVectors.model} = ${ph('model')}
-    order by ${passageVectors.vector} <=> (select v from asked), id limit ${FINAL}),
+    select near.id from near join ${passageVectors} on ${passageVectors.passageId} = near.id and ${passageVectors.model} = ${ph('model')}
+    order by ${passageVectors.vector} <=> ${vector}, near.id limit ${FINAL}),
   pairs as materialized (
     select n, w.id from lexemes, lateral (select ${passages.id} as id from ${passages} where ${passages.search} @@ q and ${found} limit ${WORDED}) w),
-  rarity as materialized (
-    select n, ln(1 + ${ALL * 10} / (coalesce(c, 0) + 0.5)) as r
-    from lexemes left join (select n, count(*) as c from pairs group by n) counted using (n)),
-  worded as (select id from pairs join rarity using (n) group by id order by sum(r) desc, id limit ${FINAL}),
-  rated as (
-    select ${passages.id} as id, ${passages.kind} as kind, ${passages.recordId} as record_id, ${passages.importance} as importance, ${meaning} as meaning,
-      coalesce((select sum(r) filter (where ${passages.search} @@ q) / sum(r) from lexemes join rarity using (n)), 0) as words
-    from (select id from nearest union select id from worded) candidates join ${passages} using (id)
-    left join ${passageVectors} on ${passageVectors.passageId} = ${passages.id} and ${passageVectors.model} = ${ph('model')}),
-  ${ranked}
-  select * from hits`
+  counted as materialized (select lexemes.n, count(pairs.id)::float8 as c from lexemes left join pairs using (n) group by lexemes.n),
+  worded as (select id from pairs join counted using (n) group by id order by sum(1 / c) desc, id limit ${FINAL})
+  select ${candidate}, (select string_agg(c::text, ',' order by n) from counted) as counts
+  from (select id from nearest union select id from worded) candidates join ${passages} on ${passages.id} = candidates.id left join ${passageVectors} on ${isOfModel}`)
 
-interface Row extends Record<keyof typeof columns, unknown> {
-  seen: number
-  kind: Kind | null
+interface Candidate {
+  id: string
+  kind: Kind
+  recordId: string
+  importance: number
+  meaning: number | null
+  matched: number | null
+  asked: number
+  counts: string | null
 }
 
-const columns = {
-  seen: sql`seen`,
-  kind: sql`kind`,
-  recordId: sql`record_id`,
-  projectId: sql`project_id`,
-  scope: sql`scope`,
-  scopeId: sql`scope_id`,
-  title: sql`title`,
-  content: sql`content`,
-  tags: sql`tags`.mapWith(passages.tags),
-  at: sql`at`,
-  score: sql`score`,
-  meaning: sql`meaning`,
-  words: sql`words`,
+function run(statement: SQL): (db: Db, values: Record<string, unknown>) => Promise<Candidate[]> {
+  const columns = {
+    id: sql`id`,
+    kind: sql`kind`,
+    recordId: sql`record_id`,
+    importance: sql`importance`.mapWith(Number),
+    meaning: sql`meaning`.mapWith(Number),
+    matched: sql`matched`.mapWith(Number),
+    asked: sql`asked`.mapWith(Number),
+    counts: sql`counts`,
+  }
+  return prepare((db) => db.select(columns).from(sql`(${statement}) found`)) as never
 }
-const run = (statement: SQL) => prepare((db) => db.select(columns).from(sql`(${statement}) found`)) as unknown as Run
-type Run = (db: Db, values: Record<string, unknown>) => Promise<Row[]>
-const all = run(compareAll)
-const likely = run(compareLikely)
+
+const texts = prepare((db) =>
+  db
+    .select({
+      id: passages.id,
+      projectId: passages.projectId,
+      scope: passages.scope,
+      scopeId: passages.scopeId,
+      title: passages.title,
+      content: passages.content,
+      tags: passages.tags,
+      at: passages.at,
+    })
+    .from(passages)
+    .where(anyOf(passages.id, ph('ids'))),
+)
+
+interface Ranked extends Candidate {
+  words: number
+  score: number
+}
 
 /**
- * Vector and words together: `cosine + 0.4 × coverage²`, where coverage is the share of the query's words, weighed by how rare they are.
- * Measured against mixing the two ranks, which loses identifiers and paraphrases alike.
+ * `cosine + 0.4 × coverage²`, where coverage is the share of the query's words, weighed by how rare they are. Measured against mixing the
+ * two ranks, which loses identifiers and paraphrases alike. Where there is no vector yet, words stand in for the meaning.
  */
-export async function hybrid(ctx: Ctx, query: HybridQuery, vector: QueryVector | undefined): Promise<Hit[]> {
-  const list = (values: readonly string[]) => `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`
+function rank(candidates: readonly Candidate[], limit: number): Ranked[] {
+  const [first] = candidates
+  if (!first) return []
+  const has = ({ matched }: Candidate, word: number) => ((matched ?? 0) & (1 << word)) !== 0
+  // Beyond some hundreds nobody has counted on; a word that was found so often is a common one.
+  const counts = first.counts?.split(',').map(Number)
+  const total = counts ? ALL * 10 : candidates.length
+  const rarity = Array.from({ length: first.asked }, (_, word) => {
+    const count = counts?.[word] ?? candidates.reduce((sum, candidate) => sum + (has(candidate, word) ? 1 : 0), 0)
+    return Math.log(1 + (total - count + 0.5) / (count + 0.5))
+  })
+  const weight = rarity.reduce((sum, r) => sum + r, 0)
+  const best = new Map<string, Ranked>()
+  for (const candidate of candidates) {
+    const covered = rarity.reduce((sum, r, word) => sum + (has(candidate, word) ? r : 0), 0)
+    const words = weight > 0 ? covered / weight : 0
+    const { meaning, importance, kind, recordId, id } = candidate
+    if (words === 0 && (meaning ?? 0) < UNRELATED) continue
+    const score = (meaning ?? 0.6 * words) + 0.4 * words ** 2 + 0.05 * (importance - 0.5)
+    const key = `${kind} ${recordId}`
+    const before = best.get(key)
+    if (!before || score > before.score || (score === before.score && id < before.id)) best.set(key, { ...candidate, words, score })
+  }
+  return [...best.values()].sort((a, b) => b.score - a.score || (a.recordId < b.recordId ? -1 : 1)).slice(0, limit)
+}
+
+/** By meaning and words together; by words alone where there is no vector, and by meaning alone where there are no words. */
+export async function hybrid(ctx: Ctx, query: HybridQuery, asked: QueryVector | undefined): Promise<Hit[]> {
   const values = {
     ...rightsOf(ctx.actor),
     now: ctx.now,
-    vector: vector ? vectorText(vector.values) : null,
-    model: vector?.model ?? '',
-    text: plainWords(query.text).slice(0, LONGEST),
-    kinds: list(query.kinds ?? kinds),
+    vector: asked ? vectorText(asked.values) : null,
+    model: asked?.model ?? '',
+    text: plainWords(query.text.slice(0, LONGEST)),
+    kinds: passages.tags.mapToDriverValue([...(query.kinds ?? kinds)]),
     projectId: query.projectId ?? null,
     scope: query.scope ?? null,
     scopeId: query.scopeId ?? null,
-    tags: list(query.tags ?? []),
+    tags: passages.tags.mapToDriverValue([...(query.tags ?? [])]),
     old: query.old ?? false,
-    limit: query.limit,
   }
-  let rows = await all(ctx.db, values)
-  if ((rows[0]?.seen ?? 0) > ALL) rows = await likely(ctx.db, values)
-  return rows.flatMap(({ seen: _, kind, ...row }) =>
-    kind === null
-      ? []
-      : {
-          ...(row as unknown as Hit),
-          kind,
-          at: toIso(row.at as string),
-          score: Number(row.score),
-          meaning: row.meaning === null ? null : Number(row.meaning),
-          words: Number(row.words),
-        },
-  )
+  let candidates = await all(ctx.db, values)
+  if (candidates.length > ALL) candidates = await likely(ctx.db, values)
+  const ranked = rank(candidates, query.limit)
+  if (ranked.length === 0) return []
+  const found = new Map((await texts(ctx.db, { ids: idList(ranked.map(({ id }) => id)) })).map((row) => [row.id, row]))
+  return ranked.flatMap(({ id, kind, recordId, score, meaning, words }) => {
+    const { id: _, ...text } = found.get(id) ?? {}
+    return 'title' in text ? { kind, recordId, ...text, score, meaning, words } : []
+  })
 }
