@@ -110,6 +110,20 @@ describe('logging', () => {
   })
 })
 
+test('whoever a comment names is told, if he sees the decision', async () => {
+  const handle = async (who: Person) => (await who.fetch<{ handle: string }>('GET', '/api/auth/me')).body.handle
+  const secret = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' })).body.id
+  const mentions = async (who: Person) =>
+    (await who.fetch<{ items: { reason: string; link: string }[] }>('GET', '/api/notifications')).body.items
+      .filter((n) => n.reason === 'mention')
+      .map((n) => n.link)
+  const [open, team, hidden] = [await made(), await made({ projectId: undefined }), await made({ projectId: secret })]
+  const body = `What do you say, @${await handle(grace)}? And @${await handle(stranger)}, @${await handle(ada)}?`
+  for (const { id } of [open, team, hidden]) expect((await ada.fetch('POST', `/api/decisions/${id}/comments`, { body })).status).toBe(201)
+  expect((await mentions(grace)).sort()).toEqual([open, team].map(({ id }) => `/decisions/${id}`).sort())
+  for (const who of [stranger, ada]) expect(await mentions(who)).toEqual([])
+})
+
 describe('superseding', () => {
   test('replaces the earlier one in the same step, and only once', async () => {
     const old = await made()

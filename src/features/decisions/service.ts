@@ -9,6 +9,7 @@ import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { speaker } from '../agents/parties.ts'
 import { linkedWith } from '../links/linked.ts'
+import { tellMentioned } from '../notifications/mentions.ts'
 import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
@@ -294,6 +295,11 @@ export const comment = write(
     }
     const [row] = await ctx.db.insert(decisionComments).values(values).returning({ id: decisionComments.id })
     announce(ctx, 'decision.commented', decision, { commentId: row?.id })
+    await tellMentioned(ctx, decision, body, {
+      title: `${author.name} mentions you on ${decision.title}`,
+      message: body,
+      link: `/decisions/${decision.id}`,
+    })
     return { id: (row as { id: string }).id, author, body, createdAt: ctx.now }
   },
 )

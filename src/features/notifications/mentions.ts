@@ -1,6 +1,7 @@
 import { and, eq, inArray } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { users } from '../accounts/table.ts'
+import { memberships } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import { type Notice, notify } from './service.ts'
 
@@ -8,8 +9,14 @@ import { type Notice, notify } from './service.ts'
 const mention = /(?<![\p{L}\p{N}_@./-])@([a-z0-9](?:-?[a-z0-9]){0,62})(?![\p{L}\p{N}_])/giu
 const MOST = 20
 
-/** Tells whoever a text names, if he sees the project that it is about. */
-export async function tellMentioned(ctx: Ctx, projectId: string, text: string, notice: Omit<Notice, 'userId' | 'reason'>): Promise<void> {
+interface Place {
+  organizationId: string
+  /** Null: the whole team's. */
+  projectId: string | null
+}
+
+/** Tells whoever a text names, if he sees the project that it is about, or is in the team. */
+export async function tellMentioned(ctx: Ctx, place: Place, text: string, notice: Omit<Notice, 'userId' | 'reason'>): Promise<void> {
   const handles = new Set(Array.from(text.matchAll(mention), ([, handle]) => (handle as string).toLowerCase()))
   if (handles.size === 0) return
   const named = await ctx.db
@@ -17,6 +24,14 @@ export async function tellMentioned(ctx: Ctx, projectId: string, text: string, n
     .from(users)
     .where(and(inArray(users.handle, [...handles].slice(0, MOST)), eq(users.status, 'active')))
   const others = named.map(({ id }) => id).filter((id) => id !== ctx.actor.userId)
-  const readers = await readersOf(ctx, projectId, others)
+  const readers = place.projectId ? await readersOf(ctx, place.projectId, others) : await membersOf(ctx, place.organizationId, others)
   await notify(ctx, ...readers.map((userId) => ({ ...notice, userId, reason: 'mention' })))
+}
+
+async function membersOf(ctx: Ctx, organizationId: string, people: readonly string[]): Promise<string[]> {
+  const rows = await ctx.db
+    .select({ id: memberships.userId })
+    .from(memberships)
+    .where(and(eq(memberships.organizationId, organizationId), inArray(memberships.userId, [...people])))
+  return rows.map(({ id }) => id)
 }

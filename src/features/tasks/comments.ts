@@ -61,7 +61,7 @@ export const comment = write(
       .values({ taskId: task.id, authorType: type, authorId: id, authorName: name, body, createdAt: ctx.now })
       .returning(commentColumns)
     announce(ctx, 'task.commented', task, { commentId: row?.id })
-    await tellMentioned(ctx, task.projectId, body, {
+    await tellMentioned(ctx, task, body, {
       title: `${name} mentions you on ${task.key}`,
       message: body,
       link: `/tasks/${task.key}`,
