@@ -42,6 +42,9 @@ export async function world(t: TestApp): Promise<World> {
   const story = made(await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('One process') }))
   const tasks = `/api/projects/${project.id}/epics/${epic.id}/stories/${story.id}/tasks`
   const task = made(await owner.fetch('POST', tasks, { title: unique('Lock the data folder') }))
+  const nextEpic = made(await owner.fetch('POST', `/api/projects/${project.id}/epics`, { title: unique('Papers') }))
+  const nextStory = made(await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('Papers') }))
+  const whole = made(await owner.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('Whole') }))
   const secretTask = made(await owner.fetch('POST', `/api/projects/${secret.id}/tasks`, { title: unique('Secret') }))
   const memory = made(await owner.fetch('POST', '/api/memories', { content: unique('Remember'), scope: 'project', scopeId: project.id }))
   const decision = made(
@@ -158,6 +161,13 @@ export async function world(t: TestApp): Promise<World> {
       repo: repository.id,
       scopeId: project.id,
       epicId: epic.id,
+      'planning.updateEpic.after': nextEpic.id,
+      'planning.updateStory.after': nextStory.id,
+      parentId: whole.id,
+      // The other one is completed before.
+      'tasks.claim.task': whole.id,
+      'tasks.claim.sessionId': session.id,
+      'tasks.next.sessionId': session.id,
       storyId: story.id,
       story: story.id,
       taskId: task.id,
@@ -306,6 +316,12 @@ export const workable: Record<string, object> = {
   'memory.update': { supersedes: undefined, embedding: undefined },
   'decisions.create': { supersedes: undefined },
   'decisions.update': { supersedes: undefined },
+  'tasks.create': { blockedBy: [], assignee: 'me' },
+  'tasks.update': { blockedBy: [], assignee: 'me', after: undefined },
+  'tasks.claim': { agent: undefined },
+  'tasks.next': { agent: undefined },
+  'planning.createTask': { blockedBy: [] },
+  'planning.updateTask': { blockedBy: [], after: null },
   'planning.createPlan': {
     epics: [{ title: 'Durability', stories: [{ title: 'One process', tasks: [{ title: 'Lock the data folder' }] }] }],
   },

@@ -6,7 +6,7 @@ import { next } from './next.ts'
 import { priorities, statuses, type TaskItem } from './schema.ts'
 import * as tasks from './service.ts'
 
-const task = text(100, { minLength: 1, description: 'TUT-42, id or id prefix' })
+const task = text(100, { minLength: 1, description: 'Id, TUT-42 or id prefix' })
 const project = optional(text(100, { description: 'Id, slug or key' }))
 const assignee = optional(text(254, { description: 'me, e-mail, agent' }))
 const labels = optional(array(title(50), 50, { uniqueItems: true }))
