@@ -56,7 +56,7 @@ export const memoryTools = [
     title: 'Delete memory',
     description: 'Delete one memory that is wrong. To correct it, store a new one with supersedes.',
     toolset: 'memory',
-    input: object({ memory: text(36, { minLength: 8, description: 'Id or id prefix' }) }),
+    input: object({ memory: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f' }) }),
     action: memory.remove,
     with: ({ memory }) => ({ ref: memory }),
   }),

@@ -26,7 +26,11 @@ export const passkeyRoutes = (http: Http) =>
     .post(
       '/api/auth/passkey/register/finish',
       async ({ ctx, body, set }) => created(set, '/api/settings/passkeys', await passkeys.finishRegistration(ctx, body)),
-      { ...on(passkeys.finishRegistration, 'Add the passkey that the browser made'), body: RegistrationFinish, response: { 201: Passkey } },
+      {
+        ...on(passkeys.finishRegistration, 'Add the passkey that the browser made', { answers: [410] }),
+        body: RegistrationFinish,
+        response: { 201: Passkey },
+      },
     )
     .post('/api/auth/passkey/authenticate/begin', ({ ctx, body }) => passkeys.beginAuthentication(ctx, body), {
       ...on(passkeys.beginAuthentication, 'Begin to sign in with a passkey'),

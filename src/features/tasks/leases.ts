@@ -105,6 +105,14 @@ export const claim = write(
   { idempotent: true },
 )
 
+/** The same with a path of its own. */
+export const release = write(
+  'tasks.release',
+  member('tasks:write'),
+  (ctx, { ref }: { ref: string }): Promise<Task> => claim(ctx, { ref, action: 'release' }),
+  { idempotent: true },
+)
+
 const isHis = (lease: Lease, holder: Holder): boolean =>
   sameParty(lease.holder, holder) && (!holder.sessionId || !lease.sessionId || holder.sessionId === lease.sessionId)
 const lengthOf = ({ expiresAt, lastSeenAt }: Lease): number => (Date.parse(expiresAt) - Date.parse(lastSeenAt)) / 60_000

@@ -4,7 +4,7 @@ import { ProjectRef } from '../projects/schema.ts'
 import * as comments from './comments.ts'
 import { remove, restore } from './deletion.ts'
 import { relate } from './dependencies.ts'
-import { claim } from './leases.ts'
+import { claim, release } from './leases.ts'
 import { next } from './next.ts'
 import {
   Comment,
@@ -74,8 +74,8 @@ export const taskRoutes = (http: Http) =>
       body: TaskClaim,
       response: Task,
     })
-    .post('/api/tasks/:id/release', ({ ctx, params }) => claim(ctx, { ref: params.id, action: 'release' }), {
-      ...on(claim, 'Give a task back'),
+    .post('/api/tasks/:id/release', ({ ctx, params }) => release(ctx, { ref: params.id }), {
+      ...on(release, 'Give a task back'),
       params: byRef,
       response: Task,
     })
