@@ -1,5 +1,6 @@
 import type { Ctx } from '../action.ts'
 import { AppError } from '../errors.ts'
+import { detail as agentDetail } from '../features/agents/detail.ts'
 import * as agents from '../features/agents/service.ts'
 import * as decisions from '../features/decisions/service.ts'
 import * as memory from '../features/memory/service.ts'
@@ -93,7 +94,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
     title: 'Agent',
     by: 'Slug or id',
     tool: 'get_agent',
-    read: (ctx, ref) => agents.detail(ctx, { ref }),
+    read: (ctx, ref) => agentDetail(ctx, { ref }),
     list: (ctx, limit) => agents.listInTeam(ctx, { limit }),
   },
 }

@@ -269,7 +269,7 @@ describe('changing', () => {
     const team = await newTeam()
     const agent = await make(team.author, { scope: 'team' })
     const gone = await drop(team.member, agent.slug)
-    expect(gone.body).toEqual({ id: agent.id, deleted: true })
+    expect(gone.body).toEqual({ id: agent.id, deleted: true, memories: { count: 0, kept: false } })
     await expectEvent(t, gone, 'agent.deleted')
     expect((await get(team.owner, agent.id)).status).toBe(404)
     await expectRefusal(t, await restore(team.member, agent.id), 403, 'forbidden')
@@ -342,7 +342,7 @@ describe('over MCP', () => {
       expect(read.systemPrompt).toBe('You review.')
       expect(read.recentActivity.map((e) => e.type)).toEqual(['agent.updated', 'agent.created'])
 
-      expect((await client.call('delete_agent', { agent: made.slug })).structuredContent).toEqual({ id: made.id, deleted: true })
+      expect((await client.call('delete_agent', { agent: made.slug })).structuredContent).toEqual({ id: made.id, deleted: true, memories: { count: 0, kept: false } })
       expect((await client.call('list_agents')).structuredContent).toEqual({ items: [], total: 0 })
     })
   })

@@ -1,6 +1,6 @@
 import { created, type Http, on } from '../../http/context.ts'
-import { Deleted, object, text } from '../../schema.ts'
-import { Agent, AgentCreate, AgentPage, AgentPatch, AgentQuery, AgentRef, PublicAgent } from './schema.ts'
+import { object, text } from '../../schema.ts'
+import { Agent, AgentCreate, AgentDeleted, AgentPage, AgentPatch, AgentQuery, AgentRef, AgentRemoval, PublicAgent } from './schema.ts'
 import * as agents from './service.ts'
 
 export const agentRoutes = (http: Http) =>
@@ -31,10 +31,11 @@ export const agentRoutes = (http: Http) =>
       body: AgentPatch,
       response: Agent,
     })
-    .delete('/api/agents/:id', ({ ctx, params }) => agents.remove(ctx, { ref: params.id }), {
-      ...on(agents.remove, 'Delete an agent'),
+    .delete('/api/agents/:id', ({ ctx, params, query }) => agents.remove(ctx, { ref: params.id, ...query }), {
+      ...on(agents.remove, 'Delete an agent, with what it remembered unless that is to be kept'),
       params: AgentRef,
-      response: Deleted,
+      query: AgentRemoval,
+      response: AgentDeleted,
     })
     .post('/api/agents/:id/restore', ({ ctx, params }) => agents.restore(ctx, { ref: params.id }), {
       ...on(agents.restore, 'Bring back an agent that was deleted in the last 30 days'),

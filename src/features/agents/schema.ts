@@ -1,8 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import {
   array,
+  bool,
+  Deleted,
   id,
   instant,
+  int,
   nullable,
   object,
   oneOf,
@@ -17,6 +20,7 @@ import {
 } from '../../schema.ts'
 import { ProjectActivity } from '../projects/schema.ts'
 import { Author, scopes } from '../skills/schema.ts'
+import { priorities, statuses } from '../tasks/schema.ts'
 
 export const memoryScopes = ['agent', 'project', 'session'] as const
 export const agentStatuses = ['active', 'archived'] as const
@@ -54,7 +58,37 @@ export type Agent = Static<typeof Agent>
 export const AgentItem = object((({ persona: _, systemPrompt: __, ...rest }) => rest)(Agent.properties))
 export type AgentItem = Static<typeof AgentItem>
 
-export const AgentDetail = object({ ...Agent.properties, recentActivity: Type.Array(ProjectActivity) })
+export const AgentDetail = object({
+  ...Agent.properties,
+  recentActivity: Type.Array(ProjectActivity, { description: 'What it did, and what was done to it' }),
+  recentMemories: Type.Array(
+    object({
+      id: id(),
+      title: nullable(text(200, { example: 'Backups before migrations' })),
+      excerpt: text(200, { example: 'The backup job must run before migrations…' }),
+      tags: array(text(50, { example: 'backup' }), 50),
+      updatedAt: instant(),
+    }),
+  ),
+  openTasks: Type.Array(
+    object({
+      id: id(),
+      key: text(20, { example: 'TUT-42' }),
+      title: text(200, { example: 'Lock the data folder' }),
+      status: oneOf(statuses),
+      priority: oneOf(priorities),
+      projectId: id(),
+    }),
+  ),
+})
+export const AgentDeleted = object({
+  ...Deleted.properties,
+  memories: object({
+    count: int({ description: 'What it remembered', example: 12 }),
+    kept: bool({ description: 'False: they went with it, and come back with it' }),
+  }),
+})
+export type AgentDeleted = Static<typeof AgentDeleted>
 export type AgentDetail = Static<typeof AgentDetail>
 
 const skillRefs = array(text(100, { minLength: 1, example: 'review-a-migration-x7k2p9' }), 50, { description: 'Skills by id or slug' })
@@ -98,6 +132,9 @@ export type AgentQuery = Static<typeof AgentQuery>
 export const AgentPage = pageOf(AgentItem)
 export type AgentPage = Static<typeof AgentPage>
 
+export const AgentRemoval = object({
+  archiveMemory: optional(bool({ description: 'Keep what it remembered for the team; deleted with it unless told' })),
+})
 export const AgentRef = object({ id: text(100, { minLength: 1, description: 'Id, slug or unique id prefix', example: 'reviewer-x7k2p9' }) })
 
 /** What a visitor without an account sees, with those of its skills that are public too. */

@@ -1,4 +1,4 @@
-import { and, desc, eq } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { anyone, member, memberOrAlone } from '../../auth/policy.ts'
@@ -7,17 +7,17 @@ import { matches } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { changeVersioned } from '../../db/records.ts'
 import { invalid } from '../../errors.ts'
-import { feedColumns, feedEntry } from '../../events/feed.ts'
-import { events } from '../../events/table.ts'
 import { slugify } from '../../text.ts'
+import { countOfAgent, removeOfAgent, restoreOfAgent } from '../memory/of-agent.ts'
 import * as projects from '../projects/service.ts'
 import type { Scope, SkillItem } from '../skills/schema.ts'
 import * as skills from '../skills/service.ts'
 import { findToRestore, listShared, partsOf, placeOf, publicOne, requireWriter, resolveShared } from '../skills/sharing.ts'
+import { letGo } from '../tasks/departures.ts'
 import {
   type Agent,
   type AgentCreate,
-  type AgentDetail,
+  type AgentDeleted,
   type AgentItem,
   type AgentPage,
   type AgentPatch,
@@ -91,22 +91,6 @@ export const listFor = read(
 
 export const get = read('agents.get', memberOrAlone('agents:read'), (ctx, { ref }: { ref: string }): Promise<Agent> => resolve(ctx, ref))
 
-export const detail = read('agents.detail', member('agents:read'), async (ctx, { ref }: { ref: string }): Promise<AgentDetail> => {
-  const agent = await resolve(ctx, ref)
-  // What is public is read by strangers; who did what to it is the team's business.
-  const own = agent.organizationId ? ctx.actor.memberships.has(agent.organizationId) : agent.createdById === ctx.actor.userId
-  const recent = own
-    ? await ctx.db
-        .select(feedColumns)
-        .from(events)
-        // Not what was done while it was somebody's own.
-        .where(and(eq(events.subjectId, agent.id), agent.organizationId ? eq(events.organizationId, agent.organizationId) : undefined))
-        .orderBy(desc(events.seq))
-        .limit(10)
-    : []
-  return { ...agent, recentActivity: recent.map(feedEntry) }
-})
-
 export const create = write('agents.create', memberOrAlone('agents:write'), async (ctx, input: AgentCreate): Promise<Agent> => {
   checkPrompt(input.systemPrompt)
   const place = placeOf(ctx, 'agent', input.scope)
@@ -160,23 +144,28 @@ export const update = write(
 export const remove = write(
   'agents.remove',
   memberOrAlone('agents:write'),
-  async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
+  async (ctx, { ref, archiveMemory = false }: { ref: string; archiveMemory?: boolean }): Promise<AgentDeleted> => {
     const before = await writable(ctx, ref)
     await change(ctx, before, { deletedAt: ctx.now })
-    announce(ctx, 'agent.deleted', before)
-    return { id: before.id, deleted: true }
+    await letGo(ctx, { type: 'agent', id: before.id })
+    const count = archiveMemory ? await countOfAgent(ctx, before.id) : await removeOfAgent(ctx, before.id)
+    const memories = { count, kept: archiveMemory }
+    announce(ctx, 'agent.deleted', before, { memories })
+    return { id: before.id, deleted: true, memories }
   },
   { destructive: true, versioned: true },
 )
 
+/** With the memories that went with it. */
 export const restore = write(
   'agents.restore',
   memberOrAlone('agents:write'),
   async (ctx, { ref }: { ref: string }): Promise<Agent> => {
-    const { row: before, deleted } = await findToRestore<Agent>(ctx, agents, visible, 'agent', ref)
+    const { row: before, deletedAt } = await findToRestore<Agent>(ctx, agents, visible, 'agent', ref)
     checkVersion(ctx, before)
-    if (!deleted) return before
+    if (deletedAt === null) return before
     const after = await change(ctx, before, { deletedAt: null })
+    await restoreOfAgent(ctx, before.id, deletedAt)
     announce(ctx, 'agent.restored', after)
     return after
   },

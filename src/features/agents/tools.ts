@@ -1,5 +1,6 @@
 import { expectedVersion, happened, listing, tool } from '../../mcp/tool.ts'
-import { object, oneOf, optional, text, title } from '../../schema.ts'
+import { bool, object, oneOf, optional, text, title } from '../../schema.ts'
+import { detail } from './detail.ts'
 import { AgentCreate, agentStatuses, memoryScopes } from './schema.ts'
 import * as agents from './service.ts'
 
@@ -33,10 +34,10 @@ export const agentTools = [
   tool({
     name: 'get_agent',
     title: 'Get agent',
-    description: 'One agent with its prompt, skills and what happened to it last.',
+    description: 'One agent with its prompt, skills, recent memories, activity and open tasks.',
     toolset: 'agents',
     input: object({ agent }),
-    action: agents.detail,
+    action: detail,
     with: ({ agent }) => ({ ref: agent }),
     show: ({ recentActivity, ...agent }) => ({ ...agent, recentActivity: recentActivity.map(happened) }),
   }),
@@ -52,10 +53,10 @@ export const agentTools = [
   tool({
     name: 'delete_agent',
     title: 'Delete agent',
-    description: 'Delete an agent. It is hidden at once and removed for good after 30 days.',
+    description: 'Delete an agent. Its memories go with it unless archiveMemory keeps them for the team.',
     toolset: 'agents',
-    input: object({ agent }),
+    input: object({ agent, archiveMemory: optional(bool()) }),
     action: agents.remove,
-    with: ({ agent }) => ({ ref: agent }),
+    with: ({ agent, archiveMemory }) => ({ ref: agent, archiveMemory }),
   }),
 ]

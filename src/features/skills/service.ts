@@ -146,9 +146,9 @@ export const restore = write(
   'skills.restore',
   memberOrAlone('skills:write'),
   async (ctx, { ref }: { ref: string }): Promise<Skill> => {
-    const { row: before, deleted } = await findToRestore<Skill>(ctx, skills, visible, 'skill', ref)
+    const { row: before, deletedAt } = await findToRestore<Skill>(ctx, skills, visible, 'skill', ref)
     checkVersion(ctx, before)
-    if (!deleted) return before
+    if (deletedAt === null) return before
     const after = await change(ctx, before, { deletedAt: null })
     announce(ctx, 'skill.restored', after)
     return after

@@ -138,7 +138,7 @@ export async function findToRestore<R extends SharedRow>(
   columns: Columns,
   noun: string,
   ref: string,
-): Promise<{ row: R; deleted: boolean }> {
+): Promise<{ row: R; deletedAt: string | null }> {
   const since = new Date(Date.parse(ctx.now) - RESTORE_DAYS * 86_400_000).toISOString()
   const rights = rightsOf(ctx.actor)
   const his = and(isNull(table.organizationId), eq(table.createdById, rights.personal))
@@ -153,7 +153,7 @@ export async function findToRestore<R extends SharedRow>(
   )
   if (found.organizationId) requireRole(ctx.actor, found.organizationId, 'admin', `Restoring a ${noun}`)
   const { deletedAt, ...row } = found
-  return { row: row as unknown as R, deleted: deletedAt !== null }
+  return { row: row as unknown as R, deletedAt }
 }
 
 /** What a visitor without an account sees: public rows only, and who wrote them. */
