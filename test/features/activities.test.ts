@@ -144,8 +144,7 @@ describe('written by hand', () => {
   })
 
   test('with an own session only', async () => {
-    const start = async (who: Person) =>
-      (await who.fetch<{ session: { id: string } }>('POST', '/api/sessions', { goals: ['Lock'] })).body.session.id
+    const start = async (who: Person) => (await who.fetch<{ id: string }>('POST', '/api/sessions', { goals: ['Lock'] })).body.id
     const own = await start(grace)
     expect((await log(grace, { sessionId: own })).body).toMatchObject({ sessionId: own, subjectId: own })
     await expectRefusal(t, await log(grace, { sessionId: await start(ada) }), 404, 'not_found')
@@ -236,9 +235,22 @@ describe('shown to those who may know of it today', () => {
     })
     for (const type of ['test.secret', 'user.suspended', 'mcp_token.created', 'session.revoked', 'auth.sign_in_failed'])
       await emit(systemCtx(t), type)
-    expect(await words(other)).toEqual([`created project ${made.name}`])
-    expect(await words(owner)).toEqual(['started session Something private', `created project ${made.name}`])
+    const tell = write('test.tell', machine, async (ctx, _: Record<string, never>) => {
+      ctx.emit('note.recalled', {
+        organizationId: owner.organizationId,
+        projectId: made.id,
+        userId: owner.userId,
+        data: { title: 'For me' },
+      })
+    })
+    await tell(systemCtx(t), {})
+    expect(await words(owner, '&type=note.recalled')).toEqual(['recalled note For me'])
+    expect(await words(other, '&type=note.recalled')).toEqual([])
+    // That somebody is at work is told, but not what he has in mind.
+    expect(await words(other)).toEqual(['started a session', `created project ${made.name}`])
+    expect(JSON.stringify(await feed(other))).not.toContain('Something private')
     const detail = (await other.fetch<ProjectDetail>('GET', `/api/projects/${made.id}`)).body
+    expect(detail.recentActivity?.map((a) => a.description)).not.toContain('recalled note For me')
     expect(JSON.stringify(detail)).not.toContain('Something private')
   })
 

@@ -661,7 +661,8 @@ describe('numbers and recent activity', () => {
       ['note.created', 'Alan', 'First'],
       ['project.created', 'Alan', made.name],
     ])
-    for (const entry of body.recentActivity ?? []) expect(Object.keys(entry).sort()).toEqual(['actor', 'at', 'data', 'id', 'type'])
+    for (const entry of body.recentActivity ?? [])
+      expect(Object.keys(entry).sort()).toEqual(['actor', 'at', 'data', 'description', 'id', 'type'])
   })
 
   test('the last ten, no more', async () => {
