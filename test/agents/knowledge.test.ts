@@ -1,11 +1,15 @@
 import { expect } from 'bun:test'
 import { embedMissing } from '../../src/features/search/embed.ts'
+import { catchUp } from '../../src/features/search/indexing.ts'
 import { systemCtx, type TestApp } from '../support/app.ts'
 import { type Agent, type Facts, job } from './harness.ts'
 
 const newProject = async (agent: Agent): Promise<string> => (await agent.call('create_project', { name: 'Folder lock' })).slug as string
-/** What the job behind the write does, now. */
-const embedded = (t: TestApp) => embedMissing(systemCtx(t), {})
+/** What the jobs behind the writes do, now. */
+async function embedded(t: TestApp): Promise<void> {
+  while ((await catchUp(systemCtx(t), {})) === 'waiting') await Bun.sleep(5)
+  await embedMissing(systemCtx(t), {})
+}
 
 job('remembers something and finds it by other words', { calls: 4, tokens: 560 }, async ({ agent, t }) => {
   const one = await agent('one')

@@ -1,6 +1,6 @@
 import { listing, tool } from '../../mcp/tool.ts'
 import { instant, object, optional, text } from '../../schema.ts'
-import { ActivityCreate, type ActivityItem } from './schema.ts'
+import { type Activity, ActivityCreate, type ActivityItem } from './schema.ts'
 import * as activities from './service.ts'
 
 const project = optional(text(100, { minLength: 1, description: 'Id, slug or key' }))
@@ -8,6 +8,8 @@ const { type, description, metadata } = ActivityCreate.properties
 
 /** The description names what it is about. */
 const line = ({ id, at, type, description, actor }: ActivityItem) => ({ id, at, type, description, actor })
+
+const whole = ({ subjectId: _, ...activity }: Activity) => activity
 
 export const activityTools = [
   tool({
@@ -18,7 +20,7 @@ export const activityTools = [
     input: object({ type, description, metadata, project, task: optional(text(100, { minLength: 1, description: 'Id or key' })) }),
     action: activities.log,
     with: (input) => input,
-    show: line,
+    show: whole,
   }),
   tool({
     name: 'list_activities',
@@ -44,6 +46,6 @@ export const activityTools = [
     input: object({ activity: text(100, { minLength: 1, description: 'Id or id prefix' }) }),
     action: activities.get,
     with: ({ activity }) => ({ ref: activity }),
-    show: ({ subjectId: _, ...activity }) => activity,
+    show: whole,
   }),
 ]
