@@ -344,7 +344,8 @@ describe('what there is', () => {
     POST /api/features/:id/advance  POST /api/features/:id/reviews  POST /api/features/:id/override
     GET /api/repos/github  GET /api/repos  POST /api/repos  GET /api/repos/:id  DELETE /api/repos/:id  POST /api/repos/:id/sync
     GET /api/skills  POST /api/skills  GET /api/skills/:id  PUT /api/skills/:id  DELETE /api/skills/:id  GET /api/skills/public/:slug
-    GET /api/agents  POST /api/agents  GET /api/agents/:id  PUT /api/agents/:id  DELETE /api/agents/:id  GET /api/agents/public/:slug`
+    GET /api/agents  POST /api/agents  GET /api/agents/:id  PUT /api/agents/:id  DELETE /api/agents/:id  GET /api/agents/public/:slug
+    GET /api/activities  POST /api/activities  GET /api/activities/:id  GET /api/links  POST /api/links  DELETE /api/links`
 
   test('every promised endpoint exists', async () => {
     const promised = contract.trim().split(/\s{2,}/)
