@@ -1,4 +1,4 @@
-import { and, eq, gt, type SQL, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { AppError } from '../errors.ts'
 import type { Db } from './session.ts'
@@ -30,6 +30,8 @@ export async function changeVersioned<T extends Versioned, R extends { id: strin
 export const RESTORE_DAYS = 30
 export const deletedLately = (deletedAt: PgColumn, now: string): SQL =>
   gt(deletedAt, new Date(Date.parse(now) - RESTORE_DAYS * 86_400_000).toISOString())
+/** For whoever restores: what is there needs nothing, and is no error. */
+export const thereOrLately = (deletedAt: PgColumn, now: string): SQL => or(isNull(deletedAt), deletedLately(deletedAt, now)) as SQL
 
 interface Change<T extends PgTable, R> {
   columns: Record<string, PgColumn | SQL>

@@ -58,6 +58,11 @@ export const noteRoutes = (http: Http) =>
       params: byId,
       response: Deleted,
     })
+    .post('/api/notes/:id/restore', ({ ctx, params }) => notes.restore(ctx, { ref: params.id }), {
+      ...on(notes.restore, 'Bring back a note that was deleted in the last 30 days'),
+      params: byId,
+      response: Note,
+    })
     .get('/api/public/docs/:team/:project', ({ ctx, params, query }) => docs.list(ctx, { ...query, ...params }), {
       ...on(docs.list, 'Documents that a public project has published'),
       params: DocsOf,

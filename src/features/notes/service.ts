@@ -6,7 +6,7 @@ import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, matches, newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
-import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
+import { byReference, changeVersioned, idStarts, thereOrLately } from '../../db/records.ts'
 import { placeholders, prepare } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { slugify } from '../../text.ts'
@@ -49,11 +49,11 @@ const live = isNull(notes.deletedAt)
  * Personal notes are their author's, and belong to no organization: an MCP token, which is bound to one, does not see them.
  * Others belong to the organization's members; those of a project also need the project to be visible.
  */
-export const visibleTo = (rights: Rights): SQL => {
+export const visibleTo = (rights: Rights, state = live): SQL => {
   const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
   const ofTeam = and(isNull(notes.projectId), anyOf(notes.organizationId, rights.organizations))
   const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${notes.projectId} and ${projects.visibleTo(rights)})`
-  return and(live, or(personal, and(anyOf(notes.organizationId, rights.reach), or(ofTeam, inProject)))) as SQL
+  return and(state, or(personal, and(anyOf(notes.organizationId, rights.reach), or(ofTeam, inProject)))) as SQL
 }
 
 const byId = prepare((db) =>
@@ -226,6 +226,33 @@ export const remove = write(
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
+)
+
+/** The author's own; the team's by its administrators. */
+export const restore = write(
+  'notes.restore',
+  member('notes:write'),
+  async (ctx, { ref }: { ref: string }): Promise<Note> => {
+    const state = thereOrLately(notes.deletedAt, ctx.now)
+    const found = await byReference(ref, {
+      id: (id) =>
+        ctx.db
+          .select({ ...visible, deletedAt: notes.deletedAt })
+          .from(notes)
+          .where(and(eq(notes.id, id), visibleTo(rightsOf(ctx.actor), state))),
+      name: async () => [],
+      prefix: async () => [],
+    })
+    if (!found) throw notFound('note', ref)
+    const { deletedAt, ...before } = found
+    if (before.organizationId) requireRole(ctx.actor, before.organizationId, 'admin', 'Restoring a note')
+    checkVersion(ctx, before)
+    if (deletedAt === null) return before
+    const note = await change(ctx, before, { deletedAt: null })
+    announce(ctx, 'note.restored', note)
+    return note
+  },
+  { idempotent: true, versioned: true },
 )
 
 export const getPublic = read('notes.getPublic', anyone, async (ctx, { slug }: { slug: string }): Promise<PublicNote> => {

@@ -1,7 +1,7 @@
-import { and, eq, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { member, requireRole } from '../../auth/policy.ts'
-import { deletedLately } from '../../db/records.ts'
+import { thereOrLately } from '../../db/records.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { bury, unearth } from '../tasks/deletion.ts'
 import { tasks } from '../tasks/table.ts'
@@ -112,7 +112,7 @@ async function lately<R extends Epic | Story>(
   const [found] = (await ctx.db
     .select({ ...(kind === 'epic' ? epicColumns : storyColumns), deletedAt: table.deletedAt })
     .from(table as typeof epics)
-    .where(and(eq(table.id, id), inside, or(isNull(table.deletedAt), deletedLately(table.deletedAt, ctx.now))))) as unknown as (R & {
+    .where(and(eq(table.id, id), inside, thereOrLately(table.deletedAt, ctx.now)))) as unknown as (R & {
     deletedAt: string | null
   })[]
   if (!found) throw notFound(kind, id)

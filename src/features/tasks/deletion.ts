@@ -1,8 +1,8 @@
-import { and, eq, isNotNull, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
 import { member, requireRole } from '../../auth/policy.ts'
-import { deletedLately } from '../../db/records.ts'
+import { thereOrLately } from '../../db/records.ts'
 import { AppError } from '../../errors.ts'
 import { stories } from '../planning/table.ts'
 import { abandoned } from './departures.ts'
@@ -81,11 +81,7 @@ export const restore = write(
   'tasks.restore',
   member('tasks:write'),
   async (ctx, { ref }: { ref: string }): Promise<Task> => {
-    const { task, project, deletedAt } = await lookUpAny(
-      ctx,
-      ref,
-      or(isNull(tasks.deletedAt), deletedLately(tasks.deletedAt, ctx.now)) as SQL,
-    )
+    const { task, project, deletedAt } = await lookUpAny(ctx, ref, thereOrLately(tasks.deletedAt, ctx.now))
     requireRole(ctx.actor, task.organizationId, 'admin', 'Restoring a task')
     requireOpenProject(ctx, project, 'Restoring a task')
     checkVersion(ctx, task)

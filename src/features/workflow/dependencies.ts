@@ -1,6 +1,6 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { invalid, notFound } from '../../errors.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects } from '../projects/table.ts'
 import type { Missing, Workflow } from './schema.ts'
@@ -27,23 +27,41 @@ export const openOnes = (workflow: Workflow, blockers: { id: string; title: stri
 
 /** Replaces what a feature waits for. Those who change the order of work in a project take turns, or two of them could close a circle. */
 export async function setBlockers(ctx: Ctx, project: Project, feature: { id: string }, ids: readonly string[]): Promise<void> {
-  await ctx.db.select({ id: projects.id }).from(projects).where(eq(projects.id, project.id)).for('no key update')
+  await takeTurns(ctx, project)
   const found = await ctx.db
     .select({ id: features.id })
     .from(features)
     .where(and(eq(features.projectId, project.id), isNull(features.deletedAt), inArray(features.id, [...ids])))
   const known = new Set(found.map(({ id }) => id))
   for (const id of ids) if (!known.has(id)) throw notFound('feature', id)
-  const edges = await ctx.db
-    .select({ from: dependencies.featureId, to: dependencies.blockedById })
-    .from(dependencies)
-    .innerJoin(features, and(eq(features.id, dependencies.blockedById), isNull(features.deletedAt)))
-    .where(sql`${features.projectId} = ${project.id} and ${dependencies.featureId} <> ${feature.id}`)
-  const circle = wayTo(feature.id, ids, edges)
+  const circle = wayTo(feature.id, ids, await edgesIn(ctx, project, feature))
   if (circle) throw invalid('/blockedBy', `These wait for each other: ${await inWords(ctx, [feature.id, ...circle])}.`, 'cycle')
   await ctx.db.delete(dependencies).where(eq(dependencies.featureId, feature.id))
   if (ids.length > 0)
     await ctx.db.insert(dependencies).values(ids.map((blockedById) => ({ featureId: feature.id, blockedById, createdAt: ctx.now })))
+}
+
+const takeTurns = (ctx: Ctx, project: Project): Promise<unknown> =>
+  ctx.db.select({ id: projects.id }).from(projects).where(eq(projects.id, project.id)).for('no key update')
+
+/** Of all the others in the project. */
+const edgesIn = (ctx: Ctx, project: Project, feature: { id: string }): Promise<{ from: string; to: string }[]> =>
+  ctx.db
+    .select({ from: dependencies.featureId, to: dependencies.blockedById })
+    .from(dependencies)
+    .innerJoin(features, and(eq(features.id, dependencies.blockedById), isNull(features.deletedAt)))
+    .where(sql`${features.projectId} = ${project.id} and ${dependencies.featureId} <> ${feature.id}`)
+
+/** For one that is back from deletion: others may wait for each other now in a way that it would close. */
+export async function requireNoCircle(ctx: Ctx, project: Project, feature: { id: string }): Promise<void> {
+  await takeTurns(ctx, project)
+  const blockers = (await blockersOf(ctx, feature.id)).map(({ id }) => id)
+  const circle = wayTo(feature.id, blockers, await edgesIn(ctx, project, feature))
+  if (circle)
+    throw new AppError(
+      'conflict.cycle',
+      `These would wait for each other: ${await inWords(ctx, [feature.id, ...circle])}. Take one of the dependencies out first.`,
+    )
 }
 
 /** From one of these to the target that it waits for in the end. Every feature is looked at once: there may be thousands. */

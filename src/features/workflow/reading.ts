@@ -15,9 +15,9 @@ import { featureEvidence, featureReviews, features } from './table.ts'
 import { next, progress, workflowOf } from './workflow.ts'
 
 /** Features are seen by those who see their project. */
-const visible = (ctx: Ctx): SQL =>
+export const visible = (ctx: Ctx, state = isNull(features.deletedAt)): SQL =>
   and(
-    isNull(features.deletedAt),
+    state,
     sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${features.projectId} and ${projects.visibleTo(rightsOf(ctx.actor))})`,
   ) as SQL
 

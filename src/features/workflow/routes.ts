@@ -63,6 +63,11 @@ export const workflowRoutes = (http: Http) =>
       body: FeaturePatch,
       response: Feature,
     })
+    .post('/api/features/:id/restore', ({ ctx, params }) => features.restore(ctx, { ref: params.id }), {
+      ...on(features.restore, 'Bring back a feature that was deleted in the last 30 days'),
+      params: byId,
+      response: Feature,
+    })
     .post('/api/features/:id/advance', ({ ctx, params, body }) => features.advance(ctx, { ...body, ref: params.id }), {
       ...on(features.advance, 'Move a feature one step on, with the evidence that its gate asks for'),
       params: byId,

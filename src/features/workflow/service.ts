@@ -3,18 +3,19 @@ import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member, person, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
-import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
+import { byReference, changeVersioned, idStarts, thereOrLately } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { resolveParty } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
+import * as projects from '../projects/service.ts'
 import { pullRequests } from '../repositories/table.ts'
 import * as specs from '../specs/service.ts'
 import { specs as specTable } from '../specs/table.ts'
 import { tasks } from '../tasks/table.ts'
-import { setBlockers } from './dependencies.ts'
+import { requireNoCircle, setBlockers } from './dependencies.ts'
 import { move, tellAssignee } from './moves.ts'
-import { find, page, present, type Ref, resolve } from './reading.ts'
+import { find, page, present, type Ref, resolve, visible } from './reading.ts'
 import { announce, columns, type Row } from './rows.ts'
 import type {
   Feature,
@@ -245,6 +246,34 @@ export const remove = write(
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
+)
+
+export const restore = write(
+  'features.restore',
+  member('features:write'),
+  async (ctx, { ref }: Ref): Promise<Feature> => {
+    const found = await byReference(ref, {
+      id: (id) =>
+        ctx.db
+          .select({ ...columns, deletedAt: features.deletedAt })
+          .from(features)
+          .where(and(eq(features.id, id), visible(ctx, thereOrLately(features.deletedAt, ctx.now)))),
+      name: async () => [],
+      prefix: async () => [],
+    })
+    if (!found) throw notFound('feature', ref)
+    const { deletedAt, ...before } = found
+    const project = await projects.resolve(ctx, before.projectId)
+    requireRole(ctx.actor, project.organizationId, 'admin', 'Restoring a feature')
+    requireWriter(ctx, project)
+    checkVersion(ctx, before)
+    if (deletedAt === null) return present(ctx, project, before)
+    const after = await change(ctx, before, { deletedAt: null })
+    await requireNoCircle(ctx, project, after)
+    announce(ctx, 'feature.restored', after)
+    return present(ctx, project, after)
+  },
+  { idempotent: true, versioned: true },
 )
 
 // ---- parts
