@@ -181,12 +181,13 @@ export async function world(t: TestApp): Promise<World> {
       actorId: colleague.userId,
       memory: memory.id,
       'memory.store.supersedes': memory.id,
+      'memory.store.scopeId': project.id,
       decision: decision.id,
       'decisions.create.supersedes': decision.id,
       spec: spec.id,
       specId: spec.id,
       session: session.id,
-      sessionId: session.id,
+      'activities.log.sessionId': session.id,
       activity: activity.id,
       id: project.id,
       'links.create.fromId': project.id,
@@ -258,7 +259,7 @@ export const idFields = (schema: TSchema | undefined): string[] =>
     .filter(([name, field]) =>
       ((field.anyOf as TSchema[] | undefined) ?? [field]).some(
         // A reference that also takes slugs and keys is plain text.
-        (option) => option.format === 'uuid' || (name.endsWith('Id') && option.type === 'string'),
+        (option) => option.format === 'uuid' || (name.endsWith('Id') && /\bid\b/.test(String(option.description))),
       ),
     )
     .map(([name]) => name)
@@ -312,7 +313,9 @@ export const workable: Record<string, object> = {
   'skills.update': { scope: 'team' },
   'agents.create': { scope: 'team', skills: [] },
   'agents.update': { scope: 'team', skills: [] },
-  'memory.store': { supersedes: undefined, embedding: undefined },
+  'memory.store': { scope: 'project', supersedes: undefined, embedding: undefined },
+  'memory.search': { scope: 'project' },
+  'memory.clear': { scope: 'project' },
   'memory.update': { supersedes: undefined, embedding: undefined },
   'decisions.create': { supersedes: undefined },
   'decisions.update': { supersedes: undefined },
