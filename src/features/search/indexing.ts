@@ -194,7 +194,9 @@ export const compare = flow('search.compare', machine, async (ctx, { projectId, 
     let before = ''
     while (!way.signal?.aborted && (await isDiffering(ctx, { kind, projectId }))) {
       const done = await step(way, () => compareSome(ctx, { kind, projectId }))
-      if (done === before) throw new Error(`what search knows of these does not become what they are: ${kind} ${done.slice(0, 200)}`)
+      // Nothing to do after all: somebody else was at it meanwhile.
+      if (done !== '' && done === before)
+        throw new Error(`what search knows of these does not become what they are: ${kind} ${done.slice(0, 200)}`)
       before = done
     }
   }
