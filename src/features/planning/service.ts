@@ -5,7 +5,8 @@ import { idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
-import { openBlockers, requireOpenProject } from '../tasks/rows.ts'
+import { projects as projectTable } from '../projects/table.ts'
+import { requireOpenProject } from '../tasks/rows.ts'
 import type { Priority, Status } from '../tasks/schema.ts'
 import { takeNumbers } from '../tasks/service.ts'
 import { taskDependencies, tasks } from '../tasks/table.ts'
@@ -47,9 +48,17 @@ async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Pro
         from ${epics} where project_id = ${project.id} and deleted_at is null ${chosen(sql`id`)}
       union all select 1, id, epic_id, title, status, priority, null, points, null, null, position
         from ${stories} where project_id = ${project.id} and deleted_at is null ${chosen(sql`epic_id`)}
-      union all select 2, ${tasks.id}, story_id, title, status, priority, number, null, parent_id, ${openBlockers}, position
-        from ${tasks} where project_id = ${project.id} and deleted_at is null
-          ${only ? sql`and story_id in (select id from ${stories} where deleted_at is null ${chosen(sql`epic_id`)})` : sql``}
+      union all select 2, t.id, t.story_id, t.title, t.status, t.priority, t.number, null, t.parent_id, waits.blockers, t.position
+        from ${tasks} t left join (
+          select d.task_id, string_agg(p.key || '-' || b.number, ',' order by p.key, b.number) as blockers from ${tasks} w
+            join ${taskDependencies} d on d.task_id = w.id and d.kind = 'blocks'
+            join ${tasks} b on b.id = d.blocked_by_id and b.deleted_at is null and b.status not in ('done', 'cancelled')
+              and b.organization_id = w.organization_id
+            join ${projectTable} p on p.id = b.project_id
+          where w.project_id = ${project.id} and w.deleted_at is null group by d.task_id
+        ) waits on waits.task_id = t.id
+        where t.project_id = ${project.id} and t.deleted_at is null
+          ${only ? sql`and t.story_id in (select id from ${stories} where deleted_at is null ${chosen(sql`epic_id`)})` : sql``}
     ) entries order by kind, position, id limit ${MOST_ENTRIES}`)
   const { id, name, slug, key } = project
   const found: Tree = { project: { id, name, slug, key }, epics: [], tasks: [], left: Math.max(0, (rows[0]?.total ?? 0) - rows.length) }
