@@ -1,5 +1,6 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { prepare } from '../../db/session.ts'
 import { notes } from '../notes/table.ts'
 import { passages } from '../search/table.ts'
 import { type Found, lookUp } from './records.ts'
@@ -10,6 +11,33 @@ type Row = Pick<LinkedRecord, 'type' | 'id' | 'kind' | 'direction'>
 
 const MOST = 50
 
+const value = (name: string) => sql.placeholder(name)
+const naming = sql`union all select p.kind, p.record_id, 'mentions', 'from', max(p.at) from ${passages} p
+  where p.organization_id = ${value('organizationId')} and p.kind in ('decision', 'spec', 'memory', 'note', 'feature')
+    and p.search @@ phraseto_tsquery('english', ${value('words')})
+    and (p.title || ' ' || p.content) ~* ${value('whole')} and (p.expires_at is null or p.expires_at > ${value('now')})
+  group by p.kind, p.record_id`
+const select = (more: SQL) =>
+  prepare((db) =>
+    db
+      .select({
+        type: sql<Row['type']>`found.type`,
+        id: sql<string>`found.id`,
+        kind: sql<Row['kind']>`found.kind`,
+        direction: sql<Row['direction']>`found.direction`,
+      })
+      .from(sql`(
+        select to_type as type, to_id as id, kind, 'to' as direction, created_at as at from ${links} where from_id = ${value('id')}
+        union all select from_type, from_id, kind, 'from', created_at from ${links} where to_id = ${value('id')}
+        union all select 'note', n.id, coalesce(l->>'kind', 'relates'), 'from', n.updated_at from ${notes} n, jsonb_array_elements(n.links) l
+          where n.links <> '[]' and n.links @> ${value('link')}::text::jsonb and l->>'id' = ${value('id')}::text and n.deleted_at is null
+            and (n.organization_id = ${value('organizationId')} or n.created_by_id = ${value('userId')})
+        ${more}) found`)
+      .orderBy(sql`found.kind = 'mentions', found.at desc, found.id`)
+      .limit(MOST * 2),
+  )
+const [linked, linkedOrNamed] = [select(sql``), select(naming)]
+
 /**
  * For a record that shows what it is linked with, newest first: the links of both directions, the notes that name it among their own
  * links, and what names it in its text by the key it goes by. Mostly there is nothing, and that costs one look.
@@ -18,22 +46,10 @@ export async function linkedWith(
   ctx: Ctx,
   { id, organizationId, key }: { id: string; organizationId: string | null; key?: string },
 ): Promise<LinkedRecord[]> {
-  const naming = key
-    ? sql`union all select p.kind, p.record_id, 'mentions', 'from', max(p.at) from ${passages} p
-        where p.organization_id = ${organizationId} and p.kind in ('decision', 'spec', 'memory', 'note', 'feature')
-          and p.search @@ phraseto_tsquery('english', ${key.replace('-', ' ')})
-          and (p.title || ' ' || p.content) ~* ${`\\m${key}\\M`} and (p.expires_at is null or p.expires_at > ${ctx.now})
-        group by p.kind, p.record_id`
-    : sql``
-  const { rows } = await ctx.db.execute<Row>(sql`
-    select type, id, kind, direction from (
-      select to_type as type, to_id as id, kind, 'to' as direction, created_at as at from ${links} where from_id = ${id}
-      union all select from_type, from_id, kind, 'from', created_at from ${links} where to_id = ${id}
-      union all select 'note', n.id, coalesce(l->>'kind', 'relates'), 'from', n.updated_at from ${notes} n, jsonb_array_elements(n.links) l
-        where n.links <> '[]' and n.links @> ${JSON.stringify([{ id }])}::text::jsonb and l->>'id' = ${id} and n.deleted_at is null
-          and (n.organization_id = ${organizationId} or n.created_by_id = ${ctx.actor.userId})
-      ${naming}) found
-    order by kind = 'mentions', at desc, id limit ${MOST * 2}`)
+  const about = { id, organizationId, link: JSON.stringify([{ id }]), userId: ctx.actor.userId }
+  const rows = await (key
+    ? linkedOrNamed(ctx.db, { ...about, words: key.replace('-', ' '), whole: `\\m${key}\\M`, now: ctx.now })
+    : linked(ctx.db, about))
   if (rows.length === 0) return []
   const ends = new Map<string, Found>()
   for (const [type, list] of Map.groupBy(rows, (row) => row.type))

@@ -1,8 +1,9 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
-import { rightsOf } from '../../auth/rights.ts'
+import { anyRights, rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
+import { prepare } from '../../db/session.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { notify } from '../notifications/service.ts'
 import { organizations } from '../organizations/table.ts'
@@ -15,9 +16,9 @@ import { taskDependencies as dependencies, tasks } from './table.ts'
 
 const MOST_SHOWN = 100
 
-/** Tasks it is tied to and that the caller sees: `ahead` it waits for, `behind` waits for it. */
-export async function relatives(ctx: Ctx, taskId: string): Promise<{ ahead: Related[]; behind: Related[] }> {
-  const rows = await ctx.db
+const taskId = sql.placeholder('taskId')
+const tied = prepare((db) =>
+  db
     .select({
       from: dependencies.taskId,
       kind: dependencies.kind,
@@ -36,9 +37,14 @@ export async function relatives(ctx: Ctx, taskId: string): Promise<{ ahead: Rela
       ) as SQL,
     )
     .innerJoin(projects, eq(projects.id, tasks.projectId))
-    .where(and(or(eq(dependencies.taskId, taskId), eq(dependencies.blockedById, taskId)), visibleTo(rightsOf(ctx.actor))))
+    .where(and(or(eq(dependencies.taskId, taskId), eq(dependencies.blockedById, taskId)), visibleTo(anyRights)))
     .orderBy(projects.key, tasks.number)
-    .limit(2 * MOST_SHOWN)
+    .limit(2 * MOST_SHOWN),
+)
+
+/** Tasks it is tied to and that the caller sees: `ahead` it waits for, `behind` waits for it. */
+export async function relatives(ctx: Ctx, taskId: string): Promise<{ ahead: Related[]; behind: Related[] }> {
+  const rows = await tied(ctx.db, { taskId, ...rightsOf(ctx.actor) })
   const of = (ahead: boolean): Related[] =>
     rows
       .filter(({ from }) => (from === taskId) === ahead)

@@ -19,7 +19,7 @@ import { lastComments } from './comments.ts'
 import { blockedAgain, relate, relatives, requireFree, setBlockers, setFree } from './dependencies.ts'
 import { noLease, requireNotHeld } from './leases.ts'
 import { peek, ready } from './next.ts'
-import { announce, find, inProject, lookUp, requireOpenProject, selectItems, toItem, visibleTo, writable } from './rows.ts'
+import { announce, find, inProject, lookUp, parts, requireOpenProject, selectItems, toItem, visibleTo, writable } from './rows.ts'
 import {
   type Acceptance,
   isClosed,
@@ -97,20 +97,14 @@ export const detail = read('tasks.detail', member('tasks:read'), async (ctx, { r
   const { task, project } = await lookUp(ctx, ref)
   const { ahead, behind } = await relatives(ctx, task.id)
   const blocks = (r: Related) => r.kind === 'blocks'
-  const parts = await selectItems(ctx)
-    .where(and(eq(tasks.parentId, task.id), visibleTo(rightsOf(ctx.actor))))
-    .orderBy(tasks.position, tasks.id)
-    .limit(100)
+  const subtasks = await parts(ctx.db, { id: task.id, ...rightsOf(ctx.actor) })
   return {
     ...task,
     project: { id: project.id, name: project.name, slug: project.slug },
     waitsFor: ahead.filter(blocks),
     frees: behind.filter(blocks),
     related: [...ahead, ...behind].filter((r) => !blocks(r)),
-    subtasks: parts.map((row) => {
-      const { id, key, title, status } = toItem(row, ctx.now)
-      return { id, key, title, status }
-    }),
+    subtasks: subtasks.map(({ projectKey, number, ...part }) => ({ ...part, key: `${projectKey}-${number}` })),
     links: await linkedWith(ctx, task),
     comments: await lastComments(ctx, task.id),
   }
