@@ -123,7 +123,9 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
     const who: Asking = { ctx: contextOf(app, actor), actor, selection }
     for (const uri of [...watched.values()].flatMap((uris) => [...uris]))
       await offer.subject(uri, who).catch((error: unknown) => {
-        if (error instanceof ProtocolError) unwatch({ watched }, uri)
+        unwatch({ watched }, uri)
+        // Whoever cannot be asked is not told; the client reads it again when it wants to know.
+        if (!(error instanceof ProtocolError)) logError(app.log, toAppError(error), { uri })
       })
   }
 

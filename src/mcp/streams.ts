@@ -52,6 +52,8 @@ export interface Open {
   readonly tell: Tell
   /** Id of a record, or `tutti://me`, to the addresses it is watched by. */
   readonly watched: Map<string, Set<string>>
+  /** Whether all of it may still be read is being found out; until then nothing of it is told. */
+  checking?: Promise<void>
 }
 
 /** A stream that the SDK writes (`subscriptions/listen`), with an end that we see and can bring about. */
@@ -114,8 +116,8 @@ export class Streams {
     bus: Bus,
     private readonly catalogue: Catalogue,
     private readonly seesPrompts: (actor: Actor, selection: Selection) => boolean,
-    /** Whether the watched addresses are still readable. */
-    private readonly recheck: (open: Open, stream: Stream) => Promise<void>,
+    /** Drops watched addresses that are not readable any more; never rejects. */
+    private readonly recheck: (open: Open) => Promise<void>,
   ) {
     this.#unwatch = auth.watch((userId) => {
       for (const [stream, open] of this.#open) if (!userId || stream.owner.userId === userId) void this.#lookAgain(stream, open)
@@ -166,8 +168,8 @@ export class Streams {
       if (open.actor.organizationId !== event.organizationId) continue
       if (type.startsWith('skill.') && this.seesPrompts(open.actor, open.selection)) open.tell.prompts()
       // Who sees what is in a project hangs on it.
-      if (type.startsWith('project.') && open.watched.size > 0) void this.recheck(open, stream).then(() => this.#updated(open, subjectId))
-      else this.#updated(open, subjectId)
+      if (type.startsWith('project.')) this.#check(open)
+      this.#updated(open, subjectId)
       if (stream.owner.credentialId !== event.credentialId && concerns(event, open.actor)) {
         for (const uri of open.watched.get(MINE) ?? []) open.tell.updated(uri)
         open.tell.status?.(statusOf(event))
@@ -175,8 +177,23 @@ export class Streams {
     }
   }
 
-  #updated({ watched, tell }: Open, subjectId: string | null): void {
-    for (const uri of (subjectId && watched.get(subjectId)) || []) tell.updated(uri)
+  #updated(open: Open, subjectId: string | null): void {
+    if (!subjectId || !open.watched.has(subjectId)) return
+    const tell = () => {
+      for (const uri of open.watched.get(subjectId) ?? []) open.tell.updated(uri)
+    }
+    if (open.checking) void open.checking.then(tell)
+    else tell()
+  }
+
+  #check(open: Open): void {
+    if (open.watched.size === 0) return
+    const checking = (open.checking ?? Promise.resolve())
+      .then(() => this.recheck(open))
+      .finally(() => {
+        if (open.checking === checking) open.checking = undefined
+      })
+    open.checking = checking
   }
 
   #tick(): void {
@@ -196,7 +213,7 @@ export class Streams {
       open.key = key
       open.tell.tools()
       open.tell.prompts()
-      if (open.watched.size > 0) await this.recheck(open, stream)
+      this.#check(open)
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated') stream.close()
       // The database is away: whether the token still holds is asked again with the next keep-alive.
