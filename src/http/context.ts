@@ -65,7 +65,7 @@ export const on = (action: AnyAction, summary: string, { maxBody, upload, answer
     },
   ],
   query: nothing,
-  detail: { operationId: action.id, summary, tags: [action.id.split('.')[0] as string], action, answers, upload } as Record<
+  detail: { operationId: action.id, summary, tags: [action.id.split('.')[0] as string], action, answers, upload, maxBody } as Record<
     string,
     unknown
   >,

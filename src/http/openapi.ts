@@ -66,6 +66,7 @@ function operation({ hooks, path }: RouteLike): object {
   // Without a path parameter too: X-Organization-Id may name a team that the caller is not in.
   if (!open || path.includes(':')) errors.push(404)
   if (kind === 'write') errors.push(409, 412, 413, 415, 507)
+  else if (hooks.body) errors.push(413, 415)
   // Links that work once or for a while: mostly for people who are not signed in.
   if (open || path.includes(':token')) errors.push(410)
   errors.push(...(detail.answers ?? []).filter((status) => status >= 400))

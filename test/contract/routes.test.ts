@@ -156,7 +156,8 @@ describe('what may be sent', () => {
     let sent = 0
     for (const route of withBody) {
       for (const [name, schema] of properties(route.hooks.body)) {
-        const bad = values.filter((value) => check(schema, value).length > 0)
+        const most = (route.hooks.detail?.maxBody as number | undefined) ?? Number.POSITIVE_INFINITY
+        const bad = values.filter((value) => check(schema, value).length > 0 && JSON.stringify(value).length < most)
         expect([nameOf(route), name, bad.length]).not.toEqual([nameOf(route), name, 0])
         for (const value of bad) {
           const answer = await ask(route, allowed(route), fill(route.path, a), { ...bodyOf(route, a), [name]: value })

@@ -103,7 +103,10 @@ describe('who may use them', () => {
   function argumentsOf(tool: Tool, from: World): Record<string, unknown> {
     const example: Record<string, unknown> = { ...(exampleOf(tool.input) as object), ...workable[tool.action.id] }
     const input = Object.fromEntries(((tool.input.required ?? []) as string[]).map((name) => [name, example[name]]))
-    for (const name of references(tool)) {
+    const own = properties(tool).flatMap(([name]) =>
+      `${tool.action.id}.${name}` in from.fields && !(name in (workable[tool.action.id] ?? {})) ? [name] : [],
+    )
+    for (const name of new Set([...references(tool), ...own])) {
       const value = fieldOf(from, tool.action.id, name)
       if (value === undefined)
         throw new Error(`Nothing to put for ${name} of ${tool.name}. Add it to \`fields\` in test/contract/world.ts.`)
@@ -115,7 +118,8 @@ describe('who may use them', () => {
 
   async function outcome(tool: Tool, token: string, input: Record<string, unknown>): Promise<string> {
     const { app } = await sharedApp()
-    const ctx = contextOf(app, await app.auth.authenticate(token))
+    const { expectedVersion } = input as { expectedVersion?: number }
+    const ctx = contextOf(app, await app.auth.authenticate(token), { expectedVersion })
     try {
       await tool.run(ctx, input as never)
       return `${tool.name}: done`
@@ -152,8 +156,8 @@ describe('who may use them', () => {
   test('its owner uses every tool', async () => {
     const t = await sharedApp()
     const token = await mcpToken(t, a.owner, { scopes: ['write'] })
-    // An archive takes no more, and what is deleted is gone.
-    const rank = (tool: Tool) => (tool.action.hints.destructive ? 2 : tool.name.startsWith('archive_') ? 1 : 0)
+    // What is deleted is gone, and an archive takes no more.
+    const rank = (tool: Tool) => (tool.name.startsWith('archive_') ? 2 : tool.action.hints.destructive ? 1 : 0)
     const list = tools.toSorted((x, y) => rank(x) - rank(y))
     for (const tool of list) expect(await outcome(tool, token, argumentsOf(tool, a))).toBe(`${tool.name}: done`)
   })

@@ -41,7 +41,8 @@ export async function world(t: TestApp): Promise<World> {
   const epic = made(await owner.fetch('POST', `/api/projects/${project.id}/epics`, { title: unique('Durability') }))
   const story = made(await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('One process') }))
   const tasks = `/api/projects/${project.id}/epics/${epic.id}/stories/${story.id}/tasks`
-  const task = made(await owner.fetch('POST', tasks, { title: unique('Lock the data folder') }))
+  const nestedTask = made(await owner.fetch('POST', tasks, { title: unique('Lock the data folder') }))
+  const task = made(await owner.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('Sweep') }))
   const nextEpic = made(await owner.fetch('POST', `/api/projects/${project.id}/epics`, { title: unique('Papers') }))
   const nextStory = made(await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('Papers') }))
   const whole = made(await owner.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('Whole') }))
@@ -111,7 +112,7 @@ export async function world(t: TestApp): Promise<World> {
       '/api/notes/public/:slug': note.slug,
       '/api/projects/:slug/epics/:epicId': epic.id,
       '/api/projects/:slug/epics/:epicId/stories/:storyId': story.id,
-      '/api/projects/:slug/epics/:epicId/stories/:storyId/tasks/:taskId': task.id,
+      '/api/projects/:slug/epics/:epicId/stories/:storyId/tasks/:taskId': nestedTask.id,
       '/api/tasks/:id': task.id,
       '/api/memories/:id': memory.id,
       '/api/decisions/:id': decision.id,
@@ -259,7 +260,8 @@ export const idFields = (schema: TSchema | undefined): string[] =>
     .filter(([name, field]) =>
       ((field.anyOf as TSchema[] | undefined) ?? [field]).some(
         // A reference that also takes slugs and keys is plain text.
-        (option) => option.format === 'uuid' || (name.endsWith('Id') && /\bid\b/.test(String(option.description))),
+        (option) =>
+          option.format === 'uuid' || (name.endsWith('Id') && option.type === 'string' && !/^svc_/.test(String(option.examples?.[0]))),
       ),
     )
     .map(([name]) => name)

@@ -87,11 +87,14 @@ export const put = write(
   async (ctx, { aside, ...input }: Omit<MemoryCreate, 'embedding'> & { aside?: Aside }): Promise<Memory> => {
     checkContent(input.content)
     const vector = aside?.vector
-    const place = await placeOf(ctx, input.scope, input.scopeId)
+    const old = input.supersedes ? await find(ctx, input.supersedes) : undefined
+    // Where nothing is said, what replaces another stands in its place.
+    const { scope, scopeId } = input.scope === undefined && input.scopeId === undefined && old ? old : input
+    const place = await placeOf(ctx, scope, scopeId)
     await requireWriter(ctx, place)
     const id = newId()
     const author = speaker(ctx)
-    if (input.supersedes) await supersede(ctx, input.supersedes, id, place)
+    if (old) await supersede(ctx, old, id, place)
     await ctx.db.insert(memories).values({
       id,
       ...place,
@@ -116,9 +119,8 @@ export const put = write(
   },
 )
 
-async function supersede(ctx: Ctx, ref: string, by: string, place: Place): Promise<void> {
-  const old = await find(ctx, ref)
-  if (old.organizationId !== place.organizationId) throw notFound('memory', ref)
+async function supersede(ctx: Ctx, old: Memory, by: string, place: Place): Promise<void> {
+  if (old.organizationId !== place.organizationId) throw notFound('memory', old.id)
   await requireWriter(ctx, old)
   await ctx.db
     .update(memories)
