@@ -39,6 +39,18 @@ test('the order of texts and their company do not matter', async () => {
   expect(alone.toReversed()).toEqual(together)
 })
 
+test('who waits for an answer comes before what nobody waits for, and what was given up is not done', async () => {
+  const order: string[] = []
+  const given = new AbortController()
+  const patient = Array.from({ length: 4 }, (_, i) => embedder.embed([`patient ${i}`]).then(() => order.push(`patient ${i}`)))
+  const never = embedder.embed(['never'], { signal: given.signal }).catch((error: Error) => error.message)
+  given.abort(new Error('given up'))
+  const urgent = embedder.embed(['urgent'], { urgent: true }).then(() => order.push('urgent'))
+  await Promise.all([...patient, urgent])
+  expect(order).toEqual(['patient 0', 'urgent', 'patient 1', 'patient 2', 'patient 3'])
+  expect(await never).toBe('given up')
+})
+
 test('it rests when idle and wakes when asked', async () => {
   const brief = new LocalEmbedder(1)
   const [first] = await brief.embed(['wake'])
