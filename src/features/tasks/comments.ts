@@ -1,8 +1,7 @@
-import { desc, eq, sql } from 'drizzle-orm'
-import { type Ctx, read, write } from '../../action.ts'
+import { eq } from 'drizzle-orm'
+import { read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { keyset } from '../../db/page.ts'
-import { prepare } from '../../db/session.ts'
 import { speaker } from '../agents/parties.ts'
 import { tellMentioned } from '../notifications/mentions.ts'
 import { announce, find, writable } from './rows.ts'
@@ -23,20 +22,6 @@ const toComment = ({ authorType: type, authorId: id, authorName: name, ...rest }
   ...rest,
   author: { type, id, name },
 })
-
-const last = prepare((db) =>
-  db
-    .select(commentColumns)
-    .from(taskComments)
-    .where(eq(taskComments.taskId, sql.placeholder('taskId')))
-    .orderBy(desc(taskComments.createdAt), desc(taskComments.id))
-    .limit(20),
-)
-
-export async function lastComments(ctx: Ctx, taskId: string): Promise<Comment[]> {
-  const rows = await last(ctx.db, { taskId })
-  return rows.reverse().map(toComment)
-}
 
 export const comments = read(
   'tasks.comments',

@@ -1,9 +1,8 @@
 import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
-import { anyRights, rightsOf } from '../../auth/rights.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
-import { prepare } from '../../db/session.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { notify } from '../notifications/service.ts'
 import { organizations } from '../organizations/table.ts'
@@ -11,46 +10,10 @@ import { readersOf } from '../projects/readers.ts'
 import { projects } from '../projects/table.ts'
 import { wayTo } from '../workflow/dependencies.ts'
 import { announce, find, isFree, live, selectItems, toItem, visibleTo, writable } from './rows.ts'
-import { gated, type Relate, type Related, type Status, type Task, type TaskItem } from './schema.ts'
+import { gated, type Relate, type Status, type Task, type TaskItem } from './schema.ts'
 import { taskDependencies as dependencies, tasks } from './table.ts'
 
 const MOST_SHOWN = 100
-
-const taskId = sql.placeholder('taskId')
-const tied = prepare((db) =>
-  db
-    .select({
-      from: dependencies.taskId,
-      kind: dependencies.kind,
-      id: tasks.id,
-      projectKey: projects.key,
-      number: tasks.number,
-      title: tasks.title,
-      status: tasks.status,
-    })
-    .from(dependencies)
-    .innerJoin(
-      tasks,
-      or(
-        and(eq(dependencies.taskId, taskId), eq(tasks.id, dependencies.blockedById)),
-        and(eq(dependencies.blockedById, taskId), eq(tasks.id, dependencies.taskId)),
-      ) as SQL,
-    )
-    .innerJoin(projects, eq(projects.id, tasks.projectId))
-    .where(and(or(eq(dependencies.taskId, taskId), eq(dependencies.blockedById, taskId)), visibleTo(anyRights)))
-    .orderBy(projects.key, tasks.number)
-    .limit(2 * MOST_SHOWN),
-)
-
-/** Tasks it is tied to and that the caller sees: `ahead` it waits for, `behind` waits for it. */
-export async function relatives(ctx: Ctx, taskId: string): Promise<{ ahead: Related[]; behind: Related[] }> {
-  const rows = await tied(ctx.db, { taskId, ...rightsOf(ctx.actor) })
-  const of = (ahead: boolean): Related[] =>
-    rows
-      .filter(({ from }) => (from === taskId) === ahead)
-      .map(({ from: _, projectKey, number, ...rest }) => ({ ...rest, key: `${projectKey}-${number}` }))
-  return { ahead: of(true), behind: of(false) }
-}
 
 /** Those who change the order of work in a team take turns, or two of them could close a circle together. */
 export const takeTurns = (ctx: Ctx, organizationId: string): Promise<unknown> =>

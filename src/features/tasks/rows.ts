@@ -121,17 +121,6 @@ const byId = prepare((db) =>
     .where(and(eq(tasks.id, sql.placeholder('id')), visibleTo(anyRights))),
 )
 
-/** What it is divided into, in short. */
-export const parts = prepare((db) =>
-  db
-    .select({ id: tasks.id, projectKey: projectTable.key, number: tasks.number, title: tasks.title, status: tasks.status })
-    .from(tasks)
-    .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
-    .where(and(eq(tasks.parentId, sql.placeholder('id')), visibleTo(anyRights)))
-    .orderBy(tasks.position, tasks.id)
-    .limit(100),
-)
-
 export interface Found {
   task: Task
   project: Pick<Project, 'id' | 'name' | 'slug' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'>

@@ -15,15 +15,14 @@ import { stories } from '../planning/table.ts'
 import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { lastComments } from './comments.ts'
-import { blockedAgain, relate, relatives, requireFree, setBlockers, setFree } from './dependencies.ts'
+import { around } from './around.ts'
+import { blockedAgain, relate, requireFree, setBlockers, setFree } from './dependencies.ts'
 import { noLease, requireNotHeld } from './leases.ts'
 import { peek, ready } from './next.ts'
-import { announce, find, inProject, lookUp, parts, requireOpenProject, selectItems, toItem, visibleTo, writable } from './rows.ts'
+import { announce, find, inProject, lookUp, requireOpenProject, selectItems, toItem, visibleTo, writable } from './rows.ts'
 import {
   type Acceptance,
   isClosed,
-  type Related,
   type Status,
   type Task,
   type TaskChanged,
@@ -95,18 +94,11 @@ export const get = read('tasks.get', member('tasks:read'), (ctx, { ref }: { ref:
 /** With everything that somebody who starts on it wants to know. */
 export const detail = read('tasks.detail', member('tasks:read'), async (ctx, { ref }: { ref: string }): Promise<TaskDetail> => {
   const { task, project } = await lookUp(ctx, ref)
-  const { ahead, behind } = await relatives(ctx, task.id)
-  const blocks = (r: Related) => r.kind === 'blocks'
-  const subtasks = await parts(ctx.db, { id: task.id, ...rightsOf(ctx.actor) })
   return {
     ...task,
     project: { id: project.id, name: project.name, slug: project.slug },
-    waitsFor: ahead.filter(blocks),
-    frees: behind.filter(blocks),
-    related: [...ahead, ...behind].filter((r) => !blocks(r)),
-    subtasks: subtasks.map(({ projectKey, number, ...part }) => ({ ...part, key: `${projectKey}-${number}` })),
+    ...(await around(ctx, task.id)),
     links: await linkedWith(ctx, task),
-    comments: await lastComments(ctx, task.id),
   }
 })
 

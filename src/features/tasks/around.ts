@@ -1,0 +1,48 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { anyRights, rightsOf } from '../../auth/rights.ts'
+import { toIso } from '../../db/columns.ts'
+import { prepare } from '../../db/session.ts'
+import { projects } from '../projects/table.ts'
+import { visibleTo } from './rows.ts'
+import type { Comment, Related, TaskDetail } from './schema.ts'
+import { taskComments, taskDependencies, tasks } from './table.ts'
+
+const id = sql.placeholder('id')
+const named = sql`${tasks.id}, ${projects.key} || '-' || ${tasks.number} as key, ${tasks.title}, ${tasks.status}`
+const inProject = sql`join ${projects} on ${projects.id} = ${tasks.projectId}`
+/** Rows as one text of JSON, which every driver reads alike. */
+const asList = (rows: SQL): SQL<string> => sql<string>`coalesce((select json_agg(r) from (${rows}) r), '[]'::json)::text`
+
+/** One statement for all of it: mostly there is little, and asking costs more than looking. */
+const select = prepare((db) =>
+  db
+    .select({
+      ties: asList(sql`select d.task_id = ${id} as ahead, d.kind, ${named} from ${taskDependencies} d
+        join ${tasks} on ${tasks.id} = case when d.task_id = ${id} then d.blocked_by_id else d.task_id end ${inProject}
+        where (d.task_id = ${id} or d.blocked_by_id = ${id}) and ${visibleTo(anyRights)} order by ${projects.key}, ${tasks.number} limit 200`),
+      parts: asList(sql`select ${named} from ${tasks} ${inProject}
+        where ${tasks.parentId} = ${id} and ${visibleTo(anyRights)} order by ${tasks.position}, ${tasks.id} limit 100`),
+      comments: asList(sql`select c.id, c.task_id as "taskId", c.body, c.created_at::text as "createdAt",
+          json_build_object('type', c.author_type, 'id', c.author_id, 'name', c.author_name) as author
+        from ${taskComments} c where c.task_id = ${id} order by c.created_at desc, c.id desc limit 20`),
+    })
+    .from(sql`(select 1) one`),
+)
+
+type Around = Pick<TaskDetail, 'waitsFor' | 'frees' | 'related' | 'subtasks' | 'comments'>
+
+/** What a task is tied to and divided into, as far as the caller sees it, and what was said last. */
+export async function around(ctx: Ctx, taskId: string): Promise<Around> {
+  const [found] = await select(ctx.db, { id: taskId, ...rightsOf(ctx.actor) })
+  if (!found) throw new Error('a select without a table gave no row')
+  const ties = JSON.parse(found.ties) as (Related & { ahead: boolean })[]
+  const those = (passes: (tie: (typeof ties)[number]) => boolean): Related[] => ties.filter(passes).map(({ ahead: _, ...tie }) => tie)
+  return {
+    waitsFor: those(({ kind, ahead }) => kind === 'blocks' && ahead),
+    frees: those(({ kind, ahead }) => kind === 'blocks' && !ahead),
+    related: those(({ kind }) => kind !== 'blocks'),
+    subtasks: JSON.parse(found.parts) as Around['subtasks'],
+    comments: (JSON.parse(found.comments) as Comment[]).reverse().map((comment) => ({ ...comment, createdAt: toIso(comment.createdAt) })),
+  }
+}
