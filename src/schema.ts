@@ -155,7 +155,7 @@ function explain({ path, type, schema, message }: ValueError): FieldError {
     case ValueErrorType.StringPattern:
       return tell('format', schema.pattern === '\\S' ? `${name} is empty.` : `${name} does not match ${schema.pattern}.`)
     case ValueErrorType.StringFormat:
-      return tell('format', `${name} is not a valid ${schema.format}.`)
+      return tell('format', `${name} is not a valid ${schema.format}${schema.examples ? `, such as ${schema.examples[0]}` : ''}.`)
     case ValueErrorType.NumberMinimum:
       return tell('range', `${name} must be at least ${schema.minimum}.`)
     case ValueErrorType.NumberMaximum:

@@ -22,7 +22,10 @@ export function policyTable(features: readonly Feature[], tools: readonly Tool[]
   const routes = features.flatMap((f) => (f.routes ? (f.routes(http(nothing, nothing)).routes as unknown as RouteLike[]) : []))
   return [
     ...documented(routes).map((route) => ({ surface: `${route.method} ${route.path}`, action: actionOf(route) })),
-    ...tools.map((tool) => ({ surface: `tool ${tool.name}`, action: tool.action })),
+    ...tools.flatMap(({ name, action, writing }) => [
+      { surface: `tool ${name}`, action },
+      ...(writing ? [{ surface: `tool ${name} with ${writing.fields.join(' or ')}`, action: writing.action }] : []),
+    ]),
   ].map(({ surface, action: { id, rule } }) => ({
     surface,
     action: id,

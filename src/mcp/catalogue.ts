@@ -3,7 +3,7 @@ import type { Actor } from '../auth/actor.ts'
 import { authorize } from '../auth/policy.ts'
 import { AppError } from '../errors.ts'
 import { parseJson } from '../http/body.ts'
-import type { TObject, TSchema } from '../schema.ts'
+import { object, type TObject, type TSchema } from '../schema.ts'
 import type { Tool } from './tool.ts'
 
 /** What the address of the connection asks for: `?toolsets=core,notes&readonly=1`. */
@@ -15,6 +15,8 @@ export interface Selection {
 interface Entry {
   readonly tool: Tool
   readonly listed: ListedTool
+  /** The same for who may only read, where some arguments write. */
+  readonly reading?: ListedTool
   /** Arguments that some clients send as JSON text, though the schema wants an array or an object. */
   readonly structured: readonly string[]
 }
@@ -32,7 +34,7 @@ export class Catalogue {
   readonly #aliases: ReadonlyMap<string, string>
 
   constructor(tools: readonly Tool[]) {
-    this.#entries = new Map(tools.map((tool) => [tool.name, { tool, listed: listed(tool), structured: structured(tool.input) }]))
+    this.#entries = new Map(tools.map((tool) => [tool.name, entryOf(tool)]))
     if (this.#entries.size !== tools.length) throw new Error('Two tools have the same name')
     this.#aliases = new Map(tools.flatMap(({ name, aliases = [] }) => aliases.map((alias) => [alias, name])))
     this.#toolsets = new Set(['core', ...tools.map((t) => t.toolset)])
@@ -68,7 +70,9 @@ export class Catalogue {
     const key = this.key(actor, selection)
     const known = this.#lists.get(key)
     if (known) return known
-    const list = [...this.#entries.values()].filter((e) => !refusal(e.tool, actor, selection)).map((e) => e.listed)
+    const list = [...this.#entries.values()]
+      .filter(({ tool }) => !refusal(tool, actor, selection))
+      .map(({ tool, listed, reading }) => (reading && refusal(tool, actor, selection, tool.writing) ? reading : listed))
     if (this.#lists.size >= CACHED_LISTS) this.#lists.delete(this.#lists.keys().next().value as string)
     this.#lists.set(key, list)
     return list
@@ -92,7 +96,12 @@ export class Catalogue {
 }
 
 /** Why this connection may not use the tool, if so: the same for listing and for calling. */
-export function refusal(tool: Tool, actor: Actor, { toolsets, readOnly }: Selection): AppError | undefined {
+export function refusal(
+  tool: Tool,
+  actor: Actor,
+  { toolsets, readOnly }: Selection,
+  { name = tool.name, action }: { name?: string; action: Tool['action'] } = tool,
+): AppError | undefined {
   const granted = actor.toolsets ?? []
   if (!within(tool, granted))
     return new AppError(
@@ -104,10 +113,10 @@ export function refusal(tool: Tool, actor: Actor, { toolsets, readOnly }: Select
       'forbidden',
       `${tool.name} is in the toolset ${tool.toolset}, and this connection chose only: ${toolsets.join(', ')}. Connect with ?toolsets=${[...toolsets, tool.toolset].join(',')} to use it.`,
     )
-  if (readOnly && tool.action.kind !== 'read')
-    return new AppError('forbidden', `${tool.name} writes, and this connection is read-only. Connect without ?readonly=1 to use it.`)
+  if (readOnly && action.kind !== 'read')
+    return new AppError('forbidden', `${name} writes, and this connection is read-only. Connect without ?readonly=1 to use it.`)
   try {
-    authorize(actor, tool.action.rule, tool.name, () => new Date())
+    authorize(actor, action.rule, name, () => new Date())
     return undefined
   } catch (error) {
     if (error instanceof AppError) return error
@@ -118,7 +127,16 @@ export function refusal(tool: Tool, actor: Actor, { toolsets, readOnly }: Select
 const within = (tool: Tool, toolsets: readonly string[]): boolean =>
   toolsets.length === 0 || toolsets.includes(tool.toolset) || (tool.core && toolsets.includes('core'))
 
-function listed({ name, title, description, input, action }: Tool): ListedTool {
+function entryOf(tool: Tool): Entry {
+  const { input, writing } = tool
+  const entry = { tool, listed: listed(tool, writing?.action ?? tool.action, input), structured: structured(input) }
+  if (!writing) return entry
+  const { idempotencyKey: _, ...properties } = input.properties
+  for (const field of writing.fields) delete properties[field]
+  return { ...entry, reading: listed(tool, tool.action, object(properties)) }
+}
+
+function listed({ name, title, description }: Tool, action: Tool['action'], input: TObject): ListedTool {
   const readOnlyHint = action.kind === 'read'
   return {
     name,

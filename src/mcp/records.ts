@@ -51,7 +51,7 @@ export const kinds: Readonly<Record<string, Kind>> = {
   decision: {
     title: 'Decision',
     by: 'Id',
-    tool: 'list_decisions',
+    tool: 'get_decision',
     read: (ctx, ref) => decisions.get(ctx, { ref }),
     list: (ctx, limit) => decisions.list(ctx, { limit }),
   },

@@ -25,7 +25,7 @@ import { failure, responseOf, resultOf, success, type Told } from './result.ts'
 import { Names, sourceOf } from './source.ts'
 import { type Call, isCall, type Message, parsed, Session } from './sse.ts'
 import { KEEP_ALIVE_MS, type Open, type Owner, relay, Streams, type Tell, unwatch, watch } from './streams.ts'
-import type { Tool } from './tool.ts'
+import { callOf, type Tool } from './tool.ts'
 
 export interface Mcp {
   /** Streamable HTTP, of every revision. */
@@ -63,14 +63,15 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
       const tool = catalogue.get(name)
       if (!tool)
         throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}. tools/list names those you have.`)
-      const refused = refusal(tool, caller.actor, caller.selection)
+      const runs = callOf(tool, args)
+      const refused = refusal(tool, caller.actor, caller.selection, runs)
       if (refused) throw refused
       const input = catalogue.read(tool, args)
       const errors = check(tool.input, input)
       if (errors.length > 0) throw new AppError('invalid', errors.map((e) => e.message).join(' '), { errors })
       const ctx = contextFor(input, caller, signal)
       const answer = await oneOfFew(owner, () => tool.run(ctx, input as never))
-      return success(answer, tool, input, await sourceOf(ctx, tool, answer, names))
+      return success(answer, tool, input, await sourceOf(ctx, { name: tool.name, action: runs.action }, answer, names))
     } catch (thrown) {
       if (thrown instanceof ProtocolError) throw thrown
       const error = toAppError(thrown)

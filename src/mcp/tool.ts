@@ -2,6 +2,8 @@ import type { Action } from '../action.ts'
 import { known } from '../auth/policy.ts'
 import { int, object, optional, type Static, type TObject, text } from '../schema.ts'
 
+type Runs = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
+
 /** A tool as agents see it. Hints, scope and strictness come from the action it runs, so they cannot be forgotten here. */
 export interface Tool {
   readonly name: string
@@ -13,7 +15,8 @@ export interface Tool {
   readonly toolset: string
   readonly core: boolean
   readonly input: TObject
-  readonly action: Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
+  readonly action: Runs
+  readonly writing?: { readonly fields: readonly string[]; readonly action: Runs }
   run(ctx: Parameters<Action<never, unknown>>[0], input: never): Promise<unknown>
 }
 
@@ -28,6 +31,8 @@ interface Definition<I extends TObject, A, R> {
   input: I
   /** Checked, scoped and audited there. */
   action: Action<A, R>
+  /** Arguments with which a reader also writes, and what runs then: who may only read has it without them. */
+  writing?: { fields: readonly (keyof Static<I> & string)[]; action: Action<A, R> }
   /** From the tool's arguments to the action's input. */
   with: (input: Static<I>) => A
   /** What of the answer an agent needs, where that is less than the record. */
@@ -39,7 +44,7 @@ const idempotencyKey = optional(text(200, { minLength: 1 }))
 
 export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
   known.toolsets.add(d.toolset)
-  const input = d.action.kind === 'write' ? object({ ...d.input.properties, idempotencyKey }) : d.input
+  const input = (d.writing ?? d).action.kind === 'write' ? object({ ...d.input.properties, idempotencyKey }) : d.input
   return {
     name: d.name,
     aliases: d.aliases,
@@ -49,14 +54,24 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
     core: d.core ?? false,
     input,
     action: d.action,
+    writing: d.writing,
     run: async (
       ctx,
       { idempotencyKey: _, expectedVersion: __, ...rest }: Static<I> & { idempotencyKey?: string; expectedVersion?: number },
     ) => {
-      const answer = await d.action(ctx, d.with(rest as Static<I>))
+      const action = d.writing && given(d.writing.fields, rest).length > 0 ? d.writing.action : d.action
+      const answer = await action(ctx, d.with(rest as Static<I>))
       return d.show ? d.show(answer) : answer
     },
   }
+}
+
+const given = (fields: readonly string[], args: Record<string, unknown>): string[] => fields.filter((name) => args[name] !== undefined)
+
+/** What a call with these arguments does, and its name in refusals. */
+export function callOf({ name, action, writing }: Tool, args: Record<string, unknown>): { name: string; action: Runs } {
+  const fields = writing ? given(writing.fields, args) : []
+  return writing && fields.length > 0 ? { name: `${name} with ${fields.join(' and ')}`, action: writing.action } : { name, action }
 }
 
 /** What every list tool takes. */

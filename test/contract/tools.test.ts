@@ -60,9 +60,9 @@ describe('what agents see', () => {
     ])
   })
 
-  test.each(named)('%s may be repeated safely if it writes, and says whether it does', (_name, { action, input, name }) => {
+  test.each(named)('%s may be repeated safely if it writes, and says whether it does', (_name, { action, writing, input, name }) => {
     expect(['read', 'write']).toContain(action.kind)
-    expect('idempotencyKey' in input.properties).toBe(action.kind === 'write')
+    expect('idempotencyKey' in input.properties).toBe((writing?.action ?? action).kind === 'write')
     expect((input.required as string[] | undefined) ?? []).not.toContain('idempotencyKey')
     if (/^(list|search)_/.test(name)) expect(action.kind).toBe('read')
     if (/^(create|update|delete|archive|store|log|clear)_/.test(name)) expect(action.kind).toBe('write')
@@ -70,10 +70,14 @@ describe('what agents see', () => {
     expect(action.rule.kinds).toContain('mcp_token')
     expect(action.rule.scope).toEndWith(action.kind === 'read' ? ':read' : ':write')
     expect(action.rule.role).not.toBeNull()
+    if (!writing) return
+    expect([action.kind, writing.action.kind]).toEqual(['read', 'write'])
+    expect(writing.action.rule).toEqual({ ...action.rule, scope: action.rule.scope?.replace(':read', ':write') ?? null, role: 'member' })
+    for (const field of writing.fields) expect((input.required as string[] | undefined) ?? []).not.toContain(field)
   })
 
   test('the whole list', () => {
-    const list = tools.map(({ name, title, description, toolset, core, input, action: { id, kind, rule, hints } }) => ({
+    const list = tools.map(({ name, title, description, toolset, core, input, action: { id, kind, rule, hints }, writing }) => ({
       name,
       title,
       description,
@@ -81,6 +85,7 @@ describe('what agents see', () => {
       runs: `${id} (${kind}${Object.keys(hints)
         .map((hint) => `, ${hint}`)
         .join('')}), ${rule.scope}, ${rule.role}`,
+      ...(writing && { writes: `${writing.action.id} with ${writing.fields.join(' or ')}, ${writing.action.rule.scope}` }),
       input: JSON.parse(JSON.stringify(input)) as object,
     }))
     expect(list).toMatchSnapshot()
@@ -150,6 +155,24 @@ describe('who may use them', () => {
   })
 
   test('a token that may only read writes nothing', () => refused(a.owner, ['read'], writing, a, 'forbidden'))
+
+  test('nor by an argument of a tool that reads', async () => {
+    const t = await sharedApp()
+    const [reader, viewer] = [await mcpToken(t, a.owner, { scopes: ['read'] }), await mcpToken(t, a.viewer, { scopes: ['write'] })]
+    const both = tools.filter(({ writing }) => writing)
+    expect(both.length).toBeGreaterThan(1)
+    const before = await fingerprint(t.app.driver)
+    for (const tool of both) {
+      const least = argumentsOf(tool, a)
+      const example = exampleOf(tool.input) as Record<string, unknown>
+      for (const token of [reader, viewer]) {
+        expect(await outcome(tool, token, least)).toBe(`${tool.name}: done`)
+        for (const field of tool.writing?.fields ?? [])
+          expect(await outcome(tool, token, { ...least, [field]: example[field] })).toBe(`${tool.name}: forbidden`)
+      }
+    }
+    expect(await fingerprint(t.app.driver)).toEqual(before)
+  })
 
   test('a scope for one resource is none for another', () => refused(a.owner, ['organizations:write'], tools, a, 'forbidden'))
 

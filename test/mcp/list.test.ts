@@ -121,6 +121,32 @@ describe('what a token sees is what it may use', () => {
     }
     expect((await ada.fetch<{ items: unknown[] }>('GET', '/api/notes')).body.items).toEqual([])
   })
+
+  test('a reader that can also write is only a reader to who may only read', async () => {
+    const reader = await mcpToken(t, ada, { scopes: ['read'] })
+    const writer = await mcpToken(t, ada)
+    const both = tools.flatMap(({ name, writing }) => (writing ? [{ name, fields: [...writing.fields] }] : []))
+    expect(both.map(({ name }) => name).sort()).toEqual(['get_context', 'get_decision'])
+    for (const { name, fields } of both) {
+      const seen = async (token: string, query?: string) => (await listFor(token, query)).find((tool) => tool.name === name)
+      const optional = [...fields, 'idempotencyKey']
+      for (const listed of [await seen(reader), await seen(writer, '?readonly=1')]) {
+        expect(listed?.annotations?.readOnlyHint).toBe(true)
+        for (const field of optional) expect(listed?.inputSchema.properties).not.toHaveProperty(field)
+      }
+      expect(await seen(writer)).toMatchObject({ annotations: { readOnlyHint: false, idempotentHint: false } })
+      for (const field of optional) expect((await seen(writer))?.inputSchema.properties).toHaveProperty(field)
+    }
+    for (const connect of Object.values(ways)) {
+      const client = await connect(t.url, reader)
+      expect((await client.call('get_context')).isError).toBeUndefined()
+      const refused = await client.call('get_context', { checkpoint: { nextStep: 'On' } })
+      expect(refused.content[0]?.text).toBe(
+        'forbidden: This credential lacks the scope sessions:write, which get_context with checkpoint needs. Ask the owner of the token for one with that scope.',
+      )
+      await client.close()
+    }
+  })
 })
 
 test('the list may be kept for a while, by the client that asked', async () => {

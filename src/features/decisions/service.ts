@@ -1,5 +1,5 @@
 import { and, count, desc, eq, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
-import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
+import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
@@ -304,25 +304,22 @@ export const comment = write(
   },
 )
 
-/** For the one tool that reads a decision and may add to it in the same step. */
-export const discuss = flow(
-  'decisions.discuss',
-  member('decisions:write'),
-  async (ctx, input: Addition, keyed): Promise<DecisionDetail> =>
-    input.body === undefined && input.outcome === undefined ? get(ctx, { ref: input.ref }) : add(keyed, input),
-)
-
 interface Addition {
   ref: string
   body?: string
   outcome?: string
 }
 
-const add = write('decisions.add', member('decisions:write'), async (ctx, { ref, body, outcome }: Addition): Promise<DecisionDetail> => {
-  if (body !== undefined) await comment(ctx, { ref, body })
-  if (outcome !== undefined) await update(ctx, { ref, outcome })
-  return detailOf(ctx, await find(ctx, ref))
-})
+/** For the tool that reads a decision: what is added, and then all of it. */
+export const add = write(
+  'decisions.add',
+  member('decisions:write'),
+  async (ctx, { ref, body, outcome }: Addition): Promise<DecisionDetail> => {
+    if (body !== undefined) await comment(ctx, { ref, body })
+    if (outcome !== undefined) await update(ctx, { ref, outcome })
+    return detailOf(ctx, await find(ctx, ref))
+  },
+)
 
 function announce(ctx: Ctx, type: string, decision: Decision, data: Record<string, unknown> = {}): void {
   ctx.emit(type, {

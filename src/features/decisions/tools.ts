@@ -43,7 +43,8 @@ export const decisionTools = [
       comment: optional(title(20_000)),
       outcome: optional(text(20_000)),
     }),
-    action: decisions.discuss,
+    action: decisions.get,
+    writing: { fields: ['comment', 'outcome'], action: decisions.add },
     with: ({ decision, comment, outcome }) => ({ ref: decision, body: comment, outcome }),
   }),
 ]

@@ -317,12 +317,11 @@ export const end = write(
   },
 )
 
-/** For the tool that reads the context and may save where its caller is. */
+/** For the tool that reads the context: where its caller is, and then what there is to know. */
 export const saveAndBrief = flow(
   'sessions.saveAndBrief',
   member('sessions:write'),
-  async (ctx, { checkpoint: saved, ...query }: ContextQuery & { checkpoint?: Checkpoint }, keyed): Promise<Context> => {
-    if (!saved) return context(ctx, query)
+  async (ctx, { checkpoint: saved = {}, ...query }: ContextQuery & { checkpoint?: Checkpoint }, keyed): Promise<Context> => {
     const { seenSeq } = await namedOrRunning(ctx, query.sessionId)
     const { id } = await checkpoint(keyed, { ref: query.sessionId, checkpoint: saved })
     // What changed until now is told this once more, though it counts as seen from here on.
