@@ -56,6 +56,21 @@ describe('an agent that goes', () => {
   })
 })
 
+test('what another team remembers of a public agent is not its author’s to delete, to count or to bring back', async () => {
+  const agent = await agentOf({ scope: 'public' })
+  const bob = await person(t)
+  const { id } = made<{ id: string }>(
+    await bob.fetch('POST', '/api/memories', { content: 'Ours alone.', scope: 'agent', scopeId: agent.id }),
+  )
+  const own = await remember(agent.id, 'Its team’s.')
+  const gone = await ada.fetch('DELETE', `/api/agents/${agent.id}`)
+  expect(gone.body).toMatchObject({ memories: { count: 1, kept: false } })
+  expect((await bob.fetch('GET', `/api/memories/${id}`)).body).toMatchObject({ content: 'Ours alone.', version: 1 })
+  expect((await ada.fetch('GET', `/api/memories/${own}`)).status).toBe(404)
+  expect((await ada.fetch('POST', `/api/agents/${agent.id}/restore`)).status).toBe(200)
+  expect((await ada.fetch('GET', `/api/memories/${own}`)).status).toBe(200)
+})
+
 describe('one agent in detail', () => {
   test('its memories, its open tasks and what it did, and nothing of what the caller may not see', async () => {
     const agent = await agentOf()

@@ -148,7 +148,7 @@ export const remove = write(
     const before = await writable(ctx, ref)
     await change(ctx, before, { deletedAt: ctx.now })
     await letGo(ctx, { type: 'agent', id: before.id })
-    const count = archiveMemory ? await countOfAgent(ctx, before.id) : await removeOfAgent(ctx, before.id)
+    const count = archiveMemory ? await countOfAgent(ctx, before) : await removeOfAgent(ctx, before)
     const memories = { count, kept: archiveMemory }
     announce(ctx, 'agent.deleted', before, { memories })
     return { id: before.id, deleted: true, memories }
@@ -165,7 +165,7 @@ export const restore = write(
     checkVersion(ctx, before)
     if (deletedAt === null) return before
     const after = await change(ctx, before, { deletedAt: null })
-    await restoreOfAgent(ctx, before.id, deletedAt)
+    await restoreOfAgent(ctx, before, deletedAt)
     announce(ctx, 'agent.restored', after)
     return after
   },
