@@ -211,6 +211,39 @@ describe('who sees both ends sees the link, and nobody else', () => {
     expect((await call(t, 'POST', '/api/links', body(...ends), read)).status).toBe(403)
   })
 
+  test('whoever ties his own to a stranger’s public record is told of in his own feed, not in the stranger’s', async () => {
+    const skill = await make(ada, '/api/skills', { name: unique('Open'), scope: 'public' })
+    const theirs = await task(stranger, await make(stranger, '/api/projects', { name: unique('Theirs') }))
+    const made = await tie(stranger, { type: 'skill', id: skill.id }, theirs, { kind: 'used-by' })
+    const home = { subjectId: theirs.id, organizationId: stranger.organizationId }
+    expect(await expectEvent(t, made, 'link.created')).toMatchObject({ ...home, data: { noun: 'task', other: 'skill' } })
+    const gone = await stranger.fetch('DELETE', '/api/links', { id: made.body.id })
+    expect(await expectEvent(t, gone, 'link.deleted')).toMatchObject(home)
+  })
+
+  test('a link is no way around the scopes of a key: what it may not read is not named to it', async () => {
+    const lock = await task()
+    const memory = await make(ada, '/api/memories', { content: 'Nothing for this key.', scope: 'project', scopeId: project.id })
+    const book = await note()
+    for (const to of [book, { type: 'memory' as const, id: memory.id }]) expect((await tie(ada, lock, to)).status).toBe(201)
+    const withScopes = async (path: string, ...scopes: string[]) =>
+      (
+        await call<LinkPage & { links: LinkedRecord[] }>(t, 'GET', path, undefined, {
+          authorization: `Bearer ${await apiKey(t, ada, scopes)}`,
+        })
+      ).body
+    const listed = `/api/links?type=task&id=${lock.id}`
+    expect((await withScopes(`/api/tasks/${lock.id}`, 'tasks:read')).links).toEqual([])
+    expect((await withScopes(`/api/tasks/${lock.id}`, 'tasks:read', 'notes:read')).links.map(({ id }) => id)).toEqual([book.id])
+    expect((await withScopes(listed, 'links:read')).items).toEqual([])
+    expect((await withScopes(listed, 'links:read', 'tasks:read', 'memories:read')).items.map(({ to, from }) => [to, from])).toMatchObject([
+      [{ id: expect.any(String) }, { id: expect.any(String) }],
+    ])
+    const key = await apiKey(t, ada, ['links:write', 'tasks:read'])
+    const blind = await call(t, 'POST', '/api/links', body(lock, book, { kind: 'names' }), { authorization: `Bearer ${key}` })
+    await expectRefusal(t, blind, 404, 'not_found')
+  })
+
   test('a deleted end takes it out of sight, and brings it back', async () => {
     const [lock, skill] = [await task(), { type: 'skill' as const, ...(await make(ada, '/api/skills', { name: 'Review', scope: 'team' })) }]
     await tie(ada, lock, skill)

@@ -1,6 +1,8 @@
 import { and, type Column, eq, isNull, or, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
+import type { Actor } from '../../auth/actor.ts'
+import { scopeHolds } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { agents } from '../agents/table.ts'
@@ -12,6 +14,7 @@ import { epics, stories } from '../planning/table.ts'
 import { visibleTo as visibleProjects } from '../projects/service.ts'
 import { projects } from '../projects/table.ts'
 import { repositories } from '../repositories/table.ts'
+import { scopes } from '../search/reach.ts'
 import { sessions } from '../sessions/table.ts'
 import { visibleTo as visibleShared } from '../skills/sharing.ts'
 import { skills } from '../skills/table.ts'
@@ -108,8 +111,12 @@ export interface Found extends End {
   ownerId: string | null
 }
 
+/** A link is no way around a credential's scopes: what it points at is named to those who may read such records. */
+const mayRead = ({ scopes: held }: Actor, type: Linkable): boolean => scopeHolds(held, type === 'repository' ? 'repos:read' : scopes[type])
+
 /** Those of these records that the caller sees. */
 export async function lookUp(ctx: Ctx, type: Linkable, ids: readonly string[]): Promise<Found[]> {
+  if (!mayRead(ctx.actor, type)) return []
   const { table, visible, title, path, projectId, ownerId } = kept[type]
   const { rows } = await ctx.db.execute<Omit<Found, 'type'>>(sql`
     select ${table.id} as id, ${title} as title, ${path} as path, ${table.organizationId} as "organizationId", ${projectId} as "projectId", ${ownerId} as "ownerId"
@@ -118,12 +125,15 @@ export async function lookUp(ctx: Ctx, type: Linkable, ids: readonly string[]): 
 }
 
 /** For the WHERE of a query over links: this end is one that the caller sees. */
-export const isSeen = (rights: Rights, type: Column, id: Column): SQL =>
+export const isSeen = ({ actor }: Ctx, type: Column, id: Column): SQL =>
   or(
-    ...Object.entries(kept).map(
-      ([name, { table, visible }]) =>
-        sql`(${type} = ${name} and exists (select 1 from ${table} where ${table.id} = ${id} and ${visible(rights)}))`,
-    ),
+    sql`false`,
+    ...Object.entries(kept)
+      .filter(([name]) => mayRead(actor, name as Linkable))
+      .map(
+        ([name, { table, visible }]) =>
+          sql`(${type} = ${name} and exists (select 1 from ${table} where ${table.id} = ${id} and ${visible(rightsOf(actor))}))`,
+      ),
   ) as SQL
 
 /** This end is gone for good, whoever asks. */

@@ -2,7 +2,6 @@ import { and, eq, or } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
-import { rightsOf } from '../../auth/rights.ts'
 import { keyset } from '../../db/page.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { requireWriter } from '../projects/service.ts'
@@ -48,9 +47,8 @@ const toLink = ({ ends: _, ...link }: Link & { ends: [Found, Found] }): Link => 
 
 export const list = read('links.list', member('links:read'), async (ctx, { type, id, ...query }: LinkQuery): Promise<LinkPage> => {
   const page = keyset({ createdAt: links.createdAt }, links.id, query, { sort: 'createdAt' })
-  const rights = rightsOf(ctx.actor)
-  const from = and(eq(links.fromId, id), eq(links.fromType, type), isSeen(rights, links.toType, links.toId))
-  const to = and(eq(links.toId, id), eq(links.toType, type), isSeen(rights, links.fromType, links.fromId))
+  const from = and(eq(links.fromId, id), eq(links.fromType, type), isSeen(ctx, links.toType, links.toId))
+  const to = and(eq(links.toId, id), eq(links.toType, type), isSeen(ctx, links.fromType, links.fromId))
   if ((await lookUp(ctx, type, [id])).length === 0) return { items: [], nextCursor: null }
   const rows = await ctx.db
     .select(columns)
@@ -80,9 +78,10 @@ async function findEnd(ctx: Ctx, type: Linkable, id: string): Promise<Found> {
   return found
 }
 
-/** Whoever may change one of the two may tie it to the other, which he only has to see. */
-async function requireOneOf(ctx: Ctx, ends: [Found, Found], what: string): Promise<void> {
-  for (const end of ends) if (await mayChange(ctx, end)) return
+/** Whoever may change one of the two may tie it to the other, which he only has to see. That one comes first in what is answered. */
+async function requireOneOf(ctx: Ctx, [from, to]: [Found, Found], what: string): Promise<[Found, Found]> {
+  if (await mayChange(ctx, from)) return [from, to]
+  if (await mayChange(ctx, to)) return [to, from]
   throw new AppError('forbidden', `${what} needs the right to change one of the two; you may only read them.`)
 }
 
@@ -104,8 +103,8 @@ export const create = write(
   async (ctx, { kind = 'relates', ...input }: LinkCreate): Promise<Link> => {
     if (input.fromId === input.toId) throw invalid('/toId', 'A record cannot be linked with itself.')
     const given: [Found, Found] = [await findEnd(ctx, input.fromType, input.fromId), await findEnd(ctx, input.toType, input.toId)]
-    await requireOneOf(ctx, given, 'Linking these')
     const [from, to] = kind === 'relates' && given[0].id > given[1].id ? [given[1], given[0]] : given
+    const told = await requireOneOf(ctx, [from, to], 'Linking these')
     const values = { fromType: from.type, fromId: from.id, toType: to.type, toId: to.id, kind }
     const [made] = await ctx.db
       .insert(links)
@@ -113,7 +112,7 @@ export const create = write(
       .onConflictDoNothing()
       .returning(columns)
     const row = made ?? (await existing(ctx, from.id, to.id, kind))
-    if (made) announce(ctx, 'link.created', made, [from, to])
+    if (made) announce(ctx, 'link.created', made, told)
     return { id: row.id, createdAt: row.createdAt, kind, from: shown(from), to: shown(to) }
   },
   { idempotent: true },
@@ -133,16 +132,19 @@ export const remove = write(
   member('links:write'),
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
     const found = await find(ctx, id)
-    await requireOneOf(ctx, found.ends, 'Removing this link')
+    const told = await requireOneOf(ctx, found.ends, 'Removing this link')
     const [gone] = await ctx.db.delete(links).where(eq(links.id, id)).returning(columns)
     if (!gone) throw notFound('link', id)
-    announce(ctx, 'link.deleted', gone, found.ends)
+    announce(ctx, 'link.deleted', gone, told)
     return { id, deleted: true }
   },
   { destructive: true },
 )
 
-/** Told where the first end lives, and without naming the other: not everybody there may see it. Not told at all where one is personal. */
+/**
+ * Told where the first end lives that the caller may change, for nobody writes into a stranger's feed; and without naming the other: not
+ * everybody there may see it. Not told at all where one is personal.
+ */
 function announce(ctx: Ctx, type: string, { id, kind }: Row, [from, to]: [Found, Found]): void {
   const isPersonal = [from, to].some((end) => end.organizationId === null || end.type === 'session')
   ctx.emit(type, {

@@ -9,7 +9,7 @@ import { live } from './source.ts'
 import { passages } from './table.ts'
 
 /** What a credential must be allowed to read to find these: searching is no way around its scopes. */
-const scopes: Record<Kind, string> = {
+export const scopes: Record<Kind, string> = {
   memory: 'memories:read',
   note: 'notes:read',
   decision: 'decisions:read',
