@@ -227,6 +227,15 @@ test('prompts come in pages', async () => {
   await client.close()
 })
 
+test('a small request for a prompt does not become a huge answer', async () => {
+  const { slug } = await skill({ name: 'Echo', content: '{{word}} '.repeat(5000) })
+  const client = await sse(token)
+  const error = await refused(client.getPrompt({ name: slug, arguments: { word: 'x'.repeat(1000) } }))
+  expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('256 KiB') })
+  expect((await client.getPrompt({ name: slug, arguments: { word: 'x' } })).messages).toHaveLength(1)
+  await client.close()
+})
+
 test("a member sees the team's records, and that another wrote them", async () => {
   const grace = await member(t, ada, 'viewer')
   const client = await sse(await mcpToken(t, grace))

@@ -3,6 +3,7 @@ import { read } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { keyset } from '../../db/page.ts'
+import { invalid } from '../../errors.ts'
 import { users } from '../accounts/table.ts'
 import { resolve } from './service.ts'
 import { skills } from './table.ts'
@@ -19,6 +20,8 @@ export interface Prompt {
 
 /** `{{branch}}` in its text is asked for when the skill is used. */
 const placeholder = /\{\{\s*([A-Za-z][A-Za-z0-9_]{0,39})\s*\}\}/g
+/** Characters. One argument may stand in a thousand places: a small request must not become a huge answer. */
+const MOST_TEXT = 256 << 10
 const argumentsIn = sql<string>`coalesce((select json_agg(distinct m[1])
   from regexp_matches(${skills.content}, '\\{\\{\\s*([A-Za-z][A-Za-z0-9_]{0,39})\\s*\\}\\}', 'g') m), '[]'::json)::text`
 
@@ -59,7 +62,13 @@ export const prompt = read(
   ): Promise<Omit<Prompt, 'arguments'> & { text: string }> => {
     const { slug, name, description, content, createdById } = await resolve(ctx, ref)
     const [author] = createdById ? await ctx.db.select({ name: users.name }).from(users).where(eq(users.id, createdById)) : []
-    const text = content.replace(placeholder, (as, argument: string) => (Object.hasOwn(given, argument) ? (given[argument] as string) : as))
+    let left = MOST_TEXT - content.length
+    const text = content.replace(placeholder, (as, argument: string) => {
+      const value = Object.hasOwn(given, argument) ? (given[argument] as string) : as
+      left -= value.length
+      if (left < 0) throw invalid('/arguments', 'With these arguments the text is larger than 256 KiB. Give shorter ones.', 'too_long')
+      return value
+    })
     return { slug, name, description, author: author?.name ?? null, text }
   },
 )
