@@ -109,6 +109,40 @@ describe('the next task', () => {
     expect(await handedOut()).toEqual([part.key, whole.key])
   })
 
+  test('is what one is at work on already, and no second one', async () => {
+    const [one, two] = [await task({ priority: 'low' }), await task({ priority: 'critical' })]
+    await claim(team.member, one)
+    clock.forward({ minutes: 10 })
+    const looked = await next(team.member, { claim: false })
+    expect(looked.body).toMatchObject({ task: { key: one.key, version: 2 }, waiting: [] })
+    expect(looked.body.why).toStartWith(`You are at work on it already; it is yours until ${looked.body.task?.lease?.expiresAt}. Finish it`)
+    const again = await next(team.member, { minutes: 60 })
+    expect(again.body.task).toMatchObject({ key: one.key, version: 2 })
+    expect(Date.parse(again.body.task?.lease?.expiresAt as string) - clock.now().getTime()).toBe(60 * 60_000)
+    expect((await expectEvent(t, again, 'task.renewed')).subjectId).toBe(one.id)
+    expect((await get(team.owner, two)).body.lease).toBeNull()
+    // What waits for a review is no work of his any more, and what runs out is what he began.
+    await patch(team.member, one, { status: 'in_review' })
+    expect((await next(team.member)).body.task?.key).toBe(two.key)
+    clock.forward({ minutes: 15 })
+    const resumed = await next(team.member)
+    expect(resumed.body).toMatchObject({ task: { key: two.key }, why: 'critical priority, the only ready task' })
+  })
+
+  test('is another one for the same person with another token, and in another project', async () => {
+    const [one, two] = [await task(), await task()]
+    const [here, there] = await Promise.all([connect(team.member), connect(team.member)])
+    const keyOf = async (client: typeof here, how: object = {}) =>
+      told<{ task?: Task }>(await client.call('next_task', how as Record<string, unknown>)).task?.key
+    expect(await keyOf(here)).toBe(one.key)
+    expect(await keyOf(there)).toBe(two.key)
+    expect([await keyOf(here), await keyOf(there)]).toEqual(keys([one, two]))
+    const elsewhere = await newProject(team.owner)
+    const third = await newTask(team.owner, elsewhere)
+    expect(await keyOf(here, { project: elsewhere.slug })).toBe(third.key)
+    await Promise.all([here.close(), there.close()])
+  })
+
   test('is none in an empty project, and says what to do', async () => {
     expect((await next(team.member)).body).toEqual({
       task: null,

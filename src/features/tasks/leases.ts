@@ -40,17 +40,17 @@ async function requireOwnSession({ db, actor }: Ctx, id: string): Promise<void> 
   if (!found) throw notFound('session', id)
 }
 
-/** Nobody's, or its own: the condition under which a claim succeeds, inside the statement that claims. */
-const claimable = (holder: Pick<Holder, 'type' | 'id' | 'sessionId'>, now: string): SQL =>
-  or(
-    isNull(tasks.leaseExpiresAt),
-    lte(tasks.leaseExpiresAt, now),
-    and(
-      eq(tasks.leaseType, holder.type),
-      eq(tasks.leaseHolderId, holder.id),
-      holder.sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, holder.sessionId)) : undefined,
-    ),
+/** Its own, live or not. */
+export const isLeasedTo = ({ type, id, sessionId }: Pick<Holder, 'type' | 'id' | 'sessionId'>): SQL =>
+  and(
+    eq(tasks.leaseType, type),
+    eq(tasks.leaseHolderId, id),
+    sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, sessionId)) : undefined,
   ) as SQL
+
+/** Nobody's, or its own: the condition under which a claim succeeds, inside the statement that claims. */
+const claimable = (holder: Parameters<typeof isLeasedTo>[0], now: string): SQL =>
+  or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now), isLeasedTo(holder)) as SQL
 
 /**
  * The columns of a claim. It starts the work, and makes the task the holder's unless it is somebody else's to see to; only such a change

@@ -1,11 +1,11 @@
-import { and, eq, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, gt, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { projectOf } from '../projects/current.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { claimed, type Holder, holderOf } from './leases.ts'
+import { claimed, type Holder, holderOf, isLeasedTo, claim as renew } from './leases.ts'
 import {
   announce,
   find,
@@ -105,15 +105,51 @@ async function look(ctx: Ctx, search: Search): Promise<string | undefined> {
 const taken = async (ctx: Ctx, search: Search, minutes: number | undefined): Promise<string | undefined> =>
   (await take(ctx, search, minutes, true)) ?? ((await look(ctx, search)) && (await take(ctx, search, minutes, false)))
 
+/**
+ * What the holder is at work on already: an agent that lost its context asks for the next task too, and must not end up with two. By what it
+ * calls with as well: one agent may work in several places.
+ */
+async function underWay(ctx: Ctx, { projectId, holder }: Search): Promise<string | undefined> {
+  if (!holder.credentialId) return undefined
+  const [row] = await ctx.db
+    .select({ id: tasks.id })
+    .from(tasks)
+    .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
+    .where(
+      and(
+        eq(tasks.leaseCredentialId, holder.credentialId),
+        isLeasedTo(holder),
+        gt(tasks.leaseExpiresAt, ctx.now),
+        eq(tasks.status, 'in_progress'),
+        scopeOf(ctx, projectId),
+      ),
+    )
+    .orderBy(desc(tasks.leaseSince), desc(tasks.id))
+    .limit(1)
+  return row?.id
+}
+
+const renewed = (ctx: Ctx, ref: string, { type, id, sessionId }: Holder, minutes: number | undefined): Promise<Task> =>
+  renew(ctx, { ref, action: 'renew', minutes, agent: type === 'agent' ? id : undefined, sessionId: sessionId ?? undefined })
+
+const goOn = ({ lease }: Task): string =>
+  `You are at work on it already; it is yours until ${lease?.expiresAt}. Finish it, or give it back (claim_task with action release) to get another`
+
 /** The one that comes after this, without taking it. */
 export async function peek(ctx: Ctx, { projectId, organizationId }: Pick<Task, 'projectId' | 'organizationId'>): Promise<NextTask> {
   return pickNext(ctx, { projectId, holder: await holderOf(ctx, organizationId, {}) }, { claim: false })
 }
 
 async function pickNext(ctx: Ctx, search: Search, { claim, minutes }: Pick<TaskNext, 'claim' | 'minutes'>): Promise<NextTask> {
+  const begun = await underWay(ctx, search)
+  if (begun) {
+    const task = claim === false ? await find(ctx, begun) : await renewed(ctx, begun, search.holder, minutes)
+    return { task, why: goOn(task), waiting: [] }
+  }
   const id = claim === false ? await look(ctx, search) : await taken(ctx, search, minutes)
   if (!id) return { task: null, ...(await whyNone(ctx, search)) }
   const task = await find(ctx, id)
+  if (claim !== false) announce(ctx, 'task.claimed', task, { holder: task.lease?.holder })
   return { task, why: await why(ctx, task, search, claim !== false), waiting: [] }
 }
 
@@ -174,8 +210,6 @@ export const next = write(
     const project = await projectOf(ctx, projectRef ?? projectId)
     if (project) requireOpenProject(ctx, project, 'Working in this project')
     const holder = await holderOf(ctx, project?.organizationId ?? currentOrganization(ctx.actor), { agent, sessionId })
-    const answer = await pickNext(ctx, { projectId: project?.id, holder }, how)
-    if (answer.task && how.claim !== false) announce(ctx, 'task.claimed', answer.task, { holder: answer.task.lease?.holder })
-    return answer
+    return pickNext(ctx, { projectId: project?.id, holder }, how)
   },
 )
