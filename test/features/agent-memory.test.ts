@@ -52,7 +52,8 @@ describe('an agent that goes', () => {
     const id = await remember(agent.id, 'The stoat is kind.')
     const gone = await ada.fetch('DELETE', `/api/agents/${agent.id}?archiveMemory=true`)
     expect(gone.body).toEqual({ id: agent.id, deleted: true, memories: { count: 1, kept: true } })
-    expect((await memory.search(await ada.ctx(), { query: 'stoat' })).items.map((hit) => hit.id)).toEqual([id])
+    // Others may be like it in meaning.
+    expect((await memory.search(await ada.ctx(), { query: 'stoat' })).items[0]?.id).toBe(id)
   })
 })
 
