@@ -9,6 +9,14 @@ export const slugify = (text: string): string =>
     .slice(0, 50)
     .replace(/-+$/, '')
 
+/** `how-we-deploy`, else `how-we-deploy-2` and so on. */
+export function untaken(slug: string, taken: ReadonlySet<string>): string {
+  for (let n = 1; ; n++) {
+    const free = n === 1 ? slug : `${slug}-${n}`
+    if (!taken.has(free)) return free
+  }
+}
+
 /** Control, bidirectional, zero-width and tag characters, which hide text from people but not from models. Tabs and line ends stay. */
 const hidden = new RegExp(
   [

@@ -60,9 +60,13 @@ export async function byReference<R>(ref: string, ways: Ways<R>): Promise<R | un
   if (uuid.test(wanted)) return (await ways.id(wanted))[0]
   const [named] = await ways.name(given)
   if (named || !idPrefix.test(wanted)) return named
-  const found = await ways.prefix(wanted)
-  return found.length === 1 ? found[0] : undefined
+  const [found, other] = await ways.prefix(wanted)
+  if (other) throw new AppError('not_found', `Several ids begin with ${wanted}. Give more of it.`)
+  return found
 }
+
+/** As much of an id as its moment takes: for texts that a model reads, where a whole one costs 32 tokens. */
+export const shortId = (id: string): string => id.slice(0, 13)
 
 /** As a range, which the index on ids knows; the ids' texts it does not. */
 export function idStarts(id: PgColumn, prefix: string): SQL {

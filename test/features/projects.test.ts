@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq, getTableName } from 'drizzle-orm'
 import type { Ctx } from '../../src/action.ts'
 import type { Role } from '../../src/auth/policy.ts'
+import type { Problem } from '../../src/errors.ts'
 import { tools } from '../../src/feature.ts'
 import type { Note, NotePage } from '../../src/features/notes/schema.ts'
 import { notes as noteTable } from '../../src/features/notes/table.ts'
@@ -218,7 +219,9 @@ describe('finding', () => {
     const [a, b] = [await create(team.creator), await create(team.creator)]
     const shared = times(a.id.length, (i) => a.id.slice(0, i + 1)).findLast((start) => b.id.startsWith(start)) as string
     expect(shared.length).toBeGreaterThanOrEqual(8)
-    await expectRefusal(t, await get(team.viewer, shared), 404, 'not_found')
+    const refused = await get(team.viewer, shared)
+    await expectRefusal(t, refused, 404, 'not_found')
+    expect((refused.body as unknown as Problem).detail).toBe(`Several ids begin with ${shared.toLowerCase()}. Give more of it.`)
   })
 
   test('a slug that spells the key of another project: the spelling decides', async () => {

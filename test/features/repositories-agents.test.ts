@@ -42,7 +42,9 @@ describe('the file that agents read', () => {
     const spec = await say('/api/specs', { title: 'Locking', content: '# x', projectId: project.id })
     await ada.fetch('PATCH', `/api/specs/${spec}`, { status: 'approved' }, { 'if-match': '"1"' })
     await say('/api/specs', { title: 'A mere draft', content: '# x', projectId: project.id })
-    const skill = await say('/api/skills', { name: 'Review', description: 'How we review', scope: 'team' })
+    const { slug: skill } = (
+      await ada.fetch<{ slug: string }>('POST', '/api/skills', { name: 'Review', description: 'How we review', scope: 'team' })
+    ).body
     await say('/api/skills', { name: 'My own tricks' })
     await say('/api/notes', { title: 'Commands', content: 'Run `bun test`.', tags: ['agents'], projectId: project.id, scope: 'team' })
     await say('/api/notes', { title: 'Shopping', content: 'Milk', projectId: project.id, scope: 'team' })
@@ -57,8 +59,8 @@ describe('the file that agents read', () => {
       '`next_task`',
       '`complete_task`',
       '| in_progress | in_testing | code_complete | what changed; at least one file path, commit or pull request |'.replaceAll('_', '_'),
-      `- **Lock with flock** (\`get_decision ${decision}\`): We hold flock.`,
-      `- **Locking**, version 2 (\`get_spec ${spec}\`)`,
+      `- **Lock with flock** (\`get_decision ${decision.slice(0, 13)}\`): We hold flock.`,
+      '- **Locking**, version 2 (`get_spec locking`)',
       `- **Review** (\`get_skill ${skill}\`): How we review`,
       '### Commands\n\n> Run `bun test`.',
     ])

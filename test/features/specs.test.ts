@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { applyPatch } from 'diff'
+import { eq } from 'drizzle-orm'
 import { changeOf } from '../../src/features/specs/compare.ts'
 import type { Comparison, Spec, SpecPage, SpecUpdated, SpecVersions } from '../../src/features/specs/schema.ts'
 import * as specs from '../../src/features/specs/service.ts'
+import { specs as specTable } from '../../src/features/specs/table.ts'
 import type { FeatureDetail } from '../../src/features/workflow/schema.ts'
 import { type McpClient, ways } from '../mcp/support.ts'
 import { type Answer, mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
@@ -195,7 +197,7 @@ describe('who and where', () => {
     expect((await ada.fetch('GET', `/api/specs/${id}/compare?from=1`)).status).toBe(404)
   })
 
-  test('a slug is unique in its project, whoever is first; where two projects have it, the id must do', async () => {
+  test('a slug is unique in its team, whoever is first; what a moved project brings along has its id', async () => {
     const title = unique('Same name')
     const answers = await Promise.all(times(6, () => create({ title })))
     expect(answers.map((a) => a.status)).toEqual(times(6, () => 201))
@@ -204,7 +206,9 @@ describe('who and where', () => {
     const [first] = slugs.sort((a, b) => a.length - b.length) as [string]
     expect((await get(first)).title).toBe(title)
     const elsewhere = await made({ title, projectId: await newProject() })
-    expect(elsewhere.slug).toBe(first)
+    expect([...slugs, elsewhere.slug]).toHaveLength(new Set([...slugs, elsewhere.slug]).size)
+    for (const slug of [...slugs, elsewhere.slug]) expect((await get(slug)).slug).toBe(slug)
+    await t.app.db.update(specTable).set({ slug: first }).where(eq(specTable.id, elsewhere.id))
     expect((await ada.fetch<{ detail: string }>('GET', `/api/specs/${first}`)).body.detail).toContain('Name it by its id')
     expect((await ada.fetch('GET', `/api/specs/${elsewhere.id}`)).status).toBe(200)
     // Who is at work in one of them means that one.

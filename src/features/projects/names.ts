@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError } from '../../errors.ts'
-import { slugify } from '../../text.ts'
+import { slugify, untaken } from '../../text.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from './table.ts'
 
@@ -18,11 +18,7 @@ export async function freeSlug(ctx: Ctx, organizationId: string, name: string): 
     .select({ slug: projects.slug })
     .from(projects)
     .where(and(eq(projects.organizationId, organizationId), live, sql`${projects.slug} like ${`${base}%`}`))
-  const taken = new Set(rows.map((r) => r.slug))
-  for (let n = 1; ; n++) {
-    const slug = n === 1 ? base : `${base}-${n}`
-    if (!taken.has(slug)) return slug
-  }
+  return untaken(base, new Set(rows.map((r) => r.slug)))
 }
 
 /** Initials of the name's words, or its first letters: `Tutti` → TUT, `Tutti Server` → TS, then TSA, TSB … */

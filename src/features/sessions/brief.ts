@@ -3,6 +3,7 @@ import type { Action, Ctx } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { authorize, member, type Rule } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
+import { shortId } from '../../db/records.ts'
 import { AppError } from '../../errors.ts'
 import { feedColumns, feedEntry, isToldTo } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
@@ -178,7 +179,7 @@ async function decided(ctx: Ctx, project: Project): Promise<Part> {
   return {
     title: 'Decisions that hold',
     share: 3,
-    lines: items.map((d) => `- ${quoted(d.title, 60)}: ${quoted(d.excerpt, 100)} (${named(d.author.name)}, ${d.id})`),
+    lines: items.map((d) => `- ${quoted(d.title, 60)}: ${quoted(d.excerpt, 100)} (${named(d.author.name)}, ${shortId(d.id)})`),
   }
 }
 
@@ -272,7 +273,7 @@ async function openQuestions(ctx: Ctx, session: Session | undefined, project: Pr
     share: 2,
     lines: [
       ...(session?.checkpoint?.openQuestions ?? []).map((question) => `- ${quoted(question)}`),
-      ...proposed.map((d) => `- To be decided: ${quoted(d.title, 60)} (${named(d.author.name)}, ${d.id})`),
+      ...proposed.map((d) => `- To be decided: ${quoted(d.title, 60)} (${named(d.author.name)}, ${shortId(d.id)})`),
     ],
   }
 }

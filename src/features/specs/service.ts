@@ -7,7 +7,7 @@ import { matches, newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { slugify } from '../../text.ts'
+import { slugify, untaken } from '../../text.ts'
 import { speaker } from '../agents/parties.ts'
 import { linkedWith } from '../links/linked.ts'
 import type { LinkedRecord } from '../links/schema.ts'
@@ -48,7 +48,7 @@ const columns = { ...item, content: specs.content }
 
 const live = isNull(specs.deletedAt)
 const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights)) as SQL
-/** By id, by a slug of the project at work or that only one of the team's has, or by the unique beginning of an id. */
+/** By id, slug, or the unique beginning of an id. */
 export async function find(ctx: Ctx, ref: string, within?: { id: string }): Promise<Spec> {
   const rights = rightsOf(ctx.actor)
   const select = (match: SQL | undefined) =>
@@ -64,6 +64,7 @@ export async function find(ctx: Ctx, ref: string, within?: { id: string }): Prom
     name: async (slug) => {
       const found = await select(and(here, eq(specs.slug, slug.toLowerCase()))).limit(5)
       if (found.length < 2) return found
+      // A project that came from another team brought one that was taken here.
       const project = await defaultProject(ctx)
       const own = found.filter((spec) => spec.projectId === project?.id)
       if (own.length === 0)
@@ -205,7 +206,7 @@ export const create = write('specs.create', member('specs:write'), async (ctx, i
     projectId: project.id,
     createdById: ctx.actor.userId,
     title,
-    slug: await freeSlug(ctx, project.id, title),
+    slug: await freeSlug(ctx, project.organizationId, title),
     content: input.content,
     status,
     createdAt: ctx.now,
@@ -293,17 +294,14 @@ async function keep(ctx: Ctx, spec: Spec, message: string | undefined): Promise<
   })
 }
 
-async function freeSlug(ctx: Ctx, projectId: string, title: string): Promise<string> {
+/** In the whole team: what a list shows must be enough to find it again. */
+async function freeSlug(ctx: Ctx, organizationId: string, title: string): Promise<string> {
   const base = slugify(title) || 'spec'
   const rows = await ctx.db
     .select({ slug: specs.slug })
     .from(specs)
-    .where(and(eq(specs.projectId, projectId), live, sql`${specs.slug} like ${`${base}%`}`))
-  const taken = new Set(rows.map((r) => r.slug))
-  for (let n = 1; ; n++) {
-    const slug = n === 1 ? base : `${base}-${n}`
-    if (!taken.has(slug)) return slug
-  }
+    .where(and(eq(specs.organizationId, organizationId), live, sql`${specs.slug} like ${`${base}%`}`))
+  return untaken(base, new Set(rows.map((r) => r.slug)))
 }
 
 function checkContent(content: string): void {
