@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as organizations from '../../src/features/organizations/service.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
-import { mcpToken, systemCtx } from '../support/app.ts'
+import { apiKey, call, mcpToken, systemCtx } from '../support/app.ts'
 import { expectEvent, expectRefusal, inside } from './support.ts'
 import {
   claim,
@@ -191,6 +191,23 @@ describe('signs of life', () => {
     await team.member.fetch('GET', '/api/projects')
     expect(await leaseOf(short)).toBeNull()
     await worker.close()
+  })
+
+  test('of somebody who was put out of the team keep nothing there, though his key still works elsewhere', async () => {
+    const own = await newTeam()
+    const made = await newTask(own.owner, own.project)
+    const headers = { authorization: `Bearer ${await apiKey(t, own.member)}` }
+    const claimed = await call(t, 'POST', `/api/tasks/${made.id}/claim`, { minutes: 5 }, { ...headers, 'x-organization-id': own.id })
+    expect(claimed.status).toBe(200)
+    expect((await own.owner.fetch('DELETE', `/api/teams/${own.id}/members/${own.member.userId}`)).status).toBe(200)
+    const lease = async () => (await get(own.owner, made)).body.lease
+    for (let i = 0; i < 2; i++) {
+      clock.forward({ minutes: 2 })
+      expect((await call(t, 'GET', '/api/projects', undefined, headers)).status).toBe(200)
+      for (let look = 0; look < 5; look++) expect(await lease()).not.toBeNull()
+    }
+    clock.forward({ minutes: 1 })
+    expect(await lease()).toBeNull()
   })
 
   test('a person’s calls keep what he took himself, not what his agent took in his name', async () => {

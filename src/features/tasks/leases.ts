@@ -193,7 +193,7 @@ export function heldBy({ key }: Pick<TaskItem, 'key'>, { holder, lastSeenAt, exp
 
 const renewal = `update tasks set lease_seen_at = $1::timestamptz,
     lease_expires_at = greatest(lease_expires_at, $1::timestamptz + (lease_expires_at - lease_seen_at))
-  where (lease_credential_id = $2::uuid or lease_holder_id = $3::uuid) and lease_expires_at > $1::timestamptz`
+  where (lease_credential_id = $2::uuid or lease_holder_id = $3::uuid) and lease_expires_at > $1::timestamptz and organization_id = any($4::uuid[])`
 /** Less than the shortest lease. */
 const RENEW_EVERY_MS = 20_000
 const renewed = new WeakMap<App, Map<string, number>>()
@@ -201,9 +201,10 @@ const renewed = new WeakMap<App, Map<string, number>>()
 /**
  * For every call: whoever is at work keeps what he works on, for as long again as he asked for. The credential that took it counts, or the
  * agent that the token is for; not its user, who may be at the web while his agent is long gone. Now and then, beside the call and not as a
- * change: it leaves no trace but the lease.
+ * change: it leaves no trace but the lease. Whoever was put out of a team, or may only read there now, keeps nothing in it.
  */
-export function renewLeases({ app, actor: { credentialId, agent } }: Pick<Ctx, 'app' | 'actor'>): void {
+export function renewLeases({ app, actor }: Pick<Ctx, 'app' | 'actor'>): void {
+  const { credentialId, agent } = actor
   if (!credentialId) return
   const now = app.clock()
   const seen = renewed.get(app) ?? new Map<string, number>()
@@ -212,7 +213,8 @@ export function renewLeases({ app, actor: { credentialId, agent } }: Pick<Ctx, '
   seen.delete(credentialId)
   seen.set(credentialId, now.getTime())
   if (seen.size > 10_000) seen.delete(seen.keys().next().value as string)
-  app.driver.query(renewal, [now.toISOString(), credentialId, agent?.id ?? null]).catch((error: unknown) => {
+  const places = idList([...organizationsOf(actor, 'member'), ...actor.reach])
+  app.driver.query(renewal, [now.toISOString(), credentialId, agent?.id ?? null, places]).catch((error: unknown) => {
     seen.delete(credentialId)
     app.log.debug('leases not renewed', { error })
   })
