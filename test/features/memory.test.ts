@@ -186,6 +186,17 @@ describe('clearing', () => {
     expect(answers.filter((a) => a.body.removed)).toHaveLength(1)
   })
 
+  test('of one’s own session not where its project is out of one’s sight by now', async () => {
+    const grace = await member(t, ada, 'member')
+    const home = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('P') })).body
+    const session = (await grace.fetch<{ id: string }>('POST', '/api/sessions', { projectId: home.id })).body
+    const about = { scope: 'session' as const, scopeId: session.id }
+    const { id } = await store(about, grace)
+    expect((await ada.fetch('DELETE', `/api/projects/${home.id}/share`)).status).toBe(200)
+    for (const confirm of [undefined, 1]) await expectRefusal(t, await clear({ ...about, confirm }, grace), 404, 'not_found')
+    expect((await ada.fetch('GET', `/api/memories/${id}`)).status).toBe(200)
+  })
+
   test('a stranger cannot', async () => {
     await expectRefusal(t, await clear({ scope: 'project', scopeId: project.id, confirm: 1 }, mallory), 404, 'not_found')
   })

@@ -22,7 +22,7 @@ export async function placeOf(ctx: Ctx, scope: Memory['scope'] | undefined, ref:
   if (scope === undefined && ref === undefined) return usualPlace(ctx)
   if (scope === undefined || scope === 'project') return inProject(await projectOf(ctx, ref))
   if (scope === 'agent') return ofAgent(ctx, ref ? await findAgent(ctx, currentOrganization(ctx.actor), ref) : ctx.actor.agent)
-  return inSession(await sessionOf(ctx, ref))
+  return inSession(ctx, await sessionOf(ctx, ref))
 }
 
 /** Where an agent remembers that says nothing else: what its `memoryScope` says, as far as there is such a place. */
@@ -32,7 +32,7 @@ async function usualPlace(ctx: Ctx): Promise<Place> {
   const [settings] = await ctx.db.select({ memoryScope: agents.memoryScope }).from(agents).where(eq(agents.id, agent.id))
   if (settings?.memoryScope === 'agent') return ofAgent(ctx, agent)
   const session = settings?.memoryScope === 'session' ? await sessionOf(ctx, undefined) : undefined
-  if (session) return inSession(session)
+  if (session) return inSession(ctx, session)
   const project = await projectOf(ctx, undefined)
   return project ? inProject(project) : ofAgent(ctx, agent)
 }
@@ -50,11 +50,12 @@ function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): Place {
 
 type Session = Pick<Place, 'organizationId' | 'projectId'> & { id: string }
 
-/** A session is its worker's; its project decides who sees what is remembered about it. */
-function inSession(session: Session | undefined): Place {
+/** A session is its worker's; its project decides who sees what is remembered about it, and may be out of his sight by now. */
+async function inSession(ctx: Ctx, session: Session | undefined): Promise<Place> {
   if (!session)
     throw invalid('/scopeId', 'Say which session it is about: give scopeId its id (list_sessions shows them), or start one.', 'required')
   const { id, organizationId, projectId } = session
+  if (projectId) await projects.resolve(ctx, projectId)
   return { scope: 'session', scopeId: id, organizationId, projectId }
 }
 
