@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Task } from '../../src/features/tasks/schema.ts'
+import { circleIn } from '../../src/features/workflow/dependencies.ts'
 import { apiKey, call } from '../support/app.ts'
 import { expectEvent, expectEvents, expectRefusal, times } from './support.ts'
 import {
@@ -219,4 +220,17 @@ test('other ties are no order of work: made, seen from both ends, and taken away
   expect((await get(team.viewer, b)).body.related).toEqual([])
   expect((await tie('blocks')).status).toBe(422)
   expect((await team.member.fetch('POST', `/api/tasks/${a.id}/relations`, { task: a.key, kind: 'relates' })).status).toBe(422)
+})
+
+test('a circle is found among many, and that there is none is known without looking again from each', () => {
+  const chain = times(2000, (i) => times(Math.min(i, 10), (j) => ({ from: `${i}`, to: `${i - j - 1}` }))).flat()
+  const began = performance.now()
+  expect(circleIn(chain)).toBeUndefined()
+  // From each anew it takes a minute.
+  expect(performance.now() - began).toBeLessThan(5000)
+  const circle = ['700', '800', 'x'].map((from, i, all) => ({ from, to: all[(i + 1) % 3] as string }))
+  const found = circleIn([...chain, ...circle]) as ReadonlySet<string>
+  expect(found.has('x')).toBe(true)
+  expect(circleIn([...chain, { from: '5', to: '5' }])).toEqual(new Set(['5']))
+  expect(circleIn([])).toBeUndefined()
 })

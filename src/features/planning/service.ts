@@ -10,7 +10,7 @@ import { requireOpenProject } from '../tasks/rows.ts'
 import type { Priority, Status } from '../tasks/schema.ts'
 import { takeNumbers } from '../tasks/service.ts'
 import { taskDependencies, tasks } from '../tasks/table.ts'
-import { wayTo } from '../workflow/dependencies.ts'
+import { circleIn, wayTo } from '../workflow/dependencies.ts'
 import { lastPosition } from './positions.ts'
 import type { PlanCreate, Tree, TreeEpic, TreeStory, TreeTask } from './schema.ts'
 import { epics, stories } from './table.ts'
@@ -176,9 +176,10 @@ function dependenciesOf(list: FlatTask[]): { taskId: string; blockedById: string
     }),
   )
   const edges = pairs.map(({ task, blocker }) => ({ from: task.id, to: blocker.id }))
-  for (const task of list) {
+  const circle = circleIn(edges)
+  for (const task of circle ? list.filter(({ id }) => circle.has(id)) : []) {
     const starts = task.blockedBy.map((ref) => (byRef.get(ref) as FlatTask).id)
-    const way = starts.length > 0 && wayTo(task.id, starts, edges)
+    const way = wayTo(task.id, starts, edges)
     if (way) throw invalid('/epics', `These tasks wait for each other: ${inWords(list, [task.id, ...way])}.`, 'cycle')
   }
   return pairs.map(({ task, blocker }) => ({ taskId: task.id, blockedById: blocker.id }))

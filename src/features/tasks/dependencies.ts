@@ -8,7 +8,7 @@ import { notify } from '../notifications/service.ts'
 import { organizations } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import { projects } from '../projects/table.ts'
-import { wayTo } from '../workflow/dependencies.ts'
+import { circleIn, wayTo } from '../workflow/dependencies.ts'
 import { announce, find, isFree, live, selectItems, toItem, visibleTo, writable } from './rows.ts'
 import { gated, type Relate, type Status, type Task, type TaskItem } from './schema.ts'
 import { taskDependencies as dependencies, tasks } from './table.ts'
@@ -48,8 +48,11 @@ export async function requireNoCircle(ctx: Ctx, ids: readonly string[]): Promise
     )
     select d.task_id as from, d.blocked_by_id as to from reach join ${dependencies} d on d.task_id = reach.id and d.kind = 'blocks'
       join ${tasks} t on t.id = d.blocked_by_id and t.deleted_at is null`)
+  const circle = circleIn(edges)
+  if (!circle) return
   const waitsFor = Map.groupBy(edges, ({ from }) => from)
-  for (const id of ids) {
+  const suspects = ids.filter((id) => circle.has(id))
+  for (const id of suspects.length > 0 ? suspects : ids) {
     const starts = waitsFor.get(id)?.map(({ to }) => to)
     const way = starts && wayTo(id, starts, edges)
     if (way)

@@ -80,6 +80,30 @@ export function wayTo(target: string, starts: readonly string[], edges: readonly
   return undefined
 }
 
+/** Those of one circle, if there is any; every edge is looked at once or twice, however many there are. */
+export function circleIn(edges: readonly { from: string; to: string }[]): ReadonlySet<string> | undefined {
+  const waiting = new Map<string, number>()
+  for (const { from } of edges) waiting.set(from, (waiting.get(from) ?? 0) + 1)
+  const waiters = Map.groupBy(edges, ({ to }) => to)
+  // What waits for nothing is taken away, and then what waited for that: a set that grows while it is walked is walked to its end.
+  const free = new Set(edges.flatMap(({ to }) => (waiting.has(to) ? [] : to)))
+  for (const id of free)
+    for (const { from } of waiters.get(id) ?? []) {
+      const left = (waiting.get(from) as number) - 1
+      waiting.set(from, left)
+      if (left === 0) free.add(from)
+    }
+  const next = new Map(edges.flatMap(({ from, to }) => (free.has(from) || free.has(to) ? [] : [[from, to] as const])))
+  // Each of the rest waits for another one of the rest, so whoever goes on and on comes back.
+  let at = next.keys().next().value
+  const way = new Set<string>()
+  while (at !== undefined && !way.has(at)) {
+    way.add(at)
+    at = next.get(at)
+  }
+  return at === undefined ? undefined : new Set([...way].slice([...way].indexOf(at)))
+}
+
 const MOST_NAMED = 10
 
 async function inWords(ctx: Ctx, way: readonly string[]): Promise<string> {
