@@ -233,7 +233,7 @@ describe('many memories', () => {
         // The nearest has the signs of the query, as near ones have.
         vector: Float32Array.from(i === 777 ? [0.99, -0.1411, 0, 0, 0, 0, 0, 0] : at(0.3 + (i % 100) / 1000, 1 + (i % 7))),
       }))
-      await putVectors(ctx, made)
+      for (let from = 0; from < made.length; from += 200) await putVectors(ctx, made.slice(from, from + 200))
     },
   )
 

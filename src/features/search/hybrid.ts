@@ -51,7 +51,7 @@ export interface Hit {
 
 /** So many are all compared, exactly; of more, only those that look promising. */
 const ALL = 2000
-const LIKELY = 400
+const LIKELY = 800
 const WORDED = 300
 const FINAL = 100
 /** Of a long query, the longest words: they tell most. */
@@ -68,7 +68,7 @@ const ph = sql.placeholder
  * the plan would be the same.
  */
 const one = (name: string) => sql`(select ${ph(name)}::uuid)`
-const list = (name: string) => sql`(select ${ph(name)}::text)`
+const list = (name: string) => sql`(select ${ph(name)}::uuid[])`
 const rights = {
   user: one('user'),
   personal: one('personal'),
@@ -80,7 +80,7 @@ const rights = {
 
 const found = and(
   visibleTo(rights),
-  sql`${passages.kind} = any(${list('kinds')}::text[])`,
+  sql`${passages.kind} = any((select ${ph('kinds')}::text[])::text[])`,
   sql`(${ph('projectId')}::uuid is null or ${passages.projectId} = ${ph('projectId')}::uuid)`,
   sql`(${ph('scope')}::text is null or ${passages.scope} = ${ph('scope')}::text)`,
   sql`(${ph('scopeId')}::uuid is null or ${passages.scopeId} = ${ph('scopeId')}::uuid)`,
@@ -103,19 +103,23 @@ const candidate = sql`${passages.id} as id, ${passages.kind} as kind, ${passages
 const all = run(sql`with ${lexemes}
   select ${candidate}, null as counts from ${passages} left join ${passageVectors} on ${isOfModel} where ${found} limit ${ALL + 1}`)
 
-/** The likely ones by the signs of their vectors, and some for each word; of both the best. */
+/**
+ * The likely ones by the signs of their vectors, and some for each word; of both the best. `offset 0` keeps the planner from reading all that
+ * the caller may see once more: it cannot know how much that is.
+ */
 const likely = run(sql`with ${lexemes},
   signs as materialized (
     select ${passageSigns.passageId} as id, ${passageSigns.signs} <~> (select binary_quantize(${ph('vector')}::vector)) as distance from ${passageSigns}
     where ${ph('vector')}::vector is not null and ${passageSigns.model} = ${ph('model')}
       and (${anyOf(passageSigns.owner, rights.reach)} or ${eq(passageSigns.owner, rights.personal)})
-    order by distance, id limit ${LIKELY * 5}),
-  near as materialized (select ${passages.id} as id from signs join ${passages} on ${passages.id} = signs.id where ${found} order by distance, ${passages.id} limit ${LIKELY}),
+    order by distance, id limit ${LIKELY}),
   nearest as (
-    select near.id from near join ${passageVectors} on ${passageVectors.passageId} = near.id and ${passageVectors.model} = ${ph('model')}
-    order by ${passageVectors.vector} <=> ${vector}, near.id limit ${FINAL}),
+    select ${passages.id} as id from ${passageVectors} join ${passages} on ${passages.id} = ${passageVectors.passageId}
+    where ${passageVectors.passageId} = any(array(select id from signs)) and ${passageVectors.model} = ${ph('model')} and ${found}
+    order by ${passageVectors.vector} <=> ${vector}, ${passages.id} limit ${FINAL}),
   pairs as materialized (
-    select n, w.id from lexemes, lateral (select ${passages.id} as id from ${passages} where ${passages.search} @@ q and ${found} limit ${WORDED}) w),
+    select n, w.id from lexemes, lateral (
+      select ${passages.id} as id from (select * from ${passages} where ${passages.search} @@ q offset 0) ${passages} where ${found} limit ${WORDED}) w),
   counted as materialized (select lexemes.n, count(pairs.id)::float8 as c from lexemes left join pairs using (n) group by lexemes.n),
   worded as (select id from pairs join counted using (n) group by id order by sum(1 / c) desc, id limit ${FINAL})
   select ${candidate}, (select string_agg(c::text, ',' order by n) from counted) as counts
@@ -197,6 +201,16 @@ function rank(candidates: readonly Candidate[], limit: number): Ranked[] {
   return [...best.values()].sort((a, b) => b.score - a.score || (a.recordId < b.recordId ? -1 : 1)).slice(0, limit)
 }
 
+/** Where there was too much to compare everything: it need not be tried again soon. To have forgotten costs nothing but that. */
+const large = new (class {
+  readonly #seen = new Map<string, number>()
+  has = (place: string): boolean => (this.#seen.get(place) ?? 0) > performance.now()
+  add(place: string): void {
+    if (this.#seen.size >= 1000) this.#seen.clear()
+    this.#seen.set(place, performance.now() + 600_000)
+  }
+})()
+
 /** By meaning and words together; by words alone where there is no vector, and by meaning alone where there are no words. */
 export async function hybrid(ctx: Ctx, query: HybridQuery, asked: QueryVector | undefined): Promise<Hit[]> {
   const values = {
@@ -212,8 +226,11 @@ export async function hybrid(ctx: Ctx, query: HybridQuery, asked: QueryVector | 
     tags: passages.tags.mapToDriverValue([...(query.tags ?? [])]),
     old: query.old ?? false,
   }
-  let candidates = await all(ctx.db, values)
-  if (candidates.length > ALL) candidates = await likely(ctx.db, values)
+  const { now: _, vector: __, model: ___, text: ____, ...narrowing } = values
+  const place = JSON.stringify(narrowing)
+  let candidates = large.has(place) ? [] : await all(ctx.db, values)
+  if (candidates.length > ALL) large.add(place)
+  if (large.has(place)) candidates = await likely(ctx.db, values)
   const ranked = rank(candidates, query.limit)
   if (ranked.length === 0) return []
   const found = new Map((await texts(ctx.db, { ids: idList(ranked.map(({ id }) => id)) })).map((row) => [row.id, row]))

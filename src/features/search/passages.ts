@@ -106,12 +106,10 @@ export async function putVectors(ctx: Ctx, made: readonly Made[]): Promise<void>
   const ids = idList(made.map(({ id }) => id))
   const vectors = `{${made.map(({ vector }) => `"${vectorText(vector)}"`).join(',')}}`
   await ctx.db.execute(sql`
-    with made as (
-      select p.id, p.owner, given.vector::vector as v from unnest(${ids}::uuid[], ${vectors}::text[]) given (id, vector)
-      join ${passages} p on p.id = given.id),
-    kept as (
-      insert into ${passageVectors} (passage_id, model, vector) select id, ${ctx.app.embedder.id}, v from made
-      on conflict do nothing returning passage_id, model)
+    with kept as (
+      insert into ${passageVectors} (passage_id, model, vector)
+      select p.id, ${ctx.app.embedder.id}, made.vector::vector from unnest(${ids}::uuid[], ${vectors}::text[]) made (id, vector)
+      join ${passages} p on p.id = made.id on conflict do nothing returning passage_id, model, vector)
     insert into ${passageSigns} (passage_id, model, owner, signs)
-    select id, model, owner, binary_quantize(v) from kept join made on id = passage_id`)
+    select p.id, kept.model, p.owner, binary_quantize(kept.vector) from kept join ${passages} p on p.id = kept.passage_id`)
 }
