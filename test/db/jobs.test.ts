@@ -508,6 +508,30 @@ describe('stopping', () => {
     await jobs.stop()
     expect(await rows('state, attempt, lease')).toEqual([['waiting', 0, null]])
   })
+
+  test('does not wait for one that can go on later', async () => {
+    const started = Promise.withResolvers<void>()
+    const jobs = make(
+      [
+        {
+          name: 'a',
+          resumable: true,
+          run: (_app, _data, signal) => {
+            started.resolve()
+            return new Promise((resolve) => signal.addEventListener('abort', () => resolve()))
+          },
+        },
+      ],
+      { grace: 20_000 },
+    )
+    await jobs.start(app)
+    await enqueue(jobs, [{ name: 'a', data: {} }])
+    await started.promise
+    const before = performance.now()
+    await jobs.stop()
+    expect(performance.now() - before).toBeLessThan(10_000)
+    expect(await rows('state, attempt, lease')).toEqual([['waiting', 0, null]])
+  })
 })
 
 test('a database that is away is said once, and the work goes on when it is back', async () => {
