@@ -57,7 +57,8 @@ const isTime = (text: string): boolean => /^(?!0000)\d{4}-/.test(text) && new Da
 /** As its column holds it: 1e300 is no position in a list of numbered events. */
 function isNumber(value: unknown, type: string): boolean {
   if (type === 'integer') return Number.isInteger(value) && Math.abs(value as number) < 2 ** 31
-  return type.startsWith('big') ? Number.isSafeInteger(value) : Number.isFinite(value)
+  if (type.startsWith('big')) return Number.isSafeInteger(value)
+  return Number.isFinite(type === 'real' ? Math.fround(value as number) : value)
 }
 
 function decode(cursor: string, expected: string, column: AnyColumn): [string | number, string] {

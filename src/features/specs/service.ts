@@ -240,7 +240,9 @@ const revise = write(
     if (patch.content !== undefined) checkContent(patch.content)
     const before = await find(ctx, ref)
     await projects.requireWriter(ctx, before, 'Changing this spec')
+    // By either way to say it, and by both where both are used.
     checkBase(before, baseVersion ?? ctx.expectedVersion)
+    checkBase(before, ctx.expectedVersion ?? baseVersion)
     const changed = Object.fromEntries(
       Object.entries({ ...patch, ...(patch.title !== undefined && { title: patch.title.trim() }) }).filter(
         ([name, value]) => value !== undefined && value !== before[name as keyof Spec],
