@@ -15,14 +15,24 @@ export interface Rights {
   managed: IdList
 }
 
-export const rightsOf = (actor: Actor): { [K in keyof Rights]: string } => ({
-  user: actor.userId ?? nobody,
-  personal: actor.bound ? nobody : (actor.userId ?? nobody),
-  organizations: idList(organizationsOf(actor)),
-  reach: idList([...actor.memberships.keys(), ...actor.reach]),
-  workspaces: idList([...actor.workspaces.keys()]),
-  managed: idList(organizationsOf(actor, 'admin')),
-})
+type Values = { readonly [K in keyof Rights]: string }
+/** An actor never changes, and every statement of a call asks for the same. */
+const known = new WeakMap<Actor, Values>()
+
+export function rightsOf(actor: Actor): Values {
+  const found = known.get(actor)
+  if (found) return found
+  const values: Values = {
+    user: actor.userId ?? nobody,
+    personal: actor.bound ? nobody : (actor.userId ?? nobody),
+    organizations: idList(organizationsOf(actor)),
+    reach: idList([...actor.memberships.keys(), ...actor.reach]),
+    workspaces: idList([...actor.workspaces.keys()]),
+    managed: idList(organizationsOf(actor, 'admin')),
+  }
+  known.set(actor, values)
+  return values
+}
 
 /** For prepared queries, which get `rightsOf(actor)` with every run. */
 export const anyRights: Rights = {

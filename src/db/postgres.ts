@@ -40,7 +40,14 @@ export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000
         log?.('info', 'database is back')
         away = undefined
       }
-      return { rows, columns: columnsOf(rows), count: rows.count ?? rows.length }
+      return {
+        rows,
+        // Few want them.
+        get columns() {
+          return columnsOf(rows)
+        },
+        count: rows.count ?? rows.length,
+      }
     } catch (error) {
       const db = toDbError(error)
       if (db.code === 'unavailable' && !away && !closed) {
@@ -172,7 +179,17 @@ class Deadlines {
     this.#timer ??= setInterval(() => this.#sweep(), 1000).unref()
     return new Promise<T>((resolve, reject) => {
       this.#waiting.set(reject, performance.now() + this.ms)
-      work.then(resolve, reject).finally(() => this.#waiting.delete(reject))
+      // Not `finally`, which makes two more promises for every query.
+      work.then(
+        (value) => {
+          this.#waiting.delete(reject)
+          resolve(value)
+        },
+        (error: unknown) => {
+          this.#waiting.delete(reject)
+          reject(error)
+        },
+      )
     })
   }
 
@@ -215,8 +232,10 @@ const JSON_TYPES = new Set([114, 3802])
 
 /** Bun parses JSON; a string in it must stay distinct from JSON as text, which is what the embedded database gives. */
 function keepJsonStrings(rows: Rows): void {
-  for (const [i, { type }] of rows.columns?.entries() ?? [])
-    if (JSON_TYPES.has(type)) for (const row of rows) if (typeof row[i] === 'string') row[i] = JSON.stringify(row[i])
+  const { columns = [] } = rows
+  for (let i = 0; i < columns.length; i++)
+    if (JSON_TYPES.has((columns[i] as { type: number }).type))
+      for (const row of rows) if (typeof row[i] === 'string') row[i] = JSON.stringify(row[i])
 }
 
 const columnsOf = (rows: Rows): string[] => rows.columns?.map((c) => c.name) ?? []
