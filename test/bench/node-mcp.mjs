@@ -16,10 +16,12 @@ app.get('/mcp/sse', async (_request, response) => {
   sessions.set(transport.sessionId, transport)
   response.on('close', () => sessions.delete(transport.sessionId))
   const server = new McpServer({ name: 'baseline', version: '1.0.0' })
-  server.registerTool('get_note', { description: 'Read a note.', inputSchema: { note: z.string() } }, async () => {
-    const [found, links] = [await run(0), await run(1)]
-    const note = { ...found.rows[0], backlinks: links.rows }
-    return { content: [{ type: 'text', text: JSON.stringify(note) }], structuredContent: note }
+  server.registerTool('get_task', { description: 'Read a task.', inputSchema: { task: z.string() } }, async () => {
+    const found = []
+    for (let i = 0; i < statements.length; i++) found.push((await run(i)).rows)
+    const [[task], ...related] = found
+    const answer = { ...task, related }
+    return { content: [{ type: 'text', text: JSON.stringify(answer) }], structuredContent: answer }
   })
   await server.connect(transport)
 })

@@ -40,6 +40,16 @@ export function cpuSeconds(pid: number): number {
   return nanoseconds / 1e9
 }
 
+/** Waits until it has nothing to do. */
+export async function quiet({ pid }: Process): Promise<void> {
+  for (let seconds = 0; seconds < 300; seconds++) {
+    const before = cpuSeconds(pid)
+    await Bun.sleep(1000)
+    if (cpuSeconds(pid) - before < 0.05) return
+  }
+  throw new Error('the server never came to rest')
+}
+
 export const rssMb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
 /** Requests a second with 16 connections, by wrk. */

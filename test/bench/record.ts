@@ -1,12 +1,12 @@
-/** Prints the statements, with their values, that the tool get_note runs. */
+/** Prints the statements, with their values, that the tool get_task runs. */
 import { contextOf } from '../../src/action.ts'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/db/index.ts'
-import * as notes from '../../src/features/notes/service.ts'
+import * as tasks from '../../src/features/tasks/service.ts'
 import { createLog } from '../../src/log.ts'
 
-const [userId = '', noteId = ''] = process.argv.slice(2)
+const [userId = '', taskId = ''] = process.argv.slice(2)
 const config = loadConfig()
 const log = createLog('error')
 const driver = await openDatabase(config, log)
@@ -18,7 +18,7 @@ driver.query = (text, params = [], options) => {
   seen.push({ text, params })
   return query.call(driver, text, params, options)
 }
-await notes.detail(ctx, { ref: noteId })
+await tasks.detail(ctx, { ref: taskId })
 console.log(JSON.stringify(seen))
 await app.close()
 process.exit(0)

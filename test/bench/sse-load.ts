@@ -1,9 +1,19 @@
-/** Drives `tools/call` over one SSE stream with 16 calls in flight, as raw as a client can be, so that the server is what is measured. */
-export async function sseCalls(base: string, token: string | undefined, note: string, count: number): Promise<number> {
+interface Answer {
+  result?: { isError?: boolean }
+  error?: unknown
+}
+
+export interface Connection {
+  call(method: string, params: object): Promise<void>
+  close(): Promise<void>
+}
+
+/** One SSE stream, opened and shaken hands with, as raw as a client can be, so that the server is what is measured. */
+export async function connect(base: string, token: string | undefined): Promise<Connection> {
   const auth: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {}
   const stream = await fetch(`${base}/mcp/sse`, { headers: { ...auth, accept: 'text/event-stream' } })
   if (stream.status !== 200 || !stream.body) throw new Error(`stream answered ${stream.status}: ${await stream.text()}`)
-  const pending = new Map<number, (message: { result?: { isError?: boolean }; error?: unknown }) => void>()
+  const pending = new Map<number, (message: Answer) => void>()
   const endpoint = Promise.withResolvers<string>()
   const reader = stream.body.getReader()
   const reading = (async () => {
@@ -20,8 +30,8 @@ export async function sseCalls(base: string, token: string | undefined, note: st
         const data = /^data: (.*)$/m.exec(block)?.[1]
         if (data && block.includes('event: endpoint')) endpoint.resolve(data)
         else if (data) {
-          const message = JSON.parse(data) as { id: number }
-          pending.get(message.id)?.(message as never)
+          const message = JSON.parse(data) as Answer & { id: number }
+          pending.get(message.id)?.(message)
           pending.delete(message.id)
         }
         end = buffer.indexOf('\n\n')
@@ -38,7 +48,7 @@ export async function sseCalls(base: string, token: string | undefined, note: st
     })
   const call = async (method: string, params: object) => {
     const id = next++
-    const answered = new Promise<{ result?: { isError?: boolean }; error?: unknown }>((go) => pending.set(id, go))
+    const answered = new Promise<Answer>((go) => pending.set(id, go))
     const response = await send(method, params, id)
     await response.arrayBuffer()
     const message = await answered
@@ -46,15 +56,37 @@ export async function sseCalls(base: string, token: string | undefined, note: st
   }
   await call('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } })
   await (await send('notifications/initialized', {})).arrayBuffer()
-  const started = performance.now()
+  return {
+    call,
+    async close() {
+      await reader.cancel()
+      await reading.catch(() => undefined)
+    },
+  }
+}
+
+/** Drives `tools/call` over one stream with 16 calls in flight. */
+export async function sseCalls(base: string, token: string | undefined, tool: object, count: number): Promise<void> {
+  const connection = await connect(base, token)
   let left = count
   await Promise.all(
     Array.from({ length: 16 }, async () => {
-      while (left-- > 0) await call('tools/call', { name: 'get_note', arguments: { note } })
+      while (left-- > 0) await connection.call('tools/call', tool)
     }),
   )
-  const seconds = (performance.now() - started) / 1000
-  await reader.cancel()
-  await reading.catch(() => undefined)
-  return count / seconds
+  await connection.close()
+}
+
+/** The same read by REST, 16 at once. */
+export async function restReads(url: string, token: string, count: number): Promise<void> {
+  let left = count
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      while (left-- > 0) {
+        const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } })
+        if (!response.ok) throw new Error(await response.text())
+        await response.arrayBuffer()
+      }
+    }),
+  )
 }
