@@ -253,7 +253,9 @@ describe('errors', () => {
     const few = await testApp({ RATE_LIMIT_MCP: '60' })
     const on = await openRaw(few.url, token)
     const answers: Result[] = []
-    for (let i = 0; i < 61; i++) answers.push(await tool('list_projects', {}, on))
+    // A slow machine is given new ones meanwhile.
+    while (answers.length < 300 && !answers.at(-1)?.isError) answers.push(await tool('list_projects', {}, on))
+    expect(answers.length).toBeGreaterThan(60)
     const refused = answers.filter((a) => a.isError)
     expect(refused.length).toBeGreaterThan(0)
     expect(refused[0]).toMatchObject({ structuredContent: { code: 'rate_limited', status: 429 } })
