@@ -58,7 +58,7 @@ const isTime = (text: string): boolean => /^(?!0000)\d{4}-/.test(text) && new Da
 function isNumber(value: unknown, type: string): boolean {
   if (type === 'integer') return Number.isInteger(value) && Math.abs(value as number) < 2 ** 31
   if (type.startsWith('big')) return Number.isSafeInteger(value)
-  return Number.isFinite(type === 'real' ? Math.fround(value as number) : value)
+  return typeof value === 'number' && Number.isFinite(type === 'real' ? Math.fround(value) : value)
 }
 
 function decode(cursor: string, expected: string, column: AnyColumn): [string | number, string] {
