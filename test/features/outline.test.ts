@@ -286,3 +286,39 @@ describe('the tree', () => {
     await expectRefusal(t, await claim(team.member, tasks[1]?.id as string), 409, 'conflict.blocked')
   })
 })
+
+test('what is put into an epic or story that is deleted at the same moment goes with it or is refused: it is never left behind', async () => {
+  const left = async (project: Project) =>
+    (
+      await t.app.driver.query(
+        `select 'task' from tasks t join stories s on s.id = t.story_id where t.project_id = $1 and t.deleted_at is null and s.deleted_at is not null
+         union all select 'story' from stories s join epics e on e.id = s.epic_id where s.project_id = $1 and s.deleted_at is null and e.deleted_at is not null
+         union all select 'part' from tasks t join tasks p on p.id = t.parent_id where t.project_id = $1 and t.deleted_at is null and p.deleted_at is not null`,
+        [project.id],
+      )
+    ).rows.flat()
+  const project = await newProject(team.owner)
+  const elsewhere = await newStory(team.member, await newEpic(team.member, project))
+  for (let round = 0; round < 5; round++) {
+    const epic = await newEpic(team.member, project)
+    const story = await newStory(team.member, epic)
+    const [other, whole, moving] = [
+      await newTask(team.member, project),
+      await newTask(team.member, project),
+      await newStory(team.member, epic),
+    ]
+    expect((await team.member.fetch('PUT', storyAt(moving), { epicId: elsewhere.epicId })).status).toBe(200)
+    const answers = await Promise.all([
+      team.owner.fetch('DELETE', epicAt(epic)),
+      team.member.fetch('POST', `${storyAt(story)}/tasks`, { title: 'Late' }),
+      team.other.fetch('PATCH', `/api/tasks/${other.id}`, { storyId: story.id }),
+      team.admin.fetch('POST', `${epicAt(epic)}/stories`, { title: 'Late' }),
+      team.member.fetch('PUT', storyAt({ ...moving, epicId: elsewhere.epicId }), { epicId: epic.id }),
+      remove(team.owner, whole),
+      team.other.fetch('POST', `/api/projects/${project.id}/tasks`, { title: 'Part', parentId: whole.id }),
+    ])
+    expect(answers[0]?.status).toBe(200)
+    for (const { status } of answers) expect([200, 201, 404, 412]).toContain(status)
+    expect(await left(project)).toEqual([])
+  }
+})

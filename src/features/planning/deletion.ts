@@ -6,10 +6,14 @@ import { AppError, notFound } from '../../errors.ts'
 import { bury, unearth } from '../tasks/deletion.ts'
 import { tasks } from '../tasks/table.ts'
 import { announce, change, type EpicPath, epicColumns, findEpic, findStory, type StoryPath, storyColumns, writable } from './outline.ts'
+import { takeTurns } from './positions.ts'
 import type { Epic, Story } from './schema.ts'
 import { epics, stories } from './table.ts'
 
-/** Epics take their stories along, stories their tasks. What went at one moment comes back together. */
+/**
+ * Epics take their stories along, stories their tasks. What went at one moment comes back together. In turns with whoever puts something
+ * into them: what stood in a deleted one and was not deleted itself would be lost when that is purged.
+ */
 
 type Gone = { id: string; deleted: true }
 
@@ -18,6 +22,7 @@ export const removeEpic = write(
   member('tasks:write'),
   async (ctx, { slug, epicId }: EpicPath): Promise<Gone> => {
     const project = await writable(ctx, slug)
+    await takeTurns(ctx, project.id)
     const before = await findEpic(ctx, project.id, epicId)
     checkVersion(ctx, before)
     const many = await bury(ctx, tasksOf(epicId), before.title)
@@ -38,6 +43,7 @@ export const removeStory = write(
   member('tasks:write'),
   async (ctx, { slug, epicId, storyId }: StoryPath): Promise<Gone> => {
     const project = await writable(ctx, slug)
+    await takeTurns(ctx, project.id)
     const before = await findStory(ctx, project.id, epicId, storyId)
     checkVersion(ctx, before)
     const many = await bury(ctx, eq(tasks.storyId, storyId), before.title)
@@ -98,6 +104,7 @@ const tasksOf = (epicId: string): SQL => sql`${tasks.storyId} in (select id from
 async function manageable(ctx: Ctx, slug: string, what: string) {
   const project = await writable(ctx, slug)
   requireRole(ctx.actor, project.organizationId, 'admin', what)
+  await takeTurns(ctx, project.id)
   return project
 }
 

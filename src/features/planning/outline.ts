@@ -196,8 +196,8 @@ export const createStory = write(
   member('tasks:write'),
   async (ctx, { slug, epicId, points, ...input }: StoryCreate & EpicPath): Promise<Story> => {
     const project = await writable(ctx, slug)
-    await findEpic(ctx, project.id, epicId)
     await takeTurns(ctx, project.id)
+    await findEpic(ctx, project.id, epicId)
     const position = (await lastPosition(ctx, stories, eq(stories.epicId, epicId))) + 1
     const [row] = await ctx.db
       .insert(stories)
@@ -228,12 +228,12 @@ export const updateStory = write(
 
 /** In another epic it goes to the end, unless told behind which one. */
 async function storyPlace(ctx: Ctx, story: Story, epicId: string, after: string | null | undefined) {
+  if (epicId === story.epicId && after === undefined) return {}
+  await takeTurns(ctx, story.projectId)
   if (epicId !== story.epicId) await findEpic(ctx, story.projectId, epicId)
-  else if (after === undefined) return {}
   const siblings = eq(stories.epicId, epicId)
   if (after !== undefined)
     return { epicId, position: await positionBehind(ctx, { table: stories, siblings, project: story }, story.id, after) }
-  await takeTurns(ctx, story.projectId)
   return { epicId, position: (await lastPosition(ctx, stories, siblings)) + 1 }
 }
 

@@ -4,6 +4,7 @@ import { inPerson } from '../../auth/actor.ts'
 import { member, requireRole } from '../../auth/policy.ts'
 import { thereOrLately } from '../../db/records.ts'
 import { AppError } from '../../errors.ts'
+import { takeTurns as takeTurnsIn } from '../planning/positions.ts'
 import { stories } from '../planning/table.ts'
 import { abandoned } from './departures.ts'
 import { requireNoCircle, setFree, takeTurns } from './dependencies.ts'
@@ -67,7 +68,9 @@ export const remove = write(
   'tasks.remove',
   member('tasks:write'),
   async (ctx, { ref, reason }: { ref: string; reason?: string }): Promise<{ id: string; deleted: true }> => {
-    const { task } = await writable(ctx, ref, 'Deleting this task')
+    const { projectId } = (await writable(ctx, ref, 'Deleting this task')).task
+    await takeTurnsIn(ctx, projectId)
+    const task = await find(ctx, ref)
     checkVersion(ctx, task)
     const many = await bury(ctx, eq(tasks.id, task.id), task.key)
     announce(ctx, 'task.deleted', task, { ...(reason && { reason }), ...(many > 1 && { parts: many - 1 }) })
@@ -86,6 +89,7 @@ export const restore = write(
     requireOpenProject(ctx, project, 'Restoring a task')
     checkVersion(ctx, task)
     if (deletedAt === null) return task
+    await takeTurnsIn(ctx, task.projectId)
     await requireStanding(ctx, task)
     const many = await unearth(ctx, task.organizationId, eq(tasks.id, task.id), deletedAt)
     const back = await find(ctx, task.id)

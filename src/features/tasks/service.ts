@@ -110,10 +110,10 @@ export const create = write(
   async (ctx, { projectRef, discoveredFrom, ...input }: TaskCreate & { projectRef?: string; discoveredFrom?: string }): Promise<Task> => {
     const origin = discoveredFrom === undefined ? undefined : await find(ctx, discoveredFrom)
     const project = await projectFor(ctx, projectRef ?? origin?.projectId)
-    const storyId = await checkPlace(ctx, project.id, input)
     const assignee = input.assignee ? await resolveParty(ctx, project, input.assignee) : undefined
     const id = newId()
     const number = await takeNumbers(ctx, project.id, 1)
+    const storyId = await checkPlace(ctx, project.id, input)
     await ctx.db.insert(tasks).values({
       id,
       organizationId: project.organizationId,
@@ -154,6 +154,7 @@ export const update = write(
     const { task: before, project } = found
     checkVersion(ctx, before)
     requireNotHeld(ctx, found)
+    if (patch.storyId || patch.parentId) await takeTurns(ctx, before.projectId)
     await checkPlace(ctx, before.projectId, patch, before.id)
     const { blockedBy, assignee: named, after, acceptance, status, title, ...plain } = patch
     if (blockedBy) await setBlockers(ctx, before, blockedBy)
@@ -267,7 +268,10 @@ export async function takeNumbers(ctx: Ctx, projectId: string, many: number): Pr
   return (row?.last ?? 0) - many + 1
 }
 
-/** A story and a parent must be of the same project, and a task is no part of itself. A part stands where its parent does, unless told. */
+/**
+ * A story and a parent must be of the same project, and a task is no part of itself. A part stands where its parent does, unless told.
+ * To be asked in turn with others, or what it stands in may be gone by the time it is in there.
+ */
 async function checkPlace(
   ctx: Ctx,
   projectId: string,
@@ -284,7 +288,6 @@ async function checkPlace(
   if (!place.parentId) return place.storyId
   const parent = await inProject(ctx, place.parentId, projectId)
   if (own) {
-    await takeTurns(ctx, projectId)
     const { rows } = await ctx.db.execute<{ id: string }>(sql`with recursive above (id) as (
       select ${parent.id}::uuid union select t.parent_id from above join ${tasks} t on t.id = above.id where t.parent_id is not null)
       select id from above where id = ${own}`)
