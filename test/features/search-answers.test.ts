@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, beforeEach, describe, expect, spyOn, test } from 'bun:test'
+import type { SQL } from 'drizzle-orm'
 import { complete } from '../../src/chat.ts'
 import { loadConfig } from '../../src/config.ts'
 import { cited } from '../../src/features/search/answer.ts'
@@ -43,6 +44,26 @@ const ask = async (who: Pick<Person, 'fetch'>, query: string, more: object = {})
 const titles = ({ sources }: Answer): string[] => sources.map((source) => source.title)
 
 describe('without a chat model', () => {
+  test('what became personal between being found and being shown is not shown', async () => {
+    const [me, colleague] = [await person(quiet), await person(quiet)]
+    const grace = await member(quiet, me, 'member')
+    const note = await write(me, { title: 'Garage', content: 'We bought a new automobile for the team.' })
+    await ready(quiet)
+    expect(titles(await ask(grace, 'automobile'))).toEqual(['Garage'])
+    expect(titles(await ask(colleague, 'automobile'))).toEqual([])
+    expect((await me.fetch('PUT', `/api/notes/${note.id}`, { scope: 'personal' })).status).toBe(200)
+    // The index catches up just after the statement that finds.
+    const { db } = quiet.app
+    const spy = spyOn(db, 'execute')
+    spy.mockImplementationOnce((async (query: SQL) => {
+      spy.mockRestore()
+      await ready(quiet)
+      return db.execute(query)
+    }) as never)
+    expect(titles(await ask(grace, 'automobile'))).toEqual([])
+    expect(titles(await ask(me, 'automobile'))).toEqual(['Garage'])
+  })
+
   test('sources by meaning and by words, numbered, with where to read them; and no word about an answer', async () => {
     const me = await person(quiet)
     const note = await write(me, { title: 'Garage', content: 'We bought a new automobile for the team.' })

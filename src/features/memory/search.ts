@@ -1,10 +1,11 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { agents } from '../agents/table.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { embedQuery, type Hit, hybrid } from '../search/hybrid.ts'
+import { embedQuery, type Hit, hybrid, visibleTo } from '../search/hybrid.ts'
 import { current, kindsFor } from '../search/reach.ts'
 import { passages } from '../search/table.ts'
 import { placeOf } from './place.ts'
@@ -71,7 +72,15 @@ async function originsOf(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, st
     .leftJoin(projectTable, eq(projectTable.id, passages.projectId))
     .leftJoin(agents, and(eq(passages.scope, 'agent'), eq(agents.id, passages.scopeId)))
     .leftJoin(memories, and(eq(passages.kind, 'memory'), eq(memories.id, passages.recordId)))
-    .where(and(anyOf(passages.recordId, idList(hits.map((hit) => hit.recordId))), eq(passages.chunk, sql`0`), current(ctx)))
+    // Once more, for what became somebody else's since it was found.
+    .where(
+      and(
+        anyOf(passages.recordId, idList(hits.map((hit) => hit.recordId))),
+        eq(passages.chunk, sql`0`),
+        current(ctx),
+        visibleTo(rightsOf(ctx.actor)),
+      ),
+    )
   const say = (word: string, name: string | null) => (name === null ? [] : `${word} ${name}`)
   return new Map(
     rows.map((row) => [

@@ -3,12 +3,13 @@ import { type Ctx, read } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { Buckets, tooMany } from '../../auth/limits.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { complete, type Message } from '../../chat.ts'
 import { AppError } from '../../errors.ts'
 import { visibleText } from '../../text.ts'
 import { stories } from '../planning/table.ts'
 import * as projects from '../projects/service.ts'
-import { embedQuery, type Hit, hybrid } from './hybrid.ts'
+import { embedQuery, type Hit, hybrid, visibleTo } from './hybrid.ts'
 import { current, kindsFor, pathOf } from './reach.ts'
 import type { Answer, AnswerSource, Question } from './schema.ts'
 import { passages } from './table.ts'
@@ -52,14 +53,15 @@ export const answer = read(
   },
 )
 
-/** Those whose records are still there, and seen by the same people, with the way to them. */
+/** Those whose records are still there, and seen by the caller also in this moment, with the way to them. */
 async function placed(ctx: Ctx, hits: readonly Hit[]): Promise<Omit<AnswerSource, 'number'>[]> {
   if (hits.length === 0) return []
   const ids = `{${hits.map((hit) => hit.recordId).join(',')}}`
   const { rows } = await ctx.db.execute<{ kind: string; record_id: string; organization_id: string | null; epic_id: string | null }>(sql`
     select ${passages.kind}, ${passages.recordId}, ${passages.organizationId},
       case when ${passages.kind} = 'story' then (select ${stories.epicId} from ${stories} where ${stories.id} = ${passages.recordId}) end as epic_id
-    from ${passages} where ${passages.recordId} = any(${ids}::uuid[]) and ${passages.chunk} = 0 and ${current(ctx)}`)
+    from ${passages} where ${passages.recordId} = any(${ids}::uuid[]) and ${passages.chunk} = 0
+      and ${current(ctx)} and ${visibleTo(rightsOf(ctx.actor))}`)
   return hits.flatMap((hit) => {
     const row = rows.find(({ kind, record_id }) => kind === hit.kind && record_id === hit.recordId)
     if (!row) return []
