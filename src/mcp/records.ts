@@ -9,7 +9,6 @@ import * as projects from '../features/projects/service.ts'
 import * as sessions from '../features/sessions/service.ts'
 import * as skills from '../features/skills/service.ts'
 import * as specs from '../features/specs/service.ts'
-import { isClosed } from '../features/tasks/schema.ts'
 import * as tasks from '../features/tasks/service.ts'
 import * as features from '../features/workflow/service.ts'
 
@@ -127,13 +126,5 @@ export const titleOf = (record: object): string => {
   return [noun(key), noun(named)].filter(Boolean).join(' ') || handle(record)
 }
 const noun = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
-
-const MINE_AT_MOST = 50
-
-/** The caller's open tasks. */
-export async function mine(ctx: Ctx): Promise<Fields[]> {
-  const { items } = await tasks.list(ctx, { assignee: 'me', limit: 100 })
-  return items.filter((task) => !isClosed(task.status)).slice(0, MINE_AT_MOST) as unknown as Fields[]
-}
 
 export const isGone = (error: unknown): boolean => error instanceof AppError && error.status === 404

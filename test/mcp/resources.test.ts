@@ -126,6 +126,27 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
     await client.close()
   })
 
+  test('what the caller has to do: what he is at work on first, nothing that is closed, and no claim of others as his', async () => {
+    const [owner, made] = [await person(t), async (path: string, body: object) => (await owner.fetch<Made>('POST', path, body)).body]
+    const grace = await member(t, owner, 'member')
+    const project = await made('/api/projects', { name: unique('Mine') })
+    const agent = await made('/api/agents', { name: unique('Worker'), scope: 'team' })
+    const task = (more: object) => made(`/api/projects/${project.id}/tasks`, { title: unique('task'), assignee: agent.id, ...more })
+    const held = await task({ assignee: undefined, priority: 'low' })
+    const [lent, urgent, done] = [await task({}), await task({ priority: 'critical' }), await task({})]
+    await owner.fetch('POST', `/api/tasks/${done.id}/complete`, {})
+    await grace.fetch('POST', `/api/tasks/${lent.id}/claim`, {})
+    const client = await connect(await mcpToken(t, owner, { agentId: agent.id }))
+    await client.callTool({ name: 'claim_task', arguments: { task: held.key } })
+    const lines = (await text(client, 'tutti://me')).split('\n').filter((line) => line.startsWith('- '))
+    expect(lines.map((line) => line.replace(/^.*\]\(tutti:\/\/task\/(\S+)\): (.*?)(until .*)?$/, '$1 $2'))).toEqual([
+      `${held.key} in_progress, low; yours `,
+      `${lent.key} in_progress, medium; Grace Hopper works on it `,
+      `${urgent.key} todo, critical`,
+    ])
+    await client.close()
+  })
+
   test('says that there is none: unknown, foreign, or no address of ours', async () => {
     const client = await connect(await mcpToken(t, await person(t)))
     const foreign = Object.values(records).map(({ uri }) => uri)

@@ -1,8 +1,9 @@
 import { and, desc, eq, gt, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
-import { type Ctx, write } from '../../action.ts'
+import { type Ctx, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
+import { speaker } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { claimed, type Holder, holderOf, isLeasedTo, claim as renew } from './leases.ts'
@@ -19,11 +20,12 @@ import {
   toItem,
   visibleTo,
 } from './rows.ts'
-import type { NextTask, Task, TaskItem, TaskNext } from './schema.ts'
+import { isClosed, type NextTask, statuses, type Task, type TaskItem, type TaskNext } from './schema.ts'
 import { tasks } from './table.ts'
 
 /** Which task to do next, and why: the one place where that is decided. */
 
+const open = statuses.filter((status) => !isClosed(status))
 const urgency = sql`case ${tasks.priority} when 'critical' then 0 when 'high' then 1 when 'medium' then 2 else 3 end`
 
 /**
@@ -172,10 +174,29 @@ async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Prom
     .join('; ')
 }
 
+const MINE_AT_MOST = 50
+
+/** What the caller has to do: what he is at work on first, then what is his to see to. */
+export const mine = read('tasks.mine', member('tasks:read'), async (ctx, _: Record<string, never>): Promise<TaskItem[]> => {
+  const me = speaker(ctx)
+  const held = sql`coalesce(${and(eq(tasks.leaseType, me.type), eq(tasks.leaseHolderId, me.id), gt(tasks.leaseExpiresAt, ctx.now))}, false)`
+  const rows = await selectItems(ctx)
+    .where(
+      and(
+        scopeOf(ctx, undefined),
+        inArray(tasks.status, open),
+        or(held, and(eq(tasks.assigneeType, me.type), eq(tasks.assigneeId, me.id))),
+      ),
+    )
+    .orderBy(desc(held), desc(eq(tasks.status, 'in_progress')), urgency, tasks.position, tasks.id)
+    .limit(MINE_AT_MOST)
+  return rows.map((row) => toItem(row, ctx.now))
+})
+
 /** Nothing to do must be explained, or agents ask again and again. */
 async function whyNone(ctx: Ctx, { projectId }: Search): Promise<Omit<NextTask, 'task'>> {
   const rows = await selectItems(ctx)
-    .where(and(scopeOf(ctx, projectId), inArray(tasks.status, ['todo', 'backlog', 'in_progress', 'blocked', 'in_review'])))
+    .where(and(scopeOf(ctx, projectId), inArray(tasks.status, open)))
     .orderBy(sql`${tasks.status} = 'backlog'`, urgency, tasks.position, tasks.id)
     .limit(10)
   const waiting = rows.map((row) => {
