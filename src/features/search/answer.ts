@@ -114,6 +114,9 @@ export function cited(said: string, sources: number): { answer: string; citation
   const answer = visibleText(said.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '').slice(0, ANSWER))
     .replace(/!?\[([^[\]]{0,300})\]\([^()]{0,2000}\)/g, (_, label: string) => (/^\^?\d+$/.test(label) ? `[${label}]` : label))
     .replace(/\s?[[【]([^[\]【】]{1,60})[\]】]/g, keep)
+    // Whatever link is still one: brackets in its label or its address, or an address given elsewhere.
+    .replace(/\]\(/g, '] (')
+    .replace(/^( {0,3}\[[^\]\n]{1,300}\]):/gm, '$1 :')
     .trim()
   return { answer, citations: [...citations].sort((a, b) => a - b) }
 }
