@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { Task, TaskPage } from '../../src/features/tasks/schema.ts'
-import { expectEvent } from './support.ts'
+import { expectEvent, times } from './support.ts'
 import {
   claim,
   clock,
@@ -101,6 +101,11 @@ describe('the next task', () => {
       [backlog.key]: 'is in the backlog: move it to todo first',
     })
     expect(body.why).toStartWith('No task in your organization can be started now: ')
+  })
+
+  test('of very many is told without counting them all', async () => {
+    await Promise.all(times(101, () => task()))
+    expect((await next(team.member)).body.why).toBe('medium priority, first of at least 100 ready tasks')
   })
 
   test('is a part before the whole', async () => {

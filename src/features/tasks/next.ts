@@ -155,18 +155,23 @@ async function pickNext(ctx: Ctx, search: Search, { claim, minutes }: Pick<TaskN
   return { task, why: await why(ctx, task, search, claim !== false), waiting: [] }
 }
 
+/** Whether there are a hundred or a hundred thousand others makes no difference to whoever begins. */
+const MOST_COUNTED = 100
+
 async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Promise<string> {
-  const [row] = await ctx.db
-    .select({ n: sql<number>`count(*)::int` })
+  const others = await ctx.db
+    .select({ id: tasks.id })
     .from(tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .where(candidates(ctx, search))
-  const ready = (row?.n ?? 0) + (isTaken ? 1 : 0)
+    .limit(MOST_COUNTED)
+  const ready = others.length + (isTaken ? 1 : 0)
+  const many = others.length === MOST_COUNTED ? `at least ${MOST_COUNTED}` : ready
   const [waiting] = await ctx.db.select({ keys: openWaiters }).from(tasks).where(eq(tasks.id, task.id))
   const waiters = waiting?.keys?.split(',') ?? []
   const named = waiters.length > 5 ? `${waiters.slice(0, 5).join(', ')} and ${waiters.length - 5} more` : waiters.join(', ')
   return [
-    `${task.priority} priority${ready > 1 ? `, first of ${ready} ready tasks` : ', the only ready task'}`,
+    `${task.priority} priority${ready > 1 ? `, first of ${many} ready tasks` : ', the only ready task'}`,
     task.dueAt ? `due ${task.dueAt.slice(0, 10)}` : undefined,
     waiters.length > 0 ? `${named} wait${waiters.length === 1 ? 's' : ''} for it` : undefined,
   ]
