@@ -187,6 +187,8 @@ for (const kind of ['pglite', 'postgres'] as const) {
     const team = (await (await fetch(`${server.url}/api/team`, { headers: { authorization: `Bearer ${token}` } })).json()) as { id: string }
     const made = await fetch(`${server.url}/api/mcp-tokens`, json('POST', { name: 'agent', organizationId: team.id }, token))
     const { token: mcp } = (await made.json()) as { token: string }
+    // Minified names once made the binary forget what is out of bounds.
+    expect((await fetch(`${server.url}/api/tasks?limit=0`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(422)
     const requestInit = { headers: { authorization: `Bearer ${mcp}` } }
     for (const transport of [
       new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { requestInit }),
