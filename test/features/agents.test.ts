@@ -342,7 +342,11 @@ describe('over MCP', () => {
       expect(read.systemPrompt).toBe('You review.')
       expect(read.recentActivity.map((e) => e.type)).toEqual(['agent.updated', 'agent.created'])
 
-      expect((await client.call('delete_agent', { agent: made.slug })).structuredContent).toEqual({ id: made.id, deleted: true, memories: { count: 0, kept: false } })
+      expect((await client.call('delete_agent', { agent: made.slug })).structuredContent).toEqual({
+        id: made.id,
+        deleted: true,
+        memories: { count: 0, kept: false },
+      })
       expect((await client.call('list_agents')).structuredContent).toEqual({ items: [], total: 0 })
     })
   })
