@@ -1,4 +1,11 @@
-import { type AuthInfo, type CallToolResult, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server'
+import {
+  type AuthInfo,
+  type CallToolResult,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
+  type ServerOptions,
+} from '@modelcontextprotocol/server'
 import type { App } from '../app.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Seen } from '../http/guard.ts'
@@ -38,30 +45,31 @@ const cacheHint = { ttlMs: 300_000, cacheScope: 'private' } as const
 /** Records change under the hands of people: whoever reads one again wants it as it is. */
 const fresh = { ttlMs: 0, cacheScope: 'private' } as const
 
+const optionsOf = (reach: Reach): ServerOptions => ({
+  capabilities: {
+    tools: { listChanged: true },
+    prompts: reach === 'none' ? {} : { listChanged: true },
+    resources: reach === 'none' ? {} : { subscribe: true },
+    completions: {},
+    ...(reach === 'stream' && { logging: {} }),
+  },
+  instructions,
+  cacheHints: {
+    'tools/list': cacheHint,
+    'server/discover': cacheHint,
+    'resources/templates/list': cacheHint,
+    'resources/list': fresh,
+    'resources/read': fresh,
+    'prompts/list': fresh,
+  },
+})
+/** Made once: there is a server for every stream and every request. */
+const options = { stream: optionsOf('stream'), listen: optionsOf('listen'), none: optionsOf('none') }
+const identity = { name: 'tutti', title: 'Tutti', version }
+
 /** The SDK's part: handshake, lists, and every message of Streamable HTTP. */
 export function newServer({ app, catalogue, offer, asking, call }: Behind, reach: Reach, open?: Open): Server {
-  const listChanged = reach === 'none' ? {} : { listChanged: true }
-  const server = new Server(
-    { name: 'tutti', title: 'Tutti', version },
-    {
-      capabilities: {
-        tools: { listChanged: true },
-        prompts: listChanged,
-        resources: reach === 'none' ? {} : { subscribe: true },
-        completions: {},
-        ...(reach === 'stream' && { logging: {} }),
-      },
-      instructions,
-      cacheHints: {
-        'tools/list': cacheHint,
-        'server/discover': cacheHint,
-        'resources/templates/list': cacheHint,
-        'resources/list': fresh,
-        'resources/read': fresh,
-        'prompts/list': fresh,
-      },
-    },
-  )
+  const server = new Server(identity, options[reach])
 
   /** Of what goes wrong only what the caller can do something about is told; the rest is in the log, under the request's id. */
   const offered = async <T>(info: AuthInfo | undefined, work: (asking: Asking) => Promise<T>): Promise<T> => {

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { connect } from 'node:net'
 import * as organizations from '../../src/features/organizations/service.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
+import { relay } from '../../src/mcp/streams.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { anyTool, big, openRaw, serveTools, type TestCtx, until, ways } from './support.ts'
 
@@ -265,6 +266,23 @@ describe('limits', () => {
     socket.removeAllListeners('data').resume()
     await closed
   })
+})
+
+test('nor is a subscription buffered for one who does not read', async () => {
+  const chunk = new Uint8Array(70_000)
+  let sent = 0
+  const endless = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      controller.enqueue(chunk)
+      sent++
+    },
+  })
+  const ended = Promise.withResolvers<void>()
+  const owner = { credentialId: 'c', userId: null, secret: 's' }
+  const { response } = relay(new Response(endless), owner, () => ended.resolve())
+  await ended.promise
+  expect(sent * chunk.length).toBeLessThan(2 << 20)
+  expect(await response.arrayBuffer().catch((error: Error) => error.message)).toBe('The client does not read')
 })
 
 test('closing lets running calls answer first', async () => {
