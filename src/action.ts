@@ -61,6 +61,8 @@ interface Hints {
   versioned?: true
   /** Doing it twice is the same as doing it once. */
   idempotent?: true
+  /** Asks somebody outside, such as a code host. */
+  outside?: true
   /** Fields of the answer that are shown once: left out when an idempotent call is answered again. */
   secret?: readonly string[]
 }

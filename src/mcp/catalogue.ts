@@ -148,7 +148,7 @@ function listed({ name, title, description }: Tool, action: Tool['action'], inpu
       readOnlyHint,
       destructiveHint: !readOnlyHint && action.hints.destructive === true,
       idempotentHint: readOnlyHint || action.hints.idempotent === true,
-      openWorldHint: false,
+      openWorldHint: action.hints.outside === true,
     },
   }
 }

@@ -42,7 +42,7 @@ describe('what every client sees', () => {
       expect(Object.keys(tool.inputSchema)).not.toContain('$schema')
       const { annotations: a } = tool
       for (const hint of [a?.readOnlyHint, a?.destructiveHint, a?.idempotentHint, a?.openWorldHint]) expect(hint).toBeBoolean()
-      expect(a?.openWorldHint).toBe(false)
+      expect([tool.name, a?.openWorldHint]).toEqual([tool.name, /_pr$|_repo$|^generate_/.test(tool.name)])
       expect(a?.readOnlyHint && a.destructiveHint).toBe(false)
       // Two readers also write when they are given something: a comment, a checkpoint.
       const writer = ['get_decision', 'get_context'].includes(tool.name)

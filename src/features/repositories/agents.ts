@@ -70,6 +70,7 @@ export const generate = flow(
     if (!commit) return { ...made, content: merged(undefined, text, target), pullRequest: null, unchanged: false }
     return { ...made, ...(await propose(ctx, named ?? (await onlyOne(ctx, project)), text, target)) }
   },
+  { outside: true },
 )
 
 async function onlyOne(ctx: Ctx, { id }: Project): Promise<Row> {

@@ -36,6 +36,7 @@ export const create = flow(
     const featureId = feature === undefined ? null : await featureIn(ctx, repository, feature)
     return openPull(ctx, repository, await reachToWrite(ctx, repository), { ...input, featureId })
   },
+  { outside: true },
 )
 
 async function featureIn(ctx: Ctx, repository: Row, ref: string): Promise<string> {

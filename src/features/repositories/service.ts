@@ -171,7 +171,7 @@ export const connect = flow(
     }
     return keep(ctx, { ...place, named, seen, error: away?.message })
   },
-  { idempotent: true },
+  { idempotent: true, outside: true },
 )
 
 export const isAway = ({ code }: AppError): boolean => code === 'upstream_failed' || code === 'upstream_timeout' || code === 'rate_limited'
@@ -315,7 +315,7 @@ export const sync = flow(
       throw error
     }
   },
-  { idempotent: true },
+  { idempotent: true, outside: true },
 )
 
 // ---- removing
