@@ -35,4 +35,4 @@ test('what is asked for is found, by meaning and words together at least as well
   expect(found.hybrid.byWay.identifier).toBe(1)
   for (const other of [found.vector, found.text])
     for (const name of ['recall@1', 'recall@5', 'recall@10', 'mrr'] as const) expect(found.hybrid[name]).toBeGreaterThanOrEqual(other[name])
-}, 60_000)
+}, 120_000)
