@@ -138,7 +138,7 @@ export function fieldErrors(errors: Iterable<ValueError>): FieldError[] {
 const isHuge = ({ type, value }: ValueError): boolean =>
   (type === ValueErrorType.StringMaxLength || type === ValueErrorType.ArrayMaxItems) && (value as string | unknown[]).length > 10_000
 
-function explain({ path, type, schema, message }: ValueError): FieldError {
+function explain({ path, type, schema, message, errors }: ValueError): FieldError {
   // A field's name is the caller's, and may be as long as a body.
   const pointer = path.length > 200 ? `${path.slice(0, 200)}…` : path
   const name = pointer.slice(1).replaceAll('/', '.') || 'the input'
@@ -162,6 +162,12 @@ function explain({ path, type, schema, message }: ValueError): FieldError {
       return tell('range', `${name} must be at most ${schema.maximum}.`)
     case ValueErrorType.NumberMultipleOf:
       return tell('type', `${name} must be a whole number.`)
+    case ValueErrorType.Union: {
+      // Of what may also be null, what it is otherwise is worth telling.
+      const others = (schema.anyOf as TSchema[]).flatMap((option, i) => (option.type === 'null' ? [] : [errors[i]]))
+      const first = others.length === 1 ? others[0]?.First() : undefined
+      return first ? explain(first) : tell('type', `${name}: ${message}.`)
+    }
     case ValueErrorType.ArrayMaxItems:
       return tell('too_many', `${name} has more than ${schema.maxItems} items.`)
     case ValueErrorType.Kind:

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { parseJson } from '../../src/http/body.ts'
 import { documented } from '../../src/http/openapi.ts'
 import { check, type TSchema } from '../../src/schema.ts'
-import { type Answer, call, type Person, person, sharedApp, testApp } from '../support/app.ts'
+import { type Answer, call, type Person, person, sharedApp, testApp, unique } from '../support/app.ts'
 import { slowClients } from './slow.ts'
 import { open, portOf, raw, read, wire } from './socket.ts'
 
@@ -106,6 +106,18 @@ describe('what cannot be read', () => {
     for (const encoding of ['gzip', 'deflate', 'br', 'zstd', 'identity, gzip'])
       expect([encoding, (await post(bomb, { 'content-encoding': encoding })).status]).toEqual([encoding, 415])
   })
+})
+
+test('of a field that may be null, what it may be otherwise is told', async () => {
+  const project = (await ada.fetch('POST', '/api/projects', { name: unique('Dates') })).body
+  for (const [field, value, message] of [
+    ['dueAt', 'tomorrow', 'dueAt is not a valid date-time, such as 2026-11-15T09:30:00.000Z.'],
+    ['estimate', 'much', 'estimate must be of type number.'],
+  ] as const) {
+    const task = (await ada.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('One') })).body
+    const { status, body } = await ada.fetch('PATCH', `/api/tasks/${task.id}`, { [field]: value })
+    expect([status, body.detail]).toEqual([422, message])
+  }
 })
 
 describe('what is too much', () => {
