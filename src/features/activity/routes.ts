@@ -1,5 +1,5 @@
 import { created, type Http, on } from '../../http/context.ts'
-import { id, object } from '../../schema.ts'
+import { object, text } from '../../schema.ts'
 import { Activity, ActivityCreate, ActivityPage, ActivityQuery } from './schema.ts'
 import * as activities from './service.ts'
 
@@ -18,6 +18,6 @@ export const activityRoutes = (http: Http) =>
     )
     .get('/api/activities/:id', ({ ctx, params }) => activities.get(ctx, { ref: params.id }), {
       ...on(activities.get, 'Get one activity with its metadata'),
-      params: object({ id: id() }),
+      params: object({ id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }) }),
       response: Activity,
     })

@@ -1,5 +1,5 @@
 import { created, type Http, on } from '../../http/context.ts'
-import { id, object } from '../../schema.ts'
+import { object, text } from '../../schema.ts'
 import {
   Comment,
   CommentCreate,
@@ -13,7 +13,7 @@ import {
 } from './schema.ts'
 import * as decisions from './service.ts'
 
-const byId = object({ id: id() })
+const byRef = object({ id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }) })
 
 export const decisionRoutes = (http: Http) =>
   http
@@ -29,12 +29,12 @@ export const decisionRoutes = (http: Http) =>
     })
     .get('/api/decisions/:id', ({ ctx, params }) => decisions.get(ctx, { ref: params.id }), {
       ...on(decisions.get, 'Get a decision with its discussion'),
-      params: byId,
+      params: byRef,
       response: DecisionDetail,
     })
     .patch('/api/decisions/:id', ({ ctx, params, body }) => decisions.update(ctx, { ...body, ref: params.id }), {
       ...on(decisions.update, 'Change the given fields of a decision'),
-      params: byId,
+      params: byRef,
       body: DecisionPatch,
       response: Decision,
     })
@@ -42,5 +42,5 @@ export const decisionRoutes = (http: Http) =>
       '/api/decisions/:id/comments',
       async ({ ctx, params, body, set }) =>
         created(set, `/api/decisions/${params.id}/comments`, await decisions.comment(ctx, { ...body, ref: params.id })),
-      { ...on(decisions.comment, 'Add to the discussion of a decision'), params: byId, body: CommentCreate, response: { 201: Comment } },
+      { ...on(decisions.comment, 'Add to the discussion of a decision'), params: byRef, body: CommentCreate, response: { 201: Comment } },
     )

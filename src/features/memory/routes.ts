@@ -1,5 +1,5 @@
 import { created, type Http, on } from '../../http/context.ts'
-import { Deleted, id, object } from '../../schema.ts'
+import { Deleted, object, text } from '../../schema.ts'
 import {
   Memory,
   MemoryClear,
@@ -14,7 +14,7 @@ import {
 } from './schema.ts'
 import * as memory from './service.ts'
 
-const byId = object({ id: id() })
+const byRef = object({ id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }) })
 
 export const memoryRoutes = (http: Http) =>
   http
@@ -40,17 +40,17 @@ export const memoryRoutes = (http: Http) =>
     })
     .get('/api/memories/:id', ({ ctx, params }) => memory.get(ctx, { ref: params.id }), {
       ...on(memory.get, 'Get a memory'),
-      params: byId,
+      params: byRef,
       response: Memory,
     })
     .patch('/api/memories/:id', ({ ctx, params, body }) => memory.update(ctx, { ...body, ref: params.id }), {
       ...on(memory.update, 'Change the given fields of a memory'),
-      params: byId,
+      params: byRef,
       body: MemoryPatch,
       response: Memory,
     })
     .delete('/api/memories/:id', ({ ctx, params }) => memory.remove(ctx, { ref: params.id }), {
       ...on(memory.remove, 'Delete a memory'),
-      params: byId,
+      params: byRef,
       response: Deleted,
     })

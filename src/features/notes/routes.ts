@@ -1,5 +1,5 @@
 import { created, type Http, on } from '../../http/context.ts'
-import { Deleted, id, object, text } from '../../schema.ts'
+import { Deleted, object, text } from '../../schema.ts'
 import * as docs from './docs.ts'
 import { links } from './links.ts'
 import {
@@ -18,7 +18,7 @@ import {
 } from './schema.ts'
 import * as notes from './service.ts'
 
-const byId = object({ id: id() })
+const byRef = object({ id: text(100, { minLength: 1, description: 'Id, slug or id prefix', example: 'how-we-deploy-x7k2p9' }) })
 
 export const noteRoutes = (http: Http) =>
   http
@@ -39,28 +39,28 @@ export const noteRoutes = (http: Http) =>
     })
     .get('/api/notes/:id', ({ ctx, params }) => notes.get(ctx, { ref: params.id }), {
       ...on(notes.get, 'Get one note'),
-      params: byId,
+      params: byRef,
       response: Note,
     })
     .get('/api/notes/:id/links', ({ ctx, params }) => links(ctx, { ref: params.id }), {
       ...on(links, 'Notes that a note names, and those that name it'),
-      params: byId,
+      params: byRef,
       response: NoteLinks,
     })
     .put('/api/notes/:id', ({ ctx, params, body }) => notes.update(ctx, { ref: params.id, ...body }), {
       ...on(notes.update, 'Change the given fields of a note'),
-      params: byId,
+      params: byRef,
       body: NotePatch,
       response: Note,
     })
     .delete('/api/notes/:id', ({ ctx, params }) => notes.remove(ctx, { ref: params.id }), {
       ...on(notes.remove, 'Delete a note'),
-      params: byId,
+      params: byRef,
       response: Deleted,
     })
     .post('/api/notes/:id/restore', ({ ctx, params }) => notes.restore(ctx, { ref: params.id }), {
       ...on(notes.restore, 'Bring back a note that was deleted in the last 30 days'),
-      params: byId,
+      params: byRef,
       response: Note,
     })
     .get('/api/public/docs/:team/:project', ({ ctx, params, query }) => docs.list(ctx, { ...query, ...params }), {
