@@ -8,7 +8,9 @@ import type { Config } from './config.ts'
 import { AppError, problem } from './errors.ts'
 import { setPassword } from './features/accounts/passwords.ts'
 import * as accounts from './features/accounts/service.ts'
+import { make as makeBackup } from './features/backups/service.ts'
 import { outbox } from './features/mail/service.ts'
+import { checkDatabase } from './features/upkeep/service.ts'
 import { toAppError } from './http/problem.ts'
 
 /**
@@ -18,7 +20,9 @@ import { toAppError } from './http/problem.ts'
 export const machineActions = {
   'accounts.createAdmin': accounts.createAdmin,
   'accounts.setPassword': setPassword,
+  'backups.make': makeBackup,
   'mail.outbox': outbox,
+  'upkeep.checkDatabase': checkDatabase,
   'seeds.defaults': loadDefaults,
   'seeds.demo': loadDemo,
 } satisfies Record<string, Action<never, unknown>>
@@ -94,4 +98,9 @@ export async function askServer(config: Config, name: MachineAction, input: unkn
   const body = (await response.json()) as { answer: unknown } & { code: AppError['code']; detail: string }
   if (!response.ok) throw new AppError(body.code, body.detail)
   return { answer: body.answer }
+}
+
+export async function isServing(config: Config): Promise<boolean> {
+  const response = await withSocket(config, (unix) => fetch('http://tutti/', { unix, method: 'HEAD' }).catch(() => undefined))
+  return response !== undefined
 }

@@ -1,4 +1,5 @@
 import { DbError, type Driver } from './driver.ts'
+import { isRestoring } from './restoring.ts'
 
 export interface Migration {
   id: string
@@ -14,6 +15,8 @@ export interface MigrationPlan {
 const LOCK = 7_866_914
 
 export async function planMigrations(driver: Driver, migrations: readonly Migration[]): Promise<MigrationPlan> {
+  if (await isRestoring(driver))
+    throw new Error('A backup was being restored here and is not complete. Run the same `tutti restore` again, or with --replace.')
   const applied = await appliedIds(driver)
   const known = new Set(migrations.map((m) => m.id))
   const newer = applied.filter((id) => !known.has(id))

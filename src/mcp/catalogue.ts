@@ -127,6 +127,12 @@ export function refusal(
 const within = (tool: Tool, toolsets: readonly string[]): boolean =>
   toolsets.length === 0 || toolsets.includes(tool.toolset) || (tool.core && toolsets.includes('core'))
 
+/** What a client puts before its model, for a token that may do everything. */
+export function toolText(tool: Tool): string {
+  const { name, description, inputSchema } = entryOf(tool).listed
+  return JSON.stringify({ name, description, inputSchema })
+}
+
 function entryOf(tool: Tool): Entry {
   const { input, writing } = tool
   const entry = { tool, listed: listed(tool, writing?.action ?? tool.action, input), structured: structured(input) }

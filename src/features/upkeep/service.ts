@@ -3,6 +3,7 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { oneTimeSecrets } from '../../auth/table.ts'
+import { checkDatabase as check } from '../../db/check.ts'
 import { counters } from '../../db/table.ts'
 import { events, idempotencyKeys } from '../../events/table.ts'
 import { loginSessions, refreshTokens } from '../accounts/table.ts'
@@ -109,3 +110,6 @@ async function purgeAll(ctx: Ctx, old: Old): Promise<number> {
   while (await isThereAny(ctx, old)) total += await purgeSome(ctx, old)
   return total
 }
+
+/** For `tutti doctor`, which does not open the files of a running server. */
+export const checkDatabase = flow('upkeep.checkDatabase', machine, (ctx, _: Record<string, never>) => check(ctx.app.driver))
