@@ -25,6 +25,7 @@ export class Client {
   constructor(
     readonly server: string,
     private readonly keeper?: Keeper,
+    readonly kind: 'device' | 'api_key' = 'device',
   ) {}
 
   get = <T>(path: string): Promise<T> => this.request<T>('GET', path)

@@ -16,3 +16,10 @@ export const hasBrowser = (): boolean =>
   process.stderr.isTTY === true &&
   !env.SSH_CONNECTION &&
   (platform === 'darwin' || platform === 'win32' || !!(env.DISPLAY || env.WAYLAND_DISPLAY))
+
+/** Where agents' programs look for their settings on Linux, and two of them everywhere. */
+export const userConfig = (): string => env.XDG_CONFIG_HOME || join(homedir(), '.config')
+export const claudeFolder = (): string | undefined => env.CLAUDE_CONFIG_DIR || undefined
+export const codexFolder = (): string | undefined => env.CODEX_HOME || undefined
+
+export const mcpTokenFromEnvironment = (): string | undefined => env.TUTTI_MCP_TOKEN || undefined

@@ -136,7 +136,7 @@ export const signedOut = (server?: string): AppError =>
 export function signedInClient(where: Where): { name: string; profile: Profile; client: Client } {
   const [name, profile] = selectProfile(where) ?? []
   if (!name || !profile?.token) throw signedOut(profile?.server ?? (where.server && serverOf(where.server)))
-  return { name, profile, client: new Client(profile.server, stored(name, profile)) }
+  return { name, profile, client: new Client(profile.server, stored(name, profile), profile.kind) }
 }
 
 const credentialOf = ({ token, refreshToken, expiresAt }: Profile): Credential | undefined =>

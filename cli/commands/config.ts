@@ -1,15 +1,27 @@
 import { settings } from '../../src/config.ts'
 import { features, tools } from '../../src/feature.ts'
 import { policyTable } from '../../src/http/policy.ts'
+import { print, table } from '../output.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
-export function showConfig(options: CommonOptions): void {
+export function showConfig({ json, ...options }: CommonOptions & { json?: boolean }): void {
   const config = settingsOf(options)
-  for (const [name, { about, secret }] of Object.entries(settings) as [keyof typeof settings, { about: string; secret?: true }][]) {
+  const known = Object.entries(settings) as [keyof typeof settings, { about: string; secret?: true }][]
+  const rows = known.map(([name, { about, secret }]) => {
     const value = config[name]
-    const shown = value === undefined || (Array.isArray(value) && value.length === 0) ? '(unset)' : secret ? '(hidden)' : String(value)
-    console.log(`${name.padEnd(24)} ${shown.padEnd(32)} ${config.sources[name].padEnd(12)} ${about}`)
-  }
+    const unset = value === undefined || (Array.isArray(value) && value.length === 0)
+    return { name, value: unset ? null : secret ? '(hidden)' : String(value), from: config.sources[name], about }
+  })
+  print(
+    json,
+    { items: rows },
+    ...table(rows, [
+      { title: 'Setting', of: (r) => r.name },
+      { title: 'Value', of: (r) => r.value ?? '(unset)' },
+      { title: 'From', of: (r) => r.from },
+      { title: 'About', of: (r) => r.about, wide: true },
+    ]),
+  )
 }
 
 export function showPolicy(): void {

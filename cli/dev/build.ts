@@ -11,7 +11,9 @@ const dist = join(root, 'dist')
 const targets = ['linux-x64', 'linux-x64-baseline', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'windows-x64'] as const
 const flags = [
   // Names stay: Elysia tells errors apart by those of their classes, and without them lets numbers pass that are out of bounds.
-  '--compile', '--minify-whitespace', '--minify-syntax', '--sourcemap=none', '--format=esm', '--asset-naming=[name].[ext]',
+  '--compile', '--minify-whitespace', '--minify-syntax', '--sourcemap=none', '--format=esm',
+  // Each command loads its own part.
+  '--splitting', '--asset-naming=[name].[ext]',
   // A stray .env or bunfig.toml in the folder where somebody starts the server must not change it.
   '--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig',
 ] // biome-ignore format: a command line

@@ -64,6 +64,7 @@ export class Home {
   constructor(private readonly office: Office) {}
 
   run = (...args: string[]): Promise<Run> => tutti(args, { env: this.env })
+  within = (cwd: string, args: string[], stdin?: string): Promise<Run> => tutti(args, { env: this.env, cwd, stdin })
 
   get text(): string {
     return existsSync(this.file) ? readFileSync(this.file, 'utf8') : ''

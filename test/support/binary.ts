@@ -33,6 +33,24 @@ export async function tutti(
   return { code, out, err }
 }
 
+/** The same on a terminal that is so wide; what it shows, whichever stream it came on. */
+export async function onTerminal(
+  args: string[],
+  { env = {}, cwd = tmpdir(), columns = 80, typed }: { env?: Record<string, string>; cwd?: string; columns?: number; typed?: string } = {},
+): Promise<{ code: number; shown: string }> {
+  const quoted = [BINARY, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
+  const child = Bun.spawn(['script', '-qec', `stty cols ${columns} rows 24; ${quoted}`, '/dev/null'], {
+    cwd,
+    env: { ...bareEnv, TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
+    // An end of input would be shown as the ^D that a terminal makes of it.
+    stdin: typed === undefined ? 'pipe' : new Blob([typed]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [shown, code] = await Promise.all([new Response(child.stdout).text(), child.exited])
+  return { code, shown: shown.replaceAll('\r\n', '\n') }
+}
+
 export interface Served {
   url: string
   pid: number

@@ -1,0 +1,38 @@
+import counts from '../../.cache/tool-tokens.json'
+import { tools } from '../../src/feature.ts'
+import { toolText } from '../../src/mcp/catalogue.ts'
+import { print, table } from '../output.ts'
+import { Refusal } from '../report.ts'
+
+/** What a model has to read of each toolset before it can do anything. */
+export function cost({ json }: { json?: boolean }): void {
+  const counted: Record<string, number> = counts
+  const priced = tools.map((tool) => {
+    const tokens = counted[Bun.hash(toolText(tool)).toString(36)]
+    if (tokens === undefined) throw new Refusal(`${tool.name} has changed since it was counted. Run: bun cli/dev/prepare.ts`)
+    return { toolset: tool.toolset, core: tool.core, tokens }
+  })
+  const sum = (toolset: string, some: typeof priced) => ({ toolset, tools: some.length, tokens: some.reduce((n, t) => n + t.tokens, 0) })
+  const toolsets = [
+    sum('all', priced),
+    sum(
+      'core',
+      priced.filter((t) => t.core),
+    ),
+    ...[...new Set(priced.map((t) => t.toolset))].map((name) =>
+      sum(
+        name,
+        priced.filter((t) => t.toolset === name),
+      ),
+    ),
+  ]
+  print(
+    json,
+    { encoding: 'o200k', toolsets },
+    ...table(toolsets, [
+      { title: 'Toolset', of: (s) => s.toolset },
+      { title: 'Tools', of: (s) => s.tools },
+      { title: 'Tokens (o200k)', of: (s) => s.tokens },
+    ]),
+  )
+}

@@ -1,0 +1,44 @@
+import type { FoundGroups, Kind, Part } from '../../src/features/search/schema.ts'
+import { linkedProject } from '../linked.ts'
+import { projectId, query } from '../noun.ts'
+import { bold, dim, plain, print } from '../output.ts'
+import { signedInClient, type Where } from '../profiles.ts'
+import { Refusal } from '../report.ts'
+
+interface Options extends Where {
+  json?: boolean
+  kind?: string[]
+  project?: string
+  allProjects?: boolean
+  limit?: string
+}
+
+const kinds: Kind[] = [
+  'memory', 'note', 'decision', 'spec', 'task', 'session', 'project', 'epic', 'story', 'feature', 'skill', 'agent',
+] // biome-ignore format: a list of words
+
+const marked = (parts: readonly Part[]): string =>
+  parts.map(({ text, match }) => (match ? bold(plain(text)) : text.replace(/\s+/g, ' '))).join('')
+
+export async function search(words: string[], { json, kind, project, allProjects, limit, ...where }: Options): Promise<void> {
+  const unknown = kind?.find((one) => !kinds.includes(one as Kind))
+  if (unknown !== undefined) throw new Refusal(`There is no kind ${unknown}. There are: ${kinds.join(', ')}`)
+  const { client } = signedInClient(where)
+  const within = project ?? (allProjects ? undefined : linkedProject(client.server)?.project)
+  const found = await client.get<FoundGroups>(
+    query('/api/search', { q: words.join(' '), kinds: kind?.join(','), limit, projectId: within && (await projectId(client, within)) }),
+  )
+  print(
+    json,
+    found,
+    ...(found.items.length === 0 ? ['Nothing was found.'] : []),
+    ...found.items.flatMap(({ kind: what, total, items }) => [
+      bold(`${what} (${total})`),
+      ...items.flatMap((hit) => [
+        `  ${dim(hit.id.slice(0, 13))}  ${marked(hit.highlight.title) || what}`,
+        ...(hit.highlight.text.length > 0 ? [`    ${marked(hit.highlight.text)}`] : []),
+      ]),
+      '',
+    ]),
+  )
+}

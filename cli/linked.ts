@@ -1,0 +1,40 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { Refusal } from './report.ts'
+
+/** `.tutti.json` in a folder or one above it: which project the work in it belongs to. Holds no secret and may be committed. */
+export interface Linked {
+  server: string
+  project: string
+  slug: string
+}
+
+const NAME = '.tutti.json'
+
+function findLink(from = process.cwd()): string | undefined {
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, NAME))) return join(folder, NAME)
+    if (folder === dirname(folder)) return undefined
+  }
+}
+
+/** Of another server than the one that is asked, it says nothing. */
+export function linkedProject(server: string): Linked | undefined {
+  const path = findLink()
+  if (!path) return undefined
+  let linked: Partial<Linked>
+  try {
+    linked = JSON.parse(readFileSync(path, 'utf8')) as Partial<Linked>
+  } catch {
+    throw new Refusal(`${path} cannot be read. Link the folder again: tutti link <project>`)
+  }
+  if (typeof linked.project !== 'string' || typeof linked.server !== 'string')
+    throw new Refusal(`${path} names no project. Link the folder again: tutti link <project>`)
+  return linked.server === server ? (linked as Linked) : undefined
+}
+
+export function writeLink(linked: Linked, folder = process.cwd()): string {
+  const path = join(folder, NAME)
+  writeFileSync(path, `${JSON.stringify(linked, null, 2)}\n`)
+  return path
+}

@@ -1,0 +1,197 @@
+import { Argument, Command } from 'commander'
+import { version } from '../src/version.ts'
+import { nouns } from './nouns/index.ts'
+
+/** Every command. What it does is loaded when it is called. */
+export const program = new Command('tutti')
+  .description('People and AI agents plan and do software work together, in one self-hosted binary.')
+  .version(version)
+  .configureHelp({ sortSubcommands: false })
+  .showHelpAfterError('(run with --help for the options)')
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+
+const configured = (command: Command) =>
+  command
+    .option('--data-dir <folder>', 'where database, secrets and uploads are kept (DATA_DIR)')
+    .option('--config <file>', 'KEY=VALUE settings (CONFIG_FILE)')
+
+configured(program.command('serve').description('Run the server'))
+  .option('--host <address>', 'address to listen on (HOST), 127.0.0.1 unless told')
+  .option('--port <number>', 'port to listen on (PORT), 4242 unless told')
+  .action(async (options) => (await import('./commands/serve.ts')).serve(options))
+
+/** For commands that talk to a server as a user. */
+const remote = (command: Command) =>
+  command
+    .option('--profile <name>', 'which of your sign-ins to use')
+    .option('--server <address>', 'the same, by the address of the server')
+    .option('--json', 'print JSON')
+
+program
+  .command('login')
+  .description('Sign in to a server with a code that you approve in a browser')
+  .argument('[address]', 'of the server, such as tutti.example.com; where you were last unless told')
+  .option('--profile <name>', 'keep it under this name; the name of the server unless told')
+  .option('--no-browser', 'do not open one')
+  .option('--with-token', 'read an API key (svc_…) from standard input instead')
+  .option('--json', 'print JSON')
+  .action(async (address, options) => (await import('./commands/login.ts')).login(address, options))
+remote(program.command('logout').description('End the session on the server and forget it here')).action(async (options) =>
+  (await import('./commands/session.ts')).logout(options),
+)
+remote(program.command('whoami').description('Who you are, on which server and in which team')).action(async (options) =>
+  (await import('./commands/session.ts')).whoami(options),
+)
+remote(program.command('status').description('Whether the server is there and you are signed in')).action(async (options) =>
+  (await import('./commands/session.ts')).status(options),
+)
+const profiles = program
+  .command('profiles')
+  .description('List the servers you have signed in to')
+  .option('--json', 'print JSON')
+  .action(async (options) => (await import('./commands/session.ts')).listProfiles(options))
+profiles
+  .command('use')
+  .description('Make one of them the one that commands talk to')
+  .argument('<name>')
+  .action(async (name) => (await import('./commands/session.ts')).useProfile(name))
+
+for (const [name, { about, load }] of Object.entries(nouns)) {
+  const noun = program.command(name).description(about)
+  // The others are there to be listed.
+  if (process.argv.includes(name)) {
+    const [{ build }, { verbs }] = await Promise.all([import('./noun.ts'), load()])
+    build(noun, verbs)
+  }
+}
+remote(program.command('search').description('Find anything you may see'))
+  .argument('<words...>')
+  .option('--kind <kind>', 'only these (again for more)', (value: string, before: string[] = []) => [...before, value])
+  .option('-p, --project <project>', "only in this one; the linked folder's unless told")
+  .option('--all-projects', 'whatever this folder is linked to')
+  .option('-n, --limit <number>', 'at most so many of each kind')
+  .action(async (words, options) => (await import('./commands/search.ts')).search(words, options))
+program
+  .command('link')
+  .description('Bind this folder to a project, which is then meant unless told')
+  .argument('<project>', 'id, slug or key')
+  .option('--json', 'print JSON')
+  .option('--profile <name>', 'which of your sign-ins to use')
+  .option('--server <address>', 'the same, by the address of the server')
+  .action(async (project, options) => (await import('./commands/link.ts')).link(project, options))
+
+const mcp = program
+  .command('mcp')
+  .description('Speak MCP over standard input and output, for clients that know nothing else')
+  .option('--profile <name>', 'which of your sign-ins to use')
+  .option('--server <address>', 'the same, by the address of the server')
+  .option('--toolsets <names>', 'only these, such as core,notes')
+  .option('--readonly', 'only tools that read')
+  .action(async (options) => (await import('./commands/mcp.ts')).bridge(options))
+mcp
+  .command('cost')
+  .description('Show what the list of tools costs an agent, in tokens')
+  .option('--json', 'print JSON')
+  .action(async (options) => (await import('./commands/cost.ts')).cost(options))
+program
+  .command('connect')
+  .description("Make a token and write this server into an agent program's settings")
+  .addArgument(new Argument('<program>').choices(['claude-code', 'codex', 'cursor', 'vscode', 'gemini', 'opencode', 'windsurf', 'zed']))
+  .option('--print', 'only print what to write')
+  .option('--stdio', 'through `tutti mcp`, so that no token stands in those settings')
+  .option('--no-hooks', 'leave its hooks alone')
+  .option('-y, --yes', 'replace what is there')
+  .option('--profile <name>', 'which of your sign-ins to use')
+  .option('--server <address>', 'the same, by the address of the server')
+  .action(async (name, options) => (await import('./commands/connect.ts')).connect(name, options))
+program
+  .command('hook', { hidden: true })
+  .argument('<what>', 'context or checkpoint')
+  .action(async (what, options) => (await import('./commands/hook.ts')).hook(what, options))
+program
+  .command('completion')
+  .description('Print completion for bash, zsh or fish')
+  .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
+  .action(async (shell) => (await import('./commands/completion.ts')).completion(shell, program))
+
+const admin = program.command('admin').description('Manage administrators, on the machine itself')
+configured(admin.command('create').description('Create an administrator, or make an existing account one with a new password'))
+  .requiredOption('--email <address>', 'e-mail address')
+  .requiredOption('--name <name>', 'full name')
+  .option('--password-stdin', 'read the password from standard input')
+  .action(async (options) => (await import('./commands/admin.ts')).createAdmin(options))
+configured(admin.command('reset-password').description('Set a new password for an account, and end all its sessions, keys and tokens'))
+  .requiredOption('--email <address>', 'e-mail address')
+  .option('--password-stdin', 'read the password from standard input')
+  .action(async (options) => (await import('./commands/admin.ts')).resetPassword(options))
+
+configured(program.command('outbox').description('Print mail that has not been sent, such as codes and links, to read out to its receiver'))
+  .option('--json', 'print JSON')
+  .action(async (options) => (await import('./commands/outbox.ts')).showOutbox(options))
+
+configured(program.command('migrate').description('Bring the database up to date; a server does this by itself when it starts'))
+  .option('--dry-run', 'only show what would be done')
+  .action(async (options) => (await import('./commands/migrate.ts')).migrate(options))
+
+configured(program.command('backup').description('Save all data to one file, while the server goes on'))
+  .argument('<file>')
+  .option('--json', 'print JSON')
+  .action(async (file, options) => (await import('./commands/backup.ts')).backup(file, options))
+configured(
+  program.command('restore').description('Bring back a backup, into an empty data folder or DATABASE_URL; the server must be stopped'),
+)
+  .argument('<file>')
+  .option('--replace', 'put it in the place of what is there, which is saved first')
+  .action(async (file, options) => (await import('./commands/backup.ts')).restore(file, options))
+const db = program.command('db').description('Look after the database')
+configured(db.command('move').description('Move all data between the embedded database and a Postgres; the server must be stopped'))
+  .requiredOption('--to <place>', 'postgres://… or embedded')
+  .action(async (options) => (await import('./commands/backup.ts')).move(options))
+
+configured(program.command('doctor').description('Look at everything this installation needs, and say what to do'))
+  .option('--json', 'print JSON')
+  .action(async (options) => (await import('./commands/doctor.ts')).doctor(options))
+const service = program.command('service').description('Keep the server running (systemd, launchd)')
+configured(service.command('install').description('Start it now and whenever the machine starts'))
+  .option('--host <address>', 'address to listen on')
+  .option('--port <number>', 'port to listen on')
+  .option('--print', 'only print the unit')
+  .action(async (options) => (await import('./commands/service.ts')).install(options))
+service
+  .command('uninstall')
+  .description('Stop it and keep it stopped; data stays')
+  .action(async () => (await import('./commands/service.ts')).uninstall())
+service
+  .command('status')
+  .description('Whether it runs')
+  .action(async () => (await import('./commands/service.ts')).status())
+configured(program.command('upgrade').description('Put another binary in the place of this one, with a backup before and a way back'))
+  .requiredOption('--file <binary>', 'the new one')
+  .option('--sha256 <sum>', 'what it must be; else the file with .sha256 beside it says so')
+  .action(async (options) => (await import('./commands/upgrade.ts')).upgrade(options))
+
+configured(program.command('seed').description('Load the default data'))
+  .option('--demo', 'also load a demo team to look around in')
+  .action(async (options) => (await import('./commands/seed.ts')).seed(options))
+
+const config = configured(program.command('config').description('Show every setting, its value and where it came from; secrets are hidden'))
+  .option('--json', 'print JSON')
+  .action(async (options) => (await import('./commands/config.ts')).showConfig(options))
+config
+  .command('policy')
+  .description('Show who may call what')
+  .action(async () => (await import('./commands/config.ts')).showPolicy())
+
+program
+  .command('sbom')
+  .description('Print the list of what this binary contains (CycloneDX)')
+  .action(async () => (await import('./commands/sbom.ts')).printSbom())
+
+export async function run(): Promise<void> {
+  try {
+    await program.parseAsync()
+  } catch (error) {
+    const { report } = await import('./report.ts')
+    process.exitCode = report(error)
+  }
+}

@@ -1,0 +1,271 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, renameSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as V1Stdio } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { tools } from '../../src/feature.ts'
+import { BINARY, folder, onTerminal, type Served, serve, tutti } from '../support/binary.ts'
+import { type Home, Office } from './home.ts'
+
+let office: Office
+let home: Home
+/** Linked to the project. */
+const work = folder()
+
+beforeAll(async () => {
+  office = await Office.open()
+  home = await office.signedIn()
+  await home.run('projects', 'create', 'Tutti', '--key', 'TUT')
+  await home.within(work, ['link', 'TUT'])
+}, 60_000)
+let restarted: Served | undefined
+afterAll(async () => {
+  await office.server.kill()
+  await restarted?.kill()
+})
+
+describe('tutti mcp', () => {
+  const info = { name: 'test', version: '1' }
+  const started = (args: string[], env: Record<string, string>) => ({
+    command: BINARY,
+    args: ['mcp', ...args],
+    cwd: work,
+    env: { PATH: process.env.PATH ?? '', HOME: folder(), ...env },
+    stderr: 'ignore' as const,
+  })
+  const v2 = async (args: string[] = [], env: Record<string, string> = home.env, mode: 'auto' | 'legacy' = 'auto') => {
+    const client = new Client(info, { versionNegotiation: { mode } })
+    await client.connect(new StdioClientTransport(started(args, env)))
+    return client
+  }
+  const names = async (client: Client) => (await client.listTools(undefined, { cacheMode: 'bypass' })).tools.map((t) => t.name)
+  const note = (title: string) => ({ name: 'create_note', arguments: { title } })
+
+  test('is a server to the official clients, of both generations', async () => {
+    for (const mode of ['auto', 'legacy'] as const) {
+      const client = await v2([], home.env, mode)
+      expect(await names(client)).toEqual(tools.map((t) => t.name))
+      const answers = await Promise.all(['a', 'b', 'c'].map((title) => client.callTool(note(title))))
+      expect(answers.map((a) => (a.structuredContent as { title: string }).title)).toEqual(['a', 'b', 'c'])
+      await client.close()
+    }
+    const old = new V1Client(info)
+    await old.connect(new V1Stdio(started([], home.env)))
+    expect((await old.listTools()).tools).toHaveLength(tools.length)
+    expect((await old.callTool(note('d'))).structuredContent).toMatchObject({ title: 'd' })
+    await old.close()
+  }, 60_000)
+
+  test('makes one token for the folder, keeps it from others, and offers only what it is told to', async () => {
+    const own = (await home.run('tokens', 'list', '--json')).out.match(/"tutti mcp on /g)
+    expect(own).toHaveLength(1)
+    const file = join(dirname(home.file), 'mcp-tokens.json')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const client = await v2(['--toolsets', 'notes', '--readonly'])
+    expect(await names(client)).toEqual(tools.filter((t) => t.toolset === 'notes' && t.action.kind === 'read').map((t) => t.name))
+    await client.close()
+  }, 60_000)
+
+  test('answers what came on a pipe before it ends, and says what is no message', async () => {
+    const line = (id: number, method: string, params = {}) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    const opening = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info }
+    const piped = await home.within(work, ['mcp'], `${line(1, 'initialize', opening)}\n\nnonsense\n${line(2, 'tools/list')}\n`)
+    const told = piped.out
+      .trim()
+      .split('\n')
+      .map((text) => JSON.parse(text) as { id: number | null; error?: { code: number } })
+    expect([piped.code, piped.err]).toEqual([0, ''])
+    expect(told.map((m) => [m.id, m.error?.code]).toSorted()).toEqual(
+      [
+        [1, undefined],
+        [2, undefined],
+        [null, -32_700],
+      ].toSorted(),
+    )
+  })
+
+  test('finds a server again that was restarted meanwhile; what was under way is told as failed', async () => {
+    const dir = folder()
+    restarted = await serve({ dir })
+    const { url } = restarted
+    const { port } = new URL(url)
+    const registered = await fetch(`${url}/api/auth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'ada@example.com', name: 'Ada', password: 'violet anchor prefers rain' }),
+    })
+    const { token: session } = (await registered.json()) as { token: string }
+    const ask = async <T>(method: string, path: string, body?: object) =>
+      (await (
+        await fetch(url + path, {
+          method,
+          headers: { 'content-type': 'application/json', authorization: `Bearer ${session}` },
+          body: body && JSON.stringify(body),
+        })
+      ).json()) as T
+    const { id: organizationId } = await ask<{ id: string }>('GET', '/api/team')
+    const made = await ask<{ id: string; token: string }>('POST', '/api/mcp-tokens', { name: 'x', organizationId })
+    const client = await v2(['--server', url], { TUTTI_MCP_TOKEN: made.token })
+    expect((await client.callTool(note('before'))).structuredContent).toMatchObject({ title: 'before' })
+    await restarted.kill()
+    restarted = await serve({ dir, port })
+    expect((await client.callTool(note('after'))).structuredContent).toMatchObject({ title: 'after' })
+    expect(await names(client)).toHaveLength(tools.length)
+
+    await ask('DELETE', `/api/mcp-tokens/${made.id}`)
+    const refused = await client.callTool(note('revoked')).catch((error: Error) => error)
+    expect(refused).toBeInstanceOf(Error)
+    expect((refused as Error).message).toContain('makes a new one')
+    await client.close()
+  }, 90_000)
+
+  test('who is not signed in is told so, on the stream for people', async () => {
+    const nobody = await tutti(['mcp'], { env: { XDG_CONFIG_HOME: folder() }, stdin: '{}' })
+    expect(nobody).toMatchObject({ code: 3, out: '', err: expect.stringContaining('You are not signed in') as string })
+  })
+})
+
+describe('tutti connect', () => {
+  /** A home with nothing in it but the sign-in. */
+  function newHome() {
+    const at = folder()
+    const env = { HOME: at, XDG_CONFIG_HOME: join(at, '.config') }
+    mkdirSync(join(at, '.config', 'tutti'), { recursive: true, mode: 0o700 })
+    writeFileSync(join(at, '.config', 'tutti', 'credentials.json'), home.text, { mode: 0o600 })
+    const put = (name: string, text: string, mode = 0o644) => {
+      mkdirSync(dirname(join(at, name)), { recursive: true })
+      writeFileSync(join(at, name), text, { mode })
+      chmodSync(join(at, name), mode)
+    }
+    return {
+      at,
+      put,
+      text: (name: string) => readFileSync(join(at, name), 'utf8'),
+      mode: (name: string) => statSync(join(at, name)).mode & 0o777,
+      run: (...args: string[]) => tutti(['connect', ...args], { env, cwd: at }),
+      typed: (text: string, ...args: string[]) => onTerminal(['connect', ...args], { env, cwd: at, typed: text }),
+    }
+  }
+  const made = async () => (JSON.parse((await home.run('tokens', 'list', '--json')).out) as { items: object[] }).items.length
+  const bearer = { Authorization: expect.stringMatching(/^Bearer svc_live_/) as string }
+
+  const settings: [string, string, string, string[], () => object, object][] = [
+    ['claude-code', '.claude.json', '{"numStartups":3,"mcpServers":{"other":{"command":"x"}}}', ['mcpServers'],
+      () => ({ type: 'http', url: `${office.url}/mcp`, headers: bearer }), { type: 'stdio', command: BINARY }],
+    ['codex', '.codex/config.toml', '# mine\nmodel = "o5"\n\n[mcp_servers.other]\ncommand = "x" # stays\n', ['mcp_servers'],
+      () => ({ url: `${office.url}/mcp`, http_headers: bearer }), { command: BINARY }],
+    ['cursor', '.cursor/mcp.json', '{"mcpServers":{"other":{"command":"x"}}}', ['mcpServers'],
+      () => ({ url: `${office.url}/mcp`, headers: bearer }), { command: BINARY }],
+    ['vscode', '.config/Code/User/mcp.json', '{"inputs":[],"servers":{"other":{"command":"x"}}}', ['servers'],
+      () => ({ type: 'http', url: `${office.url}/mcp`, headers: bearer }), { type: 'stdio', command: BINARY }],
+    ['gemini', '.gemini/settings.json', '{"theme":"x","mcpServers":{"other":{"command":"x"}}}', ['mcpServers'],
+      () => ({ httpUrl: `${office.url}/mcp`, headers: bearer }), { command: BINARY }],
+    ['opencode', '.config/opencode/opencode.json', '{"$schema":"y","mcp":{"other":{"command":"x"}}}', ['mcp'],
+      () => ({ type: 'remote', url: `${office.url}/mcp`, enabled: true, oauth: false, headers: bearer }), { type: 'local', enabled: true }],
+    ['windsurf', '.codeium/windsurf/mcp_config.json', '{"mcpServers":{"other":{"command":"x"}}}', ['mcpServers'],
+      () => ({ serverUrl: `${office.url}/mcp`, headers: bearer }), { command: BINARY }],
+    ['zed', '.config/zed/settings.json', '{"theme":"x","context_servers":{"other":{"command":"x"}}}', ['context_servers'],
+      () => ({ url: `${office.url}/mcp`, headers: bearer }), { command: BINARY }],
+  ] // biome-ignore format: a table
+
+  test.each(settings)(
+    '%s: writes beside what is there, and replaces nothing unasked',
+    async (name, file, before, at, entry, stdio) => {
+      const h = newHome()
+      const parse = (text: string) => (file.endsWith('.toml') ? Bun.TOML.parse(text) : JSON.parse(text)) as Record<string, never>
+      const servers = (text: string) =>
+        at.reduce<Record<string, never>>((value, key) => value[key] as never, parse(text)) as Record<string, object>
+
+      h.put(file, before)
+      expect((await h.run(name)).code).toBe(0)
+      const written = h.text(file)
+      expect(servers(written)).toEqual({ other: { command: 'x' }, tutti: entry() })
+      expect(h.mode(file)).toBe(0o600)
+      const { [at[0] as string]: _, hooks: __, ...rest } = parse(written)
+      const { [at[0] as string]: ___, ...was } = parse(before)
+      expect(rest).toEqual(was)
+      if (file.endsWith('.toml')) expect(written).toStartWith(before)
+
+      const tokens = await made()
+      expect(await h.run(name)).toMatchObject({ code: 5, err: expect.stringContaining('Say --yes to replace it') as string })
+      expect([h.text(file), await made()]).toEqual([written, tokens])
+      expect((await h.run(name, '--yes', '--stdio')).code).toBe(0)
+      expect(servers(h.text(file)).tutti).toMatchObject(stdio)
+      expect(JSON.stringify(servers(h.text(file)).tutti)).toContain('"mcp","--server"')
+      expect(h.text(file)).not.toContain('svc_')
+
+      const printed = await newHome().run(name, '--print')
+      expect(servers(printed.out)).toEqual({ tutti: entry() })
+    },
+    60_000,
+  )
+
+  test('where there is nothing it makes it, for the owner alone, and nothing is left half done', async () => {
+    const h = newHome()
+    expect((await h.run('cursor')).code).toBe(0)
+    expect(h.mode('.cursor/mcp.json')).toBe(0o600)
+    const tokens = await made()
+    for (const [name, file, text] of [
+      ['zed', '.config/zed/settings.json', '// mine\n{"theme":"x"}'],
+      ['vscode', '.config/Code/User/mcp.json', '[1]'],
+      ['codex', '.codex/config.toml', 'mcp_servers = { other = { command = "x" } }\n'],
+      ['codex', '.codex/config.toml', 'model = '],
+      ['claude-code', '.claude/settings.json', '{"hooks":'],
+    ] as const) {
+      h.put(file, text)
+      const refused = await h.run(name)
+      expect([name, refused.code, refused.err.includes('Use --print and add it yourself')]).toEqual([name, 2, true])
+      expect(h.text(file)).toBe(text)
+    }
+    expect([await made(), existsSync(join(h.at, '.claude.json'))]).toEqual([tokens, false])
+  }, 60_000)
+
+  test('asks on a terminal; a link stays a link', async () => {
+    const h = newHome()
+    h.put('dotfiles/mcp.json', '{"mcpServers":{"tutti":{"url":"x"}}}')
+    mkdirSync(join(h.at, '.cursor'))
+    symlinkSync(join(h.at, 'dotfiles/mcp.json'), join(h.at, '.cursor/mcp.json'))
+    const no = await h.typed('n\n', 'cursor')
+    expect([no.code, no.shown.includes('Replace it? [y/N]')]).toEqual([5, true])
+    expect(h.text('.cursor/mcp.json')).toContain('"x"')
+    expect((await h.typed('y\n', 'cursor')).code).toBe(0)
+    expect(lstatSync(join(h.at, '.cursor/mcp.json')).isSymbolicLink()).toBe(true)
+    expect(h.text('dotfiles/mcp.json')).toContain('svc_live_')
+  }, 60_000)
+
+  test('hooks come beside those of others, once, and not at all if not wanted', async () => {
+    const h = newHome()
+    const theirs = { matcher: 'startup', hooks: [{ type: 'command', command: 'echo hello' }] }
+    h.put('.claude/settings.json', JSON.stringify({ model: 'x', hooks: { SessionStart: [theirs], Stop: [theirs] } }), 0o644)
+    await h.run('claude-code', '--no-hooks')
+    expect(h.text('.claude/settings.json')).not.toContain('hook context')
+    for (let i = 0; i < 2; i++) await h.run('claude-code', '--yes')
+    const ours = (what: string) => ({ hooks: [{ type: 'command', command: `${BINARY} hook ${what}` }] })
+    expect(JSON.parse(h.text('.claude/settings.json'))).toEqual({
+      model: 'x',
+      hooks: { SessionStart: [theirs, ours('context')], Stop: [theirs], PreCompact: [ours('checkpoint')] },
+    })
+    expect(h.mode('.claude/settings.json')).toBe(0o644)
+    await h.run('gemini')
+    expect(JSON.parse(h.text('.gemini/settings.json'))).toMatchObject({
+      hooks: { SessionStart: [ours('context')], PreCompress: [ours('checkpoint')] },
+    })
+  }, 60_000)
+
+  test('the hooks restore the context and save a checkpoint in a linked folder, and never stand in the way', async () => {
+    await home.within(work, ['sessions', 'start', '-g', 'finish the lock'])
+    const saved = await home.within(work, ['hook', 'checkpoint'], JSON.stringify({ trigger: 'auto', custom_instructions: 'keep the plan' }))
+    expect(saved).toEqual({ code: 0, out: '', err: '' })
+    const context = await home.within(work, ['hook', 'context'], '{"source":"compact"}')
+    const { hookSpecificOutput } = JSON.parse(context.out) as { hookSpecificOutput: { hookEventName: string; additionalContext: string } }
+    expect(hookSpecificOutput.hookEventName).toBe('SessionStart')
+    expect(hookSpecificOutput.additionalContext).toContain('Next step: «keep the plan»')
+    expect(await home.run('hook', 'context')).toEqual({ code: 0, out: '', err: '' })
+    expect(await tutti(['hook', 'context'], { env: { XDG_CONFIG_HOME: folder() }, cwd: work })).toMatchObject({ code: 0, out: '' })
+    renameSync(join(work, '.tutti.json'), join(work, 'gone'))
+    expect(await home.within(work, ['hook', 'checkpoint'], '')).toEqual({ code: 0, out: '', err: '' })
+    renameSync(join(work, 'gone'), join(work, '.tutti.json'))
+  }, 60_000)
+})
