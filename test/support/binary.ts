@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-export const BINARY = resolve(import.meta.dir, '../../dist/tutti')
-if (!existsSync(BINARY)) throw new Error('dist/tutti is missing. Run: bun run build')
+/** TUTTI_BINARY names another one, so that several can be tried at once. */
+export const BINARY = process.env.TUTTI_BINARY || resolve(import.meta.dir, '../../dist/tutti')
+if (!existsSync(BINARY)) throw new Error(`${BINARY} is missing. Run: bun run build`)
 
 export const EMAIL = 'ada@example.com'
 export const PASSWORD = 'violet anchor prefers rain'
