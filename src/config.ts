@@ -141,6 +141,11 @@ export const settings = {
     choice('on', 'off'),
     'on' as const,
   ),
+  EMBEDDINGS: setting(
+    'on: memories and search are found by their meaning too; off: by their words only, which spares a small machine the model',
+    choice('on', 'off'),
+    'on' as const,
+  ),
   EMBEDDINGS_URL: setting(
     'OpenAI-compatible endpoint for embeddings, such as http://localhost:11434/v1; unset: the built-in model',
     anyUrl,

@@ -24,7 +24,18 @@ export interface Embedder {
 /** These texts are not to its liking, others may be. */
 export class TextRefused extends Error {}
 
-export function createEmbedder({ EMBEDDINGS_URL, EMBEDDINGS_MODEL, EMBEDDINGS_KEY, EMBEDDINGS_DIMENSIONS }: Config): Embedder {
+/** For an installation that goes by words only. */
+export const noEmbedder: Embedder = {
+  id: 'none',
+  dimensions: 0,
+  ready: false,
+  embed: async () => [],
+  earlier: () => undefined,
+  close: () => undefined,
+}
+
+export function createEmbedder({ EMBEDDINGS, EMBEDDINGS_URL, EMBEDDINGS_MODEL, EMBEDDINGS_KEY, EMBEDDINGS_DIMENSIONS }: Config): Embedder {
+  if (EMBEDDINGS === 'off') return noEmbedder
   if (!EMBEDDINGS_URL) return new LocalEmbedder()
   return new HttpEmbedder(EMBEDDINGS_URL, EMBEDDINGS_MODEL as string, EMBEDDINGS_DIMENSIONS as number, EMBEDDINGS_KEY)
 }

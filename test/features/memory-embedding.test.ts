@@ -226,3 +226,28 @@ describe('a change of model', () => {
     await other.stop()
   })
 })
+
+describe('off', () => {
+  test('everything is found by its words, and no model is asked', async () => {
+    const words = await ownApp(undefined, {
+      EMBEDDINGS: 'off',
+      EMBEDDINGS_URL: server.url,
+      EMBEDDINGS_MODEL: 'm',
+      EMBEDDINGS_DIMENSIONS: '5',
+    })
+    const bob = await person(words)
+    const scopeId = (await bob.fetch<{ id: string }>('POST', '/api/projects', { name: unique('P') })).body.id
+    const asked = server.requests.length
+    const { body: stored } = await bob.fetch('POST', '/api/memories', { content: 'The hound sleeps in the kitchen.', scopeId })
+    expect(stored).toMatchObject({ embeddingModel: null })
+    const search = async (query: string) =>
+      (await bob.fetch<{ items: { id: string }[]; mode: string }>('POST', '/api/memories/search', { query })).body
+    expect(await search('kitchen')).toMatchObject({ mode: 'words', items: [{ id: stored.id }] })
+    expect((await search('puppy')).items).toEqual([])
+    const given = await bob.fetch('POST', '/api/memories', { content: 'Another.', scopeId, embedding: [1, 0, 0, 0, 0] })
+    expect([given.status, given.body.detail]).toEqual([422, expect.stringContaining('EMBEDDINGS is off')])
+    expect(await embedMissing(systemCtx(words), {})).toBe(0)
+    expect(server.requests.length).toBe(asked)
+    await words.close()
+  })
+})

@@ -33,6 +33,7 @@ const settings = {
   PORT: '0',
   DATA_DIR: folder,
   DB_MIN_FREE_MB: '0',
+  EMBEDDINGS: process.env.TEST_EMBEDDINGS ?? 'on',
   RATE_LIMIT_PER_MINUTE: '1000000',
   RATE_LIMIT_BURST: '1000000',
   RATE_LIMIT_ANONYMOUS: '1000000',

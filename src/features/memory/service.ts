@@ -6,6 +6,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList, newId } from '../../db/columns.ts'
 import { keyset } from '../../db/page.ts'
 import { changeVersioned } from '../../db/records.ts'
+import { noEmbedder } from '../../embeddings/embedder.ts'
 import { invalid, notFound } from '../../errors.ts'
 import { speaker } from '../agents/parties.ts'
 import { textFor } from '../search/embed.ts'
@@ -134,6 +135,7 @@ async function supersede(ctx: Ctx, old: Memory, by: string, place: Place): Promi
 
 function checkVector({ app }: Ctx, given: readonly number[]): Float32Array {
   const { dimensions, id } = app.embedder
+  if (app.embedder === noEmbedder) throw invalid('/embedding', 'This server keeps no embeddings (EMBEDDINGS is off). Leave the field out.')
   if (given.length !== dimensions) throw invalid('/embedding', `embedding needs ${dimensions} numbers, as ${id} makes them.`)
   const length = Math.hypot(...given)
   if (!Number.isFinite(length) || length === 0)

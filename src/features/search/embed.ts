@@ -2,7 +2,7 @@ import { and, desc, eq, isNull, ne, notInArray, sql } from 'drizzle-orm'
 import { flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
-import { TextRefused } from '../../embeddings/embedder.ts'
+import { noEmbedder, TextRefused } from '../../embeddings/embedder.ts'
 import { MODEL } from './model.ts'
 import { type Made, putVectors } from './passages.ts'
 import { passages, passageVectors } from './table.ts'
@@ -55,6 +55,7 @@ const forgetSome = write('search.forgetSome', machine, async (ctx, _: Record<str
  */
 export const embedMissing = flow('search.embedMissing', machine, async (ctx, { signal }: { signal?: AbortSignal }): Promise<number> => {
   const { embedder, log } = ctx.app
+  if (embedder === noEmbedder) return 0
   const refused: string[] = []
   let count = 0
 

@@ -100,7 +100,7 @@ export const Answer = object({
   answer: nullable(text(20_000, { example: 'Run `make rollback` [1].', description: 'Plain text; null where no chat model is set up' })),
   citations: Type.Array(int({ min: 1, example: 1 }), { description: 'Numbers of the sources that the answer cites' }),
   answerError: optional(oneOf(['upstream_failed', 'upstream_timeout'], { description: 'Why a chat model that is set up gave no answer' })),
-  mode: oneOf(['hybrid', 'words'], { description: 'words: the embedding model could not be reached' }),
+  mode: oneOf(['hybrid', 'words'], { description: 'words: the embedding model could not be reached, or is off' }),
   sources: Type.Array(AnswerSource),
 })
 export type Answer = Static<typeof Answer>
