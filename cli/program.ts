@@ -53,7 +53,7 @@ const profiles = program
 profiles
   .command('use')
   .description('Make one of them the one that commands talk to')
-  .argument('<name>')
+  .argument('<profile>')
   .action(async (name) => (await import('./commands/session.ts')).useProfile(name))
 
 for (const [name, { about, load }] of Object.entries(nouns)) {
@@ -112,7 +112,11 @@ program
   .command('completion')
   .description('Print completion for bash, zsh or fish')
   .addArgument(new Argument('<shell>').choices(['bash', 'zsh', 'fish']))
-  .action(async (shell) => (await import('./commands/completion.ts')).completion(shell, program))
+  .action(async (shell) => (await import('./commands/completion.ts')).completion(shell))
+program
+  .command('complete', { hidden: true })
+  .argument('[words...]')
+  .action(async (words) => (await import('./commands/completion.ts')).complete(words, program))
 
 const admin = program.command('admin').description('Manage administrators, on the machine itself')
 configured(admin.command('create').description('Create an administrator, or make an existing account one with a new password'))

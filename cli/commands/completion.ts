@@ -1,91 +1,109 @@
-import type { Command } from 'commander'
-import { build } from '../noun.ts'
-import { nouns } from '../nouns/index.ts'
+import type { Command, Option } from 'commander'
+import { readProfiles } from '../profiles.ts'
 
-/** Made from the commands themselves, so that it never falls behind. */
-export async function completion(shell: string, program: Command): Promise<void> {
-  for (const [name, { load }] of Object.entries(nouns)) {
-    const noun = program.commands.find((c) => c.name() === name) as Command
-    if (noun.commands.length === 0) build(noun, (await load()).verbs)
+/** What to put into a shell's own settings. The shell asks `tutti complete` what comes next, so it never falls behind. */
+export function completion(shell: keyof typeof shells): void {
+  console.log(shells[shell])
+}
+
+/**
+ * What may come in the place of the last word, one a line, with what it is about behind a tab; `:files` where the shell knows better.
+ * Only what this machine knows: a key that is pressed in passing asks no server.
+ */
+export function complete(words: readonly string[], program: Command): void {
+  // bash takes `--status=todo` apart.
+  const before = words.filter((word) => word !== '=')
+  const current = before.pop() ?? ''
+  let at = program
+  let given = 0
+  let open: Option | undefined
+  for (const word of before) {
+    if (open) open = undefined
+    else if (word.startsWith('-')) open = valued(at, word)
+    else {
+      const next = given === 0 ? at.commands.find((command) => [command.name(), ...command.aliases()].includes(word)) : undefined
+      if (next) at = next
+      else given++
+    }
   }
-  console.log(shells[shell as keyof typeof shells](tree(program)).trimEnd())
+  const [, name = '', value] = /^(--[\w-]+)=(.*)$/.exec(current) ?? []
+  const option = open ?? (value === undefined ? undefined : valued(at, name))
+  const offers = option
+    ? values(option.long === '--profile' ? PROFILE : placeholder(option), option.argChoices)
+    : current.startsWith('-')
+      ? options(at)
+      : positional(at, given)
+  for (const [word, about] of offers) {
+    const whole = option && !open ? `${name}=${word}` : word
+    if (word === FILES || whole.startsWith(current)) console.log(about ? `${whole}\t${about.replace(/\s+/g, ' ')}` : whole)
+  }
 }
 
-interface Node {
-  /** `tasks list` */
-  path: string
-  words: { word: string; about: string }[]
+const FILES = ':files'
+const PROFILE = 'profile'
+type Offer = readonly [word: string, about?: string]
+
+const valued = (at: Command, word: string): Option | undefined => at.options.find((o) => o.is(word) && (o.required || o.optional))
+/** `--file <binary>` wants a binary. */
+const placeholder = ({ flags }: Option): string => /[<[]([\w-]+)/.exec(flags)?.[1] ?? ''
+
+function values(what: string, choices: readonly string[] | undefined): Offer[] {
+  if (choices) return choices.map((choice) => [choice])
+  if (['file', 'binary', 'folder'].includes(what)) return [[FILES]]
+  return what === PROFILE ? [...readProfiles().all].map(([name, { server }]) => [name, server]) : []
 }
 
-function tree(command: Command, path: string[] = []): Node[] {
-  const visible = command
+const options = (at: Command): Offer[] =>
+  at
     .createHelp()
-    .visibleCommands(command)
-    .filter((c) => c.name() !== 'help')
-  const words = [
-    ...visible.map((c) => ({ word: c.name(), about: c.description() })),
-    ...command.options.flatMap((o) => (o.long ? [{ word: o.long, about: o.description }] : [])),
-    ...command.registeredArguments.flatMap((a) => a.argChoices ?? []).map((word) => ({ word, about: '' })),
-    { word: '--help', about: 'what it does' },
-  ]
-  return [{ path: path.join(' '), words }, ...visible.flatMap((c) => tree(c, [...path, c.name()]))]
-}
+    .visibleOptions(at)
+    .map((o) => [o.long ?? (o.short as string), o.description])
 
-const single = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+function positional(at: Command, given: number): Offer[] {
+  const commands = given === 0 ? at.createHelp().visibleCommands(at) : []
+  const argument = at.registeredArguments[given] ?? at.registeredArguments.findLast((a) => a.variadic)
+  const offers: Offer[] = [
+    ...commands.map((command): Offer => [command.name(), command.description()]),
+    ...(argument ? values(argument.name(), argument.argChoices) : []),
+  ]
+  return offers.length > 0 || argument ? offers : options(at)
+}
 
 const shells = {
-  bash: (nodes: Node[]) => `_tutti() {
-  local current=\${COMP_WORDS[COMP_CWORD]} path='' words='' i
-  for ((i = 1; i < COMP_CWORD; i++)); do [[ \${COMP_WORDS[i]} == -* ]] || path="$path\${path:+ }\${COMP_WORDS[i]}"; done
-  while :; do
-    case $path in
-${nodes.map((n) => `      ${single(n.path)}) words=${single(n.words.map((w) => w.word).join(' '))} ;;`).join('\n')}
-    esac
-    [[ -z $words && -n $path ]] || break
-    [[ $path == *' '* ]] && path=\${path% *} || path=''
-  done
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
-}
-complete -o default -F _tutti tutti
-`,
-  // Not `path`, which is PATH there.
-  zsh: (nodes: Node[]) => `#compdef tutti
+  bash: `# For every shell that you open: source <(tutti completion bash), in ~/.bashrc
 _tutti() {
-  local at='' i
-  local -a choices
-  for ((i = 2; i < CURRENT; i++)); do [[ \${words[i]} == -* ]] || at="$at\${at:+ }\${words[i]}"; done
-  while :; do
-    case $at in
-${nodes.map((n) => `      (${single(n.path)}) choices=(${n.words.map((w) => single(`${w.word.replaceAll(':', '\\:')}:${w.about}`)).join(' ')}) ;;`).join('\n')}
-    esac
-    [[ \${#choices} -eq 0 && -n $at ]] || break
-    [[ $at == *' '* ]] && at=\${at% *} || at=''
-  done
-  _describe 'tutti' choices || _files
+  local line
+  COMPREPLY=()
+  while IFS= read -r line; do
+    if [[ $line == ${FILES} ]]; then
+      compopt -o filenames 2>/dev/null
+      while IFS= read -r line; do COMPREPLY+=("$line"); done < <(compgen -f -- "\${COMP_WORDS[COMP_CWORD]}")
+      return
+    fi
+    COMPREPLY+=("\${line%%$'\\t'*}")
+  done < <("\${COMP_WORDS[0]}" complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
-if [[ \${funcstack[1]} == _tutti ]]; then _tutti "$@"; else compdef _tutti tutti; fi
-`,
-  fish: (nodes: Node[]) => `function __tutti_words
+complete -F _tutti tutti`,
+  zsh: `#compdef tutti
+# For every shell that you open: source <(tutti completion zsh), in ~/.zshrc after compinit
+_tutti() {
+  local line
+  local -a lines offers
+  lines=("\${(@f)$("\${words[1]}" complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ \${lines[1]} == ${FILES} ]]; then _files; return; fi
+  for line in $lines; do offers+=("\${\${line//:/\\\\:}/$'\\t'/:}"); done
+  _describe tutti offers
+}
+if [[ \${funcstack[1]} == _tutti ]]; then _tutti "$@"; else compdef _tutti tutti; fi`,
+  fish: `# For every shell that you open: tutti completion fish > ~/.config/fish/completions/tutti.fish
+function __tutti
   set -l words (commandline -opc)
-  set -e words[1]
-  string match -v -- '-*' $words
+  set -l lines ($words[1] complete -- $words[2..] (commandline -ct) 2>/dev/null)
+  if test "$lines[1]" = ${FILES}
+    __fish_complete_path (commandline -ct)
+  else
+    printf '%s\\n' $lines
+  end
 end
-function __tutti_at
-  set -l words (__tutti_words)
-  test "$words" = "$argv[1]"
-end
-function __tutti_in
-  set -l words (__tutti_words)
-  string match -q -- "$argv[1] *" "$words "
-end
-${nodes
-  .flatMap((n) =>
-    n.words.map(({ word, about }) =>
-      word.startsWith('--')
-        ? `complete -c tutti -n ${single(`${n.path ? '__tutti_in' : '__tutti_at'} ${single(n.path)}`)} -l ${word.slice(2)} -d ${single(about)}`
-        : `complete -c tutti -n ${single(`__tutti_at ${single(n.path)}`)} -f -a ${word} -d ${single(about)}`,
-    ),
-  )
-  .join('\n')}
-`,
-}
+complete -c tutti -f -a '(__tutti)'`,
+} as const
