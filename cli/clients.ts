@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { claudeFolder, codexFolder, userConfig } from './environment.ts'
@@ -11,8 +12,21 @@ export interface AgentClient {
   at: readonly string[]
   entry: (server: string, token: string) => Record<string, unknown>
   stdio: (command: readonly string[]) => Record<string, unknown>
-  /** What restores context when a session starts and saves it before the context is cut down. */
-  hooks?: { file: string; merge: (before: Record<string, unknown>) => Record<string, unknown> }
+  hooks?: Hooks
+}
+
+/** What restores context when a session starts and saves it before the context is cut down. */
+export interface Hooks {
+  file: string
+  /** What it calls the two moments. */
+  start: string
+  before: string
+  /** Commands stand in groups that share a matcher, as Claude Code has them, and not one by one. */
+  grouped: boolean
+  /** What a new file must say besides. */
+  version?: number
+  /** What is left to do. */
+  note?: string
 }
 
 const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
@@ -25,26 +39,9 @@ const settingsOf = (name: string): string =>
       ? home('AppData', 'Roaming', name)
       : join(userConfig(), name)
 
-/** By its whole path: what is started from a desktop does not know the PATH of a terminal. */
-const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
-
-interface Hook {
-  matcher?: string
-  hooks: { type: 'command'; command: string }[]
-}
-/** Ours are told apart by their command; those of others stay. */
-function withHooks(before: Record<string, unknown>, events: Record<string, string>): Record<string, unknown> {
-  const hooks = { ...(before.hooks as Record<string, Hook[]> | undefined) }
-  for (const [event, run] of Object.entries(events)) {
-    const ours = new RegExp(`tutti['"]? ${run}$`)
-    const others = (hooks[event] ?? []).filter((hook) => !hook.hooks?.some(({ command: line }) => ours.test(line)))
-    hooks[event] = [...others, { hooks: [{ type: 'command', command: `${quoted(process.execPath)} ${run}` }] }]
-  }
-  return { ...before, hooks }
-}
-
-const CONTEXT = 'hook context'
-const CHECKPOINT = 'hook checkpoint'
+/** The first that is there, else the last. */
+const either = (...files: [string, ...string[]]): string => files.find((file) => existsSync(file)) ?? (files.at(-1) as string)
+const claude = { start: 'SessionStart', before: 'PreCompact', grouped: true }
 
 export const clients = {
   'claude-code': {
@@ -53,10 +50,7 @@ export const clients = {
     at: ['mcpServers', 'tutti'],
     entry: (server, token) => ({ type: 'http', url: `${server}/mcp`, headers: bearer(token) }),
     stdio: (words) => ({ type: 'stdio', ...command(words) }),
-    hooks: {
-      file: join(claudeFolder() ?? home('.claude'), 'settings.json'),
-      merge: (before) => withHooks(before, { SessionStart: CONTEXT, PreCompact: CHECKPOINT }),
-    },
+    hooks: { file: join(claudeFolder() ?? home('.claude'), 'settings.json'), ...claude },
   },
   codex: {
     title: 'Codex',
@@ -64,6 +58,11 @@ export const clients = {
     at: ['mcp_servers', 'tutti'],
     entry: (server, token) => ({ url: `${server}/mcp`, http_headers: bearer(token) }),
     stdio: command,
+    hooks: {
+      file: join(codexFolder() ?? home('.codex'), 'hooks.json'),
+      ...claude,
+      note: 'Codex runs them once you have trusted them: /hooks',
+    },
   },
   cursor: {
     title: 'Cursor',
@@ -71,6 +70,7 @@ export const clients = {
     at: ['mcpServers', 'tutti'],
     entry: (server, token) => ({ url: `${server}/mcp`, headers: bearer(token) }),
     stdio: command,
+    hooks: { file: home('.cursor', 'hooks.json'), start: 'sessionStart', before: 'preCompact', grouped: false, version: 1 },
   },
   vscode: {
     title: 'VS Code',
@@ -78,6 +78,7 @@ export const clients = {
     at: ['servers', 'tutti'],
     entry: (server, token) => ({ type: 'http', url: `${server}/mcp`, headers: bearer(token) }),
     stdio: (words) => ({ type: 'stdio', ...command(words) }),
+    hooks: { file: home('.copilot', 'hooks', 'tutti.json'), ...claude, grouped: false, version: 1 },
   },
   gemini: {
     title: 'Gemini CLI',
@@ -85,14 +86,12 @@ export const clients = {
     at: ['mcpServers', 'tutti'],
     entry: (server, token) => ({ httpUrl: `${server}/mcp`, headers: bearer(token) }),
     stdio: command,
-    hooks: {
-      file: home('.gemini', 'settings.json'),
-      merge: (before) => withHooks(before, { SessionStart: CONTEXT, PreCompress: CHECKPOINT }),
-    },
+    hooks: { file: home('.gemini', 'settings.json'), start: 'SessionStart', before: 'PreCompress', grouped: true },
   },
   opencode: {
     title: 'opencode',
-    file: join(userConfig(), 'opencode', 'opencode.json'),
+    file: either(join(userConfig(), 'opencode', 'opencode.jsonc'), join(userConfig(), 'opencode', 'opencode.json')),
+    // The form of its first version, which the second reads too.
     at: ['mcp', 'tutti'],
     entry: (server, token) => ({ type: 'remote', url: `${server}/mcp`, enabled: true, oauth: false, headers: bearer(token) }),
     stdio: (words) => ({ type: 'local', command: words, enabled: true }),
@@ -109,6 +108,6 @@ export const clients = {
     file: join(process.platform === 'win32' ? settingsOf('Zed') : join(userConfig(), 'zed'), 'settings.json'),
     at: ['context_servers', 'tutti'],
     entry: (server, token) => ({ url: `${server}/mcp`, headers: bearer(token) }),
-    stdio: (words) => ({ source: 'custom', ...command(words) }),
+    stdio: command,
   },
 } satisfies Record<string, AgentClient>

@@ -11,7 +11,7 @@ export interface Linked {
 
 const NAME = '.tutti.json'
 
-function findLink(from = process.cwd()): string | undefined {
+export function findLink(from = process.cwd()): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     if (existsSync(join(folder, NAME))) return join(folder, NAME)
     if (folder === dirname(folder)) return undefined

@@ -100,14 +100,19 @@ program
   .option('--print', 'only print what to write')
   .option('--stdio', 'through `tutti mcp`, so that no token stands in those settings')
   .option('--no-hooks', 'leave its hooks alone')
+  .option('-p, --project <project>', 'what the agent works on unless it says; without it, nothing certain')
   .option('-y, --yes', 'replace what is there')
+  .option('--json', 'print JSON')
   .option('--profile <name>', 'which of your sign-ins to use')
   .option('--server <address>', 'the same, by the address of the server')
   .action(async (name, options) => (await import('./commands/connect.ts')).connect(name, options))
 program
   .command('hook', { hidden: true })
-  .argument('<what>', 'context or checkpoint')
-  .action(async (what, options) => (await import('./commands/hook.ts')).hook(what, options))
+  .argument('[what]', 'context or checkpoint')
+  // What it does not know must not stop an agent either.
+  .allowUnknownOption()
+  .allowExcessArguments()
+  .action(async (what) => (await import('./commands/hook.ts')).hook(what))
 program
   .command('completion')
   .description('Print completion for bash, zsh or fish')

@@ -43,7 +43,8 @@ const FILES = ':files'
 const PROFILE = 'profile'
 type Offer = readonly [word: string, about?: string]
 
-const valued = (at: Command, word: string): Option | undefined => at.options.find((o) => o.is(word) && (o.required || o.optional))
+const valued = (at: Command, word: string): Option | undefined =>
+  at.options.find((o) => [o.short, o.long].includes(word) && (o.required || o.optional))
 /** `--file <binary>` wants a binary. */
 const placeholder = ({ flags }: Option): string => /[<[]([\w-]+)/.exec(flags)?.[1] ?? ''
 

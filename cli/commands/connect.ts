@@ -1,11 +1,11 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import type { Client } from '../client.ts'
-import { type AgentClient, clients } from '../clients.ts'
-import { linkedProject } from '../linked.ts'
+import { type AgentClient, clients, type Hooks } from '../clients.ts'
+import { type Key, put, withValue } from '../jsonc.ts'
 import { keepToken, makeToken } from '../mcp-token.ts'
-import { bold } from '../output.ts'
+import { bold, print } from '../output.ts'
 import { signedInClient, type Where } from '../profiles.ts'
 import { Refusal } from '../report.ts'
 
@@ -13,83 +13,84 @@ interface Options extends Where {
   print?: boolean
   stdio?: boolean
   hooks: boolean
+  project?: string
   yes?: boolean
+  json?: boolean
 }
 
 type Settings = Record<string, unknown>
 
 /** Makes a token for an agent's program and writes the server into its settings; nothing that is there is lost or replaced unasked. */
-export async function connect(name: keyof typeof clients, { print, stdio, hooks, yes, ...where }: Options): Promise<void> {
-  const agent: AgentClient = clients[name]
+export async function connect(program: keyof typeof clients, { print: only, stdio, project, yes, json, ...rest }: Options): Promise<void> {
+  const { hooks: wanted, ...where } = rest
+  const agent: AgentClient = clients[program]
+  const hooks = wanted ? agent.hooks : undefined
   const { client } = signedInClient(where)
+  const { server } = client
   const { file, at } = agent
-  if (!print) {
+  if (!only) {
     // All that can be refused is, before anything is made or written.
-    if (hooks && agent.hooks) read(agent.hooks.file)
+    if (hooks) withHooks(hooks)
+    edited(file, at, { url: 'https://tutti.invalid' })
     if (below(read(file), at) !== undefined && !yes && !(await sure(`${file} has a server named tutti already. Replace it?`)))
       throw new Refusal(`${file} has a server named tutti already. Say --yes to replace it, or --print to write it yourself.`, 5)
-    changed(file, at, { url: 'https://tutti.invalid' })
   }
   const entry = stdio
-    ? agent.stdio([process.execPath, 'mcp', '--server', client.server])
-    : agent.entry(client.server, await tokenFor(agent, client))
+    ? agent.stdio([process.execPath, 'mcp', '--server', server])
+    : agent.entry(server, await tokenFor(agent, client, project))
   if (stdio) await keepToken(client)
-  if (print) return console.log(isToml(file) ? toml(at, entry).trimEnd() : JSON.stringify(nested({}, at, entry), null, 2))
-  write(file, changed(file, at, entry), { secret: !stdio })
-  console.log(`${bold(agent.title)} knows ${client.server} as tutti now (${file}).`)
-  if (!hooks || !agent.hooks) return
-  write(agent.hooks.file, json(agent.hooks.merge(read(agent.hooks.file))))
-  console.log(
-    `In linked folders it reads the context when a session starts, and saves a checkpoint before it forgets (${agent.hooks.file}).`,
-  )
+  if (only) {
+    const settings = withValue({}, at, entry)
+    return print(json, { program, server, file, settings }, isToml(file) ? toml(at, entry).trimEnd() : JSON.stringify(settings, null, 2))
+  }
+  write(file, edited(file, at, entry), { secret: !stdio })
+  if (hooks) write(hooks.file, withHooks(hooks))
+  const told = [`${bold(agent.title)} knows ${server} as tutti now (${file}).`]
+  if (hooks)
+    told.push(`In linked folders it reads the context when a session starts, and saves a checkpoint before it forgets (${hooks.file}).`)
+  if (hooks?.note) told.push(hooks.note)
+  print(json, { program, server, file, hooks: hooks?.file ?? null }, ...told)
 }
 
-async function tokenFor({ title }: AgentClient, client: Client): Promise<string> {
-  const projectId = linkedProject(client.server)?.project
-  return (await makeToken(client, { name: `${title} on ${hostname()}`, ...(projectId && { projectId }) })).token as string
+/** These settings are for all of a user's folders, so the token is about a project only where he says so. */
+async function tokenFor({ title }: AgentClient, client: Client, project: string | undefined): Promise<string> {
+  const found = project && (await client.get<{ id: string }>(`/api/projects/${encodeURIComponent(project)}`))
+  return (await makeToken(client, { name: `${title} on ${hostname()}`, ...(found && { projectId: found.id }) })).token as string
 }
 
 // ---- its settings
 
 const isToml = (file: string): boolean => file.endsWith('.toml')
-const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '')
 
-function read(file: string): Settings {
-  const text = textOf(file)
+function parsed(file: string, text: string): Settings | undefined {
   if (!text.trim()) return {}
   try {
-    const settings: unknown = isToml(file) ? Bun.TOML.parse(text) : JSON.parse(text)
+    const settings: unknown = isToml(file) ? Bun.TOML.parse(text) : Bun.JSONC.parse(text)
     if (settings !== null && typeof settings === 'object' && !Array.isArray(settings)) return settings as Settings
   } catch {
-    // Told below.
+    // Told by who asks.
   }
-  const why = isToml(file) ? 'cannot be read' : 'has comments, which writing it would lose, or is no JSON'
-  throw new Refusal(`${file} ${why}. Use --print and add it yourself.`)
+  return undefined
 }
 
-const below = (settings: Settings, at: readonly string[]): unknown =>
-  at.reduce<unknown>((value, key) => (value as Settings | undefined)?.[key], settings)
-
-function nested(settings: Settings, [key, ...rest]: readonly string[], entry: unknown): Settings {
-  const inner = settings[key as string] as Settings | undefined
-  return { ...settings, [key as string]: rest.length === 0 ? entry : nested(inner ?? {}, rest, entry) }
+function read(file: string): Settings {
+  const settings = parsed(file, textOf(file))
+  if (!settings) throw new Refusal(`${file} cannot be read. Mend it first, or use --print and add it yourself.`)
+  return settings
 }
 
-function changed(file: string, at: readonly string[], entry: Settings): string {
-  const wanted = nested(read(file), at, entry)
-  if (!isToml(file)) return json(wanted)
-  const text = withToml(textOf(file), at, entry)
-  if (!Bun.deepEquals(attempt(text), wanted)) throw new Refusal(`${file} is written in a way of its own. Use --print and add it yourself.`)
-  return text
-}
+const below = (settings: Settings, at: readonly Key[]): unknown =>
+  at.reduce<unknown>((value, key) => (value as Record<Key, unknown> | null | undefined)?.[key], settings)
 
-function attempt(text: string): unknown {
-  try {
-    return Bun.TOML.parse(text)
-  } catch {
-    return undefined
-  }
+/** Its text with one value changed. Comments and order stay, and a reader must find nothing changed but that. */
+function edited(file: string, at: readonly Key[], value: unknown, text = textOf(file)): string {
+  const before = parsed(file, text)
+  if (!before) read(file)
+  const after = isToml(file) ? withToml(text, at as string[], value as Settings) : put(text, at, value)
+  if (!Bun.deepEquals(parsed(file, after), withValue(before, at, value)))
+    throw new Refusal(`${file} is written in a way of its own. Use --print and add it yourself.`)
+  return after
 }
 
 /** Only what an entry of ours can hold: texts, lists of texts, and one table of texts. */
@@ -103,7 +104,7 @@ function toml(at: readonly string[], entry: Settings): string {
   return [`[${at.join('.')}]`, ...Object.entries(entry).map(([k, v]) => `${k} = ${value(v)}`), ''].join('\n')
 }
 
-/** As text, so that comments and order stay: ours goes out with the tables below it, and comes in at the end. */
+/** Ours goes out with the tables below it, and comes in at the end. */
 function withToml(text: string, at: readonly string[], entry: Settings): string {
   const own = new RegExp(`^\\s*\\[\\s*${at.join('\\s*\\.\\s*')}\\s*[.\\]]`)
   let within = false
@@ -115,14 +116,53 @@ function withToml(text: string, at: readonly string[], entry: Settings): string 
   return `${before}${before ? '\n\n' : ''}${toml(at, entry)}`
 }
 
+// ---- its hooks
+
+interface Hook {
+  command?: unknown
+  hooks?: Hook[]
+}
+
+/** Ours are told apart by their command, and those of others stay. By the whole path: what a desktop starts knows no PATH of a terminal. */
+function withHooks({ file, start, before, grouped, version }: Hooks): string {
+  let text = textOf(file)
+  if (version !== undefined && read(file).version === undefined) text = edited(file, ['version'], version, text)
+  for (const [event, what] of [
+    [start, 'context'],
+    [before, 'checkpoint'],
+  ] as const) {
+    const command = `${quoted(process.execPath)} hook ${what}`
+    const ours = (hook: Hook) => typeof hook.command === 'string' && new RegExp(`tutti[\\w.-]*'? hook ${what}$`).test(hook.command)
+    const list = below(parsed(file, text) as Settings, ['hooks', event]) ?? []
+    if (!Array.isArray(list)) throw new Refusal(`${file} is written in a way of its own. Use --no-hooks.`)
+    const i = (list as Hook[]).findIndex((hook) => (grouped ? hook.hooks?.some(ours) : ours(hook)))
+    const own = { type: 'command', command }
+    const path: Key[] = ['hooks', event]
+    if (i < 0) text = edited(file, [...path, list.length], grouped ? { hooks: [own] } : own, text)
+    else if (!grouped) text = edited(file, [...path, i, 'command'], command, text)
+    else text = edited(file, [...path, i, 'hooks', (list as Hook[])[i]?.hooks?.findIndex(ours) as number, 'command'], command, text)
+  }
+  return text
+}
+
+const quoted = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
+
+// ---- writing
+
 /** Whole or not at all. What holds a token nobody else can read; else it stays as open as it was. A link stays a link. */
 function write(file: string, text: string, { secret = false } = {}): void {
   mkdirSync(dirname(file), { recursive: true })
   const target = existsSync(file) ? realpathSync(file) : file
   const mode = secret || !existsSync(target) ? 0o600 : statSync(target).mode & 0o777
-  writeFileSync(`${target}.new`, text, { mode, flush: true })
-  chmodSync(`${target}.new`, mode)
-  renameSync(`${target}.new`, target)
+  const fresh = `${target}.${process.pid}`
+  try {
+    writeFileSync(fresh, text, { mode: 0o600, flag: 'wx', flush: true })
+    chmodSync(fresh, mode)
+    renameSync(fresh, target)
+  } catch (error) {
+    rmSync(fresh, { force: true })
+    throw error
+  }
 }
 
 async function sure(question: string): Promise<boolean> {

@@ -38,6 +38,7 @@ const sayError = (id: Id | null, code: number, message: string): void => say({ i
 class Connection {
   readonly #abort = new AbortController()
   #endpoint: Promise<URL> | undefined
+  #streams = 0
   /** Requests that the client waits for, and whether the server has taken them. */
   readonly #open = new Map<Id, boolean>()
   /** How the client introduced itself, which a server that was restarted does not know any more. */
@@ -61,6 +62,7 @@ class Connection {
     } catch {
       return sayError(null, -32_700, 'Parse error')
     }
+    if (message === null || typeof message !== 'object') return sayError(null, -32_600, 'Invalid request')
     const { id, method } = message
     const failed = await this.#deliver(line, method === undefined ? undefined : id)
     if (!failed) {
@@ -78,8 +80,7 @@ class Connection {
     for (const wait of RETRY_MS) {
       if (wait > 0) await Bun.sleep(wait)
       try {
-        this.#endpoint ??= this.#connect()
-        const endpoint = await this.#endpoint
+        const endpoint = await this.#stream()
         if (id !== undefined) this.#open.set(id, false)
         await this.#post(endpoint, line)
         if (id === undefined || !this.#open.has(id)) return undefined
@@ -96,6 +97,17 @@ class Connection {
     return failed
   }
 
+  /** One that was refused is asked for again with the next message. */
+  async #stream(): Promise<URL> {
+    this.#endpoint ??= this.#connect()
+    try {
+      return await this.#endpoint
+    } catch (error) {
+      this.#endpoint = undefined
+      throw error
+    }
+  }
+
   async #post(endpoint: URL, body: string): Promise<void> {
     const response = await fetch(endpoint, {
       method: 'POST',
@@ -109,6 +121,7 @@ class Connection {
   }
 
   async #connect(): Promise<URL> {
+    const stream = ++this.#streams
     const response = await fetch(this.address, {
       headers: { accept: 'text/event-stream', authorization: `Bearer ${this.token}` },
       signal: this.#abort.signal,
@@ -116,7 +129,7 @@ class Connection {
     if (!response.ok || !response.body) throw await refusalOf(response)
     const { promise, resolve, reject } = Promise.withResolvers<URL>()
     const ended = () => reject(new AppError('unavailable', 'The server has closed the connection.'))
-    void this.#read(response.body, resolve).then(ended, ended)
+    void this.#read(response.body, resolve, stream).then(ended, ended)
     const endpoint = await promise
     const { initialize, initialized } = this.#introduction
     if (initialize) await this.#post(endpoint, JSON.stringify({ ...initialize, id: OPENING }))
@@ -124,7 +137,7 @@ class Connection {
     return endpoint
   }
 
-  async #read(body: ReadableStream<Uint8Array>, opened: (endpoint: URL) => void): Promise<void> {
+  async #read(body: ReadableStream<Uint8Array>, opened: (endpoint: URL) => void, stream: number): Promise<void> {
     const decoder = new TextDecoder()
     let rest = ''
     try {
@@ -140,12 +153,17 @@ class Connection {
         }
       }
     } finally {
-      this.#endpoint = undefined
-      for (const [id, taken] of this.#open) {
-        if (!taken) continue
-        this.#open.delete(id)
-        sayError(id, -32_000, broken().message)
-      }
+      // One that has been replaced is nobody's loss.
+      if (stream === this.#streams) this.#lost()
+    }
+  }
+
+  #lost(): void {
+    this.#endpoint = undefined
+    for (const [id, taken] of this.#open) {
+      if (!taken) continue
+      this.#open.delete(id)
+      sayError(id, -32_000, broken().message)
     }
   }
 

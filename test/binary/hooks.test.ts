@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BINARY, folder, tutti } from '../support/binary.ts'
+import { Office } from './home.ts'
+
+let office: Office
+afterAll(() => office.server.kill())
+
+describe('the hooks of a program that is connected', () => {
+  /** As the program itself works: with the token in its settings, over MCP. */
+  let call: (name: string, args?: object) => Promise<Record<string, unknown>>
+  const at = folder()
+  const env = { HOME: at, XDG_CONFIG_HOME: join(at, '.config') }
+  const repository = folder()
+  const told = (more: object = {}) => JSON.stringify({ session_id: 'x', cwd: repository, hook_event_name: 'SessionStart', ...more })
+  /** Somewhere else, since programs start hooks where they like. */
+  const hook = (what: string, stdin: string, cwd = at) => tutti(['hook', what], { env, cwd, stdin })
+  const contextOf = ({ out }: { out: string }) =>
+    (JSON.parse(out) as { hookSpecificOutput: { additionalContext: string } }).hookSpecificOutput.additionalContext
+
+  beforeAll(async () => {
+    office = await Office.open()
+    const home = await office.signedIn()
+    await home.run('projects', 'create', 'Tutti', '--key', 'TUT')
+    mkdirSync(join(at, '.config', 'tutti'), { recursive: true, mode: 0o700 })
+    writeFileSync(join(at, '.config', 'tutti', 'credentials.json'), home.text, { mode: 0o600 })
+    expect((await tutti(['connect', 'claude-code'], { env, cwd: at })).code).toBe(0)
+    const { mcpServers } = JSON.parse(readFileSync(join(at, '.claude.json'), 'utf8')) as {
+      mcpServers: { tutti: { url: string; headers: Record<string, string> } }
+    }
+    const { url, headers } = mcpServers.tutti
+    call = async (name, args = {}) => {
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } })
+      const accept = 'application/json, text/event-stream'
+      const answer = await (
+        await fetch(url, { method: 'POST', headers: { ...headers, 'content-type': 'application/json', accept }, body })
+      ).text()
+      const { result } = JSON.parse(answer.slice(answer.indexOf('{'))) as {
+        result: { structuredContent: Record<string, unknown>; isError?: boolean }
+      }
+      expect([name, result.isError ?? false, answer.slice(0, result.isError ? 500 : 0)]).toEqual([name, false, ''])
+      return result.structuredContent
+    }
+    await tutti(['link', 'TUT'], { env, cwd: repository })
+    const git = (...args: string[]) =>
+      Bun.spawnSync(['git', '-c', 'user.name=A', '-c', 'user.email=a@example.com', ...args], { cwd: repository })
+    writeFileSync(join(repository, 'lock.ts'), '1')
+    git('init', '-q', '-b', 'lock-folder')
+    git('add', '-A')
+    git('commit', '-q', '-m', 'x')
+    writeFileSync(join(repository, 'lock.ts'), '2')
+  }, 60_000)
+
+  test('restore at the start what was saved before the context was cut down', async () => {
+    expect(contextOf(await hook('context', told({ source: 'startup' })))).toContain('Tutti')
+    // Without a session there is nothing to save.
+    expect(await hook('checkpoint', told({ trigger: 'auto' }))).toEqual({ code: 0, out: '', err: '' })
+    await call('create_session', { goals: ['finish the lock'], project: 'TUT' })
+    await call('get_context', { checkpoint: { nextStep: 'Make the second process exit', commands: ['bun test test/db'] } })
+    expect(await hook('checkpoint', told({ hook_event_name: 'PreCompact', trigger: 'auto', custom_instructions: '' }))).toEqual({
+      code: 0,
+      out: '',
+      err: '',
+    })
+    const restored = contextOf(await hook('context', told({ source: 'compact' })))
+    for (const kept of ['finish the lock', 'Make the second process exit', 'bun test test/db', 'lock-folder', 'lock.ts'])
+      expect(restored).toContain(kept)
+    await hook('checkpoint', told({ trigger: 'manual', custom_instructions: 'keep the plan' }))
+    expect(contextOf(await hook('context', told()))).toContain('keep the plan')
+    // In the words of Cursor.
+    const { cwd: _, ...cursor } = JSON.parse(told({ cursor_version: '3.1', workspace_roots: [repository] })) as { cwd: string }
+    expect(JSON.parse((await hook('context', JSON.stringify(cursor))).out)).toEqual({
+      additional_context: expect.stringContaining('keep the plan') as string,
+    })
+    // Where somebody stands is enough.
+    expect(contextOf(await hook('context', '', repository))).toContain('keep the plan')
+  }, 60_000)
+
+  test('say nothing where no project is linked', async () => {
+    for (const what of ['context', 'checkpoint']) expect(await hook(what, told({ cwd: at }))).toEqual({ code: 0, out: '', err: '' })
+    expect(await tutti(['hook', 'context'], { env: { XDG_CONFIG_HOME: folder() }, cwd: at })).toEqual({ code: 0, out: '', err: '' })
+  })
+
+  test('never stop a program: soon, with 0, nothing on its stream and one line for people', async () => {
+    const quiet = (line: string) => ({ code: 0, out: '', err: expect.stringMatching(new RegExp(`^tutti: .*${line}.*\\n$`)) as string })
+    // Signed out, a folder that is gone, a link that is none, a call of another version.
+    expect(await tutti(['hook', 'context'], { env: { XDG_CONFIG_HOME: folder() }, cwd: repository })).toEqual(quiet('not signed in'))
+    expect(await hook('context', told({ cwd: join(at, 'gone') }))).toEqual(quiet('gone'))
+    const broken = folder()
+    writeFileSync(join(broken, '.tutti.json'), '{')
+    expect(await hook('context', told({ cwd: broken }))).toEqual(quiet(''))
+    for (const args of [['hook'], ['hook', 'future', '--of', 'another']])
+      expect(await tutti(args, { env, cwd: at })).toEqual({ code: 0, out: '', err: '' })
+
+    /** Signed in to something that is no server. */
+    const elsewhere = (server: string) => {
+      const where = folder()
+      mkdirSync(join(where, 'tutti'), { mode: 0o700 })
+      writeFileSync(join(where, '.tutti.json'), JSON.stringify({ server, team: 't', project: 'p', slug: 's' }))
+      const profiles = { x: { server, kind: 'api_key', token: 'svc_key_x' } }
+      writeFileSync(join(where, 'tutti', 'credentials.json'), JSON.stringify({ current: 'x', profiles }), { mode: 0o600 })
+      return { env: { XDG_CONFIG_HOME: where }, cwd: where }
+    }
+    const started = performance.now()
+    for (const what of ['context', 'checkpoint'])
+      expect(await tutti(['hook', what], elsewhere('http://127.0.0.1:1'))).toEqual(quiet('cannot be reached'))
+    expect(performance.now() - started).toBeLessThan(3000)
+    using silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
+    expect(await tutti(['hook', 'context'], elsewhere(`http://127.0.0.1:${silent.port}`))).toEqual(quiet('not answered within 5 seconds'))
+    expect(performance.now() - started).toBeLessThan(12_000)
+    // A pipe that stays open.
+    const child = Bun.spawn([BINARY, 'hook', 'context'], {
+      env: { PATH: process.env.PATH, ...env },
+      cwd: at,
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    expect(await child.exited).toBe(0)
+  }, 60_000)
+})
