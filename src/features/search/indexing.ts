@@ -4,6 +4,7 @@ import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
 import { events } from '../../events/table.ts'
 import { dropPassages, putPassages, type Searchable } from './passages.ts'
+import type { Kind } from './schema.ts'
 import { live, load, owned, type Source } from './source.ts'
 import { passages } from './table.ts'
 
@@ -125,47 +126,55 @@ async function index(ctx: Ctx, touched: ReadonlyMap<Source, ReadonlySet<string>>
   return true
 }
 
-/** What differs from its passages, in a project or everywhere. */
-async function differing(ctx: Ctx, source: Source, projectId: string | undefined, limit: number): Promise<string[]> {
-  const { table, kind } = source
-  const seenThrough = source.projectId ?? table.projectId
-  if (projectId && !seenThrough) return []
-  const within = (column: SQL | undefined): SQL | undefined => (projectId ? sql`${column} = ${projectId}` : undefined)
-  const stale = and(
-    live(source),
-    owned(source),
-    within(seenThrough && sql`${seenThrough}`),
-    sql`not exists (select 1 from ${passages} where ${passages.kind} = ${kind} and ${passages.recordId} = ${table.id} and ${passages.chunk} = 0
-      and ${passages.at} = ${table.updatedAt} and ${passages.organizationId} is not distinct from ${table.organizationId})`,
-  )
-  const orphaned = and(
-    eq(passages.kind, kind),
-    eq(passages.chunk, 0),
-    within(sql`${passages.projectId}`),
-    sql`not exists (select 1 from ${table} where ${and(sql`${table.id} = ${passages.recordId}`, live(source))})`,
-  )
-  const { rows } = await ctx.db.execute<{ id: string }>(sql`(select ${table.id} as id from ${table} where ${stale} limit ${limit})
-    union all (select ${passages.recordId} from ${passages} where ${orphaned} limit ${limit})`)
-  return rows.map((row) => row.id)
-}
-
-interface Part {
+/** Where a pass over all records of a kind stands: those first whose passages may lack, then passages whose record may be gone. */
+interface Place {
   kind: string
   projectId?: string
+  of: 'records' | 'passages'
+  after: string
 }
 
-const isDiffering = read('search.isDiffering', machine, async (ctx, { kind, projectId }: Part): Promise<boolean> => {
-  const source = ctx.app.sources.find((s) => s.kind === kind)
-  return source !== undefined && (await differing(ctx, source, projectId, 1)).length > 0
-})
+const FIRST = '00000000-0000-0000-0000-000000000000'
+const LOOKED_AT = 500
 
-const compareSome = write('search.compareSome', machine, async (ctx, { kind, projectId }: Part): Promise<string> => {
+/**
+ * One page of a pass, by ids: each row of it is looked up at the other side by index. Without pages and `offset 0` the planner, who knows
+ * little of tables that have just grown, compares everything with everything.
+ */
+const differing = read(
+  'search.differing',
+  machine,
+  async (ctx, { kind, projectId, of, after }: Place): Promise<[id: string, differs: boolean][]> => {
+    const source = ctx.app.sources.find((s) => s.kind === kind) as Source
+    const { table } = source
+    const seenThrough = source.projectId ?? table.projectId
+    if (projectId && !seenThrough) return []
+    const within = (column: SQL | undefined): SQL | undefined => (projectId ? sql`${column} = ${projectId}` : undefined)
+    const page =
+      of === 'records'
+        ? sql`select ${table.id} as id, ${table.updatedAt} as at, ${table.organizationId} as owner from ${table}
+          where ${and(live(source), owned(source), within(sql`${seenThrough}`), sql`${table.id} > ${after}::uuid`)} order by ${table.id}`
+        : sql`select ${passages.recordId} as id from ${passages}
+          where ${and(eq(passages.kind, kind as Kind), eq(passages.chunk, 0), within(sql`${passages.projectId}`), sql`${passages.recordId} > ${after}::uuid`)}
+          order by ${passages.recordId}`
+    const other =
+      of === 'records'
+        ? sql`select 1 from ${passages} where ${passages.kind} = ${kind} and ${passages.recordId} = page.id and ${passages.chunk} = 0
+          and ${passages.at} = page.at and ${passages.organizationId} is not distinct from page.owner`
+        : sql`select 1 from ${table} where ${and(sql`${table.id} = page.id`, live(source))}`
+    const { rows } = await ctx.db.execute<{ id: string; differs: boolean }>(sql`
+    select page.id, there.yes is null as differs from (${page} limit ${LOOKED_AT}) page
+    left join lateral (select true as yes from (${other} offset 0) one) there on true order by page.id`)
+    return rows.map(({ id, differs }) => [id, differs])
+  },
+)
+
+/** How many of these were done: as many as are not too much at once. */
+const indexThese = write('search.indexThese', machine, async (ctx, { kind, ids }: { kind: string; ids: string[] }): Promise<number> => {
   await takeTurns(ctx)
   const source = ctx.app.sources.find((s) => s.kind === kind) as Source
-  for (let limit = EVENTS; ; limit = Math.floor(limit / 2)) {
-    const ids = await differing(ctx, source, projectId, limit)
-    if (await index(ctx, new Map([[source, new Set(ids)]]), limit > 1 ? PIECES : Number.POSITIVE_INFINITY)) return ids.join()
-  }
+  for (let limit = EVENTS; ; limit = Math.floor(limit / 2))
+    if (await index(ctx, new Map([[source, new Set(ids.slice(0, limit))]]), limit > 1 ? PIECES : Number.POSITIVE_INFINITY)) return limit
 })
 
 /** A tenth of the database at most: whoever waits for an answer comes first. */
@@ -190,16 +199,14 @@ async function step<T>({ signal, pace = 0 }: Way, work: () => Promise<T>): Promi
 
 /** For what no single event names: a first start with records of old, a plan, a project that moved or went. */
 export const compare = flow('search.compare', machine, async (ctx, { projectId, ...way }: Way & { projectId?: string }): Promise<void> => {
-  for (const { kind } of ctx.app.sources) {
-    let before = ''
-    while (!way.signal?.aborted && (await isDiffering(ctx, { kind, projectId }))) {
-      const done = await step(way, () => compareSome(ctx, { kind, projectId }))
-      // Nothing to do after all: somebody else was at it meanwhile.
-      if (done !== '' && done === before)
-        throw new Error(`what search knows of these does not become what they are: ${kind} ${done.slice(0, 200)}`)
-      before = done
-    }
-  }
+  for (const { kind } of ctx.app.sources)
+    for (const of of ['records', 'passages'] as const)
+      for (let after: string | undefined = FIRST; after && !way.signal?.aborted; ) {
+        const page: [string, boolean][] = await step(way, () => differing(ctx, { kind, projectId, of, after: after as string }))
+        let ids = page.flatMap(([id, differs]) => (differs ? id : []))
+        while (ids.length > 0 && !way.signal?.aborted) ids = ids.slice(await step(way, () => indexThese(ctx, { kind, ids })))
+        after = page.length === LOOKED_AT ? page.at(-1)?.[0] : undefined
+      }
 })
 
 /** All that has happened until now. */
