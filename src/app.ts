@@ -45,6 +45,8 @@ export interface App {
   readonly gauges: Record<string, () => number>
   /** How users reach it, for links in mails and pages; never taken from a request. */
   url: string
+  /** Where it really listens, once it does. */
+  listening?: { host: string; port: number }
   close(): Promise<void>
 }
 
@@ -74,7 +76,11 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     const auth = new Authenticator(driver, jwt, clock, bus)
     const mailer = createMailer(config)
     const embedder = createEmbedder(config)
-    const queue = new Jobs(driver, jobs, log)
+    const queue = new Jobs(
+      driver,
+      jobs.filter(({ when }) => when?.(config) ?? true),
+      log,
+    )
     const usage = setInterval(() => auth.flushUsage().catch((error) => log.debug('usage not written', { error })), 30_000)
     usage.unref()
     const ends: (() => Promise<void>)[] = []

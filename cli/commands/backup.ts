@@ -1,51 +1,166 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createReadStream, createWriteStream, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { dump } from '../../src/backup/dump.ts'
-import { type Header, isRow, readBackup, writeBackup } from '../../src/backup/file.ts'
-import { type Loaded, load, wipe } from '../../src/backup/load.ts'
+import { pipeline } from 'node:stream/promises'
+import { newName, requireAlone } from '../../src/backup/alone.ts'
+import { dump, isSecretOf } from '../../src/backup/dump.ts'
+import { checkBackup, type Header, readBackup } from '../../src/backup/file.ts'
+import { hasData, type Loaded, load, type Progress } from '../../src/backup/load.ts'
+import { keptSecret, type Saved, save, secretPath } from '../../src/backup/save.ts'
 import type { Config } from '../../src/config.ts'
 import type { Driver } from '../../src/db/driver.ts'
-import { openDatabase } from '../../src/db/index.ts'
-import { isRestoring } from '../../src/db/restoring.ts'
-import type { Saved } from '../../src/features/backups/service.ts'
+import { openDatabase, ownFolder } from '../../src/db/index.ts'
+import { isRestoring, refuseRestoring } from '../../src/db/restoring.ts'
+import { AppError } from '../../src/errors.ts'
 import { createLog } from '../../src/log.ts'
-import { isServing } from '../../src/machine.ts'
-import { machine } from '../machine.ts'
-import { print } from '../output.ts'
+import { askServer, isServing } from '../../src/machine.ts'
+import { note, print } from '../output.ts'
 import { Refusal } from '../report.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
-const size = (bytes: number): string => (bytes < 1 << 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`)
-
-export async function backup(file: string, { json, ...common }: CommonOptions & { json?: boolean }): Promise<void> {
-  const saved = (await machine(settingsOf(common), 'backups.make', { path: resolve(file) })) as Saved
-  print(json, saved, `Saved ${saved.rows} rows of ${saved.tables} tables to ${saved.path} (${size(saved.bytes)}).`)
+interface Options extends CommonOptions {
+  json?: boolean
+  replace?: boolean
 }
 
-export async function restore(file: string, { replace, ...common }: CommonOptions & { replace?: boolean }): Promise<void> {
+const size = (bytes: number): string => (bytes < 1 << 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`)
+const rowsOf = ({ rows, tables }: { rows: number; tables: number }): string => `${rows} rows of ${tables} tables`
+const stamp = (): string => new Date().toISOString().replaceAll(':', '-')
+
+// ---- backup
+
+export async function backup(file: string, { json, ...common }: Options): Promise<void> {
   const config = settingsOf(common)
-  await refuseServing(config)
-  // Read to the end before anything is touched.
-  let header: Header | undefined
-  let rows = 0
-  for await (const line of readBackup(file)) {
-    if (isRow(line)) rows++
-    else if ('format' in line) header = line
-  }
-  const { at, database, secret } = header as Header
-  console.log(`${file}: ${rows} rows, made ${at} on ${database}.`)
-  const driver = await openDatabase(config, createLog('warn'))
+  if (file === '-') return toStdout(config)
+  const saved = await saveAll(config, resolve(file))
+  print(json, saved, `Saved ${rowsOf(saved)} to ${saved.file} (${size(saved.bytes)}).`)
+  note(
+    saved.secret
+      ? 'Whoever has this file has all data and can sign in as anybody: the master secret is in it. Keep it safe.'
+      : 'The master secret is not in it. Keep that, too: without it sealed data cannot be read.',
+  )
+}
+
+/** By the running server where there is one; else from the database as it is, which is not brought to another version. */
+export async function saveAll(config: Config, path: string): Promise<Saved> {
+  const asked = await askServer(config, 'backups.make', { path })
+  if (asked) return asked.answer as Saved
+  const { driver } = await openSource(config)
   try {
-    if (replace) await makeRoom(config, driver)
-    const loaded = await load(driver, readBackup(file), progress())
-    keepSecret(config, secret)
-    told(loaded, config)
+    return await save(driver, config, path, new Date().toISOString())
   } finally {
     await driver.close()
   }
 }
 
-export async function move({ to, ...common }: CommonOptions & { to: string }): Promise<void> {
+async function toStdout(config: Config): Promise<void> {
+  if (process.stdout.isTTY) throw new Refusal('A backup is no text for a terminal. Pipe it, or name a file.')
+  const path = join(config.DATA_DIR, `piped-${stamp()}.backup`)
+  const saved = await saveAll(config, path)
+  try {
+    await pipeline(createReadStream(path), process.stdout)
+  } finally {
+    rmSync(path, { force: true })
+  }
+  note(`Saved ${rowsOf(saved)} (${size(saved.bytes)}).`)
+}
+
+/** A database that is there: a mistyped folder must not become a new one. */
+async function openSource(config: Config): Promise<{ driver: Driver; name: string }> {
+  if (config.DB_CONNECTION === 'pglite' && !existsSync(join(config.DATA_DIR, 'db')))
+    throw new Refusal(`There is no database in ${config.DATA_DIR}. Name the data folder with --data-dir.`, 4)
+  const name = newName()
+  return { name, driver: await openDatabase(config, createLog('warn'), { name }) }
+}
+
+// ---- restore
+
+export async function restore(file: string, { replace, json, ...common }: Options): Promise<void> {
+  const config = settingsOf(common)
+  await refuseServing(config)
+  const path = file === '-' ? await fromStdin(config) : resolve(file)
+  try {
+    const { sha256, header } = await checkBackup(path).catch((error: unknown) => {
+      throw error instanceof AppError ? new AppError(error.code, `${error.message} Nothing was changed.`) : error
+    })
+    const { tutti, at, database, secret } = header
+    if (secret && config.TUTTI_SECRET && secret !== config.TUTTI_SECRET)
+      throw new Refusal('TUTTI_SECRET is not the secret of this backup, which brings its own. Unset it, then restore again.', 5)
+    note(`${path} is whole: made ${at} by Tutti ${tutti} on ${database}.`)
+    const done = await into(config, replace, (driver) =>
+      load(driver, () => readBackup(path, sha256), {
+        identity: sha256,
+        replace,
+        told: progress(),
+        beforeEnd: () => keepSecret(config, header),
+      }),
+    )
+    print(json, { file: path, madeAt: at, ...done }, `Restored ${rowsOf(done)} to ${done.into}; every row was read back and compared.`)
+    note(done.secret ? 'Start the server.' : 'Its master secret is not here: set TUTTI_SECRET to it, then start the server.')
+  } finally {
+    if (file === '-') rmSync(path, { force: true })
+  }
+}
+
+/** It is read twice: once to check it, once to load it. */
+async function fromStdin(config: Config): Promise<string> {
+  if (process.stdin.isTTY) throw new Refusal('Pipe the backup into it, or name a file.')
+  ownFolder(config.DATA_DIR)
+  const path = join(config.DATA_DIR, `piped-${stamp()}.backup`)
+  try {
+    await pipeline(process.stdin, createWriteStream(path, { mode: 0o600, flags: 'wx' }))
+  } catch (error) {
+    rmSync(path, { force: true })
+    throw error
+  }
+  return path
+}
+
+interface Done {
+  into: string
+  tables: number
+  rows: number
+  /** Where what was there before has been saved. */
+  replaced: string | null
+  /** Whether the server will find the master secret that the data needs. */
+  secret: boolean
+}
+
+async function into(config: Config, replace: boolean | undefined, work: (driver: Driver) => Promise<Loaded>): Promise<Done> {
+  const name = newName()
+  const driver = await openDatabase(config, createLog('warn'), { name })
+  try {
+    await requireAlone(driver, name)
+    const replaced = replace ? await setAside(config, driver) : null
+    const { tables, rows } = await work(driver)
+    const secret = config.TUTTI_SECRET ?? keptSecret(config)
+    return { into: placeOf(config), tables, rows, replaced, secret: secret !== undefined && (await isSecretOf(driver, secret)) }
+  } finally {
+    await driver.close()
+  }
+}
+
+/** What is there goes to a file beside it that can be restored in turn. */
+async function setAside(config: Config, driver: Driver): Promise<string | null> {
+  if ((await isRestoring(driver)) || !(await hasData(driver))) return null
+  const { file } = await save(driver, config, join(config.DATA_DIR, `replaced-${stamp()}.backup`), new Date().toISOString())
+  note(`What was there is saved in ${file}`)
+  return file
+}
+
+/** Before anything is served. What was the secret here stays beside it: other data may need it. */
+function keepSecret(config: Config, { secret }: Header): void {
+  if (!secret || config.TUTTI_SECRET) return
+  const path = secretPath(config)
+  const here = keptSecret(config)
+  if (here === secret) return
+  writeFileSync(`${path}.new`, `${secret}\n`, { mode: 0o600, flush: true })
+  if (here) renameSync(path, `${path}.replaced-${stamp()}`)
+  renameSync(`${path}.new`, path)
+}
+
+// ---- move
+
+export async function move({ to, replace, json, ...common }: Options & { to: string }): Promise<void> {
   const config = settingsOf(common)
   const target: Config =
     to === 'embedded'
@@ -54,25 +169,36 @@ export async function move({ to, ...common }: CommonOptions & { to: string }): P
   if (target.DB_CONNECTION === config.DB_CONNECTION && target.DATABASE_URL === config.DATABASE_URL)
     throw new Refusal(`The data is there already. Name the other place: ${to === 'embedded' ? 'postgres://…' : 'embedded'}`)
   await refuseServing(config)
-  const log = createLog('warn')
-  const from = await openDatabase(config, log)
+  const { driver: from, name } = await openSource(config)
   try {
-    const into = await openDatabase(target, log)
-    try {
-      // The same as long as nothing has changed at the source, so that a move that was interrupted goes on.
-      const { rows } = await from.query('select coalesce(max(seq), 0) from events')
-      told(await load(into, dump(from, `move at event ${rows[0]?.[0]}`, undefined), progress()), target)
-    } finally {
-      await into.close()
-    }
+    await refuseRestoring(from)
+    await requireAlone(from, name)
+    if (!(await hasData(from))) throw new Refusal(`There is nothing in ${placeOf(config)} to move.`, 4)
+    const { rows } = await from.query("select value from meta where key = 'secret'")
+    // A server that was started meanwhile may have changed what was read before.
+    const beforeEnd = () => requireAlone(from, name)
+    const done = await into(target, replace, (driver) =>
+      load(driver, () => dump(from, { at: new Date().toISOString() }), {
+        identity: `move ${rows[0]?.[0]}`,
+        replace,
+        told: progress(),
+        beforeEnd,
+      }),
+    )
+    print(
+      json,
+      { from: placeOf(config), ...done },
+      `Moved ${rowsOf(done)} from ${placeOf(config)} to ${done.into}; every row was read back and compared.`,
+    )
   } finally {
     await from.close()
   }
-  console.log(
+  note(
     to === 'embedded'
-      ? 'From now on start without DATABASE_URL.'
-      : `From now on start with DATABASE_URL set to that address, and the same data folder: its secret is still needed.`,
+      ? 'Remove DATABASE_URL from your settings and start the server with the same data folder.'
+      : 'Set DATABASE_URL to that address and start the server with the same data folder: its secret is still needed.',
   )
+  note(`What is in ${placeOf(config)} was not changed. Delete it when you are sure.`)
 }
 
 function postgresUrl(text: string): string {
@@ -85,38 +211,21 @@ async function refuseServing(config: Config): Promise<void> {
   if (await isServing(config)) throw new Refusal('A server is running on this data folder. Stop it first.', 5)
 }
 
-/** Whatever is there is saved beside, in a file that can be restored in turn. */
-async function makeRoom(config: Config, driver: Driver): Promise<void> {
-  if (!(await isRestoring(driver)) && (await hasData(driver))) {
-    const path = join(config.DATA_DIR, `replaced-${new Date().toISOString().replaceAll(':', '-')}.backup`)
-    const secretFile = join(config.DATA_DIR, 'secret')
-    const secret = config.TUTTI_SECRET || !existsSync(secretFile) ? undefined : readFileSync(secretFile, 'utf8').trim()
-    await writeBackup(path, dump(driver, new Date().toISOString(), secret))
-    console.log(`What was there is saved in ${path}`)
+/** Without the password. */
+function placeOf({ DB_CONNECTION, DATABASE_URL, DATA_DIR }: Config): string {
+  if (DB_CONNECTION !== 'pgsql') return DATA_DIR
+  const { host, pathname } = new URL(DATABASE_URL as string)
+  return `postgres://${host}${pathname}`
+}
+
+/** One line that changes on a terminal; a line for each table with rows elsewhere. */
+function progress(): (progress: Progress) => void {
+  const { stderr } = process
+  if (!stderr.isTTY)
+    return ({ table, rows, done }) => {
+      if (done && rows > 0) note(`${table}: ${rows} rows`)
+    }
+  return ({ table, rows, done, nth, of }) => {
+    stderr.write(`\r\x1b[K${done && nth === of ? '' : `table ${nth} of ${of}: ${table}, ${rows} rows`}`)
   }
-  await wipe(driver)
-}
-
-async function hasData(driver: Driver): Promise<boolean> {
-  const { rows } = await driver.query("select to_regclass('users')::text")
-  return rows[0]?.[0] != null && (await driver.query('select 1 from users limit 1')).rows.length > 0
-}
-
-function keepSecret(config: Config, secret: string | undefined): void {
-  if (!secret || config.TUTTI_SECRET) return
-  const path = join(config.DATA_DIR, 'secret')
-  const here = existsSync(path) ? readFileSync(path, 'utf8').trim() : undefined
-  if (here === secret) return
-  if (here) renameSync(path, `${path}.replaced-${Date.now()}`)
-  writeFileSync(path, `${secret}\n`, { mode: 0o600, flush: true })
-}
-
-const progress = () => (process.stderr.isTTY ? showProgress : undefined)
-function showProgress({ table, rows, done }: { table: string; rows: number; done: boolean }): void {
-  process.stderr.write(`\r\x1b[K${table} ${rows}${done ? '\n' : ''}`)
-}
-
-function told({ rows, tables }: Loaded, config: Config): void {
-  const where = config.DB_CONNECTION === 'pgsql' ? new URL(config.DATABASE_URL as string).host : config.DATA_DIR
-  console.log(`${rows} rows of ${tables} tables are in ${where}, counted and compared.`)
 }

@@ -1,24 +1,44 @@
 import { migrations } from '../../migrations/index.ts'
-import type { Driver, Transaction } from '../db/driver.ts'
-import { planMigrations } from '../db/migrate.ts'
-import { PROGRESS } from '../db/restoring.ts'
+import { fingerprint } from '../auth/secrets.ts'
+import type { Driver, Queryable } from '../db/driver.ts'
+import { appliedIds } from '../db/migrate.ts'
+import { PROGRESS, refuseRestoring } from '../db/restoring.ts'
 import { AppError } from '../errors.ts'
 import { version } from '../version.ts'
-import { type Header, type Row, Sum, type TableEnd, type TableStart } from './file.ts'
+import { type Line, type Row, Sum, type TableStart } from './file.ts'
 
 /** About so much is in memory at a time, whatever the rows hold. */
 const BATCH_BYTES = 2 << 20
 const MOST_ROWS = 2000
 
-/** All of a database as it is at one moment. */
-export async function* dump(driver: Driver, at: string, secret: string | undefined): AsyncGenerator<Header | TableStart | Row | TableEnd> {
-  const { applied, pending } = await planMigrations(driver, migrations)
-  if (pending.length > 0) throw new AppError('conflict', 'This database is of an older version. Run `tutti migrate` first.')
+/** Every table that some version of ours made. Others may have tables of their own beside them. */
+export const ourTables = [
+  ...new Set(migrations.flatMap(({ sql }) => [...sql.matchAll(/^create table "(\w+)"/gim)].map((m) => m[1] as string))),
+]
+
+/** What means something only in the database where it was made: how far search has read its transactions. */
+const onlyHere: Record<string, string> = { meta: `key <> 'search.cursor'` }
+
+/** All of a database as it is at one moment, of whatever version it is. The secret goes along when it is the one of this database. */
+export async function* dump(driver: Driver, { at, secret }: { at: string; secret?: string }): AsyncGenerator<Line> {
+  await refuseRestoring(driver)
+  if ((await appliedIds(driver)).length === 0) throw new AppError('not_found', 'There is no data yet: this database is empty.')
   const snapshot = await driver.begin()
   try {
     await snapshot.query('set transaction isolation level repeatable read, read only')
-    yield { tutti: version, format: 1, at, database: driver.status().version, migrations: applied, ...(secret && { secret }) }
-    for (const table of await tablesOf(snapshot)) {
+    await settle(snapshot)
+    const applied = (await snapshot.query('select id from migrations order by id')).rows.map(([id]) => String(id))
+    const tables = await tablesOf(snapshot, applied)
+    yield {
+      tutti: version,
+      format: 1,
+      at,
+      database: driver.status().version,
+      migrations: applied,
+      tables: tables.length,
+      ...(secret && (await isSecretOf(snapshot, secret)) && { secret }),
+    }
+    for (const table of tables) {
       yield table
       const sum = new Sum()
       for await (const row of rowsOf(snapshot, table)) {
@@ -32,21 +52,52 @@ export async function* dump(driver: Driver, at: string, secret: string | undefin
   }
 }
 
-/** What migrations made; how far a restore has come is not part of it. */
-export async function tablesOf(on: Pick<Transaction, 'query'>): Promise<TableStart[]> {
-  const { rows } = await on.query(`
-    select c.relname, json_agg(json_build_array(a.attname, format_type(a.atttypid, a.atttypmod)) order by a.attnum)::text
+export async function isSecretOf(on: Queryable, secret: string): Promise<boolean> {
+  const { rows } = await on.query("select value from meta where key = 'secret'")
+  return rows[0]?.[0] === fingerprint(secret)
+}
+
+/** Text that means the same everywhere, whatever the database or its user has been set to; and no limit on a slow reader. */
+export async function settle(on: Queryable): Promise<void> {
+  const settings = {
+    datestyle: 'ISO, YMD',
+    intervalstyle: 'postgres',
+    timezone: 'UTC',
+    extra_float_digits: '1',
+    bytea_output: 'hex',
+    statement_timeout: '0',
+    idle_in_transaction_session_timeout: '0',
+  }
+  const each = Object.entries(settings).map(([name, value]) => `set_config('${name}', '${value}', true)`)
+  await on.query(`select ${each.join(', ')}`)
+}
+
+/**
+ * Ours; in a database that a newer version has changed, all that belong to no extension. Neither what is computed from other columns nor
+ * the number of the transaction that wrote a row, which would be one of the future elsewhere.
+ */
+export async function tablesOf(on: Queryable, applied: readonly string[]): Promise<TableStart[]> {
+  const isNewer = applied.some((id) => !migrations.some((m) => m.id === id))
+  const { rows } = await on.query(
+    `select c.relname::text, json_agg(a.attname order by a.attnum)::text
     from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+      left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
     where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname not in ('migrations', '${PROGRESS}')
-    group by c.relname order by c.relname`)
-  return rows.map(([table, columns]) => ({ table: String(table), columns: JSON.parse(String(columns)) as [string, string][] }))
+      and ($1::text[] is null or c.relname = any($1::text[]))
+      and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype = 'e')
+      and coalesce(pg_get_expr(d.adbin, d.adrelid), '') not like '%pg_current_xact_id%'
+    group by c.relname order by c.relname`,
+    [isNewer ? null : `{${ourTables.join(',')}}`],
+  )
+  return rows.map(([table, columns]) => ({ table: String(table), columns: JSON.parse(String(columns)) as string[] }))
 }
 
 export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-export async function* rowsOf(on: Pick<Transaction, 'query'>, { table, columns }: TableStart): AsyncGenerator<Row> {
-  const values = columns.map(([name]) => `${quoted(name)}::text`).join(', ')
-  await on.query(`declare backup no scroll cursor for select json_build_array(${values})::text from ${quoted(table)}`)
+export async function* rowsOf(on: Queryable, { table, columns }: TableStart): AsyncGenerator<Row> {
+  const values = columns.map((name) => `${quoted(name)}::text`).join(', ')
+  const where = onlyHere[table] ? ` where ${onlyHere[table]}` : ''
+  await on.query(`declare backup no scroll cursor for select json_build_array(${values})::text from ${quoted(table)}${where}`)
   let fetch = 50
   for (;;) {
     const { rows } = await on.query(`fetch ${fetch} from backup`)

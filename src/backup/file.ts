@@ -1,6 +1,6 @@
-import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { createReadStream } from 'node:fs'
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
@@ -8,23 +8,25 @@ import { syncDirectory } from '../db/embedded/tree.ts'
 import { AppError } from '../errors.ts'
 
 /**
- * A backup is one zstd stream of JSON lines: a header, then for each table its columns, its rows and a line that sums it up, then a last
- * line that sums up all lines before it. Values are Postgres' own text, so that a backup of one database can be loaded into the other.
+ * A backup is JSON lines under zstd: a header, then for each table its columns, its rows and a line that sums it up. Values are Postgres'
+ * own text, so that a backup of one database can be loaded into the other. The last 40 bytes are a frame that zstd skips, with the SHA-256
+ * of every byte before it.
  */
-export type Line = Header | TableStart | Row | TableEnd | End
+export type Line = Header | TableStart | Row | TableEnd
 export interface Header {
   tutti: string
   format: 1
   at: string
   database: string
   migrations: string[]
+  tables: number
   /** The master secret, where the installation keeps it in its data folder. */
   secret?: string
 }
 export interface TableStart {
   table: string
-  /** Name and type. */
-  columns: [string, string][]
+  /** Names. */
+  columns: string[]
 }
 export type Row = (string | null)[]
 export interface TableEnd {
@@ -32,84 +34,176 @@ export interface TableEnd {
   rows: number
   sum: string
 }
-interface End {
-  done: true
-  sha256: string
-}
 
 export const isRow = (line: Line): line is Row => Array.isArray(line)
 
+const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
+const SUM_BYTES = 32
+/** Frame type and length. */
+const SEAL = Buffer.from([0x5e, 0x2a, 0x4d, 0x18, SUM_BYTES, 0, 0, 0])
+const TAIL_BYTES = SEAL.length + SUM_BYTES
+
+// ---- writing
+
 /** The file appears complete and on disk, or not at all; only its owner can read it. */
-export async function writeBackup(path: string, lines: AsyncIterable<Exclude<Line, End>>): Promise<void> {
-  const draft = `${path}.part`
-  await rm(draft, { force: true })
+export async function writeBackup(path: string, lines: AsyncIterable<Line>, signal?: AbortSignal): Promise<number> {
+  await sweepDrafts(dirname(path), (name) => name.startsWith(`${basename(path)}.`))
+  const draft = `${path}.${Math.random().toString(36).slice(2, 8)}.part`
+  let file: FileHandle | undefined
   try {
-    const to = createWriteStream(draft, { mode: 0o600, flags: 'wx', flush: true })
-    await pipeline(Readable.from(encoded(lines)), createZstdCompress(), to)
+    if (await exists(path)) throw taken(path)
+    file = await open(draft, 'wx', 0o600)
+    const to = file
+    const hash = new Bun.CryptoHasher('sha256')
+    let bytes = 0
+    const put = async (chunk: Buffer) => {
+      for (let at = 0; at < chunk.length; ) at += (await to.write(chunk, at)).bytesWritten
+      bytes += chunk.length
+    }
+    const compressed = async (chunks: AsyncIterable<Buffer>) => {
+      for await (const chunk of chunks) {
+        hash.update(chunk)
+        await put(chunk)
+      }
+    }
+    await pipeline(Readable.from(encoded(lines)), createZstdCompress(), compressed, { signal })
+    await put(Buffer.concat([SEAL, hash.update(SEAL).digest()]))
+    await file.sync()
+    await file.close()
     // A name that was taken meanwhile is not overwritten: `open` with x keeps it.
     await (await open(path, 'wx', 0o600)).close()
     await rename(draft, path)
     await syncDirectory(dirname(path))
+    return bytes
   } catch (error) {
-    await rm(draft, { force: true })
-    throw error
+    await file?.close().catch(() => undefined)
+    await rm(draft, { force: true }).catch(() => undefined)
+    throw forPeople(path, error)
   }
 }
 
 const PIECE = 256 << 10
 
-async function* encoded(lines: AsyncIterable<Exclude<Line, End>>): AsyncGenerator<Buffer> {
-  const hash = new Bun.CryptoHasher('sha256')
+async function* encoded(lines: AsyncIterable<Line>): AsyncGenerator<Buffer> {
   let piece = ''
   for await (const line of lines) {
     piece += `${JSON.stringify(line)}\n`
     if (piece.length < PIECE) continue
-    hash.update(piece)
     yield Buffer.from(piece)
     piece = ''
   }
-  hash.update(piece)
-  yield Buffer.from(`${piece}${JSON.stringify({ done: true, sha256: hash.digest('hex') } satisfies End)}\n`)
+  yield Buffer.from(piece)
 }
 
-const damaged = (path: string, why: string): AppError =>
-  new AppError('invalid', `${path} is not a whole backup: ${why}. Nothing was changed. Use another copy of it.`)
-
-/** Every line but the last one, which has been checked when the iteration ends. */
-export async function* readBackup(path: string): AsyncGenerator<Exclude<Line, End>> {
-  if (!existsSync(path)) throw new AppError('not_found', `There is no file ${path}.`)
-  const hash = new Bun.CryptoHasher('sha256')
-  const source = createReadStream(path)
-  const plain = createZstdDecompress()
-  const failed = pipeline(source, plain).then(
-    () => undefined,
-    (error: NodeJS.ErrnoException) => error,
-  )
-  let end: End | undefined
-  let first = true
-  try {
-    for await (const text of linesOf(plain)) {
-      if (end) throw damaged(path, 'something comes after its end')
-      const line = parse(path, text)
-      if (first && !('format' in line)) throw damaged(path, 'it does not begin like one')
-      first = false
-      if ('done' in line) {
-        end = line
-        continue
-      }
-      hash.update(`${text}\n`)
-      yield line
-    }
-  } catch (error) {
-    if (error instanceof AppError) throw error
-    throw damaged(path, error instanceof Error ? error.message : String(error))
-  } finally {
-    source.destroy()
-    plain.destroy()
+/** What a killed process left behind. One that is being written has been touched within the hour. */
+export async function sweepDrafts(folder: string, isOurs: (name: string) => boolean): Promise<void> {
+  const names = await readdir(folder).catch(() => [])
+  for (const name of names.filter((n) => n.endsWith('.part') && isOurs(n))) {
+    const path = join(folder, name)
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: Number.POSITIVE_INFINITY }))
+    if (mtimeMs < Date.now() - 3_600_000) await rm(path, { force: true }).catch(() => undefined)
   }
-  const error = await failed
-  if (!end) throw damaged(path, error ? error.message : 'its end is missing')
-  if (end.sha256 !== hash.digest('hex')) throw damaged(path, 'its checksum does not match')
+}
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT' && error.code !== 'ENOTDIR',
+  )
+
+const taken = (path: string) => new AppError('conflict', `${path} is there already. Choose another name.`)
+
+/** What the file system says, in words that help. */
+export function forPeople(path: string, error: unknown): unknown {
+  const folder = dirname(path)
+  switch ((error as NodeJS.ErrnoException).code) {
+    case 'EEXIST':
+      return taken(path)
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return new AppError('not_found', `There is no folder ${folder}. Make it first.`)
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return new AppError('forbidden', `Tutti may not write to ${folder}. Choose another folder, or give it the right.`)
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 'EFBIG':
+      return new AppError('disk_full', `There is no room for it in ${folder}. Nothing is left there; make room, or choose another disk.`)
+    default:
+      return error
+  }
+}
+
+// ---- reading
+
+const damaged = (path: string, why: string) => new AppError('invalid', `${path} cannot be used: ${why}. Try another copy of it.`)
+
+export interface Checked {
+  /** Of the whole file, and its name when a restore goes on. */
+  sha256: string
+  header: Header
+}
+
+/** Every byte of it, before anything is done with it. */
+export async function checkBackup(path: string): Promise<Checked> {
+  const { end, sum } = await endsOf(path)
+  const hash = new Bun.CryptoHasher('sha256')
+  for await (const chunk of createReadStream(path, { end })) hash.update(chunk)
+  const sha256 = hash.update(SEAL).digest('hex')
+  if (sha256 !== sum) throw damaged(path, 'it is damaged, its checksum does not match')
+  for await (const line of readBackup(path, sha256)) {
+    if (isRow(line) || !('format' in line)) break
+    if (line.format === 1) return { sha256, header: line }
+    throw new AppError(
+      'conflict',
+      `${path} was made by Tutti ${(line as Header).tutti}, in a form that is not known here. Use that version.`,
+    )
+  }
+  throw damaged(path, 'it is not a backup of Tutti')
+}
+
+/** Where its compressed part ends, and what sum it says it has. */
+async function endsOf(path: string): Promise<{ end: number; sum: string }> {
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw new AppError('not_found', `There is no file ${path}.`)
+    throw new AppError('forbidden', `${path} cannot be read: ${error.message}`)
+  })
+  try {
+    const info = await file.stat()
+    if (!info.isFile()) throw damaged(path, 'it is not a file')
+    const at = async (position: number, length: number) => (await file.read(Buffer.alloc(length), 0, length, position)).buffer
+    if (info.size <= TAIL_BYTES || !(await at(0, ZSTD.length)).equals(ZSTD)) throw damaged(path, 'it is not a backup of Tutti')
+    const tail = await at(info.size - TAIL_BYTES, TAIL_BYTES)
+    if (!tail.subarray(0, SEAL.length).equals(SEAL)) throw damaged(path, 'it is damaged, or its end is missing')
+    return { end: info.size - TAIL_BYTES - 1, sum: tail.subarray(SEAL.length).toString('hex') }
+  } finally {
+    await file.close()
+  }
+}
+
+/** Its lines, of a file that has been checked; an error at the end when it is not that one any more. */
+export async function* readBackup(path: string, sha256: string): AsyncGenerator<Line> {
+  const changed = () => new AppError('conflict', `${path} is not what it was when it was checked. Restore it again.`)
+  const { end } = await endsOf(path)
+  const hash = new Bun.CryptoHasher('sha256')
+  const plain = createZstdDecompress()
+  async function* source() {
+    for await (const chunk of createReadStream(path, { end })) {
+      hash.update(chunk)
+      yield chunk
+    }
+  }
+  const feeding = pipeline(Readable.from(source()), plain).catch(() => undefined)
+  try {
+    for await (const text of linesOf(plain)) yield JSON.parse(text) as Line
+    if (hash.update(SEAL).digest('hex') !== sha256) throw changed()
+  } catch (error) {
+    throw error instanceof AppError ? error : changed()
+  } finally {
+    plain.destroy()
+    await feeding
+  }
 }
 
 /** By line feeds only: readline would also cut at separators that may stand inside a text. */
@@ -124,14 +218,6 @@ async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   if (rest) yield rest
 }
 
-function parse(path: string, text: string): Line {
-  try {
-    return JSON.parse(text) as Line
-  } catch {
-    throw damaged(path, 'a line of it cannot be read')
-  }
-}
-
 /** The same for the same rows in any order, since the two databases sort texts differently. */
 export class Sum {
   rows = 0
@@ -144,6 +230,6 @@ export class Sum {
   }
 
   toString(): string {
-    return this.#sum.toString(16)
+    return `${this.rows} ${this.#sum.toString(16)}`
   }
 }

@@ -1,10 +1,17 @@
 import { chmodSync, mkdirSync, statSync } from 'node:fs'
 import type { Config } from '../config.ts'
+import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Driver } from './driver.ts'
 
+/** For a command that reads or writes all there is, and has the database to itself: a day, and a name by which others can tell. */
+export interface Alone {
+  name: string
+}
+const DAY = 86_400_000
+
 /** Loaded on demand: a server on Postgres never pays for the embedded database's code. */
-export async function openDatabase(config: Config, log: Log): Promise<Driver> {
+export async function openDatabase(config: Config, log: Log, alone?: Alone): Promise<Driver> {
   ownFolder(config.DATA_DIR)
   const tell = (level: 'info' | 'warn' | 'error', message: string, fields?: object) => log[level](message, fields)
   if (config.DB_CONNECTION === 'pgsql') {
@@ -14,6 +21,7 @@ export async function openDatabase(config: Config, log: Log): Promise<Driver> {
       poolSize: config.DB_POOL_SIZE,
       statementTimeout: config.DB_STATEMENT_TIMEOUT_MS,
       log: tell,
+      ...(alone && { name: alone.name, statementTimeout: DAY, transactionTimeout: DAY }),
     })
   }
   const { openEmbedded } = await import('./embedded/index.ts')
@@ -24,6 +32,7 @@ export async function openDatabase(config: Config, log: Log): Promise<Driver> {
     sharedBuffers: config.DB_SHARED_BUFFERS,
     minFreeBytes: config.DB_MIN_FREE_MB * 2 ** 20,
     log: tell,
+    ...(alone && { statementTimeout: DAY, transactionTimeout: DAY }),
   })
 }
 
@@ -32,7 +41,8 @@ export function ownFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   if (process.platform === 'win32') return
   const { uid, mode } = statSync(path)
-  if (uid !== process.getuid?.()) throw new Error(`${path} belongs to another user. Choose another data folder, or run as its owner.`)
-  if ((mode & 0o022) !== 0) throw new Error(`Others can write to ${path}. Run: chmod 700 ${path}`)
+  if (uid !== process.getuid?.())
+    throw new AppError('forbidden', `${path} belongs to another user. Choose another data folder, or run as its owner.`)
+  if ((mode & 0o022) !== 0) throw new AppError('forbidden', `Others can write to ${path}. Run: chmod 700 ${path}`)
   if ((mode & 0o077) !== 0) chmodSync(path, 0o700)
 }

@@ -1,5 +1,6 @@
+import { AppError } from '../errors.ts'
 import { DbError, type Driver } from './driver.ts'
-import { isRestoring } from './restoring.ts'
+import { refuseRestoring } from './restoring.ts'
 
 export interface Migration {
   id: string
@@ -15,13 +16,17 @@ export interface MigrationPlan {
 const LOCK = 7_866_914
 
 export async function planMigrations(driver: Driver, migrations: readonly Migration[]): Promise<MigrationPlan> {
-  if (await isRestoring(driver))
-    throw new Error('A backup was being restored here and is not complete. Run the same `tutti restore` again, or with --replace.')
-  const applied = await appliedIds(driver)
+  await refuseRestoring(driver)
+  return planFrom(await appliedIds(driver), migrations)
+}
+
+/** Also for whoever was told by a running server what has been applied. */
+export function planFrom(applied: string[], migrations: readonly Migration[]): MigrationPlan {
   const known = new Set(migrations.map((m) => m.id))
   const newer = applied.filter((id) => !known.has(id))
   if (newer.length > 0)
-    throw new Error(
+    throw new AppError(
+      'conflict',
       `This database was written by a newer Tutti (it has ${newer.join(', ')}). Start that version, or restore a backup made before it.`,
     )
   return { applied, pending: migrations.filter((m) => !applied.includes(m.id)) }
@@ -35,11 +40,8 @@ export async function migrate(driver: Driver, migrations: readonly Migration[], 
   const { applied, pending } = await planMigrations(driver, migrations)
   if (pending.length === 0) return []
   if (applied.length > 0) await beforeChange?.()
-  const body = pending.map((m) => `${guard(m.id)}\n${m.sql}\n${record(m.id)}`).join('\n')
   try {
-    await driver.exec(
-      `begin; select pg_advisory_xact_lock(${LOCK}); create table if not exists migrations (id text primary key, applied_at timestamptz not null default now());\n${body}\ncommit;`,
-    )
+    await driver.exec(`begin; ${takeTurns} ${scriptOf(pending)}\ncommit;`)
   } catch (error) {
     await driver.exec('rollback').catch(() => undefined)
     const plan = await planMigrations(driver, migrations)
@@ -49,12 +51,22 @@ export async function migrate(driver: Driver, migrations: readonly Migration[], 
   return pending.map((m) => m.id)
 }
 
+/** For a script that changes tables; until its transaction ends. */
+export const takeTurns = `select pg_advisory_xact_lock(${LOCK});`
+
+/** What brings a database to these, inside a transaction. */
+export const scriptOf = (pending: readonly Migration[]): string =>
+  [
+    'create table if not exists migrations (id text primary key, applied_at timestamptz not null default now());',
+    ...pending.map((m) => `${guard(m.id)}\n${m.sql}\n${record(m.id)}`),
+  ].join('\n')
+
 /** Fails the whole script when another instance applied this one while we waited for the lock. */
 const guard = (id: string) =>
   `do $$ begin if exists (select from migrations where id = '${id}') then raise exception 'already applied'; end if; end $$;`
 const record = (id: string) => `insert into migrations (id) values ('${id}');`
 
-async function appliedIds(driver: Driver): Promise<string[]> {
+export async function appliedIds(driver: Driver): Promise<string[]> {
   try {
     const { rows } = await driver.query('select id from migrations order by id')
     return rows.map((row) => String(row[0]))

@@ -6,23 +6,34 @@ export interface PostgresOptions {
   poolSize?: number
   /** Milliseconds. */
   statementTimeout?: number
+  /** Milliseconds that a transaction may wait for its next statement. */
+  transactionTimeout?: number
+  /** How this process is called among those on the database. */
+  name?: string
   log?: (level: 'info' | 'warn' | 'error', message: string, fields?: object) => void
 }
 
 type Client = Pick<SQL, 'unsafe'>
 
-export async function openPostgres({ url, poolSize = 10, statementTimeout = 5000, log }: PostgresOptions): Promise<Driver> {
+export async function openPostgres({
+  url,
+  poolSize = 10,
+  statementTimeout = 5000,
+  transactionTimeout = 30_000,
+  name = 'tutti',
+  log,
+}: PostgresOptions): Promise<Driver> {
   const sql = new SQL(url, {
     max: poolSize,
     connectionTimeout: 5,
     idleTimeout: 300,
     connection: {
-      application_name: 'tutti',
+      application_name: name,
       TimeZone: 'UTC',
       // Compiling one of our longer statements takes many times what running it does.
       jit: 'off',
       statement_timeout: statementTimeout,
-      idle_in_transaction_session_timeout: 30_000,
+      idle_in_transaction_session_timeout: transactionTimeout,
     },
   })
   let away: string | undefined

@@ -1,4 +1,5 @@
 import type { App } from '../app.ts'
+import type { Config } from '../config.ts'
 import { newId } from '../db/columns.ts'
 import type { Driver, Queryable } from '../db/driver.ts'
 import type { Log } from '../log.ts'
@@ -23,6 +24,8 @@ export interface JobDefinition<D = Record<string, unknown>> {
   retries?: number
   /** Cron in UTC. Once across instances; what was missed while no server ran is made up for once. */
   every?: string
+  /** Not on an instance with other settings, which leaves it to the others. */
+  when?(config: Config): boolean
   /** Default 300. */
   timeoutSeconds?: number
   /** It goes in small steps and can be ended between any two: a server that stops does not wait for it. */

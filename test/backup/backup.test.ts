@@ -1,16 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/index.ts'
 import { dump } from '../../src/backup/dump.ts'
-import { type Header, type Line, readBackup, writeBackup } from '../../src/backup/file.ts'
-import { load, wipe } from '../../src/backup/load.ts'
+import { checkBackup, type Header, type Line, readBackup, writeBackup } from '../../src/backup/file.ts'
+import { type Loading, load } from '../../src/backup/load.ts'
+import type { Saved } from '../../src/backup/save.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
-import { planMigrations } from '../../src/db/migrate.ts'
+import { appliedIds, migrate, planMigrations } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
-import { keepUp, make, type Saved } from '../../src/features/backups/service.ts'
+import { keepUp, make, sweepCopies } from '../../src/features/backups/service.ts'
 import { failure, TestClock } from '../features/support.ts'
 import { person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
 import { pictureForm } from '../support/pictures.ts'
@@ -56,6 +68,15 @@ async function emptyDatabase(kind: 'pglite' | 'postgres'): Promise<Driver> {
   return driver
 }
 
+/** As before the first migration; a new embedded database has them all. */
+async function bare(driver: Driver): Promise<Driver> {
+  const { rows } = await driver.query(
+    "select quote_ident(relname) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace",
+  )
+  if (rows.length > 0) await driver.exec(`drop table ${rows.join(', ')} cascade`)
+  return driver
+}
+
 /** What a database holds: its tables with counts and sums. */
 async function heldBy(lines: AsyncIterable<Line>): Promise<Line[]> {
   const held: Line[] = []
@@ -65,129 +86,344 @@ async function heldBy(lines: AsyncIterable<Line>): Promise<Line[]> {
 
 const targets = process.env.TEST_DATABASE_URL ? (['pglite', 'postgres'] as const) : (['pglite'] as const)
 
+/** Its lines, after all of it was checked. */
+async function* linesIn(path: string): AsyncGenerator<Line> {
+  yield* readBackup(path, (await checkBackup(path)).sha256)
+}
+const into = (driver: Driver, lines: () => AsyncIterable<Line> = () => linesIn(saved.file), more: Partial<Loading> = {}) =>
+  load(driver, lines, { identity: 'one', ...more })
+const held = (driver: Driver) => heldBy(dump(driver, { at: 'now' }))
+
 describe('a backup', () => {
   test('is one file that only its owner can read, and says what it holds', async () => {
-    expect(statSync(saved.path).mode & 0o777).toBe(0o600)
+    expect(statSync(saved.file).mode & 0o777).toBe(0o600)
     expect(saved.rows).toBeGreaterThan(20)
-    expect(saved.bytes).toBe(statSync(saved.path).size)
-    const lines = await Array.fromAsync(readBackup(saved.path))
+    expect(saved.bytes).toBe(statSync(saved.file).size)
+    expect(saved.secret).toBe(true)
+    const lines = await Array.fromAsync(linesIn(saved.file))
     const header = lines[0] as Header
     expect(header.migrations).toEqual(migrations.map((m) => m.id))
+    expect(header.tables).toBe(saved.tables)
+    expect(header.secret).toBe(readFileSync(join(t.app.config.DATA_DIR, 'secret'), 'utf8').trim())
     expect(lines.filter(Array.isArray).length).toBe(saved.rows)
-    expect(readdirSync(folder).filter((name) => name.includes('.part') || name.startsWith('backup-'))).toEqual([])
+    expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([])
+    expect(readdirSync(t.app.config.DATA_DIR).filter((name) => name.startsWith('backup-'))).toEqual([])
+  })
+
+  test('leaves out a secret that the operator keeps elsewhere', async () => {
+    const secret = readFileSync(join(t.app.config.DATA_DIR, 'secret'), 'utf8').trim()
+    const own = await testApp({ TUTTI_SECRET: secret, background: 'off' })
+    const without = await make(systemCtx(own), { path: file('without.backup') })
+    expect(without.secret).toBe(false)
+    expect(JSON.stringify(await Array.fromAsync(linesIn(without.file)))).not.toContain(secret)
+    await own.close()
   })
 
   test('does not replace a file that is there', async () => {
-    const before = readFileSync(saved.path)
-    expect(await failure(make(systemCtx(t), { path: saved.path }))).toMatchObject({ code: 'conflict' })
-    expect(readFileSync(saved.path)).toEqual(before)
+    const before = readFileSync(saved.file)
+    expect(await failure(make(systemCtx(t), { path: saved.file }))).toMatchObject({ code: 'conflict' })
+    expect(readFileSync(saved.file)).toEqual(before)
+  })
+
+  test('says what is wrong with the place', async () => {
+    const to = (path: string) => failure(make(systemCtx(t), { path }))
+    expect(await to(file('no/such/folder.backup'))).toMatchObject({ code: 'not_found', message: expect.stringContaining('no folder') })
+    expect(await to(join(saved.file, 'below.backup'))).toMatchObject({ code: 'not_found' })
+    mkdirSync(file('closed'))
+    chmodSync(file('closed'), 0o500)
+    // Root may write everywhere but there.
+    const closed = process.getuid?.() === 0 ? '/proc/x.backup' : file('closed/x.backup')
+    expect((await to(closed)) as { code: string }).toMatchObject({ code: expect.stringMatching(/forbidden|not_found/) })
+  })
+
+  test('when it fails, or is stopped, nothing is left of it', async () => {
+    async function* failing(): AsyncGenerator<Line> {
+      for await (const line of linesIn(saved.file)) {
+        yield line
+        if (!Array.isArray(line) && 'end' in line) throw Object.assign(new Error('full'), { code: 'ENOSPC' })
+      }
+    }
+    expect(await failure(writeBackup(file('failing.backup'), failing()))).toMatchObject({ code: 'disk_full' })
+    const stop = new AbortController()
+    async function* stopping(): AsyncGenerator<Line> {
+      yield* linesIn(saved.file)
+      stop.abort(new Error('the server stopped'))
+      yield* linesIn(saved.file)
+    }
+    await failure(writeBackup(file('stopping.backup'), stopping(), stop.signal))
+    expect(readdirSync(folder).filter((name) => /^(failing|stopping)/.test(name))).toEqual([])
   })
 
   for (const kind of targets)
     test(`comes back into ${kind}, row for row, and can be worked with`, async () => {
       const driver = await emptyDatabase(kind)
       const told: string[] = []
-      const loaded = await load(driver, readBackup(saved.path), ({ table, done }) => done && told.push(table))
+      const loaded = await into(driver, undefined, { told: ({ table, done }) => done && told.push(table) })
       expect(loaded).toMatchObject({ rows: saved.rows, tables: saved.tables })
       expect(told.length).toBe(saved.tables)
-      expect(await heldBy(dump(driver, 'now', undefined))).toEqual(await heldBy(readBackup(saved.path)))
+      expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
       expect((await planMigrations(driver, migrations)).pending).toEqual([])
       // Counters go on where they were, and foreign keys hold again.
       const { rows } = await driver.query("select max(seq), nextval(pg_get_serial_sequence('events', 'seq')) from events")
       expect(Number(rows[0]?.[1])).toBe(Number(rows[0]?.[0]) + 1)
       const orphan = 'update tasks set project_id = gen_random_uuid()'
       expect(await failure(driver.exec(orphan))).toMatchObject({ code: '23503' })
+      const keys = await driver.query("select count(*)::int from pg_constraint where contype = 'f'")
+      const there = await t.app.driver.query("select count(*)::int from pg_constraint where contype = 'f'")
+      expect(keys.rows).toEqual(there.rows)
     }, 60_000)
 
-  test('is refused where data is, and the data stays', async () => {
+  test('brings no transactions of the future: events of before are final, and search looks at everything once', async () => {
     const driver = await emptyDatabase('pglite')
-    await load(driver, readBackup(saved.path))
-    const before = await heldBy(dump(driver, 'now', undefined))
-    expect(await failure(load(driver, readBackup(saved.path)))).toMatchObject({ code: 'conflict' })
-    expect(await heldBy(dump(driver, 'now', undefined))).toEqual(before)
-    await wipe(driver)
-    expect((await load(driver, readBackup(saved.path))).rows).toBe(saved.rows)
+    // As if it came from a database that has seen many more transactions.
+    await t.app.driver.exec('update events set xid = xid + 1000000 where seq = (select max(seq) from events)')
+    const path = file('future.backup')
+    await make(systemCtx(t), { path })
+    await t.app.driver.exec('update events set xid = xid - 1000000 where seq = (select max(seq) from events)')
+    await into(driver, () => linesIn(path))
+    const { rows } = await driver.query(
+      `select count(*)::int from events where xid >= pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+       union all select count(*)::int from meta where key = 'search.cursor'`,
+    )
+    expect(rows).toEqual([[0], [0]])
+  }, 60_000)
+
+  test('of an older version is restored and then brought up to date', async () => {
+    const older = migrations.slice(0, -3)
+    const source = await bare(await emptyDatabase('pglite'))
+    await migrate(source, older)
+    await source.exec(`insert into meta (key, value) values ('kept', 'of old')`)
+    const path = file('older.backup')
+    await writeBackup(path, dump(source, { at: 'then' }))
+    expect((await appliedIds(source)).length).toBe(older.length)
+    for (const kind of targets) {
+      const driver = await emptyDatabase(kind)
+      // Also where this version has been before.
+      await migrate(driver, migrations)
+      expect((await into(driver, () => linesIn(path))).header.migrations).toEqual(older.map((m) => m.id))
+      expect((await planMigrations(driver, migrations)).pending).toEqual([])
+      expect((await driver.query("select value from meta where key = 'kept'")).rows).toEqual([['of old']])
+    }
+  }, 60_000)
+
+  test('is refused where data is, and the data stays, unless it is to be replaced', async () => {
+    const driver = await emptyDatabase('pglite')
+    await into(driver)
+    await driver.exec("insert into meta (key, value) values ('mine', 'stays')")
+    const before = await held(driver)
+    expect(await failure(into(driver))).toMatchObject({ code: 'conflict', message: expect.stringContaining('--replace') })
+    expect(await held(driver)).toEqual(before)
+    expect((await into(driver, undefined, { replace: true })).rows).toBe(saved.rows)
+    expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
+  }, 60_000)
+
+  test('leaves what is not ours alone', async () => {
+    const driver = await emptyDatabase('pglite')
+    await driver.exec('create table invoices (id int); insert into invoices values (7)')
+    await into(driver)
+    await into(driver, undefined, { replace: true })
+    expect((await driver.query('select id from invoices')).rows.flat().map(Number)).toEqual([7])
+    expect((await held(driver)).length).toBe(saved.tables)
+    const other = await bare(await emptyDatabase('pglite'))
+    await other.exec('create table users (id int); insert into users values (7)')
+    for (const replace of [false, true])
+      expect(await failure(into(other, undefined, { replace }))).toMatchObject({ message: expect.stringContaining('another program') })
+    expect((await other.query('select id from users')).rows.flat().map(Number)).toEqual([7])
+  }, 60_000)
+
+  test('takes the place of what a newer version has left, all of it', async () => {
+    const driver = await emptyDatabase('pglite')
+    await into(driver)
+    await driver.exec("create table rockets (id int); insert into rockets values (1); insert into migrations (id) values ('9999_rockets')")
+    const path = file('newer-state.backup')
+    await writeBackup(path, dump(driver, { at: 'now' }))
+    expect(await heldBy(linesIn(path))).toContainEqual(expect.objectContaining({ end: 'rockets', rows: 1 }))
+    await into(driver, undefined, { replace: true })
+    expect((await driver.query("select to_regclass('rockets')::text")).rows).toEqual([[null]])
+    expect((await planMigrations(driver, migrations)).pending).toEqual([])
   }, 60_000)
 })
 
 describe('what is not whole', () => {
-  test('a file that was cut off or changed anywhere is refused', async () => {
-    const whole = readFileSync(saved.path)
+  test('a file that was cut off, or of which any one byte has changed, is refused', async () => {
+    const whole = readFileSync(saved.file)
     const broken: Record<string, Buffer> = {
       empty: Buffer.alloc(0),
       text: Buffer.from('hello'),
       half: whole.subarray(0, whole.length >> 1),
       tail: whole.subarray(0, -1),
+      longer: Buffer.concat([whole, Buffer.from('x')]),
+      twice: Buffer.concat([whole, whole]),
     }
-    for (const share of [0.1, 0.3, 0.5, 0.7, 0.9]) {
+    const first = Array.from({ length: 64 }, (_, i) => i)
+    const last = Array.from({ length: 64 }, (_, i) => whole.length - 1 - i)
+    const between = Array.from({ length: 100 }, () => Math.floor(Math.random() * whole.length))
+    for (const place of [...first, ...last, ...between]) {
       const changed = Buffer.from(whole)
-      const place = Math.floor(whole.length * share)
-      changed[place] = (changed[place] as number) ^ 0x55
-      broken[`changed at ${share}`] = changed
+      changed[place] = (changed[place] as number) ^ (1 << (place % 8))
+      broken[`changed at ${place}`] = changed
     }
     for (const [name, bytes] of Object.entries(broken)) {
       writeFileSync(file('broken.backup'), bytes)
-      const refused = (await failure(Array.fromAsync(readBackup(file('broken.backup'))))) as Error
-      expect([name, refused?.message]).toEqual([name, expect.stringContaining('is not a whole backup')])
+      const refused = (await failure(checkBackup(file('broken.backup')))) as Error
+      expect([name, refused?.message]).toEqual([name, expect.stringContaining('cannot be used')])
     }
-    expect(await failure(Array.fromAsync(readBackup(file('nowhere.backup'))))).toMatchObject({ code: 'not_found' })
+    expect(await failure(checkBackup(file('nowhere.backup')))).toMatchObject({ code: 'not_found' })
+    expect(await failure(checkBackup(folder))).toMatchObject({ message: expect.stringContaining('not a file') })
   })
+
+  test('a file that changes after it was checked does not become data that is served', async () => {
+    const path = file('changing.backup')
+    const whole = readFileSync(saved.file)
+    writeFileSync(path, whole)
+    const { sha256 } = await checkBackup(path)
+    const changed = Buffer.from(whole)
+    changed[whole.length >> 1] = (changed[whole.length >> 1] as number) ^ 1
+    writeFileSync(path, changed)
+    const driver = await emptyDatabase('pglite')
+    expect(await failure(into(driver, () => readBackup(path, sha256)))).toMatchObject({
+      message: expect.stringMatching(/not what it was|not those that were saved/),
+    })
+    expect(await failure(planMigrations(driver, migrations))).toMatchObject({ message: expect.stringContaining('not complete') })
+    expect((await into(driver)).rows).toBe(saved.rows)
+  }, 60_000)
 
   test('a restore that is interrupted goes on; nothing is served from it meanwhile', async () => {
     const driver = await emptyDatabase('pglite')
     async function* cutAfter(tables: number): AsyncGenerator<Line> {
-      for await (const line of readBackup(saved.path)) {
+      for await (const line of linesIn(saved.file)) {
         yield line
         if (!Array.isArray(line) && 'end' in line && --tables === 0) throw new Error('power cut')
       }
     }
-    expect(await failure(load(driver, cutAfter(12)))).toMatchObject({ message: 'power cut' })
+    expect(await failure(into(driver, () => cutAfter(12)))).toMatchObject({ message: 'power cut' })
     expect(await failure(planMigrations(driver, migrations))).toMatchObject({ message: expect.stringContaining('not complete') })
-    const again: string[] = []
-    expect((await load(driver, readBackup(saved.path), ({ table, done }) => done && again.push(table))).rows).toBe(saved.rows)
-    expect(await heldBy(dump(driver, 'now', undefined))).toEqual(await heldBy(readBackup(saved.path)))
+    expect(await failure(Array.fromAsync(dump(driver, { at: 'now' })))).toMatchObject({ code: 'conflict' })
+    expect(await failure(into(driver, undefined, { identity: 'another' }))).toMatchObject({ code: 'conflict' })
+    // One of those that are there has another content at the source by now, as after a server ran on it between two moves.
+    await driver.exec(
+      "insert into counters select 'stale', 1, now() from generate_series(1, 0); update restore_progress set definition = '9 9' where name = 'agents'",
+    )
+    expect((await into(driver)).rows).toBe(saved.rows)
+    expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
   }, 60_000)
 
   test('rows that are not what they were are refused before they count', async () => {
     const driver = await emptyDatabase('pglite')
     async function* changed(): AsyncGenerator<Line> {
-      for await (const line of readBackup(saved.path))
+      for await (const line of linesIn(saved.file))
         yield Array.isArray(line) ? line.map((v, i) => (i === 0 ? v : (v?.replace(/a/g, 'b') ?? null))) : line
     }
-    expect(await failure(load(driver, changed()))).toMatchObject({ code: 'invalid' })
+    expect(await failure(into(driver, changed))).toMatchObject({ code: 'invalid' })
   }, 60_000)
 
   test('one of a newer version is refused', async () => {
-    async function* newer(): AsyncGenerator<Exclude<Line, { done: true }>> {
-      for await (const line of readBackup(saved.path))
+    async function* newer(): AsyncGenerator<Line> {
+      for await (const line of linesIn(saved.file))
         yield 'format' in line ? { ...line, migrations: [...line.migrations, '9999_later'] } : line
     }
     await writeBackup(file('newer.backup'), newer())
-    const driver = await emptyDatabase('pglite')
-    expect(await failure(load(driver, readBackup(file('newer.backup'))))).toMatchObject({ message: expect.stringContaining('9999_later') })
+    const driver = await bare(await emptyDatabase('pglite'))
+    expect(await failure(into(driver, () => linesIn(file('newer.backup'))))).toMatchObject({
+      message: expect.stringContaining('9999_later'),
+    })
+    expect(await appliedIds(driver)).toEqual([])
   }, 60_000)
 })
 
-test('scheduled ones are made when the last is old enough, and only so many are kept', async () => {
-  const clock = new TestClock()
-  const into = file('scheduled')
-  const timed = await testApp({ BACKUP_DIR: into, BACKUP_EVERY_HOURS: '24', BACKUP_KEEP: '2', background: 'off' }, clock.now)
-  const there = () => readdirSync(into).sort()
-  try {
-    expect(await keepUp(systemCtx(timed), {})).toMatchObject({ tables: saved.tables })
-    expect(await keepUp(systemCtx(timed), {})).toBeUndefined()
-    clock.forward({ minutes: 23 * 60 })
-    expect(await keepUp(systemCtx(timed), {})).toBeUndefined()
-    const [first] = there()
-    writeFileSync(join(into, 'mine.txt'), 'stays')
-    for (const _ of [1, 2]) {
-      clock.forward({ minutes: 24 * 60 })
-      await keepUp(systemCtx(timed), {})
+describe('what a killed process left', () => {
+  test('copies and drafts go, but not those of a living one, nor what others put there', async () => {
+    const dir = t.app.config.DATA_DIR
+    mkdirSync(join(dir, 'backup-abc123/db'), { recursive: true })
+    mkdirSync(join(dir, 'backup-of-mine'), { recursive: true })
+    await sweepCopies(t.app)
+    expect(existsSync(join(dir, 'backup-abc123'))).toBe(t.app.driver.kind !== 'pglite')
+    expect(existsSync(join(dir, 'backup-of-mine'))).toBe(true)
+    const old = new Date(Date.now() - 2 * 3_600_000)
+    for (const name of ['swept.backup.old123.part', 'swept.backup.new123.part', 'other.backup.old123.part']) writeFileSync(file(name), 'x')
+    for (const name of ['swept.backup.old123.part', 'other.backup.old123.part']) utimesSync(file(name), old, old)
+    await writeBackup(file('swept.backup'), linesIn(saved.file))
+    expect(
+      readdirSync(folder)
+        .filter((name) => name.endsWith('.part'))
+        .sort(),
+    ).toEqual(['other.backup.old123.part', 'swept.backup.new123.part'])
+    for (const name of readdirSync(folder)) if (name.endsWith('.part')) rmSync(file(name))
+  })
+
+  test('a copy that is being read is not swept', async () => {
+    const making = make(systemCtx(t), { path: file('beside.backup') })
+    await sweepCopies(t.app)
+    await sweepCopies(t.app)
+    expect((await making).rows).toBeGreaterThan(0)
+  })
+})
+
+describe('scheduled ones', () => {
+  const scheduled = async (
+    name: string,
+    more: Record<string, string>,
+    work: (timed: TestApp, clock: TestClock, dir: string) => Promise<void>,
+  ) => {
+    const clock = new TestClock()
+    const dir = file(name)
+    const timed = await testApp({ BACKUP_DIR: dir, BACKUP_EVERY_HOURS: '24', BACKUP_KEEP: '2', background: 'off', ...more }, clock.now)
+    try {
+      await work(timed, clock, dir)
+    } finally {
+      await timed.close()
     }
-    expect(there().length).toBe(3)
-    expect(there()).not.toContain(first)
-    expect(there()).toContain('mine.txt')
-  } finally {
-    await timed.close()
   }
-}, 60_000)
+  const there = (dir: string) => readdirSync(dir).sort()
+
+  test('are made when the last is old enough, and only so many are kept', async () => {
+    await scheduled('scheduled', {}, async (timed, clock, dir) => {
+      expect(await keepUp(systemCtx(timed), {})).toMatchObject({ tables: saved.tables })
+      expect(await keepUp(systemCtx(timed), {})).toBeUndefined()
+      clock.forward({ minutes: 23 * 60 })
+      expect(await keepUp(systemCtx(timed), {})).toBeUndefined()
+      const [first] = there(dir)
+      writeFileSync(join(dir, 'mine.txt'), 'stays')
+      writeFileSync(join(dir, 'tutti-before.backup'), 'stays')
+      for (const _ of [1, 2]) {
+        clock.forward({ minutes: 24 * 60 })
+        await keepUp(systemCtx(timed), {})
+      }
+      expect(there(dir).length).toBe(4)
+      expect(there(dir)).not.toContain(first)
+      expect(there(dir)).toContain('mine.txt')
+      expect(there(dir)).toContain('tutti-before.backup')
+    })
+  }, 60_000)
+
+  test('are made, and stay, also beside some that a wrong clock dated to the future', async () => {
+    await scheduled('future', { BACKUP_KEEP: '1' }, async (timed, clock, dir) => {
+      mkdirSync(dir)
+      const wrong = ['tutti-2099-01-01T00-00-00Z.backup', 'tutti-2099-01-02T00-00-00Z.backup']
+      for (const name of wrong) writeFileSync(join(dir, name), 'x')
+      const made = await keepUp(systemCtx(timed), {})
+      expect(existsSync(made?.file as string)).toBe(true)
+      clock.forward({ minutes: 24 * 60 })
+      const next = await keepUp(systemCtx(timed), {})
+      expect(there(dir)).toEqual([next?.file.split('/').pop() as string, ...wrong])
+    })
+  }, 60_000)
+
+  test('one that fails says so and deletes none; the next try succeeds', async () => {
+    await scheduled('failing', { BACKUP_KEEP: '1' }, async (timed, clock, dir) => {
+      const good = await keepUp(systemCtx(timed), {})
+      clock.forward({ minutes: 24 * 60 })
+      const stop = new AbortController()
+      stop.abort(new Error('it took too long'))
+      await failure(keepUp({ ...systemCtx(timed), signal: stop.signal }, {}))
+      expect(there(dir)).toEqual([good?.file.split('/').pop() as string])
+      expect((await checkBackup(good?.file as string)).header.at).toBe(good?.at as string)
+      expect(await keepUp(systemCtx(timed), {})).toBeDefined()
+    })
+  }, 60_000)
+
+  test('are no job of an instance without a folder for them', async () => {
+    const names = (app: TestApp) => app.app.jobs.insert(app.app.driver, [{ name: 'backups.keepUp', data: {} }])
+    expect(await failure(names(t))).toMatchObject({ message: expect.stringContaining('not defined') })
+  })
+})

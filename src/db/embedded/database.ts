@@ -133,10 +133,12 @@ export class EmbeddedDatabase implements EmbeddedDriver {
 
   async snapshot(to: string): Promise<void> {
     this.#checkUsable()
+    let publish = async () => {}
     await this.#exclusively(async (hold) => {
       await this.#runIn(hold, 'CHECKPOINT')
-      await copyDatabase(databasePath(this.#dir), to)
+      publish = await copyDatabase(databasePath(this.#dir), to)
     })
+    await publish()
   }
 
   status(): DriverStatus {

@@ -36,13 +36,13 @@ export async function ensureDatabase(dir: string, populate: Populate): Promise<v
   }
 }
 
-/** The copy is only consistent while nobody writes to `from`. */
-export async function copyDatabase(from: string, to: string): Promise<void> {
+/** The copy is only consistent while nobody writes to `from`. What it gives makes the copy appear, safely on disk; that may take its time. */
+export async function copyDatabase(from: string, to: string): Promise<() => Promise<void>> {
   const draft = `${to}.tmp`
   await rm(draft, { recursive: true, force: true })
   await mkdir(dirname(to), { recursive: true, mode: 0o700 })
   await copyTree(from, draft, (path) => path === 'postmaster.pid')
-  await publish(draft, to)
+  return () => publish(draft, to)
 }
 
 async function publish(draft: string, target: string): Promise<void> {

@@ -1,4 +1,13 @@
 import type { Feature } from '../../feature.ts'
 import { backupJobs } from './jobs.ts'
+import { sweepCopies } from './service.ts'
 
-export const backups: Feature = { jobs: backupJobs }
+export const backups: Feature = {
+  jobs: backupJobs,
+  background: (app) => {
+    const swept = sweepCopies(app).catch((error: unknown) =>
+      app.log.warn('what an interrupted backup left could not be removed', { error }),
+    )
+    return () => swept
+  },
+}

@@ -7,9 +7,11 @@ export const backupJobs: JobDefinition[] = [
   {
     name: 'backups.keepUp',
     every: '7 * * * *',
-    timeoutSeconds: 3600,
-    run: async (app) => {
-      const saved = await backups.keepUp(contextOf(app, system), {})
+    // Of several instances one makes it, and one that has a folder for it.
+    when: ({ BACKUP_DIR }) => BACKUP_DIR !== undefined,
+    timeoutSeconds: 4 * 3600,
+    run: async (app, _, signal) => {
+      const saved = await backups.keepUp({ ...contextOf(app, system), signal }, {})
       if (saved) app.log.info('backup made', { ...saved })
     },
   },

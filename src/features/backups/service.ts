@@ -1,85 +1,95 @@
-import { existsSync, mkdtempSync, readdirSync, statSync } from 'node:fs'
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdtempSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { flow } from '../../action.ts'
 import type { App } from '../../app.ts'
 import { machine } from '../../auth/policy.ts'
-import { dump } from '../../backup/dump.ts'
-import { isRow, type Line, writeBackup } from '../../backup/file.ts'
+import { forPeople, sweepDrafts } from '../../backup/file.ts'
+import { type Saved, save } from '../../backup/save.ts'
 import type { Driver } from '../../db/driver.ts'
 import { AppError } from '../../errors.ts'
 
-export interface Saved {
-  path: string
-  tables: number
-  rows: number
-  bytes: number
-}
-
 /** All of it in one file, as it was at one moment, while the server goes on. */
-export const make = flow('backups.make', machine, async (ctx, { path }: { path: string }): Promise<Saved> => {
-  if (existsSync(path)) throw new AppError('conflict', `${path} is there already. Choose another name.`)
-  const { secret, config } = ctx.app
-  const counted = { tables: 0, rows: 0 }
-  async function* lines(driver: Driver) {
-    // A secret that the operator keeps elsewhere stays there.
-    for await (const line of dump(driver, ctx.now, config.TUTTI_SECRET ? undefined : secret)) {
-      count(counted, line)
-      yield line
-    }
-  }
-  await withStill(ctx.app, (driver) => writeBackup(path, lines(driver)))
-  return { path, ...counted, bytes: statSync(path).size }
-})
+export const make = flow(
+  'backups.make',
+  machine,
+  (ctx, { path }: { path: string }): Promise<Saved> =>
+    withStill(ctx.app, (driver) => save(driver, ctx.app.config, path, ctx.now, ctx.signal)),
+)
 
-function count(counted: { tables: number; rows: number }, line: Line): void {
-  if (isRow(line)) counted.rows++
-  else if ('end' in line) counted.tables++
-}
+const COPY = /^backup-\w{6}$/
+/** Those that are being read in this process. */
+const copies = new Set<string>()
 
 /**
  * Postgres reads from a snapshot beside the writers. The embedded database has one connection, so a copy of its files is opened
  * instead: it stands still only while those are copied.
  */
-async function withStill(app: App, work: (driver: Driver) => Promise<void>): Promise<void> {
+async function withStill(app: App, work: (driver: Driver) => Promise<Saved>): Promise<Saved> {
   if (!app.driver.snapshot) return work(app.driver)
-  const folder = mkdtempSync(join(app.config.DATA_DIR, 'backup-'))
+  const { DATA_DIR: dir, DB_MIN_FREE_MB: leave } = app.config
+  const needed = sizeOf(join(dir, 'db'))
+  const { bavail, bsize } = statfsSync(dir)
+  const mib = (bytes: number) => Math.ceil(bytes / 2 ** 20)
+  if (bavail * bsize < needed + leave * 2 ** 20)
+    throw new AppError('disk_full', `A backup needs ${mib(needed)} MiB in ${dir} for a while, and ${mib(bavail * bsize)} are free.`)
+  const folder = mkdtempSync(join(dir, 'backup-'))
+  copies.add(folder)
   try {
-    await app.driver.snapshot(join(folder, 'db'))
-    const { openEmbedded } = await import('../../db/embedded/index.ts')
-    const copy = await openEmbedded({
-      dir: folder,
-      durability: 'relaxed',
-      statementTimeout: 60_000,
-      sharedBuffers: '16MB',
-      minFreeBytes: 0,
+    await app.driver.snapshot(join(folder, 'db')).catch((error: unknown) => {
+      throw forPeople(join(folder, 'db'), error)
     })
+    const { openEmbedded } = await import('../../db/embedded/index.ts')
+    const day = 86_400_000
+    const copy = await openEmbedded({ dir: folder, durability: 'relaxed', statementTimeout: day, transactionTimeout: day, minFreeBytes: 0 })
     try {
-      await work(copy)
+      return await work(copy)
     } finally {
       await copy.close()
     }
   } finally {
     await rm(folder, { recursive: true, force: true })
+    copies.delete(folder)
   }
 }
 
-const named = /^tutti-\d{4}-\d\d-\d\dT[\d-]+Z\.backup$/
+function sizeOf(folder: string): number {
+  let bytes = 0
+  for (const name of readdirSync(folder, { recursive: true }) as string[])
+    bytes += statSync(join(folder, name), { throwIfNoEntry: false })?.size ?? 0
+  return bytes
+}
+
+/** What a killed server left of its copies: nobody else makes any in this folder, which is ours alone. */
+export async function sweepCopies({ config, driver }: App): Promise<void> {
+  if (!driver.snapshot) return
+  for (const name of await readdir(config.DATA_DIR)) {
+    const path = join(config.DATA_DIR, name)
+    if (COPY.test(name) && !copies.has(path)) await rm(path, { recursive: true, force: true })
+  }
+}
+
+const named = /^tutti-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.backup(\.\w+\.part)?$/
+const nameAt = (ms: number): string => `tutti-${new Date(ms).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}.backup`
 
 /** The scheduled one: when the last is old enough, and no more than are to be kept. */
 export const keepUp = flow('backups.keepUp', machine, async (ctx, _: Record<string, never>): Promise<Saved | undefined> => {
   const { BACKUP_DIR: folder, BACKUP_EVERY_HOURS: hours, BACKUP_KEEP: most } = ctx.app.config
   if (!folder) return undefined
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const there = () =>
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw forPeople(folder, error)
+  })
+  await sweepDrafts(folder, (name) => named.test(name))
+  const now = Date.parse(ctx.now)
+  const name = nameAt(now)
+  // One from the future was made while the clock was wrong: it is neither the last one nor in the way of others.
+  const made = () =>
     readdirSync(folder)
-      .filter((name) => named.test(name))
+      .filter((file) => named.test(file) && !file.endsWith('.part') && file <= name)
       .sort()
-  const name = (at: Date) => `tutti-${at.toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}.backup`
   // A minute's grace, for the job does not start at the very second.
-  const due = name(new Date(Date.parse(ctx.now) - hours * 3_600_000 + 60_000))
-  if ((there().at(-1) ?? '') > due) return undefined
-  const saved = await make(ctx, { path: join(folder, name(new Date(ctx.now))) })
-  for (const old of there().slice(0, -most)) await rm(join(folder, old), { force: true })
+  if ((made().at(-1) ?? '') > nameAt(now - hours * 3_600_000 + 60_000)) return undefined
+  const saved = await make(ctx, { path: join(folder, name) })
+  for (const old of made().slice(0, -most)) await rm(join(folder, old), { force: true })
   return saved
 })
