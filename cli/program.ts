@@ -1,4 +1,4 @@
-import { Argument, Command } from 'commander'
+import { Argument, Command, Option } from 'commander'
 import { version } from '../src/version.ts'
 import { nouns } from './nouns/index.ts'
 
@@ -18,6 +18,8 @@ const configured = (command: Command) =>
 configured(program.command('serve').description('Run the server'))
   .option('--host <address>', 'address to listen on (HOST), 127.0.0.1 unless told')
   .option('--port <number>', 'port to listen on (PORT), 4242 unless told')
+  .option('--demo', 'with a team to look around in, where nobody is yet')
+  .addOption(new Option('--trial', 'without background work').hideHelp())
   .action(async (options) => (await import('./commands/serve.ts')).serve(options))
 
 /** For commands that talk to a server as a user. */
@@ -138,9 +140,17 @@ configured(program.command('outbox').description('Print mail that has not been s
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/outbox.ts')).showOutbox(options))
 
-configured(program.command('migrate').description('Bring the database up to date; a server does this by itself when it starts'))
+const migrate = program.command('migrate').description('Bring the database up to date; a server does this by itself when it starts')
+const migrating = (command: Command) => configured(command).option('--json', 'print JSON')
+migrating(migrate)
   .option('--dry-run', 'only show what would be done')
   .action(async (options) => (await import('./commands/migrate.ts')).migrate(options))
+migrating(migrate.command('up').description('The same'))
+  .option('--dry-run', 'only show what would be done')
+  .action(async (_, command) => (await import('./commands/migrate.ts')).migrate(command.optsWithGlobals()))
+migrating(migrate.command('status').description('Show what has been applied and what is to come')).action(async (_, command) =>
+  (await import('./commands/migrate.ts')).migrate({ ...command.optsWithGlobals(), dryRun: true }),
+)
 
 configured(program.command('backup').description('Save all data to one file, while the server goes on'))
   .argument('<file>')
@@ -164,23 +174,27 @@ const service = program.command('service').description('Keep the server running 
 configured(service.command('install').description('Start it now and whenever the machine starts'))
   .option('--host <address>', 'address to listen on')
   .option('--port <number>', 'port to listen on')
+  .option('--user <name>', 'who runs it, where root installs it')
   .option('--print', 'only print the unit')
+  .option('-y, --yes', 'replace what is there')
   .action(async (options) => (await import('./commands/service.ts')).install(options))
 service
   .command('uninstall')
   .description('Stop it and keep it stopped; data stays')
   .action(async () => (await import('./commands/service.ts')).uninstall())
-service
-  .command('status')
-  .description('Whether it runs')
-  .action(async () => (await import('./commands/service.ts')).status())
+configured(service.command('status').description('Whether it is installed, runs and answers'))
+  .option('--json', 'print JSON')
+  .action(async (options) => (await import('./commands/service.ts')).status(options))
 configured(program.command('upgrade').description('Put another binary in the place of this one, with a backup before and a way back'))
   .requiredOption('--file <binary>', 'the new one')
-  .option('--sha256 <sum>', 'what it must be; else the file with .sha256 beside it says so')
+  .option('--sha256 <sum>', 'what it must be; else a file with .sha256, or SHA256SUMS, beside it says so')
+  .option('--wait <seconds>', 'how long the new one may take to come up, 120 unless told')
+  .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/upgrade.ts')).upgrade(options))
 
 configured(program.command('seed').description('Load the default data'))
   .option('--demo', 'also load a demo team to look around in')
+  .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/seed.ts')).seed(options))
 
 const config = configured(program.command('config').description('Show every setting, its value and where it came from; secrets are hidden'))

@@ -192,7 +192,15 @@ export type Config = { readonly [K in Name]: Settings[K] extends Setting<infer T
   readonly DB_CONNECTION: 'pglite' | 'pgsql'
   /** Where each value came from, for `tutti config`. */
   readonly sources: Readonly<Record<Name, 'default' | 'environment' | 'file' | 'option'>>
+  /** The KEY=VALUE file that was read, if any. */
+  readonly file?: string
 }
+
+/** An address without what lets somebody in: user, password and whatever stands behind the `?`. Other text stays as it is. */
+export const withoutSecrets = (text: string): string =>
+  text.replace(/^([a-z][a-z0-9+.-]*:\/\/)([^\s/?#]*@)?([^?]*)(\?.*)?$/is, (_, scheme, who, where, query) =>
+    [scheme, who ? '(hidden)@' : '', where, query ? '?(hidden)' : ''].join(''),
+  )
 
 export class ConfigError extends Error {
   constructor(readonly problems: string[]) {
@@ -233,7 +241,7 @@ export function loadConfig({ env = process.env, options = {}, file }: ConfigInpu
     try {
       values[name] = parse(raw)
     } catch (error) {
-      problems.push(`${name} ${(error as Error).message}${settings[name].secret ? '' : ` (it is ${JSON.stringify(raw)})`}`)
+      problems.push(`${name} ${(error as Error).message}${settings[name].secret ? '' : ` (it is ${JSON.stringify(withoutSecrets(raw))})`}`)
     }
   }
   values.DATA_DIR = dataDir
@@ -245,7 +253,8 @@ export function loadConfig({ env = process.env, options = {}, file }: ConfigInpu
     if (values[one] && !values[other]) problems.push(`${one} is set, so ${other} must be set too`)
   }
   if (problems.length > 0) throw new ConfigError(problems)
-  return { ...values, sources } as unknown as Config
+  const read = path === undefined ? join(dataDir, 'config.env') : resolve(path)
+  return { ...values, sources, file: existsSync(read) ? read : undefined } as unknown as Config
 }
 
 /** Settings that mean nothing without another. */

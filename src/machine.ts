@@ -10,7 +10,7 @@ import { setPassword } from './features/accounts/passwords.ts'
 import * as accounts from './features/accounts/service.ts'
 import { make as makeBackup } from './features/backups/service.ts'
 import { outbox } from './features/mail/service.ts'
-import { checkDatabase } from './features/upkeep/service.ts'
+import { check, type Running, running } from './features/upkeep/service.ts'
 import { toAppError } from './http/problem.ts'
 
 /**
@@ -22,7 +22,8 @@ export const machineActions = {
   'accounts.setPassword': setPassword,
   'backups.make': makeBackup,
   'mail.outbox': outbox,
-  'upkeep.checkDatabase': checkDatabase,
+  'upkeep.check': check,
+  'upkeep.running': running,
   'seeds.defaults': loadDefaults,
   'seeds.demo': loadDemo,
 } satisfies Record<string, Action<never, unknown>>
@@ -69,6 +70,7 @@ function listen(app: App, path: string): () => void {
     const server = Bun.serve({
       unix: path,
       async fetch(request) {
+        if (request.method === 'HEAD') return new Response()
         try {
           const { name, input } = (await request.json()) as { name: MachineAction; input: unknown }
           return Response.json({ answer: (await runMachine(app, name, input)) ?? null })
@@ -92,12 +94,24 @@ function listen(app: App, path: string): () => void {
 /** Asks the running server; undefined when none is running on this data folder. */
 export async function askServer(config: Config, name: MachineAction, input: unknown): Promise<{ answer: unknown } | undefined> {
   const response = await withSocket(config, (unix) =>
-    fetch('http://tutti/', { unix, method: 'POST', body: JSON.stringify({ name, input }) }).catch(() => undefined),
+    fetch('http://tutti/', { unix, method: 'POST', body: JSON.stringify({ name, input }), timeout: false }).catch(unlessCut),
   )
   if (!response) return undefined
   const body = (await response.json()) as { answer: unknown } & { code: AppError['code']; detail: string }
   if (!response.ok) throw new AppError(body.code, body.detail)
   return { answer: body.answer }
+}
+
+/** Nobody listens: no server. Whoever listened and then was gone leaves it open whether it was done. */
+function unlessCut(error: { code?: string }): undefined {
+  if (error.code !== 'ECONNRESET' && error.code !== 'ConnectionClosed') return undefined
+  throw new AppError('unavailable', 'The server ended before it answered. Look into its log, and ask again once it runs.')
+}
+
+/** The server that runs on this data folder, as it tells; one that is older knows less. */
+export async function runningServer(config: Config): Promise<Partial<Running> | undefined> {
+  if (!(await isServing(config))) return undefined
+  return ((await askServer(config, 'upkeep.running', {}).catch(() => undefined))?.answer as Running | undefined) ?? {}
 }
 
 export async function isServing(config: Config): Promise<boolean> {

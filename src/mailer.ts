@@ -11,6 +11,8 @@ export interface Outgoing {
 /** The way out for mail. */
 export interface Mailer {
   send(mail: Outgoing): Promise<void>
+  /** Speaks to the server up to the password, and sends nothing. */
+  check(): Promise<void>
   close(): void
 }
 
@@ -47,6 +49,11 @@ export function createMailer({ SMTP_URL, MAIL_FROM }: Config): Mailer {
         headers: { 'Auto-Submitted': 'auto-generated' },
         ...rest,
       })
+    },
+    async check() {
+      if (!SMTP_URL) throw new Error('SMTP_URL is not set')
+      transport ??= connect(SMTP_URL)
+      await (await transport).verify()
     },
     close() {
       void transport?.then((t) => t.close()).catch(() => undefined)

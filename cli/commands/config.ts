@@ -1,27 +1,36 @@
-import { settings } from '../../src/config.ts'
+import { type Config, settings, withoutSecrets } from '../../src/config.ts'
 import { features, tools } from '../../src/feature.ts'
 import { policyTable } from '../../src/http/policy.ts'
-import { print, table } from '../output.ts'
+import { type Column, print, table } from '../output.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
+
+type Name = keyof typeof settings
 
 export function showConfig({ json, ...options }: CommonOptions & { json?: boolean }): void {
   const config = settingsOf(options)
-  const known = Object.entries(settings) as [keyof typeof settings, { about: string; secret?: true }][]
-  const rows = known.map(([name, { about, secret }]) => {
-    const value = config[name]
-    const unset = value === undefined || (Array.isArray(value) && value.length === 0)
-    return { name, value: unset ? null : secret ? '(hidden)' : String(value), from: config.sources[name], about }
-  })
-  print(
-    json,
-    { items: rows },
-    ...table(rows, [
-      { title: 'Setting', of: (r) => r.name },
-      { title: 'Value', of: (r) => r.value ?? '(unset)' },
-      { title: 'From', of: (r) => r.from },
-      { title: 'About', of: (r) => r.about, wide: true },
-    ]),
-  )
+  const items = (Object.keys(settings) as Name[]).map((name) => ({
+    name,
+    value: shown(config, name),
+    from: config.sources[name],
+    about: settings[name].about,
+  }))
+  // On a narrow terminal the values matter more than what is said about them.
+  const wide = !process.stdout.isTTY || process.stdout.columns >= 120
+  const columns: Column<(typeof items)[number]>[] = [
+    { title: 'Setting', of: (r) => r.name },
+    { title: 'Value', of: (r) => r.value ?? '(unset)', ...(!wide && { wide: true }) },
+    { title: 'From', of: (r) => r.from },
+    ...(wide ? [{ title: 'About', of: (r: { about: string }) => r.about, wide: true } as const] : []),
+  ]
+  print(json, { file: config.file ?? null, items }, ...table(items, columns))
+}
+
+/** Of an address that is secret for the password in it, what is not. */
+function shown(config: Config, name: Name): string | null {
+  const value = config[name]
+  if (value === undefined || (Array.isArray(value) && value.length === 0)) return null
+  const text = withoutSecrets(String(value))
+  return 'secret' in settings[name] && settings[name].secret && !name.endsWith('_URL') ? '(hidden)' : text
 }
 
 export function showPolicy(): void {

@@ -1,172 +1,140 @@
-import { existsSync, statfsSync, statSync } from 'node:fs'
-import { connect } from 'node:net'
-import { migrations } from '../../migrations/index.ts'
+import { existsSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
-import { checkDatabase } from '../../src/db/check.ts'
-import type { Driver } from '../../src/db/driver.ts'
+import { DbError, type Driver } from '../../src/db/driver.ts'
 import { openDatabase } from '../../src/db/index.ts'
-import { planMigrations } from '../../src/db/migrate.ts'
+import { type Finding, look } from '../../src/features/upkeep/look.ts'
+import type { Running } from '../../src/features/upkeep/service.ts'
 import { createLog } from '../../src/log.ts'
-import { askServer, isServing } from '../../src/machine.ts'
-import { bold, dim, print } from '../output.ts'
+import { askServer, runningServer } from '../../src/machine.ts'
+import { bold, dim, plain, print } from '../output.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
-
-export interface Finding {
-  what: string
-  ok: boolean
-  /** Nothing is broken, but somebody should know. */
-  warning?: boolean
-  said: string
-  /** What to do about it. */
-  advice?: string
-}
 
 /** Looks at everything an installation needs, and says what to do about what is wrong. Changes nothing. */
 export async function doctor({ json, ...common }: CommonOptions & { json?: boolean }): Promise<void> {
   const config = settingsOf(common)
-  const serving = await isServing(config)
-  const findings = [
-    folder(config),
-    disk(config),
-    { what: 'server', ok: true, said: serving ? 'running' : 'not running' },
-    ...(await database(config, serving)),
-    await mail(config),
-    await port(config, serving),
-    clock(),
-    model(config),
-  ]
+  const server = await runningServer(config)
+  const own = folder(config)
+  const findings = [own, ...(server ? await running(config, server) : await stopped(config, own.ok))]
+  const ok = findings.every((finding) => finding.ok)
   print(
     json,
-    { ok: findings.every((f) => f.ok), findings },
+    { ok, findings },
     ...findings.flatMap(({ what, ok, warning, said, advice }) => [
-      `${ok ? (warning ? '!' : '✓') : '✗'} ${bold(what.padEnd(12))} ${said}`,
-      ...(advice ? [`  ${dim(advice)}`] : []),
+      `${ok ? (warning ? '!' : '✓') : '✗'} ${bold(what.padEnd(11))} ${plain(said)}`,
+      ...(advice ? [dim(`  ${' '.repeat(11)} ${plain(advice)}`)] : []),
     ]),
   )
-  if (findings.some((f) => !f.ok)) process.exitCode = 6
+  if (!ok) process.exitCode = 6
 }
 
 function folder({ DATA_DIR: path }: Config): Finding {
   const what = 'data folder'
-  if (!existsSync(path))
-    return { what, ok: true, warning: true, said: `${path} is not there yet`, advice: 'It is made by the first start.' }
-  const { uid, mode } = statSync(path)
-  if (process.platform !== 'win32' && uid !== process.getuid?.())
-    return { what, ok: false, said: `${path} belongs to another user`, advice: 'Run as its owner, or choose another one with --data-dir.' }
-  if (process.platform !== 'win32' && (mode & 0o077) !== 0)
-    return { what, ok: false, said: `${path} is open to others`, advice: `Run: chmod 700 ${path}` }
+  if (!existsSync(path)) return { what, ok: true, warning: true, said: `${path} is not there yet`, advice: 'The first start makes it.' }
+  if (!statSync(path).isDirectory())
+    return { what, ok: false, said: `${path} is not a folder`, advice: 'Choose another one with --data-dir.' }
+  if (process.platform === 'win32') return { what, ok: true, said: path }
+  for (const [name, others] of [
+    [path, 0o077],
+    [join(path, 'secret'), 0o077],
+    [join(path, 'config.env'), 0o077],
+  ] as const) {
+    if (!existsSync(name)) continue
+    const { uid, mode } = statSync(name)
+    if (uid !== process.getuid?.())
+      return {
+        what,
+        ok: false,
+        said: `${name} belongs to another user`,
+        advice: 'Run as its owner, or choose another folder with --data-dir.',
+      }
+    if ((mode & others) !== 0)
+      return { what, ok: false, said: `${name} is open to others`, advice: `Run: chmod ${name === path ? 700 : 600} '${name}'` }
+  }
   return { what, ok: true, said: path }
 }
 
-function disk({ DATA_DIR: path, DB_MIN_FREE_MB: least }: Config): Finding {
-  const { bavail, bsize } = statfsSync(existsSync(path) ? path : '/')
-  const free = Math.floor((bavail * bsize) / 2 ** 20)
-  const said = `${free} MiB free`
-  if (free < least)
-    return { what: 'disk', ok: false, said, advice: `Writes are refused below ${least} MiB. Make room, or lower DB_MIN_FREE_MB.` }
-  return {
-    what: 'disk',
-    ok: true,
-    said,
-    ...(free < 1024 && { warning: true, advice: 'That is little. Backups and upgrades need room too.' }),
+/** It looks itself: nobody else opens its files, and its settings may be others than those of this shell. */
+async function running(config: Config, { version, pid, host, port }: Partial<Running>): Promise<Finding[]> {
+  const server: Finding = { what: 'server', ok: true, said: `${version ?? 'an older version'} runs${pid ? ` (pid ${pid})` : ''}` }
+  if (!version || !host || !port)
+    return [{ ...server, warning: true, advice: 'It cannot be asked by this version. Stop it, or ask with the binary that it runs.' }]
+  return [server, await answering(host, port), ...(((await askServer(config, 'upkeep.check', {}))?.answer ?? []) as Finding[])]
+}
+
+async function answering(host: string, port: number): Promise<Finding> {
+  const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
+  const at = `${near}:${port}`
+  try {
+    // By a name that it always answers to, wherever it listens.
+    const { status } = await fetch(`http://${at}/health/ready`, {
+      headers: { host: `localhost:${port}` },
+      signal: AbortSignal.timeout(5000),
+    })
+    if (status === 200) return { what: 'port', ok: true, said: `${at} answers` }
+    return { what: 'port', ok: false, said: `${at} answers ${status} to /health/ready`, advice: 'Look into the log of the server.' }
+  } catch {
+    return { what: 'port', ok: false, said: `${at} does not answer`, advice: 'Is a firewall in between? Else restart the server.' }
   }
 }
 
-/** The server looks itself while it runs: nobody else opens its files. */
-async function database(config: Config, serving: boolean): Promise<Finding[]> {
-  if (serving) {
-    const asked = await askServer(config, 'upkeep.checkDatabase', {})
-    return (asked?.answer as Finding[]) ?? []
-  }
-  if (config.DB_CONNECTION !== 'pgsql' && !existsSync(`${config.DATA_DIR}/db`))
-    return [{ what: 'database', ok: true, said: 'not made yet' }]
+async function stopped(config: Config, mayOpen: boolean): Promise<Finding[]> {
+  const server: Finding[] = [{ what: 'server', ok: true, said: 'not running' }, await free(config)]
+  const embedded = config.DB_CONNECTION === 'pglite'
+  if (embedded && !existsSync(join(config.DATA_DIR, 'db')))
+    return [...server, { what: 'database', ok: true, said: 'not made yet' }, ...(await look(config, undefined))]
+  // Opening it would make the folder right, or fail for the same reason.
+  if (!mayOpen)
+    return [
+      ...server,
+      { what: 'database', ok: true, warning: true, said: 'not looked at', advice: 'First the data folder.' },
+      ...(await look(config, undefined)),
+    ]
   let driver: Driver
   try {
     driver = await openDatabase(config, createLog('error'))
   } catch (error) {
-    return [
-      {
-        what: 'database',
-        ok: false,
-        said: (error as Error).message,
-        advice:
-          config.DB_CONNECTION === 'pgsql'
-            ? 'Check DATABASE_URL and whether that server runs.'
-            : 'Is another program using it? Else restore a backup: tutti restore',
-      },
-    ]
+    return [...server, unopened(error as Error, embedded), ...(await look(config, undefined))]
   }
   try {
-    const { pending } = await planMigrations(driver, migrations)
-    const plan: Finding =
-      pending.length === 0
-        ? { what: 'migrations', ok: true, said: 'up to date' }
-        : {
-            what: 'migrations',
-            ok: true,
-            warning: true,
-            said: `${pending.length} to apply`,
-            advice: 'The next start does it, or: tutti migrate',
-          }
-    return [...(await checkDatabase(driver)), plan]
-  } catch (error) {
-    return [{ what: 'migrations', ok: false, said: (error as Error).message }]
+    return [...server, ...(embedded ? [{ what: 'lock', ok: true, said: 'free' }] : []), ...(await look(config, driver))]
   } finally {
     await driver.close()
   }
 }
 
-async function mail({ SMTP_URL: url }: Config): Promise<Finding> {
-  if (!url) return { what: 'mail', ok: true, warning: true, said: 'no SMTP_URL', advice: 'Mails stay in the outbox: tutti outbox' }
-  const { hostname, port: given, protocol } = new URL(url)
-  const to = Number(given) || (protocol === 'smtps:' ? 465 : 587)
-  return (await reaches(hostname, to))
-    ? { what: 'mail', ok: true, said: `${hostname}:${to} answers` }
-    : {
-        what: 'mail',
-        ok: false,
-        said: `${hostname}:${to} cannot be reached`,
-        advice: 'Check SMTP_URL and the network. Mails are tried again for two days.',
-      }
+function unopened(error: Error, embedded: boolean): Finding {
+  const said = error.message
+  if (!embedded) return { what: 'database', ok: false, said, advice: 'Check DATABASE_URL, and whether that server runs and lets us in.' }
+  const pid = /\(pid (\d+)\)/.exec(said)?.[1]
+  if (error instanceof DbError && error.code === 'unavailable' && pid)
+    return { what: 'lock', ok: false, said, advice: `Wait until it is done, or end it: kill ${pid}` }
+  return {
+    what: 'database',
+    ok: false,
+    said,
+    advice: 'Keep a copy of the data folder, then restore a backup: tutti restore FILE --replace',
+  }
 }
 
-async function port({ HOST, PORT }: Config, serving: boolean): Promise<Finding> {
-  const taken = await reaches(HOST === '0.0.0.0' || HOST === '::' ? '127.0.0.1' : HOST, PORT)
-  if (taken && !serving)
-    return { what: 'port', ok: false, said: `${PORT} is used by another program`, advice: 'Choose another one with --port or PORT.' }
-  if (!taken && serving)
-    return {
-      what: 'port',
-      ok: true,
-      warning: true,
-      said: `nothing answers on ${PORT}`,
-      advice: 'The server was perhaps started with another port.',
-    }
-  return { what: 'port', ok: true, said: taken ? `${PORT} answers` : `${PORT} is free` }
-}
-
-function reaches(host: string, to: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host, port: to, timeout: 3000 })
-    const end = (yes: boolean) => {
-      socket.destroy()
-      resolve(yes)
-    }
-    socket
-      .once('connect', () => end(true))
-      .once('error', () => end(false))
-      .once('timeout', () => end(false))
-  })
-}
-
-/** A clock that is years off makes every session and certificate wrong. */
-function clock(): Finding {
-  const year = new Date().getUTCFullYear()
-  return year >= 2026 && year < 2100
-    ? { what: 'clock', ok: true, said: new Date().toISOString() }
-    : { what: 'clock', ok: false, said: `it is ${year}, says this machine`, advice: 'Set the clock; sessions and codes depend on it.' }
-}
-
-function model({ EMBEDDINGS_URL }: Config): Finding {
-  return { what: 'model', ok: true, said: EMBEDDINGS_URL ? `embeddings from ${new URL(EMBEDDINGS_URL).host}` : 'built in' }
+/** Taken by somebody else, or not ours to take: only trying tells. */
+function free({ HOST: host, PORT: port }: Config): Promise<Finding> {
+  const what = 'port'
+  const at = `${host}:${port}`
+  const { promise, resolve } = Promise.withResolvers<Finding>()
+  const listener = createServer()
+  listener.once('error', ({ code, message }: NodeJS.ErrnoException) =>
+    resolve({
+      what,
+      ok: false,
+      said: code === 'EADDRINUSE' ? `${at} is used by another program` : `${at}: ${message}`,
+      advice:
+        code === 'EACCES' ? 'Ports below 1024 need a right. Choose a higher PORT, behind a proxy.' : 'Choose another one: PORT or HOST.',
+    }),
+  )
+  listener.listen({ host, port, exclusive: true }, () =>
+    listener.close(() => resolve({ what, ok: true, said: port === 0 ? 'any that is free' : `${at} is free` })),
+  )
+  return promise
 }

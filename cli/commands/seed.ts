@@ -1,12 +1,15 @@
 import type { Seeded } from '../../seeds/index.ts'
 import { machine } from '../machine.ts'
+import { print } from '../output.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
-export async function seed({ demo, ...common }: CommonOptions & { demo?: boolean }): Promise<void> {
+export async function seed({ demo, json, ...common }: CommonOptions & { demo?: boolean; json?: boolean }): Promise<void> {
   const config = settingsOf(common)
+  const seeded: Seeded = { made: [], kept: [] }
   for (const name of demo ? (['seeds.defaults', 'seeds.demo'] as const) : (['seeds.defaults'] as const)) {
     const { made, kept } = (await machine(config, name, {})) as Seeded
-    for (const what of made) console.log(`made ${what}`)
-    for (const what of kept) console.log(`kept ${what}`)
+    seeded.made.push(...made)
+    seeded.kept.push(...kept)
   }
+  print(json, seeded, ...seeded.made.map((what) => `made ${what}`), ...seeded.kept.map((what) => `kept ${what}`))
 }

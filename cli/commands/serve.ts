@@ -5,9 +5,16 @@ import { version } from '../../src/version.ts'
 import { Refusal } from '../report.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
-export async function serve(options: CommonOptions): Promise<void> {
+interface Options extends CommonOptions {
+  /** A team to look around in, where nobody is yet. */
+  demo?: boolean
+  /** `tutti upgrade` tries whether it comes up: nothing is sent, nothing is worked on. */
+  trial?: boolean
+}
+
+export async function serve({ demo, trial, ...options }: Options): Promise<void> {
   const config = settingsOf(options)
-  const asked = stopRequest()
+  const asked = stopRequest(trial)
   const log = createLog(config.LOG_LEVEL)
   // The database starts on threads of its own while this one loads the rest of the program: a third off a restart.
   const opening = openDatabase(config, log)
@@ -20,9 +27,13 @@ export async function serve(options: CommonOptions): Promise<void> {
     import('../../src/http/server.ts'),
     import('../../src/machine.ts'),
   ])
-  const app = await createApp(config, { log, driver: await opening })
+  const app = await createApp(config, { log, driver: await opening, background: !trial })
+  const ctx = contextOf(app, system)
   let server: HttpServer
+  let welcome: string | undefined
   try {
+    // Before anybody can reach it.
+    if (demo) welcome = await (await import('../../seeds/index.ts')).loadDemoTeam(ctx, {})
     server = startHttp(app)
   } catch (error) {
     await app.close()
@@ -35,8 +46,8 @@ export async function serve(options: CommonOptions): Promise<void> {
   process.on('unhandledRejection', (error) => log.error('unhandled rejection', { error }))
 
   console.log(`Tutti ${version} is at ${server.url}`)
-  const ctx = contextOf(app, system)
-  if (!(await accounts.firstAdmin(ctx, {}))) {
+  if (welcome) console.log(`\n${welcome}\n`)
+  else if (!trial && !(await accounts.firstAdmin(ctx, {}))) {
     const token = await accounts.issueSetupToken(ctx, {})
     console.log(`\nNobody is in charge yet. Open this link once to become the administrator:\n\n  ${server.url}/setup#${token}\n`)
   }
@@ -49,8 +60,11 @@ export async function serve(options: CommonOptions): Promise<void> {
   process.exit(0)
 }
 
-/** From the very beginning, so that a signal during the start also ends in a clean stop. The second one does not wait. */
-function stopRequest(): Promise<string> {
+/**
+ * From the very beginning, so that a signal during the start also ends in a clean stop. The second one does not wait. A trial ends with
+ * whoever started it.
+ */
+function stopRequest(trial = false): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let before = false
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
@@ -59,5 +73,6 @@ function stopRequest(): Promise<string> {
       before = true
       resolve(signal)
     })
+  if (trial) process.stdin.once('end', () => resolve('end of the trial')).resume()
   return promise
 }

@@ -1,125 +1,157 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir, platform, userInfo } from 'node:os'
-import { dirname, join } from 'node:path'
+import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { homedir, userInfo } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { type Config, settings } from '../../src/config.ts'
+import { runningServer } from '../../src/machine.ts'
+import { type Manager, manager } from '../managers.ts'
+import { print, record } from '../output.ts'
 import { Refusal } from '../report.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
-/** Keeps the server running across logins and restarts, with what the system has for that. No root: it is the user's own service. */
-interface Manager {
-  file: string
-  text: (command: string[]) => string
-  /** Commands to run after writing, and before removing. */
-  start: string[][]
-  stop: string[][]
-  status: string[]
-}
-
-const name = 'tutti'
-const label = 'dev.tutti.server'
-
-/** systemd reads words as a shell does, and % as its own. */
-const systemdWord = (word: string): string => `"${word.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')}"`
-const xml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-
-function manager(): Manager {
-  if (platform() === 'linux') {
-    return {
-      file: join(homedir(), '.config', 'systemd', 'user', `${name}.service`),
-      text: (command) => `[Unit]
-Description=Tutti
-After=network.target
-
-[Service]
-ExecStart=${command.map(systemdWord).join(' ')}
-Restart=on-failure
-RestartSec=2
-# Running requests are answered before it ends.
-TimeoutStopSec=30
-UMask=0077
-NoNewPrivileges=true
-
-[Install]
-WantedBy=default.target
-`,
-      start: [
-        ['systemctl', '--user', 'daemon-reload'],
-        ['systemctl', '--user', 'enable', '--now', name],
-        ['loginctl', 'enable-linger', userInfo().username],
-      ],
-      stop: [
-        ['systemctl', '--user', 'disable', '--now', name],
-        ['systemctl', '--user', 'daemon-reload'],
-      ],
-      status: ['systemctl', '--user', '--no-pager', 'status', name],
-    }
-  }
-  if (platform() === 'darwin') {
-    const file = join(homedir(), 'Library', 'LaunchAgents', `${label}.plist`)
-    const domain = `gui/${userInfo().uid}`
-    return {
-      file,
-      text: (command) => `<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<plist version="1.0"><dict>
-  <key>Label</key><string>${label}</string>
-  <key>ProgramArguments</key><array>${command.map((word) => `<string>${xml(word)}</string>`).join('')}</array>
-  <key>RunAtLoad</key><true/>
-  <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
-  <key>Umask</key><integer>63</integer>
-  <key>StandardErrorPath</key><string>${xml(join(homedir(), 'Library', 'Logs', 'tutti.log'))}</string>
-</dict></plist>
-`,
-      start: [['launchctl', 'bootstrap', domain, file]],
-      stop: [['launchctl', 'bootout', `${domain}/${label}`]],
-      status: ['launchctl', 'print', `${domain}/${label}`],
-    }
-  }
-  throw new Refusal('There is no service manager that is known here. Use systemd on Linux or launchd on macOS.')
-}
-
 interface Options extends CommonOptions {
   print?: boolean
+  user?: string
+  yes?: boolean
 }
 
-export async function install({ print, ...common }: Options): Promise<void> {
-  const { file, text, start } = manager()
+const managed = (): Manager => manager(process.platform, homedir(), userInfo().uid)
+
+/** Keeps the server running across logins and restarts, with what the system has for that. */
+export async function install({ print: only, user, yes, ...common }: Options): Promise<void> {
+  const service = managed()
+  const root = userInfo().uid === 0
+  if (user && !root) throw new Refusal('Only root can have it run as somebody else.', 3)
+  if (basename(process.execPath).startsWith('bun'))
+    throw new Refusal('This runs from source. Build and install the binary first: ./install.sh')
   const config = settingsOf(common)
-  const command = [
-    process.execPath,
-    'serve',
-    '--data-dir',
-    config.DATA_DIR,
-    ...(common.config ? ['--config', common.config] : []),
-    ...(common.port ? ['--port', common.port] : []),
-    ...(common.host ? ['--host', common.host] : []),
-  ]
-  const unit = text(command)
-  if (print) return console.log(unit.trimEnd())
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, unit)
-  console.log(`Wrote ${file}`)
-  for (const words of start) await run(words)
-  console.log('The server runs, and will again after a restart of the machine.')
+  requireKept(config)
+  const unit = service.unit(commandOf(config), user)
+  if (only) return console.log(unit.trimEnd())
+
+  const before = existsSync(service.file) ? readFileSync(service.file, 'utf8') : undefined
+  if (before !== undefined && before !== unit && !yes)
+    throw new Refusal(`${service.file} is there and says something else. See what would be written with --print; replace it with --yes.`, 5)
+  const server = await runningServer(config)
+  if (server && server.pid !== pidOf(service))
+    throw new Refusal(`A server is running on ${config.DATA_DIR}${server.pid ? ` (pid ${server.pid})` : ''}. Stop it first.`, 5)
+  if (user) giveFolder(config.DATA_DIR, user)
+  mkdirSync(dirname(service.file), { recursive: true })
+  writeFileSync(service.file, unit)
+  console.log(`Wrote ${service.file}`)
+  for (const words of service.install) run(words)
+  const up = await untilUp(config)
+  if (!up) throw new Refusal(`It does not come up. Look into its log: ${service.log}`, 6)
+  console.log(`It runs at ${up.url}, and will again after a restart of the machine.`)
+  for (const words of service.stay) tryTo(words)
+  if (root && !user)
+    console.log('It runs as root. To have it run as somebody else, install it with --user NAME and a --data-dir of theirs.')
 }
 
 export async function uninstall(): Promise<void> {
-  const { file, stop } = manager()
+  const { file, remove, forget } = managed()
   if (!existsSync(file)) throw new Refusal(`${file} is not there: nothing is installed.`, 4)
-  for (const words of stop) await run(words).catch((error: unknown) => console.error(`tutti: ${(error as Error).message}`))
+  for (const words of remove) run(words)
   rmSync(file)
-  console.log(`Removed ${file}. The data is untouched.`)
+  for (const words of forget) run(words)
+  console.log(`Stopped it and removed ${file}. The data is untouched.`)
 }
 
-export async function status(): Promise<void> {
-  const { file, status: words } = manager()
-  if (!existsSync(file)) throw new Refusal('It is not installed as a service. Install it: tutti service install', 4)
-  const shown = Bun.spawnSync(words, { stdout: 'inherit', stderr: 'inherit' })
-  process.exitCode = shown.exitCode === 0 ? 0 : 6
+export async function status({ json, ...common }: CommonOptions & { json?: boolean }): Promise<void> {
+  const service = managed()
+  const installed = existsSync(service.file)
+  const pid = installed ? pidOf(service) : undefined
+  const server = await runningServer(settingsOf(common))
+  const own = pid !== undefined && server?.pid === pid ? server : undefined
+  const found = {
+    installed,
+    running: pid !== undefined,
+    file: installed ? service.file : null,
+    pid: pid ?? null,
+    version: own?.version ?? null,
+    url: own?.url ?? null,
+  }
+  print(json, found, ...(installed ? record({ ...found, installed: 'yes', running: found.running ? 'yes' : 'no' }) : []))
+  if (!installed) throw new Refusal('It is not installed as a service. Install it: tutti service install', 4)
+  if (!found.running) throw new Refusal(`It does not run. Its log: ${service.log}`, 6)
 }
 
-async function run(words: string[]): Promise<void> {
-  if (!Bun.which(words[0] as string))
-    throw new Refusal(`${words[0]} is not on this machine. Start the server another way, with: tutti service install --print`, 6)
-  const { exitCode, stderr } = Bun.spawnSync(words)
+/** For `tutti upgrade`: the service, if it is the one that serves. */
+export async function serviceOf(pid: number | undefined) {
+  const service = managed()
+  if (pid === undefined || !existsSync(service.file) || pidOf(service) !== pid) return undefined
+  return {
+    stop: () => run(service.stop),
+    start: () => run(service.start),
+    log: service.log,
+  }
+}
+
+/** Waits until the server answers to its owner, as a version if told. */
+export async function untilUp(config: Config, version?: string, seconds = 60) {
+  const deadline = Date.now() + seconds * 1000
+  while (Date.now() < deadline) {
+    const server = await runningServer(config)
+    if (server?.url && (!version || server.version === version)) return server
+    await Bun.sleep(200)
+  }
+  return undefined
+}
+
+function commandOf(config: Config): string[] {
+  const given = (name: 'HOST' | 'PORT') =>
+    config.sources[name] === 'option' || config.sources[name] === 'environment' ? String(config[name]) : undefined
+  const words = [process.execPath, 'serve', '--data-dir', config.DATA_DIR]
+  if (config.file && config.file !== join(config.DATA_DIR, 'config.env')) words.push('--config', config.file)
+  for (const [option, value] of [
+    ['--host', given('HOST')],
+    ['--port', given('PORT')],
+  ] as const)
+    if (value) words.push(option, value)
+  if (words.some((word) => /\p{Cc}/u.test(word))) throw new Refusal('The paths hold characters that no unit can name. Choose others.')
+  return words
+}
+
+/** A unit is no place for passwords, and a service that comes up without its DATABASE_URL comes up empty. */
+function requireKept({ sources, DATA_DIR }: Config): void {
+  const inUnit = new Set(['HOST', 'PORT', 'DATA_DIR'])
+  const lost = (Object.keys(settings) as (keyof typeof settings)[]).filter((name) => sources[name] === 'environment' && !inUnit.has(name))
+  if (lost.length > 0)
+    throw new Refusal(
+      `A service does not have the environment of this shell, which sets ${lost.join(', ')}. Write ${lost.length > 1 ? 'them' : 'it'} as KEY=VALUE into ${join(DATA_DIR, 'config.env')} (chmod 600), unset ${lost.length > 1 ? 'them' : 'it'} here, and run this again.`,
+    )
+}
+
+/** A folder that is not there yet is made for whoever will own it. */
+function giveFolder(path: string, user: string): void {
+  const [uid, gid] = ['-u', '-g'].map((what) => Number(run(['id', what, user]))) as [number, number]
+  if (!existsSync(path)) {
+    mkdirSync(path, { recursive: true, mode: 0o700 })
+    chownSync(path, uid, gid)
+  }
+  if (statSync(path).uid !== uid) throw new Refusal(`${path} does not belong to ${user}. Give it to them: chown -R ${user} '${path}'`, 3)
+}
+
+const pidOf = ({ pid }: Manager): number | undefined => {
+  const { exitCode, stdout } = Bun.which(pid[0] as string) ? Bun.spawnSync(pid) : { exitCode: 1, stdout: '' }
+  return exitCode === 0 ? Number(/\b(?:MainPID=|pid = )([1-9]\d*)/.exec(stdout.toString())?.[1]) || undefined : undefined
+}
+
+function run(words: readonly string[]): string {
+  const [name] = words as [string]
+  if (!Bun.which(name))
+    throw new Refusal(
+      `${name} is not on this machine. Start the server another way; what would be written shows: tutti service install --print`,
+      6,
+    )
+  const { exitCode, stdout, stderr } = Bun.spawnSync([...words])
   if (exitCode !== 0) throw new Refusal(`${words.join(' ')} failed: ${stderr.toString().trim()}`, 6)
+  return stdout.toString()
+}
+
+function tryTo(words: readonly string[]): void {
+  try {
+    run(words)
+  } catch {
+    console.error(`tutti: It ends when you sign out, unless an administrator runs: ${words.join(' ')}`)
+  }
 }

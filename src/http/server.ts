@@ -192,6 +192,7 @@ export function startHttp(app: App): HttpServer {
   guard.attach(listening)
   Object.assign(app.gauges, { mcpStreams: () => mcp.streams, http: () => state.running })
   app.url = urlOf(app.config, listening.port as number)
+  app.listening = { host: HOST, port: listening.port as number }
   return {
     url: app.url,
     port: listening.port as number,

@@ -86,6 +86,11 @@ export const firstAdmin = read('accounts.firstAdmin', machine, async (ctx, _: Re
   return admin?.id ?? null
 })
 
+export const firstUser = read('accounts.firstUser', machine, async (ctx, _: Record<string, never>): Promise<string | null> => {
+  const [user] = await ctx.db.select({ email: users.email }).from(users).orderBy(users.createdAt).limit(1)
+  return user?.email ?? null
+})
+
 /** A fresh one-time token for the set-up link; an earlier one stops working. */
 export const issueSetupToken = write('accounts.issueSetupToken', machine, async (ctx, _: Record<string, never>): Promise<string> => {
   const token = newSecret('setup')

@@ -3,9 +3,10 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { oneTimeSecrets } from '../../auth/table.ts'
-import { checkDatabase as check } from '../../db/check.ts'
+import { appliedIds } from '../../db/migrate.ts'
 import { counters } from '../../db/table.ts'
 import { events, idempotencyKeys } from '../../events/table.ts'
+import { version } from '../../version.ts'
 import { loginSessions, refreshTokens } from '../accounts/table.ts'
 import { deviceCodes } from '../devices/table.ts'
 import { invites } from '../invites/table.ts'
@@ -15,6 +16,7 @@ import { mails } from '../mail/table.ts'
 import { notifications } from '../notifications/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
+import { look } from './look.ts'
 
 const DELETED_DAYS = 30
 const EVENT_DAYS = 365
@@ -111,5 +113,21 @@ async function purgeAll(ctx: Ctx, old: Old): Promise<number> {
   return total
 }
 
-/** For `tutti doctor`, which does not open the files of a running server. */
-export const checkDatabase = flow('upkeep.checkDatabase', machine, (ctx, _: Record<string, never>) => check(ctx.app.driver))
+/** For the command line, which opens no files of a running server: it looks by itself. */
+export const check = flow('upkeep.check', machine, (ctx, _: Record<string, never>) => look(ctx.app.config, ctx.app.driver))
+
+export interface Running {
+  version: string
+  pid: number
+  /** As users reach it. */
+  url: string
+  host: string
+  port: number
+  /** Migrations that the database has. */
+  applied: string[]
+}
+
+export const running = flow('upkeep.running', machine, async ({ app }, _: Record<string, never>): Promise<Running> => {
+  const { host, port } = app.listening ?? { host: app.config.HOST, port: app.config.PORT }
+  return { version, pid: process.pid, url: app.url, host, port, applied: await appliedIds(app.driver) }
+})

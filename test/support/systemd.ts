@@ -1,0 +1,73 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BINARY, folder, type Run } from './binary.ts'
+
+/** Targets that units here name; none of them starts anything of this machine. */
+const targets = ['sysinit', 'basic', 'shutdown', 'multi-user', 'network-online', 'default', 'umount', 'final', 'emergency', 'rescue']
+
+/**
+ * A real systemd as the first process of its own namespaces: it sees this machine's files, but none of its units, and has its own /etc and
+ * /run for them. Needs root.
+ */
+export class Systemd {
+  private constructor(private readonly pid: number) {}
+
+  static async start(): Promise<Systemd> {
+    const units = folder('tutti-units-')
+    for (const name of targets) writeFileSync(join(units, `${name}.target`), `[Unit]\nDescription=${name}\nDefaultDependencies=no\n`)
+    const script = `set -e
+mount -t cgroup2 none /sys/fs/cgroup
+mount -t tmpfs tmpfs /run
+for d in /usr/lib/systemd/system /usr/lib/systemd/system-generators /etc/systemd; do mount -t tmpfs tmpfs $d; done
+mkdir /etc/systemd/system
+cp ${units}/* /etc/systemd/system
+container=test exec /lib/systemd/systemd --system --unit=default.target --log-target=null --show-status=0`
+    const outer = Bun.spawn(['unshare', '--cgroup', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', '-c', script], {
+      stdin: 'ignore',
+      stdout: 'ignore',
+      stderr: 'inherit',
+    })
+    process.on('exit', () => outer.kill('SIGKILL'))
+    const deadline = Date.now() + 20_000
+    while (Date.now() < deadline && outer.exitCode === null) {
+      const inner = Number(Bun.spawnSync(['pgrep', '-P', String(outer.pid)]).stdout.toString())
+      const systemd = new Systemd(inner)
+      if (inner && /running|degraded/.test((await systemd.run(['systemctl', 'is-system-running'])).out)) {
+        systemd.#end = async () => {
+          outer.kill('SIGKILL')
+          await outer.exited
+        }
+        return systemd
+      }
+      await Bun.sleep(100)
+    }
+    outer.kill('SIGKILL')
+    throw new Error('systemd does not start here')
+  }
+
+  #end: () => Promise<void> = async () => undefined
+  stop = (): Promise<void> => this.#end()
+
+  async run(words: string[], { env = {} }: { env?: Record<string, string> } = {}): Promise<Run> {
+    const child = Bun.spawn(['nsenter', '-t', String(this.pid), '-m', '-p', '-C', ...words], {
+      cwd: '/',
+      env: { PATH: process.env.PATH ?? '', HOME: '/root', TZ: 'UTC', ...env },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+    return { code, out, err }
+  }
+
+  tutti = (args: string[], env: Record<string, string> = {}, binary = BINARY): Promise<Run> => this.run([binary, ...args], { env })
+}
+
+/** A binary of its own that can be replaced: in a folder whose name is hard to quote, if told. */
+export async function installed(name = 'bin'): Promise<string> {
+  const path = join(folder(), name)
+  mkdirSync(path)
+  const binary = join(path, 'tutti')
+  await Bun.$`cp --reflink=auto ${BINARY} ${binary}`.quiet()
+  return binary
+}
