@@ -29,7 +29,7 @@ export function complete(words: readonly string[], program: Command): void {
   const [, name = '', value] = /^(--[\w-]+)=(.*)$/.exec(current) ?? []
   const option = open ?? (value === undefined ? undefined : valued(at, name))
   const offers = option
-    ? values(option.long === '--profile' ? PROFILE : placeholder(option), option.argChoices)
+    ? values(option.long === '--profile' ? PROFILE : placeholder(option), choicesOf(option))
     : current.startsWith('-')
       ? options(at)
       : positional(at, given)
@@ -47,6 +47,10 @@ const valued = (at: Command, word: string): Option | undefined =>
   at.options.find((o) => [o.short, o.long].includes(word) && (o.required || o.optional))
 /** `--file <binary>` wants a binary. */
 const placeholder = ({ flags }: Option): string => /[<[]([\w-]+)/.exec(flags)?.[1] ?? ''
+
+/** Many say what they take: `critical, high, medium or low`. */
+const choicesOf = ({ argChoices, description }: Option): readonly string[] | undefined =>
+  argChoices ?? (/^[a-z_-]+(, [a-z_-]+)* or [a-z_-]+$/.test(description) ? description.split(/, | or /) : undefined)
 
 function values(what: string, choices: readonly string[] | undefined): Offer[] {
   if (choices) return choices.map((choice) => [choice])

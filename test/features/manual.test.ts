@@ -20,6 +20,7 @@ describe('the manual', () => {
     expect(listed.body.nextCursor).toBeNull()
     expect(listed.body.items.map((p) => p.id)).toEqual([
       'start',
+      'cli',
       'access',
       'planning',
       'features',

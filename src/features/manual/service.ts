@@ -3,6 +3,7 @@ import { anyone } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
 import access from './pages/access.md' with { type: 'text' }
 import api from './pages/api.md' with { type: 'text' }
+import cli from './pages/cli.md' with { type: 'text' }
 import features from './pages/features.md' with { type: 'text' }
 import knowledge from './pages/knowledge.md' with { type: 'text' }
 import mcp from './pages/mcp.md' with { type: 'text' }
@@ -17,6 +18,7 @@ import type { ManualList, ManualPage } from './schema.ts'
 const page = (id: string, content: string): ManualPage => ({ id, title: /^# (.+)$/m.exec(content)?.[1] ?? id, content })
 const pages = [
   page('start', start),
+  page('cli', cli),
   page('access', access),
   page('planning', planning),
   page('features', features),
