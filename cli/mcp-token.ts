@@ -26,8 +26,9 @@ function kept(): Tokens {
 
 function keep(key: string, token: string): void {
   mkdirSync(configFolder(), { recursive: true, mode: 0o700 })
-  writeFileSync(`${file()}.new`, `${JSON.stringify({ ...kept(), [key]: token }, null, 2)}\n`, { mode: 0o600, flush: true })
-  renameSync(`${file()}.new`, file())
+  const fresh = `${file()}.${process.pid}`
+  writeFileSync(fresh, `${JSON.stringify({ ...kept(), [key]: token }, null, 2)}\n`, { mode: 0o600, flush: true })
+  renameSync(fresh, file())
 }
 
 interface Wanted {

@@ -9,6 +9,8 @@ import { plain } from '../output.ts'
  */
 export async function bridge({ toolsets, readonly, ...where }: Where & { toolsets?: string; readonly?: boolean }): Promise<void> {
   const { server, token } = await mcpCredential(where)
+  if (process.stdin.isTTY)
+    console.error('tutti: this speaks MCP with programs, one message a line. Ctrl-D ends it; tutti connect sets a program up.')
   const address = new URL('/mcp/sse', server)
   if (toolsets) address.searchParams.set('toolsets', toolsets)
   if (readonly) address.searchParams.set('readonly', '1')
@@ -24,6 +26,7 @@ type Id = string | number
 interface Message {
   id?: Id
   method?: string
+  params?: { uri?: string }
 }
 
 const RETRY_MS = [0, 500, 1000, 2000, 5000]
@@ -43,6 +46,8 @@ class Connection {
   readonly #open = new Map<Id, boolean>()
   /** How the client introduced itself, which a server that was restarted does not know any more. */
   #introduction: { initialize?: Message; initialized?: string } = {}
+  /** What it watches, which that server does not know either. */
+  readonly #watched = new Map<string | undefined, Message>()
 
   constructor(
     private readonly address: URL,
@@ -68,6 +73,8 @@ class Connection {
     if (!failed) {
       if (method === 'initialize') this.#introduction = { initialize: message }
       if (method === 'notifications/initialized') this.#introduction.initialized = line
+      if (method === 'resources/subscribe') this.#watched.set(message.params?.uri, message)
+      if (method === 'resources/unsubscribe') this.#watched.delete(message.params?.uri)
       return
     }
     console.error(`tutti: ${failed.message}`)
@@ -132,8 +139,10 @@ class Connection {
     void this.#read(response.body, resolve, stream).then(ended, ended)
     const endpoint = await promise
     const { initialize, initialized } = this.#introduction
-    if (initialize) await this.#post(endpoint, JSON.stringify({ ...initialize, id: OPENING }))
+    const again = (message: Message) => this.#post(endpoint, JSON.stringify({ ...message, id: OPENING }))
+    if (initialize) await again(initialize)
     if (initialized) await this.#post(endpoint, initialized)
+    for (const message of this.#watched.values()) await again(message)
     return endpoint
   }
 
@@ -164,6 +173,17 @@ class Connection {
       if (!taken) continue
       this.#open.delete(id)
       sayError(id, -32_000, broken().message)
+    }
+    void this.#comeBack()
+  }
+
+  /** Who says nothing still wants to hear, so the stream is opened again without being asked. It keeps nobody from ending. */
+  async #comeBack(): Promise<void> {
+    for (let wait = 500; ; wait = Math.min(wait * 2, 30_000)) {
+      await new Promise<void>((resolve) => void setTimeout(resolve, wait).unref())
+      if (this.#endpoint || this.#abort.signal.aborted) return
+      const refused = await this.#stream().catch((error: unknown) => error instanceof AppError && error.code !== 'unavailable')
+      if (refused === true) return
     }
   }
 

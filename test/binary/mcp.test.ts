@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as V1Stdio } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { tools } from '../../src/feature.ts'
+import { BINARY, folder, onTerminal, type Served, serve, tutti } from '../support/binary.ts'
+import { type Home, Office } from './home.ts'
+
+let office: Office
+let home: Home
+/** Linked to the project. */
+const work = folder()
+
+beforeAll(async () => {
+  office = await Office.open()
+  home = await office.signedIn()
+  await home.run('projects', 'create', 'Tutti', '--key', 'TUT')
+  await home.within(work, ['link', 'TUT'])
+}, 60_000)
+let restarted: Served | undefined
+afterAll(async () => {
+  await office.server.kill()
+  await restarted?.kill()
+})
+
+describe('tutti mcp', () => {
+  const info = { name: 'test', version: '1' }
+  const started = (args: string[], env: Record<string, string>) => ({
+    command: BINARY,
+    args: ['mcp', ...args],
+    cwd: work,
+    env: { PATH: process.env.PATH ?? '', HOME: folder(), ...env },
+    stderr: 'ignore' as const,
+  })
+  const v2 = async (args: string[] = [], env: Record<string, string> = home.env, mode: 'auto' | 'legacy' = 'auto') => {
+    const client = new Client(info, { versionNegotiation: { mode } })
+    await client.connect(new StdioClientTransport(started(args, env)))
+    return client
+  }
+  const names = async (client: Client) => (await client.listTools(undefined, { cacheMode: 'bypass' })).tools.map((t) => t.name)
+  const note = (title: string) => ({ name: 'create_note', arguments: { title } })
+
+  test('is a server to the official clients, of both generations', async () => {
+    for (const mode of ['auto', 'legacy'] as const) {
+      const client = await v2([], home.env, mode)
+      expect(await names(client)).toEqual(tools.map((t) => t.name))
+      const answers = await Promise.all(['a', 'b', 'c'].map((title) => client.callTool(note(title))))
+      expect(answers.map((a) => (a.structuredContent as { title: string }).title)).toEqual(['a', 'b', 'c'])
+      await client.close()
+    }
+    const old = new V1Client(info)
+    await old.connect(new V1Stdio(started([], home.env)))
+    expect((await old.listTools()).tools).toHaveLength(tools.length)
+    expect((await old.callTool(note('d'))).structuredContent).toMatchObject({ title: 'd' })
+    await old.close()
+  }, 60_000)
+
+  test('makes one token for the folder, keeps it from others, and offers only what it is told to', async () => {
+    const own = (await home.run('tokens', 'list', '--json')).out.match(/"tutti mcp on /g)
+    expect(own).toHaveLength(1)
+    const file = join(dirname(home.file), 'mcp-tokens.json')
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const client = await v2(['--toolsets', 'notes', '--readonly'])
+    expect(await names(client)).toEqual(tools.filter((t) => t.toolset === 'notes' && t.action.kind === 'read').map((t) => t.name))
+    await client.close()
+  }, 60_000)
+
+  test('answers what came on a pipe before it ends, and says what is no message', async () => {
+    const line = (id: number, method: string, params = {}) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
+    const opening = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info }
+    const piped = await home.within(work, ['mcp'], `${line(1, 'initialize', opening)}\n\nnonsense\n${line(2, 'tools/list')}\n`)
+    const told = piped.out
+      .trim()
+      .split('\n')
+      .map((text) => JSON.parse(text) as { id: number | null; error?: { code: number } })
+    expect([piped.code, piped.err]).toEqual([0, ''])
+    expect(told.map((m) => [m.id, m.error?.code]).toSorted()).toEqual(
+      [
+        [1, undefined],
+        [2, undefined],
+        [null, -32_700],
+      ].toSorted(),
+    )
+  })
+
+  test('finds a server again that was restarted meanwhile; what was under way is told as failed', async () => {
+    const dir = folder()
+    restarted = await serve({ dir })
+    const { url } = restarted
+    const { port } = new URL(url)
+    const registered = await fetch(`${url}/api/auth/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'ada@example.com', name: 'Ada', password: 'violet anchor prefers rain' }),
+    })
+    const { token: session } = (await registered.json()) as { token: string }
+    const ask = async <T>(method: string, path: string, body?: object) =>
+      (await (
+        await fetch(url + path, {
+          method,
+          headers: { 'content-type': 'application/json', authorization: `Bearer ${session}` },
+          body: body && JSON.stringify(body),
+        })
+      ).json()) as T
+    const { id: organizationId } = await ask<{ id: string }>('GET', '/api/team')
+    const made = await ask<{ id: string; token: string }>('POST', '/api/mcp-tokens', { name: 'x', organizationId })
+    const client = await v2(['--server', url], { TUTTI_MCP_TOKEN: made.token })
+    // One that watches and says nothing more.
+    const watching = new V1Client(info)
+    await watching.connect(new V1Stdio(started(['--server', url], { TUTTI_MCP_TOKEN: made.token })))
+    const { id: watched } = (await watching.callTool(note('watched'))).structuredContent as { id: string }
+    const heard = Promise.withResolvers<string>()
+    watching.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => heard.resolve(params.uri))
+    await watching.subscribeResource({ uri: `tutti://note/${watched}` })
+    expect((await client.callTool(note('before'))).structuredContent).toMatchObject({ title: 'before' })
+    await restarted.kill()
+    restarted = await serve({ dir, port })
+    expect((await client.callTool(note('after'))).structuredContent).toMatchObject({ title: 'after' })
+    expect(await names(client)).toHaveLength(tools.length)
+
+    for (let n = 0, over = false; !over; n++) {
+      await ask('PUT', `/api/notes/${watched}`, { title: `changed ${n}` })
+      over = await Promise.race([heard.promise.then(() => true), Bun.sleep(200).then(() => n > 200)])
+    }
+    expect(await Promise.race([heard.promise, 'nothing'])).toContain('tutti://note/')
+    await watching.close()
+
+    await ask('DELETE', `/api/mcp-tokens/${made.id}`)
+    const refused = await client.callTool(note('revoked')).catch((error: Error) => error)
+    expect(refused).toBeInstanceOf(Error)
+    expect((refused as Error).message).toContain('makes a new one')
+    await client.close()
+  }, 90_000)
+
+  test('what is large passes both ways, and what is too large is refused without breaking anything', async () => {
+    const client = await v2()
+    const content = 'Größe und 漢字 '.repeat(5000)
+    const made = await client.callTool({ name: 'create_note', arguments: { title: 'large', content } })
+    const { id } = made.structuredContent as { id: string }
+    const read = await client.callTool({ name: 'get_note', arguments: { note: id } })
+    // Of a long text an agent gets what fits.
+    const got = (read.structuredContent as { content: string }).content
+    expect([got.length > 50_000, content.startsWith(got)]).toEqual([true, true])
+    const huge = { name: 'create_note', arguments: { title: 'huge', content: 'x'.repeat(2 << 20) } }
+    const refused = await client.callTool(huge).catch((error: Error) => error)
+    expect(refused).toBeInstanceOf(Error)
+    expect((await client.callTool(note('afterwards'))).structuredContent).toMatchObject({ title: 'afterwards' })
+    await client.close()
+  }, 60_000)
+
+  test('what the server says by itself reaches the client', async () => {
+    const client = new V1Client(info)
+    await client.connect(new V1Stdio(started([], home.env)))
+    const { structuredContent } = await client.callTool(note('watched'))
+    const { id } = structuredContent as { id: string }
+    const { promise, resolve } = Promise.withResolvers<string>()
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => resolve(params.uri))
+    await client.subscribeResource({ uri: `tutti://note/${id}` })
+    await home.within(work, ['notes', 'update', id, '--title', 'changed'])
+    expect(await promise).toContain('tutti://note/')
+    await client.close()
+  }, 60_000)
+
+  test('ends when the client closes its end, though the stream is open', async () => {
+    const child = Bun.spawn([BINARY, 'mcp'], { cwd: work, env: started([], home.env).env, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' })
+    child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`)
+    const reader = child.stdout.getReader()
+    await reader.read()
+    const closed = performance.now()
+    await child.stdin.end()
+    expect([await child.exited, await new Response(child.stderr).text()]).toEqual([0, ''])
+    expect(performance.now() - closed).toBeLessThan(3000)
+  }, 30_000)
+
+  test('a server that refuses once is asked again with the next message', async () => {
+    let streams = 0
+    let say = (_: string): void => undefined
+    const server = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      async fetch(request) {
+        if (request.method === 'GET' && ++streams === 1) return Response.json({ detail: 'Too many requests.' }, { status: 429 })
+        if (request.method === 'POST') {
+          const { id } = (await request.json()) as { id: number }
+          if (id !== undefined) say(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`)
+          return new Response(null, { status: 202 })
+        }
+        const body = new ReadableStream<string>({
+          start(stream) {
+            say = (text) => stream.enqueue(text)
+            say('event: endpoint\ndata: /mcp/messages?sessionId=1\n\n')
+          },
+        })
+        return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+      },
+    })
+    const ping = (id: number) => JSON.stringify({ jsonrpc: '2.0', id, method: 'ping' })
+    const { code, out, err } = await tutti(['mcp', '--server', server.url.origin], {
+      env: { TUTTI_MCP_TOKEN: 'svc_live_x', XDG_CONFIG_HOME: folder() },
+      stdin: `${ping(1)}\nnull\n42\n${ping(2)}\n`,
+    })
+    await server.stop(true)
+    const told = out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: number | null; error?: { code: number; message: string } })
+    expect(told.map(({ id, error }) => [id, error?.code])).toEqual([[1, -32_000], [null, -32_600], [null, -32_600], [2, undefined]]) // biome-ignore format: a table
+    expect([code, err, streams]).toEqual([0, 'tutti: Too many requests.\n', 2])
+  }, 30_000)
+
+  test('a person who starts it is told what it is', async () => {
+    const { code, shown } = await onTerminal(['mcp'], { env: { ...home.env, NO_COLOR: '1' }, cwd: work, typed: '\x04' })
+    expect([code, shown]).toEqual([0, expect.stringContaining('this speaks MCP with programs')])
+  })
+
+  test('who is not signed in is told so, on the stream for people', async () => {
+    const nobody = await tutti(['mcp'], { env: { XDG_CONFIG_HOME: folder() }, stdin: '{}' })
+    expect(nobody).toMatchObject({ code: 3, out: '', err: expect.stringContaining('You are not signed in') as string })
+  })
+})
