@@ -26,13 +26,17 @@ export class Client {
     readonly server: string,
     private readonly keeper?: Keeper,
     readonly kind: 'device' | 'api_key' = 'device',
+    /** The name it goes by among the user's profiles. */
+    readonly profile?: string,
+    /** The team it is about; where none is named, the one that the user has chosen on the server. */
+    private readonly team?: string,
   ) {}
 
   get = <T>(path: string): Promise<T> => this.request<T>('GET', path)
   post = <T>(path: string, body: object = {}): Promise<T> => this.request<T>('POST', path, body)
 
   async request<T>(method: string, path: string, body?: object): Promise<T> {
-    const send = (token?: string) => ask<T>(this.server, method, path, body, token)
+    const send = (token?: string) => ask<T>(this.server, method, path, body, token, this.team)
     let held = this.keeper?.credential()
     if (held?.refreshToken && held.expiresAt && Date.parse(held.expiresAt) - EARLY_MS < Date.now()) held = await this.#renew(held)
     try {
@@ -57,12 +61,13 @@ export async function health(server: string): Promise<{ status: string; version:
   return { status: plain(status), version: plain(version) }
 }
 
-async function ask<T>(server: string, method: string, path: string, body?: object, token?: string): Promise<T> {
+async function ask<T>(server: string, method: string, path: string, body?: object, token?: string, team?: string): Promise<T> {
   const response = await reach(server, path, {
     method,
     headers: {
       ...(body && { 'content-type': 'application/json' }),
       ...(token && { authorization: `Bearer ${token}` }),
+      ...(team && { 'x-organization-id': team }),
     },
     body: body && JSON.stringify(body),
   })

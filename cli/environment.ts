@@ -9,7 +9,9 @@ const env = process.env
 export const configFolder = (): string =>
   join(env.XDG_CONFIG_HOME || (platform === 'win32' && env.APPDATA) || join(homedir(), '.config'), 'tutti')
 
-export const coloured = (stream: { isTTY?: boolean }): boolean => stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
+/** NO_COLOR wins; FORCE_COLOR is for those who pipe into something that shows colours. */
+export const coloured = (stream: { isTTY?: boolean }): boolean =>
+  !env.NO_COLOR && (env.FORCE_COLOR ? env.FORCE_COLOR !== '0' : stream.isTTY === true && env.TERM !== 'dumb')
 
 /** Somebody sits in front of this machine's own screen. */
 export const hasBrowser = (): boolean =>

@@ -1,10 +1,11 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { Refusal } from './report.ts'
 
 /** `.tutti.json` in a folder or one above it: which project the work in it belongs to. Holds no secret and may be committed. */
 export interface Linked {
   server: string
+  team: string
   project: string
   slug: string
 }
@@ -32,6 +33,18 @@ export function linkedProject(server: string): Linked | undefined {
     throw new Refusal(`${path} names no project. Link the folder again: tutti link <project>`)
   return linked.server === server ? (linked as Linked) : undefined
 }
+
+/** What is named in a linked folder is looked for in the team of its project. One that cannot be read is complained about where the project is needed. */
+export function linkedTeam(server: string): string | undefined {
+  try {
+    const team = linkedProject(server)?.team
+    return typeof team === 'string' ? team : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const removeLink = (path: string): void => rmSync(path)
 
 export function writeLink(linked: Linked, folder = process.cwd()): string {
   const path = join(folder, NAME)

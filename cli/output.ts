@@ -1,7 +1,10 @@
 import { coloured } from './environment.ts'
 
+/** What steers a terminal or hides in a text. Not the two joiners, which Persian and Indian scripts and many emoji are written with. */
+const steering = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv
+
 /** Text that came from a server must not steer the terminal. */
-export const plain = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim()
+export const plain = (text: string): string => text.replace(steering, ' ').replace(/ {2,}/g, ' ').trim()
 
 const style =
   (on: number) =>
@@ -15,12 +18,17 @@ export function print(json: boolean | undefined, value: unknown, ...lines: strin
   for (const line of json ? [JSON.stringify(value, null, 2)] : lines) console.log(line)
 }
 
+/** What is said about a result and is no part of it. Not console.error, which Bun paints red on a terminal. */
+export const note = (text: string): void => {
+  process.stderr.write(`${text}\n`)
+}
+
 // ---- tables and records
 
 export interface Column<T> {
   title: string
   of: (item: T) => string | number | null | undefined
-  /** The one that gives way when the terminal is narrow. */
+  /** The one that gives way when the terminal is narrow. When that is not enough, the others go, the last one first. */
   wide?: true
 }
 
@@ -38,19 +46,33 @@ function fit(text: string, most: number): string {
   return `${kept}…`
 }
 
+const GAP = 2
+/** What the wide column keeps while there are others, and what others keep when there is too little room. */
+const LEAST = 12
+const MOST = 28
+
 export function table<T>(items: readonly T[], columns: readonly Column<T>[]): string[] {
   const cells = items.map((item) => columns.map(({ of }) => plain(String(of(item) ?? '-')) || '-'))
-  const widths = columns.map(({ title }, i) => Math.max(width(title), ...cells.map((row) => width(row[i] as string))))
+  const widths = columns.map(({ title }, i) => cells.reduce((most, row) => Math.max(most, width(row[i] as string)), width(title)))
+  const widthAt = (i: number): number => widths[i] as number
+  const room = terminalWidth()
   const grow = columns.findIndex((column) => column.wide)
-  const over = widths.reduce((sum, w) => sum + w + 2, -2) - terminalWidth()
-  if (grow >= 0 && over > 0) widths[grow] = Math.max(10, (widths[grow] as number) - over)
-  const line = (row: readonly string[]): string =>
-    row
-      .map((cell, i) => {
-        const text = fit(cell, widths[i] as number)
-        return i === row.length - 1 ? text : text + ' '.repeat((widths[i] as number) - width(text))
-      })
-      .join('  ')
+  let seen = columns.map((_, i) => i)
+  const needed = (at = widthAt) => seen.reduce((sum, i) => sum + at(i) + GAP, -GAP)
+  const narrowest = (i: number) => (i === grow ? Math.min(LEAST, widthAt(i)) : widthAt(i))
+  if (needed(narrowest) > room) for (const i of seen) if (i !== 0 && i !== grow) widths[i] = Math.min(MOST, widthAt(i))
+  for (let goes: number | undefined; needed(narrowest) > room; seen = seen.filter((i) => i !== goes)) {
+    goes = seen.findLast((i) => i !== 0 && i !== grow)
+    if (goes === undefined) break
+  }
+  if (grow >= 0 && needed() > room) widths[grow] = Math.max(1, widthAt(grow) - (needed() - room))
+  const line = (row: readonly string[]): string => {
+    const parts = seen.map((i, at) => {
+      const text = fit(row[i] as string, widthAt(i))
+      return at === seen.length - 1 ? text : text + ' '.repeat(widthAt(i) - width(text))
+    })
+    return fit(parts.join(' '.repeat(GAP)), room)
+  }
   return [dim(line(columns.map((c) => c.title))), ...cells.map(line)]
 }
 
@@ -58,11 +80,27 @@ export function table<T>(items: readonly T[], columns: readonly Column<T>[]): st
 export function record(facts: Record<string, string | number | null | undefined>, body?: string | null): string[] {
   const known = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined && value !== '')
   const wide = Math.max(...known.map(([name]) => name.length))
-  return [...known.map(([name, value]) => `${dim(name.padEnd(wide))}  ${plain(String(value))}`), ...(body ? ['', ...paragraphs(body)] : [])]
+  const fact = ([name, value]: [string, unknown]) =>
+    wrapped(plain(String(value)), terminalWidth() - wide - GAP).map(
+      (line, i) => `${i === 0 ? dim(name.padEnd(wide)) : ' '.repeat(wide)}${' '.repeat(GAP)}${line}`,
+    )
+  return [...known.flatMap(fact), ...(body ? ['', ...paragraphs(body)] : [])]
+}
+
+/** Between words; what is longer than the room is left to the terminal. */
+function wrapped(text: string, room: number): string[] {
+  if (width(text) <= room) return [text]
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`
+    if (lines.length > 0 && width(longer) <= room) lines[lines.length - 1] = longer
+    else lines.push(word)
+  }
+  return lines
 }
 
 export const paragraphs = (text: string): string[] =>
-  text.split(/\r?\n/).map((line) => line.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (c) => (c === '\t' ? c : '')))
+  text.split(/\r?\n/).map((line) => line.replace(steering, (c) => (c === '\t' ? c : '')))
 
 export const day = (at: string): string => at.slice(0, 10)
 

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { AppError } from '../src/errors.ts'
 import { Client, type Credential, type Keeper } from './client.ts'
 import { configFolder } from './environment.ts'
+import { linkedTeam } from './linked.ts'
 import { Refusal } from './report.ts'
 
 /** One server and who the user is there. Without a token he has been there, but is signed out. */
@@ -12,6 +13,8 @@ export interface Profile extends Partial<Credential> {
   /** As the session is called in the list of the user's sessions. */
   device?: string
   user?: { id: string; name: string; email: string }
+  /** The team that commands are about; the one chosen on the server unless told. */
+  team?: string
 }
 
 export interface Profiles {
@@ -136,8 +139,15 @@ export const signedOut = (server?: string): AppError =>
 export function signedInClient(where: Where): { name: string; profile: Profile; client: Client } {
   const [name, profile] = selectProfile(where) ?? []
   if (!name || !profile?.token) throw signedOut(profile?.server ?? (where.server && serverOf(where.server)))
-  return { name, profile, client: new Client(profile.server, stored(name, profile), profile.kind) }
+  const team = linkedTeam(profile.server) ?? profile.team
+  return { name, profile, client: new Client(profile.server, stored(name, profile), profile.kind, name, team) }
 }
+
+export const chooseTeam = (name: string, team: string): Promise<void> =>
+  changeProfiles(({ all }) => {
+    const profile = all.get(name)
+    if (profile) profile.team = team
+  })
 
 const credentialOf = ({ token, refreshToken, expiresAt }: Profile): Credential | undefined =>
   token ? { token, refreshToken, expiresAt } : undefined

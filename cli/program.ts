@@ -1,13 +1,26 @@
 import { Argument, Command, Option } from 'commander'
 import { version } from '../src/version.ts'
+import { examples } from './examples.ts'
 import { nouns } from './nouns/index.ts'
+
+const wantsJson = process.argv.includes('--json')
+const usageProblem = (text: string) => `${JSON.stringify({ code: 'invalid', detail: text.trim().replace(/^error: /, ''), exitCode: 2 })}\n`
+
+function exampleText(command: Command): string {
+  const path: string[] = []
+  for (let at: Command | null = command; at?.parent; at = at.parent) path.unshift(at.name())
+  const lines = examples[path.join(' ')]
+  return lines ? `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}` : ''
+}
 
 /** Every command. What it does is loaded when it is called. */
 export const program = new Command('tutti')
   .description('People and AI agents plan and do software work together, in one self-hosted binary.')
   .version(version)
-  .configureHelp({ sortSubcommands: false })
-  .showHelpAfterError('(run with --help for the options)')
+  .configureHelp({ sortSubcommands: false, minWidthToWrap: 20 })
+  .showHelpAfterError(wantsJson ? false : '(run with --help for the options)')
+  .configureOutput({ outputError: (text, write) => write(wantsJson ? usageProblem(text) : text) })
+  .addHelpText('afterAll', ({ command }) => exampleText(command))
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
 
 const configured = (command: Command) =>
@@ -55,8 +68,9 @@ const profiles = program
 profiles
   .command('use')
   .description('Make one of them the one that commands talk to')
-  .argument('<profile>')
-  .action(async (name) => (await import('./commands/session.ts')).useProfile(name))
+  .argument('<profile>', 'as in the list')
+  .option('--json', 'print JSON')
+  .action(async (name, _, command) => (await import('./commands/session.ts')).useProfile(name, command.optsWithGlobals()))
 
 for (const [name, { about, load }] of Object.entries(nouns)) {
   const noun = program.command(name).description(about)
@@ -67,7 +81,7 @@ for (const [name, { about, load }] of Object.entries(nouns)) {
   }
 }
 remote(program.command('search').description('Find anything you may see'))
-  .argument('<words...>')
+  .argument('<words...>', 'all of which must occur')
   .option('--kind <kind>', 'only these (again for more)', (value: string, before: string[] = []) => [...before, value])
   .option('-p, --project <project>', "only in this one; the linked folder's unless told")
   .option('--all-projects', 'whatever this folder is linked to')
@@ -75,8 +89,9 @@ remote(program.command('search').description('Find anything you may see'))
   .action(async (words, options) => (await import('./commands/search.ts')).search(words, options))
 program
   .command('link')
-  .description('Bind this folder to a project, which is then meant unless told')
-  .argument('<project>', 'id, slug or key')
+  .description('Bind this folder to a project, which is then meant unless told; without one, say which it is')
+  .argument('[project]', 'id, slug or key')
+  .option('--remove', 'unbind it')
   .option('--json', 'print JSON')
   .option('--profile <name>', 'which of your sign-ins to use')
   .option('--server <address>', 'the same, by the address of the server')
@@ -130,10 +145,12 @@ configured(admin.command('create').description('Create an administrator, or make
   .requiredOption('--email <address>', 'e-mail address')
   .requiredOption('--name <name>', 'full name')
   .option('--password-stdin', 'read the password from standard input')
+  .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/admin.ts')).createAdmin(options))
 configured(admin.command('reset-password').description('Set a new password for an account, and end all its sessions, keys and tokens'))
   .requiredOption('--email <address>', 'e-mail address')
   .option('--password-stdin', 'read the password from standard input')
+  .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/admin.ts')).resetPassword(options))
 
 configured(program.command('outbox').description('Print mail that has not been sent, such as codes and links, to read out to its receiver'))
@@ -153,18 +170,37 @@ migrating(migrate.command('status').description('Show what has been applied and 
 )
 
 configured(program.command('backup').description('Save all data to one file, while the server goes on'))
-  .argument('<file>')
+  .argument('<file>', 'must not be there yet; - writes to standard output')
   .option('--json', 'print JSON')
+  .addHelpText(
+    'after',
+    `
+The file holds everything, also the master secret where it is kept in the data folder: whoever has it can sign in as anybody.
+Only you can read it; keep it so. A secret that is set by TUTTI_SECRET is not in it, and is needed to restore.
+BACKUP_DIR makes the server save by itself, every BACKUP_EVERY_HOURS (24), and keep the last BACKUP_KEEP (7).`,
+  )
   .action(async (file, options) => (await import('./commands/backup.ts')).backup(file, options))
-configured(
-  program.command('restore').description('Bring back a backup, into an empty data folder or DATABASE_URL; the server must be stopped'),
-)
-  .argument('<file>')
-  .option('--replace', 'put it in the place of what is there, which is saved first')
+configured(program.command('restore').description('Bring back a backup, into the data folder or DATABASE_URL; the server must be stopped'))
+  .argument('<file>', 'made by tutti backup; - reads standard input')
+  .option('--replace', 'put it in the place of what is there, which is saved to the data folder first')
+  .option('--json', 'print JSON')
+  .addHelpText(
+    'after',
+    `
+Every byte of the file is checked before anything is changed, and every row is read back and compared. A restore that was interrupted
+goes on when the same command is run again; no server starts on the data until it is complete.`,
+  )
   .action(async (file, options) => (await import('./commands/backup.ts')).restore(file, options))
 const db = program.command('db').description('Look after the database')
-configured(db.command('move').description('Move all data between the embedded database and a Postgres; the server must be stopped'))
+configured(db.command('move').description('Copy all data between the embedded database and a Postgres; the server must be stopped'))
   .requiredOption('--to <place>', 'postgres://… or embedded')
+  .option('--replace', 'put it in the place of what is there, which is saved to the data folder first')
+  .option('--json', 'print JSON')
+  .addHelpText(
+    'after',
+    `
+What is moved stays where it was, unchanged. A move that was interrupted goes on when the same command is run again.`,
+  )
   .action(async (options) => (await import('./commands/backup.ts')).move(options))
 
 configured(program.command('doctor').description('Look at everything this installation needs, and say what to do'))

@@ -19,23 +19,29 @@ const exits: Record<string, number> = {
   upstream_failed: 6,
   upstream_timeout: 6,
 }
+/** What an exit code is called when nothing more is known. */
+const codes = ['internal', 'internal', 'invalid', 'forbidden', 'not_found', 'conflict', 'unavailable'] as const
 
 export const exitCodeOf = (code: ErrorCode): number => exits[code.split('.')[0] as string] ?? 1
 
-/** One clear line for people; the stack only for a bug. */
+const wantsJson = (): boolean => process.argv.includes('--json')
+
+/** One clear line for people; the stack only for a bug. With --json the same as JSON, in the words of the API's problems. Both on stderr. */
 export function report(error: unknown): number {
-  if (error instanceof AppError) {
-    console.error(`tutti: ${error.message}`)
-    return exitCodeOf(error.code)
-  }
-  if (error instanceof ConfigError || error instanceof Refusal) {
-    console.error(`tutti: ${error.message}`)
-    return error instanceof Refusal ? error.exitCode : 2
-  }
-  console.error(`tutti: ${error instanceof Error ? error.message : String(error)}`)
-  if (error instanceof DbError) return exits[error.code] ?? 1
-  if (process.env.LOG_LEVEL === 'debug') console.error(error)
-  return 1
+  const message = error instanceof Error ? error.message : String(error)
+  const exitCode = exitOf(error)
+  const code = error instanceof AppError ? error.code : (codes[exitCode] ?? 'internal')
+  const { errors, current, retryAfter } = error instanceof AppError ? error.details : {}
+  console.error(wantsJson() ? JSON.stringify({ code, detail: message, errors, current, retryAfter, exitCode }) : `tutti: ${message}`)
+  if (exitCode === 1 && process.env.LOG_LEVEL === 'debug') console.error(error)
+  return exitCode
+}
+
+function exitOf(error: unknown): number {
+  if (error instanceof AppError) return exitCodeOf(error.code)
+  if (error instanceof Refusal) return error.exitCode
+  if (error instanceof ConfigError) return 2
+  return error instanceof DbError ? (exits[error.code] ?? 1) : 1
 }
 
 /** A command that cannot go on for a reason the user can mend. */

@@ -2,23 +2,27 @@ import { Login, Register, type User } from '../../src/features/accounts/schema.t
 import type { MachineAction } from '../../src/machine.ts'
 import { check, type TSchema } from '../../src/schema.ts'
 import { machine } from '../machine.ts'
+import { plain, print } from '../output.ts'
 import { Refusal } from '../report.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
 interface Options extends CommonOptions {
   email: string
   passwordStdin?: boolean
+  json?: boolean
 }
 
-export async function createAdmin({ email, name, ...rest }: Options & { name: string }): Promise<void> {
+export async function createAdmin({ email, name, json, ...rest }: Options & { name: string }): Promise<void> {
   const user = await withPassword('create', 'accounts.createAdmin', Register, { email, name }, rest)
-  console.log(`${user.email} is an administrator.`)
+  print(json, { user: who(user) }, `${plain(user.email)} is an administrator.`)
 }
 
-export async function resetPassword({ email, ...rest }: Options): Promise<void> {
+export async function resetPassword({ email, json, ...rest }: Options): Promise<void> {
   const user = await withPassword('reset-password', 'accounts.setPassword', Login, { email }, rest)
-  console.log(`${user.email} has a new password. Its sessions, API keys and MCP tokens have ended.`)
+  print(json, { user: who(user) }, `${plain(user.email)} has a new password. Its sessions, API keys and MCP tokens have ended.`)
 }
+
+const who = ({ id, name, email, role }: User) => ({ id, name, email, role })
 
 /** Passwords come on standard input only: arguments can be read by everybody on the machine. */
 async function withPassword(

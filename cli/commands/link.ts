@@ -1,13 +1,29 @@
 import type { Project } from '../../src/features/projects/schema.ts'
-import { writeLink } from '../linked.ts'
-import { at } from '../noun.ts'
+import { helped } from '../hints.ts'
+import { findLink, linkedProject, removeLink, writeLink } from '../linked.ts'
 import { plain, print } from '../output.ts'
 import { signedInClient, type Where } from '../profiles.ts'
+import { at } from '../reference.ts'
+import { Refusal } from '../report.ts'
 
-export async function link(ref: string, { json, ...where }: Where & { json?: boolean }): Promise<void> {
+interface Options extends Where {
+  json?: boolean
+  remove?: boolean
+}
+
+export async function link(ref: string | undefined, { json, remove, ...where }: Options): Promise<void> {
+  if (remove) {
+    const path = findLink()
+    if (!path) throw new Refusal('This folder is linked to no project.', 4)
+    removeLink(path)
+    return print(json, { path, removed: true }, `Work in this folder belongs to no project any more (${path} is gone).`)
+  }
   const { client } = signedInClient(where)
-  const { id, slug, name } = await client.get<Project>(at('/api/projects/:slug', ref))
-  const linked = { server: client.server, project: id, slug }
-  const path = writeLink(linked)
-  print(json, { path, ...linked }, `Work in this folder belongs to ${plain(name)} now (${path}).`)
+  const before = ref === undefined ? linkedProject(client.server) : undefined
+  const wanted = ref ?? before?.project
+  if (wanted === undefined) throw new Refusal('This folder is linked to no project. Link it: tutti link <project>', 4)
+  const { id, organizationId, slug, name } = await helped(client, () => client.get<Project>(at('/api/projects/:slug', wanted)))
+  const linked = { server: client.server, team: organizationId, project: id, slug }
+  const path = before ? findLink() : writeLink(linked)
+  print(json, { path, ...linked }, `Work in this folder belongs to ${plain(name)}${before ? '' : ' now'} (${path}).`)
 }

@@ -5,7 +5,7 @@ import type { SignedIn, User } from '../../src/features/accounts/schema.ts'
 import type { DeviceStarted } from '../../src/features/devices/schema.ts'
 import { Client, type Credential } from '../client.ts'
 import { hasBrowser } from '../environment.ts'
-import { bold, dim, plain, print } from '../output.ts'
+import { bold, dim, note, plain, print } from '../output.ts'
 import { changeProfiles, isLocal, type Profile, type Profiles, passing, readProfiles, selectProfile, serverOf } from '../profiles.ts'
 import { Refusal } from '../report.ts'
 
@@ -28,12 +28,13 @@ export async function login(address: string | undefined, { profile: name, browse
   if (name !== undefined && !/^[\w.:-]{1,100}$/.test(name)) throw new Refusal('The name of a profile has letters, digits and . : _ - only.')
   const { protocol, hostname: host } = new URL(server)
   if (protocol === 'http:' && !isLocal(host))
-    console.error(`Warning: the way to ${server} is not encrypted. Others on it can read along and take over your session.`)
+    note(`Warning: the way to ${server} is not encrypted. Others on it can read along and take over your session.`)
   const profile = withToken ? await withKey(server) : await byCode(server, browser)
   const called = name ?? new URL(server).host
   const before = await changeProfiles((profiles) => {
     const earlier = profiles.all.get(called)
-    profiles.all.set(called, profile)
+    const same = earlier?.server === server && earlier.user?.id === profile.user?.id
+    profiles.all.set(called, same ? { ...profile, team: earlier.team } : profile)
     profiles.current = called
     return earlier
   })
@@ -57,7 +58,7 @@ export async function endSession(profile: Profile | undefined): Promise<void> {
 // ---- with an API key
 
 async function withKey(server: string): Promise<Profile> {
-  if (process.stdin.isTTY) console.error('Paste an API key (svc_…), then press Enter and Ctrl-D:')
+  if (process.stdin.isTTY) note('Paste an API key (svc_…), then press Enter and Ctrl-D:')
   const token = (await Bun.stdin.text()).trim()
   const kind = kindOf(token)
   if (kind === 'mcp_live' || kind === 'mcp_test')
@@ -76,7 +77,7 @@ async function withKey(server: string): Promise<Profile> {
 
 async function byCode(server: string, browser: boolean): Promise<Profile> {
   const stop = () => {
-    console.error('\nNot signed in.')
+    note('\nNot signed in.')
     process.exit(130)
   }
   process.once('SIGINT', stop)
@@ -88,10 +89,10 @@ async function byCode(server: string, browser: boolean): Promise<Profile> {
   if (typeof started.userCode !== 'string' || !(started.expiresIn > 0))
     throw new AppError('upstream_failed', `${server} names no code, or none that lasts. Is this program up to date?`)
   const { stderr } = process
-  console.error(`To sign in to ${server}, open this page and enter the code:\n`)
-  console.error(`  ${page.href}\n  ${bold(plain(started.userCode), stderr)}\n`)
+  note(`To sign in to ${server}, open this page and enter the code:\n`)
+  note(`  ${page.href}\n  ${bold(plain(started.userCode), stderr)}\n`)
   if (browser && hasBrowser()) open(page.href)
-  console.error(dim(`Waiting for ${Math.round(started.expiresIn / 60)} minutes at most. Ctrl-C stops.`, stderr))
+  note(dim(`Waiting for ${Math.round(started.expiresIn / 60)} minutes at most. Ctrl-C stops.`, stderr))
   const { token, refreshToken, expiresAt, user } = await approval(client, started)
   process.off('SIGINT', stop)
   return { server, kind: 'device', device, token, refreshToken, expiresAt, user: { id: user.id, name: user.name, email: user.email } }

@@ -1,21 +1,22 @@
 import type { OutboxMail, OutboxPage } from '../../src/features/mail/schema.ts'
 import { machine } from '../machine.ts'
+import { note, paragraphs, print, record } from '../output.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
 const MOST = 200
 
 /** What has not reached its receiver and can be read out to him; the newest comes last, where the eye is. */
 export async function showOutbox({ json, ...common }: CommonOptions & { json?: boolean }): Promise<void> {
-  const { items, nextCursor } = (await machine(settingsOf(common), 'mail.outbox', { readable: true, limit: MOST })) as OutboxPage
-  if (json) return console.log(JSON.stringify(items, null, 2))
-  if (items.length === 0) return console.log('No mail is waiting.')
-  if (nextCursor) console.log(`The newest ${MOST}:\n`)
-  console.log(items.toReversed().map(shown).join('\n\n'))
+  const page = (await machine(settingsOf(common), 'mail.outbox', { readable: true, limit: MOST })) as OutboxPage
+  const { items, nextCursor } = page
+  print(json, page, ...items.toReversed().flatMap((mail, i) => [...(i > 0 ? [''] : []), ...shown(mail)]))
+  if (json) return
+  if (items.length === 0) note('No mail is waiting.')
+  if (nextCursor) note(`These are the newest ${MOST}.`)
 }
 
-const shown = ({ to, subject, status, error, expiresAt, text }: OutboxMail): string =>
-  `To:      ${to}
-Subject: ${subject}
-Status:  ${status}${error ? ` (${error})` : ''}, of use until ${expiresAt}
-
-${text?.replace(/^(?=.)/gm, '    ')}`
+const shown = ({ to, subject, status, error, expiresAt, text }: OutboxMail): string[] => [
+  ...record({ To: to, Subject: subject, Status: `${status}${error ? ` (${error})` : ''}, of use until ${expiresAt}` }),
+  '',
+  ...paragraphs(text ?? '').map((line) => (line ? `    ${line}` : line)),
+]

@@ -1,8 +1,9 @@
 import type { FoundGroups, Kind, Part } from '../../src/features/search/schema.ts'
+import { helped } from '../hints.ts'
 import { linkedProject } from '../linked.ts'
-import { projectId, query } from '../noun.ts'
-import { bold, dim, plain, print } from '../output.ts'
+import { bold, dim, note, plain, print } from '../output.ts'
 import { signedInClient, type Where } from '../profiles.ts'
+import { projectId, query } from '../reference.ts'
 import { Refusal } from '../report.ts'
 
 interface Options extends Where {
@@ -17,21 +18,23 @@ const kinds: Kind[] = [
   'memory', 'note', 'decision', 'spec', 'task', 'session', 'project', 'epic', 'story', 'feature', 'skill', 'agent',
 ] // biome-ignore format: a list of words
 
-const marked = (parts: readonly Part[]): string =>
-  parts.map(({ text, match }) => (match ? bold(plain(text)) : text.replace(/\s+/g, ' '))).join('')
+const marked = (parts: readonly Part[]): string => parts.map(({ text, match }) => (match ? bold(flat(text)) : flat(text))).join('')
+/** The spaces between the pieces stay. */
+const flat = (text: string): string => plain(`.${text}.`).slice(1, -1)
 
 export async function search(words: string[], { json, kind, project, allProjects, limit, ...where }: Options): Promise<void> {
   const unknown = kind?.find((one) => !kinds.includes(one as Kind))
   if (unknown !== undefined) throw new Refusal(`There is no kind ${unknown}. There are: ${kinds.join(', ')}`)
   const { client } = signedInClient(where)
   const within = project ?? (allProjects ? undefined : linkedProject(client.server)?.project)
-  const found = await client.get<FoundGroups>(
-    query('/api/search', { q: words.join(' '), kinds: kind?.join(','), limit, projectId: within && (await projectId(client, within)) }),
+  const found = await helped(client, async () =>
+    client.get<FoundGroups>(
+      query('/api/search', { q: words.join(' '), kinds: kind?.join(','), limit, projectId: within && (await projectId(client, within)) }),
+    ),
   )
   print(
     json,
     found,
-    ...(found.items.length === 0 ? ['Nothing was found.'] : []),
     ...found.items.flatMap(({ kind: what, total, items }) => [
       bold(`${what} (${total})`),
       ...items.flatMap((hit) => [
@@ -41,4 +44,6 @@ export async function search(words: string[], { json, kind, project, allProjects
       '',
     ]),
   )
+  if (found.items.length === 0 && !json) note('Nothing was found.')
+  if (found.corrected && !json) note(`Nothing was found as typed; this was found for: ${plain(found.corrected)}`)
 }

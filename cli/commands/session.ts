@@ -2,7 +2,7 @@ import { AppError } from '../../src/errors.ts'
 import type { User } from '../../src/features/accounts/schema.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import { health } from '../client.ts'
-import { bold, dim, plain, print } from '../output.ts'
+import { bold, dim, note, plain, print, table } from '../output.ts'
 import { changeProfiles, readProfiles, selectProfile, serverOf, signedInClient, signedOut, type Where } from '../profiles.ts'
 import { exitCodeOf, Refusal } from '../report.ts'
 import { endSession } from './login.ts'
@@ -99,22 +99,21 @@ export async function logout({ json, ...where }: Options): Promise<void> {
 export function listProfiles({ json }: Options): void {
   const { current, all } = readProfiles()
   const items = [...all].map(([called, { server, kind, user = null, token }]) => ({ name: called, server, kind, user, signedIn: !!token }))
-  print(
-    json,
-    { current, items },
-    ...(items.length === 0 ? ['You are not signed in anywhere. Run: tutti login <address of your server>'] : []),
-    ...items.map((p) => {
-      const who = p.signedIn ? (p.user ? plain(p.user.email) : 'API key') : dim('signed out')
-      return `${p.name === current ? '*' : ' '} ${p.name.padEnd(24)} ${p.server.padEnd(36)} ${who}`
-    }),
-  )
+  const lines = table(items, [
+    { title: 'Profile', of: (p) => p.name },
+    { title: 'Server', of: (p) => p.server, wide: true },
+    { title: 'You', of: (p) => (p.signedIn ? (p.user?.email ?? 'API key') : 'signed out') },
+    { title: 'Current', of: (p) => (p.name === current ? 'yes' : null) },
+  ])
+  print(json, { current, items }, ...(items.length > 0 ? lines : []))
+  if (items.length === 0 && !json) note('You are not signed in anywhere. Run: tutti login <address of your server>')
 }
 
-export async function useProfile(wanted: string): Promise<void> {
+export async function useProfile(wanted: string, { json }: Options): Promise<void> {
   const server = await changeProfiles((profiles) => {
     const [called, profile] = selectProfile({ profile: wanted }, profiles) as [string, { server: string }]
     profiles.current = called
     return profile.server
   })
-  console.log(`Commands go to ${server} from now on.`)
+  print(json, { current: wanted, server }, `Commands go to ${server} from now on.`)
 }

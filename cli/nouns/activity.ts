@@ -1,6 +1,10 @@
 import type { Activity, ActivityItem } from '../../src/features/activity/schema.ts'
-import { at, json, listed, type Page, paging, projectId, query, record, shown, text, time, type Verb } from '../noun.ts'
-import { ago } from '../output.ts'
+import { json, reference, shown, text, time, type Verb } from '../noun.ts'
+import { ago, record } from '../output.ts'
+import { at } from '../reference.ts'
+import { listed, pages, paging } from '../resource.ts'
+
+const task = reference('--task <task>', 'about this task', '/api/tasks', 'taskId')
 
 export const verbs: Verb[] = [
   {
@@ -10,27 +14,30 @@ export const verbs: Verb[] = [
     inProject: true,
     fields: [
       text('--type <type>', 'such as task.completed'),
+      task,
+      reference('--agent <agent>', 'what this agent did', '/api/agents', 'agentId'),
       time('--since <time>', 'at or after'),
       time('--until <time>', 'before'),
+      text('--order <order>', 'asc or desc'),
       ...paging,
     ],
-    run: async ({ client, fields, project }) => {
-      const named = await project()
-      return listed(
-        await client.get<Page<ActivityItem>>(query('/api/activities', { ...fields, projectId: named && (await projectId(client, named)) })),
+    examples: ['tutti activity list', 'tutti activity list --task TUT-42 --since 2027-01-31'],
+    run: async ({ client, fields, inProject }) =>
+      listed(
+        await pages<ActivityItem>(client, '/api/activities', { ...fields, ...(await inProject()) }),
         [
           { title: 'When', of: (a) => ago(a.at) },
           { title: 'Who', of: (a) => a.actor.name },
           { title: 'What', of: (a) => a.description, wide: true },
         ],
         'Nothing has happened.',
-      )
-    },
+      ),
   },
   {
     name: 'show',
     args: '<activity>',
-    about: 'Show one',
+    about: 'Show one of them with what is known about it',
+    examples: ['tutti activity show 019a8a7e-5c1f'],
     run: async ({ client, args }) => {
       const a = await client.get<Activity>(at('/api/activities/:id', ...args))
       return shown(
@@ -42,20 +49,12 @@ export const verbs: Verb[] = [
   {
     name: 'log',
     args: '<type> <description>',
-    about: 'Write down something that happened',
+    about: 'Write down something that happened; - reads it from standard input',
     aliases: ['create'],
     inProject: true,
-    fields: [json('--metadata <json>', 'more about it')],
-    examples: ['activity log deploy "Deployed 1.4 to staging"'],
-    run: async ({ client, args: [type, description], fields, project }) => {
-      const named = await project()
-      const made = await client.post<Activity>('/api/activities', {
-        type,
-        description,
-        ...fields,
-        ...(named && { projectId: await projectId(client, named) }),
-      })
-      return shown(made, 'Written down.')
-    },
+    fields: [json('--metadata <json>', 'more about it'), task],
+    examples: ['tutti activity log deploy "Deployed 1.4 to staging"'],
+    run: async ({ client, args: [type, description], fields, inProject }) =>
+      shown(await client.post<Activity>('/api/activities', { type, description, ...fields, ...(await inProject()) }), 'Written down.'),
   },
 ]

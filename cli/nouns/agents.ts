@@ -1,12 +1,16 @@
 import type { Agent, AgentItem } from '../../src/features/agents/schema.ts'
-import { many, plainVerbs, record, text } from '../noun.ts'
+import { clearable, flag, many, text } from '../noun.ts'
+import { record } from '../output.ts'
+import { plainVerbs, sorting } from '../resource.ts'
 
 export const verbs = plainVerbs<AgentItem, Agent>({
+  noun: 'agents',
   path: '/api/agents',
   what: 'agent',
   name: 'name',
+  sample: 'coder-x7k2p9',
   update: 'PUT',
-  remove: true,
+  remove: [flag('--archive-memory', 'keep what it remembered for the team', 'archiveMemory')],
   columns: [
     { title: 'Slug', of: (a) => a.slug },
     { title: 'Name', of: (a) => a.name },
@@ -28,14 +32,25 @@ export const verbs = plainVerbs<AgentItem, Agent>({
       agent.persona,
     ),
   fields: [
-    text('--role <text>', 'what it does'),
-    text('--persona <text>', 'how it is; - reads it from standard input'),
-    text('--system-prompt <text>', 'what it is told; - reads it from standard input'),
-    text('--model <model>', 'the model it runs on'),
-    text('--provider <provider>', 'who runs that'),
-    many('--skill <skill>', 'a skill that it has', 'skills'),
+    clearable(text('--role <text>', 'what it does')),
+    clearable(text('--persona <text>', 'how it is; - reads it from standard input')),
+    clearable(text('--system-prompt <text>', 'what it is told; - reads it from standard input')),
+    clearable(text('--model <model>', 'the model it runs on')),
+    clearable(text('--provider <provider>', 'who runs that')),
+    many('--skill <skill>', 'a skill that it has: slug or id', 'skills'),
     text('--memory-scope <scope>', 'agent, project or session'),
     text('--scope <who>', 'personal, team or public'),
   ],
-  filters: [text('--status <status>', 'active or archived'), text('--search <words>', 'only those')],
+  changes: [text('--status <status>', 'active or archived')],
+  filters: [
+    text('--status <status>', 'active or archived'),
+    text('--scope <who>', 'personal, team or public'),
+    text('--search <words>', 'only those with all of these words'),
+    ...sorting('updatedAt', 'createdAt', 'name'),
+  ],
+  examples: {
+    list: ['tutti agents list --status archived'],
+    create: ['tutti agents create "Coder" --role "writes code" --skill review-x7k2p9'],
+    update: ['tutti agents update coder-x7k2p9 --status archived'],
+  },
 })

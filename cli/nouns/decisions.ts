@@ -1,12 +1,48 @@
-import type { DecisionDetail, DecisionItem } from '../../src/features/decisions/schema.ts'
-import { at, many, plainVerbs, record, shown, text, type Verb } from '../noun.ts'
-import { ago } from '../output.ts'
+import type { Decision, DecisionDetail, DecisionItem } from '../../src/features/decisions/schema.ts'
+import { type Call, clearable, many, reference, type Shown, shown, text, type Verb } from '../noun.ts'
+import { ago, paragraphs, plain, record } from '../output.ts'
+import { at } from '../reference.ts'
+import { plainVerbs, sorting } from '../resource.ts'
+
+const said = (label: string, text: string | null): string[] => (text ? ['', ...paragraphs(`${label}: ${text}`)] : [])
+const lines = (d: Decision | DecisionDetail): string[] => [
+  ...record(
+    {
+      Decision: d.title,
+      Status: d.status,
+      Tags: d.tags.join(', '),
+      By: d.author.name,
+      'Replaced by': d.supersededById,
+      Replaces: d.supersedes,
+      Id: d.id,
+    },
+    d.decision,
+  ),
+  ...said('Because', d.rationale),
+  ...said('It came from', d.context),
+  ...d.alternatives.flatMap((a) => said('Not', a.cons ? `${a.option} (${a.cons})` : a.option)),
+  ...said('Outcome', d.outcome),
+  ...('discussion' in d ? d.discussion : []).flatMap((c) => ['', ...paragraphs(`${plain(c.author.name)}, ${ago(c.createdAt)}: ${c.body}`)]),
+]
+const one = (d: Decision | DecisionDetail): Shown => ({ value: d, lines: lines(d) })
+const patched = async ({ client, args: [decision] }: Call, change: object): Promise<Shown> =>
+  one(await client.request<Decision>('PATCH', at('/api/decisions/:id', decision), change))
+
+const fields = [
+  text('--decision <text>', 'what was decided; - reads it from standard input'),
+  clearable(text('--rationale <text>', 'why; - reads it from standard input')),
+  clearable(text('--context <text>', 'what led to it; - reads it from standard input')),
+  many('--alternative <text>', 'what was not chosen', 'alternatives'),
+  many('--tag <tag>', 'a tag', 'tags'),
+]
 
 export const verbs: Verb[] = [
-  ...plainVerbs<DecisionItem, DecisionDetail>({
+  ...plainVerbs<DecisionItem, Decision | DecisionDetail>({
+    noun: 'decisions',
     path: '/api/decisions',
     what: 'decision',
     name: 'title',
+    sample: '019a8a7e-5c1f',
     inProject: true,
     columns: [
       { title: 'Id', of: (d) => d.id.slice(0, 13) },
@@ -14,33 +50,67 @@ export const verbs: Verb[] = [
       { title: 'Title', of: (d) => d.title, wide: true },
       { title: 'Changed', of: (d) => ago(d.updatedAt) },
     ],
-    show: (d) => [
-      ...record({ Decision: d.title, Status: d.status, Tags: d.tags.join(', '), Id: d.id }, d.decision),
-      ...(d.rationale ? ['', `Because: ${d.rationale}`] : []),
-      ...(d.outcome ? ['', `Outcome: ${d.outcome}`] : []),
+    show: lines,
+    fields,
+    creates: [
+      text('--status <status>', 'proposed or accepted; accepted unless told'),
+      reference('--supersedes <decision>', 'an earlier one that it replaces', '/api/decisions', 'supersedes'),
     ],
-    fields: [
-      text('--decision <text>', 'what was decided; - reads it from standard input'),
-      text('--rationale <text>', 'why'),
-      text('--context <text>', 'what led to it'),
-      text('--status <status>', 'proposed, accepted or rejected'),
-      many('--tag <tag>', 'a tag', 'tags'),
-      text('--supersedes <id>', 'an earlier one that it replaces'),
+    changes: [text('--status <status>', 'proposed, accepted or rejected'), text('--outcome <text>', 'what came of it')],
+    filters: [
+      text('--status <status>', 'proposed, accepted, rejected or superseded'),
+      text('--search <words>', 'only those with all of these words'),
+      text('--tag <tag>', 'only those with it'),
+      ...sorting('updatedAt', 'createdAt'),
     ],
-    filters: [text('--status <status>', 'only those'), text('--search <words>', 'only those'), text('--tag <tag>', 'only those')],
-    examples: ['decisions create "One process" --decision "The data folder is locked" --rationale "Two writers damaged it"'],
+    examples: {
+      list: ['tutti decisions list --status proposed'],
+      create: [
+        'tutti decisions create "One process" --decision "The folder is locked"',
+        'tutti decisions create "Use NFS?" --status proposed --decision - < why.md',
+      ],
+      update: ['tutti decisions update 019a8a7e-5c1f --rationale "NFS has no locks"'],
+    },
   }),
+  {
+    name: 'accept',
+    args: '<decision>',
+    about: 'Accept a decision that was proposed',
+    examples: ['tutti decisions accept 019a8a7e-5c1f'],
+    run: (call) => patched(call, { status: 'accepted' }),
+  },
+  {
+    name: 'reject',
+    args: '<decision>',
+    about: 'Reject a decision that was proposed',
+    examples: ['tutti decisions reject 019a8a7e-5c1f'],
+    run: (call) => patched(call, { status: 'rejected' }),
+  },
+  {
+    name: 'supersede',
+    args: '<decision> <title>',
+    about: 'Put a new decision in the place of an earlier one',
+    fields,
+    examples: ['tutti decisions supersede 019a8a7e-5c1f "Two" --decision "Two folders"'],
+    run: async ({ client, args: [earlier, title], fields }) => {
+      const before = await client.get<Decision>(at('/api/decisions/:id', earlier))
+      const where = before.projectId ? { projectId: before.projectId } : {}
+      return one(await client.post<Decision>('/api/decisions', { title, ...fields, ...where, supersedes: before.id }))
+    },
+  },
   {
     name: 'comment',
     args: '<decision> <text>',
     about: 'Add to the discussion; - reads the text from standard input',
+    examples: ['tutti decisions comment 019a8a7e-5c1f "What about macOS?"'],
     run: async ({ client, args: [decision, body] }) =>
       shown(await client.post(at('/api/decisions/:id/comments', decision), { body }), 'Said.'),
   },
   {
     name: 'outcome',
     args: '<decision> <text>',
-    about: 'Say what came of it',
+    about: 'Say what came of it; - reads the text from standard input',
+    examples: ['tutti decisions outcome 019a8a7e-5c1f "No damage since"'],
     run: async ({ client, args: [decision, outcome] }) =>
       shown(await client.request('PATCH', at('/api/decisions/:id', decision), { outcome }), 'Noted.'),
   },

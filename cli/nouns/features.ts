@@ -1,5 +1,8 @@
 import type { Feature, FeatureDetail, FeatureItem } from '../../src/features/workflow/schema.ts'
-import { at, json, listed, many, type Page, paging, query, record, type Shown, shown, text, type Verb } from '../noun.ts'
+import { type Call, clearable, json, many, type Shown, shown, text, type Verb } from '../noun.ts'
+import { ago, paragraphs, plain, record } from '../output.ts'
+import { at } from '../reference.ts'
+import { listed, pages, paging, removed, restoring, sorting } from '../resource.ts'
 
 const evidence = [
   text('--summary <text>', 'what changed, or what came out; - reads it from standard input'),
@@ -10,12 +13,18 @@ const evidence = [
   many('--link <address>', 'anything else', 'links'),
 ]
 const fields = [
-  text('-d, --description <text>', 'what it is; - reads it from standard input'),
+  clearable(text('-d, --description <text>', 'what it is; - reads it from standard input')),
   text('--kind <kind>', 'feature, bug, hotfix, chore or test'),
   text('--priority <priority>', 'critical, high, medium or low'),
-  text('-a, --assignee <who>', 'me, an e-mail address, or an agent'),
+  clearable(text('-a, --assignee <who>', 'me, an e-mail address, or an agent')),
+  many('--task <task>', 'a task that belongs to it', 'taskIds'),
+  clearable(text('--spec <spec>', 'the spec that it follows: slug or id', { as: 'specId' })),
+  many('--blocked-by <feature>', 'a feature that it waits for', 'blockedBy'),
 ]
+const gate = (name: string): string => name.replaceAll('_', ' ')
+
 function one(feature: Feature | FeatureDetail): Shown {
+  const detail = 'reviews' in feature ? feature : undefined
   return shown(
     feature,
     ...record(
@@ -25,36 +34,51 @@ function one(feature: Feature | FeatureDetail): Shown {
         Kind: feature.kind,
         Priority: feature.priority,
         Assignee: feature.assignee?.name,
-        Gates: feature.gates.map((g) => `${g.gate} ${g.state}`).join(', '),
+        Gates: feature.gates.map((g) => `${gate(g.gate)} ${g.state}`).join(', '),
+        Spec: detail?.spec?.title,
+        Changed: ago(feature.updatedAt),
         Id: feature.id,
       },
       feature.description,
     ),
-    ...(feature.next ? ['', `Next: ${feature.next.to}`, ...feature.next.missing.map((m) => `  still missing: ${m.needs}`)] : []),
+    ...(detail?.reviews ?? []).flatMap((r) => [
+      '',
+      ...paragraphs(`${plain(r.actor.name)}, ${ago(r.createdAt)}: ${gate(r.verdict)}${r.comments ? `. ${r.comments}` : ''}`),
+    ]),
+    ...(feature.next ? ['', `Next: ${feature.next.to}`, ...feature.next.missing.map((m) => `  still missing: ${plain(m.needs)}`)] : []),
   )
+}
+
+/** Without a project: those of the team. */
+async function place({ client, project }: Call): Promise<string> {
+  const named = await project()
+  if (named) return at('/api/projects/:slug/features', named)
+  return at('/api/teams/:id/features', (await client.get<{ id: string }>('/api/team')).id)
 }
 
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List features with their gates',
+    about: 'List features with their gates, last changed first',
     aliases: ['ls'],
     inProject: true,
     fields: [
-      text('--status <status>', 'only those'),
-      text('--kind <kind>', 'only those'),
-      text('--search <words>', 'only those'),
+      text('--status <status>', 'only those in it, such as in_progress'),
+      text('--kind <kind>', 'feature, bug, hotfix, chore or test'),
+      text('--search <words>', 'only those with all of these words'),
+      ...sorting('updatedAt', 'createdAt', 'title'),
       ...paging,
     ],
-    run: async ({ client, fields, needProject }) =>
+    examples: ['tutti features list', 'tutti features list --status in_review --all-projects'],
+    run: async (call) =>
       listed(
-        await client.get<Page<FeatureItem>>(query(at('/api/projects/:slug/features', await needProject()), fields)),
+        await pages<FeatureItem>(call.client, await place(call), call.fields),
         [
           { title: 'Id', of: (f) => f.id.slice(0, 13) },
           { title: 'Status', of: (f) => f.status },
-          { title: 'Kind', of: (f) => f.kind },
           { title: 'Title', of: (f) => f.title, wide: true },
           { title: 'Gates', of: (f) => `${f.gates.filter((g) => g.state !== 'open').length}/${f.gates.length}` },
+          { title: 'Kind', of: (f) => f.kind },
         ],
         'No features.',
       ),
@@ -62,7 +86,8 @@ export const verbs: Verb[] = [
   {
     name: 'show',
     args: '<feature>',
-    about: 'Show a feature, its gates and what the next one needs',
+    about: 'Show a feature, its gates, reviews and what the next gate needs',
+    examples: ['tutti features show 019a8a7e-5c1f'],
     run: async ({ client, args }) => one(await client.get<FeatureDetail>(at('/api/features/:id', ...args))),
   },
   {
@@ -71,6 +96,7 @@ export const verbs: Verb[] = [
     about: 'Begin a feature',
     inProject: true,
     fields,
+    examples: ['tutti features create "Folder lock" --spec folder-lock --task TUT-42'],
     run: async ({ client, args: [title], fields, needProject }) =>
       one(await client.post<Feature>(at('/api/projects/:slug/features', await needProject()), { title, ...fields })),
   },
@@ -79,6 +105,7 @@ export const verbs: Verb[] = [
     args: '<feature>',
     about: 'Change a feature',
     fields: [text('-t, --title <title>', 'a new title'), ...fields],
+    examples: ['tutti features update 019a8a7e-5c1f --priority high'],
     run: async ({ client, args, fields }) => one(await client.request<Feature>('PATCH', at('/api/features/:id', ...args), fields)),
   },
   {
@@ -86,7 +113,7 @@ export const verbs: Verb[] = [
     args: '<feature>',
     about: 'Move a feature through its next gate, with the evidence that it asks for',
     fields: [...evidence, json('--evidence <json>', 'all of it at once')],
-    examples: ['features advance 019a8a7e --summary "Lock the folder" --file src/db/lock.ts --commit 1a2b3c4'],
+    examples: ['tutti features advance 019a8a7e-5c1f --summary "It locks" --commit 1a2b3c4'],
     run: async ({ client, args, fields: { evidence, ...parts } }) => {
       const brought = { ...(evidence as object | undefined), ...parts }
       const body = Object.keys(brought).length > 0 ? { evidence: brought } : {}
@@ -96,9 +123,25 @@ export const verbs: Verb[] = [
   {
     name: 'review',
     args: '<feature> <verdict>',
-    about: 'Review a feature: approved or changes_requested',
+    about: "Review somebody else's feature: approved or changes_requested",
     fields: [text('-m, --comments <text>', 'what you have to say; - reads it from standard input')],
+    examples: ['tutti features review 019a8a7e-5c1f approved -m "Well tested"'],
     run: async ({ client, args: [feature, verdict], fields }) =>
       one(await client.post<Feature>(at('/api/features/:id/reviews', feature), { verdict, ...fields })),
   },
+  {
+    name: 'delete',
+    args: '<feature>',
+    about: 'Delete a feature',
+    examples: ['tutti features delete 019a8a7e-5c1f'],
+    run: async ({ client, args }) => {
+      const { id, projectId } = await client.get<Feature>(at('/api/features/:id', ...args))
+      return removed(
+        await client.request<{ id: string }>('DELETE', at('/api/projects/:slug/features/:id', projectId, id)),
+        'features',
+        args[0],
+      )
+    },
+  },
+  restoring<Feature>('features', '/api/features', 'feature', '019a8a7e-5c1f', one),
 ]

@@ -1,29 +1,51 @@
-import type { Project } from '../../src/features/projects/schema.ts'
-import { at, flag, json, listed, type Page, paging, query, record, shown, text, type Verb } from '../noun.ts'
+import type { Project, ProjectDetail } from '../../src/features/projects/schema.ts'
+import { clearable, json, type Shown, shown, text, type Verb } from '../noun.ts'
+import { ago, record } from '../output.ts'
+import { at } from '../reference.ts'
+import { listed, pages, paging, removed, sorting } from '../resource.ts'
 
 const fields = [
-  text('-d, --description <text>', 'what it is for; - reads it from standard input'),
+  clearable(text('-d, --description <text>', 'what it is for; - reads it from standard input')),
   text('--key <letters>', '2 to 6 capitals in front of task numbers'),
   json('--settings <json>', 'settings, such as an own workflow'),
 ]
-const one = (project: Project) =>
-  shown(
+const visibility = text('--visibility <who>', 'private, team or public')
+const one = (project: Project | ProjectDetail): Shown => {
+  const stats = 'stats' in project ? project.stats : undefined
+  return shown(
     project,
     ...record(
-      { Name: project.name, Slug: project.slug, Key: project.key, Status: project.status, Visibility: project.visibility, Id: project.id },
+      {
+        Name: project.name,
+        Slug: project.slug,
+        Key: project.key,
+        Status: project.status,
+        Visibility: project.visibility,
+        Tasks: stats && `${stats.tasksDone} of ${stats.tasks} done`,
+        Notes: stats?.notes,
+        Changed: ago(project.updatedAt),
+        Id: project.id,
+      },
       project.description,
     ),
   )
+}
 
 export const verbs: Verb[] = [
   {
     name: 'list',
     about: 'List projects, last changed first',
     aliases: ['ls'],
-    fields: [text('--status <status>', 'active or archived'), text('--search <words>', 'only those'), ...paging],
+    fields: [
+      text('--status <status>', 'active or archived; active unless told'),
+      text('--search <words>', 'only those with all of these words'),
+      ...sorting('updatedAt', 'createdAt', 'name'),
+      ...paging,
+    ],
+    examples: ['tutti projects list', 'tutti projects list --status archived'],
     run: async ({ client, fields }) =>
       listed(
-        await client.get<Page<Project>>(query('/api/projects', fields)),
+        await pages<Project>(client, '/api/projects', fields),
         [
           { title: 'Key', of: (p) => p.key },
           { title: 'Slug', of: (p) => p.slug },
@@ -38,35 +60,49 @@ export const verbs: Verb[] = [
     name: 'show',
     args: '<project>',
     about: 'Show a project',
-    run: async ({ client, args }) => one(await client.get<Project>(at('/api/projects/:slug', ...args))),
+    examples: ['tutti projects show TUT'],
+    run: async ({ client, args }) => one(await client.get<ProjectDetail>(at('/api/projects/:slug', ...args))),
   },
   {
     name: 'create',
     args: '<name>',
     about: 'Make a project',
-    fields: [...fields, text('--visibility <who>', 'private, team or public')],
-    examples: ['projects create "Tutti" --key TUT'],
+    fields: [...fields, visibility],
+    examples: ['tutti projects create "Tutti" --key TUT'],
     run: async ({ client, args: [name], fields }) => one(await client.post<Project>('/api/projects', { name, ...fields })),
   },
   {
     name: 'update',
     args: '<project>',
     about: 'Change a project',
-    fields: [text('--name <name>', 'a new name'), ...fields],
-    run: async ({ client, args, fields }) => one(await client.request<Project>('PUT', at('/api/projects/:slug', ...args), fields)),
+    fields: [text('-t, --name <name>', 'a new name'), ...fields, visibility],
+    examples: ['tutti projects update tutti -d "One binary" --visibility private'],
+    run: async ({ client, args, fields: { visibility, ...fields } }) => {
+      const changed = Object.keys(fields).length > 0 && (await client.request<Project>('PUT', at('/api/projects/:slug', ...args), fields))
+      if (visibility === undefined) return one(changed as Project)
+      return one(await client.post<Project>(at('/api/projects/:slug/share', changed ? changed.id : args[0]), { visibility }))
+    },
   },
   {
     name: 'archive',
     args: '<project>',
-    about: 'Put a project away, or bring it back',
-    fields: [flag('--restore', 'bring it back')],
-    run: async ({ client, args, fields }) =>
-      one(await client.post<Project>(at(`/api/projects/:slug/${fields.restore ? 'restore' : 'archive'}`, ...args))),
+    about: 'Put a project away; nothing in it can be changed then',
+    examples: ['tutti projects archive old-one'],
+    run: async ({ client, args }) => one(await client.post<Project>(at('/api/projects/:slug/archive', ...args))),
+  },
+  {
+    name: 'restore',
+    args: '<project>',
+    about: 'Bring back a project from the archive, or one deleted in the last 30 days',
+    examples: ['tutti projects restore old-one'],
+    run: async ({ client, args }) => one(await client.post<Project>(at('/api/projects/:slug/restore', ...args))),
   },
   {
     name: 'delete',
     args: '<project>',
     about: 'Delete a project with all that is in it',
-    run: async ({ client, args }) => shown(await client.request('DELETE', at('/api/projects/:slug', ...args)), `Deleted ${args[0]}.`),
+    examples: ['tutti projects delete old-one'],
+    run: async ({ client, args }) =>
+      removed(await client.request<{ id: string }>('DELETE', at('/api/projects/:slug', ...args)), 'projects', args[0]),
   },
 ]

@@ -1,12 +1,16 @@
 import type { Skill, SkillItem } from '../../src/features/skills/schema.ts'
-import { many, plainVerbs, record, text } from '../noun.ts'
+import { clearable, many, text } from '../noun.ts'
+import { record } from '../output.ts'
+import { plainVerbs, sorting } from '../resource.ts'
 
 export const verbs = plainVerbs<SkillItem, Skill>({
+  noun: 'skills',
   path: '/api/skills',
   what: 'skill',
   name: 'name',
+  sample: 'review-x7k2p9',
   update: 'PUT',
-  remove: true,
+  remove: [],
   columns: [
     { title: 'Slug', of: (s) => s.slug },
     { title: 'Name', of: (s) => s.name },
@@ -19,10 +23,20 @@ export const verbs = plainVerbs<SkillItem, Skill>({
       skill.content,
     ),
   fields: [
-    text('-d, --description <text>', 'what it is for'),
+    clearable(text('-d, --description <text>', 'what it is for')),
     text('-c, --content <text>', 'Markdown; - reads it from standard input'),
     many('--tag <tag>', 'a tag', 'tags'),
     text('--scope <who>', 'personal, team or public'),
   ],
-  filters: [text('--tag <tag>', 'only those'), text('--search <words>', 'only those'), text('--scope <who>', 'only those')],
+  filters: [
+    text('--tag <tag>', 'only those with it'),
+    text('--search <words>', 'only those with all of these words'),
+    text('--scope <who>', 'personal, team or public'),
+    ...sorting('updatedAt', 'createdAt', 'name'),
+  ],
+  examples: {
+    list: ['tutti skills list --scope team'],
+    create: ['tutti skills create "Review" -d "How we review" -c - < review.md'],
+    update: ['tutti skills update review-x7k2p9 --tag quality'],
+  },
 })

@@ -1,12 +1,34 @@
-import type { Comparison, Spec, SpecItem, SpecVersions } from '../../src/features/specs/schema.ts'
-import { at, count, plainVerbs, query, record, shown, text, type Verb } from '../noun.ts'
-import { ago, paragraphs, table } from '../output.ts'
+import type { Comparison, Spec, SpecItem, SpecVersion } from '../../src/features/specs/schema.ts'
+import type { Client } from '../client.ts'
+import { count, type Shown, shown, text, type Verb } from '../noun.ts'
+import { ago, paragraphs, record } from '../output.ts'
+import { at, query } from '../reference.ts'
+import { Refusal } from '../report.ts'
+import { listed, pages, paging, plainVerbs, sorting } from '../resource.ts'
+
+const one = (s: Spec): Shown =>
+  shown(s, ...record({ Spec: s.title, Status: s.status, Version: s.version, Changed: ago(s.updatedAt), Slug: s.slug, Id: s.id }, s.content))
+const message = text('-m, --message <text>', 'what this version is about')
+
+/** A text that is based on an older one would undo what others wrote meanwhile; of anything else, the newest version is meant. */
+async function revised(client: Client, ref: string | undefined, change: Record<string, unknown>): Promise<Shown> {
+  let { baseVersion } = change
+  if (baseVersion === undefined) {
+    const { version } = await client.get<Spec>(at('/api/specs/:id', ref))
+    if (change.content !== undefined)
+      throw new Refusal(`Which version is the new text based on? Say --base-version ${version} if it is the one that is there now.`)
+    baseVersion = version
+  }
+  return one(await client.request<Spec>('PATCH', at('/api/specs/:id', ref), { ...change, baseVersion }))
+}
 
 export const verbs: Verb[] = [
   ...plainVerbs<SpecItem, Spec>({
+    noun: 'specs',
     path: '/api/specs',
     what: 'spec',
     name: 'title',
+    sample: 'folder-lock',
     inProject: true,
     columns: [
       { title: 'Slug', of: (s) => s.slug },
@@ -15,38 +37,69 @@ export const verbs: Verb[] = [
       { title: 'Version', of: (s) => s.version },
       { title: 'Changed', of: (s) => ago(s.updatedAt) },
     ],
-    show: (s) => record({ Spec: s.title, Status: s.status, Version: s.version, Slug: s.slug, Id: s.id }, s.content),
-    fields: [
-      text('-c, --content <text>', 'Markdown; - reads it from standard input'),
+    show: (s) => one(s).lines,
+    fields: [text('-c, --content <text>', 'Markdown; - reads it from standard input'), message],
+    filters: [
       text('--status <status>', 'draft, review, approved or archived'),
-      text('-m, --message <text>', 'what this version is about'),
-      count('--base-version <number>', 'the version that a change is based on'),
+      text('--search <words>', 'only those with all of these words'),
+      ...sorting('updatedAt', 'createdAt'),
     ],
-    filters: [text('--status <status>', 'only those'), text('--search <words>', 'only those')],
-    examples: ['specs create "Folder lock" -c - < lock.md', 'specs update folder-lock --base-version 1 -c - -m "NFS" < lock.md'],
-  }),
+    examples: { list: ['tutti specs list --status approved'], create: ['tutti specs create "Folder lock" -c - < lock.md'], update: [] },
+  }).filter(({ name }) => name !== 'update' && name !== 'show'),
+  {
+    name: 'show',
+    args: '<spec>',
+    about: 'Show a spec, as it is or as it was',
+    fields: [count('--at <version>', 'as it was in this version', 'version')],
+    examples: ['tutti specs show folder-lock', 'tutti specs show folder-lock --at 1'],
+    run: async ({ client, args, fields }) => one(await client.get<Spec>(query(at('/api/specs/:id', ...args), fields))),
+  },
+  {
+    name: 'update',
+    args: '<spec>',
+    about: 'Write the next version of a spec',
+    fields: [
+      text('-t, --title <title>', 'a new title'),
+      text('-c, --content <text>', 'Markdown; - reads it from standard input'),
+      count('--base-version <number>', 'the version that the new text is based on'),
+      text('--status <status>', 'draft, review, approved or archived'),
+      message,
+    ],
+    examples: ['tutti specs update folder-lock --base-version 1 -m "NFS" -c - < lock.md', 'tutti specs update folder-lock --status review'],
+    run: async ({ client, args, fields }) => revised(client, args[0], fields),
+  },
+  {
+    name: 'approve',
+    args: '<spec>',
+    about: 'Approve a spec as it is now',
+    fields: [message],
+    examples: ['tutti specs approve folder-lock -m "Agreed on Monday"'],
+    run: async ({ client, args, fields }) => revised(client, args[0], { ...fields, status: 'approved' }),
+  },
   {
     name: 'versions',
     args: '<spec>',
     about: 'List the versions of a spec',
-    run: async ({ client, args }) => {
-      const versions = await client.get<SpecVersions>(at('/api/specs/:id/versions', ...args))
-      return shown(
-        versions,
-        ...table(versions.items, [
+    fields: paging,
+    examples: ['tutti specs versions folder-lock'],
+    run: async ({ client, args, fields }) =>
+      listed(
+        await pages<SpecVersion>(client, at('/api/specs/:id/versions', ...args), fields),
+        [
           { title: 'Version', of: (v) => v.version },
           { title: 'Status', of: (v) => v.status },
           { title: 'By', of: (v) => v.author.name },
           { title: 'When', of: (v) => ago(v.createdAt) },
           { title: 'About', of: (v) => v.message, wide: true },
-        ]),
-      )
-    },
+        ],
+        'No versions.',
+      ),
   },
   {
     name: 'compare',
     args: '<spec> <from> [to]',
-    about: 'Show what changed between two versions',
+    about: 'Show what changed between two versions, the last one unless told',
+    examples: ['tutti specs compare folder-lock 1', 'tutti specs compare folder-lock 1 2'],
     run: async ({ client, args: [spec, from, to] }) => {
       const change = await client.get<Comparison>(query(at('/api/specs/:id/compare', spec), { from, to }))
       return shown(change, ...paragraphs(change.diff))

@@ -1,40 +1,29 @@
 import type { Comment, NextTask, Task, TaskCompleted, TaskDetail, TaskItem } from '../../src/features/tasks/schema.ts'
-import type { Client } from '../client.ts'
-import {
-  at,
-  count,
-  flag,
-  listed,
-  many,
-  type Page,
-  paging,
-  projectId,
-  query,
-  record,
-  type Shown,
-  shown,
-  text,
-  time,
-  type Verb,
-} from '../noun.ts'
-import { ago, day } from '../output.ts'
+import { type Call, clearable, count, flag, many, reference, type Shown, shown, text, time, type Verb } from '../noun.ts'
+import { ago, day, paragraphs, plain, record } from '../output.ts'
+import { at } from '../reference.ts'
+import { Refusal } from '../report.ts'
+import { listed, pages, paging, removed, restoring, sorting } from '../resource.ts'
 
+const statuses = 'backlog, todo, in_progress, blocked, in_review, done or cancelled'
+const priority = text('--priority <priority>', 'critical, high, medium or low')
+const assignee = text('-a, --assignee <who>', 'me, an e-mail address, or an agent')
+const parent = (about: string) => reference('--parent <task>', about, '/api/tasks', 'parentId')
 const fields = [
-  text('-d, --description <text>', 'what is to be done; - reads it from standard input'),
-  text('--priority <priority>', 'critical, high, medium or low'),
-  text('-a, --assignee <who>', 'me, an e-mail address, or an agent'),
+  clearable(text('-d, --description <text>', 'what is to be done; - reads it from standard input')),
+  priority,
+  clearable(assignee),
   many('-l, --label <label>', 'a label', 'labels'),
-  time('--due <time>', 'when it should be done', 'dueAt'),
-  count('--estimate <number>', 'how much work it is'),
+  clearable(time('--due <time>', 'when it should be done', 'dueAt')),
+  clearable(count('--estimate <number>', 'how much work it is')),
   many('--accept <text>', 'what must be true when it is done', 'acceptance'),
   many('--blocked-by <task>', 'a task that it waits for', 'blockedBy'),
-  text('--story <id>', 'the story that it belongs to', { as: 'storyId' }),
-  text('--parent <id>', 'the task that it is a part of', { as: 'parentId' }),
-  text('--status <status>', 'backlog, todo, in_progress, blocked, in_review, done or cancelled'),
+  clearable(parent('the task that it is a part of')),
+  clearable(text('--story <id>', 'the story that it belongs to', { as: 'storyId' })),
 ]
-/** Criteria are typed as lines. */
-const body = ({ acceptance, ...rest }: Record<string, unknown>) =>
-  acceptance ? { ...rest, acceptance: (acceptance as string[]).map((text) => ({ text, done: false })) } : rest
+const lease = [count('--minutes <number>', 'keep it that long without a sign of life'), text('--agent <agent>', 'for this agent')]
+
+const named = (tasks: readonly { key: string; title: string }[]): string => tasks.map((t) => `${t.key} ${plain(t.title)}`).join(', ')
 
 function one(task: Task | TaskDetail): Shown {
   const detail = 'waitsFor' in task ? task : undefined
@@ -43,6 +32,7 @@ function one(task: Task | TaskDetail): Shown {
     ...record(
       {
         Task: `${task.key} ${task.title}`,
+        Project: detail?.project.name,
         Status: task.status,
         Priority: task.priority,
         Assignee: task.assignee?.name,
@@ -51,21 +41,24 @@ function one(task: Task | TaskDetail): Shown {
         Estimate: task.estimate,
         'Waits for': task.blockedBy.join(', '),
         Frees: detail?.frees.map((t) => t.key).join(', '),
+        Parts: detail?.subtasks.map((t) => `${t.key} ${t.status}`).join(', '),
         'At work': task.lease && `${task.lease.holder.name} until ${task.lease.expiresAt}`,
+        Changed: ago(task.updatedAt),
         Id: task.id,
       },
       task.description,
     ),
-    ...(task.acceptance.length > 0 ? ['', ...task.acceptance.map((a) => `[${a.done ? 'x' : ' '}] ${a.text}`)] : []),
-    ...(task.completionNotes ? ['', `Done: ${task.completionNotes}`] : []),
-    ...(detail?.comments ?? []).flatMap((c) => ['', `${c.author.name}, ${ago(c.createdAt)}: ${c.body}`]),
+    ...(task.acceptance.length > 0 ? ['', ...task.acceptance.map((a, i) => `${i + 1}. [${a.done ? 'x' : ' '}] ${plain(a.text)}`)] : []),
+    ...(task.completionNotes ? ['', ...paragraphs(`Done: ${task.completionNotes}`)] : []),
+    ...(detail?.comments ?? []).flatMap((c) => ['', ...paragraphs(`${plain(c.author.name)}, ${ago(c.createdAt)}: ${c.body}`)]),
   )
 }
 
-async function projectOf(client: Client, project: () => Promise<string | undefined>): Promise<{ projectId?: string }> {
-  const named = await project()
-  return named ? { projectId: await projectId(client, named) } : {}
-}
+const patch = async ({ client, args: [task] }: Call, change: object): Promise<Shown> =>
+  one(await client.request<Task>('PATCH', at('/api/tasks/:id', task), change))
+const detailOf = ({ client, args: [task] }: Call): Promise<TaskDetail> => client.get<TaskDetail>(at('/api/tasks/:id', task))
+/** Also those that are done already: they stay written down. */
+const waitsFor = (task: TaskDetail): string[] => task.waitsFor.filter((t) => t.kind === 'blocks').map((t) => t.key)
 
 export const verbs: Verb[] = [
   {
@@ -74,21 +67,21 @@ export const verbs: Verb[] = [
     aliases: ['ls'],
     inProject: true,
     fields: [
-      text('--status <status>', 'only those'),
-      text('-a, --assignee <who>', 'me, an e-mail address, or an agent'),
-      text('-l, --label <label>', 'only those'),
+      text('--status <status>', statuses),
+      assignee,
+      priority,
+      text('-l, --label <label>', 'only those with it'),
       flag('--ready', 'only what can be started now'),
-      text('--search <words>', 'only those'),
+      parent('only the parts of this task'),
+      text('--story <id>', 'only those of this story', { as: 'storyId' }),
+      text('--search <words>', 'only those with all of these words'),
+      ...sorting('updatedAt', 'createdAt', 'position', 'number'),
       ...paging,
     ],
-    examples: ['tasks list --assignee me', 'tasks list --ready --json'],
-    run: async (call) => {
-      const project = await call.project()
-      const page = await call.client.get<Page<TaskItem>>(
-        query('/api/tasks', { ...call.fields, projectId: project && (await projectId(call.client, project)) }),
-      )
-      return listed(
-        page,
+    examples: ['tutti tasks list --assignee me', 'tutti tasks list --status todo --label db --all', 'tutti tasks list --ready --json'],
+    run: async ({ client, fields, inProject }) =>
+      listed(
+        await pages<TaskItem>(client, '/api/tasks', { ...fields, ...(await inProject()) }),
         [
           { title: 'Task', of: (t) => t.key },
           { title: 'Status', of: (t) => (t.blockedBy.length > 0 ? `${t.status}, waits` : t.status) },
@@ -97,56 +90,68 @@ export const verbs: Verb[] = [
           { title: 'Who', of: (t) => t.lease?.holder.name ?? t.assignee?.name },
         ],
         'No tasks.',
-      )
-    },
+      ),
   },
   {
     name: 'show',
     args: '<task>',
     about: 'Show a task with what it waits for, frees and its comments',
-    run: async ({ client, args }) => one(await client.get<TaskDetail>(at('/api/tasks/:id', ...args))),
+    examples: ['tutti tasks show TUT-42'],
+    run: async (call) => one(await detailOf(call)),
   },
   {
     name: 'create',
     args: '<title>',
     about: 'Add a task',
+    aliases: ['add'],
     inProject: true,
-    fields,
+    fields: [...fields, text('--status <status>', 'backlog or todo; todo unless told')],
     examples: [
-      'tasks create "Lock the data folder" --label backend --accept "a second process is refused"',
+      'tutti tasks create "Lock the folder" -l db --accept "a second one waits"',
       'git log -1 --format=%b | tutti tasks create "Review it" -d -',
     ],
     run: async ({ client, args: [title], fields, needProject }) =>
-      one(await client.post<Task>(at('/api/projects/:slug/tasks', await needProject()), { title, ...body(fields) })),
+      one(await client.post<Task>(at('/api/projects/:slug/tasks', await needProject()), { title, ...fields })),
   },
   {
     name: 'update',
     args: '<task>',
     about: 'Change a task',
-    fields: [text('-t, --title <title>', 'a new title'), ...fields],
-    run: async ({ client, args, fields }) => one(await client.request<Task>('PATCH', at('/api/tasks/:id', ...args), body(fields))),
+    fields: [
+      text('-t, --title <title>', 'a new title'),
+      ...fields,
+      text('--status <status>', statuses),
+      many('--add-label <label>', 'one more label'),
+      many('--remove-label <label>', 'one label less'),
+    ],
+    examples: ['tutti tasks update TUT-42 --priority high --add-label db', 'tutti tasks update TUT-42 --assignee none --status backlog'],
+    run: async (call) => {
+      const { addLabel, removeLabel, ...change } = call.fields as Record<string, unknown> &
+        Record<'addLabel' | 'removeLabel' | 'labels', string[] | undefined>
+      if (!addLabel && !removeLabel) return patch(call, change)
+      const there = change.labels ?? (await detailOf(call)).labels
+      const labels = new Set([...there, ...(addLabel ?? [])]).difference(new Set(removeLabel))
+      return patch(call, { ...change, labels: [...labels] })
+    },
   },
   {
     name: 'next',
     about: 'Take the task that should be done next',
     inProject: true,
-    fields: [
-      flag('--look', 'only show it'),
-      count('--minutes <number>', 'keep it that long without a sign of life'),
-      text('--agent <agent>', 'for this agent'),
-    ],
-    run: async ({ client, fields: { look, ...rest }, project }) => {
+    fields: [flag('--look', 'only show it'), ...lease],
+    examples: ['tutti tasks next', 'tutti tasks next --look'],
+    run: async ({ client, fields: { look, ...rest }, inProject }) => {
       const next = await client.post<NextTask>('/api/tasks/next', {
         ...rest,
-        ...(await projectOf(client, project)),
+        ...(await inProject()),
         ...(look === true && { claim: false }),
       })
       return {
         value: next,
         lines: [
           ...(next.task ? [...one(next.task).lines, ''] : []),
-          next.why,
-          ...next.waiting.map((t) => `  ${t.key} ${t.title}: ${t.reason}`),
+          plain(next.why),
+          ...next.waiting.map((t) => `  ${named([t])}: ${plain(t.reason)}`),
         ],
       }
     },
@@ -154,15 +159,32 @@ export const verbs: Verb[] = [
   {
     name: 'claim',
     args: '<task>',
-    about: 'Take a task, so that nobody else does',
-    fields: [count('--minutes <number>', 'keep it that long without a sign of life'), text('--agent <agent>', 'for this agent')],
+    about: 'Take a task, so that nobody else does; again to keep it longer',
+    aliases: ['start'],
+    fields: lease,
+    examples: ['tutti tasks claim TUT-42'],
     run: async ({ client, args, fields }) => one(await client.post<Task>(at('/api/tasks/:id/claim', ...args), fields)),
   },
   {
     name: 'release',
     args: '<task>',
     about: 'Give a task back',
+    examples: ['tutti tasks release TUT-42'],
     run: async ({ client, args }) => one(await client.post<Task>(at('/api/tasks/:id/release', ...args))),
+  },
+  {
+    name: 'check',
+    args: '<task> <number...>',
+    about: 'Check off what must be true when it is done',
+    fields: [flag('--undo', 'it is not true after all')],
+    examples: ['tutti tasks check TUT-42 1 2'],
+    run: async (call) => {
+      const { acceptance, key } = await detailOf(call)
+      const wanted = call.args.slice(1).map(Number)
+      const wrong = wanted.find((n) => !acceptance[n - 1])
+      if (wrong !== undefined) throw new Refusal(`${key} has ${acceptance.length} such lines; see them with tutti tasks show ${key}`)
+      return patch(call, { acceptance: acceptance.map((a, i) => (wanted.includes(i + 1) ? { ...a, done: !call.fields.undo } : a)) })
+    },
   },
   {
     name: 'done',
@@ -170,30 +192,73 @@ export const verbs: Verb[] = [
     about: 'Complete a task; says what it freed and what comes next',
     aliases: ['complete'],
     fields: [
-      text('--notes <text>', 'what was done; - reads it from standard input'),
+      text('-m, --notes <text>', 'what was done; - reads it from standard input'),
+      many('--evidence <text>', 'a file, commit, test run or link', 'evidence'),
       flag('--force', 'although tasks are open that it waits for'),
     ],
+    examples: ['tutti tasks done TUT-42 -m "Locked with flock" --evidence 1a2b3c4'],
     run: async ({ client, args, fields }) => {
       const answer = await client.post<TaskCompleted>(at('/api/tasks/:id/complete', ...args), fields)
       return shown(
         answer,
         `${answer.key} is done.`,
-        answer.freed.length > 0 ? `Freed: ${answer.freed.map((t) => `${t.key} ${t.title}`).join(', ')}` : undefined,
-        answer.next ? `Next: ${answer.next.key} ${answer.next.title}` : undefined,
+        answer.freed.length > 0 ? `Freed: ${named(answer.freed)}` : undefined,
+        answer.next ? `Next: ${named([answer.next])}` : undefined,
       )
     },
+  },
+  {
+    name: 'block',
+    args: '<task> [by...]',
+    about: 'Say that a task waits: for other tasks, or for something else',
+    examples: ['tutti tasks block TUT-42 TUT-41', 'tutti tasks block TUT-42'],
+    run: async (call) => {
+      const by = call.args.slice(1)
+      if (by.length === 0) return patch(call, { status: 'blocked' })
+      return patch(call, { blockedBy: [...new Set([...waitsFor(await detailOf(call)), ...by.map((ref) => ref.toUpperCase())])] })
+    },
+  },
+  {
+    name: 'unblock',
+    args: '<task> [by...]',
+    about: 'Say that a task waits no more: for these, or for nothing at all',
+    examples: ['tutti tasks unblock TUT-42 TUT-41', 'tutti tasks unblock TUT-42'],
+    run: async (call) => {
+      const task = await detailOf(call)
+      const by = new Set(call.args.slice(1).map((ref) => ref.toUpperCase()))
+      const left = by.size === 0 ? [] : waitsFor(task).filter((key) => !by.has(key))
+      return patch(call, { blockedBy: left, ...(task.status === 'blocked' && { status: 'todo' }) })
+    },
+  },
+  {
+    name: 'cancel',
+    args: '<task>',
+    about: 'Say that a task is not to be done after all',
+    examples: ['tutti tasks cancel TUT-42'],
+    run: (call) => patch(call, { status: 'cancelled' }),
+  },
+  {
+    name: 'reopen',
+    args: '<task>',
+    about: 'Put a task that is done or cancelled back to be done',
+    examples: ['tutti tasks reopen TUT-42'],
+    run: (call) => patch(call, { status: 'todo' }),
   },
   {
     name: 'comment',
     args: '<task> <text>',
     about: 'Comment on a task; - reads the text from standard input',
+    examples: ['tutti tasks comment TUT-42 "Works on macOS too"'],
     run: async ({ client, args: [task, body] }) =>
       shown(await client.post<Comment>(at('/api/tasks/:id/comments', task), { body }), 'Said.'),
   },
   {
     name: 'delete',
     args: '<task>',
-    about: 'Delete a task',
-    run: async ({ client, args }) => shown(await client.request('DELETE', at('/api/tasks/:id', ...args)), `Deleted ${args[0]}.`),
+    about: 'Delete a task and its parts',
+    examples: ['tutti tasks delete TUT-42'],
+    run: async ({ client, args }) =>
+      removed(await client.request<{ id: string }>('DELETE', at('/api/tasks/:id', ...args)), 'tasks', args[0]),
   },
+  restoring<Task>('tasks', '/api/tasks', 'task', 'TUT-42', one),
 ]

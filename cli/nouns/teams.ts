@@ -1,58 +1,90 @@
+import type { User } from '../../src/features/accounts/schema.ts'
+import type { Invite } from '../../src/features/invites/schema.ts'
 import type { Member, Organization } from '../../src/features/organizations/schema.ts'
 import type { Client } from '../client.ts'
-import { amongMine, at, listed, type Page, paging, query, record, shown, text, type Verb } from '../noun.ts'
+import { clearable, flag, type Shown, shown, text, type Verb } from '../noun.ts'
+import { ago, plain, record } from '../output.ts'
+import { chooseTeam } from '../profiles.ts'
+import { amongMine, at } from '../reference.ts'
+import { Refusal } from '../report.ts'
+import { listed, pages, paging, sorting } from '../resource.ts'
 
-const one = (team: Organization) =>
+const one = (team: Organization): Shown =>
   shown(team, ...record({ Team: team.name, Slug: team.slug, 'Your role': team.role, Id: team.id }, team.description))
 
-const idOf = (client: Client, ref: string | undefined) => amongMine(client, '/api/teams', 'team', ref as string)
+/** The one that is named, or the current one. */
+const idOf = async (client: Client, ref: string | undefined): Promise<string> =>
+  ref === undefined ? (await client.get<Organization>('/api/team')).id : amongMine(client, '/api/teams', 'team', ref)
+/** By name, address or id. */
+const memberOf = async (client: Client, team: string, ref: string): Promise<string> =>
+  ref === 'me' ? (await client.get<User>('/api/auth/me')).id : amongMine(client, at('/api/teams/:id/members', team), 'member', ref)
+const roles = 'owner, admin, member or viewer'
 
 export const verbs: Verb[] = [
   {
     name: 'list',
     about: 'List your teams',
     aliases: ['ls'],
-    fields: paging,
-    run: async ({ client, fields }) =>
-      listed(
-        await client.get<Page<Organization>>(query('/api/teams', fields)),
+    fields: [...sorting('name', 'createdAt'), ...paging],
+    examples: ['tutti teams list'],
+    run: async ({ client, fields }) => {
+      const [page, current] = await Promise.all([pages<Organization>(client, '/api/teams', fields), client.get<Organization>('/api/team')])
+      return listed(
+        page,
         [
           { title: 'Slug', of: (t) => t.slug },
           { title: 'Name', of: (t) => t.name, wide: true },
           { title: 'Your role', of: (t) => t.role },
+          { title: 'Current', of: (t) => (t.id === current.id ? 'yes' : null) },
         ],
         'No teams.',
-      ),
+      )
+    },
   },
   {
     name: 'show',
-    args: '<team>',
-    about: 'Show one',
+    args: '[team]',
+    about: 'Show a team, the current one unless told',
+    examples: ['tutti teams show', 'tutti teams show engines'],
     run: async ({ client, args }) => one(await client.get<Organization>(at('/api/teams/:id', await idOf(client, args[0])))),
+  },
+  {
+    name: 'use',
+    args: '<team>',
+    about: 'Make a team the one that your commands are about, on this machine',
+    examples: ['tutti teams use engines'],
+    run: async ({ client, args }) => {
+      const team = await client.get<Organization>(at('/api/teams/:id', await idOf(client, args[0])))
+      await chooseTeam(client.profile as string, team.id)
+      return shown(team, `Your commands are about ${plain(team.name)} from now on, except in folders that are linked to a project.`)
+    },
   },
   {
     name: 'create',
     args: '<name>',
-    about: 'Make one',
+    about: 'Make a team',
     fields: [text('-d, --description <text>', 'what it is about')],
+    examples: ['tutti teams create "Analytical Engines"'],
     run: async ({ client, args: [name], fields }) => one(await client.post<Organization>('/api/teams', { name, ...fields })),
   },
   {
     name: 'update',
     args: '<team>',
-    about: 'Change one',
-    fields: [text('--name <name>', 'a new name'), text('-d, --description <text>', 'what it is about')],
+    about: 'Change a team',
+    fields: [text('-t, --name <name>', 'a new name'), clearable(text('-d, --description <text>', 'what it is about'))],
+    examples: ['tutti teams update engines --name "Engines"'],
     run: async ({ client, args, fields }) =>
       one(await client.request<Organization>('PATCH', at('/api/teams/:id', await idOf(client, args[0])), fields)),
   },
   {
     name: 'members',
-    args: '<team>',
-    about: 'List the members of a team',
-    fields: paging,
+    args: '[team]',
+    about: 'List the members of a team, the current one unless told',
+    fields: [...sorting('name', 'joinedAt'), ...paging],
+    examples: ['tutti teams members', 'tutti teams members engines --json'],
     run: async ({ client, args, fields }) =>
       listed(
-        await client.get<Page<Member>>(query(at('/api/teams/:id/members', await idOf(client, args[0])), fields)),
+        await pages<Member>(client, at('/api/teams/:id/members', await idOf(client, args[0])), fields),
         [
           { title: 'Name', of: (m) => m.name },
           { title: 'E-mail', of: (m) => m.email, wide: true },
@@ -65,8 +97,75 @@ export const verbs: Verb[] = [
     name: 'invite',
     args: '<team> <email>',
     about: 'Invite somebody',
-    fields: [text('--role <role>', 'owner, admin, member or viewer')],
+    fields: [text('--role <role>', `${roles}; member unless told`)],
+    examples: ['tutti teams invite engines bob@example.com --role viewer'],
     run: async ({ client, args: [team, email], fields }) =>
-      shown(await client.post(at('/api/teams/:id/invite', await idOf(client, team)), { email, ...fields }), `Invited ${email}.`),
+      shown(await client.post<Invite>(at('/api/teams/:id/invite', await idOf(client, team)), { email, ...fields }), `Invited ${email}.`),
+  },
+  {
+    name: 'invites',
+    args: '[team]',
+    about: 'List open invites of a team; without one, those to you',
+    fields: paging,
+    examples: ['tutti teams invites', 'tutti teams invites engines'],
+    run: async ({ client, args: [team], fields }) =>
+      listed(
+        await pages<Invite>(client, team ? at('/api/teams/:id/invites', await idOf(client, team)) : '/api/invites', fields),
+        [
+          { title: 'Id', of: (i) => i.id.slice(0, 13) },
+          { title: 'Team', of: (i) => i.organization.name },
+          { title: 'To', of: (i) => i.email, wide: true },
+          { title: 'Role', of: (i) => i.role },
+          { title: 'Until', of: (i) => i.expiresAt.slice(0, 10) },
+          { title: 'Made', of: (i) => ago(i.createdAt) },
+        ],
+        'No open invites.',
+      ),
+  },
+  {
+    name: 'join',
+    args: '<invite>',
+    about: 'Accept an invite to you',
+    examples: ['tutti teams join 019a8a7e-5c1f'],
+    run: async ({ client, args: [ref] }) => {
+      const id = await amongMine(client, '/api/invites', 'invite', ref as string)
+      const joined = await client.post<{ organization?: { name: string } }>(at('/api/invites/:token/accept', id))
+      return shown(joined, 'You are in. Make it the current team: tutti teams use <team>')
+    },
+  },
+  {
+    name: 'role',
+    args: '<team> <member> <role>',
+    about: `Change what a member may do: ${roles}`,
+    examples: ['tutti teams role engines bob@example.com admin'],
+    run: async ({ client, args: [ref, who, role] }) => {
+      const team = await idOf(client, ref)
+      const path = at('/api/teams/:id/members/:userId', team, await memberOf(client, team, who as string))
+      return shown(await client.request<Member>('PATCH', path, { role }), `${who} is ${role} now.`)
+    },
+  },
+  {
+    name: 'remove',
+    args: '<team> <member>',
+    about: 'Take somebody out of a team; me is you',
+    aliases: ['leave'],
+    examples: ['tutti teams remove engines bob@example.com', 'tutti teams remove engines me'],
+    run: async ({ client, args: [ref, who] }) => {
+      const team = await idOf(client, ref)
+      const path = at('/api/teams/:id/members/:userId', team, await memberOf(client, team, who as string))
+      return shown(await client.request('DELETE', path), `${who} is in that team no more.`)
+    },
+  },
+  {
+    name: 'delete',
+    args: '<team>',
+    about: 'Delete a team with all that is in it',
+    fields: [flag('-y, --yes', 'yes, really')],
+    examples: ['tutti teams delete engines --yes'],
+    run: async ({ client, args: [ref], fields }) => {
+      const id = await idOf(client, ref)
+      if (!fields.yes) throw new Refusal(`This deletes ${ref} with all that is in it. Say --yes if you mean it.`)
+      return shown(await client.request('DELETE', at('/api/teams/:id', id)), `Deleted ${ref}.`)
+    },
   },
 ]

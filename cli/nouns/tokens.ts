@@ -1,22 +1,26 @@
 import type { McpToken } from '../../src/features/tokens/schema.ts'
 import { makeToken } from '../mcp-token.ts'
-import { amongMine, at, count, listed, many, type Page, paging, projectId, query, shown, text, type Verb } from '../noun.ts'
-import { ago } from '../output.ts'
+import { count, many, reference, shown, text, type Verb } from '../noun.ts'
+import { ago, day } from '../output.ts'
+import { amongMine, at } from '../reference.ts'
+import { listed, pages, paging, sorting } from '../resource.ts'
 
 export const verbs: Verb[] = [
   {
     name: 'list',
     about: 'List your MCP tokens',
     aliases: ['ls'],
-    fields: paging,
+    fields: [...sorting('createdAt', 'name'), ...paging],
+    examples: ['tutti tokens list'],
     run: async ({ client, fields }) =>
       listed(
-        await client.get<Page<McpToken>>(query('/api/mcp-tokens', fields)),
+        await pages<McpToken>(client, '/api/mcp-tokens', fields),
         [
           { title: 'Id', of: (t) => t.id.slice(0, 13) },
           { title: 'Name', of: (t) => t.name, wide: true },
           { title: 'Scopes', of: (t) => t.scopes.join(', ') },
           { title: 'Last used', of: (t) => (t.lastUsedAt ? ago(t.lastUsedAt) : 'never') },
+          { title: 'Ends', of: (t) => t.expiresAt && day(t.expiresAt) },
         ],
         'No tokens.',
       ),
@@ -30,26 +34,27 @@ export const verbs: Verb[] = [
       text('--team <team>', 'for this team; the current one unless told'),
       many('--scope <scope>', 'read, write, or narrower such as tasks:write', 'scopes'),
       many('--toolset <name>', 'only these tools', 'toolsets'),
+      reference('--agent <agent>', 'the agent that speaks through it', '/api/agents', 'agentId'),
       text('--kind <kind>', 'live, or test for the sandbox'),
       count('--expires-in <days>', 'ends by itself', 'expiresInDays'),
     ],
-    examples: ['tokens create "CI" --scope read --expires-in 90'],
-    run: async ({ client, args: [name], fields: { team, ...fields }, project }) => {
-      const named = await project()
+    examples: ['tutti tokens create "CI" --scope read --expires-in 90'],
+    run: async ({ client, args: [name], fields: { team, ...fields }, inProject }) => {
       const made = await makeToken(client, {
         name: name as string,
         ...fields,
         ...(team !== undefined && { organizationId: await amongMine(client, '/api/teams', 'team', String(team)) }),
-        ...(named && { projectId: await projectId(client, named) }),
+        ...(await inProject()),
       })
-      return shown(made, made.token)
+      return { value: made, lines: [String(made.token)], note: 'It is shown this once. Keep it where only its agent can read it.' }
     },
   },
   {
     name: 'revoke',
     args: '<token>',
-    about: 'End a token',
+    about: 'End a token: by name, id or the beginning of its id',
     aliases: ['delete'],
+    examples: ['tutti tokens revoke CI'],
     run: async ({ client, args: [token] }) => {
       const id = await amongMine(client, '/api/mcp-tokens', 'token', token as string)
       return shown(await client.request('DELETE', at('/api/mcp-tokens/:id', id)), 'It works no more.')

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { nouns } from '../../cli/nouns/index.ts'
-import { folder, onTerminal, type Run, tutti } from '../support/binary.ts'
+import { BINARY, folder, onTerminal, type Run, tutti } from '../support/binary.ts'
 import { type Home, Office } from './home.ts'
 
 let office: Office
@@ -27,169 +27,74 @@ function typed(line: string): Promise<Run> {
 async function listed(noun: string): Promise<Record<string, string>[]> {
   return (JSON.parse((await typed(`${noun} list --json`)).out) as { items: Record<string, string>[] }).items
 }
-/** In a line, `{notes}` is the first 13 letters of the id of the last note, as lists show it. */
-async function filled(line: string): Promise<string> {
-  const noun = /\{(\w+)\}/.exec(line)?.[1]
-  return noun ? line.replaceAll(`{${noun}}`, (await listed(noun))[0]?.id?.slice(0, 13) ?? 'none') : line
-}
-
-/** Every verb of every noun, in an order in which each finds what it needs: what is typed, and what is shown. */
-const everyday: [string, RegExp][] = [
-  ['projects list', /^Key +Slug +Name +Status +Seen by\nTUT +tutti +Tutti/],
-  ['projects show tut', /^Name +Tutti\nSlug +tutti\nKey +TUT$/m],
-  ['projects update tutti -d - < "all of it"', /\n\n"all of it"\n$/],
-  ['projects create "Old one" --key OLD --visibility private', /Visibility +private/],
-  ['projects archive OLD', /Status +archived/],
-  ['projects archive OLD --restore', /Status +active/],
-  ['projects delete OLD', /^Deleted OLD\.\n$/],
-
-  ['tasks create "Lock it" -d - -l db -a me --due 2027-01-31 --estimate 3 --accept "one writer" < why', /^Task +TUT-1 Lock it$/m],
-  ['tasks create "Review it" --blocked-by TUT-1 --priority high', /Waits for +TUT-1/],
-  [
-    'tasks list',
-    /^Task +Status +Priority +Title +Who\nTUT-2 +todo, waits +high +Review it +-\nTUT-1 +todo +medium +Lock it +Grace Hopper\n$/,
-  ],
-  ['tasks ls --ready --assignee me --label db --status todo --search lock', /^Task.*\nTUT-1 .*\n$/],
-  ['tasks show tut-1', /Due +2027-01-31\n.*\nFrees +TUT-2\n[\s\S]*\n\nwhy\n\n\[ \] one writer\n$/],
-  ['tasks update TUT-1 --priority critical', /Priority +critical/],
-  ['tasks next --look', /TUT-1 Lock it\nStatus +todo/],
-  ['tasks next', /TUT-1 Lock it\nStatus +in_progress[\s\S]*At work +Grace Hopper until 20/],
-  ['tasks release TUT-1', /Status +todo/],
-  ['tasks claim TUT-1 --minutes 5', /At work/],
-  ['tasks comment TUT-1 - < done soon', /^Said\.\n$/],
-  ['tasks show TUT-1', /Grace Hopper, just now: done soon\n$/],
-  ['tasks done TUT-1 --notes "as told"', /^TUT-1 is done\.\nFreed: TUT-2 Review it\nNext: TUT-2 Review it\n$/],
-  ['tasks delete TUT-2', /^Deleted TUT-2\.\n$/],
-
-  ['features create "Folder lock" -d x --kind chore', /Kind +chore/],
-  ['features list', /^Id +Status +Kind +Title +Gates\n[\da-f]{8}-[\da-f]{4} +todo +chore +Folder lock/],
-  ['features update {features} --priority high', /Priority +high/],
-  ['features advance {features}', /Status +in_progress[\s\S]*still missing: what changed/],
-  ['features advance {features} --summary "It locks" --file src/lock.ts --commit 1a2b3c4', /code_complete (passed|done|given)/],
-  ['features show {features}', /^Feature +Folder lock/],
-
-  ['notes create Runbook --scope team -c - --tag ops < first do this', /Tags +ops\nSeen by +team\n[\s\S]*\n\nfirst do this\n$/],
-  ['notes list --tag ops --search first', /Runbook +ops +team +just now\n$/],
-  ['notes update {notes} --title "Runbook 2"', /^Note +Runbook 2\n/],
-  ['notes show {notes}', /^Note +Runbook 2\n/],
-  ['notes delete {notes}', /^Deleted /],
-
-  ['memory store "Two writers damaged the folder" -t Lock --tag db', /^Stored as [\da-f-]{36}\.\n$/],
-  ['memory list', /project +Lock +just now\n$/],
-  ['memory search why lock the folder', /^Lock +memory, \d\.\d\d, just now\n +Two writers/],
-  ['memory update {memory} --importance 0.9', /Importance +0\.9/],
-  ['memory show {memory}', /Two writers damaged the folder\n$/],
-  ['memory delete {memory}', /^Forgot /],
-
-  ['decisions create "One process" --decision "It is locked" --rationale NFS --tag db', /\n\nIt is locked\n\nBecause: NFS\n$/],
-  ['decisions list --status accepted --tag db', /accepted +One process +just now\n$/],
-  ['decisions comment {decisions} - < hm', /^Said\.\n$/],
-  ['decisions outcome {decisions} "no damage since"', /^Noted\.\n$/],
-  ['decisions update {decisions} --rationale "NFS has no locks"', /Because: NFS has no locks/],
-  ['decisions show {decisions}', /Outcome: no damage since\n$/],
-
-  ['specs create "Folder lock" -c - < # one', /Version +1\nSlug +folder-lock/],
-  ['specs list', /^Slug.*\nfolder-lock +draft +Folder lock +1 +just now\n$/],
-  ['specs update folder-lock --base-version 1 -c - -m NFS < # two', /Version +2\n[\s\S]*# two\n$/],
-  ['specs versions folder-lock', /\n2 +draft +Grace Hopper +just now +NFS\n1 /],
-  ['specs compare folder-lock 1', /^-# one$[\s\S]*^\+# two$/m],
-  ['specs show {specs}', /^Spec +Folder lock/],
-
-  ['sessions start -g "finish it" --task TUT-1', /Goals: «finish it»/],
-  ['sessions list', /active +finish it +just now\n$/],
-  ['sessions checkpoint --next-step - --branch lock < write tests', /^Saved\.\n$/],
-  ['sessions resume', /Next step: «write tests»/],
-  ['sessions context --budget 500', /Next step: «write tests»/],
-  ['sessions show {sessions}', /Goals +finish it/],
-  ['sessions end -m done', /^Ended, and one memory written\.\n$/],
-
-  ['agents create Coder --role "writes code" --model m', /^Agent +Coder\n/],
-  ['agents list', /Coder +writes code +m +active\n$/],
-  ['agents update {agents} --role "writes tests"', /Role +writes tests/],
-  ['agents show {agents}', /Model +m\n/],
-  ['agents delete {agents}', /^Deleted /],
-
-  ['skills create Review -d "how to" -c - < read it', /\n\nread it\n$/],
-  ['skills list', /Review +how to +personal\n$/],
-  ['skills update {skills} --tag q', /Tags +q/],
-  ['skills show {skills}', /About +how to/],
-  ['skills delete {skills}', /^Deleted /],
-
-  ['activity log deploy "Deployed 1.4" --metadata \'{"a":1}\'', /^Written down\.\n$/],
-  ['activity list --type deploy --since 2020-01-01', /^When.*\njust now +Grace Hopper +Deployed 1\.4\n$/],
-  ['activity show {activity}', /Type +deploy\n/],
-
-  ['teams list', /^Slug +Name +Your role\n\S+ +Grace Hopper's space +owner\n$/],
-  ['teams create Second -d x', /Slug +second\n/],
-  ['teams update second --name Third', /^Team +Third\n/],
-  ['teams show second', /Your role +owner/],
-  ['teams members second', /Grace Hopper +grace@example\.com +owner\n$/],
-  ['teams invite second bob@example.com --role member', /^Invited bob@example\.com\.\n$/],
-
-  ['tokens create laptop --scope read --expires-in 30', /^svc_live_\w+\n$/],
-  ['tokens list', /laptop +read +never\n$/],
-  ['tokens revoke laptop', /^It works no more\.\n$/],
-
-  ['search lock', /^spec \(1\)\n +[\da-f]{8}-[\da-f]{4} +Folder lock\n/m],
-  ['search lock --kind task --all-projects', /^task \(1\)\n/],
-]
-
-test('every verb does what it says, in words that people read', async () => {
-  const wrong: string[] = []
-  for (const [line, expected] of everyday) {
-    const { code, out, err } = await typed(await filled(line))
-    if (code !== 0 || err !== '' || !expected.test(out) || out.includes('\x1b')) wrong.push(`${line}: ${code} ${err}${out}`)
-  }
-  expect(wrong.join('\n')).toBe('')
-}, 120_000)
-
-test('no verb is left out', async () => {
-  const tried = new Set(everyday.map(([line]) => line.split(' ').slice(0, 2).join(' ')))
-  // A review needs somebody else.
-  tried.add('features review')
-  const missing: string[] = []
-  for (const [noun, { load }] of Object.entries(nouns))
-    for (const { name, aliases = [] } of (await load()).verbs)
-      if (![name, ...aliases].some((verb) => tried.has(`${noun} ${verb}`))) missing.push(`${noun} ${name}`)
-  expect(missing).toEqual([])
-})
-
 describe('on a terminal', () => {
   const title = 'A title that is far too long for a narrow terminal, 字字字字字字字字, and goes on'
   const bare = (text: string) => Bun.stripANSI(text)
 
   test('tables fit, and colour is there unless it is not wanted', async () => {
-    await typed(`tasks create "${title}"`)
+    await typed(`tasks create "${title}" -l db`)
+    await typed('specs create "Folder lock" -c one')
+    await typed('specs update folder-lock --base-version 1 -c two')
     await typed(`notes create "${title}"`)
     await typed(`decisions create "${title}" --decision x`)
-    for (const noun of ['tasks', 'notes', 'decisions', 'activity', 'projects', 'specs']) {
-      const { code, shown } = await onTerminal([noun, 'list', '-n', '5'], { env: home.env, cwd: work, columns: 70 })
-      const lines = bare(shown.split('\nMore: ')[0] as string).split('\n')
-      expect([noun, code, shown.startsWith('\x1b[2m'), lines.filter((line) => Bun.stringWidth(line) > 70)]).toEqual([noun, 0, true, []])
-    }
+    for (const columns of [80, 40])
+      for (const noun of ['tasks', 'notes', 'decisions', 'activity', 'projects', 'specs', 'teams']) {
+        const { code, shown } = await onTerminal([noun, 'list', '--all'], { env: home.env, cwd: work, columns })
+        const broken = bare(shown)
+          .split('\n')
+          .filter((line) => Bun.stringWidth(line) > columns)
+        expect([noun, code, shown.startsWith('\x1b[2m'), broken]).toEqual([noun, 0, true, []])
+      }
+    const narrow = await onTerminal(['tasks', 'show', 'TUT-1'], { env: home.env, cwd: work, columns: 40 })
+    expect(
+      bare(narrow.shown)
+        .split('\n')
+        .filter((line) => Bun.stringWidth(line) > 40 && !line.startsWith('Id')),
+    ).toEqual([])
     const plain = await onTerminal(['tasks', 'list'], { env: { ...home.env, NO_COLOR: '1' }, cwd: work, columns: 60 })
     expect(plain.shown).not.toContain('\x1b')
     expect(plain.shown).toContain('…')
     expect((await typed('tasks list')).out).toContain(title)
+    const forced = (env: Record<string, string>) => tutti(['tasks', 'list'], { env: { ...home.env, ...env }, cwd: work })
+    expect((await forced({ FORCE_COLOR: '1' })).out).toStartWith('\x1b[2m')
+    expect((await forced({ FORCE_COLOR: '1', NO_COLOR: '1' })).out).not.toContain('\x1b')
+    expect((await onTerminal(['tasks', 'list'], { env: { ...home.env, TERM: 'dumb' }, cwd: work })).shown).not.toContain('\x1b')
     const json = await onTerminal(['tasks', 'list', '--json'], { env: home.env, cwd: work })
     expect((JSON.parse(json.shown) as { items: object[] }).items).not.toBeEmpty()
     const refused = await onTerminal(['tasks', 'show', 'TUT-99'], { env: home.env, cwd: work })
-    expect({ ...refused, shown: bare(refused.shown) }).toEqual({ code: 4, shown: 'tutti: No task "TUT-99" that you can see.\n' })
+    expect({ ...refused, shown: bare(refused.shown) }).toEqual({
+      code: 4,
+      shown: 'tutti: No task "TUT-99" that you can see. See: tutti tasks list\n',
+    })
   }, 60_000)
 
-  test('what somebody stored cannot steer it', async () => {
-    const evil = '\x1b]0;mine\x07\x1b[31m red\u202e'
-    const { body } = await office.api<{ id: string }>('POST', '/api/notes', { title: `t ${evil}`, content: `c ${evil}\nsecond` })
+  test('what somebody stored cannot steer it, and is not damaged either', async () => {
+    const family = '👩\u200d👩\u200d👧'
+    const persian = 'می\u200cخواهم'
+    const evil = '\x1b]0;mine\x07\x1b[31m\x9b2J red\u202e\u2066\u2028\r\b'
+    const whole = `${family} ${persian} 字 ${evil}`
+    const { body } = await office.api<{ id: string }>('POST', '/api/notes', { title: `t ${whole}`, content: `c ${whole}\nsecond\tcolumn` })
+    const { key } = (await office.api<{ key: string }>('POST', '/api/projects/tutti/tasks', { title: `t ${whole}`, labels: [`l ${evil}`] }))
+      .body
+    await office.api('PATCH', `/api/tasks/${key}`, { acceptance: [`a ${whole}`] })
+    await office.api('POST', `/api/tasks/${key}/comments`, { body: `c ${whole}` })
     for (const command of [
       ['notes', 'show', body.id],
       ['notes', 'list', '--all-projects'],
+      ['tasks', 'show', key],
+      ['tasks', 'list'],
+      ['tasks', 'next', '--look'],
+      ['activity', 'list', '-n', '20'],
       ['search', 'red', '--all-projects'],
     ]) {
-      const { shown } = await onTerminal(command, { env: { ...home.env, NO_COLOR: '1' } })
-      expect(shown).toContain('red')
-      expect([...shown].filter((letter) => '\x1b\x07\u202e'.includes(letter))).toEqual([])
+      const { code, shown } = await onTerminal(command, { env: { ...home.env, NO_COLOR: '1' }, cwd: work, columns: 200 })
+      expect([code, command, shown.includes('red')]).toEqual([0, command, true])
+      const steering = [...shown].filter((letter) => letter !== '\n' && /\p{Cc}|\p{Bidi_Control}|\p{Zl}|\p{Zp}/u.test(letter))
+      expect([command, steering.filter((letter) => letter !== '\t')]).toEqual([command, []])
     }
-  })
+    const piped = (await home.run('notes', 'show', body.id)).out
+    for (const kept of [family, persian, 'second\tcolumn']) expect(piped).toContain(kept)
+  }, 60_000)
 })
 
 describe('--json', () => {
@@ -207,23 +112,57 @@ describe('--json', () => {
     expect(found.items).not.toBeEmpty()
   }, 60_000)
 
-  test('goes on where a list ended', async () => {
-    const first = (await typed('activity list -n 2')).out
-    const cursor = /^More: --cursor (\S+)$/m.exec(first)?.[1]
-    const next = await typed(`activity list -n 2 --cursor ${cursor}`)
-    expect(next.code).toBe(0)
-    expect(next.out).not.toBe(first)
+  test('goes on where a list ended, to as many as are wanted or to the end', async () => {
+    const page = async (...more: string[]) =>
+      JSON.parse((await home.within(work, ['activity', 'list', '--json', ...more])).out) as {
+        items: { id: string }[]
+        nextCursor: string | null
+      }
+    const first = await page('-n', '2')
+    const next = await page('-n', '2', '--cursor', first.nextCursor as string)
+    expect([...first.items, ...next.items]).toEqual((await page('-n', '4')).items)
+    for (let i = 0; i < 210; i++) await office.api('POST', '/api/activities', { type: 'step', description: `${i}` })
+    const all = await home.run('activity', 'list', '--type', 'step', '--all', '--json')
+    expect(JSON.parse(all.out)).toMatchObject({ items: { length: 210 }, nextCursor: null })
+    expect(JSON.parse((await home.run('activity', 'list', '--type', 'step', '-n', '205', '--json')).out)).toMatchObject({
+      items: { length: 205 },
+    })
+    const cut = await home.run('activity', 'list', '--type', 'step')
+    expect([cut.out.split('\n').length, cut.err]).toEqual([52, 'There are more. Show them with --all or a higher --limit.\n'])
+    const none = await home.run('activity', 'list', '--type', 'none')
+    expect(none).toEqual({ code: 0, out: '', err: 'Nothing has happened.\n' })
+  }, 60_000)
+
+  test('says also what went wrong, on stderr, whatever it is', async () => {
+    const problem = async (...args: string[]) => {
+      const { code, out, err } = await home.within(work, [...args, '--json'])
+      expect(out).toBe('')
+      return { code, problem: JSON.parse(err) as object }
+    }
+    expect(await problem('tasks', 'show', 'TUT-999')).toEqual({
+      code: 4,
+      problem: { code: 'not_found', detail: 'No task "TUT-999" that you can see. See: tutti tasks list', exitCode: 4 },
+    })
+    expect(await problem('tasks', 'update', 'TUT-1', '--priority', 'huge')).toMatchObject({
+      code: 2,
+      problem: { code: 'invalid', errors: [{ pointer: '/priority' }], exitCode: 2 },
+    })
+    expect(await problem('specs', 'update', 'folder-lock', '--base-version', '1', '-c', 'x')).toMatchObject({
+      code: 5,
+      problem: { code: 'version_mismatch', current: { version: 2 } },
+    })
+    expect(await problem('tasks', 'frob')).toEqual({ code: 2, problem: { code: 'invalid', detail: "unknown command 'frob'", exitCode: 2 } })
+    expect(await problem('tasks', 'list', '--nix')).toMatchObject({ code: 2, problem: { code: 'invalid' } })
+    expect(await problem('tasks', 'update', 'TUT-1')).toMatchObject({ code: 2, problem: { code: 'invalid' } })
+    expect(await problem('whoami', '--profile', 'nix')).toMatchObject({ code: 4, problem: { code: 'not_found' } })
   })
 
   test('a reader that has seen enough ends it without a word', async () => {
-    const run = Bun.spawn(
-      ['bash', '-c', `set -o pipefail; "$0" activity list -n 200 --json | head -1`, join(import.meta.dir, '../../dist/tutti')],
-      {
-        env: { PATH: process.env.PATH, HOME: folder(), ...home.env },
-        stdout: 'pipe',
-        stderr: 'pipe',
-      },
-    )
+    const run = Bun.spawn(['bash', '-c', `set -o pipefail; "$0" activity list -n 200 --json | head -1`, BINARY], {
+      env: { PATH: process.env.PATH, HOME: folder(), ...home.env },
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
     expect([await new Response(run.stdout).text(), await new Response(run.stderr).text()]).toEqual(['{\n', ''])
   })
 })
@@ -246,10 +185,17 @@ describe('exit codes', () => {
     ['connect emacs', 2, /Allowed choices are claude-code, codex/],
     ['tasks list --server tutti.invalid', 3, /not signed in to https:\/\/tutti\.invalid/],
     ['tasks show TUT-99', 4, /No task "TUT-99"/],
-    ['teams show nix', 4, /No team "nix" among yours/],
-    ['tokens revoke nix', 4, /No token "nix" among yours/],
+    ['teams show nix', 4, /No team "nix" that you can see\. See: tutti teams list/],
+    ['teams delete nix --yes', 4, /No team "nix"/],
+    ['tokens revoke nix', 4, /No token "nix" that you can see\. See: tutti tokens list/],
+    ['tasks update TUT-1 --parent nix', 4, /No task "nix"/],
+    ['tasks check TUT-1 7', 2, /has 0 such lines/],
+    ['specs update folder-lock -c x', 2, /Say --base-version 2/],
+    ['projects list extra', 2, /too many arguments/],
+    ['teams delete grace', 2, /Say --yes if you mean it/],
     ['tasks list --profile nix', 4, /no profile nix/],
-    ['sessions end', 5, /has ended already/],
+    ['sessions end', 4, /no open session here/],
+    ['sessions checkpoint', 2, /Nothing to save/],
     ['specs update folder-lock --base-version 1 -c x', 5, /It is at version 2 now/],
   ])('%s: %d', async (line, code, told) => {
     const run = await typed(line)
@@ -279,6 +225,101 @@ describe('exit codes', () => {
   }, 60_000)
 })
 
+describe('names', () => {
+  const made = async (path: string, body: object) => (await office.api<{ id: string; slug: string; key: string }>('POST', path, body)).body
+
+  test('an id, its beginning, a slug, a key or a number', async () => {
+    const [project, task] = [
+      await made('/api/projects', { name: 'Names', key: 'NAM' }),
+      await made('/api/projects/tutti/tasks', { title: 'x' }),
+    ]
+    const note = await made('/api/notes', { title: 'x' })
+    const decision = await made('/api/decisions', { title: 'x', decision: 'y' })
+    const memory = await made('/api/memories', { content: 'x', scope: 'project', scopeId: project.id })
+    const spec = await made('/api/specs', { title: 'Names of things', content: 'x', projectId: project.id })
+    const feature = await made('/api/projects/names/features', { title: 'x' })
+    const agent = await made('/api/agents', { name: 'Namer' })
+    const skill = await made('/api/skills', { name: 'Naming' })
+    const session = await made('/api/sessions', { goals: ['x'] })
+    const team = await made('/api/teams', { name: 'Named Team' })
+    const beginning = ({ id }: { id: string }) => id.slice(0, 20)
+    for (const [noun, one, ...names] of [
+      ['projects', project, 'names', 'NAM', 'nam'],
+      ['tasks', task, task.key, task.key.toLowerCase()],
+      ['notes', note, note.slug],
+      ['decisions', decision],
+      ['memory', memory],
+      ['specs', spec, spec.slug],
+      ['features', feature],
+      ['agents', agent, agent.slug],
+      ['skills', skill, skill.slug],
+      ['sessions', session],
+      ['teams', team, team.slug, 'Named Team', 'named team'],
+    ] as const)
+      for (const name of [one.id, beginning(one), beginning(one).toUpperCase(), ...names]) {
+        const { code, out } = await home.run(noun, 'show', name, '--json')
+        expect([noun, name, code, code === 0 && (JSON.parse(out) as { id: string }).id]).toEqual([noun, name, 0, one.id])
+      }
+    // Where the API takes an id alone.
+    const part = JSON.parse((await typed(`tasks create part --parent ${task.key} --json`)).out) as { parentId: string }
+    expect(part.parentId).toBe(task.id)
+    expect((await typed(`tasks list --parent ${beginning(task)}`)).out).toMatch(/part/)
+    expect((await typed(`activity list --task ${task.key} --agent ${agent.slug}`)).code).toBe(0)
+    expect((await home.run('memory', 'list', '--scope', 'project', '--scope-id', 'names')).out).toContain(memory.id.slice(0, 13))
+    const newer = await home.run('decisions', 'create', 'z', '--decision', 'z', '--supersedes', beginning(decision), '--json')
+    expect(JSON.parse(newer.out)).toMatchObject({ supersedes: decision.id })
+  }, 60_000)
+
+  test('what fits several names them, and what fits none says what could be meant', async () => {
+    const [a, b] = [await made('/api/notes', { title: 'Twin one' }), await made('/api/notes', { title: 'Twin two' })]
+    const refused = await home.run('notes', 'show', a.id.slice(0, 8))
+    expect(refused.code).toBe(4)
+    expect(refused.err).toMatch(
+      /^tutti: Several ids begin with [\da-f]{8}, such as [\da-f-]{36} ".+" and [\da-f-]{36} ".+"\. Give more of it\.\n$/,
+    )
+    expect(b.id.startsWith(a.id.slice(0, 8))).toBe(true)
+    for (const name of ['Twin team', 'Twin team']) await made('/api/teams', { name })
+    expect((await home.run('teams', 'show', 'Twin team')).err).toMatch(
+      /^tutti: Several teams are "Twin team": [\da-f-]{36}, [\da-f-]{36}\. Name one by its id\.\n$/,
+    )
+    expect((await home.run('projects', 'show', 'tuti')).err).toBe(
+      'tutti: No project "tuti" that you can see. Did you mean tutti (Tutti)?\n',
+    )
+    expect((await home.run('tasks', 'create', 'x', '-p', 'TUTT')).err).toContain('Did you mean tutti (Tutti)?')
+    expect((await home.run('search', 'x', '-p', 'tuti')).err).toContain('Did you mean tutti')
+    expect((await home.run('link', 'tuti')).err).toContain('Did you mean tutti')
+    expect((await home.run('notes', 'show', 'twin')).err).toMatch(/Did you mean twin-\S+ \(Twin two\) or twin-\S+ \(Twin one\)\?/)
+    expect((await home.run('tasks', 'lst')).err).toContain('Did you mean one of list, ls?')
+  })
+
+  test('the team that commands are about is chosen here, and only here', async () => {
+    const { slug } = await made('/api/teams', { name: 'Chosen' })
+    const other = await office.signedIn()
+    expect((await other.run('teams', 'use', slug)).code).toBe(0)
+    expect((await other.run('projects', 'create', 'In it', '--key', 'INI')).code).toBe(0)
+    expect((await other.run('projects', 'list')).out).toContain('INI')
+    expect((await home.run('projects', 'list')).out).not.toContain('INI')
+    // A linked folder is about its own team.
+    const linked = folder()
+    await other.within(linked, ['link', 'INI'])
+    await other.within(linked, ['tasks', 'create', 'There'])
+    expect((await home.within(linked, ['tasks', 'show', 'INI-1'])).out).toContain('INI-1 There')
+    expect((await other.within(work, ['tasks', 'list'])).code).toBe(0)
+    expect((await home.within(linked, ['link', '--remove'])).code).toBe(0)
+    expect((await home.within(linked, ['link'])).code).toBe(4)
+  }, 60_000)
+
+  test('what is there can be taken away again', async () => {
+    const key = (
+      (await typed('tasks create x -l a -l b -a me --due 2027-01-31 -d y --json')).out.match(/"key": "(\S+)"/) as RegExpMatchArray
+    )[1]
+    const change = async (more: string) => JSON.parse((await typed(`tasks update ${key} ${more} --json`)).out) as object
+    expect(await change('--add-label c --remove-label a')).toMatchObject({ labels: ['b', 'c'] })
+    expect(await change('--due none --assignee none -d none')).toMatchObject({ dueAt: null, assignee: null, description: null })
+    expect(await change('-l d')).toMatchObject({ labels: ['d'] })
+  })
+})
+
 describe('a linked folder', () => {
   test('names the project, below it as well, unless told otherwise', async () => {
     await home.run('projects', 'create', 'Other', '--key', 'OTH')
@@ -297,7 +338,7 @@ describe('a linked folder', () => {
 
   test('holds no secret; one of another server says nothing, a damaged one is refused', async () => {
     const linked = readFileSync(join(work, '.tutti.json'), 'utf8')
-    expect(Object.keys(JSON.parse(linked) as object)).toEqual(['server', 'project', 'slug'])
+    expect(Object.keys(JSON.parse(linked) as object)).toEqual(['server', 'team', 'project', 'slug'])
     const other = folder()
     writeFileSync(join(other, '.tutti.json'), linked.replace(office.url, 'https://tutti.example.com'))
     expect((await home.within(other, ['tasks', 'create', 'x'])).err).toContain('Which project?')

@@ -17,16 +17,16 @@ describe('tutti outbox', () => {
   test('prints what waits, also while no server runs, and nothing that was used', async () => {
     const server = await running()
     const outbox = (...options: string[]) => tutti(['outbox', '--data-dir', server.dir, ...options])
-    expect(await outbox()).toEqual({ code: 0, out: 'No mail is waiting.\n', err: '' })
-    expect(JSON.parse((await outbox('--json')).out)).toEqual([])
+    expect(await outbox()).toEqual({ code: 0, out: '', err: 'No mail is waiting.\n' })
+    expect(JSON.parse((await outbox('--json')).out)).toEqual({ items: [], nextCursor: null })
 
     expect((await post(server, '/api/auth/otp/send', { email: 'ada@example.com' })).status).toBe(200)
     expect((await post(server, '/api/auth/magic-link/send', { email: 'grace@example.com' })).status).toBe(200)
     const printed = await outbox()
     expect(printed.code).toBe(0)
-    expect(printed.out).toMatch(/^To: {6}ada@example\.com\nSubject: Your code to sign in\nStatus: {2}kept, of use until 20\d\d-/)
+    expect(printed.out).toMatch(/^To {7}ada@example\.com\nSubject {2}Your code to sign in\nStatus {3}kept, of use until 20\d\d-/)
     expect(printed.out).toContain(`    ${server.url}/magic#svc_one_`)
-    const mails = JSON.parse((await outbox('--json')).out) as OutboxMail[]
+    const { items: mails } = JSON.parse((await outbox('--json')).out) as { items: OutboxMail[] }
     expect(mails.map(({ to, kind, status }) => [to, kind, status])).toEqual([
       ['grace@example.com', 'magic_link', 'kept'],
       ['ada@example.com', 'code', 'kept'],
@@ -39,7 +39,7 @@ describe('tutti outbox', () => {
     expect(await server.stop()).toBe(0)
     const after = await outbox()
     expect(after.code).toBe(0)
-    expect(after.out).toContain('To:      grace@example.com')
+    expect(after.out).toContain('To       grace@example.com')
     expect(after.out).toContain(`${server.url}/magic#svc_one_`)
   })
 
@@ -54,6 +54,6 @@ test('the binary sends mail', async () => {
   await post(server, '/api/auth/otp/send', { email: 'ada@example.com' })
   const code = codeIn(await mail.mailTo('ada@example.com'))
   expect((await post(server, '/api/auth/otp/verify', { email: 'ada@example.com', code })).status).toBe(200)
-  expect((await tutti(['outbox', '--data-dir', server.dir])).out).toBe('No mail is waiting.\n')
+  expect((await tutti(['outbox', '--data-dir', server.dir])).err).toBe('No mail is waiting.\n')
   expect(server.output()).not.toContain(code)
 })

@@ -199,7 +199,7 @@ describe('the file', () => {
     expect(await where('--server', office.url)).toBe(office.url)
     const list = JSON.parse((await home.run('profiles', '--json')).out) as { current: string; items: { name: string }[] }
     expect([list.current, list.items.map((p) => p.name).sort()]).toEqual(['work', [office.host, 'work'].sort()])
-    expect((await home.run('profiles')).out).toMatch(/^\* work /m)
+    expect((await home.run('profiles')).out).toMatch(/^work +http\S+ +\S+ +yes$/m)
     expect((await home.run('whoami', '--profile', 'nowhere')).code).toBe(4)
     expect((await home.run('profiles', 'use', 'nowhere')).code).toBe(4)
     expect((await home.run('whoami', '--profile', 'work', '--server', office.url)).code).toBe(2)

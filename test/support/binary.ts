@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
@@ -34,13 +34,25 @@ export async function tutti(
   return { code, out, err }
 }
 
+interface Terminal {
+  env?: Record<string, string>
+  cwd?: string
+  columns?: number
+  /** On the keyboard; the terminal shows it too. */
+  typed?: string
+  /** From a file, with only the output on the terminal. */
+  stdin?: string
+}
+
 /** The same on a terminal that is so wide; what it shows, whichever stream it came on. */
 export async function onTerminal(
   args: string[],
-  { env = {}, cwd = tmpdir(), columns = 80, typed }: { env?: Record<string, string>; cwd?: string; columns?: number; typed?: string } = {},
+  { env = {}, cwd = tmpdir(), columns = 80, typed, stdin }: Terminal = {},
 ): Promise<{ code: number; shown: string }> {
   const quoted = [BINARY, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
-  const child = Bun.spawn(['script', '-qec', `stty cols ${columns} rows 24; ${quoted}`, '/dev/null'], {
+  const file = stdin === undefined ? undefined : join(folder(), 'stdin')
+  if (file) writeFileSync(file, stdin as string)
+  const child = Bun.spawn(['script', '-qec', `stty cols ${columns} rows 24; ${quoted}${file ? ` < ${file}` : ''}`, '/dev/null'], {
     cwd,
     env: { ...bareEnv, TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
     // An end of input would be shown as the ^D that a terminal makes of it.

@@ -1,0 +1,31 @@
+import type { Command } from 'commander'
+import { build } from '../../cli/noun.ts'
+import { nouns } from '../../cli/nouns/index.ts'
+import { program } from '../../cli/program.ts'
+
+export interface Listed {
+  /** `tasks list` */
+  path: string
+  /** The same with each alias. */
+  names: string[]
+  command: Command
+}
+
+/** Everything that can be called, or what only groups it; read from the program itself. What is hidden is for programs. */
+export async function allCommands(which: 'callable' | 'groups' = 'callable'): Promise<Listed[]> {
+  for (const [name, { load }] of Object.entries(nouns)) {
+    const noun = program.commands.find((c) => c.name() === name) as Command
+    if (noun.commands.length === 0) build(noun, (await load()).verbs)
+  }
+  const walk = (command: Command, path: string[]): Listed[] =>
+    command
+      .createHelp()
+      .visibleCommands(command)
+      .filter((c) => c.name() !== 'help')
+      .flatMap((c) => {
+        const names = [c.name(), ...c.aliases()].map((name) => [...path, name].join(' '))
+        return [{ path: names[0] as string, names, command: c }, ...walk(c, [...path, c.name()])]
+      })
+  const callable = ({ command }: Listed) => (command as unknown as { _actionHandler: unknown })._actionHandler !== null
+  return walk(program, []).filter((one) => callable(one) === (which === 'callable'))
+}

@@ -1,0 +1,360 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { folder, onTerminal, tutti } from '../support/binary.ts'
+import { codeIn } from '../support/mail.ts'
+import { allCommands } from './commands.ts'
+import { Home, Office } from './home.ts'
+
+/**
+ * Every command, against the compiled binary and one server with real data: piped, on a terminal, and with --json. Each way has its own
+ * user and team, so that all three begin with nothing.
+ */
+const ways = ['piped', 'terminal', 'json'] as const
+type Way = (typeof ways)[number]
+
+/**
+ * What is typed, in an order in which each finds what it needs, and what is shown. Behind `<` stands what comes on standard input; `@guest`
+ * types it as somebody else; `{notes}` is the beginning of the id of the last note, `{dir}` the data folder, `{way}` the way.
+ */
+const everyday: [string, RegExp][] = [
+  ['status', /runs Tutti \d+\.\d+\.\d+\.\nSigned in as Grace Hopper/],
+  ['whoami', /^Grace Hopper <\S+@example\.com>\nServer /],
+  ['profiles', /^Profile +Server +You +Current\nlocalhost:\d+ +http:\S+ +\S+@example\.com +yes\n$/],
+  ['profiles use {host}', /^Commands go to http:\S+ from now on\.\n$/],
+
+  ['teams create "Engines {way}" -d x', /^Team +Engines \w+\nSlug +engines-\w+\nYour role +owner\n/],
+  ['teams use {teams}', /^Your commands are about Engines \w+ from now on/],
+  ['teams list', /^Slug +Name +Your role +Current\n[\s\S]*^engines-\w+ +Engines \w+ +owner +yes\n/m],
+  ['teams show', /^Team +Engines \w+\n/],
+  ['teams update {teams} --name "Big {way}"', /^Team +Big \w+\n/],
+  ['teams invite {teams} guest@example.com --role member', /^Invited guest@example\.com\.\n$/],
+  ['teams invites {teams}', /guest@example\.com +member/],
+  ['@guest teams invites', /^Id +Team +To +Role .*\n[\da-f]{8}-[\da-f]{4} +Big \w+ +guest@/],
+  ['@guest teams join {invites}', /^You are in\./],
+  ['@guest teams use {teams}', /^Your commands are about Big \w+/],
+  ['teams role {teams} guest@example.com admin', /^guest@example\.com is admin now\.\n$/],
+  ['teams members', /Grace Hopper +\S+@example\.com +owner\n/],
+
+  ['projects create Tutti --key TUT', /^Name +Tutti\n/],
+  ['projects list', /^Key +Slug +Name +Status +Seen by\nTUT +tutti +Tutti +active +team\n$/],
+  ['projects show tut', /^Name +Tutti\nSlug +tutti\nKey +TUT$/m],
+  ['projects update tutti -d - < all of it', /\n\nall of it\n$/],
+  ['link TUT', /^Work in this folder belongs to Tutti now/],
+  ['link', /^Work in this folder belongs to Tutti \(/],
+  ['projects create "Old one" --key OLD --visibility private', /Visibility +private/],
+  ['projects archive OLD', /Status +archived/],
+  ['projects restore OLD', /Status +active/],
+  ['projects delete OLD', /^Deleted OLD\.\n/],
+
+  ['tasks create "Lock it" -d - -l db -a me --due 2027-01-31 --estimate 3 --accept "one writer" < why', /^Task +TUT-1 Lock it$/m],
+  ['tasks create "Review it" --priority high', /^Task +TUT-2 Review it$/m],
+  ['tasks block TUT-2 tut-1', /Waits for +TUT-1/],
+  ['tasks list', /^Task .*\nTUT-2 +todo, waits +high +Review it +-\nTUT-1 +todo +medium +Lock it +Grace Hopper\n$/],
+  ['tasks ls --ready --assignee me --label db --status todo --search lock', /^Task.*\nTUT-1 .*\n$/],
+  ['tasks show tut-1', /Due +2027-01-31\n.*\nFrees +TUT-2\n[\s\S]*\n\nwhy\n\n1\. \[ \] one writer\n$/],
+  ['tasks update TUT-1 --priority critical --add-label urgent --remove-label db', /Priority +critical\n.*\nLabels +urgent\n/],
+  ['tasks next --look', /TUT-1 Lock it\nStatus +todo/],
+  ['tasks next', /TUT-1 Lock it\nStatus +in_progress[\s\S]*At work +Grace Hopper until 20/],
+  ['tasks release TUT-1', /Status +todo/],
+  ['tasks claim TUT-1 --minutes 5', /At work/],
+  ['tasks check TUT-1 1', /1\. \[x\] one writer/],
+  ['tasks comment TUT-1 - < done soon', /^Said\.\n$/],
+  ['tasks done TUT-1 -m "as told"', /^TUT-1 is done\.\nFreed: TUT-2 Review it\nNext: TUT-2 Review it\n$/],
+  ['tasks reopen TUT-1', /Status +todo/],
+  ['tasks unblock TUT-2', /^Task +TUT-2 Review it\nStatus +todo\nPriority +high\nChanged/],
+  ['tasks cancel TUT-2', /Status +cancelled/],
+  ['tasks delete TUT-2', /^Deleted TUT-2\.\n/],
+  ['tasks restore TUT-2', /^Task +TUT-2 Review it\n/],
+
+  ['features create "Folder lock" -d x --kind chore --task TUT-1', /Kind +chore/],
+  ['features list', /^Id +Status +Title +Gates +Kind\n[\da-f]{8}-[\da-f]{4} +todo +Folder lock +\d\/\d +chore\n$/],
+  ['features update {features} --priority high', /Priority +high/],
+  ['features advance {features}', /Status +in_progress[\s\S]*still missing: what changed/],
+  ['features show {features}', /^Feature +Folder lock/],
+  ['features create "Big one"', /^Feature +Big one/],
+  ['@guest features review {reviewable} approved -m "Well done"', /^Feature +Big one\n/],
+  ['features delete {features}', /^Deleted /],
+  ['features restore {deleted}', /^Feature /],
+
+  ['notes create Runbook --scope team -c - --tag ops < first do this', /Tags +ops\nSeen by +team\n[\s\S]*\n\nfirst do this\n$/],
+  ['notes list --tag ops --search first', /Runbook +ops +team +just now\n$/],
+  ['notes update {notes} --title "Runbook 2"', /^Note +Runbook 2\n/],
+  ['notes show {notes}', /^Note +Runbook 2\n/],
+  ['notes delete {notes}', /^Deleted /],
+  ['notes restore {deleted}', /^Note +Runbook 2\n/],
+
+  ['memory add "Two writers damaged the folder" -t Lock --tag db', /^Stored as [\da-f-]{36}\.\n$/],
+  ['memory list', /project +Lock +just now\n$/],
+  ['memory search why lock the folder', /^Lock +memory [\da-f-]{13}, \d\.\d\d, just now\n +Two writers/],
+  ['memory update {memories} --importance 0.9', /Importance +0\.9/],
+  ['memory show {memories}', /Two writers damaged the folder\n$/],
+  ['memory delete {memories}', /^Forgot /],
+
+  ['decisions create "Which lock" --status proposed --decision flock --alternative "a file"', /Status +proposed[\s\S]*\n\nNot: a file\n$/],
+  ['decisions accept {decisions}', /Status +accepted/],
+  ['decisions reject {decisions}', /Status +rejected/],
+  ['decisions create "One process" --decision "It is locked" --rationale NFS --tag db', /\n\nIt is locked\n\nBecause: NFS\n$/],
+  ['decisions list --status accepted --tag db', /accepted +One process +just now\n$/],
+  ['decisions comment {decisions} - < hm', /^Said\.\n$/],
+  ['decisions outcome {decisions} "no damage since"', /^Noted\.\n$/],
+  ['decisions update {decisions} --rationale "NFS has no locks"', /Because: NFS has no locks/],
+  ['decisions show {decisions}', /Outcome: no damage since\n\nGrace Hopper, just now: hm\n$/],
+  [
+    'decisions supersede {decisions} "Two of them" --decision "Two folders"',
+    /^Decision +Two of them\nStatus +accepted\n.*\nReplaces +[\da-f-]{36}\n/,
+  ],
+
+  ['specs create "Folder lock" -c - < # one', /Version +1\n[\s\S]*Slug +folder-lock/],
+  ['specs list', /^Slug.*\nfolder-lock +draft +Folder lock +1 +just now\n$/],
+  ['specs update folder-lock --base-version 1 -c - -m NFS < # two', /Version +2\n[\s\S]*# two\n$/],
+  ['specs approve folder-lock', /Status +approved\nVersion +3\n/],
+  ['specs versions folder-lock', /\n2 +draft +Grace Hopper +just now +NFS\n1 /],
+  ['specs compare folder-lock 1', /^-# one$[\s\S]*^\+# two$/m],
+  ['specs show {specs} --at 1', /^Spec +Folder lock\n[\s\S]*# one\n$/],
+
+  ['sessions start -g "finish it" --task TUT-1', /Goals: «finish it»/],
+  ['sessions list', /active +finish it +just now\n$/],
+  ['sessions checkpoint --next-step - --branch lock < write tests', /^Saved\.\n$/],
+  ['sessions resume', /Next step: «write tests»/],
+  ['sessions context --budget 500', /Next step: «write tests»/],
+  ['sessions show', /Goals +finish it\n[\s\S]*Next step +write tests\nBranch +lock\n/],
+  ['sessions end -m done', /^Ended, and one memory written\.\n$/],
+
+  ['agents create Coder --role "writes code" --model m', /^Agent +Coder\n/],
+  ['agents list', /Coder +writes code +m +active\n$/],
+  ['agents update {agents} --role "writes tests" --model none', /Role +writes tests\nStatus/],
+  ['agents show {agents}', /^Agent +Coder\n/],
+  ['agents delete {agents}', /^Deleted /],
+  ['agents restore {deleted}', /^Agent +Coder\n/],
+
+  ['skills create Review -d "how to" -c - < read it', /\n\nread it\n$/],
+  ['skills list', /Review +how to +personal\n$/],
+  ['skills update {skills} --tag q', /Tags +q/],
+  ['skills show {skills}', /About +how to/],
+  ['skills delete {skills}', /^Deleted /],
+  ['skills restore {deleted}', /^Skill +Review\n/],
+
+  ['activity log deploy "Deployed 1.4" --metadata \'{"a":1}\'', /^Written down\.\n$/],
+  ['activity list --type deploy --since 2020-01-01', /^When.*\njust now +Grace Hopper +Deployed 1\.4\n$/],
+  ['activity show {activities}', /Type +deploy\n/],
+
+  ['tokens create laptop --scope read --expires-in 30', /^svc_live_\w+\n/],
+  ['tokens list', /laptop +read +never +20\d\d-\d\d-\d\d\n$/],
+  ['tokens revoke laptop', /^It works no more\.\n$/],
+
+  ['search lock --kind spec', /^spec \(1\)\n +[\da-f]{8}-[\da-f]{4} +Folder lock\n/m],
+  ['link --remove', /^Work in this folder belongs to no project any more/],
+  ['teams remove {teams} guest@example.com', /is in that team no more\.\n$/],
+  ['teams delete {teams} --yes', /^Deleted /],
+
+  [
+    'admin create --email boss-{way}@example.com --name Boss --password-stdin --data-dir {dir} < seven quiet lamps at dusk',
+    /is an administrator\.\n$/,
+  ],
+  [
+    'admin reset-password --email boss-{way}@example.com --password-stdin --data-dir {dir} < violet anchor prefers rain',
+    /has a new password/,
+  ],
+  ['outbox --data-dir {dir}', /^To +\S+@example\.com\nSubject +\S[\s\S]*\n {4}\S/],
+  ['config --data-dir {dir}', /DATA_DIR/],
+  ['config policy', /tasks\.complete/],
+  ['sbom', /"bomFormat": "CycloneDX"/],
+  ['mcp cost', /^Toolset +Tools +Tokens/],
+  ['completion bash', /complete .*tutti/],
+  ['logout', /^Signed out of http:/],
+]
+
+/** What needs a stage of its own: where it is tried, both ways. */
+const elsewhere: Record<string, string> = {
+  serve: 'operating.test.ts',
+  login: 'login.test.ts',
+  mcp: 'mcp.test.ts',
+  connect: 'agents.test.ts',
+  migrate: 'operating.test.ts',
+  'migrate up': 'operating.test.ts',
+  'migrate status': 'operating.test.ts',
+  backup: 'backup.test.ts',
+  restore: 'backup.test.ts',
+  'db move': 'backup.test.ts',
+  doctor: 'doctor.test.ts',
+  'service install': 'service.test.ts',
+  'service uninstall': 'service.test.ts',
+  'service status': 'service.test.ts',
+  upgrade: 'upgrade.test.ts',
+  seed: 'operating.test.ts',
+}
+/** Takes no --json: it is JSON already, or is read by a shell. */
+const withoutJson = new Set(['config policy', 'sbom', 'completion'])
+
+const wordsOf = (line: string): string[] =>
+  [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) => double ?? single ?? bare ?? '')
+/** `tasks list`, of what is typed. */
+const commands = await allCommands()
+const commandOf = (line: string): string => {
+  const words = wordsOf(line.replace(/^@guest /, ''))
+  const two = words.slice(0, 2).join(' ')
+  const named = commands.find((c) => c.names.includes(two)) ?? commands.find((c) => c.names.includes(words[0] as string))
+  return named?.path ?? `nothing that there is: ${line}`
+}
+
+test('no command is left out', () => {
+  const tried = new Set(everyday.map(([line]) => commandOf(line)))
+  const all = commands.map((c) => c.path)
+  expect(all.filter((path) => !tried.has(path) && !Object.hasOwn(elsewhere, path))).toEqual([])
+  expect([...tried, ...Object.keys(elsewhere)].filter((path) => !all.includes(path))).toEqual([])
+})
+
+test.each(Object.entries(elsewhere))('%s is tried in %s, on a terminal too', (path, file) => {
+  const where = join(import.meta.dir, file)
+  expect(existsSync(where)).toBe(true)
+  const text = readFileSync(where, 'utf8')
+  const words = path.split(' ').map((word) => `['"\` (\\[]${word}\\b`)
+  expect(text).toMatch(new RegExp(words.join('[^\\n]*')))
+  expect(text).toMatch(/onTerminal\(|'script'|on a terminal/)
+})
+
+let office: Office
+const actors = {} as Record<Way, { me: Actor; guest: Actor; cwd: string; deleted: string }>
+interface Actor {
+  home: Home
+  token: string
+}
+
+beforeAll(async () => {
+  office = await Office.open({ RATE_LIMIT_REGISTER: '100' })
+  const guest = await account('guest')
+  await Promise.all(
+    ways.map(async (way) => {
+      const me = await account(`grace-${way}`)
+      actors[way] = { me: await signedIn(me), guest: await signedIn(guest), cwd: folder(), deleted: '' }
+    }),
+  )
+}, 60_000)
+afterAll(() => office.server.kill())
+
+/** Somebody with a confirmed address, whom others can invite. */
+async function account(name: string): Promise<string> {
+  const email = `${name}@example.com`
+  await office.api('POST', '/api/auth/otp/send', { email })
+  const { out } = await tutti(['outbox', '--data-dir', office.server.dir, '--json'])
+  const mail = (JSON.parse(out) as { items: { to: string; text: string }[] }).items.find(({ to }) => to === email)
+  const { token } = (await office.api<{ token: string }>('POST', '/api/auth/otp/verify', { email, code: codeIn(mail as { text: string }) }))
+    .body
+  await office.api('PATCH', '/api/settings/profile', { name: name === 'guest' ? 'Guest' : 'Grace Hopper' }, token)
+  return token
+}
+
+async function signedIn(token: string): Promise<Actor> {
+  const home = new Home(office)
+  const { userCode, done } = await home.login()
+  await office.api('POST', '/api/auth/device/approve', { userCode }, token)
+  expect((await done).code).toBe(0)
+  return { home, token }
+}
+
+/** What stands in braces. */
+async function filled(line: string, way: Way): Promise<string> {
+  const { me, guest, deleted } = actors[way]
+  const who = line.startsWith('@guest') ? guest : me
+  const known: Record<string, string> = { way, dir: office.server.dir, host: office.host, deleted }
+  let text = line
+  for (const [whole, name] of line.matchAll(/(?<!')\{(\w+)\}/g))
+    text = text.replaceAll(whole, known[name as string] ?? (await lastOf(name as string, who, way)))
+  return text
+}
+
+async function lastOf(name: string, { token }: Actor, way: Way): Promise<string> {
+  type One = { id: string; slug: string; name: string; organization: { name: string } }
+  const list = async (path: string, team?: string) => {
+    const headers = { authorization: `Bearer ${token}`, ...(team && { 'x-organization-id': team }) }
+    return ((await (await fetch(office.url + path, { headers })).json()) as { items: One[] }).items
+  }
+  const team = (await list('/api/teams')).find((t) => t.name.endsWith(` ${way}`))
+  if (name === 'teams') return team?.slug as string
+  if (name === 'invites') return (await list('/api/invites')).find((i) => i.organization.name.endsWith(` ${way}`))?.id as string
+  if (name === 'reviewable') return reviewable(way, team?.id as string)
+  const path = name === 'features' ? `/api/teams/${team?.id}/features` : `/api/${name}`
+  return (await list(`${path}?limit=1`, team?.id))[0]?.id.slice(0, 13) ?? `no-${name}`
+}
+
+/** The last feature, brought by its author to where it waits for a review. */
+async function reviewable(way: Way, team: string): Promise<string> {
+  const { token } = actors[way].me
+  const { items } = (await office.api<{ items: { id: string }[] }>('GET', `/api/teams/${team}/features?limit=1`, undefined, token)).body
+  const path = `/api/features/${items[0]?.id}`
+  for (let step = 0; step < 8; step++) {
+    const evidence = { summary: `Step ${step}`, files: [`src/${step}.ts`], commits: [`1a2b3c${step}`] }
+    const { body } = await office.api<{ status: string; next: { missing: object[] } | null }>('GET', path, undefined, token)
+    if (body.status === 'in_review') break
+    await office.api('POST', `${path}/advance`, body.next?.missing.length ? { evidence } : {}, token)
+  }
+  return items[0]?.id as string
+}
+
+interface Seen {
+  code: number
+  out: string
+  err: string
+}
+
+async function typed(line: string, way: Way): Promise<Seen> {
+  const { me, guest, cwd } = actors[way]
+  const { home } = line.startsWith('@guest') ? guest : me
+  const [command, stdin] = line.replace('@guest ', '').split(' < ') as [string, string?]
+  const words = wordsOf(command)
+  if (way === 'piped') return home.within(cwd, words, stdin)
+  if (way === 'json') return home.within(cwd, withoutJson.has(commandOf(line)) ? words : [...words, '--json'], stdin)
+  // What a terminal reads it also shows; so it comes from a file here.
+  const { code, shown } = await onTerminal(words, { env: home.env, cwd, columns: 80, stdin })
+  return { code, out: shown, err: '' }
+}
+
+const shapes: Record<string, unknown> = {}
+
+for (const way of ways)
+  test.concurrent(`every command, ${way}`, async () => {
+    const wrong: string[] = []
+    for (const [line, expected] of everyday) {
+      const asked = await filled(line, way)
+      const { code, out, err } = await typed(asked, way)
+      const problem = problemOf(way, line, expected, { code, out, err })
+      if (problem) wrong.push(`${asked}\n  ${problem}: ${code} ${err}${out}`)
+      const [, id] = /restore ([\da-f-]{36})/.exec(out + err) ?? /"id": "([\da-f-]{36})",\n *"deleted": true/.exec(out) ?? []
+      if (id) actors[way].deleted = id
+    }
+    expect(wrong.join('\n')).toBe('')
+  }, 120_000)
+
+function problemOf(way: Way, line: string, expected: RegExp, { code, out, err }: Seen): string | undefined {
+  if (code !== 0) return 'ended badly'
+  if (way !== 'terminal' && (out + err).includes('\x1b')) return 'colours in a pipe'
+  if (way !== 'json') {
+    const bare = Bun.stripANSI(out)
+    if (!expected.test(bare)) return `is not like ${expected}`
+    // Tables and facts fit; a text is as its author wrote it.
+    const [facts = ''] = out.startsWith('\x1b[2m') ? bare.split('\n\n') : []
+    return way === 'terminal' && facts.split('\n').some((text) => Bun.stringWidth(text) > 80) ? 'is wider than the terminal' : undefined
+  }
+  if (err !== '') return 'said more than JSON'
+  if (withoutJson.has(commandOf(line))) return undefined
+  shapes[commandOf(line)] ??= shapeOf(JSON.parse(out))
+  return undefined
+}
+
+/** Names and types, three levels deep; of a list, what its items have in common. */
+function shapeOf(value: unknown, depth = 3): unknown {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return value.length === 0 || depth === 0 ? [] : [shapeOf(value[0], depth - 1)]
+  if (typeof value !== 'object') return typeof value
+  if (depth === 0) return 'object'
+  return Object.fromEntries(
+    Object.entries(value)
+      .toSorted(([a], [b]) => a.localeCompare(b))
+      .map(([name, inner]) => [name, shapeOf(inner, depth - 1)]),
+  )
+}
+
+test('the JSON of each command keeps its shape', () => {
+  expect(shapes).toMatchSnapshot()
+})
