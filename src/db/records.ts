@@ -51,6 +51,8 @@ interface Ways<R> {
   name(text: string): Promise<R[]>
   /** Rows whose id begins so; two are enough to see that it is ambiguous. */
   prefix(prefix: string): Promise<R[]>
+  /** Where the row is more than the record. */
+  record?(row: R): Candidate
 }
 
 /** The one way references are understood everywhere: an id, a name, or the unique beginning of an id. */
@@ -61,9 +63,17 @@ export async function byReference<R>(ref: string, ways: Ways<R>): Promise<R | un
   const [named] = await ways.name(given)
   if (named || !idPrefix.test(wanted)) return named
   const [found, other] = await ways.prefix(wanted)
-  if (other) throw new AppError('not_found', `Several ids begin with ${wanted}. Give more of it.`)
-  return found
+  if (!found || !other) return found
+  const [one, two] = [found, other].map((row) => called(ways.record?.(row) ?? (row as R & Candidate)))
+  throw new AppError('not_found', `Several ids begin with ${wanted}, such as ${one} and ${two}. Give more of it.`)
 }
+
+interface Candidate {
+  id: string
+  title?: string | null
+  name?: string
+}
+const called = ({ id, title, name }: Candidate): string => (title || name ? `${id} ${JSON.stringify(title || name)}` : id)
 
 /** As much of an id as its moment takes: for texts that a model reads, where a whole one costs 32 tokens. */
 export const shortId = (id: string): string => id.slice(0, 13)

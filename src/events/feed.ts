@@ -58,10 +58,12 @@ const number = (n: unknown, one: string, many: string): string => `${Number(n)} 
 
 /** Where "changed note How we deploy" says too little, or says it badly. */
 const phrases: Record<string, (what: string, data: Data) => string | undefined> = {
-  updated: (what, { fields, from, status }) =>
-    text(from) && text(status)
-      ? `moved ${what} from ${from} to ${status}`
-      : `changed ${Array.isArray(fields) && fields.length > 0 ? `${fields.join(', ')} of ` : ''}${what}`,
+  updated: (what, { fields, from, status }) => {
+    if (text(from) && text(status) && from !== status) return `moved ${what} from ${from} to ${status}`
+    // Whoever sets the status that it has anyway has not changed it.
+    const changed = Array.isArray(fields) ? fields.filter((field) => field !== 'status' || from !== status) : []
+    return `changed ${changed.length > 0 ? `${changed.join(', ')} of ` : ''}${what}`
+  },
   commented: (what) => `commented on ${what}`,
   'task.related': (what, { to }) => `related ${what} to ${to}`,
   'feature.advanced': (what, { from, to }) => `moved ${what} from ${from} to ${to}`,

@@ -162,6 +162,7 @@ export async function lookUp(ctx: Ctx, ref: string): Promise<Found> {
             .where(and(eq(tasks.organizationId, ctx.actor.organizationId), idStarts(tasks.id, prefix), visibleTo(rights)))
             .limit(2)
         : [],
+    record: ({ task }) => task,
   })
   if (!row) throw notFound('task', ref)
   return toFound(row, ctx.now)
