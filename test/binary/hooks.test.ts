@@ -77,6 +77,17 @@ describe('the hooks of a program that is connected', () => {
     expect(contextOf(await hook('context', '', repository))).toContain('keep the plan')
   }, 60_000)
 
+  test('renew a sign-in that has run out, and keep the new one', async () => {
+    const file = join(at, '.config', 'tutti', 'credentials.json')
+    const { profiles, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as {
+      profiles: Record<string, { token: string; expiresAt: string }>
+    }
+    for (const profile of Object.values(profiles)) Object.assign(profile, { token: 'stale', expiresAt: '2020-01-01T00:00:00.000Z' })
+    writeFileSync(file, JSON.stringify({ ...rest, profiles }), { mode: 0o600 })
+    for (let i = 0; i < 2; i++) expect(contextOf(await hook('context', told()))).toContain('keep the plan')
+    expect(readFileSync(file, 'utf8')).not.toContain('stale')
+  }, 30_000)
+
   test('say nothing where no project is linked', async () => {
     for (const what of ['context', 'checkpoint']) expect(await hook(what, told({ cwd: at }))).toEqual({ code: 0, out: '', err: '' })
     expect(await tutti(['hook', 'context'], { env: { XDG_CONFIG_HOME: folder() }, cwd: at })).toEqual({ code: 0, out: '', err: '' })
