@@ -117,7 +117,7 @@ program
   .option('--print', 'only print what to write')
   .option('--stdio', 'through `tutti mcp`, so that no token stands in those settings')
   .option('--no-hooks', 'leave its hooks alone')
-  .option('-p, --project <project>', 'what the agent works on unless it says; without it, nothing certain')
+  .option('-p, --project <project>', 'what its calls are about unless they name another')
   .option('-y, --yes', 'replace what is there')
   .option('--json', 'print JSON')
   .option('--profile <name>', 'which of your sign-ins to use')
