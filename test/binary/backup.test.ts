@@ -1,0 +1,436 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { migrations } from '../../migrations/index.ts'
+import { checkBackup, type Line, readBackup } from '../../src/backup/file.ts'
+import type { Driver } from '../../src/db/driver.ts'
+import { openEmbedded } from '../../src/db/embedded/index.ts'
+import { appliedIds, migrate } from '../../src/db/migrate.ts'
+import { openPostgres } from '../../src/db/postgres.ts'
+import { apiKeyFor, BINARY, folder, json, onTerminal, type Served, serve, tutti } from '../support/binary.ts'
+import { freshDatabase } from '../support/postgres.ts'
+
+const home = folder()
+const file = (name: string) => join(home, name)
+const hasPostgres = process.env.TEST_DATABASE_URL !== undefined
+const drops: (() => Promise<void>)[] = []
+afterAll(async () => {
+  for (const drop of drops) await drop()
+})
+
+async function postgres(): Promise<{ DATABASE_URL: string }> {
+  const { url, drop } = await freshDatabase()
+  drops.push(drop)
+  return { DATABASE_URL: url }
+}
+
+/** What a backup holds: its tables with counts and sums. */
+async function held(path: string): Promise<Line[]> {
+  const found: Line[] = []
+  for await (const line of readBackup(path, (await checkBackup(path)).sha256)) if (!Array.isArray(line) && 'end' in line) found.push(line)
+  return found
+}
+
+let count = 0
+/** The same of a place where no server runs. */
+async function contents(dir: string, env: Record<string, string> = {}): Promise<Line[]> {
+  const path = file(`contents-${++count}.backup`)
+  const run = await tutti(['backup', path, '--data-dir', dir], { env })
+  expect(run).toMatchObject({ code: 0 })
+  return held(path)
+}
+
+const note = (server: Served, key: string, title: string) => fetch(`${server.url}/api/notes`, json('POST', { title }, key))
+async function titles(server: Served, key: string): Promise<string[]> {
+  const listed = await fetch(`${server.url}/api/notes?limit=200`, { headers: { authorization: `Bearer ${key}` } })
+  return ((await listed.json()) as { items: { title: string }[] }).items.map((i) => i.title).sort()
+}
+
+/** Enough that something takes a while, without asking a server for each. */
+const FILL = `insert into idempotency_keys select (jsonb_populate_record(null::idempotency_keys, to_jsonb(k) || jsonb_build_object('key', 'fill-' || n))).*
+  from (select * from idempotency_keys limit 1) k, generate_series(1, 20000) n`
+
+let server: Served
+let key: string
+const saved = file('saved.backup')
+beforeAll(async () => {
+  server = await serve()
+  key = await apiKeyFor(server)
+  const made = await fetch(`${server.url}/api/notes`, {
+    ...json('POST', { title: 'one' }, key),
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}`, 'idempotency-key': 'first' },
+  })
+  expect(made.status).toBe(201)
+  await server.stop()
+  const driver = await openEmbedded({ dir: server.dir, minFreeBytes: 0 })
+  await driver.exec(FILL)
+  await driver.close()
+  server = await serve({ dir: server.dir })
+}, 60_000)
+afterAll(() => server.stop())
+
+describe('a backup', () => {
+  test('is made while the server goes on, and says so piped, as JSON and on a terminal', async () => {
+    const piped = await tutti(['backup', saved, '--data-dir', server.dir])
+    expect(piped).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^Saved \d+ rows of \d+ tables to .*saved\.backup \(.* [KM]iB\)\.\n$/),
+    })
+    expect(piped.err).toContain('the master secret is in it')
+    expect(statSync(saved).mode & 0o777).toBe(0o600)
+    const asJson = await tutti(['backup', file('json.backup'), '--json', '--data-dir', server.dir])
+    const shape = JSON.parse(asJson.out) as Record<string, unknown>
+    expect(Object.keys(shape)).toEqual(['file', 'at', 'tables', 'rows', 'bytes', 'secret'])
+    expect(shape).toMatchObject({ file: file('json.backup'), secret: true, bytes: statSync(file('json.backup')).size })
+    const shown = await onTerminal(['backup', file('terminal.backup'), '--data-dir', server.dir])
+    expect(shown).toMatchObject({ code: 0, shown: expect.stringContaining('Saved ') })
+    expect((await fetch(`${server.url}/health`)).status).toBe(200)
+    expect(readdirSync(server.dir).filter((name) => name.startsWith('backup-'))).toEqual([])
+  }, 60_000)
+
+  test('is refused with a clear line where it cannot be written, and leaves nothing', async () => {
+    const to = (path: string) => tutti(['backup', path, '--data-dir', server.dir])
+    expect(await to(saved)).toMatchObject({ code: 5, err: expect.stringContaining('there already') })
+    expect(await to(file('no/folder/x.backup'))).toMatchObject({ code: 4, err: expect.stringContaining('There is no folder') })
+    expect([3, 4]).toContain((await to('/proc/x.backup')).code)
+    const mistyped = join(home, 'mistyped')
+    expect(await tutti(['backup', file('x.backup'), '--data-dir', mistyped])).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('no database'),
+    })
+    expect(existsSync(join(mistyped, 'db'))).toBe(false)
+    expect(readdirSync(home).filter((name) => name.endsWith('.part') || name === 'x.backup')).toEqual([])
+  }, 60_000)
+
+  test('of a database of an older version changes nothing in it', async () => {
+    const dir = folder()
+    const older = migrations.slice(0, -2)
+    const open = () => openEmbedded({ dir, minFreeBytes: 0 })
+    let driver = await open()
+    const { rows } = await driver.query(
+      "select quote_ident(relname) from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace",
+    )
+    await driver.exec(`drop table ${rows.join(', ')} cascade`)
+    await migrate(driver, older)
+    await driver.close()
+    expect((await tutti(['backup', file('older.backup'), '--data-dir', dir])).code).toBe(0)
+    driver = await open()
+    expect(await appliedIds(driver)).toEqual(older.map((m) => m.id))
+    await driver.close()
+    const restored = await tutti(['restore', file('older.backup'), '--data-dir', folder()])
+    expect(restored).toMatchObject({ code: 0 })
+  }, 60_000)
+
+  test('a killed server leaves a copy, which goes when it starts again', async () => {
+    const { dir } = server
+    const copies = () => readdirSync(dir).filter((name) => name.startsWith('backup-'))
+    const asked = tutti(['backup', file('killed.backup'), '--data-dir', dir])
+    while (copies().length === 0) await Bun.sleep(2)
+    await server.kill()
+    expect((await asked).code).toBe(6)
+    expect(existsSync(file('killed.backup'))).toBe(false)
+    expect(copies().length).toBe(1)
+    server = await serve({ dir })
+    while (copies().length > 0) await Bun.sleep(20)
+  }, 60_000)
+})
+
+describe('a restore', () => {
+  test('is refused for what is no whole backup, and nothing is made', async () => {
+    const whole = readFileSync(saved)
+    const flipped = Buffer.from(whole)
+    flipped[whole.length >> 1] = (flipped[whole.length >> 1] as number) ^ 4
+    writeFileSync(file('flipped.backup'), flipped)
+    writeFileSync(file('cut.backup'), whole)
+    truncateSync(file('cut.backup'), whole.length - 1000)
+    writeFileSync(file('wrong.backup'), 'select 1')
+    const dir = join(home, 'untouched')
+    for (const [name, why] of [
+      ['flipped', 'checksum does not match'],
+      ['cut', 'its end is missing'],
+      ['wrong', 'not a backup of Tutti'],
+    ] as const) {
+      const refused = await tutti(['restore', file(`${name}.backup`), '--data-dir', dir])
+      expect(refused).toMatchObject({
+        code: 2,
+        out: '',
+        err: expect.stringMatching(new RegExp(`^tutti: .*${why}.*Nothing was changed\\.\\n$`)),
+      })
+      const shown = await onTerminal(['restore', file(`${name}.backup`), '--data-dir', dir])
+      expect(shown).toMatchObject({ code: 2, shown: expect.stringContaining('Nothing was changed') })
+    }
+    expect(await tutti(['restore', file('nowhere.backup'), '--data-dir', dir])).toMatchObject({ code: 4 })
+    expect(existsSync(dir)).toBe(false)
+  }, 60_000)
+
+  test('is refused while a server runs, and where data is', async () => {
+    expect(await tutti(['restore', saved, '--data-dir', server.dir])).toMatchObject({
+      code: 5,
+      err: expect.stringContaining('Stop it first'),
+    })
+    expect(await tutti(['restore', saved, '--replace', '--data-dir', server.dir])).toMatchObject({ code: 5 })
+  })
+
+  for (const kind of hasPostgres ? (['embedded', 'Postgres'] as const) : (['embedded'] as const))
+    test(`into ${kind} brings back everything, and what takes the place of data saves that first`, async () => {
+      const env = kind === 'Postgres' ? await postgres() : undefined
+      const dir = join(folder(), 'data')
+      const first = await tutti(['restore', saved, '--json', '--data-dir', dir], { env })
+      expect(first.code).toBe(0)
+      const shape = JSON.parse(first.out) as Record<string, unknown>
+      expect(Object.keys(shape)).toEqual(['file', 'madeAt', 'into', 'tables', 'rows', 'replaced', 'secret'])
+      expect(shape).toMatchObject({ file: saved, replaced: null, secret: true })
+      expect(first.err).toContain('idempotency_keys: 20001 rows')
+      expect(await contents(dir, env)).toEqual(await held(saved))
+      expect(statSync(join(dir, 'secret')).mode & 0o777).toBe(0o600)
+
+      // Keys, sealed data and everything else work there.
+      const there = await serve({ dir, env })
+      expect(await titles(there, key)).toEqual(['one'])
+      expect((await note(there, key, 'two')).status).toBe(201)
+      await there.stop()
+      const again = await tutti(['restore', saved, '--data-dir', dir], { env })
+      expect(again).toMatchObject({ code: 5, err: expect.stringContaining('--replace') })
+      const before = await contents(dir, env)
+
+      const shown = await onTerminal(['restore', saved, '--replace', '--data-dir', dir], { env })
+      expect(shown.code).toBe(0)
+      expect(shown.shown).toMatch(/table \d+ of \d+: /)
+      expect(shown.shown).toMatch(/Restored \d+ rows of \d+ tables/)
+      expect(await contents(dir, env)).toEqual(await held(saved))
+      const aside = readdirSync(dir).filter((name) => name.startsWith('replaced-'))
+      expect(aside.length).toBe(1)
+      expect(await held(join(dir, aside[0] as string))).toEqual(before)
+    }, 120_000)
+
+  test('goes through pipes', async () => {
+    const dir = join(folder(), 'data')
+    const piped = Bun.spawn(['sh', '-c', `'${BINARY}' backup - --data-dir '${server.dir}' | '${BINARY}' restore - --data-dir '${dir}'`], {
+      stdout: 'pipe',
+      stderr: 'pipe',
+      env: { PATH: process.env.PATH ?? '', HOME: home },
+    })
+    expect(await piped.exited).toBe(0)
+    expect(await new Response(piped.stdout).text()).toMatch(/^Restored \d+ rows/)
+    const there = await serve({ dir })
+    expect(await titles(there, key)).toEqual(['one'])
+    await there.stop()
+    for (const place of [dir, server.dir]) expect(readdirSync(place).filter((name) => name.startsWith('piped-'))).toEqual([])
+    expect(await onTerminal(['backup', '-', '--data-dir', server.dir])).toMatchObject({ code: 2 })
+  }, 60_000)
+
+  test('another secret that is set is noticed before, and one that is missing after', async () => {
+    const dir = join(folder(), 'data')
+    const env = { TUTTI_SECRET: 'ohmo3aiGh4ieph6Eiy9ahng2uuvae5Koo1' }
+    expect(await tutti(['restore', saved, '--data-dir', dir], { env })).toMatchObject({
+      code: 5,
+      err: expect.stringContaining('TUTTI_SECRET'),
+    })
+    const without = file('without.backup')
+    const elsewhere = { TUTTI_SECRET: 'Aek7eecha8Uthoo4phie2Oojohnge6vah3' }
+    const own = await serve({ env: elsewhere })
+    await apiKeyFor(own, elsewhere)
+    await own.stop()
+    const made = await tutti(['backup', without, '--data-dir', own.dir], { env: elsewhere })
+    expect(made.err).toContain('The master secret is not in it')
+    const restored = await tutti(['restore', without, '--data-dir', dir])
+    expect(restored).toMatchObject({ code: 0, err: expect.stringContaining('set TUTTI_SECRET') })
+    await (await serve({ dir, env: elsewhere })).stop()
+  }, 60_000)
+})
+
+/** Starts it, and kills it as soon as it says that some tables are done. */
+async function killedMidway(args: string[], env: Record<string, string> = {}): Promise<void> {
+  const child = Bun.spawn([BINARY, ...args], {
+    stdout: 'ignore',
+    stderr: 'pipe',
+    env: { PATH: process.env.PATH ?? '', HOME: home, DB_MIN_FREE_MB: '0', ...env },
+  })
+  let said = ''
+  for await (const chunk of child.stderr) {
+    said += new TextDecoder().decode(chunk)
+    if (said.includes(' rows\n')) break
+  }
+  child.kill('SIGKILL')
+  expect(await child.exited).not.toBe(0)
+}
+
+const refusal = (dir: string, env?: Record<string, string>) =>
+  serve({ dir, env }).then(
+    () => 'started',
+    (error: Error) => error.message,
+  )
+
+describe('killed in the middle', () => {
+  test('a restore goes on with the same command; no server starts meanwhile', async () => {
+    const dir = join(folder(), 'data')
+    await killedMidway(['restore', saved, '--data-dir', dir])
+    expect(await refusal(dir)).toContain('is not complete')
+    const other = await tutti(['restore', file('json.backup'), '--data-dir', dir])
+    expect(other).toMatchObject({ code: 5, err: expect.stringContaining('Something else was being loaded') })
+    expect(await tutti(['backup', file('half.backup'), '--data-dir', dir])).toMatchObject({ code: 5 })
+    expect(await tutti(['restore', saved, '--data-dir', dir])).toMatchObject({ code: 0 })
+    expect(await contents(dir)).toEqual(await held(saved))
+  }, 60_000)
+
+  test('also one that replaces: what was there is in a file', async () => {
+    const dir = join(folder(), 'data')
+    await tutti(['restore', saved, '--data-dir', dir])
+    await killedMidway(['restore', file('json.backup'), '--replace', '--data-dir', dir])
+    expect(await refusal(dir)).toContain('is not complete')
+    expect(await tutti(['restore', file('json.backup'), '--replace', '--data-dir', dir])).toMatchObject({ code: 0 })
+    expect(await contents(dir)).toEqual(await held(file('json.backup')))
+    const aside = readdirSync(dir).filter((name) => name.startsWith('replaced-'))
+    expect(await held(join(dir, aside[0] as string))).toEqual(await held(saved))
+  }, 60_000)
+})
+
+if (hasPostgres)
+  describe('a move', () => {
+    test('there and back, interrupted on both ways: everything is equal, and the source is untouched', async () => {
+      const dir = join(folder(), 'data')
+      await tutti(['restore', saved, '--data-dir', dir])
+      const env = await postgres()
+      const expected = await held(saved)
+      const there = ['db', 'move', '--to', env.DATABASE_URL, '--data-dir', dir]
+      await killedMidway(there)
+      expect(await refusal(dir, env)).toContain('is not complete')
+      // The source may go on meanwhile; what it then has is what comes over.
+      const between = await serve({ dir })
+      expect((await note(between, key, 'between')).status).toBe(201)
+      await between.stop()
+      const now = await contents(dir)
+      expect(now).not.toEqual(expected)
+      const moved = await tutti([...there, '--json'])
+      expect(moved.code).toBe(0)
+      expect(Object.keys(JSON.parse(moved.out))).toEqual(['from', 'into', 'tables', 'rows', 'replaced', 'secret'])
+      expect(moved.err).toContain('Set DATABASE_URL')
+      expect(moved.out + moved.err).toContain('was not changed')
+      expect(await contents(dir, env)).toEqual(now)
+      expect(await contents(dir)).toEqual(now)
+      expect(await tutti(there)).toMatchObject({ code: 5, err: expect.stringContaining('There is data here already') })
+
+      const serving = await serve({ dir, env })
+      expect(await titles(serving, key)).toEqual(['between', 'one'])
+      expect((await note(serving, key, 'three')).status).toBe(201)
+      await serving.stop()
+      const after = await contents(dir, env)
+      const back = ['db', 'move', '--to', 'embedded', '--data-dir', dir]
+      const refused = await tutti(back, { env })
+      expect(refused).toMatchObject({ code: 5, err: expect.stringContaining('--replace') })
+      await killedMidway([...back, '--replace'], env)
+      expect(await refusal(dir)).toContain('is not complete')
+      const shown = await onTerminal([...back, '--replace'], { env })
+      expect(shown.code).toBe(0)
+      expect(shown.shown).toContain('Remove DATABASE_URL')
+      expect(await contents(dir)).toEqual(after)
+      const aside = readdirSync(dir).filter((name) => name.startsWith('replaced-'))
+      expect(await held(join(dir, aside[0] as string))).toEqual(now)
+      const embedded = await serve({ dir })
+      expect(await titles(embedded, key)).toEqual(['between', 'one', 'three'])
+      await embedded.stop()
+    }, 240_000)
+
+    test('and a restore are refused while any server uses the Postgres, from whatever folder', async () => {
+      const env = await postgres()
+      const busy = await serve({ env })
+      const dir = join(folder(), 'data')
+      await tutti(['restore', saved, '--data-dir', dir])
+      for (const args of [
+        ['restore', saved, '--replace', '--data-dir', join(folder(), 'other')],
+        ['db', 'move', '--to', 'embedded', '--data-dir', join(folder(), 'other')],
+      ])
+        expect(await tutti(args, { env })).toMatchObject({ code: 5, err: expect.stringContaining('Another Tutti uses this database') })
+      const into = ['db', 'move', '--to', env.DATABASE_URL, '--replace', '--data-dir', dir]
+      expect(await tutti(into)).toMatchObject({ code: 5, err: expect.stringContaining('Another Tutti uses this database') })
+      expect((await fetch(`${busy.url}/health`)).status).toBe(200)
+      await busy.kill()
+      expect(await tutti(into)).toMatchObject({ code: 0 })
+      // The same place under another name.
+      const same = env.DATABASE_URL.replace('postgres://', 'postgresql://')
+      expect(await tutti(['db', 'move', '--to', same, '--replace', '--data-dir', dir], { env })).toMatchObject({ code: 5 })
+      expect(await contents(dir, env)).toEqual(await held(saved))
+    }, 120_000)
+
+    test('of nothing, or to nowhere, is refused', async () => {
+      const dir = join(folder(), 'data')
+      const { DATABASE_URL } = await postgres()
+      expect(await tutti(['db', 'move', '--to', DATABASE_URL, '--data-dir', dir])).toMatchObject({ code: 4 })
+      expect(existsSync(join(dir, 'db'))).toBe(false)
+      expect(await tutti(['db', 'move', '--to', 'mysql://x', '--data-dir', dir])).toMatchObject({ code: 2 })
+      expect(await tutti(['db', 'move', '--to', 'embedded', '--data-dir', dir])).toMatchObject({ code: 2 })
+    }, 60_000)
+  })
+
+describe('scheduled', () => {
+  const due = "update jobs set run_at = now() - interval '1 minute' where id = 'cron:backups.keepUp'"
+  const made = async (dir: string): Promise<string[]> => {
+    const there = () => (existsSync(dir) ? readdirSync(dir).filter((name) => name.endsWith('.backup')) : [])
+    while (there().length === 0) await Bun.sleep(50)
+    return there()
+  }
+
+  test('a server makes them by itself, and makes up for what it missed', async () => {
+    const into = join(folder(), 'scheduled')
+    const dir = folder()
+    const env = { BACKUP_DIR: into }
+    const first = await serve({ dir, env })
+    await apiKeyFor(first)
+    await first.stop()
+    const driver: Driver = await openEmbedded({ dir, minFreeBytes: 0 })
+    await driver.exec(due)
+    await driver.close()
+    const second = await serve({ dir, env })
+    const [name] = await made(into)
+    expect(name).toMatch(/^tutti-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.backup$/)
+    expect((await held(join(into, name as string))).length).toBeGreaterThan(40)
+    await second.stop()
+    expect(second.output()).toContain('backup made')
+  }, 60_000)
+
+  test('one that fails says so in the log', async () => {
+    const blocked = join(folder(), 'a-file')
+    writeFileSync(blocked, '')
+    const dir = folder()
+    const env = { BACKUP_DIR: join(blocked, 'below') }
+    await (await serve({ dir, env })).stop()
+    const driver = await openEmbedded({ dir, minFreeBytes: 0 })
+    await driver.exec(due)
+    await driver.close()
+    const running = await serve({ dir, env })
+    while (!running.output().includes('job failed')) await Bun.sleep(50)
+    expect(running.output()).toContain('There is no folder')
+    await running.stop()
+  }, 60_000)
+
+  if (hasPostgres)
+    test('of several instances on one Postgres one makes it, and one that has a folder', async () => {
+      const into = join(folder(), 'shared')
+      const env = await postgres()
+      const data = folder()
+      const without = await serve({ dir: data, env })
+      const secret = readFileSync(join(data, 'secret'), 'utf8').trim()
+      const withFolder = { ...env, BACKUP_DIR: into, TUTTI_SECRET: secret }
+      const two = [await serve({ env: withFolder }), await serve({ env: withFolder })]
+      const driver = await openPostgres({ url: env.DATABASE_URL, poolSize: 1 })
+      await driver.exec(due)
+      await made(into)
+      await driver.exec(due)
+      for (;;) {
+        const again = await driver.query("select run_at > now() + interval '1 minute' from jobs where id = 'cron:backups.keepUp'")
+        if (String(again.rows[0]?.[0]).startsWith('t')) break
+        await Bun.sleep(100)
+      }
+      expect(readdirSync(into).length).toBe(1)
+      await driver.close()
+      for (const running of [without, ...two]) await running.stop()
+      expect(without.output()).not.toContain('backup made')
+    }, 120_000)
+})
+
+test('help says what is in the file', async () => {
+  const { out } = await tutti(['backup', '--help'])
+  expect(out).toContain('master secret')
+  expect((await tutti(['restore', '--help'])).out).toContain('--replace')
+  expect((await tutti(['db', 'move', '--help'])).out).toContain('postgres://')
+})
