@@ -1,5 +1,5 @@
 /**
- * `bun run build`: dist/tutti for this machine. `bun run build --all`: every target as dist/tutti-<target>, with SHA256SUMS and the SBOM.
+ * `bun run build`: dist/tutti for this machine. `bun run build --all`: every target as dist/tutti-<target>, with SHA256SUMS, the SBOM and install.sh.
  * Other targets' runtimes come from the npm registry.
  */
 import { mkdirSync, rmSync } from 'node:fs'
@@ -54,6 +54,7 @@ if (!process.argv.includes('--all')) {
   mkdirSync(dist, { recursive: true })
   for (const target of targets) await compile(join(dist, `tutti-${target}`), target)
   await Bun.write(join(dist, 'sbom.cdx.json'), Bun.file(join(root, '.cache/sbom.json')))
+  await Bun.write(join(dist, 'install.sh'), Bun.file(join(root, 'install.sh')))
   const sums: string[] = []
   for (const file of [...new Bun.Glob('*').scanSync(dist)].sort()) {
     const hash = new Bun.CryptoHasher('sha256')
