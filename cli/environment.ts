@@ -1,3 +1,4 @@
+import { fstatSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
@@ -10,14 +11,21 @@ export const configFolder = (): string =>
   join(env.XDG_CONFIG_HOME || (platform === 'win32' && env.APPDATA) || join(homedir(), '.config'), 'tutti')
 
 /** NO_COLOR wins; FORCE_COLOR is for those who pipe into something that shows colours. */
-export const coloured = (stream: { isTTY?: boolean }): boolean =>
-  !env.NO_COLOR && (env.FORCE_COLOR ? env.FORCE_COLOR !== '0' : stream.isTTY === true && env.TERM !== 'dumb')
+export const coloured = (stream: 1 | 2): boolean =>
+  !env.NO_COLOR && (env.FORCE_COLOR ? env.FORCE_COLOR !== '0' : env.TERM !== 'dumb' && isTerminal(stream))
+
+/** Not `process.stdout.isTTY`, which loads streams and sockets: that takes three times as long as a short command does otherwise. */
+export function isTerminal(stream: 1 | 2): boolean {
+  try {
+    return fstatSync(stream).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(stream)
+  } catch {
+    return false
+  }
+}
 
 /** Somebody sits in front of this machine's own screen. */
 export const hasBrowser = (): boolean =>
-  process.stderr.isTTY === true &&
-  !env.SSH_CONNECTION &&
-  (platform === 'darwin' || platform === 'win32' || !!(env.DISPLAY || env.WAYLAND_DISPLAY))
+  isTerminal(2) && !env.SSH_CONNECTION && (platform === 'darwin' || platform === 'win32' || !!(env.DISPLAY || env.WAYLAND_DISPLAY))
 
 /** Where agents' programs look for their settings on Linux, and two of them everywhere. */
 export const userConfig = (): string => env.XDG_CONFIG_HOME || join(homedir(), '.config')

@@ -25,7 +25,7 @@ export const examples: Record<string, string[]> = {
   db: ['tutti db move --to postgres://tutti@db.example.com/tutti'],
   'db move': [
     'tutti db move --to postgres://tutti@db.example.com/tutti',
-    'DATABASE_URL=postgres://tutti@db.example.com/tutti tutti db move --to embedded',
+    'DATABASE_URL=postgres://tutti@db/tutti tutti db move --to embedded',
   ],
   doctor: ['tutti doctor', 'tutti doctor --data-dir /srv/tutti --json'],
   service: ['tutti service install', 'tutti service status'],

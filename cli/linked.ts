@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { Refusal } from './report.ts'
+import { Refusal } from './refusal.ts'
 
 /** `.tutti.json` in a folder or one above it: which project the work in it belongs to. Holds no secret and may be committed. */
 export interface Linked {

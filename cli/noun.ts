@@ -5,7 +5,7 @@ import { linkedProject } from './linked.ts'
 import { note, print } from './output.ts'
 import { signedInClient, type Where } from './profiles.ts'
 import { idOf, projectId } from './reference.ts'
-import { Refusal } from './report.ts'
+import { Refusal } from './refusal.ts'
 
 export { at, query } from './reference.ts'
 export type { Page } from './resource.ts'

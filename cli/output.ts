@@ -1,4 +1,5 @@
-import { coloured } from './environment.ts'
+import { writeSync } from 'node:fs'
+import { coloured, isTerminal } from './environment.ts'
 
 /** What steers a terminal or hides in a text. Not the two joiners, which Persian and Indian scripts and many emoji are written with. */
 const steering = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv
@@ -8,7 +9,7 @@ export const plain = (text: string): string => text.replace(steering, ' ').repla
 
 const style =
   (on: number) =>
-  (text: string, stream: { isTTY?: boolean } = process.stdout) =>
+  (text: string, stream: 1 | 2 = 1) =>
     coloured(stream) ? `\x1b[${on}m${text}\x1b[0m` : text
 export const bold = style(1)
 export const dim = style(2)
@@ -19,8 +20,12 @@ export function print(json: boolean | undefined, value: unknown, ...lines: strin
 }
 
 /** What is said about a result and is no part of it. Not console.error, which Bun paints red on a terminal. */
-export const note = (text: string): void => {
-  process.stderr.write(`${text}\n`)
+export function note(text: string): void {
+  try {
+    writeSync(2, `${text}\n`)
+  } catch {
+    // Nobody listens.
+  }
 }
 
 // ---- tables and records
@@ -34,7 +39,7 @@ export interface Column<T> {
 
 /** As terminals count: wide letters take two cells. */
 const width = (text: string): number => Bun.stringWidth(text)
-const terminalWidth = (): number => (process.stdout.isTTY ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY)
+const terminalWidth = (): number => (isTerminal(1) ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY)
 
 function fit(text: string, most: number): string {
   if (width(text) <= most) return text

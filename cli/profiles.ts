@@ -4,7 +4,7 @@ import { AppError } from '../src/errors.ts'
 import { Client, type Credential, type Keeper } from './client.ts'
 import { configFolder } from './environment.ts'
 import { linkedTeam } from './linked.ts'
-import { Refusal } from './report.ts'
+import { Refusal } from './refusal.ts'
 
 /** One server and who the user is there. Without a token he has been there, but is signed out. */
 export interface Profile extends Partial<Credential> {

@@ -1,27 +1,9 @@
-import { Argument, Command, Option } from 'commander'
-import { version } from '../src/version.ts'
-import { examples } from './examples.ts'
+import { Argument, type Command, Option } from 'commander'
 import { nouns } from './nouns/index.ts'
-
-const wantsJson = process.argv.includes('--json')
-const usageProblem = (text: string) => `${JSON.stringify({ code: 'invalid', detail: text.trim().replace(/^error: /, ''), exitCode: 2 })}\n`
-
-function exampleText(command: Command): string {
-  const path: string[] = []
-  for (let at: Command | null = command; at?.parent; at = at.parent) path.unshift(at.name())
-  const lines = examples[path.join(' ')]
-  return lines ? `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}` : ''
-}
+import { addNoun, root } from './root.ts'
 
 /** Every command. What it does is loaded when it is called. */
-export const program = new Command('tutti')
-  .description('People and AI agents plan and do software work together, in one self-hosted binary.')
-  .version(version)
-  .configureHelp({ sortSubcommands: false, minWidthToWrap: 20 })
-  .showHelpAfterError(wantsJson ? false : '(run with --help for the options)')
-  .configureOutput({ outputError: (text, write) => write(wantsJson ? usageProblem(text) : text) })
-  .addHelpText('afterAll', ({ command }) => exampleText(command))
-  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+export const program = root()
 
 const configured = (command: Command) =>
   command
@@ -72,14 +54,10 @@ profiles
   .option('--json', 'print JSON')
   .action(async (name, _, command) => (await import('./commands/session.ts')).useProfile(name, command.optsWithGlobals()))
 
-for (const [name, { about, load }] of Object.entries(nouns)) {
-  const noun = program.command(name).description(about)
-  // The others are there to be listed.
-  if (process.argv.includes(name)) {
-    const [{ build }, { verbs }] = await Promise.all([import('./noun.ts'), load()])
-    build(noun, verbs)
-  }
-}
+// Those that are not asked for are there to be listed.
+for (const [name, noun] of Object.entries(nouns))
+  if (process.argv.includes(name)) await addNoun(program, name, noun)
+  else program.command(name).description(noun.about)
 remote(program.command('search').description('Find anything you may see'))
   .argument('<words...>', 'all of which must occur')
   .option('--kind <kind>', 'only these (again for more)', (value: string, before: string[] = []) => [...before, value])
@@ -175,9 +153,11 @@ configured(program.command('backup').description('Save all data to one file, whi
   .addHelpText(
     'after',
     `
-The file holds everything, also the master secret where it is kept in the data folder: whoever has it can sign in as anybody.
-Only you can read it; keep it so. A secret that is set by TUTTI_SECRET is not in it, and is needed to restore.
-BACKUP_DIR makes the server save by itself, every BACKUP_EVERY_HOURS (24), and keep the last BACKUP_KEEP (7).`,
+The file holds everything, also the master secret where it is kept in the data
+folder: whoever has it can sign in as anybody. Only you can read it; keep it so.
+A secret that is set by TUTTI_SECRET is not in it, and is needed to restore.
+BACKUP_DIR makes the server save by itself, every BACKUP_EVERY_HOURS (24), and
+keep the last BACKUP_KEEP (7).`,
   )
   .action(async (file, options) => (await import('./commands/backup.ts')).backup(file, options))
 configured(program.command('restore').description('Bring back a backup, into the data folder or DATABASE_URL; the server must be stopped'))
@@ -187,8 +167,9 @@ configured(program.command('restore').description('Bring back a backup, into the
   .addHelpText(
     'after',
     `
-Every byte of the file is checked before anything is changed, and every row is read back and compared. A restore that was interrupted
-goes on when the same command is run again; no server starts on the data until it is complete.`,
+Every byte of the file is checked before anything is changed, and every row is
+read back and compared. A restore that was interrupted goes on when the same
+command is run again; no server starts on the data until it is complete.`,
   )
   .action(async (file, options) => (await import('./commands/backup.ts')).restore(file, options))
 const db = program.command('db').description('Look after the database')
@@ -199,7 +180,8 @@ configured(db.command('move').description('Copy all data between the embedded da
   .addHelpText(
     'after',
     `
-What is moved stays where it was, unchanged. A move that was interrupted goes on when the same command is run again.`,
+What is moved stays where it was, unchanged. A move that was interrupted goes on
+when the same command is run again.`,
   )
   .action(async (options) => (await import('./commands/backup.ts')).move(options))
 
@@ -245,12 +227,3 @@ program
   .command('sbom')
   .description('Print the list of what this binary contains (CycloneDX)')
   .action(async () => (await import('./commands/sbom.ts')).printSbom())
-
-export async function run(): Promise<void> {
-  try {
-    await program.parseAsync()
-  } catch (error) {
-    const { report } = await import('./report.ts')
-    process.exitCode = report(error)
-  }
-}

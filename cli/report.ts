@@ -1,6 +1,10 @@
 import { ConfigError } from '../src/config.ts'
 import { DbError } from '../src/db/driver.ts'
 import { AppError, type ErrorCode } from '../src/errors.ts'
+import { Refusal } from './refusal.ts'
+
+/** For commands that load the settings anyway; those that must be quick take it from where it is. */
+export { Refusal }
 
 /** Exit codes: 0 ok, 1 bug, 2 bad input, 3 not signed in or not allowed, 4 not found, 5 conflict, 6 unavailable or limited. */
 const exits: Record<string, number> = {
@@ -42,14 +46,4 @@ function exitOf(error: unknown): number {
   if (error instanceof Refusal) return error.exitCode
   if (error instanceof ConfigError) return 2
   return error instanceof DbError ? (exits[error.code] ?? 1) : 1
-}
-
-/** A command that cannot go on for a reason the user can mend. */
-export class Refusal extends Error {
-  constructor(
-    message: string,
-    readonly exitCode = 2,
-  ) {
-    super(message)
-  }
 }

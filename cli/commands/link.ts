@@ -4,7 +4,7 @@ import { findLink, linkedProject, removeLink, writeLink } from '../linked.ts'
 import { plain, print } from '../output.ts'
 import { signedInClient, type Where } from '../profiles.ts'
 import { at } from '../reference.ts'
-import { Refusal } from '../report.ts'
+import { Refusal } from '../refusal.ts'
 
 interface Options extends Where {
   json?: boolean

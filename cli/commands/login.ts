@@ -7,7 +7,7 @@ import { Client, type Credential } from '../client.ts'
 import { hasBrowser } from '../environment.ts'
 import { bold, dim, note, plain, print } from '../output.ts'
 import { changeProfiles, isLocal, type Profile, type Profiles, passing, readProfiles, selectProfile, serverOf } from '../profiles.ts'
-import { Refusal } from '../report.ts'
+import { Refusal } from '../refusal.ts'
 
 interface Options {
   profile?: string
@@ -88,11 +88,10 @@ async function byCode(server: string, browser: boolean): Promise<Profile> {
   if (!page || !/^https?:$/.test(page.protocol)) throw new AppError('upstream_failed', `${server} names no page to approve this on.`)
   if (typeof started.userCode !== 'string' || !(started.expiresIn > 0))
     throw new AppError('upstream_failed', `${server} names no code, or none that lasts. Is this program up to date?`)
-  const { stderr } = process
   note(`To sign in to ${server}, open this page and enter the code:\n`)
-  note(`  ${page.href}\n  ${bold(plain(started.userCode), stderr)}\n`)
+  note(`  ${page.href}\n  ${bold(plain(started.userCode), 2)}\n`)
   if (browser && hasBrowser()) open(page.href)
-  note(dim(`Waiting for ${Math.round(started.expiresIn / 60)} minutes at most. Ctrl-C stops.`, stderr))
+  note(dim(`Waiting for ${Math.round(started.expiresIn / 60)} minutes at most. Ctrl-C stops.`, 2))
   const { token, refreshToken, expiresAt, user } = await approval(client, started)
   process.off('SIGINT', stop)
   return { server, kind: 'device', device, token, refreshToken, expiresAt, user: { id: user.id, name: user.name, email: user.email } }

@@ -4,7 +4,7 @@ import { linkedProject } from '../linked.ts'
 import { bold, dim, note, plain, print } from '../output.ts'
 import { signedInClient, type Where } from '../profiles.ts'
 import { projectId, query } from '../reference.ts'
-import { Refusal } from '../report.ts'
+import { Refusal } from '../refusal.ts'
 
 interface Options extends Where {
   json?: boolean

@@ -2,7 +2,7 @@ import type { Context, Session, SessionBrief, SessionEnded, SessionItem } from '
 import { type Call, count, json, many, reference, shown, text, time, type Verb } from '../noun.ts'
 import { ago, paragraphs, record } from '../output.ts'
 import { at, query } from '../reference.ts'
-import { Refusal } from '../report.ts'
+import { Refusal } from '../refusal.ts'
 import { listed, type Page, pages, paging, sorting } from '../resource.ts'
 
 const budget = count('--budget <tokens>', 'about how long the brief may be', 'budgetTokens')

@@ -3,7 +3,7 @@ import type { Client } from '../client.ts'
 import { count, type Shown, shown, text, type Verb } from '../noun.ts'
 import { ago, paragraphs, record } from '../output.ts'
 import { at, query } from '../reference.ts'
-import { Refusal } from '../report.ts'
+import { Refusal } from '../refusal.ts'
 import { listed, pages, paging, plainVerbs, sorting } from '../resource.ts'
 
 const one = (s: Spec): Shown =>

@@ -2,7 +2,7 @@ import type { Comment, NextTask, Task, TaskCompleted, TaskDetail, TaskItem } fro
 import { type Call, clearable, count, flag, many, reference, type Shown, shown, text, time, type Verb } from '../noun.ts'
 import { ago, day, paragraphs, plain, record } from '../output.ts'
 import { at } from '../reference.ts'
-import { Refusal } from '../report.ts'
+import { Refusal } from '../refusal.ts'
 import { listed, pages, paging, removed, restoring, sorting } from '../resource.ts'
 
 const statuses = 'backlog, todo, in_progress, blocked, in_review, done or cancelled'

@@ -6,7 +6,7 @@ import { clearable, flag, type Shown, shown, text, type Verb } from '../noun.ts'
 import { ago, plain, record } from '../output.ts'
 import { chooseTeam } from '../profiles.ts'
 import { amongMine, at } from '../reference.ts'
-import { Refusal } from '../report.ts'
+import { Refusal } from '../refusal.ts'
 import { listed, pages, paging, sorting } from '../resource.ts'
 
 const one = (team: Organization): Shown =>

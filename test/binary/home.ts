@@ -53,6 +53,7 @@ interface Stored {
   token?: string
   refreshToken?: string
   expiresAt?: string
+  team?: string
 }
 
 /** A user's home on this machine, with nothing in it. */

@@ -84,10 +84,14 @@ describe('signing in by a code', () => {
   test('signing in again ends the session before', async () => {
     const home = await office.signedIn()
     const before = home.stored?.token
+    const team = (await office.api<{ id: string }>('GET', '/api/team')).body.id
+    home.edit({ team })
     const { userCode, done } = await home.login([])
     await office.answer(userCode)
     expect((await done).code).toBe(0)
     expect(home.stored?.token).not.toBe(before)
+    // The team that commands are about stays.
+    expect(home.stored?.team).toBe(team)
     expect((await office.api('GET', '/api/auth/me', undefined, before)).status).toBe(401)
     expect((await home.run('whoami')).code).toBe(0)
   }, 60_000)

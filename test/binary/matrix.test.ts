@@ -86,7 +86,7 @@ const everyday: [string, RegExp][] = [
 
   ['memory add "Two writers damaged the folder" -t Lock --tag db', /^Stored as [\da-f-]{36}\.\n$/],
   ['memory list', /project +Lock +just now\n$/],
-  ['memory search why lock the folder', /^Lock +memory [\da-f-]{13}, \d\.\d\d, just now\n +Two writers/],
+  ['memory search writers folder', /^Lock +memory [\da-f-]{13}, \d\.\d\d, just now\n +Two writers/],
   ['memory update {memories} --importance 0.9', /Importance +0\.9/],
   ['memory show {memories}', /Two writers damaged the folder\n$/],
   ['memory delete {memories}', /^Forgot /],
@@ -222,7 +222,7 @@ interface Actor {
 }
 
 beforeAll(async () => {
-  office = await Office.open({ RATE_LIMIT_REGISTER: '100' })
+  office = await Office.open({ RATE_LIMIT_REGISTER: '100', EMBEDDINGS: 'off' })
   const guest = await account('guest')
   await Promise.all(
     ways.map(async (way) => {

@@ -83,7 +83,7 @@ describe('on a terminal', () => {
       ['notes', 'list', '--all-projects'],
       ['tasks', 'show', key],
       ['tasks', 'list'],
-      ['tasks', 'next', '--look'],
+      ['tasks', 'list', '--ready'],
       ['activity', 'list', '-n', '20'],
       ['search', 'red', '--all-projects'],
     ]) {

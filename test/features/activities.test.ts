@@ -74,6 +74,12 @@ describe('written by every change', () => {
       { key: 'TUT-4', title: 'Lock', from: 'todo', status: 'blocked', fields: ['status'] },
       'moved TUT-4 Lock from todo to blocked',
     ],
+    [
+      'task.updated',
+      { key: 'TUT-4', title: 'Lock', from: 'todo', status: 'todo', fields: ['status', 'labels'] },
+      'changed labels of TUT-4 Lock',
+    ],
+    ['task.updated', { key: 'TUT-4', title: 'Lock', from: 'todo', status: 'todo', fields: ['status'] }, 'changed TUT-4 Lock'],
     ['note.updated', { title: 'Runbook', fields: ['title', 'tags'] }, 'changed title, tags of note Runbook'],
     ['project.shared', { name: 'Engine', from: 'x' }, 'shared project Engine'],
     ['plan.created', { epics: 1, stories: 2, tasks: 0 }, 'planned 1 epic, 2 stories and 0 tasks'],

@@ -1,0 +1,48 @@
+import { Command } from 'commander'
+import { version } from '../src/version.ts'
+import { examples } from './examples.ts'
+import type { nouns } from './nouns/index.ts'
+
+const wantsJson = process.argv.includes('--json')
+const usageProblem = (text: string) =>
+  `${JSON.stringify({
+    code: 'invalid',
+    detail: text
+      .trim()
+      .replace(/^error: /, '')
+      .replace(/\s+/g, ' '),
+    exitCode: 2,
+  })}\n`
+
+function exampleText(command: Command): string {
+  const path: string[] = []
+  for (let at: Command | null = command; at?.parent; at = at.parent) path.unshift(at.name())
+  const lines = examples[path.join(' ')]
+  return lines ? `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}` : ''
+}
+
+/** What all commands hang on. */
+export const root = (): Command =>
+  new Command('tutti')
+    .description('People and AI agents plan and do software work together, in one self-hosted binary.')
+    .version(version)
+    .configureHelp({ sortSubcommands: false, minWidthToWrap: 20 })
+    .showHelpAfterError(wantsJson ? false : '(run with --help for the options)')
+    .configureOutput({ outputError: (text, write) => write(wantsJson ? usageProblem(text) : text) })
+    .addHelpText('afterAll', ({ command }) => exampleText(command))
+    .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+
+/** With its verbs. */
+export async function addNoun(program: Command, name: string, { about, load }: (typeof nouns)[string]): Promise<void> {
+  const [{ build }, { verbs }] = await Promise.all([import('./noun.ts'), load()])
+  build(program.command(name).description(about), verbs)
+}
+
+export async function run(program: Command): Promise<void> {
+  try {
+    await program.parseAsync()
+  } catch (error) {
+    const { report } = await import('./report.ts')
+    process.exitCode = report(error)
+  }
+}
