@@ -7,9 +7,6 @@ import { signedInClient, type Where } from './profiles.ts'
 import { idOf, projectId } from './reference.ts'
 import { Refusal } from './refusal.ts'
 
-export { at, query } from './reference.ts'
-export type { Page } from './resource.ts'
-
 /** How an option becomes a field of what is sent. */
 export type Kind = 'text' | 'list' | 'number' | 'flag' | 'json' | 'time' | 'reference'
 

@@ -60,6 +60,10 @@ const detailOf = ({ client, args: [task] }: Call): Promise<TaskDetail> => client
 /** Also those that are done already: they stay written down. */
 const waitsFor = (task: TaskDetail): string[] => task.waitsFor.filter((t) => t.kind === 'blocks').map((t) => t.key)
 
+/** The others that were named, however that was done. */
+const others = ({ client, args: [, ...refs] }: Call): Promise<string[]> =>
+  Promise.all(refs.map(async (ref) => (await client.get<Task>(at('/api/tasks/:id', ref))).key))
+
 export const verbs: Verb[] = [
   {
     name: 'list',
@@ -213,9 +217,9 @@ export const verbs: Verb[] = [
     about: 'Say that a task waits: for other tasks, or for something else',
     examples: ['tutti tasks block TUT-42 TUT-41', 'tutti tasks block TUT-42'],
     run: async (call) => {
-      const by = call.args.slice(1)
+      const by = await others(call)
       if (by.length === 0) return patch(call, { status: 'blocked' })
-      return patch(call, { blockedBy: [...new Set([...waitsFor(await detailOf(call)), ...by.map((ref) => ref.toUpperCase())])] })
+      return patch(call, { blockedBy: [...new Set([...waitsFor(await detailOf(call)), ...by])] })
     },
   },
   {
@@ -225,8 +229,8 @@ export const verbs: Verb[] = [
     examples: ['tutti tasks unblock TUT-42 TUT-41', 'tutti tasks unblock TUT-42'],
     run: async (call) => {
       const task = await detailOf(call)
-      const by = new Set(call.args.slice(1).map((ref) => ref.toUpperCase()))
-      const left = by.size === 0 ? [] : waitsFor(task).filter((key) => !by.has(key))
+      const by = await others(call)
+      const left = by.length === 0 ? [] : waitsFor(task).filter((key) => !by.includes(key))
       return patch(call, { blockedBy: left, ...(task.status === 'blocked' && { status: 'todo' }) })
     },
   },
