@@ -90,7 +90,9 @@ describe('a backup', () => {
 
   test('is refused with a clear line where it cannot be written, and leaves nothing', async () => {
     const to = (path: string) => tutti(['backup', path, '--data-dir', server.dir])
-    expect(await to(saved)).toMatchObject({ code: 5, err: expect.stringContaining('there already') })
+    writeFileSync(file('taken.backup'), 'mine')
+    expect(await to(file('taken.backup'))).toMatchObject({ code: 5, err: expect.stringContaining('there already') })
+    expect(readFileSync(file('taken.backup'), 'utf8')).toBe('mine')
     expect(await to(file('no/folder/x.backup'))).toMatchObject({ code: 4, err: expect.stringContaining('There is no folder') })
     expect([3, 4]).toContain((await to('/proc/x.backup')).code)
     const mistyped = join(home, 'mistyped')
