@@ -12,7 +12,7 @@ export interface Manager {
   stay: string[][]
   start: string[]
   stop: string[]
-  /** Before the file is removed, and after. */
+  /** So that it does not start again: before the file is removed, and after. */
   remove: string[][]
   forget: string[][]
   /** Prints `MainPID=` or `pid = `. */
@@ -57,7 +57,10 @@ function systemd(root: boolean): Manager {
   const systemctl = ['systemctl', ...(root ? [] : ['--user'])]
   return {
     file: root ? '/etc/systemd/system/tutti.service' : join(userConfig(), 'systemd', 'user', 'tutti.service'),
-    unit: (command, user) => `[Unit]
+    unit: (command, user) => {
+      if (/["'\\]/.test(command[0] as string))
+        throw new Refusal('systemd starts no program with quotes or \\ in its path. Install it elsewhere.')
+      return `[Unit]
 Description=Tutti
 ${root ? 'Wants=network-online.target\nAfter=network-online.target\n' : ''}
 [Service]
@@ -73,7 +76,8 @@ ${CAUTION}
 ${root ? `${MORE_CAUTION}\n` : ''}
 [Install]
 WantedBy=${root ? 'multi-user' : 'default'}.target
-`,
+`
+    },
     install: [
       [...systemctl, 'daemon-reload'],
       [...systemctl, 'enable', 'tutti'],
@@ -82,7 +86,7 @@ WantedBy=${root ? 'multi-user' : 'default'}.target
     stay: root ? [] : [['loginctl', 'enable-linger']],
     start: [...systemctl, 'start', 'tutti'],
     stop: [...systemctl, 'stop', 'tutti'],
-    remove: [[...systemctl, 'disable', '--now', 'tutti']],
+    remove: [[...systemctl, 'disable', 'tutti']],
     forget: [[...systemctl, 'daemon-reload']],
     pid: [...systemctl, 'show', '--property=MainPID', 'tutti'],
     log: `journalctl ${root ? '' : '--user '}-u tutti`,
@@ -123,7 +127,7 @@ ${user ? `  <key>UserName</key><string>${xml(user)}</string>\n` : ''}  <key>RunA
     stay: [],
     start,
     stop,
-    remove: [stop],
+    remove: [],
     forget: [],
     pid: ['launchctl', 'print', `${domain}/${LABEL}`],
     log,

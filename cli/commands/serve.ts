@@ -73,6 +73,11 @@ function stopRequest(trial = false): Promise<string> {
       before = true
       resolve(signal)
     })
-  if (trial) process.stdin.once('end', () => resolve('end of the trial')).resume()
+  // Not a reason to go on, when the start has failed.
+  if (trial)
+    process.stdin
+      .once('end', () => resolve('end of the trial'))
+      .resume()
+      .unref()
   return promise
 }

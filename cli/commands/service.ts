@@ -48,9 +48,16 @@ export async function install({ print: only, user, yes, ...common }: Options): P
 }
 
 export async function uninstall(): Promise<void> {
-  const { file, remove, forget } = managed()
+  const service = managed()
+  const { file, stop, remove, forget } = service
   if (!existsSync(file)) throw new Refusal(`${file} is not there: nothing is installed.`, 4)
   for (const words of remove) run(words)
+  try {
+    run(stop)
+  } catch (error) {
+    // One that cannot even be loaded has nothing to stop.
+    if (pidOf(service)) throw error
+  }
   rmSync(file)
   for (const words of forget) run(words)
   console.log(`Stopped it and removed ${file}. The data is untouched.`)

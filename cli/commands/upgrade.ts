@@ -178,6 +178,7 @@ async function tryOut(binary: string, to: string, config: Config, dataDir: strin
   )
   const deadline = Date.now() + seconds * 1000
   let code: number | undefined
+  let ended: number | undefined
   void child.exited.then((exit) => {
     code = exit
   })
@@ -186,14 +187,15 @@ async function tryOut(binary: string, to: string, config: Config, dataDir: strin
       if (await isReady(port, to)) return undefined
       await Bun.sleep(100)
     }
+    ended = code
   } finally {
     child.kill('SIGTERM')
-    await Promise.race([child.exited, Bun.sleep(20_000)])
-    child.kill('SIGKILL')
+    const impatient = setTimeout(() => child.kill('SIGKILL'), 20_000)
     await child.exited
+    clearTimeout(impatient)
   }
   const said = existsSync(errors) ? readFileSync(errors, 'utf8').trim().split('\n').slice(-5).join('\n') : ''
-  return `${code === undefined ? `it was not ready after ${seconds} s` : `it ended with ${code}`}${said ? `\n${said}` : ''}`
+  return `${ended === undefined ? `it was not ready after ${seconds} s` : `it ended with ${ended}`}${said ? `\n${said}` : ''}`
 }
 
 async function isReady(port: number, to: string): Promise<boolean> {

@@ -1,0 +1,287 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { SQL } from 'bun'
+import manifest from '../../package.json' with { type: 'json' }
+import { apiKeyFor, BINARY, folder, json, onTerminal, type Run, type Served, serve } from '../support/binary.ts'
+import { buildNext, NEXT, NEXT_MIGRATION, pretend, sha256 } from '../support/next.ts'
+import { freshDatabase } from '../support/postgres.ts'
+import { installed, Systemd } from '../support/systemd.ts'
+
+const stops: (() => Promise<unknown>)[] = []
+afterAll(() => Promise.all(stops.map((stop) => stop())))
+let next: string
+let sum: string
+beforeAll(async () => {
+  next = await buildNext()
+  sum = sha256(next)
+}, 180_000)
+
+type Env = Record<string, string>
+const command = (binary: string, dir: string, ...words: string[]) => [binary, 'upgrade', '--data-dir', dir, ...words]
+async function run(words: string[], env: Env = {}): Promise<Run> {
+  const child = Bun.spawn(words, {
+    cwd: '/',
+    env: { PATH: process.env.PATH ?? '', HOME: folder(), TZ: 'UTC', DB_MIN_FREE_MB: '0', ...env },
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+  return { code, out, err }
+}
+const version = async (binary: string) => (await run([binary, '--version'])).out.trim()
+
+/** An installation of its own: a binary that can be replaced, and data with one note in it. */
+async function installation(env: Env = {}) {
+  const binary = await installed()
+  const server = await serve({ env })
+  const { dir } = server
+  const key = await apiKeyFor(server, env)
+  const made = await fetch(`${server.url}/api/notes`, json('POST', { title: 'kept', content: 'through everything' }, key))
+  const { id } = (await made.json()) as { id: string }
+  await server.stop()
+  const status = async (with_ = binary) => run([with_, 'migrate', 'status', '--json', '--data-dir', dir], env)
+  /** Whatever lies in the place of the binary comes up with this data, and the note is there. */
+  const works = async (): Promise<string> => {
+    const child = Bun.spawn([binary, 'serve', '--port', '0', '--data-dir', dir], {
+      env: { PATH: process.env.PATH ?? '', HOME: folder(), DB_MIN_FREE_MB: '0', ...env },
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+    try {
+      let out = ''
+      const decoder = new TextDecoder()
+      for await (const chunk of child.stdout) {
+        out += decoder.decode(chunk, { stream: true })
+        if (/ is at (\S+)\n/.test(out)) break
+      }
+      const url = / is at (\S+)\n/.exec(out)?.[1]
+      const note = await fetch(`${url}/api/notes/${id}`, { headers: { authorization: `Bearer ${key}` } })
+      expect([note.status, ((await note.json()) as { title: string }).title]).toEqual([200, 'kept'])
+      return /Tutti (\S+) is at/.exec(out)?.[1] as string
+    } finally {
+      child.kill('SIGTERM')
+      await child.exited
+    }
+  }
+  return { binary, dir, status, works, left: () => readdirSync(dirname(binary)).sort() }
+}
+
+describe('what is refused leaves everything as it was', () => {
+  let home: Awaited<ReturnType<typeof installation>>
+  beforeAll(async () => {
+    home = await installation()
+  })
+  const refused = async (code: number, said: string | RegExp, ...words: string[]) => {
+    const before = [sha256(home.binary), readdirSync(home.dir).sort()]
+    const answer = await run(command(home.binary, home.dir, ...words))
+    expect([answer.code, answer.out]).toEqual([code, ''])
+    expect(answer.err).toMatch(said)
+    expect([sha256(home.binary), readdirSync(home.dir).sort()]).toEqual(before)
+    expect(home.left()).toEqual(['tutti'])
+  }
+
+  test('no such file, no sum, another sum, no program', async () => {
+    await refused(4, 'There is no file', '--file', '/no/such/file')
+    const lone = join(folder(), 'tutti')
+    copyFileSync(next, lone)
+    await refused(2, `--sha256 ${sum}`, '--file', lone)
+    await refused(
+      2,
+      'is not what it should be',
+      '--file',
+      lone,
+      '--sha256',
+      sum.replace(/^./, (c) => (c === '0' ? '1' : '0')),
+    )
+    writeFileSync(`${lone}.sha256`, `${'0'.repeat(64)}  tutti\n`)
+    await refused(2, 'is not what it should be', '--file', lone)
+    const text = join(folder(), 'tutti')
+    writeFileSync(text, 'not a program')
+    await refused(2, 'does not run on this machine', '--file', text, '--sha256', sha256(text))
+    const rude = pretend('', 'hello')
+    await refused(2, 'does not run on this machine', '--file', rude, '--sha256', sha256(rude))
+    await refused(2, 'number of seconds', '--file', next, '--sha256', sum, '--wait', 'long')
+  })
+
+  test('a server that runs and is no service', async () => {
+    const server: Served = await serve({ dir: home.dir })
+    stops.push(() => server.kill())
+    await refused(5, `pid ${server.pid}`, '--file', next, '--sha256', sum)
+    expect((await fetch(`${server.url}/health`)).status).toBe(200)
+    await server.stop()
+  })
+
+  test('on a terminal the same is said', async () => {
+    const { code, shown } = await onTerminal(['upgrade', '--file', '/no/such/file', '--data-dir', home.dir])
+    expect([code, Bun.stripANSI(shown)]).toEqual([4, 'tutti: There is no file /no/such/file.\n'])
+  })
+
+  test.skipIf(process.getuid?.() !== 0)('a folder that one may not write to', async () => {
+    const place = dirname(home.binary)
+    chmodSync(place, 0o755)
+    chmodSync(dirname(place), 0o755)
+    const theirs = join(folder(), 'data')
+    mkdirSync(theirs)
+    chmodSync(dirname(theirs), 0o755)
+    await run(['chown', 'daemon', theirs])
+    const as = ['setpriv', '--reuid=daemon', '--regid=daemon', '--clear-groups']
+    const copy = join(folder(), 'tutti')
+    copyFileSync(next, copy)
+    chmodSync(dirname(copy), 0o755)
+    const answer = await run([...as, ...command(home.binary, theirs, '--file', copy, '--sha256', sum)])
+    expect([answer.code, answer.out]).toEqual([3, ''])
+    expect(answer.err).toContain('Run this as its owner.')
+  })
+})
+
+describe('the next version', () => {
+  test('comes up with a copy of the data first, then takes the place; there is a way back', async () => {
+    const { binary, dir, works, left, status } = await installation()
+    writeFileSync(join(dirname(next), 'SHA256SUMS'), `${'0'.repeat(64)}  other\n${sum} *tutti\n`)
+    const done = await run(command(binary, dir, '--file', next, '--json'))
+    expect([done.code, done.err]).toEqual([0, ''])
+    const told = JSON.parse(done.out)
+    expect(told).toMatchObject({ from: manifest.version, to: NEXT, sha256: sum, binary, restarted: false })
+    expect([sha256(binary), left()]).toEqual([sum, ['tutti', 'tutti.before-upgrade']])
+    expect(existsSync(join(dir, 'upgrade'))).toBe(false)
+    // The data itself is changed by the first start and not before.
+    expect(JSON.parse((await status(BINARY)).out).pending).toEqual([])
+    expect(await works()).toBe(NEXT)
+    expect((await status(BINARY)).code).toBe(5)
+    expect((await run(['mv', told.before, binary])).code).toBe(0)
+    const back = await run([binary, 'restore', told.backup, '--replace', '--data-dir', dir])
+    expect([back.code, back.err.includes('tutti:')]).toEqual([0, false])
+    expect(await works()).toBe(manifest.version)
+  })
+
+  test('that crashes, hangs, or fails after it changed the data: the old one stays, with its data', async () => {
+    const { binary, dir, works, left, status } = await installation()
+    const before = sha256(binary)
+    const bad: [string, string][] = [
+      [pretend('echo "cannot go on" >&2; exit 3'), 'it ended with 3\ncannot go on'],
+      [pretend('exec sleep 600'), 'it was not ready after 3 s'],
+      [pretend('exit 0'), 'it ended with 0'],
+      [
+        pretend(`while [ "$1" != --data-dir ]; do shift; done; ${next} migrate --data-dir "$2" >&2 && echo "broken after all" >&2; exit 1`),
+        `Applied: ${NEXT_MIGRATION}\nbroken after all`,
+      ],
+    ]
+    for (const [file, why] of bad) {
+      const answer = await run(command(binary, dir, '--file', file, '--sha256', sha256(file), '--wait', why.includes('ready') ? '3' : '60'))
+      expect([answer.code, answer.out]).toEqual([6, ''])
+      expect(answer.err).toContain(`${NEXT} did not come up: `)
+      expect(answer.err).toContain(why)
+      expect(answer.err).toContain(`${manifest.version} stays in its place, with its data.`)
+      expect([sha256(binary), left(), existsSync(join(dir, 'upgrade'))]).toEqual([before, ['tutti'], false])
+      expect((await status()).code).toBe(0)
+    }
+    expect(await works()).toBe(manifest.version)
+  }, 120_000)
+
+  test('sends nothing and works on nothing while it is tried', async () => {
+    const { binary, dir } = await installation()
+    const seen = join(folder(), 'arguments')
+    const spy = pretend(`echo "$@" >${seen}; exec ${next} "$@"`, NEXT)
+    expect((await run(command(binary, dir, '--file', spy, '--sha256', sha256(spy)))).code).toBe(0)
+    expect(await Bun.file(seen).text()).toMatch(/^serve --trial --host 127\.0\.0\.1 --port \d+ --data-dir \S+\/upgrade\n$/)
+  })
+
+  test('before there is any data', async () => {
+    const binary = await installed()
+    const dir = join(folder(), 'data')
+    const done = await run(command(binary, dir, '--file', next, '--sha256', sum))
+    expect([done.code, done.err]).toEqual([0, ''])
+    expect(done.out).toContain(`${manifest.version} → ${NEXT} in ${binary}`)
+    expect([await version(binary), readdirSync(dir)]).toEqual([NEXT, []])
+  })
+
+  test('kill -9 at any moment leaves a binary that works, and all data', async () => {
+    const { binary, dir, works } = await installation()
+    const rounds = process.env.SOAK ? 40 : 6
+    const whole = performance.now()
+    await run(command(binary, dir, '--file', next, '--sha256', sum))
+    const took = performance.now() - whole
+    for (let round = 0; round < rounds; round++) {
+      await run(['cp', BINARY, `${binary}.again`])
+      await run(['mv', `${binary}.again`, binary])
+      if ((await run([binary, 'migrate', 'status', '--data-dir', dir])).code !== 0) {
+        const newest = readdirSync(dir)
+          .filter((name) => name.startsWith('before-'))
+          .sort()
+          .at(-1) as string
+        expect((await run([binary, 'restore', join(dir, newest), '--replace', '--data-dir', dir])).code).toBe(0)
+      }
+      const child = Bun.spawn(command(binary, dir, '--file', next, '--sha256', sum), {
+        env: { PATH: process.env.PATH ?? '', HOME: folder(), DB_MIN_FREE_MB: '0' },
+        stdin: 'ignore',
+        stdout: 'ignore',
+        stderr: 'ignore',
+      })
+      await Bun.sleep((took * (round + 0.5)) / rounds)
+      child.kill('SIGKILL')
+      await child.exited
+      expect([manifest.version, NEXT]).toContain(await works())
+    }
+  }, 600_000)
+})
+
+describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
+  test('a version that fails after it changed the database: all data is brought back', async () => {
+    const { url, drop } = await freshDatabase()
+    stops.push(drop)
+    const env = { DATABASE_URL: url }
+    const { binary, dir, works, status } = await installation(env)
+    const bad = pretend(`while [ "$1" != --data-dir ]; do shift; done; ${next} migrate --data-dir "$2" >&2; exit 1`)
+    const answer = await run(command(binary, dir, '--file', bad, '--sha256', sha256(bad)), env)
+    expect([answer.code, answer.out]).toEqual([6, ''])
+    expect(answer.err).toContain(`Applied: ${NEXT_MIGRATION}`)
+    expect(answer.err).toContain('The data was brought back from ')
+    expect((await status()).code).toBe(0)
+    expect(await works()).toBe(manifest.version)
+
+    const done = await run(command(binary, dir, '--file', next, '--sha256', sum), env)
+    expect([done.code, done.err]).toEqual([0, ''])
+    expect(await works()).toBe(NEXT)
+    const sql = new SQL(url, { max: 1 })
+    expect([...(await sql`select id from migrations where id = ${NEXT_MIGRATION}`)]).toHaveLength(1)
+    await sql.close()
+  }, 180_000)
+})
+
+describe.skipIf(process.getuid?.() !== 0 || !Bun.which('systemctl') || !Bun.which('unshare'))('as a service, with a real systemd', () => {
+  test('it is stopped, upgraded and started again; a version that does not come up gives way to the old one', async () => {
+    const { binary, dir } = await installation()
+    writeFileSync(join(dir, 'config.env'), 'DB_MIN_FREE_MB=0\n', { mode: 0o600 })
+    const systemd = await Systemd.start()
+    stops.push(() => systemd.stop())
+    const at = ['--data-dir', dir]
+    const status = async () => JSON.parse((await systemd.tutti(['service', 'status', '--json', ...at], {}, binary)).out)
+    expect((await systemd.tutti(['service', 'install', '--port', '0', ...at], {}, binary)).code).toBe(0)
+    expect(await status()).toMatchObject({ running: true, version: manifest.version })
+
+    const crash = pretend('echo no >&2; exit 3')
+    const failed = await systemd.tutti(['upgrade', ...at, '--file', crash, '--sha256', sha256(crash)], {}, binary)
+    expect([failed.code, failed.err.includes('stays in its place')]).toEqual([6, true])
+    expect(await until(status, (s) => s.url)).toMatchObject({ running: true, version: manifest.version })
+
+    // It passes the trial and then does not serve.
+    const moody = pretend(`[ "$2" = --trial ] && exec ${next} "$@"; exit 3`)
+    const moodyFailed = await systemd.tutti(['upgrade', ...at, '--file', moody, '--sha256', sha256(moody), '--wait', '6'], {}, binary)
+    expect([moodyFailed.code, moodyFailed.err.includes('is back in its place')]).toEqual([6, true])
+    expect(await until(status, (s) => s.url)).toMatchObject({ running: true, version: manifest.version })
+
+    const done = await systemd.tutti(['upgrade', ...at, '--file', next, '--sha256', sum], {}, binary)
+    expect([done.code, done.err]).toEqual([0, ''])
+    expect(done.out).toContain('The service runs again.')
+    expect(await status()).toMatchObject({ running: true, version: NEXT })
+  }, 180_000)
+})
+
+async function until<T>(ask: () => Promise<T>, good: (answer: T) => unknown): Promise<T> {
+  const deadline = Date.now() + 30_000
+  let answer = await ask()
+  while (!good(answer) && Date.now() < deadline) answer = await ask()
+  return answer
+}
