@@ -1,5 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { BINARY, folder, type Run } from './binary.ts'
 
 /** Targets that units here name; none of them starts anything of this machine. */
@@ -69,5 +69,7 @@ export async function installed(name = 'bin'): Promise<string> {
   mkdirSync(path)
   const binary = join(path, 'tutti')
   await Bun.$`cp --reflink=auto ${BINARY} ${binary}`.quiet()
+  // Whatever umask this process has come to: others are to reach it.
+  for (const each of [dirname(path), path, binary]) chmodSync(each, 0o755)
   return binary
 }
