@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createReadStream, createWriteStream, existsSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { newName, requireAlone } from '../../src/backup/alone.ts'
@@ -56,11 +56,10 @@ async function toStdout(config: Config): Promise<void> {
   if (process.stdout.isTTY) throw new Refusal('A backup is no text for a terminal. Pipe it, or name a file.')
   const path = join(config.DATA_DIR, `piped-${stamp()}.backup`)
   const saved = await saveAll(config, path)
-  try {
-    await pipeline(createReadStream(path), process.stdout)
-  } finally {
-    rmSync(path, { force: true })
-  }
+  const fd = openSync(path, 'r')
+  // Whoever ends this in the middle leaves no copy of everything behind.
+  rmSync(path)
+  await pipeline(createReadStream('', { fd }), process.stdout)
   note(`Saved ${rowsOf(saved)} (${size(saved.bytes)}).`)
 }
 
@@ -86,12 +85,15 @@ export async function restore(file: string, { replace, json, ...common }: Option
     if (secret && config.TUTTI_SECRET && secret !== config.TUTTI_SECRET)
       throw new Refusal('TUTTI_SECRET is not the secret of this backup, which brings its own. Unset it, then restore again.', 5)
     note(`${path} is whole: made ${at} by Tutti ${tutti} on ${database}.`)
-    const done = await into(config, replace, (driver) =>
+    const done = await into(config, replace, (driver, alone) =>
       load(driver, () => readBackup(path, sha256), {
         identity: sha256,
         replace,
         told: progress(),
-        beforeEnd: () => keepSecret(config, header),
+        beforeEnd: async () => {
+          await alone()
+          keepSecret(config, header)
+        },
       }),
     )
     print(json, { file: path, madeAt: at, ...done }, `Restored ${rowsOf(done)} to ${done.into}; every row was read back and compared.`)
@@ -125,13 +127,18 @@ interface Done {
   secret: boolean
 }
 
-async function into(config: Config, replace: boolean | undefined, work: (driver: Driver) => Promise<Loaded>): Promise<Done> {
+type Work = (driver: Driver, alone: () => Promise<void>) => Promise<Loaded>
+
+async function into(config: Config, replace: boolean | undefined, work: Work): Promise<Done> {
   const name = newName()
   const driver = await openDatabase(config, createLog('warn'), { name })
+  const alone = () => requireAlone(driver, name)
   try {
-    await requireAlone(driver, name)
+    await alone()
     const replaced = replace ? await setAside(config, driver) : null
-    const { tables, rows } = await work(driver)
+    // What a server that was started meanwhile has written is in no file.
+    if (replaced) await alone()
+    const { tables, rows } = await work(driver, alone)
     const secret = config.TUTTI_SECRET ?? keptSecret(config)
     return { into: placeOf(config), tables, rows, replaced, secret: secret !== undefined && (await isSecretOf(driver, secret)) }
   } finally {
@@ -175,14 +182,16 @@ export async function move({ to, replace, json, ...common }: Options & { to: str
     await requireAlone(from, name)
     if (!(await hasData(from))) throw new Refusal(`There is nothing in ${placeOf(config)} to move.`, 4)
     const { rows } = await from.query("select value from meta where key = 'secret'")
-    // A server that was started meanwhile may have changed what was read before.
-    const beforeEnd = () => requireAlone(from, name)
-    const done = await into(target, replace, (driver) =>
+    const done = await into(target, replace, (driver, alone) =>
       load(driver, () => dump(from, { at: new Date().toISOString() }), {
         identity: `move ${rows[0]?.[0]}`,
         replace,
         told: progress(),
-        beforeEnd,
+        // A server that was started meanwhile may have changed what was read before.
+        beforeEnd: async () => {
+          await requireAlone(from, name)
+          await alone()
+        },
       }),
     )
     print(

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { type FileHandle, link, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -70,15 +70,26 @@ export async function writeBackup(path: string, lines: AsyncIterable<Line>, sign
     await put(Buffer.concat([SEAL, hash.update(SEAL).digest()]))
     await file.sync()
     await file.close()
-    // A name that was taken meanwhile is not overwritten: `open` with x keeps it.
-    await (await open(path, 'wx', 0o600)).close()
-    await rename(draft, path)
+    await publish(draft, path)
     await syncDirectory(dirname(path))
     return bytes
   } catch (error) {
     await file?.close().catch(() => undefined)
     await rm(draft, { force: true }).catch(() => undefined)
     throw forPeople(path, error)
+  }
+}
+
+/** In one step, and a name that was taken meanwhile is not overwritten. */
+async function publish(draft: string, path: string): Promise<void> {
+  try {
+    await link(draft, path)
+    await rm(draft)
+  } catch (error) {
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    // A disk without hard links, such as a memory stick.
+    await (await open(path, 'wx', 0o600)).close()
+    await rename(draft, path)
   }
 }
 
@@ -196,7 +207,7 @@ export async function* readBackup(path: string, sha256: string): AsyncGenerator<
   }
   const feeding = pipeline(Readable.from(source()), plain).catch(() => undefined)
   try {
-    for await (const text of linesOf(plain)) yield JSON.parse(text) as Line
+    for await (const text of linesOf(path, plain)) yield parsed(path, text)
     if (hash.update(SEAL).digest('hex') !== sha256) throw changed()
   } catch (error) {
     throw error instanceof AppError ? error : changed()
@@ -206,16 +217,34 @@ export async function* readBackup(path: string, sha256: string): AsyncGenerator<
   }
 }
 
+function parsed(path: string, text: string): Line {
+  const line: unknown = JSON.parse(text)
+  if (line === null || typeof line !== 'object') throw damaged(path, 'it is not a backup of Tutti')
+  return line as Line
+}
+
+/** More than the largest row can take. A small file may unpack to more than there is memory. */
+const LONGEST = 256 << 20
+
 /** By line feeds only: readline would also cut at separators that may stand inside a text. */
-async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
+async function* linesOf(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
-  let rest = ''
+  let begun: string[] = []
+  let length = 0
   for await (const chunk of chunks) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
-    rest = lines.pop() as string
-    yield* lines
+    const lines = decoder.decode(chunk, { stream: true }).split('\n')
+    const rest = lines.pop() as string
+    if (lines.length > 0) {
+      yield begun.join('') + lines[0]
+      yield* lines.slice(1)
+      begun = []
+      length = 0
+    }
+    begun.push(rest)
+    length += rest.length
+    if (length > LONGEST) throw damaged(path, 'a line of it is longer than any of Tutti')
   }
-  if (rest) yield rest
+  if (length > 0) yield begun.join('')
 }
 
 /** The same for the same rows in any order, since the two databases sort texts differently. */

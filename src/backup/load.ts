@@ -90,6 +90,7 @@ class Pass {
   }
 
   async #begin(header: Header): Promise<void> {
+    if (this.#header) throw misplaced()
     this.#header = header
     this.#before = await prepare(this.driver, header, this.options)
     this.#types = await typesOf(this.driver)
@@ -231,11 +232,16 @@ async function hasTable(on: Queryable, name: string): Promise<boolean> {
   return (await on.query('select to_regclass($1)::text', [name])).rows[0]?.[0] != null
 }
 
-/** As they are called here: an extension may live in another schema than at the source. */
+/**
+ * As they are called here: an extension may live in another schema than at the source. Of our tables alone: what a file names goes neither
+ * into another program's nor into the one that keeps the progress, of which statements are run.
+ */
 async function typesOf(on: Queryable): Promise<Map<string, Map<string, string>>> {
-  const { rows } = await on.query(`
-    select c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid
-    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped`)
+  const { rows } = await on.query(
+    `select c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid
+    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped and c.relname = any($1::text[])`,
+    [`{${ourTables.join(',')}}`],
+  )
   const found = new Map<string, Map<string, string>>()
   for (const [table, column, type] of rows as [string, string, string][])
     found.set(table, (found.get(table) ?? new Map<string, string>()).set(column, type))

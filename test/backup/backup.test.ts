@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { once } from 'node:events'
 import {
   chmodSync,
   existsSync,
@@ -9,13 +10,15 @@ import {
   rmSync,
   statSync,
   utimesSync,
+  watch,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createZstdCompress } from 'node:zlib'
 import { migrations } from '../../migrations/index.ts'
 import { dump } from '../../src/backup/dump.ts'
-import { checkBackup, type Header, type Line, readBackup, writeBackup } from '../../src/backup/file.ts'
+import { checkBackup, type Header, type Line, readBackup, Sum, writeBackup } from '../../src/backup/file.ts'
 import { type Loading, load } from '../../src/backup/load.ts'
 import type { Saved } from '../../src/backup/save.ts'
 import type { Driver } from '../../src/db/driver.ts'
@@ -231,6 +234,36 @@ describe('a backup', () => {
     expect((await other.query('select id from users')).rows.flat().map(Number)).toEqual([7])
   }, 60_000)
 
+  test('whose lines somebody made up reaches no table but ours', async () => {
+    const driver = await emptyDatabase('pglite')
+    await driver.exec('create table invoices (id int)')
+    const { header } = await checkBackup(saved.file)
+    for (const [table, row] of [
+      ['invoices', { id: '7' }],
+      ['restore_progress', { kind: 'key', name: 'x', definition: 'create table owned (id int)' }],
+      ['migrations', { id: '9999_later' }],
+    ] as const) {
+      async function* lines(): AsyncGenerator<Line> {
+        yield { ...header, tables: 1 }
+        yield { table, columns: Object.keys(row) }
+        const sum = new Sum()
+        sum.add(Object.values(row))
+        yield Object.values(row)
+        yield { end: table, rows: 1, sum: sum.toString() }
+      }
+      expect(await failure(into(driver, lines, { replace: true }))).toMatchObject({
+        code: 'invalid',
+        message: expect.stringContaining(table),
+      })
+    }
+    async function* twice(): AsyncGenerator<Line> {
+      yield header
+      yield header
+    }
+    expect(await failure(into(driver, twice, { replace: true }))).toMatchObject({ code: 'invalid' })
+    expect((await driver.query('select count(*)::int from invoices')).rows).toEqual([[0]])
+  }, 60_000)
+
   test('takes the place of what a newer version has left, all of it', async () => {
     const driver = await emptyDatabase('pglite')
     await into(driver)
@@ -281,8 +314,9 @@ describe('what is not whole', () => {
     changed[whole.length >> 1] = (changed[whole.length >> 1] as number) ^ 1
     writeFileSync(path, changed)
     const driver = await emptyDatabase('pglite')
+    // Which of them depends on what stands in the middle.
     expect(await failure(into(driver, () => readBackup(path, sha256)))).toMatchObject({
-      message: expect.stringMatching(/not what it was|not those that were saved/),
+      message: expect.stringMatching(/not what it was|not those that were saved|do not follow each other|does not have/),
     })
     expect(await failure(planMigrations(driver, migrations))).toMatchObject({ message: expect.stringContaining('not complete') })
     expect((await into(driver)).rows).toBe(saved.rows)
@@ -306,6 +340,28 @@ describe('what is not whole', () => {
     )
     expect((await into(driver)).rows).toBe(saved.rows)
     expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
+  }, 60_000)
+
+  test('a small file that unpacks to one endless line is refused before it fills the memory', async () => {
+    const path = file('bomb.backup')
+    const { header } = await checkBackup(saved.file)
+    const squeeze = createZstdCompress()
+    const chunks: Buffer[] = []
+    squeeze.on('data', (chunk: Buffer) => chunks.push(chunk))
+    squeeze.write(`${JSON.stringify(header)}\n["`)
+    const filler = Buffer.alloc(1 << 20, 'a')
+    for (let i = 0; i < 260; i++) if (!squeeze.write(filler)) await once(squeeze, 'drain')
+    squeeze.end('"]\n')
+    await once(squeeze, 'end')
+    const seal = readFileSync(saved.file).subarray(-40, -32)
+    const sealed = Buffer.concat([...chunks, seal])
+    writeFileSync(path, Buffer.concat([sealed, new Bun.CryptoHasher('sha256').update(sealed).digest()]))
+    expect(statSync(path).size).toBeLessThan(1 << 20)
+    const { sha256 } = await checkBackup(path)
+    expect(await failure(Array.fromAsync(readBackup(path, sha256)))).toMatchObject({
+      code: 'invalid',
+      message: expect.stringContaining('longer'),
+    })
   }, 60_000)
 
   test('rows that are not what they were are refused before they count', async () => {
@@ -349,6 +405,40 @@ describe('what a killed process left', () => {
         .sort(),
     ).toEqual(['other.backup.old123.part', 'swept.backup.new123.part'])
     for (const name of readdirSync(folder)) if (name.endsWith('.part')) rmSync(file(name))
+  })
+
+  test('so does what went through a pipe, and what commands began in the data folder', async () => {
+    const dir = t.app.config.DATA_DIR
+    const [now, hours, days] = [0, 2, 48].map((h) => new Date(Date.now() - h * 3_600_000)) as [Date, Date, Date]
+    const there = {
+      'piped-1.backup': days,
+      'piped-2.backup': hours,
+      'replaced-1.backup.abc123.part': hours,
+      'replaced-2.backup.abc123.part': now,
+      'replaced-3.backup': days,
+    }
+    for (const [name, at] of Object.entries(there)) {
+      writeFileSync(join(dir, name), 'x')
+      utimesSync(join(dir, name), at, at)
+    }
+    await sweepCopies(t.app)
+    const left = Object.keys(there).filter((name) => existsSync(join(dir, name)))
+    for (const name of left) rmSync(join(dir, name))
+    expect(left).toEqual(['piped-2.backup', 'replaced-2.backup.abc123.part', 'replaced-3.backup'])
+  })
+
+  test('a file gets the name of a backup in one step: no moment at which there is an empty one', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const steps: string[] = []
+    const watched = watch(folder, (step, name) => {
+      if (name === 'appears.backup') steps.push(step)
+      if (name === 'all-told') resolve()
+    })
+    await writeBackup(file('appears.backup'), linesIn(saved.file))
+    writeFileSync(file('all-told'), '')
+    await promise
+    watched.close()
+    expect(steps).toEqual(['rename'])
   })
 
   test('a copy that is being read is not swept', async () => {

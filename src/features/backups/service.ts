@@ -40,8 +40,8 @@ async function withStill(app: App, work: (driver: Driver) => Promise<Saved>): Pr
       throw forPeople(join(folder, 'db'), error)
     })
     const { openEmbedded } = await import('../../db/embedded/index.ts')
-    const day = 86_400_000
-    const copy = await openEmbedded({ dir: folder, durability: 'relaxed', statementTimeout: day, transactionTimeout: day, minFreeBytes: 0 })
+    const limits = { statementTimeout: DAY_MS, transactionTimeout: DAY_MS, minFreeBytes: 0 }
+    const copy = await openEmbedded({ dir: folder, durability: 'relaxed', ...limits })
     try {
       return await work(copy)
     } finally {
@@ -60,12 +60,18 @@ function sizeOf(folder: string): number {
   return bytes
 }
 
-/** What a killed server left of its copies: nobody else makes any in this folder, which is ours alone. */
-export async function sweepCopies({ config, driver }: App): Promise<void> {
-  if (!driver.snapshot) return
-  for (const name of await readdir(config.DATA_DIR)) {
-    const path = join(config.DATA_DIR, name)
-    if (COPY.test(name) && !copies.has(path)) await rm(path, { recursive: true, force: true })
+/** What came or goes through a pipe, of a command that was killed. No command takes a day. */
+const PIPED = /^piped-.*\.backup$/
+const DAY_MS = 86_400_000
+
+/** What a killed server left of its copies, and what commands left: nobody else makes any in this folder, which is ours alone. */
+export async function sweepCopies({ config: { DATA_DIR: folder }, driver }: App): Promise<void> {
+  await sweepDrafts(folder, (name) => /\.backup\.\w{6}\.part$/.test(name))
+  for (const name of await readdir(folder)) {
+    const path = join(folder, name)
+    const isCopy = COPY.test(name) && driver.snapshot && !copies.has(path)
+    const isPiped = PIPED.test(name) && (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) < Date.now() - DAY_MS
+    if (isCopy || isPiped) await rm(path, { recursive: true, force: true })
   }
 }
 
