@@ -6,6 +6,9 @@ const LIMIT_MS = 30_000
 /** An access token that is about to run out is renewed before it does. */
 const EARLY_MS = 30_000
 
+/** Whoever was put out of the team that his commands are about must be able to see that, and to choose another. */
+const namesItsTeam = /^\/api\/(teams|invites|auth)\b/
+
 export interface Credential {
   token: string
   /** None for API keys, which are not renewed. */
@@ -29,14 +32,15 @@ export class Client {
     /** The name it goes by among the user's profiles. */
     readonly profile?: string,
     /** The team it is about; where none is named, the one that the user has chosen on the server. */
-    private readonly team?: string,
+    readonly team?: string,
   ) {}
 
   get = <T>(path: string): Promise<T> => this.request<T>('GET', path)
   post = <T>(path: string, body: object = {}): Promise<T> => this.request<T>('POST', path, body)
 
   async request<T>(method: string, path: string, body?: object): Promise<T> {
-    const send = (token?: string) => ask<T>(this.server, method, path, body, token, this.team)
+    const team = namesItsTeam.test(path) ? undefined : this.team
+    const send = (token?: string) => ask<T>(this.server, method, path, body, token, team)
     let held = this.keeper?.credential()
     if (held?.refreshToken && held.expiresAt && Date.parse(held.expiresAt) - EARLY_MS < Date.now()) held = await this.#renew(held)
     try {
@@ -75,7 +79,7 @@ async function ask<T>(server: string, method: string, path: string, body?: objec
   const ours = type === 'application/problem+json' || (response.ok && type === 'application/json')
   const answer = ours ? await response.json().catch(() => undefined) : undefined
   if (answer === undefined) throw stranger(server, response.status)
-  if (!response.ok) throw fromProblem(answer as Problem, response)
+  if (!response.ok) throw fromProblem(answer as Problem, response, team !== undefined)
   return answer as T
 }
 
@@ -102,7 +106,12 @@ async function reach(server: string, path: string, init: RequestInit): Promise<R
 const stranger = (server: string, status: number): AppError =>
   new AppError('upstream_failed', `What answers at ${server} (${status}) is no Tutti server. Is the address right?`)
 
-function fromProblem({ code, status, detail, errors, current, error }: Problem, { headers }: Response): AppError {
+function fromProblem({ code, status, detail, errors, current, error }: Problem, { headers }: Response, ofTeam: boolean): AppError {
+  if (ofTeam && code === 'not_found' && String(detail).includes('X-Organization-Id'))
+    return new AppError(
+      'not_found',
+      'You are not in the team that your commands are about here. Choose another (tutti teams list, tutti teams use <team>); in a linked folder, unlink it: tutti link --remove',
+    )
   // A newer server may refine a code in a way that this program does not know yet.
   const known = [code, String(code).split('.')[0]].find((c): c is ErrorCode => Object.hasOwn(codes, String(c)))
   const byStatus = (Object.keys(codes) as ErrorCode[]).find((c) => codes[c][0] === status)

@@ -5,7 +5,8 @@ import { Refusal } from './refusal.ts'
 /** `.tutti.json` in a folder or one above it: which project the work in it belongs to. Holds no secret and may be committed. */
 export interface Linked {
   server: string
-  team: string
+  /** Whose project it is; none where he sees it without being in that team. */
+  team: string | null
   project: string
   slug: string
 }

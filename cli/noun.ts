@@ -117,7 +117,9 @@ async function run(verb: Verb, given: unknown[]): Promise<void> {
     const fields: Record<string, unknown> = {}
     for (const field of verb.fields ?? []) {
       const name = optionName(field.flag)
-      if (options[name] !== undefined) fields[field.as ?? name] = await read(client, field, options[name])
+      // Of what is not there yet, `none` is a text like any other.
+      const clears = verb.name === 'update' && field.clears
+      if (options[name] !== undefined) fields[field.as ?? name] = await read(client, { ...field, clears }, options[name])
     }
     if (verb.name === 'update' && Object.keys(fields).length === 0) throw new Refusal('Nothing to change. See --help for what can be.')
     const project = async () => options.project ?? (options.allProjects ? undefined : linkedProject(client.server)?.project)
@@ -137,7 +139,7 @@ async function run(verb: Verb, given: unknown[]): Promise<void> {
   if (shown.note && !options.json) note(shown.note)
 }
 
-const optionOf = (flag: string): string => flag.replace(/^.*(--[\w-]+).*$/, '$1')
+export const optionOf = (flag: string): string => flag.replace(/^.*(--[\w-]+).*$/, '$1')
 const optionName = (flag: string): string =>
   flag.replace(/^.*--([\w-]+).*$/, '$1').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
@@ -150,7 +152,11 @@ export async function input(value: string | undefined): Promise<string | undefin
   return (await piped).replace(/\r?\n$/, '')
 }
 
-async function read(client: Client, { flag: written, kind, clears, among }: Field, value: unknown): Promise<unknown> {
+interface Given extends Omit<Field, 'clears'> {
+  clears?: boolean
+}
+
+async function read(client: Client, { flag: written, kind, clears, among }: Given, value: unknown): Promise<unknown> {
   if (kind === 'flag') return true
   if (kind === 'list') {
     const values: unknown[] = []
@@ -165,7 +171,7 @@ async function read(client: Client, { flag: written, kind, clears, among }: Fiel
     return Number(given)
   }
   if (kind === 'time') {
-    if (Number.isNaN(Date.parse(given))) throw new Refusal(`${optionOf(written)} takes a time, such as 2027-01-31 or 2027-01-31T12:00:00Z`)
+    if (!isTime(given)) throw new Refusal(`${optionOf(written)} takes a time, such as 2027-01-31 or 2027-01-31T12:00:00Z`)
     return new Date(given).toISOString()
   }
   if (kind !== 'json') return given
@@ -174,6 +180,12 @@ async function read(client: Client, { flag: written, kind, clears, among }: Fiel
   } catch {
     throw new Refusal(`${optionOf(written)} takes JSON`)
   }
+}
+
+/** Not whatever JavaScript takes for one: `10` would be October 2001, and the 30th of February the 2nd of March. */
+function isTime(text: string): boolean {
+  const day = /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/i.exec(text)?.[1]
+  return day !== undefined && !Number.isNaN(Date.parse(text)) && new Date(day).toISOString().startsWith(day)
 }
 
 export const shown = (value: unknown, ...lines: (string | undefined)[]): Shown => ({

@@ -109,6 +109,10 @@ export const paragraphs = (text: string): string[] =>
 
 export const day = (at: string): string => at.slice(0, 10)
 
+/** A day that was given without an hour is the same everywhere; an hour is that of whoever looks. */
+export const dayOrHour = (at: string): string =>
+  at.endsWith('T00:00:00.000Z') ? day(at) : new Date(at).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
+
 export function ago(at: string): string {
   const minutes = Math.max(0, Math.round((Date.now() - Date.parse(at)) / 60_000))
   return minutes < 1

@@ -221,7 +221,8 @@ const config = configured(program.command('config').description('Show every sett
 config
   .command('policy')
   .description('Show who may call what')
-  .action(async () => (await import('./commands/config.ts')).showPolicy())
+  .option('--json', 'print JSON')
+  .action(async (_, command) => (await import('./commands/config.ts')).showPolicy(command.optsWithGlobals()))
 
 program
   .command('sbom')

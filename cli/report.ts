@@ -1,5 +1,4 @@
 import { ConfigError } from '../src/config.ts'
-import { DbError } from '../src/db/driver.ts'
 import { AppError, type ErrorCode } from '../src/errors.ts'
 import { Refusal } from './refusal.ts'
 
@@ -23,6 +22,15 @@ const exits: Record<string, number> = {
   upstream_failed: 6,
   upstream_timeout: 6,
 }
+
+/** What databases and systems say: not allowed, not there, there already, not now. */
+const foreign: Record<string, number> = {
+  '28000': 3, '28P01': 3, '42501': 3, EACCES: 3, EPERM: 3, EROFS: 3,
+  '3D000': 4, ENOENT: 4, ENOTDIR: 4,
+  EEXIST: 5, EISDIR: 5,
+  unavailable: 6, timeout: 6, unknown: 6, disk_full: 6, ENOSPC: 6, EDQUOT: 6,
+} // biome-ignore format: one line for each exit code
+
 /** What an exit code is called when nothing more is known. */
 const codes = ['internal', 'internal', 'invalid', 'forbidden', 'not_found', 'conflict', 'unavailable'] as const
 
@@ -45,5 +53,5 @@ function exitOf(error: unknown): number {
   if (error instanceof AppError) return exitCodeOf(error.code)
   if (error instanceof Refusal) return error.exitCode
   if (error instanceof ConfigError) return 2
-  return error instanceof DbError ? (exits[error.code] ?? 1) : 1
+  return foreign[String((error as { code?: unknown } | undefined)?.code)] ?? 1
 }

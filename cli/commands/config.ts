@@ -33,16 +33,18 @@ function shown(config: Config, name: Name): string | null {
   return 'secret' in settings[name] && settings[name].secret && !name.endsWith('_URL') ? '(hidden)' : text
 }
 
-export function showPolicy(): void {
-  for (const row of policyTable(features, tools))
-    console.log(
-      [
-        row.surface.padEnd(52),
-        row.action.padEnd(30),
-        row.kinds.padEnd(38),
-        (row.scope ?? '-').padEnd(22),
-        (row.role ?? '-').padEnd(15),
-        row.proof ?? '-',
-      ].join(' '),
-    )
+export function showPolicy({ json }: { json?: boolean }): void {
+  const items = policyTable(features, tools)
+  print(
+    json,
+    { items },
+    ...table(items, [
+      { title: 'Where', of: (r) => r.surface, wide: true },
+      { title: 'Action', of: (r) => r.action },
+      { title: 'Who', of: (r) => r.kinds },
+      { title: 'Scope', of: (r) => r.scope },
+      { title: 'Role', of: (r) => r.role },
+      { title: 'Proof', of: (r) => r.proof },
+    ]),
+  )
 }

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
 import { DbError, type Driver } from '../../src/db/driver.ts'
-import { openDatabase } from '../../src/db/index.ts'
+import { hasDatabase, openDatabase } from '../../src/db/index.ts'
 import { type Finding, look } from '../../src/features/upkeep/look.ts'
 import type { Running } from '../../src/features/upkeep/service.ts'
 import { createLog } from '../../src/log.ts'
@@ -82,8 +82,7 @@ async function answering(host: string, port: number): Promise<Finding> {
 async function stopped(config: Config, mayOpen: boolean): Promise<Finding[]> {
   const server: Finding[] = [{ what: 'server', ok: true, said: 'not running' }, await free(config)]
   const embedded = config.DB_CONNECTION === 'pglite'
-  if (embedded && !existsSync(join(config.DATA_DIR, 'db')))
-    return [...server, { what: 'database', ok: true, said: 'not made yet' }, ...(await look(config, undefined))]
+  if (!hasDatabase(config)) return [...server, { what: 'database', ok: true, said: 'not made yet' }, ...(await look(config, undefined))]
   // Opening it would make the folder right, or fail for the same reason.
   if (!mayOpen)
     return [

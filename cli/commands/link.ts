@@ -1,3 +1,4 @@
+import type { AppError } from '../../src/errors.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import { helped } from '../hints.ts'
 import { findLink, linkedProject, removeLink, writeLink } from '../linked.ts'
@@ -23,7 +24,11 @@ export async function link(ref: string | undefined, { json, remove, ...where }: 
   const wanted = ref ?? before?.project
   if (wanted === undefined) throw new Refusal('This folder is linked to no project. Link it: tutti link <project>', 4)
   const { id, organizationId, slug, name } = await helped(client, () => client.get<Project>(at('/api/projects/:slug', wanted)))
-  const linked = { server: client.server, team: organizationId, project: id, slug }
+  const isMine = await client.get(at('/api/teams/:id', organizationId)).then(
+    () => true,
+    (error: AppError) => error.code !== 'not_found',
+  )
+  const linked = { server: client.server, team: isMine ? organizationId : null, project: id, slug }
   const path = before ? findLink() : writeLink(linked)
   print(json, { path, ...linked }, `Work in this folder belongs to ${plain(name)}${before ? '' : ' now'} (${path}).`)
 }

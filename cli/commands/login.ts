@@ -6,7 +6,7 @@ import type { DeviceStarted } from '../../src/features/devices/schema.ts'
 import { Client, type Credential } from '../client.ts'
 import { hasBrowser } from '../environment.ts'
 import { bold, dim, note, plain, print } from '../output.ts'
-import { changeProfiles, isLocal, type Profile, type Profiles, passing, readProfiles, selectProfile, serverOf } from '../profiles.ts'
+import { changeProfiles, isLocal, type Profile, type Profiles, passing, selectProfile, serverOf } from '../profiles.ts'
 import { Refusal } from '../refusal.ts'
 
 interface Options {
@@ -23,7 +23,8 @@ const SLOWER = 5
 const MOST_WAIT_MS = 60_000
 
 export async function login(address: string | undefined, { profile: name, browser, withToken, json }: Options): Promise<void> {
-  const profiles = readProfiles()
+  // Where nothing can be kept, nobody is asked to approve anything.
+  const profiles = await changeProfiles((profiles) => profiles)
   const server = address === undefined ? usual(profiles, name) : serverOf(address)
   if (name !== undefined && !/^[\w.:-]{1,100}$/.test(name)) throw new Refusal('The name of a profile has letters, digits and . : _ - only.')
   const { protocol, hostname: host } = new URL(server)

@@ -1,8 +1,6 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { migrations } from '../../migrations/index.ts'
 import { createApp } from '../../src/app.ts'
-import { openDatabase } from '../../src/db/index.ts'
+import { hasDatabase, openDatabase } from '../../src/db/index.ts'
 import { planFrom, planMigrations } from '../../src/db/migrate.ts'
 import { createLog } from '../../src/log.ts'
 import { runningServer } from '../../src/machine.ts'
@@ -40,7 +38,7 @@ export async function migrate({ dryRun, json, ...common }: Options): Promise<voi
     return told(applied, pending)
   }
   // Looking does not make one.
-  if (dryRun && config.DB_CONNECTION === 'pglite' && !existsSync(join(config.DATA_DIR, 'db'))) return told([], migrations.slice())
+  if (dryRun && !hasDatabase(config)) return told([], migrations.slice())
   const log = createLog('warn')
   const driver = await openDatabase(config, log)
   const { applied, pending } = await planMigrations(driver, migrations).catch(async (error: unknown) => {

@@ -2,6 +2,7 @@ import { accessSync, chmodSync, constants, copyFileSync, existsSync, mkdirSync, 
 import { basename, dirname, join, resolve } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
+import { hasDatabase } from '../../src/db/index.ts'
 import { createLog } from '../../src/log.ts'
 import { runMachine, runningServer } from '../../src/machine.ts'
 import { version } from '../../src/version.ts'
@@ -138,8 +139,7 @@ function versionOf(fresh: string, file: string): string {
 /** A backup to go back to, and for the embedded database a copy to try. Undefined where there is no data yet. */
 async function save(config: Config, to: string, place: string): Promise<string | undefined> {
   rmSync(place, { recursive: true, force: true })
-  const embedded = config.DB_CONNECTION === 'pglite'
-  if (embedded && !existsSync(join(config.DATA_DIR, 'db'))) {
+  if (!hasDatabase(config)) {
     mkdirSync(place, { recursive: true, mode: 0o700 })
     return undefined
   }

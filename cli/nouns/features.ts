@@ -1,5 +1,6 @@
-import type { Feature, FeatureDetail, FeatureItem } from '../../src/features/workflow/schema.ts'
-import { type Call, clearable, json, many, type Shown, shown, text, type Verb } from '../noun.ts'
+import { AppError } from '../../src/errors.ts'
+import type { Feature, FeatureDetail, FeatureItem, Missing } from '../../src/features/workflow/schema.ts'
+import { type Call, clearable, json, many, optionOf, type Shown, shown, text, type Verb } from '../noun.ts'
 import { ago, paragraphs, plain, record } from '../output.ts'
 import { at } from '../reference.ts'
 import { listed, pages, paging, removed, restoring, sorting } from '../resource.ts'
@@ -22,6 +23,13 @@ const fields = [
   many('--blocked-by <feature>', 'a feature that it waits for', 'blockedBy'),
 ]
 const gate = (name: string): string => name.replaceAll('_', ' ')
+/** What the API calls `evidence.files` is `--file` here. */
+const asOptions = (text: string): string =>
+  text.replace(/evidence\.(\w+)/g, (found, part: string) => {
+    const option = evidence.find(({ flag, as }) => (as ?? optionOf(flag).slice(2)) === part)
+    return option ? optionOf(option.flag) : found
+  })
+const missing = ({ item, needs }: Missing): string => `  still missing: ${plain(needs)} (${asOptions(item)})`
 
 function one(feature: Feature | FeatureDetail): Shown {
   const detail = 'reviews' in feature ? feature : undefined
@@ -45,7 +53,7 @@ function one(feature: Feature | FeatureDetail): Shown {
       '',
       ...paragraphs(`${plain(r.actor.name)}, ${ago(r.createdAt)}: ${gate(r.verdict)}${r.comments ? `. ${r.comments}` : ''}`),
     ]),
-    ...(feature.next ? ['', `Next: ${feature.next.to}`, ...feature.next.missing.map((m) => `  still missing: ${plain(m.needs)}`)] : []),
+    ...(feature.next ? ['', `Next: ${feature.next.to}`, ...feature.next.missing.map(missing)] : []),
   )
 }
 
@@ -117,7 +125,11 @@ export const verbs: Verb[] = [
     run: async ({ client, args, fields: { evidence, ...parts } }) => {
       const brought = { ...(evidence as object | undefined), ...parts }
       const body = Object.keys(brought).length > 0 ? { evidence: brought } : {}
-      return one(await client.post<Feature>(at('/api/features/:id/advance', ...args), body))
+      const advanced = client.post<Feature>(at('/api/features/:id/advance', ...args), body).catch((error: unknown) => {
+        if (!(error instanceof AppError) || error.code !== 'conflict.gate') throw error
+        throw new AppError(error.code, asOptions(error.message.replace(/ Next: .*$/, '')), error.details)
+      })
+      return one(await advanced)
     },
   },
   {

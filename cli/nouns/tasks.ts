@@ -1,6 +1,6 @@
 import type { Comment, NextTask, Task, TaskCompleted, TaskDetail, TaskItem } from '../../src/features/tasks/schema.ts'
 import { type Call, clearable, count, flag, many, reference, type Shown, shown, text, time, type Verb } from '../noun.ts'
-import { ago, day, paragraphs, plain, record } from '../output.ts'
+import { ago, dayOrHour, paragraphs, plain, record } from '../output.ts'
 import { at } from '../reference.ts'
 import { Refusal } from '../refusal.ts'
 import { listed, pages, paging, removed, restoring, sorting } from '../resource.ts'
@@ -37,7 +37,7 @@ function one(task: Task | TaskDetail): Shown {
         Priority: task.priority,
         Assignee: task.assignee?.name,
         Labels: task.labels.join(', '),
-        Due: task.dueAt && day(task.dueAt),
+        Due: task.dueAt && dayOrHour(task.dueAt),
         Estimate: task.estimate,
         'Waits for': task.blockedBy.join(', '),
         Frees: detail?.frees.map((t) => t.key).join(', '),
@@ -150,14 +150,11 @@ export const verbs: Verb[] = [
         ...(await inProject()),
         ...(look === true && { claim: false }),
       })
-      return {
-        value: next,
-        lines: [
-          ...(next.task ? [...one(next.task).lines, ''] : []),
-          plain(next.why),
-          ...next.waiting.map((t) => `  ${named([t])}: ${plain(t.reason)}`),
-        ],
-      }
+      if (next.task) return { value: next, lines: [...one(next.task).lines, '', plain(next.why)] }
+      if (next.waiting.length === 0)
+        return { value: next, lines: [], note: 'No task is open here. Add one: tutti tasks create "What is to be done"' }
+      const waiting = next.waiting.map((t) => `  ${named([t])}: ${plain(t.reason)}`)
+      return { value: next, lines: [], note: ['No task can be started now.', ...waiting].join('\n') }
     },
   },
   {

@@ -12,9 +12,10 @@ import { listed, pages, paging, sorting } from '../resource.ts'
 const one = (team: Organization): Shown =>
   shown(team, ...record({ Team: team.name, Slug: team.slug, 'Your role': team.role, Id: team.id }, team.description))
 
+const current = async (client: Client): Promise<string> => client.team ?? (await client.get<Organization>('/api/team')).id
 /** The one that is named, or the current one. */
 const idOf = async (client: Client, ref: string | undefined): Promise<string> =>
-  ref === undefined ? (await client.get<Organization>('/api/team')).id : amongMine(client, '/api/teams', 'team', ref)
+  ref === undefined ? current(client) : amongMine(client, '/api/teams', 'team', ref)
 /** By name, address or id. */
 const memberOf = async (client: Client, team: string, ref: string): Promise<string> =>
   ref === 'me' ? (await client.get<User>('/api/auth/me')).id : amongMine(client, at('/api/teams/:id/members', team), 'member', ref)
@@ -28,14 +29,14 @@ export const verbs: Verb[] = [
     fields: [...sorting('name', 'createdAt'), ...paging],
     examples: ['tutti teams list'],
     run: async ({ client, fields }) => {
-      const [page, current] = await Promise.all([pages<Organization>(client, '/api/teams', fields), client.get<Organization>('/api/team')])
+      const [page, currentId] = await Promise.all([pages<Organization>(client, '/api/teams', fields), current(client)])
       return listed(
         page,
         [
           { title: 'Slug', of: (t) => t.slug },
           { title: 'Name', of: (t) => t.name, wide: true },
           { title: 'Your role', of: (t) => t.role },
-          { title: 'Current', of: (t) => (t.id === current.id ? 'yes' : null) },
+          { title: 'Current', of: (t) => (t.id === currentId ? 'yes' : null) },
         ],
         'No teams.',
       )

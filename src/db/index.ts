@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
@@ -35,6 +36,9 @@ export async function openDatabase(config: Config, log: Log, alone?: Alone): Pro
     ...(alone && { statementTimeout: DAY, transactionTimeout: DAY }),
   })
 }
+
+/** Whether there is one to look at: opening an embedded one would make it. */
+export const hasDatabase = ({ DB_CONNECTION, DATA_DIR }: Config): boolean => DB_CONNECTION !== 'pglite' || existsSync(join(DATA_DIR, 'db'))
 
 /** Whoever can write to the folder can swap the secret or the control socket. */
 export function ownFolder(path: string): void {

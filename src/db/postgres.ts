@@ -38,6 +38,7 @@ export async function openPostgres({
   })
   let away: string | undefined
   let closed = false
+  let opened = false
 
   // The server's own limit does not help when it cannot be reached: a connection into a black hole never answers.
   const overdue = new Deadlines(statementTimeout + 2000)
@@ -61,7 +62,7 @@ export async function openPostgres({
       }
     } catch (error) {
       const db = toDbError(error)
-      if (db.code === 'unavailable' && !away && !closed) {
+      if (db.code === 'unavailable' && opened && !away && !closed) {
         away = db.message
         log?.('warn', 'database is away', { reason: db.message })
       }
@@ -75,7 +76,14 @@ export async function openPostgres({
       throw new DbError('unknown', `the database went away while committing: ${error.message}`, undefined, { cause: error })
     })
 
-  const version = await run(sql, 'show server_version', []).then((r) => String(r.rows[0]?.[0]))
+  const version = await run(sql, 'show server_version', []).then(
+    (r) => String(r.rows[0]?.[0]),
+    (error: DbError) => {
+      const { host, pathname } = new URL(url)
+      throw new DbError(error.code, `postgres://${host}${pathname}: ${error.message}`, undefined, { cause: error })
+    },
+  )
+  opened = true
 
   return {
     kind: 'postgres',
