@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { AppError } from '../src/errors.ts'
@@ -7,14 +7,23 @@ import type { McpTokenCreated } from '../src/features/tokens/schema.ts'
 import type { Client } from './client.ts'
 import { configFolder, mcpTokenFromEnvironment } from './environment.ts'
 import { linkedProject } from './linked.ts'
-import { serverOf, signedInClient, type Where } from './profiles.ts'
+import { changeProfiles, serverOf, signedInClient, type Where } from './profiles.ts'
+import { at } from './reference.ts'
 
 export type { Where } from './profiles.ts'
 
-/** MCP tokens that this machine's agents use through `tutti mcp`, by server and project. Only their owner can read the file. */
+/** MCP tokens that this machine's agents use through `tutti mcp`, by sign-in and project. Only their owner can read the file. */
 const file = (): string => join(configFolder(), 'mcp-tokens.json')
-type Tokens = Record<string, string>
-const keyOf = (server: string, project: string | undefined): string => [server, project].filter(Boolean).join(' ')
+interface Kept {
+  id: string
+  token: string
+}
+type Tokens = Record<string, Kept>
+type SignedIn = Pick<ReturnType<typeof signedInClient>, 'name' | 'profile'>
+
+/** Whoever signs in after somebody else, or beside, speaks as himself. */
+const ownerOf = ({ name, profile }: SignedIn): string => `${profile.server} ${name} ${profile.user?.id ?? ''}`
+const keyOf = (who: SignedIn): string => `${ownerOf(who)} ${linkedProject(who.profile.server)?.project ?? ''}`.trimEnd()
 
 function kept(): Tokens {
   try {
@@ -24,12 +33,15 @@ function kept(): Tokens {
   }
 }
 
-function keep(key: string, token: string): void {
-  mkdirSync(configFolder(), { recursive: true, mode: 0o700 })
-  const fresh = `${file()}.${process.pid}`
-  writeFileSync(fresh, `${JSON.stringify({ ...kept(), [key]: token }, null, 2)}\n`, { mode: 0o600, flush: true })
-  renameSync(fresh, file())
-}
+/** One process at a time: none forgets what another has just kept. */
+const change = (work: (tokens: Tokens) => void): Promise<void> =>
+  changeProfiles(() => {
+    const tokens = kept()
+    work(tokens)
+    const fresh = `${file()}.${process.pid}`
+    writeFileSync(fresh, `${JSON.stringify(tokens, null, 2)}\n`, { mode: 0o600, flush: true })
+    renameSync(fresh, file())
+  })
 
 interface Wanted {
   name: string
@@ -41,20 +53,35 @@ interface Wanted {
 export async function mcpCredential(where: Where): Promise<{ server: string; token: string }> {
   const given = mcpTokenFromEnvironment()
   if (given && where.server) return { server: serverOf(where.server), token: given }
-  const { client } = signedInClient(where)
-  if (given) return { server: client.server, token: given }
-  const project = linkedProject(client.server)?.project
-  const before = kept()[keyOf(client.server, project)]
-  if (before) return { server: client.server, token: before }
-  return { server: client.server, token: await keepToken(client) }
+  const who = signedInClient(where)
+  const { server } = who.client
+  return { server, token: given ?? kept()[keyOf(who)]?.token ?? (await keepToken(who)) }
 }
 
-/** Makes one for `tutti mcp` in this folder, in the place of the one before. */
-export async function keepToken(client: Client): Promise<string> {
+/** Makes one for `tutti mcp` in this folder, in the place of the one before, which then works no more. */
+export async function keepToken(who: ReturnType<typeof signedInClient>): Promise<string> {
+  const { client } = who
   const projectId = linkedProject(client.server)?.project
-  const { token } = await makeToken(client, { name: `tutti mcp on ${hostname()}`, ...(projectId && { projectId }) })
-  keep(keyOf(client.server, projectId), token as string)
-  return token as string
+  const { id, token } = (await makeToken(client, { name: `tutti mcp on ${hostname()}`, ...(projectId && { projectId }) })) as Kept
+  const before = kept()[keyOf(who)]
+  await change((tokens) => {
+    tokens[keyOf(who)] = { id, token }
+  })
+  await revoke(client, before)
+  return token
+}
+
+const revoke = (client: Client, token: Kept | undefined): Promise<unknown> =>
+  token ? client.request('DELETE', at('/api/mcp-tokens/:id', token.id)).catch(() => undefined) : Promise.resolve()
+
+/** When he signs out: nobody on this machine speaks for him any more. Needs the session, so it comes before that ends. */
+export async function forgetTokens(who: SignedIn, client: Client): Promise<void> {
+  const own = Object.entries(kept()).filter(([key]) => `${key} `.startsWith(`${ownerOf(who)} `))
+  if (own.length === 0) return
+  await change((tokens) => {
+    for (const [key] of own) delete tokens[key]
+  })
+  for (const [, token] of own) await revoke(client, token)
 }
 
 /** For the current team unless told. */

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../src/errors.ts'
 import { Client, type Credential, type Keeper } from './client.ts'
@@ -51,14 +51,14 @@ const textOf = ({ current, all }: Profiles): string => `${JSON.stringify({ curre
 function writeProfiles(text: string): void {
   const path = file()
   const fresh = `${path}.${process.pid}`
-  const fd = openSync(fresh, 'w', 0o600)
   try {
-    writeSync(fd, text)
-    fsyncSync(fd)
-  } finally {
-    closeSync(fd)
+    // All of it: a bare write on a full disk writes a part, and says so to nobody who does not ask.
+    writeFileSync(fresh, text, { mode: 0o600, flush: true })
+    renameSync(fresh, path)
+  } catch (error) {
+    rmSync(fresh, { force: true })
+    throw error
   }
-  renameSync(fresh, path)
 }
 
 /** One process at a time; another one waits and then sees what this one has written. What failing work has changed is written too. */

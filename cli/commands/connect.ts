@@ -25,7 +25,8 @@ export async function connect(program: keyof typeof clients, { print: only, stdi
   const { hooks: wanted, ...where } = rest
   const agent: AgentClient = clients[program]
   const hooks = wanted ? agent.hooks : undefined
-  const { client } = signedInClient(where)
+  const who = signedInClient(where)
+  const { client } = who
   const { server } = client
   const { file, at } = agent
   if (!only) {
@@ -38,7 +39,7 @@ export async function connect(program: keyof typeof clients, { print: only, stdi
   const entry = stdio
     ? agent.stdio([process.execPath, 'mcp', '--server', server])
     : agent.entry(server, await tokenFor(agent, client, project))
-  if (stdio) await keepToken(client)
+  if (stdio) await keepToken(who)
   if (only) {
     const settings = withValue({}, at, entry)
     return print(json, { program, server, file, settings }, isToml(file) ? toml(at, entry).trimEnd() : JSON.stringify(settings, null, 2))

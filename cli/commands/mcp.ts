@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline'
 import { AppError } from '../../src/errors.ts'
 import { mcpCredential, type Where } from '../mcp-token.ts'
 import { plain } from '../output.ts'
@@ -17,9 +16,23 @@ export async function bridge({ toolsets, readonly, ...where }: Where & { toolset
   // A client that has gone does not read any more.
   process.stdout.on('error', () => process.exit(0))
   const connection = new Connection(address, token)
-  const lines = createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY })
-  for await (const line of lines) if (line.trim()) await connection.send(line)
+  for await (const line of linesOf(process.stdin)) if (line.trim()) await connection.send(line)
   await connection.close()
+}
+
+/** By line feeds only: readline would also cut at separators that may stand inside a text. */
+async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let begun: string[] = []
+  for await (const chunk of input) {
+    const [first, ...more] = decoder.decode(chunk, { stream: true }).split('\n')
+    begun.push(first as string)
+    if (more.length === 0) continue
+    yield begun.join('')
+    begun = [more.pop() as string]
+    yield* more
+  }
+  yield begun.join('')
 }
 
 type Id = string | number
@@ -120,6 +133,7 @@ class Connection {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${this.token}` },
       body,
+      redirect: 'manual',
       signal: this.#abort.signal,
     }).catch((error: { code?: string }) => {
       throw error.code === 'ConnectionRefused' ? error : broken()
@@ -131,12 +145,15 @@ class Connection {
     const stream = ++this.#streams
     const response = await fetch(this.address, {
       headers: { accept: 'text/event-stream', authorization: `Bearer ${this.token}` },
+      // What an agent says, and the token, go where the user said and nowhere else.
+      redirect: 'manual',
       signal: this.#abort.signal,
     })
     if (!response.ok || !response.body) throw await refusalOf(response)
     const { promise, resolve, reject } = Promise.withResolvers<URL>()
-    const ended = () => reject(new AppError('unavailable', 'The server has closed the connection.'))
-    void this.#read(response.body, resolve, stream).then(ended, ended)
+    const ended = (error?: unknown) =>
+      reject(error instanceof AppError ? error : new AppError('unavailable', 'The server has closed the connection.'))
+    void this.#read(response.body, resolve, stream).then(() => ended(), ended)
     const endpoint = await promise
     const { initialize, initialized } = this.#introduction
     const again = (message: Message) => this.#post(endpoint, JSON.stringify({ ...message, id: OPENING }))
@@ -155,9 +172,9 @@ class Connection {
         const events = rest.split('\n\n')
         rest = events.pop() as string
         for (const event of events) {
-          const name = /^event: ?(.*)$/m.exec(event)?.[1]
-          const data = /^data: ?(.*)$/m.exec(event)?.[1]
-          if (name === 'endpoint' && data) opened(new URL(data, this.address))
+          const name = field(event, 'event')
+          const data = field(event, 'data')
+          if (name === 'endpoint' && data) opened(this.#sameOrigin(data))
           else if (data) this.#tell(data)
         }
       }
@@ -165,6 +182,13 @@ class Connection {
       // One that has been replaced is nobody's loss.
       if (stream === this.#streams) this.#lost()
     }
+  }
+
+  #sameOrigin(path: string): URL {
+    const { origin } = this.address
+    const endpoint = new URL(path, this.address)
+    if (endpoint.origin !== origin) throw new AppError('upstream_failed', `${origin} wants messages sent to another server, which are not.`)
+    return endpoint
   }
 
   #lost(): void {
@@ -194,6 +218,14 @@ class Connection {
     say(data)
   }
 }
+
+/** By line feeds only: what a pattern takes for the end of a line may stand inside a text. */
+const field = (event: string, name: string): string | undefined =>
+  event
+    .split('\n')
+    .find((line) => line.startsWith(`${name}:`))
+    ?.slice(name.length + 1)
+    .trimStart()
 
 /** Whether it was done nobody knows, so it is not sent again. */
 const broken = () =>

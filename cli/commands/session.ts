@@ -1,11 +1,21 @@
 import { AppError } from '../../src/errors.ts'
 import type { User } from '../../src/features/accounts/schema.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
-import { health } from '../client.ts'
+import { Client, type Credential, health } from '../client.ts'
+import { forgetTokens } from '../mcp-token.ts'
 import { bold, dim, note, plain, print, table } from '../output.ts'
-import { changeProfiles, readProfiles, selectProfile, serverOf, signedInClient, signedOut, type Where } from '../profiles.ts'
+import {
+  changeProfiles,
+  type Profile,
+  passing,
+  readProfiles,
+  selectProfile,
+  serverOf,
+  signedInClient,
+  signedOut,
+  type Where,
+} from '../profiles.ts'
 import { exitCodeOf, Refusal } from '../report.ts'
-import { endSession } from './login.ts'
 
 interface Options extends Where {
   json?: boolean
@@ -84,7 +94,7 @@ export async function logout({ json, ...where }: Options): Promise<void> {
   const { called, profile } = gone
   const { server, kind } = profile
   // Forgotten here in any case; a session that has ended by itself meanwhile needs no ending.
-  const failed = await endSession(profile).catch((error: unknown) =>
+  const failed = await endAll(called, profile).catch((error: unknown) =>
     error instanceof AppError && error.code === 'unauthenticated' ? undefined : error,
   )
   if (failed)
@@ -94,6 +104,14 @@ export async function logout({ json, ...where }: Options): Promise<void> {
     )
   const note = kind === 'api_key' ? ' The API key itself still works; revoke it on the server if nobody needs it.' : ''
   print(json, { profile: called, server, signedOut: true }, `Signed out of ${server}.${note}`)
+}
+
+/** The session, and the tokens that it made for agents here. Nothing to do for an API key: others may use it. */
+async function endAll(name: string, profile: Profile): Promise<void> {
+  if (profile.kind !== 'device' || !profile.token) return
+  const client = new Client(profile.server, passing(profile as Credential))
+  await forgetTokens({ name, profile }, client)
+  await client.post('/api/auth/logout')
 }
 
 export function listProfiles({ json }: Options): void {

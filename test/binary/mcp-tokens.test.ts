@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { folder, json, PASSWORD, tutti } from '../support/binary.ts'
+import { type Home, Office } from './home.ts'
+
+let office: Office
+let home: Home
+const work = folder()
+beforeAll(async () => {
+  office = await Office.open()
+  home = await office.signedIn()
+}, 60_000)
+afterAll(() => office.server.kill())
+
+const kept = (): Record<string, { token: string }> => {
+  const file = join(dirname(home.file), 'mcp-tokens.json')
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+}
+const line = (id: number, method: string, params: object) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
+const opening = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+const calls = (...args: [string, object]) =>
+  `${line(1, 'initialize', opening)}\n${line(2, 'tools/call', { name: args[0], arguments: args[1] })}\n`
+const works = async (token: string): Promise<number> =>
+  (await fetch(`${office.url}/mcp`, { ...json('POST', { jsonrpc: '2.0', id: 1, method: 'ping' }, token) })).status
+
+test('two people of one server on one machine each speak as themselves, and who signs out leaves no token that works', async () => {
+  const alan = { email: 'alan@example.com', name: 'Alan Turing', password: PASSWORD }
+  const made = await fetch(`${office.url}/api/auth/register`, json('POST', alan))
+  const { token: his } = (await made.json()) as { token: string }
+  expect((await home.within(work, ['mcp'], calls('create_note', { title: 'of Grace' }))).out).toContain('of Grace')
+
+  const { userCode, done } = await home.login([office.url, '--profile', 'alan'])
+  await office.api('POST', '/api/auth/device/approve', { userCode }, his)
+  expect((await done).code).toBe(0)
+  expect((await home.within(work, ['mcp', '--profile', 'alan'], calls('create_note', { title: 'of Alan' }))).out).toContain('of Alan')
+  const titles = async (as: string) =>
+    (await office.api<{ items: { title: string }[] }>('GET', '/api/notes', undefined, as)).body.items.map((n) => n.title)
+  expect(await titles(his)).toEqual(['of Alan'])
+  expect(await titles(office.token)).toEqual(['of Grace'])
+
+  const tokens = Object.entries(kept())
+  expect(tokens).toHaveLength(2)
+  const [alans, graces] = ['alan', office.host].map((name) => tokens.find(([key]) => key.includes(` ${name} `))?.[1].token as string) as [
+    string,
+    string,
+  ]
+  expect(await works(alans)).not.toBe(401)
+  expect((await home.run('logout', '--profile', 'alan')).code).toBe(0)
+  expect(await works(alans)).toBe(401)
+  expect(await works(graces)).not.toBe(401)
+  expect(Object.values(kept()).map(({ token }) => token)).toEqual([graces])
+}, 60_000)
+
+test('one that takes the place of another ends it', async () => {
+  const [before] = Object.values(kept())
+  const env = { ...home.env, HOME: folder() }
+  expect(await tutti(['connect', 'cursor', '--stdio', '--profile', office.host], { env, cwd: work })).toMatchObject({ code: 0 })
+  const [now] = Object.values(kept())
+  expect(now?.token).not.toBe(before?.token as string)
+  expect(await works(before?.token as string)).toBe(401)
+  expect(await works(now?.token as string)).not.toBe(401)
+}, 60_000)
+
+test('texts with every kind of line end pass whole', async () => {
+  const title = 'one\u2028two\u2029three\u0085four'
+  const { out } = await home.within(work, ['mcp', '--profile', office.host], calls('create_note', { title: 'ends', content: title }))
+  const answer = out
+    .trim()
+    .split('\n')
+    .map((text) => JSON.parse(text))
+    .find(({ id }) => id === 2)
+  expect(JSON.stringify(answer.result)).toContain(title)
+}, 60_000)
+
+test('messages go to the server that was named, and to no other that it names', async () => {
+  let stolen = 0
+  const thief = Bun.serve({ port: 0, fetch: () => new Response(`${++stolen}`) })
+  for (const answer of [
+    () =>
+      new Response(`event: endpoint\ndata: http://127.0.0.1:${thief.port}/take\n\n`, { headers: { 'content-type': 'text/event-stream' } }),
+    () => new Response(null, { status: 307, headers: { location: `http://127.0.0.1:${thief.port}/take` } }),
+  ]) {
+    const sly = Bun.serve({ port: 0, fetch: answer })
+    const env = { TUTTI_MCP_TOKEN: 'mcp_live_x' }
+    const { out } = await tutti(['mcp', '--server', `http://127.0.0.1:${sly.port}`], { env, stdin: `${line(1, 'initialize', opening)}\n` })
+    expect(JSON.parse(out)).toMatchObject({ id: 1, error: { code: -32_000 } })
+    sly.stop(true)
+  }
+  expect(stolen).toBe(0)
+  thief.stop(true)
+}, 60_000)
