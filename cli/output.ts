@@ -14,15 +14,29 @@ const style =
 export const bold = style(1)
 export const dim = style(2)
 
+const styles = new Set(['\x1b[0m', '\x1b[1m', '\x1b[2m'])
+const styledOrSteering = /\p{Cc}\[[012]m|[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d\t\n]]/gv
+
+/** The last guard before a terminal, for whatever was not made plain: only our own styles pass, and those where there are any. */
+export const guarded = (text: string, stream: 1 | 2): string =>
+  text.replace(styledOrSteering, (found) => (styles.has(found) && coloured(stream) ? found : ''))
+
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/** The same value; JSON itself writes out only the first 32 of what steers. */
+export const jsonText = (value: unknown, indent?: number): string =>
+  JSON.stringify(value, null, indent).replace(steering, (found) => (found === '\n' ? found : found.split('').map(escaped).join('')))
+
 /** `--json`: one value whose shape stays; else lines for people. */
 export function print(json: boolean | undefined, value: unknown, ...lines: string[]): void {
-  for (const line of json ? [JSON.stringify(value, null, 2)] : lines) console.log(line)
+  if (json) console.log(jsonText(value, 2))
+  else for (const line of lines) console.log(guarded(line, 1))
 }
 
 /** What is said about a result and is no part of it. Not console.error, which Bun paints red on a terminal. */
 export function note(text: string): void {
   try {
-    writeSync(2, `${text}\n`)
+    writeSync(2, `${guarded(text, 2)}\n`)
   } catch {
     // Nobody listens.
   }

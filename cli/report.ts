@@ -1,5 +1,6 @@
 import { ConfigError } from '../src/config.ts'
 import { AppError, type ErrorCode } from '../src/errors.ts'
+import { guarded, jsonText } from './output.ts'
 import { Refusal } from './refusal.ts'
 
 /** For commands that load the settings anyway; those that must be quick take it from where it is. */
@@ -44,7 +45,7 @@ export function report(error: unknown): number {
   const exitCode = exitOf(error)
   const code = error instanceof AppError ? error.code : (codes[exitCode] ?? 'internal')
   const { errors, current, retryAfter } = error instanceof AppError ? error.details : {}
-  console.error(wantsJson() ? JSON.stringify({ code, detail: message, errors, current, retryAfter, exitCode }) : `tutti: ${message}`)
+  console.error(wantsJson() ? jsonText({ code, detail: message, errors, current, retryAfter, exitCode }) : guarded(`tutti: ${message}`, 2))
   if (exitCode === 1 && process.env.LOG_LEVEL === 'debug') console.error(error)
   return exitCode
 }
