@@ -36,6 +36,8 @@ export async function connect(program: keyof typeof clients, { print: only, stdi
     if (below(read(file), at) !== undefined && !yes && !(await sure(`${file} has a server named tutti already. Replace it?`)))
       throw new Refusal(`${file} has a server named tutti already. Say --yes to replace it, or --print to write it yourself.`, 5)
   }
+  if (!only && !stdio && !yes && isShared(file))
+    throw new Refusal(`${file} is kept in git, and a token in it would go along. Use --stdio, which keeps it out, or say --yes.`, 5)
   const entry = stdio
     ? agent.stdio([process.execPath, 'mcp', '--server', server])
     : agent.entry(server, await tokenFor(agent, client, project))
@@ -115,6 +117,17 @@ function withToml(text: string, at: readonly string[], entry: Settings): string 
   })
   const before = others.join('\n').trimEnd()
   return `${before}${before ? '\n\n' : ''}${toml(at, entry)}`
+}
+
+/** Settings are often kept in a repository, and published with it. */
+function isShared(file: string): boolean {
+  const target = existsSync(file) ? realpathSync(file) : file
+  let folder = dirname(target)
+  while (!existsSync(folder)) folder = dirname(folder)
+  const git = (...args: string[]) =>
+    Bun.spawnSync(['git', '-C', folder, ...args], { stdout: 'ignore', stderr: 'ignore', timeout: 5000 }).success
+  if (!Bun.which('git') || !git('rev-parse', '--is-inside-work-tree')) return false
+  return git('ls-files', '--error-unmatch', target) || !git('check-ignore', '-q', target)
 }
 
 // ---- its hooks

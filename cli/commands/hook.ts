@@ -93,9 +93,12 @@ async function save(client: Client, projectId: string, { trigger, custom_instruc
   await client.post(at('/api/sessions/:id/checkpoint', id), { checkpoint })
 }
 
+/** In a repository of whomever: what it has set must not start programs. */
+const CAUTION = ['core.quotePath=off', 'core.fsmonitor=false', 'safe.bareRepository=explicit'].flatMap((setting) => ['-c', setting])
+
 function git(...args: string[]): string[] {
   try {
-    const ran = Bun.spawnSync(['git', '-c', 'core.quotePath=off', ...args], { stderr: 'ignore', timeout: 1000 })
+    const ran = Bun.spawnSync(['git', ...CAUTION, ...args], { stderr: 'ignore', timeout: 1000 })
     return ran.success ? ran.stdout.toString().split('\n').filter(Boolean) : []
   } catch {
     return []

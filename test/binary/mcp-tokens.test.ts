@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { folder, json, PASSWORD, tutti } from '../support/binary.ts'
 import { type Home, Office } from './home.ts'
@@ -89,4 +89,29 @@ test('messages go to the server that was named, and to no other that it names', 
   }
   expect(stolen).toBe(0)
   thief.stop(true)
+}, 60_000)
+
+test('a token is not written unasked into settings that are kept in git', async () => {
+  const at = folder()
+  const env = { ...home.env, HOME: at }
+  const git = (...args: string[]) => Bun.spawnSync(['git', ...args], { cwd: join(at, 'dotfiles') })
+  mkdirSync(join(at, 'dotfiles'))
+  mkdirSync(join(at, '.cursor'))
+  writeFileSync(join(at, 'dotfiles', 'mcp.json'), '{}')
+  symlinkSync(join(at, 'dotfiles', 'mcp.json'), join(at, '.cursor', 'mcp.json'))
+  git('init', '-q')
+  git('add', '-A')
+  const connect = (...more: string[]) => tutti(['connect', 'cursor', '--profile', office.host, '--no-hooks', ...more], { env, cwd: work })
+  const before = Object.keys((await office.api<{ items: object[] }>('GET', '/api/mcp-tokens')).body.items).length
+  expect(await connect()).toMatchObject({ code: 5, err: expect.stringContaining('kept in git') })
+  expect(readFileSync(join(at, 'dotfiles', 'mcp.json'), 'utf8')).toBe('{}')
+  expect(Object.keys((await office.api<{ items: object[] }>('GET', '/api/mcp-tokens')).body.items)).toHaveLength(before)
+  expect(await connect('--stdio')).toMatchObject({ code: 0 })
+  expect(readFileSync(join(at, 'dotfiles', 'mcp.json'), 'utf8')).not.toContain('svc_')
+  expect(await connect('--yes')).toMatchObject({ code: 0 })
+  // What git ignores is nobody's but his.
+  git('rm', '-q', '-f', '--cached', 'mcp.json')
+  writeFileSync(join(at, 'dotfiles', '.gitignore'), 'mcp.json\n')
+  writeFileSync(join(at, 'dotfiles', 'mcp.json'), '{}')
+  expect(await connect()).toMatchObject({ code: 0 })
 }, 60_000)
