@@ -301,20 +301,20 @@ describe('several instances', () => {
     const done: unknown[] = []
     const working = new Set<number>()
     const both = Promise.withResolvers<void>()
+    const all = Promise.withResolvers<void>()
+    const list = Array.from({ length: 200 }, (_, n) => ({ name: 'a', data: { n } }))
     const instances = [driver, other].map((on, i) => {
       const run: JobDefinition['run'] = async (_, data) => {
         working.add(i)
         if (working.size === 2) both.resolve()
         await both.promise
-        done.push(data.n)
+        if (done.push(data.n) === list.length) all.resolve()
       }
       return make([{ name: 'a', run }], { concurrency: 3 }, on)
     })
-    const list = Array.from({ length: 200 }, (_, n) => ({ name: 'a', data: { n } }))
     await enqueue(instances[0]!, list)
     await Promise.all(instances.map((jobs) => jobs.start(app)))
-    for (let n = 1; (await instances[0]!.status()).waiting > 0; n++)
-      await Promise.race(instances.map((jobs) => jobs.said.until('job done', n)))
+    await all.promise
     await Promise.all(instances.map((jobs) => jobs.stop()))
     expect(done.toSorted((a, b) => Number(a) - Number(b))).toEqual(list.map(({ data }) => data.n))
     expect(await instances[0]!.status()).toEqual(none)
