@@ -1,14 +1,8 @@
 import { createApp } from '../src/app.ts'
 import type { Config } from '../src/config.ts'
-import { hasDatabase } from '../src/db/index.ts'
 import { createLog } from '../src/log.ts'
 import { askServer, type MachineAction, runMachine } from '../src/machine.ts'
-import { Refusal } from './refusal.ts'
-
-/** A mistyped folder must not become a new installation. */
-export function requireDatabase(config: Config): void {
-  if (!hasDatabase(config)) throw new Refusal(`There is no database in ${config.DATA_DIR}. Name the data folder with --data-dir.`, 4)
-}
+import { requireDatabase } from './settings.ts'
 
 /** What may be the first thing that is done with an installation. */
 const first = new Set<MachineAction>(['accounts.createAdmin', 'seeds.defaults', 'seeds.demo'])

@@ -1,4 +1,4 @@
-import { createReadStream, createWriteStream, existsSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createReadStream, createWriteStream, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { newName, requireAlone } from '../../src/backup/alone.ts'
@@ -7,7 +7,7 @@ import { checkBackup, type Header, readBackup } from '../../src/backup/file.ts'
 import { hasData, type Loaded, load, type Progress } from '../../src/backup/load.ts'
 import { keptSecret, type Saved, save, secretPath } from '../../src/backup/save.ts'
 import type { Config } from '../../src/config.ts'
-import type { Driver } from '../../src/db/driver.ts'
+import { DbError, type Driver, InUse } from '../../src/db/driver.ts'
 import { openDatabase, ownFolder } from '../../src/db/index.ts'
 import { isRestoring, refuseRestoring } from '../../src/db/restoring.ts'
 import { AppError } from '../../src/errors.ts'
@@ -15,7 +15,7 @@ import { createLog } from '../../src/log.ts'
 import { askServer, isServing } from '../../src/machine.ts'
 import { note, print } from '../output.ts'
 import { Refusal } from '../report.ts'
-import { type CommonOptions, settingsOf } from '../settings.ts'
+import { type CommonOptions, requireDatabase, settingsOf } from '../settings.ts'
 
 interface Options extends CommonOptions {
   json?: boolean
@@ -63,10 +63,8 @@ async function toStdout(config: Config): Promise<void> {
   note(`Saved ${rowsOf(saved)} (${size(saved.bytes)}).`)
 }
 
-/** A database that is there: a mistyped folder must not become a new one. */
 async function openSource(config: Config): Promise<{ driver: Driver; name: string }> {
-  if (config.DB_CONNECTION === 'pglite' && !existsSync(join(config.DATA_DIR, 'db')))
-    throw new Refusal(`There is no database in ${config.DATA_DIR}. Name the data folder with --data-dir.`, 4)
+  requireDatabase(config)
   const name = newName()
   return { name, driver: await openDatabase(config, createLog('warn'), { name }) }
 }
@@ -131,20 +129,41 @@ type Work = (driver: Driver, alone: () => Promise<void>) => Promise<Loaded>
 
 async function into(config: Config, replace: boolean | undefined, work: Work): Promise<Done> {
   const name = newName()
-  const driver = await openDatabase(config, createLog('warn'), { name })
-  const alone = () => requireAlone(driver, name)
+  const { driver, replaced } = await cleared(config, name, replace)
   try {
-    await alone()
-    const replaced = replace ? await setAside(config, driver) : null
-    // What a server that was started meanwhile has written is in no file.
-    if (replaced) await alone()
-    const { tables, rows } = await work(driver, alone)
+    const { tables, rows } = await work(driver, () => requireAlone(driver, name))
     const secret = config.TUTTI_SECRET ?? keptSecret(config)
     return { into: placeOf(config), tables, rows, replaced, secret: secret !== undefined && (await isSecretOf(driver, secret)) }
   } finally {
     await driver.close()
   }
 }
+
+/** With --replace, what is there goes aside; what cannot be read any more, as the files that it is. */
+async function cleared(config: Config, name: string, replace = false): Promise<{ driver: Driver; replaced: string | null }> {
+  const open = () => openDatabase(config, createLog('warn'), { name })
+  let driver: Driver | undefined
+  try {
+    driver = await open()
+    await requireAlone(driver, name)
+    const replaced = replace ? await setAside(config, driver) : null
+    // What a server that was started meanwhile has written is in no file.
+    if (replaced) await requireAlone(driver, name)
+    return { driver, replaced }
+  } catch (error) {
+    await driver?.close()
+    if (!replace || !isDamage(error)) throw error
+    if (config.DB_CONNECTION !== 'pglite')
+      throw new AppError('conflict', `What is there cannot be saved first (${error.message}), so it stays. Name another, empty database.`)
+    const kept = join(config.DATA_DIR, `db.damaged-${stamp()}`)
+    renameSync(join(config.DATA_DIR, 'db'), kept)
+    note(`What was there cannot be read any more (${error.message}). Its files are kept in ${kept}`)
+    return { driver: await open(), replaced: kept }
+  }
+}
+
+const isDamage = (error: unknown): error is DbError =>
+  error instanceof DbError && !(error instanceof InUse) && !['disk_full', 'timeout'].includes(error.code)
 
 /** What is there goes to a file beside it that can be restored in turn. */
 async function setAside(config: Config, driver: Driver): Promise<string | null> {
@@ -207,7 +226,9 @@ export async function move({ to, replace, json, ...common }: Options & { to: str
       ? 'Remove DATABASE_URL from your settings and start the server with the same data folder.'
       : 'Set DATABASE_URL to that address and start the server with the same data folder: its secret is still needed.',
   )
-  note(`What is in ${placeOf(config)} was not changed. Delete it when you are sure.`)
+  // The rest of the data folder is still needed.
+  const old = config.DB_CONNECTION === 'pglite' ? join(config.DATA_DIR, 'db') : placeOf(config)
+  note(`What is in ${old} was not changed. Delete it when you are sure.`)
 }
 
 function postgresUrl(text: string): string {

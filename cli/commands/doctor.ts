@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
-import { DbError, type Driver } from '../../src/db/driver.ts'
+import { type Driver, InUse } from '../../src/db/driver.ts'
 import { hasDatabase, openDatabase } from '../../src/db/index.ts'
 import { type Finding, look } from '../../src/features/upkeep/look.ts'
 import type { Running } from '../../src/features/upkeep/service.ts'
@@ -106,9 +106,7 @@ async function stopped(config: Config, mayOpen: boolean): Promise<Finding[]> {
 function unopened(error: Error, embedded: boolean): Finding {
   const said = error.message
   if (!embedded) return { what: 'database', ok: false, said, advice: 'Check DATABASE_URL, and whether that server runs and lets us in.' }
-  const pid = /\(pid (\d+)\)/.exec(said)?.[1]
-  if (error instanceof DbError && error.code === 'unavailable' && pid)
-    return { what: 'lock', ok: false, said, advice: `Wait until it is done, or end it: kill ${pid}` }
+  if (error instanceof InUse) return { what: 'lock', ok: false, said, advice: `Wait until it is done, or end it: kill ${error.pid}` }
   return {
     what: 'database',
     ok: false,

@@ -79,3 +79,13 @@ export class DbError extends Error {
     this.name = 'DbError'
   }
 }
+
+/** Another process has the embedded database open. */
+export class InUse extends DbError {
+  constructor(
+    dir: string,
+    readonly pid: string,
+  ) {
+    super('unavailable', `${dir} is in use by another tutti process (pid ${pid}); stop it or choose another data directory`)
+  }
+}

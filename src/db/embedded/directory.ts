@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { DbError } from '../driver.ts'
 import { type Lock, lockDirectory } from './lock.ts'
 import { copyTree, syncAncestors, syncDirectory, syncTree } from './tree.ts'
 
@@ -32,7 +33,7 @@ export async function ensureDatabase(dir: string, populate: Populate): Promise<v
     await syncAncestors(dir)
   }
   if (!existsSync(join(target, 'PG_VERSION'))) {
-    throw new Error(`${target} is not a database (PG_VERSION is missing); restore it from a backup or move it away`)
+    throw new DbError('unavailable', `${target} is not a database (PG_VERSION is missing); restore it from a backup or move it away`)
   }
 }
 

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { DbError } from '../driver.ts'
+import { InUse } from '../driver.ts'
 
 export interface Lock {
   readonly held: boolean
@@ -28,10 +28,7 @@ export function lockDirectory(dir: string): Lock {
     db?.close()
     if ((error as { code?: string }).code !== 'SQLITE_BUSY')
       throw new Error(`cannot lock ${path}: ${(error as Error).message}`, { cause: error })
-    throw new DbError(
-      'unavailable',
-      `${dir} is in use by another tutti process (pid ${readPid(pidPath)}); stop it or choose another data directory`,
-    )
+    throw new InUse(dir, readPid(pidPath))
   }
   const lock = db
   held.add(lock)
