@@ -1,7 +1,22 @@
-import { accessSync, chmodSync, constants, copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
+import { DbError } from '../../src/db/driver.ts'
+import { lockDirectory } from '../../src/db/embedded/lock.ts'
 import { hasDatabase } from '../../src/db/index.ts'
 import { createLog } from '../../src/log.ts'
 import { runMachine, runningServer } from '../../src/machine.ts'
@@ -38,14 +53,19 @@ export async function upgrade({ file, sha256, wait = '120', json, ...common }: O
     )
   const fresh = `${here}.new`
   const old = `${here}.before-upgrade`
+  const kept = `${old}.new`
   const place = join(config.DATA_DIR, 'upgrade')
   const embedded = config.DB_CONNECTION === 'pglite'
   const options = ['--data-dir', config.DATA_DIR, ...(config.file ? ['--config', config.file] : [])]
+  const release = claim(here)
   const stopped = heedSignals()
   let way = ''
   try {
     const sum = bring(resolve(file), fresh, sha256)
     const to = versionOf(fresh, file)
+    // All room that is needed is taken before anything is changed.
+    copyFileSync(here, kept)
+    for (const path of [fresh, kept]) sync(path)
     service?.stop()
     const backup = await save(config, to, place)
     way = backup ? `All data as it was is in ${backup}.` : ''
@@ -56,8 +76,9 @@ export async function upgrade({ file, sha256, wait = '120', json, ...common }: O
       const data = embedded || !backup ? '' : bringBack(here, backup, options)
       throw new Refusal(`${to} did not come up: ${why}\n${version} stays in its place, with its data.${data}`, 6)
     }
-    stopped.check()
-    copyFileSync(here, old)
+    // A Postgres is the new one's by now.
+    if (embedded) stopped.check()
+    renameSync(kept, old)
     renameSync(fresh, here)
     if (service) {
       service.start()
@@ -82,8 +103,40 @@ export async function upgrade({ file, sha256, wait = '120', json, ...common }: O
     throw error
   } finally {
     rmSync(fresh, { force: true })
+    rmSync(kept, { force: true })
     rmSync(place, { recursive: true, force: true })
+    release()
   }
+}
+
+/** One at a time: another would change what this one has checked, or take away what it tries. */
+function claim(here: string): () => void {
+  const folder = `${here}.upgrading`
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const lock = lockDirectory(folder)
+    return () => {
+      rmSync(folder, { recursive: true, force: true })
+      lock.release()
+    }
+  } catch (error) {
+    if (error instanceof DbError) throw new Refusal('Another upgrade of this binary is under way. Wait until it is done.', 5)
+    throw unwritable(here, error)
+  }
+}
+
+function unwritable(path: string, error: unknown): Refusal {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM')
+    return new Refusal(`You may not write to ${dirname(path)}. Run this as its owner.`, 3)
+  return new Refusal(`The new binary cannot be put beside the old one: ${message}`, 6)
+}
+
+/** Else a machine that loses its power right after the rename would have an empty file in the place of the binary. */
+function sync(path: string): void {
+  const fd = openSync(path, 'r+')
+  fsyncSync(fd)
+  closeSync(fd)
 }
 
 /** A copy beside the one in place, so that no other disk and nobody who may write to `from` comes between check and use. */
@@ -93,10 +146,7 @@ function bring(from: string, fresh: string, given: string | undefined): string {
     accessSync(dirname(fresh), constants.W_OK)
     copyFileSync(from, fresh)
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EACCES' || code === 'EROFS' || code === 'EPERM')
-      throw new Refusal(`You may not write to ${dirname(fresh)}. Run this as its owner.`, 3)
-    throw new Refusal(`The new binary cannot be put beside the old one: ${message}`, 6)
+    throw unwritable(fresh, error)
   }
   const sum = new Bun.CryptoHasher('sha256').update(readFileSync(fresh)).digest('hex')
   const expected = (given ?? sumBeside(from))?.toLowerCase()

@@ -197,6 +197,18 @@ describe('the next version', () => {
     expect([await version(binary), readdirSync(dir)]).toEqual([NEXT, []])
   })
 
+  test('another one at the same time is refused, and takes nothing away from the first', async () => {
+    const { binary, dir, left } = await installation()
+    const slow = pretend('read line; exit 1')
+    const first = run(command(binary, dir, '--file', slow, '--sha256', sha256(slow), '--wait', '5'))
+    while (!existsSync(join(dir, 'upgrade', 'errors'))) await Bun.sleep(20)
+    const second = await run(command(binary, dir, '--file', next, '--sha256', sum))
+    expect([second.code, second.err]).toEqual([5, 'tutti: Another upgrade of this binary is under way. Wait until it is done.\n'])
+    expect(left()).toContain('tutti.new')
+    expect((await first).code).toBe(6)
+    expect(left()).toEqual(['tutti'])
+  }, 60_000)
+
   test('kill -9 at any moment leaves a binary that works, and all data', async () => {
     const { binary, dir, works } = await installation()
     const rounds = process.env.SOAK ? 40 : 6
@@ -227,7 +239,28 @@ describe('the next version', () => {
   }, 600_000)
 })
 
+/** Ctrl-C while it is tried. */
+const interrupting = () => pretend(`case "$*" in *--trial*) kill -INT $PPID ;; esac; exec ${next} "$@"`)
+
+test('who stops it while the new one is tried has the old one, with its data', async () => {
+  const { binary, dir, works, left } = await installation()
+  const file = interrupting()
+  const answer = await run(command(binary, dir, '--file', file, '--sha256', sha256(file)))
+  expect([answer.code, answer.err]).toEqual([1, 'tutti: Stopped. Nothing was changed.\n'])
+  expect([await works(), left()]).toEqual([manifest.version, ['tutti']])
+}, 60_000)
+
 describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
+  test('once the new one has changed the database, nobody is left with the old one', async () => {
+    const { url, drop } = await freshDatabase()
+    stops.push(drop)
+    const env = { DATABASE_URL: url }
+    const { binary, dir, works } = await installation(env)
+    const file = interrupting()
+    expect(await run(command(binary, dir, '--file', file, '--sha256', sha256(file)), env)).toMatchObject({ code: 0 })
+    expect(await works()).toBe(NEXT)
+  }, 120_000)
+
   test('a version that fails after it changed the database: all data is brought back', async () => {
     const { url, drop } = await freshDatabase()
     stops.push(drop)
