@@ -56,7 +56,12 @@ function withSocket<T>(config: Config, work: (path: string) => T): T | undefined
   return done
 }
 
-export function serveMachine(app: App): { stop(): void } {
+/** Of several servers that share a Postgres and a folder, the first one is asked: a second would take its socket away, and then its own. */
+export async function serveMachine(app: App): Promise<{ stop(): void }> {
+  if (await isServing(app.config)) {
+    app.log.warn('another server has the control socket of this data folder: commands ask that one')
+    return { stop: () => undefined }
+  }
   const stop = withSocket(app.config, (path) => listen(app, path))
   if (!stop)
     app.log.warn('the data folder has too long a path for the control socket: `tutti admin` works only while the server is stopped')

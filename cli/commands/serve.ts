@@ -41,7 +41,7 @@ export async function serve({ demo, trial, ...options }: Options): Promise<void>
       throw new Refusal(`Port ${config.PORT} is in use. Choose another one with --port.`, 6)
     throw error
   }
-  const control = serveMachine(app)
+  const control = await serveMachine(app)
   // A bug somewhere must not take down everybody's work.
   process.on('unhandledRejection', (error) => log.error('unhandled rejection', { error }))
 

@@ -5,6 +5,7 @@ import { migrations } from '../../migrations/index.ts'
 import { settings } from '../../src/config.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { BINARY, EMAIL, folder, json, onTerminal, PASSWORD, type Served, serve, tutti } from '../support/binary.ts'
+import { freshDatabase } from '../support/postgres.ts'
 
 const stops: (() => Promise<unknown>)[] = []
 afterAll(() => Promise.all(stops.map((stop) => stop())))
@@ -254,3 +255,24 @@ test('a data folder that others may write to is refused as not allowed', async (
   }
   expect(existsSync(join(dir, 'db'))).toBe(false)
 })
+
+test.skipIf(!process.env.TEST_DATABASE_URL)(
+  'a second server in the folder of another leaves it its control socket',
+  async () => {
+    const { url, drop } = await freshDatabase()
+    const [dir, env] = [folder(), { DATABASE_URL: url, EMBEDDINGS: 'off' }]
+    const first = await serve({ dir, env })
+    try {
+      const second = await serve({ dir, env })
+      expect(second.output()).toContain('another server has the control socket')
+      await second.stop()
+      const { out } = await tutti(['doctor', '--data-dir', dir, '--json'], { env })
+      const { findings } = JSON.parse(out) as { findings: { what: string; said: string }[] }
+      expect(findings.find(({ what }) => what === 'server')?.said).toContain(`pid ${first.pid}`)
+    } finally {
+      await first.stop()
+      await drop()
+    }
+  },
+  60_000,
+)
