@@ -264,8 +264,8 @@ test.skipIf(!process.env.TEST_DATABASE_URL)(
     const first = await serve({ dir, env })
     try {
       const second = await serve({ dir, env })
-      expect(second.output()).toContain('another server has the control socket')
       await second.stop()
+      expect(second.output()).toContain('another server has the control socket')
       const { out } = await tutti(['doctor', '--data-dir', dir, '--json'], { env })
       const { findings } = JSON.parse(out) as { findings: { what: string; said: string }[] }
       expect(findings.find(({ what }) => what === 'server')?.said).toContain(`pid ${first.pid}`)
