@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { Refusal } from './refusal.ts'
 
@@ -15,9 +15,15 @@ const NAME = '.tutti.json'
 
 export function findLink(from = process.cwd()): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
-    if (existsSync(join(folder, NAME))) return join(folder, NAME)
+    if (isMine(join(folder, NAME))) return join(folder, NAME)
     if (folder === dirname(folder)) return undefined
   }
+}
+
+/** Another user's file in a folder that all share does not tell where one's own work goes. */
+function isMine(path: string): boolean {
+  const uid = statSync(path, { throwIfNoEntry: false })?.uid
+  return uid !== undefined && (uid === process.getuid?.() || uid === 0 || process.platform === 'win32')
 }
 
 /** Of another server than the one that is asked, it says nothing. */

@@ -174,7 +174,7 @@ command is run again; no server starts on the data until it is complete.`,
   .action(async (file, options) => (await import('./commands/backup.ts')).restore(file, options))
 const db = program.command('db').description('Look after the database')
 configured(db.command('move').description('Copy all data between the embedded database and a Postgres; the server must be stopped'))
-  .requiredOption('--to <place>', 'postgres://… or embedded')
+  .requiredOption('--to <place>', 'postgres://…, - to read that from standard input, or embedded')
   .option('--replace', 'put it in the place of what is there, which is saved to the data folder first')
   .option('--json', 'print JSON')
   .addHelpText(

@@ -96,7 +96,7 @@ export const settings = {
     undefined as 'pglite' | 'pgsql' | undefined,
   ),
   DATABASE_URL: setting('External Postgres with pgvector; append ?sslmode=require for TLS', databaseUrl, none, true),
-  DB_POOL_SIZE: setting('Connections to the external Postgres', number(1, 200), 10),
+  DB_POOL_SIZE: setting('Connections to the external Postgres; a backup takes one of them', number(2, 200), 10),
   DB_DURABILITY: setting(
     'full: every answered write is on disk; relaxed: a power cut may lose the last 200 ms',
     choice('full', 'relaxed'),

@@ -186,8 +186,10 @@ function keepSecret(config: Config, { secret }: Header): void {
 
 // ---- move
 
-export async function move({ to, replace, json, ...common }: Options & { to: string }): Promise<void> {
+export async function move({ to: place, replace, json, ...common }: Options & { to: string }): Promise<void> {
   const config = settingsOf(common)
+  // Others on the machine see a command's arguments, and a password in them.
+  const to = place === '-' ? (await Bun.stdin.text()).trim() : place
   const target: Config =
     to === 'embedded'
       ? { ...config, DB_CONNECTION: 'pglite', DATABASE_URL: undefined }
@@ -233,7 +235,7 @@ export async function move({ to, replace, json, ...common }: Options & { to: str
 
 function postgresUrl(text: string): string {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text))
-    throw new Refusal('--to takes postgres://user:password@host:5432/database, or embedded')
+    throw new Refusal('--to takes postgres://user:password@host:5432/database, - to read that from standard input, or embedded')
   return text
 }
 

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createZstdCompress } from 'node:zlib'
 import { migrations } from '../../migrations/index.ts'
+import { fingerprint } from '../../src/auth/secrets.ts'
 import { dump } from '../../src/backup/dump.ts'
 import { checkBackup, type Header, type Line, readBackup, Sum, writeBackup } from '../../src/backup/file.ts'
 import { type Loading, load } from '../../src/backup/load.ts'
@@ -25,7 +26,7 @@ import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { appliedIds, migrate, planMigrations } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
-import { keepUp, make, sweepCopies } from '../../src/features/backups/service.ts'
+import { keepUp, make, markOf, sweepCopies } from '../../src/features/backups/service.ts'
 import { failure, TestClock } from '../features/support.ts'
 import { person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
 import { pictureForm } from '../support/pictures.ts'
@@ -475,11 +476,15 @@ describe('scheduled ones', () => {
       const [first] = there(dir)
       writeFileSync(join(dir, 'mine.txt'), 'stays')
       writeFileSync(join(dir, 'tutti-before.backup'), 'stays')
+      // Another installation keeps its own here.
+      const anothers = `tutti-${clock.now().getUTCFullYear() - 1}-01-01T00-00-00Z-00000000.backup`
+      writeFileSync(join(dir, anothers), 'stays')
       for (const _ of [1, 2]) {
         clock.forward({ minutes: 24 * 60 })
         await keepUp(systemCtx(timed), {})
       }
-      expect(there(dir).length).toBe(4)
+      expect(there(dir).length).toBe(5)
+      expect(there(dir)).toContain(anothers)
       expect(there(dir)).not.toContain(first)
       expect(there(dir)).toContain('mine.txt')
       expect(there(dir)).toContain('tutti-before.backup')
@@ -489,7 +494,8 @@ describe('scheduled ones', () => {
   test('are made, and stay, also beside some that a wrong clock dated to the future', async () => {
     await scheduled('future', { BACKUP_KEEP: '1' }, async (timed, clock, dir) => {
       mkdirSync(dir)
-      const wrong = ['tutti-2099-01-01T00-00-00Z.backup', 'tutti-2099-01-02T00-00-00Z.backup']
+      const mark = markOf(fingerprint(timed.app.secret))
+      const wrong = [`tutti-2099-01-01T00-00-00Z-${mark}.backup`, `tutti-2099-01-02T00-00-00Z-${mark}.backup`]
       for (const name of wrong) writeFileSync(join(dir, name), 'x')
       const made = await keepUp(systemCtx(timed), {})
       expect(existsSync(made?.file as string)).toBe(true)

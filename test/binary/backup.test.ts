@@ -7,7 +7,7 @@ import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { appliedIds, migrate } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
-import { apiKeyFor, BINARY, folder, json, onTerminal, type Served, serve, tutti } from '../support/binary.ts'
+import { apiKeyFor, BINARY, folder, json, onTerminal, type Run, type Served, serve, tutti } from '../support/binary.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
 const home = folder()
@@ -52,6 +52,7 @@ const FILL = `insert into idempotency_keys select (jsonb_populate_record(null::i
 
 let server: Served
 let key: string
+let piped: Run
 const saved = file('saved.backup')
 beforeAll(async () => {
   server = await serve()
@@ -66,12 +67,12 @@ beforeAll(async () => {
   await driver.exec(FILL)
   await driver.close()
   server = await serve({ dir: server.dir })
+  piped = await tutti(['backup', saved, '--data-dir', server.dir])
 }, 60_000)
 afterAll(() => server.stop())
 
 describe('a backup', () => {
   test('is made while the server goes on, and says so piped, as JSON and on a terminal', async () => {
-    const piped = await tutti(['backup', saved, '--data-dir', server.dir])
     expect(piped).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^Saved \d+ rows of \d+ tables to .*saved\.backup \(.* [KM]iB\)\.\n$/),
@@ -348,7 +349,8 @@ if (hasPostgres)
       expect(await tutti(into)).toMatchObject({ code: 5, err: expect.stringContaining('Another Tutti uses this database') })
       expect((await fetch(`${busy.url}/health`)).status).toBe(200)
       await busy.kill()
-      expect(await tutti(into)).toMatchObject({ code: 0 })
+      const told = ['db', 'move', '--to', '-', '--replace', '--data-dir', dir]
+      expect(await tutti(told, { stdin: `${env.DATABASE_URL}\n` })).toMatchObject({ code: 0 })
       // The same place under another name.
       const same = env.DATABASE_URL.replace('postgres://', 'postgresql://')
       expect(await tutti(['db', 'move', '--to', same, '--replace', '--data-dir', dir], { env })).toMatchObject({ code: 5 })
@@ -385,7 +387,7 @@ describe('scheduled', () => {
     await driver.close()
     const second = await serve({ dir, env })
     const [name] = await made(into)
-    expect(name).toMatch(/^tutti-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.backup$/)
+    expect(name).toMatch(/^tutti-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ-[0-9a-f]{8}\.backup$/)
     expect((await held(join(into, name as string))).length).toBeGreaterThan(40)
     await second.stop()
     expect(second.output()).toContain('backup made')

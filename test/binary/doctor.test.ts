@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { $, SQL } from 'bun'
 import { SMTPServer } from 'smtp-server'
 import { migrations } from '../../migrations/index.ts'
+import { fingerprint } from '../../src/auth/secrets.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { apiKeyFor, folder, json, onTerminal, type Served, serve, tutti } from '../support/binary.ts'
 import { EmbeddingServer } from '../support/embedding-server.ts'
@@ -264,9 +265,11 @@ describe('around it', () => {
     const dir = copy()
     const BACKUP_DIR = folder()
     const env = { BACKUP_DIR, BACKUP_EVERY_HOURS: '6' }
-    const name = (hours: number) =>
-      `tutti-${new Date(Date.now() - hours * 3_600_000).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}.backup`
-    expect((await doctor(dir, env)).of('backups').warning).toBe(true)
+    const mine = fingerprint(readFileSync(join(dir, 'secret'), 'utf8').trim()).slice(0, 8)
+    const name = (hours: number, mark = mine) =>
+      `tutti-${new Date(Date.now() - hours * 3_600_000).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}-${mark}.backup`
+    writeFileSync(join(BACKUP_DIR, name(1, '00000000')), '')
+    expect((await doctor(dir, env)).of('backups')).toMatchObject({ warning: true, said: expect.stringContaining('none in') })
     writeFileSync(join(BACKUP_DIR, name(13)), '')
     expect((await doctor(dir, env)).of('backups')).toMatchObject({ warning: true, said: 'the last one is 13 h old' })
     writeFileSync(join(BACKUP_DIR, name(5)), '')

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { flow } from '../../action.ts'
 import type { App } from '../../app.ts'
 import { machine } from '../../auth/policy.ts'
+import { fingerprint } from '../../auth/secrets.ts'
 import { forPeople, sweepDrafts } from '../../backup/file.ts'
 import { type Saved, save } from '../../backup/save.ts'
 import type { Driver } from '../../db/driver.ts'
@@ -75,8 +76,18 @@ export async function sweepCopies({ config: { DATA_DIR: folder }, driver }: App)
   }
 }
 
-const named = /^tutti-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\dZ\.backup(\.\w+\.part)?$/
-const nameAt = (ms: number): string => `tutti-${new Date(ms).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}.backup`
+/** With a mark of the installation: two of them may keep theirs in one folder. */
+const nameAt = (ms: number, mark: string): string =>
+  `tutti-${new Date(ms).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}-${mark}.backup`
+const nameOf = (mark: string): RegExp => new RegExp(`^tutti-(\\d{4}-\\d\\d-\\d\\d)T(\\d\\d)-(\\d\\d)-(\\d\\d)Z-${mark}\\.backup$`)
+export const markOf = (fingerprint: string): string => fingerprint.slice(0, 8)
+
+/** When the scheduled backups in a folder were made, the last first. */
+export const madeIn = (folder: string, mark: string): number[] =>
+  readdirSync(folder)
+    .map((name) => nameOf(mark).exec(name))
+    .flatMap((found) => (found ? Date.parse(`${found[1]}T${found[2]}:${found[3]}:${found[4]}Z`) : []))
+    .sort((a, b) => b - a)
 
 /** The scheduled one: when the last is old enough, and no more than are to be kept. */
 export const keepUp = flow('backups.keepUp', machine, async (ctx, _: Record<string, never>): Promise<Saved | undefined> => {
@@ -85,17 +96,14 @@ export const keepUp = flow('backups.keepUp', machine, async (ctx, _: Record<stri
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     throw forPeople(folder, error)
   })
-  await sweepDrafts(folder, (name) => named.test(name))
+  const mark = markOf(fingerprint(ctx.app.secret))
+  await sweepDrafts(folder, (name) => nameOf(mark).test(name.replace(/\.\w+\.part$/, '')))
   const now = Date.parse(ctx.now)
-  const name = nameAt(now)
   // One from the future was made while the clock was wrong: it is neither the last one nor in the way of others.
-  const made = () =>
-    readdirSync(folder)
-      .filter((file) => named.test(file) && !file.endsWith('.part') && file <= name)
-      .sort()
+  const made = () => madeIn(folder, mark).filter((at) => at <= now)
   // A minute's grace, for the job does not start at the very second.
-  if ((made().at(-1) ?? '') > nameAt(now - hours * 3_600_000 + 60_000)) return undefined
-  const saved = await make(ctx, { path: join(folder, name) })
-  for (const old of made().slice(0, -most)) await rm(join(folder, old), { force: true })
+  if ((made()[0] ?? 0) > now - hours * 3_600_000 + 60_000) return undefined
+  const saved = await make(ctx, { path: join(folder, nameAt(now, mark)) })
+  for (const old of made().slice(most)) await rm(join(folder, nameAt(old, mark)), { force: true })
   return saved
 })
