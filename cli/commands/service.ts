@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import { type Config, settings } from '../../src/config.ts'
 import { runningServer } from '../../src/machine.ts'
 import { type Manager, manager } from '../managers.ts'
-import { print, record } from '../output.ts'
+import { note, print, record } from '../output.ts'
 import { Refusal } from '../report.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
@@ -12,12 +12,13 @@ interface Options extends CommonOptions {
   print?: boolean
   user?: string
   yes?: boolean
+  json?: boolean
 }
 
 const managed = (): Manager => manager(process.platform, homedir(), userInfo().uid)
 
 /** Keeps the server running across logins and restarts, with what the system has for that. */
-export async function install({ print: only, user, yes, ...common }: Options): Promise<void> {
+export async function install({ print: only, user, yes, json, ...common }: Options): Promise<void> {
   const service = managed()
   const root = userInfo().uid === 0
   if (user && !root) throw new Refusal('Only root can have it run as somebody else.', 3)
@@ -26,7 +27,7 @@ export async function install({ print: only, user, yes, ...common }: Options): P
   const config = settingsOf(common)
   requireKept(config)
   const unit = service.unit(commandOf(config), user)
-  if (only) return console.log(unit.trimEnd())
+  if (only) return print(json, { file: service.file, unit }, unit.trimEnd())
 
   const before = existsSync(service.file) ? readFileSync(service.file, 'utf8') : undefined
   if (before !== undefined && before !== unit && !yes)
@@ -37,17 +38,20 @@ export async function install({ print: only, user, yes, ...common }: Options): P
   if (user) giveFolder(config.DATA_DIR, user)
   mkdirSync(dirname(service.file), { recursive: true })
   writeFileSync(service.file, unit)
-  console.log(`Wrote ${service.file}`)
+  note(`Wrote ${service.file}`)
   for (const words of service.install) run(words)
   const up = await untilUp(config)
   if (!up) throw new Refusal(`It does not come up. Look into its log: ${service.log}`, 6)
-  console.log(`It runs at ${up.url}, and will again after a restart of the machine.`)
+  print(
+    json,
+    { file: service.file, url: up.url, pid: up.pid, version: up.version },
+    `It runs at ${up.url}, and will again after a restart of the machine.`,
+  )
   for (const words of service.stay) tryTo(words)
-  if (root && !user)
-    console.log('It runs as root. To have it run as somebody else, install it with --user NAME and a --data-dir of theirs.')
+  if (root && !user) note('It runs as root. To have it run as somebody else, install it with --user NAME and a --data-dir of theirs.')
 }
 
-export async function uninstall(): Promise<void> {
+export async function uninstall({ json }: { json?: boolean }): Promise<void> {
   const service = managed()
   const { file, stop, remove, forget } = service
   if (!existsSync(file)) throw new Refusal(`${file} is not there: nothing is installed.`, 4)
@@ -60,7 +64,7 @@ export async function uninstall(): Promise<void> {
   }
   rmSync(file)
   for (const words of forget) run(words)
-  console.log(`Stopped it and removed ${file}. The data is untouched.`)
+  print(json, { file, removed: true }, `Stopped it and removed ${file}. The data is untouched.`)
 }
 
 export async function status({ json, ...common }: CommonOptions & { json?: boolean }): Promise<void> {
