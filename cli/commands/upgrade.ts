@@ -21,7 +21,7 @@ import { hasDatabase } from '../../src/db/index.ts'
 import { createLog } from '../../src/log.ts'
 import { runMachine, runningServer } from '../../src/machine.ts'
 import { version } from '../../src/version.ts'
-import { print } from '../output.ts'
+import { note, print } from '../output.ts'
 import { Refusal } from '../report.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 import { serviceOf, untilUp } from './service.ts'
@@ -67,10 +67,12 @@ export async function upgrade({ file, sha256, wait = '120', json, ...common }: O
     copyFileSync(here, kept)
     for (const path of [fresh, kept]) sync(path)
     service?.stop()
+    underWay('Saving all data …')
     const backup = await save(config, to, place)
     way = backup ? `All data as it was is in ${backup}.` : ''
     // Nobody ends this between two steps; after each it is asked.
     stopped.check()
+    underWay(`Trying ${to} with it …`)
     const why = await tryOut(fresh, to, config, embedded ? place : config.DATA_DIR, seconds)
     if (why) {
       const data = embedded || !backup ? '' : bringBack(here, backup, options)
@@ -107,6 +109,11 @@ export async function upgrade({ file, sha256, wait = '120', json, ...common }: O
     rmSync(place, { recursive: true, force: true })
     release()
   }
+}
+
+/** It may take minutes, and somebody may be watching. */
+function underWay(text: string): void {
+  if (process.stderr.isTTY) note(text)
 }
 
 /** One at a time: another would change what this one has checked, or take away what it tries. */
