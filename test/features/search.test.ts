@@ -225,6 +225,10 @@ describe('the text around it', () => {
   )
 })
 
+/** In quotes, so that it is not taken for a slip of somebody else's word. */
+const countsOf = async (who: Person, word: string) =>
+  (await search(who, `"${word}"`)).items.map(({ kind, total }) => `${kind} ${total}`).sort()
+
 describe('who finds what', () => {
   test('without a credential: 401; an MCP token: 403', async () => {
     for (const path of ['/api/search?q=a', '/api/search/suggestions?q=a'])
@@ -269,7 +273,7 @@ describe('who finds what', () => {
     await write(colleague, { title: `Diary ${word}`, scope: 'personal' })
     const other = await member(t, ada, 'member')
     await indexed(t)
-    const counts = async (who: Person) => (await search(who, word)).items.map(({ kind, total }) => `${kind} ${total}`).sort()
+    const counts = (who: Person) => countsOf(who, word)
     expect(await counts(colleague)).toEqual(['note 2', 'project 1', 'task 1'])
     for (const who of [owner, admin]) expect(await counts(who)).toEqual(['note 1', 'project 1', 'task 1'])
     expect(await counts(other)).toEqual([])
@@ -283,7 +287,7 @@ describe('who finds what', () => {
     await write(team, { title: `Note ${word}`, projectId: project.id })
     await write(team, { title: `Loose ${word}` })
     await indexed(t)
-    const counts = async (who: Person) => (await search(who, word)).items.map(({ kind, total }) => `${kind} ${total}`).sort()
+    const counts = (who: Person) => countsOf(who, word)
     expect(await counts(leaving)).toEqual(['note 2', 'project 1'])
     await team.fetch('DELETE', `/api/projects/${project.id}/share`)
     expect(await counts(leaving)).toEqual(['note 1'])
