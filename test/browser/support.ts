@@ -170,7 +170,8 @@ interface Mail {
 /** Read on the machine itself, as on an instance without a mail server. */
 export async function mailTo(email: string, kind: string): Promise<string> {
   const { out, err } = await tutti(['outbox', '--json', '--data-dir', (await server()).dir])
-  const found = (JSON.parse(out || '[]') as Mail[]).find((mail) => mail.to === email && mail.kind.startsWith(kind))
+  const { items } = JSON.parse(out || '{"items":[]}') as { items: Mail[] }
+  const found = items.find((mail) => mail.to === email && mail.kind.startsWith(kind))
   if (!found) throw new Error(`no ${kind} for ${email} in the outbox ${out.slice(0, 2000)}${err}`)
   return found.text
 }
