@@ -1,5 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { chmodSync, closeSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { $, SQL } from 'bun'
 import { SMTPServer } from 'smtp-server'
@@ -144,6 +156,15 @@ describe('damage', () => {
     expect([code, wrong]).toEqual([6, ['integrity']])
     expect(of('integrity').said).toStartWith('notes is damaged: ')
     expect(of('integrity').advice).toContain('tutti restore')
+  })
+
+  test('a table whose file is gone is damage, and not something that could not be looked at', async () => {
+    const dir = copy()
+    const [[path]] = (await query(dir, `select pg_relation_filepath('notes')`)) as [[string]]
+    rmSync(join(dir, 'db', path))
+    const { code, of, wrong } = await doctor(dir)
+    expect([code, wrong]).toEqual([6, ['integrity']])
+    expect(of('integrity').said).toStartWith('notes is damaged: ')
   })
 
   test('an index with flipped bytes is found and named, by the running server too', async () => {
