@@ -42,7 +42,8 @@ export class Client {
     const team = namesItsTeam.test(path) ? undefined : this.team
     const send = (token?: string) => ask<T>(this.server, method, path, body, token, team)
     let held = this.keeper?.credential()
-    if (held?.refreshToken && held.expiresAt && Date.parse(held.expiresAt) - EARLY_MS < Date.now()) held = await this.#renew(held)
+    if (held?.refreshToken && held.expiresAt && Date.parse(held.expiresAt) - EARLY_MS < Date.now())
+      held = await this.#renew(held)
     try {
       return await send(held?.token)
     } catch (error) {
@@ -52,7 +53,8 @@ export class Client {
   }
 
   async #renew(stale: Credential): Promise<Credential> {
-    const exchange = (refreshToken: string) => ask<Credential>(this.server, 'POST', '/api/auth/refresh', { refreshToken })
+    const exchange = (refreshToken: string) =>
+      ask<Credential>(this.server, 'POST', '/api/auth/refresh', { refreshToken })
     return this.keeper?.renew(stale, exchange) ?? stale
   }
 }
@@ -60,12 +62,22 @@ export class Client {
 /** Whether something answers there, and what it says of itself; also while its database is away. */
 export async function health(server: string): Promise<{ status: string; version: string }> {
   const response = await reach(server, '/health', { method: 'GET' })
-  const { status, version } = ((await response.json().catch(() => undefined)) ?? {}) as { status?: unknown; version?: unknown }
+  const { status, version } = ((await response.json().catch(() => undefined)) ?? {}) as {
+    status?: unknown
+    version?: unknown
+  }
   if (typeof status !== 'string' || typeof version !== 'string') throw stranger(server, response.status)
   return { status: plain(status), version: plain(version) }
 }
 
-async function ask<T>(server: string, method: string, path: string, body?: object, token?: string, team?: string): Promise<T> {
+async function ask<T>(
+  server: string,
+  method: string,
+  path: string,
+  body?: object,
+  token?: string,
+  team?: string,
+): Promise<T> {
   const response = await reach(server, path, {
     method,
     headers: {
@@ -87,26 +99,41 @@ async function reach(server: string, path: string, init: RequestInit): Promise<R
   try {
     const response = await fetch(server + path, {
       ...init,
-      headers: { ...(init.headers as Record<string, string>), accept: 'application/json', 'user-agent': `tutti/${version}` },
+      headers: {
+        ...(init.headers as Record<string, string>),
+        accept: 'application/json',
+        'user-agent': `tutti/${version}`,
+      },
       // A credential goes where the user said, and nowhere else.
       redirect: 'manual',
       signal: AbortSignal.timeout(LIMIT_MS),
     })
     if (response.status < 300 || response.status > 399) return response
     const to = response.headers.get('location') ?? ''
-    throw new AppError('upstream_failed', `${server} sends you on to ${plain(to) || 'another address'}. Use that address instead.`)
+    throw new AppError(
+      'upstream_failed',
+      `${server} sends you on to ${plain(to) || 'another address'}. Use that address instead.`,
+    )
   } catch (error) {
     if (error instanceof AppError) throw error
     if ((error as Error).name === 'TimeoutError')
-      throw new AppError('upstream_timeout', `${server} has not answered within ${LIMIT_MS / 1000} seconds.`, { cause: error })
-    throw new AppError('unavailable', `${server} cannot be reached. Is it running, and is the address right?`, { cause: error })
+      throw new AppError('upstream_timeout', `${server} has not answered within ${LIMIT_MS / 1000} seconds.`, {
+        cause: error,
+      })
+    throw new AppError('unavailable', `${server} cannot be reached. Is it running, and is the address right?`, {
+      cause: error,
+    })
   }
 }
 
 const stranger = (server: string, status: number): AppError =>
   new AppError('upstream_failed', `What answers at ${server} (${status}) is no Tutti server. Is the address right?`)
 
-function fromProblem({ code, status, detail, errors, current, error }: Problem, { headers }: Response, ofTeam: boolean): AppError {
+function fromProblem(
+  { code, status, detail, errors, current, error }: Problem,
+  { headers }: Response,
+  ofTeam: boolean,
+): AppError {
   if (ofTeam && code === 'not_found' && String(detail).includes('X-Organization-Id'))
     return new AppError(
       'not_found',
@@ -116,5 +143,10 @@ function fromProblem({ code, status, detail, errors, current, error }: Problem, 
   const known = [code, String(code).split('.')[0]].find((c): c is ErrorCode => Object.hasOwn(codes, String(c)))
   const byStatus = (Object.keys(codes) as ErrorCode[]).find((c) => codes[c][0] === status)
   const wait = Number(headers.get('retry-after')) || undefined
-  return new AppError(known ?? byStatus ?? 'internal', plain(String(detail)), { errors, current, error, retryAfter: wait })
+  return new AppError(known ?? byStatus ?? 'internal', plain(String(detail)), {
+    errors,
+    current,
+    error,
+    retryAfter: wait,
+  })
 }

@@ -40,7 +40,8 @@ const settingsOf = (name: string): string =>
       : join(userConfig(), name)
 
 /** The first that is there, else the last. */
-const either = (...files: [string, ...string[]]): string => files.find((file) => existsSync(file)) ?? (files.at(-1) as string)
+const either = (...files: [string, ...string[]]): string =>
+  files.find((file) => existsSync(file)) ?? (files.at(-1) as string)
 const claude = { start: 'SessionStart', before: 'PreCompact', grouped: true }
 
 export const clients = {
@@ -70,7 +71,13 @@ export const clients = {
     at: ['mcpServers', 'tutti'],
     entry: (server, token) => ({ url: `${server}/mcp`, headers: bearer(token) }),
     stdio: command,
-    hooks: { file: home('.cursor', 'hooks.json'), start: 'sessionStart', before: 'preCompact', grouped: false, version: 1 },
+    hooks: {
+      file: home('.cursor', 'hooks.json'),
+      start: 'sessionStart',
+      before: 'preCompact',
+      grouped: false,
+      version: 1,
+    },
   },
   vscode: {
     title: 'VS Code',
@@ -93,7 +100,13 @@ export const clients = {
     file: either(join(userConfig(), 'opencode', 'opencode.jsonc'), join(userConfig(), 'opencode', 'opencode.json')),
     // The form of its first version, which the second reads too.
     at: ['mcp', 'tutti'],
-    entry: (server, token) => ({ type: 'remote', url: `${server}/mcp`, enabled: true, oauth: false, headers: bearer(token) }),
+    entry: (server, token) => ({
+      type: 'remote',
+      url: `${server}/mcp`,
+      enabled: true,
+      oauth: false,
+      headers: bearer(token),
+    }),
     stdio: (words) => ({ type: 'local', command: words, enabled: true }),
   },
   windsurf: {

@@ -25,7 +25,9 @@ export function isTerminal(stream: 1 | 2): boolean {
 
 /** Somebody sits in front of this machine's own screen. */
 export const hasBrowser = (): boolean =>
-  isTerminal(2) && !env.SSH_CONNECTION && (platform === 'darwin' || platform === 'win32' || !!(env.DISPLAY || env.WAYLAND_DISPLAY))
+  isTerminal(2) &&
+  !env.SSH_CONNECTION &&
+  (platform === 'darwin' || platform === 'win32' || !!(env.DISPLAY || env.WAYLAND_DISPLAY))
 
 /** Where agents' programs look for their settings on Linux, and two of them everywhere. */
 export const userConfig = (): string => env.XDG_CONFIG_HOME || join(homedir(), '.config')

@@ -21,7 +21,11 @@ export const examples: Record<string, string[]> = {
   'migrate up': ['tutti migrate up'],
   'migrate status': ['tutti migrate status'],
   backup: ['tutti backup /mnt/backups/monday.backup', "tutti backup - | ssh nas 'cat > tutti.backup'"],
-  restore: ['tutti restore monday.backup', 'tutti restore --replace monday.backup', 'ssh nas cat tutti.backup | tutti restore -'],
+  restore: [
+    'tutti restore monday.backup',
+    'tutti restore --replace monday.backup',
+    'ssh nas cat tutti.backup | tutti restore -',
+  ],
   db: ['tutti db move --to postgres://tutti@db.example.com/tutti'],
   'db move': [
     'tutti db move --to postgres://tutti@db.example.com/tutti',

@@ -46,10 +46,14 @@ interface Named {
 async function similar(client: Client, path: string, ref: string): Promise<string[]> {
   // The number of a task is never nearly right.
   if (/^[a-z]+-\d+$/i.test(ref)) return []
-  const { items } = await client.get<{ items: Named[] }>(query(path, { limit: 200 })).catch(() => ({ items: [] as Named[] }))
+  const { items } = await client
+    .get<{ items: Named[] }>(query(path, { limit: 200 }))
+    .catch(() => ({ items: [] as Named[] }))
   const wanted = ref.toLowerCase()
   const near = (text: string | null | undefined) =>
-    !!text && (text.toLowerCase().includes(wanted) || distance(text.toLowerCase(), wanted) <= Math.min(2, Math.floor(wanted.length / 3)))
+    !!text &&
+    (text.toLowerCase().includes(wanted) ||
+      distance(text.toLowerCase(), wanted) <= Math.min(2, Math.floor(wanted.length / 3)))
   return items
     .filter(({ key, slug, name, title }) => [key, slug, name, title].some(near))
     .slice(0, 3)
@@ -67,7 +71,11 @@ function distance(a: string, b: string): number {
   for (let i = 1; i <= a.length; i++) {
     const next = [i]
     for (let j = 1; j <= b.length; j++)
-      next[j] = Math.min((row[j] as number) + 1, (next[j - 1] as number) + 1, (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1))
+      next[j] = Math.min(
+        (row[j] as number) + 1,
+        (next[j - 1] as number) + 1,
+        (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1),
+      )
     row = next
   }
   return row[b.length] as number

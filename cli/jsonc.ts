@@ -34,12 +34,16 @@ export function put(text: string, path: readonly Key[], value: unknown): string 
     const [first, last, end] = [members[0], members.at(-1), (tokens[close] as Token).start]
     const outer = indentAt(text, (tokens[open] as Token).start)
     const indent =
-      first && text.slice(0, first.from).endsWith(`\n${indentAt(text, first.from)}`) ? indentAt(text, first.from) : outer + unit
+      first && text.slice(0, first.from).endsWith(`\n${indentAt(text, first.from)}`)
+        ? indentAt(text, first.from)
+        : outer + unit
     const member = `${typeof key === 'string' ? `${JSON.stringify(key)}: ` : ''}${written(rest, indent)}`
     const trailing = last && (tokens[close - 1] as Token).text === ','
     // Behind a comment that follows the last one.
     const behind = text.slice(0, end).trimEnd().length
-    const before = last ? text.slice(0, last.end) + (trailing ? '' : ',') + text.slice(last.end, behind) : text.slice(0, behind)
+    const before = last
+      ? text.slice(0, last.end) + (trailing ? '' : ',') + text.slice(last.end, behind)
+      : text.slice(0, behind)
     const after = text.slice(behind, end).includes('\n') ? text.slice(behind) : eol + outer + text.slice(end)
     return before + eol + indent + member + (trailing ? ',' : '') + after
   }
@@ -62,7 +66,8 @@ const nest = (path: readonly Key[], value: unknown): unknown =>
   path.reduceRight((inner: unknown, key) => (typeof key === 'number' ? [inner] : { [key]: inner }), value)
 
 /** Of the line that a place is on. */
-const indentAt = (text: string, place: number): string => /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', place - 1) + 1))?.[0] ?? ''
+const indentAt = (text: string, place: number): string =>
+  /^[ \t]*/.exec(text.slice(text.lastIndexOf('\n', place - 1) + 1))?.[0] ?? ''
 
 interface Member {
   key: Key

@@ -24,7 +24,9 @@ export interface Manager {
 export function manager(platform: NodeJS.Platform, home: string, uid: number): Manager {
   if (platform === 'linux') return systemd(uid === 0)
   if (platform === 'darwin') return launchd(home, uid)
-  throw new Refusal('No service manager is known here. Use systemd on Linux or launchd on macOS, or start `tutti serve` yourself.')
+  throw new Refusal(
+    'No service manager is known here. Use systemd on Linux or launchd on macOS, or start `tutti serve` yourself.',
+  )
 }
 
 // ---- systemd

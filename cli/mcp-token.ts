@@ -62,7 +62,10 @@ export async function mcpCredential(where: Where): Promise<{ server: string; tok
 export async function keepToken(who: ReturnType<typeof signedInClient>): Promise<string> {
   const { client } = who
   const projectId = linkedProject(client.server)?.project
-  const { id, token } = (await makeToken(client, { name: `tutti mcp on ${hostname()}`, ...(projectId && { projectId }) })) as Kept
+  const { id, token } = (await makeToken(client, {
+    name: `tutti mcp on ${hostname()}`,
+    ...(projectId && { projectId }),
+  })) as Kept
   const before = kept()[keyOf(who)]
   await change((tokens) => {
     tokens[keyOf(who)] = { id, token }
@@ -88,9 +91,16 @@ export async function forgetTokens(who: SignedIn, client: Client): Promise<void>
 export async function makeToken(client: Client, wanted: Wanted): Promise<McpTokenCreated> {
   try {
     const organizationId = wanted.organizationId ?? (await client.get<Organization>('/api/team')).id
-    return await client.post<McpTokenCreated>('/api/mcp-tokens', { ...wanted, name: wanted.name.slice(0, 100), organizationId })
+    return await client.post<McpTokenCreated>('/api/mcp-tokens', {
+      ...wanted,
+      name: wanted.name.slice(0, 100),
+      organizationId,
+    })
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'forbidden' || client.kind !== 'api_key') throw error
-    throw new AppError('forbidden', `An API key cannot make tokens for agents. Sign in yourself: tutti login ${client.server}`)
+    throw new AppError(
+      'forbidden',
+      `An API key cannot make tokens for agents. Sign in yourself: tutti login ${client.server}`,
+    )
   }
 }

@@ -63,9 +63,20 @@ export const text = (flag: string, about: string, more: Partial<Field> = {}): Fi
 export const many = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'list', as })
 export const count = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'number', as })
 export const flag = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'flag', as })
-export const time = (flag: string, about: string, as?: string): Field => ({ flag, about: `${about}, such as 2027-01-31`, kind: 'time', as })
+export const time = (flag: string, about: string, as?: string): Field => ({
+  flag,
+  about: `${about}, such as 2027-01-31`,
+  kind: 'time',
+  as,
+})
 export const json = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'json', as })
-export const reference = (flag: string, about: string, among: string, as: string): Field => ({ flag, about, kind: 'reference', among, as })
+export const reference = (flag: string, about: string, among: string, as: string): Field => ({
+  flag,
+  about,
+  kind: 'reference',
+  among,
+  as,
+})
 /** Of a field that may be empty: `none` makes it so. */
 export const clearable = (field: Field): Field => ({ ...field, clears: true })
 
@@ -97,7 +108,8 @@ export function build(noun: Command, verbs: readonly Verb[]): void {
 const examples = (lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 
 function aboutOf({ kind, about, clears }: Field, verb: Verb): string {
-  if (kind === 'list') return `${about} (again for more${verb.name === 'update' ? '; replaces all that were there' : ''})`
+  if (kind === 'list')
+    return `${about} (again for more${verb.name === 'update' ? '; replaces all that were there' : ''})`
   return clears && verb.name === 'update' ? `${about}; none takes it away` : about
 }
 
@@ -111,7 +123,9 @@ interface Options extends Where {
 async function run(verb: Verb, given: unknown[]): Promise<void> {
   const command = given.at(-1) as Command
   const options = command.opts<Options>()
-  const args = await Promise.all((given.slice(0, -2) as (string | string[] | undefined)[]).flat().map((arg) => input(arg)))
+  const args = await Promise.all(
+    (given.slice(0, -2) as (string | string[] | undefined)[]).flat().map((arg) => input(arg)),
+  )
   const { client } = signedInClient(options)
   const work = async (): Promise<Shown> => {
     const fields: Record<string, unknown> = {}
@@ -119,13 +133,17 @@ async function run(verb: Verb, given: unknown[]): Promise<void> {
       const name = optionName(field.flag)
       // Of what is not there yet, `none` is a text like any other.
       const clears = verb.name === 'update' && field.clears
-      if (options[name] !== undefined) fields[field.as ?? name] = await read(client, { ...field, clears }, options[name])
+      if (options[name] !== undefined)
+        fields[field.as ?? name] = await read(client, { ...field, clears }, options[name])
     }
-    if (verb.name === 'update' && Object.keys(fields).length === 0) throw new Refusal('Nothing to change. See --help for what can be.')
-    const project = async () => options.project ?? (options.allProjects ? undefined : linkedProject(client.server)?.project)
+    if (verb.name === 'update' && Object.keys(fields).length === 0)
+      throw new Refusal('Nothing to change. See --help for what can be.')
+    const project = async () =>
+      options.project ?? (options.allProjects ? undefined : linkedProject(client.server)?.project)
     const needProject = async () => {
       const named = await project()
-      if (!named) throw new Refusal('Which project? Name it with --project, or link this folder to one: tutti link <project>')
+      if (!named)
+        throw new Refusal('Which project? Name it with --project, or link this folder to one: tutti link <project>')
       return named
     }
     const inProject = async () => {
@@ -167,11 +185,13 @@ async function read(client: Client, { flag: written, kind, clears, among }: Give
   if (clears && given === 'none') return null
   if (kind === 'reference') return idOf(client, among as string, given)
   if (kind === 'number') {
-    if (!/^-?\d+(\.\d+)?$/.test(given)) throw new Refusal(`${optionOf(written)} takes a number, not ${given.slice(0, 40)}`)
+    if (!/^-?\d+(\.\d+)?$/.test(given))
+      throw new Refusal(`${optionOf(written)} takes a number, not ${given.slice(0, 40)}`)
     return Number(given)
   }
   if (kind === 'time') {
-    if (!isTime(given)) throw new Refusal(`${optionOf(written)} takes a time, such as 2027-01-31 or 2027-01-31T12:00:00Z`)
+    if (!isTime(given))
+      throw new Refusal(`${optionOf(written)} takes a time, such as 2027-01-31 or 2027-01-31T12:00:00Z`)
     return new Date(given).toISOString()
   }
   if (kind !== 'json') return given

@@ -25,7 +25,9 @@ const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).
 
 /** The same value; JSON itself writes out only the first 32 of what steers. */
 export const jsonText = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(steering, (found) => (found === '\n' ? found : found.split('').map(escaped).join('')))
+  JSON.stringify(value, null, indent).replace(steering, (found) =>
+    found === '\n' ? found : found.split('').map(escaped).join(''),
+  )
 
 /** `--json`: one value whose shape stays; else lines for people. */
 export function print(json: boolean | undefined, value: unknown, ...lines: string[]): void {
@@ -72,7 +74,9 @@ const MOST = 28
 
 export function table<T>(items: readonly T[], columns: readonly Column<T>[]): string[] {
   const cells = items.map((item) => columns.map(({ of }) => plain(String(of(item) ?? '-')) || '-'))
-  const widths = columns.map(({ title }, i) => cells.reduce((most, row) => Math.max(most, width(row[i] as string)), width(title)))
+  const widths = columns.map(({ title }, i) =>
+    cells.reduce((most, row) => Math.max(most, width(row[i] as string)), width(title)),
+  )
   const widthAt = (i: number): number => widths[i] as number
   const room = terminalWidth()
   const grow = columns.findIndex((column) => column.wide)
@@ -125,7 +129,9 @@ export const day = (at: string): string => at.slice(0, 10)
 
 /** A day that was given without an hour is the same everywhere; an hour is that of whoever looks. */
 export const dayOrHour = (at: string): string =>
-  at.endsWith('T00:00:00.000Z') ? day(at) : new Date(at).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
+  at.endsWith('T00:00:00.000Z')
+    ? day(at)
+    : new Date(at).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
 
 export function ago(at: string): string {
   const minutes = Math.max(0, Math.round((Date.now() - Date.parse(at)) / 60_000))

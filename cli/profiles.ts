@@ -1,4 +1,15 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { AppError } from '../src/errors.ts'
 import { Client, type Credential, type Keeper } from './client.ts'
@@ -38,14 +49,18 @@ export function readProfiles(): Profiles {
   if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0)
     throw new Refusal(`${path} holds your credentials and can be read by others. Run: chmod 600 ${path}`)
   try {
-    const { current, profiles } = JSON.parse(readFileSync(path, 'utf8')) as { current: string | null; profiles: Record<string, Profile> }
+    const { current, profiles } = JSON.parse(readFileSync(path, 'utf8')) as {
+      current: string | null
+      profiles: Record<string, Profile>
+    }
     return { current, all: new Map(Object.entries(profiles)) }
   } catch (error) {
     throw new Refusal(`${path} is damaged (${(error as Error).message}). Remove it and sign in again.`)
   }
 }
 
-const textOf = ({ current, all }: Profiles): string => `${JSON.stringify({ current, profiles: Object.fromEntries(all) }, null, 2)}\n`
+const textOf = ({ current, all }: Profiles): string =>
+  `${JSON.stringify({ current, profiles: Object.fromEntries(all) }, null, 2)}\n`
 
 /** Whole or not at all, and never readable by others, not even for a moment. */
 function writeProfiles(text: string): void {
@@ -108,19 +123,28 @@ export const isLocal = (hostname: string): boolean => /^(localhost|127(\.\d+){3}
 
 /** `tutti.example.com` is enough. Only a server on this machine is meant without encryption unless it says so. */
 export function serverOf(text: string): string {
-  const bare = /^https?:\/\//i.test(text) ? text : `${isLocal(URL.parse(`http://${text}`)?.hostname ?? '') ? 'http' : 'https'}://${text}`
+  const bare = /^https?:\/\//i.test(text)
+    ? text
+    : `${isLocal(URL.parse(`http://${text}`)?.hostname ?? '') ? 'http' : 'https'}://${text}`
   const url = URL.parse(bare)
   if (!url || url.username || url.search || url.hash || url.pathname !== '/' || /\s/.test(text))
     throw new Refusal(`${JSON.stringify(text)} is not the address of a server, such as https://tutti.example.com`)
   return url.origin
 }
 
-export function selectProfile({ profile, server }: Where, { current, all }: Profiles = readProfiles()): [string, Profile] | undefined {
+export function selectProfile(
+  { profile, server }: Where,
+  { current, all }: Profiles = readProfiles(),
+): [string, Profile] | undefined {
   if (profile !== undefined) {
     const found = all.get(profile)
     if (!found)
-      throw new Refusal(`There is no profile ${profile}. There ${all.size ? `are: ${[...all.keys()].join(', ')}` : 'is none'}.`, 4)
-    if (server !== undefined && serverOf(server) !== found.server) throw new Refusal(`The profile ${profile} is for ${found.server}.`)
+      throw new Refusal(
+        `There is no profile ${profile}. There ${all.size ? `are: ${[...all.keys()].join(', ')}` : 'is none'}.`,
+        4,
+      )
+    if (server !== undefined && serverOf(server) !== found.server)
+      throw new Refusal(`The profile ${profile} is for ${found.server}.`)
     return [profile, found]
   }
   const chosen = current === null ? undefined : all.get(current)
@@ -170,7 +194,10 @@ function stored(name: string, profile: Profile): Keeper {
         } catch (error) {
           if (!(error instanceof AppError) || error.code !== 'unauthenticated') throw error
           forget(now)
-          throw new AppError('unauthenticated', `Your session at ${profile.server} has ended. Run: tutti login ${profile.server}`)
+          throw new AppError(
+            'unauthenticated',
+            `Your session at ${profile.server} has ended. Run: tutti login ${profile.server}`,
+          )
         }
       })
       return held

@@ -33,14 +33,14 @@ program
   .option('--with-token', 'read an API key (svc_…) from standard input instead')
   .option('--json', 'print JSON')
   .action(async (address, options) => (await import('./commands/login.ts')).login(address, options))
-remote(program.command('logout').description('End the session on the server and forget it here')).action(async (options) =>
-  (await import('./commands/session.ts')).logout(options),
+remote(program.command('logout').description('End the session on the server and forget it here')).action(
+  async (options) => (await import('./commands/session.ts')).logout(options),
 )
-remote(program.command('whoami').description('Who you are, on which server and in which team')).action(async (options) =>
-  (await import('./commands/session.ts')).whoami(options),
+remote(program.command('whoami').description('Who you are, on which server and in which team')).action(
+  async (options) => (await import('./commands/session.ts')).whoami(options),
 )
-remote(program.command('status').description('Whether the server is there and you are signed in')).action(async (options) =>
-  (await import('./commands/session.ts')).status(options),
+remote(program.command('status').description('Whether the server is there and you are signed in')).action(
+  async (options) => (await import('./commands/session.ts')).status(options),
 )
 const profiles = program
   .command('profiles')
@@ -52,7 +52,9 @@ profiles
   .description('Make one of them the one that commands talk to')
   .argument('<profile>', 'as in the list')
   .option('--json', 'print JSON')
-  .action(async (name, _, command) => (await import('./commands/session.ts')).useProfile(name, command.optsWithGlobals()))
+  .action(async (name, _, command) =>
+    (await import('./commands/session.ts')).useProfile(name, command.optsWithGlobals()),
+  )
 
 // Those that are not asked for are there to be listed.
 for (const [name, noun] of Object.entries(nouns))
@@ -91,7 +93,18 @@ mcp
 program
   .command('connect')
   .description("Make a token and write this server into an agent program's settings")
-  .addArgument(new Argument('<program>').choices(['claude-code', 'codex', 'cursor', 'vscode', 'gemini', 'opencode', 'windsurf', 'zed']))
+  .addArgument(
+    new Argument('<program>').choices([
+      'claude-code',
+      'codex',
+      'cursor',
+      'vscode',
+      'gemini',
+      'opencode',
+      'windsurf',
+      'zed',
+    ]),
+  )
   .option('--print', 'only print what to write')
   .option('--stdio', 'through `tutti mcp`, so that no token stands in those settings')
   .option('--no-hooks', 'leave its hooks alone')
@@ -119,23 +132,35 @@ program
   .action(async (words) => (await import('./commands/completion.ts')).complete(words, program))
 
 const admin = program.command('admin').description('Manage administrators, on the machine itself')
-configured(admin.command('create').description('Create an administrator, or make an existing account one with a new password'))
+configured(
+  admin.command('create').description('Create an administrator, or make an existing account one with a new password'),
+)
   .requiredOption('--email <address>', 'e-mail address')
   .requiredOption('--name <name>', 'full name')
   .option('--password-stdin', 'read the password from standard input')
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/admin.ts')).createAdmin(options))
-configured(admin.command('reset-password').description('Set a new password for an account, and end all its sessions, keys and tokens'))
+configured(
+  admin
+    .command('reset-password')
+    .description('Set a new password for an account, and end all its sessions, keys and tokens'),
+)
   .requiredOption('--email <address>', 'e-mail address')
   .option('--password-stdin', 'read the password from standard input')
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/admin.ts')).resetPassword(options))
 
-configured(program.command('outbox').description('Print mail that has not been sent, such as codes and links, to read out to its receiver'))
+configured(
+  program
+    .command('outbox')
+    .description('Print mail that has not been sent, such as codes and links, to read out to its receiver'),
+)
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/outbox.ts')).showOutbox(options))
 
-const migrate = program.command('migrate').description('Bring the database up to date; a server does this by itself when it starts')
+const migrate = program
+  .command('migrate')
+  .description('Bring the database up to date; a server does this by itself when it starts')
 const migrating = (command: Command) => configured(command).option('--json', 'print JSON')
 migrating(migrate)
   .option('--dry-run', 'only show what would be done')
@@ -143,8 +168,8 @@ migrating(migrate)
 migrating(migrate.command('up').description('The same'))
   .option('--dry-run', 'only show what would be done')
   .action(async (_, command) => (await import('./commands/migrate.ts')).migrate(command.optsWithGlobals()))
-migrating(migrate.command('status').description('Show what has been applied and what is to come')).action(async (_, command) =>
-  (await import('./commands/migrate.ts')).migrate({ ...command.optsWithGlobals(), dryRun: true }),
+migrating(migrate.command('status').description('Show what has been applied and what is to come')).action(
+  async (_, command) => (await import('./commands/migrate.ts')).migrate({ ...command.optsWithGlobals(), dryRun: true }),
 )
 
 configured(program.command('backup').description('Save all data to one file, while the server goes on'))
@@ -160,7 +185,11 @@ BACKUP_DIR makes the server save by itself, every BACKUP_EVERY_HOURS (24), and
 keep the last BACKUP_KEEP (7).`,
   )
   .action(async (file, options) => (await import('./commands/backup.ts')).backup(file, options))
-configured(program.command('restore').description('Bring back a backup, into the data folder or DATABASE_URL; the server must be stopped'))
+configured(
+  program
+    .command('restore')
+    .description('Bring back a backup, into the data folder or DATABASE_URL; the server must be stopped'),
+)
   .argument('<file>', 'made by tutti backup; - reads standard input')
   .option('--replace', 'put it in the place of what is there, which is saved to the data folder first')
   .option('--json', 'print JSON')
@@ -173,7 +202,11 @@ command is run again; no server starts on the data until it is complete.`,
   )
   .action(async (file, options) => (await import('./commands/backup.ts')).restore(file, options))
 const db = program.command('db').description('Look after the database')
-configured(db.command('move').description('Copy all data between the embedded database and a Postgres; the server must be stopped'))
+configured(
+  db
+    .command('move')
+    .description('Copy all data between the embedded database and a Postgres; the server must be stopped'),
+)
   .requiredOption('--to <place>', 'postgres://…, - to read that from standard input, or embedded')
   .option('--replace', 'put it in the place of what is there, which is saved to the data folder first')
   .option('--json', 'print JSON')
@@ -205,7 +238,11 @@ service
 configured(service.command('status').description('Whether it is installed, runs and answers'))
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/service.ts')).status(options))
-configured(program.command('upgrade').description('Put another binary in the place of this one, with a backup before and a way back'))
+configured(
+  program
+    .command('upgrade')
+    .description('Put another binary in the place of this one, with a backup before and a way back'),
+)
   .requiredOption('--file <binary>', 'the new one')
   .option('--sha256 <sum>', 'what it must be; else a file with .sha256, or SHA256SUMS, beside it says so')
   .option('--wait <seconds>', 'how long the new one may take to come up, 120 unless told')
@@ -217,7 +254,9 @@ configured(program.command('seed').description('Load the default data'))
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/seed.ts')).seed(options))
 
-const config = configured(program.command('config').description('Show every setting, its value and where it came from; secrets are hidden'))
+const config = configured(
+  program.command('config').description('Show every setting, its value and where it came from; secrets are hidden'),
+)
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/config.ts')).showConfig(options))
 config

@@ -38,6 +38,9 @@ export async function amongMine(client: Client, path: string, what: string, ref:
   ].find((some) => some.length > 0)
   if (!found?.[0]) throw notFound(what, ref)
   if (found.length > 1)
-    throw new AppError('not_found', `Several ${what}s are "${ref}": ${found.map(({ id }) => id).join(', ')}. Name one by its id.`)
+    throw new AppError(
+      'not_found',
+      `Several ${what}s are "${ref}": ${found.map(({ id }) => id).join(', ')}. Name one by its id.`,
+    )
   return found[0].id
 }

@@ -45,7 +45,11 @@ export function report(error: unknown): number {
   const exitCode = exitOf(error)
   const code = error instanceof AppError ? error.code : (codes[exitCode] ?? 'internal')
   const { errors, current, retryAfter } = error instanceof AppError ? error.details : {}
-  console.error(wantsJson() ? jsonText({ code, detail: message, errors, current, retryAfter, exitCode }) : guarded(`tutti: ${message}`, 2))
+  console.error(
+    wantsJson()
+      ? jsonText({ code, detail: message, errors, current, retryAfter, exitCode })
+      : guarded(`tutti: ${message}`, 2),
+  )
   if (exitCode === 1 && process.env.LOG_LEVEL === 'debug') console.error(error)
   return exitCode
 }

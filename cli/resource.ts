@@ -21,13 +21,19 @@ export const sorting = (...by: string[]): Field[] => [
 ]
 
 /** As many as were asked for, in as many steps as the API needs. */
-export async function pages<T>(client: Client, path: string, { limit, all, ...values }: Record<string, unknown>): Promise<Page<T>> {
+export async function pages<T>(
+  client: Client,
+  path: string,
+  { limit, all, ...values }: Record<string, unknown>,
+): Promise<Page<T>> {
   const MOST = 200
   const wanted = all ? Number.POSITIVE_INFINITY : limit === undefined ? undefined : Number(limit)
   const step = (done: number) => (wanted === undefined ? undefined : Math.min(MOST, wanted - done))
   const page = await client.get<Page<T>>(query(path, { ...values, limit: step(0) }))
   while (page.nextCursor && wanted !== undefined && page.items.length < wanted) {
-    const next = await client.get<Page<T>>(query(path, { ...values, limit: step(page.items.length), cursor: page.nextCursor }))
+    const next = await client.get<Page<T>>(
+      query(path, { ...values, limit: step(page.items.length), cursor: page.nextCursor }),
+    )
     page.items.push(...next.items)
     page.nextCursor = next.nextCursor
   }
@@ -44,7 +50,10 @@ export function listed<T>(page: Page<T>, columns: Column<T>[], none: string): Sh
 }
 
 export function removed(value: { id: string }, noun: string, ref: string | undefined): Shown {
-  return { ...shown(value, `Deleted ${ref}.`), note: `For 30 days this brings it back: tutti ${noun} restore ${value.id}` }
+  return {
+    ...shown(value, `Deleted ${ref}.`),
+    note: `For 30 days this brings it back: tutti ${noun} restore ${value.id}`,
+  }
 }
 
 /** List, show, create, update, delete and restore of a plain resource; what it can do beyond that, its noun adds. */
@@ -101,7 +110,13 @@ export function plainVerbs<Item, One>(of: {
       fields: [...of.fields, ...(of.creates ?? [])],
       examples: of.examples.create,
       run: async (call) =>
-        one(await call.client.post<One>(path, { [of.name]: call.args[0], ...call.fields, ...(of.inProject && (await call.inProject())) })),
+        one(
+          await call.client.post<One>(path, {
+            [of.name]: call.args[0],
+            ...call.fields,
+            ...(of.inProject && (await call.inProject())),
+          }),
+        ),
     },
     {
       name: 'update',
@@ -113,7 +128,8 @@ export function plainVerbs<Item, One>(of: {
         ...(of.changes ?? []),
       ],
       examples: of.examples.update,
-      run: async ({ client, args, fields }) => one(await client.request<One>(of.update ?? 'PATCH', at(`${path}/:id`, ...args), fields)),
+      run: async ({ client, args, fields }) =>
+        one(await client.request<One>(of.update ?? 'PATCH', at(`${path}/:id`, ...args), fields)),
     },
     ...(of.remove
       ? [
@@ -124,7 +140,11 @@ export function plainVerbs<Item, One>(of: {
             fields: of.remove,
             examples: [`tutti ${noun} delete ${of.sample}`],
             run: async ({ client, args, fields }: Call) =>
-              removed(await client.request<{ id: string }>('DELETE', query(at(`${path}/:id`, ...args), fields)), noun, args[0]),
+              removed(
+                await client.request<{ id: string }>('DELETE', query(at(`${path}/:id`, ...args), fields)),
+                noun,
+                args[0],
+              ),
           } satisfies Verb,
           restoring(noun, path, what, of.sample, one),
         ]
@@ -132,7 +152,13 @@ export function plainVerbs<Item, One>(of: {
   ]
 }
 
-export const restoring = <One>(noun: string, path: string, what: string, sample: string, one: (value: One) => Shown): Verb => ({
+export const restoring = <One>(
+  noun: string,
+  path: string,
+  what: string,
+  sample: string,
+  one: (value: One) => Shown,
+): Verb => ({
   name: 'restore',
   args: `<${what}>`,
   about: 'Bring back what was deleted in the last 30 days',

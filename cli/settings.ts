@@ -14,5 +14,6 @@ export const settingsOf = ({ dataDir, config, host, port }: CommonOptions): Conf
 
 /** A mistyped folder must not become a new installation. */
 export function requireDatabase(config: Config): void {
-  if (!hasDatabase(config)) throw new Refusal(`There is no database in ${config.DATA_DIR}. Name the data folder with --data-dir.`, 4)
+  if (!hasDatabase(config))
+    throw new Refusal(`There is no database in ${config.DATA_DIR}. Name the data folder with --data-dir.`, 4)
 }

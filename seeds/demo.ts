@@ -11,7 +11,8 @@ export async function demo(ctx: Ctx): Promise<Seeded> {
       {
         title: 'Architecture overview',
         tags: ['architecture'],
-        content: '# Overview\n\nOne Go service, one Postgres, a queue for alerts.\n\nSee [[How we deploy]] and [[Error budget]].',
+        content:
+          '# Overview\n\nOne Go service, one Postgres, a queue for alerts.\n\nSee [[How we deploy]] and [[Error budget]].',
       },
       {
         title: 'How we deploy',
@@ -26,7 +27,11 @@ export async function demo(ctx: Ctx): Promise<Seeded> {
       },
     ]),
     await build(ctx, 'Mobile app', 'The app that shows the forecasts.', [
-      { title: 'Offline behaviour', tags: ['design'], content: 'Show the last forecast with its age. Never an empty screen.' },
+      {
+        title: 'Offline behaviour',
+        tags: ['design'],
+        content: 'Show the last forecast with its age. Never an empty screen.',
+      },
       {
         title: 'Release checklist',
         tags: ['ops'],
@@ -47,12 +52,21 @@ async function reviewer(ctx: Ctx): Promise<Seeded> {
   skill ??= await skills.create(ctx, {
     name,
     description: 'Before a schema change is merged',
-    content: '# Review a migration\n\n1. Old code must run on the new schema.\n2. No lock longer than a second.\n3. Is there a way back?',
+    content:
+      '# Review a migration\n\n1. Old code must run on the new schema.\n2. No lock longer than a second.\n3. Is there a way back?',
     tags: ['review'],
     scope: 'team',
   })
-  const found = (await agents.list(ctx, { scope: 'team', search: 'Reviewer', limit: 200 })).items.find((a) => a.name === 'Reviewer')
+  const found = (await agents.list(ctx, { scope: 'team', search: 'Reviewer', limit: 200 })).items.find(
+    (a) => a.name === 'Reviewer',
+  )
   seeded[found ? 'kept' : 'made'].push('agent Reviewer')
-  if (!found) await agents.create(ctx, { name: 'Reviewer', role: 'Reviews migrations and queries', skills: [skill.id], scope: 'team' })
+  if (!found)
+    await agents.create(ctx, {
+      name: 'Reviewer',
+      role: 'Reviews migrations and queries',
+      skills: [skill.id],
+      scope: 'team',
+    })
   return seeded
 }

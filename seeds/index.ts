@@ -14,7 +14,8 @@ export interface Seeded {
 const seed = (id: string, load: typeof welcome) =>
   flow(id, machine, async (ctx, _: Record<string, never>): Promise<Seeded> => {
     const userId = await accounts.firstAdmin(ctx, {})
-    if (!userId) throw new AppError('conflict', 'Make an administrator first: tutti admin create, or open the set-up link.')
+    if (!userId)
+      throw new AppError('conflict', 'Make an administrator first: tutti admin create, or open the set-up link.')
     return load(contextOf(ctx.app, await ctx.app.auth.actorFor(userId)))
   })
 

@@ -9,12 +9,14 @@ export async function welcome(ctx: Ctx): Promise<Seeded> {
     {
       title: 'Welcome to Tutti',
       tags: ['welcome'],
-      content: 'Tutti holds the plan, the memory and the rules of your work, for people and agents alike.\n\nNext: [[Connect an agent]].',
+      content:
+        'Tutti holds the plan, the memory and the rules of your work, for people and agents alike.\n\nNext: [[Connect an agent]].',
     },
     {
       title: 'Connect an agent',
       tags: ['welcome', 'mcp'],
-      content: 'Make an MCP token and add `/mcp` to your client; the manual page "Agents" shows how.\n\nBack to [[Welcome to Tutti]].',
+      content:
+        'Make an MCP token and add `/mcp` to your client; the manual page "Agents" shows how.\n\nBack to [[Welcome to Tutti]].',
     },
   ])
 }

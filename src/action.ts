@@ -108,7 +108,12 @@ export function write<I, O>(id: string, rule: Rule, work: Work<I, O>, hints: Hin
  * by calling writes. One idempotency key cannot stand for several of them, and what a sign-in answers must not be kept: so a flow has none,
  * but for the one write that it calls with `keyed`.
  */
-export function flow<I, O>(id: string, rule: Rule, work: (ctx: Ctx, input: I, keyed: Ctx) => Promise<O>, hints: Hints = {}): Action<I, O> {
+export function flow<I, O>(
+  id: string,
+  rule: Rule,
+  work: (ctx: Ctx, input: I, keyed: Ctx) => Promise<O>,
+  hints: Hints = {},
+): Action<I, O> {
   const run: Work<I, O> = async (ctx, input) => {
     authorize(ctx.actor, rule, id, ctx.app.clock)
     if (ctx.unit) throw new Error(`${id} cannot run inside the transaction of ${ctx.unit.action}`)
@@ -129,7 +134,9 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
   inner.enqueue = (job) => void unit.jobs.push(job)
   try {
     const key =
-      ctx.idempotencyKey !== undefined && actor.credentialId ? { credentialId: actor.credentialId, key: ctx.idempotencyKey } : undefined
+      ctx.idempotencyKey !== undefined && actor.credentialId
+        ? { credentialId: actor.credentialId, key: ctx.idempotencyKey }
+        : undefined
     if (key) {
       // The same input for another organization, or based on another version, is another request.
       const request = { input, organizationId: actor.organizationId, expectedVersion: ctx.expectedVersion }

@@ -37,7 +37,8 @@ export function isPublicAddress(address: string): boolean {
     .map((group) => group.toString(16))
     .join(':')
   // An IPv4 address in the clothes of another: mapped, or as NAT64 makes them for networks that have nothing else.
-  if (head === '0:0:0:0:0:ffff' || head === '64:ff9b:0:0:0:0') return isPublic4((groups[6] ?? 0) * 65_536 + (groups[7] ?? 0))
+  if (head === '0:0:0:0:0:ffff' || head === '64:ff9b:0:0:0:0')
+    return isPublic4((groups[6] ?? 0) * 65_536 + (groups[7] ?? 0))
   // Only 2000::/3 is handed out at all. Of it: Teredo and other special uses, documentation, 6to4 (which leads to any IPv4 address).
   if (first >> 13 !== 1 || first === 0x2002) return false
   if (first === 0x2001 && (second < 0x200 || second === 0xdb8)) return false
@@ -48,13 +49,17 @@ function number4(address: string): number {
   return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
 }
 
-const isPublic4 = (address: number): boolean => !closed4.some(({ base, size }) => address >= base && address < base + size)
+const isPublic4 = (address: number): boolean =>
+  !closed4.some(({ base, size }) => address >= base && address < base + size)
 
 /** The eight numbers of an address that `isIPv6` has let through. */
 function groupsOf(address: string): number[] {
   const dotted = /(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1]
   const low = dotted === undefined ? 0 : number4(dotted)
-  const plain = dotted === undefined ? address : address.replace(dotted, `${(low >>> 16).toString(16)}:${(low & 0xffff).toString(16)}`)
+  const plain =
+    dotted === undefined
+      ? address
+      : address.replace(dotted, `${(low >>> 16).toString(16)}:${(low & 0xffff).toString(16)}`)
   const [left = [], right = []] = plain.split('::').map((half) => half.split(':').filter(Boolean))
   const zeros = Array<string>(8 - left.length - right.length).fill('0')
   return [...left, ...zeros, ...right].map((group) => Number.parseInt(group, 16))

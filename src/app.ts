@@ -67,7 +67,9 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
   const driver = options.driver ?? (await openDatabase(config, log))
   try {
     ownFolder(config.DATA_DIR)
-    const applied = await migrate(driver, migrations, () => snapshot(driver, join(config.DATA_DIR, 'snapshots'), clock(), log))
+    const applied = await migrate(driver, migrations, () =>
+      snapshot(driver, join(config.DATA_DIR, 'snapshots'), clock(), log),
+    )
     if (applied.length > 0) log.info('database migrated', { applied })
     const secret = await masterSecret(config, driver)
     const instanceId = newId()
@@ -81,7 +83,10 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       jobs.filter(({ when }) => when?.(config) ?? true),
       log,
     )
-    const usage = setInterval(() => auth.flushUsage().catch((error) => log.debug('usage not written', { error })), 30_000)
+    const usage = setInterval(
+      () => auth.flushUsage().catch((error) => log.debug('usage not written', { error })),
+      30_000,
+    )
     usage.unref()
     const ends: (() => Promise<void>)[] = []
     let closing: Promise<void> | undefined

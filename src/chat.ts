@@ -32,7 +32,8 @@ export async function complete(config: Config, messages: readonly Message[], sig
     if (!content) throw new Error(`the chat server answered no text: ${told}`)
     return content
   } catch (cause) {
-    if (limit.aborted) throw new AppError('upstream_timeout', 'The chat model took too long. The sources are still good.', { cause })
+    if (limit.aborted)
+      throw new AppError('upstream_timeout', 'The chat model took too long. The sources are still good.', { cause })
     throw new AppError('upstream_failed', 'The chat model gave no answer. The sources are still good.', { cause })
   }
 }

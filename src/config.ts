@@ -12,7 +12,12 @@ interface Setting<T> {
   secret?: true
 }
 
-const setting = <T>(about: string, parse: Parse<T>, fallback: T, secret?: true): Setting<T> => ({ about, parse, fallback, secret })
+const setting = <T>(about: string, parse: Parse<T>, fallback: T, secret?: true): Setting<T> => ({
+  about,
+  parse,
+  fallback,
+  secret,
+})
 
 const text: Parse<string> = (value) => value
 const number =
@@ -60,7 +65,8 @@ const anyUrl: Parse<string> = (value) => {
   return value
 }
 const smtpUrl: Parse<string> = (value) => {
-  if (!/^smtps?:\/\//.test(value) || !URL.canParse(value)) throw new Error('must look like smtps://user:password@mail.example.com:465')
+  if (!/^smtps?:\/\//.test(value) || !URL.canParse(value))
+    throw new Error('must look like smtps://user:password@mail.example.com:465')
   return value
 }
 const databaseUrl: Parse<string> = (value) => {
@@ -77,7 +83,8 @@ const secret =
   (least: number): Parse<string> =>
   (value) => {
     if (value.length < least) throw new Error(`must have at least ${least} characters`)
-    if (weak.test(value) || new Set(value).size < 8) throw new Error('is a default or too simple; make one with: openssl rand -base64 32')
+    if (weak.test(value) || new Set(value).size < 8)
+      throw new Error('is a default or too simple; make one with: openssl rand -base64 32')
     return value
   }
 
@@ -89,7 +96,11 @@ export const settings = {
   DATA_DIR: setting('Folder for database, secrets and uploads', text, defaultDataDir()),
   APP_URL: setting('Base URL of the instance, as users type it', webUrl, none),
   ALLOWED_HOSTS: setting('Further host names the server answers to, comma separated', hosts, [] as string[]),
-  TRUSTED_PROXIES: setting('Addresses of reverse proxies whose X-Forwarded-For is believed, comma separated', addresses, [] as string[]),
+  TRUSTED_PROXIES: setting(
+    'Addresses of reverse proxies whose X-Forwarded-For is believed, comma separated',
+    addresses,
+    [] as string[],
+  ),
   DB_CONNECTION: setting(
     'pglite (embedded) or pgsql (DATABASE_URL)',
     choice('pglite', 'pgsql'),
@@ -108,7 +119,12 @@ export const settings = {
   BACKUP_DIR: setting('Folder for scheduled backups, best on another disk; unset: none are made', text, none),
   BACKUP_EVERY_HOURS: setting('Hours between scheduled backups', number(1, 8760), 24),
   BACKUP_KEEP: setting('How many scheduled backups are kept', number(1, 10_000), 7),
-  TUTTI_SECRET: setting('Master secret; made at first start and kept in DATA_DIR/secret when unset', secret(32), none, true),
+  TUTTI_SECRET: setting(
+    'Master secret; made at first start and kept in DATA_DIR/secret when unset',
+    secret(32),
+    none,
+    true,
+  ),
   OIDC_CLIENT_ID: setting('Client id at the OpenID Connect issuer', text, none),
   AUTH_BACKEND_URL: setting('OpenID Connect issuer for sign-in, found by discovery', anyUrl, none),
   AUTH_BACKEND_KEY: setting('Client secret at that issuer', text, none, true),
@@ -120,7 +136,11 @@ export const settings = {
     'github' as 'github' | 'gitea' | 'gitlab',
   ),
   CODEHOST_URL: setting('Web address of the code host, for repositories and sign-in', anyUrl, 'https://github.com'),
-  CODEHOST_API_URL: setting('API address of the code host, where it is not the usual one', anyUrl, 'https://api.github.com'),
+  CODEHOST_API_URL: setting(
+    'API address of the code host, where it is not the usual one',
+    anyUrl,
+    'https://api.github.com',
+  ),
   GOOGLE_CLIENT_ID: setting('OAuth client id at Google', text, none),
   GOOGLE_CLIENT_SECRET: setting('OAuth client secret at Google', text, none, true),
   GOOGLE_ISSUER: setting('Issuer that stands for Google', anyUrl, 'https://accounts.google.com'),
@@ -163,7 +183,11 @@ export const settings = {
   CHAT_KEY: setting('Key for that endpoint', text, none, true),
   CHAT_TIMEOUT_SECONDS: setting('How long an answer may take', number(1, 25), 20),
   BILLING_KEY: setting('Publishable key of the billing provider; unset: everything is included', text, none, true),
-  REGISTRATION: setting('open: anyone may register; closed: only administrators add people', choice('open', 'closed'), 'open' as const),
+  REGISTRATION: setting(
+    'open: anyone may register; closed: only administrators add people',
+    choice('open', 'closed'),
+    'open' as const,
+  ),
   DEVICE_FLOW: setting(
     'on: command lines and devices are signed in by a code that people approve; off: not',
     choice('on', 'off'),
@@ -181,7 +205,11 @@ export const settings = {
     3,
   ),
   RATE_LIMIT_REGISTER: setting('Registrations an hour for each network', number(1, 1_000_000), 5),
-  RATE_LIMIT_DEVICE: setting('Devices that may ask to be signed in, in 10 minutes for each network', number(1, 1_000_000), 30),
+  RATE_LIMIT_DEVICE: setting(
+    'Devices that may ask to be signed in, in 10 minutes for each network',
+    number(1, 1_000_000),
+    30,
+  ),
   MAX_BODY_BYTES: setting('Largest JSON body', number(1024, 64 << 20), 1 << 20),
   LOG_LEVEL: setting('debug, info, warn or error', choice('debug', 'info', 'warn', 'error'), 'info' as const),
 }
@@ -234,19 +262,25 @@ export function loadConfig({ env = process.env, options = {}, file }: ConfigInpu
       ['option', options[name]],
       ['environment', env[name]],
       ['file', fromFile[name]],
-    ].find(([, value]) => value !== undefined && value !== '') ?? ['default', undefined]) as [string, string | undefined]
+    ].find(([, value]) => value !== undefined && value !== '') ?? ['default', undefined]) as [
+      string,
+      string | undefined,
+    ]
     sources[name] = source
     values[name] = fallback
     if (raw === undefined) continue
     try {
       values[name] = parse(raw)
     } catch (error) {
-      problems.push(`${name} ${(error as Error).message}${settings[name].secret ? '' : ` (it is ${JSON.stringify(withoutSecrets(raw))})`}`)
+      problems.push(
+        `${name} ${(error as Error).message}${settings[name].secret ? '' : ` (it is ${JSON.stringify(withoutSecrets(raw))})`}`,
+      )
     }
   }
   values.DATA_DIR = dataDir
   values.DB_CONNECTION ??= values.DATABASE_URL ? 'pgsql' : 'pglite'
-  if (values.DB_CONNECTION === 'pgsql' && !values.DATABASE_URL) problems.push('DB_CONNECTION is pgsql, so DATABASE_URL must be set')
+  if (values.DB_CONNECTION === 'pgsql' && !values.DATABASE_URL)
+    problems.push('DB_CONNECTION is pgsql, so DATABASE_URL must be set')
   if (values.DB_CONNECTION === 'pglite' && values.DATABASE_URL)
     problems.push('DATABASE_URL is set but DB_CONNECTION is pglite; unset one of them')
   for (const [one, other] of pairs) {

@@ -22,7 +22,12 @@ const mask = (text: string): string =>
 function clean(name: string, value: unknown): unknown {
   if (value instanceof Error) {
     const { code, cause } = value as { code?: unknown; cause?: unknown }
-    return { message: mask(value.message), code, stack: mask(value.stack ?? ''), ...(cause ? { cause: clean('cause', cause) } : {}) }
+    return {
+      message: mask(value.message),
+      code,
+      stack: mask(value.stack ?? ''),
+      ...(cause ? { cause: clean('cause', cause) } : {}),
+    }
   }
   if (name && secretName.test(name) && value !== null && value !== undefined) return '[redacted]'
   return typeof value === 'string' ? mask(value) : value

@@ -64,7 +64,9 @@ export async function serveMachine(app: App): Promise<{ stop(): void }> {
   }
   const stop = withSocket(app.config, (path) => listen(app, path))
   if (!stop)
-    app.log.warn('the data folder has too long a path for the control socket: `tutti admin` works only while the server is stopped')
+    app.log.warn(
+      'the data folder has too long a path for the control socket: `tutti admin` works only while the server is stopped',
+    )
   return { stop: stop ?? (() => undefined) }
 }
 
@@ -97,9 +99,15 @@ function listen(app: App, path: string): () => void {
 }
 
 /** Asks the running server; undefined when none is running on this data folder. */
-export async function askServer(config: Config, name: MachineAction, input: unknown): Promise<{ answer: unknown } | undefined> {
+export async function askServer(
+  config: Config,
+  name: MachineAction,
+  input: unknown,
+): Promise<{ answer: unknown } | undefined> {
   const response = await withSocket(config, (unix) =>
-    fetch('http://tutti/', { unix, method: 'POST', body: JSON.stringify({ name, input }), timeout: false }).catch(unlessCut),
+    fetch('http://tutti/', { unix, method: 'POST', body: JSON.stringify({ name, input }), timeout: false }).catch(
+      unlessCut,
+    ),
   )
   if (!response) return undefined
   const body = (await response.json()) as { answer: unknown } & { code: AppError['code']; detail: string }
@@ -110,7 +118,10 @@ export async function askServer(config: Config, name: MachineAction, input: unkn
 /** Nobody listens: no server. Whoever listened and then was gone leaves it open whether it was done. */
 function unlessCut(error: { code?: string }): undefined {
   if (error.code !== 'ECONNRESET' && error.code !== 'ConnectionClosed') return undefined
-  throw new AppError('unavailable', 'The server ended before it answered. Look into its log, and ask again once it runs.')
+  throw new AppError(
+    'unavailable',
+    'The server ended before it answered. Look into its log, and ask again once it runs.',
+  )
 }
 
 /** The server that runs on this data folder, as it tells; one that is older knows less. */
@@ -120,6 +131,8 @@ export async function runningServer(config: Config): Promise<Partial<Running> | 
 }
 
 export async function isServing(config: Config): Promise<boolean> {
-  const response = await withSocket(config, (unix) => fetch('http://tutti/', { unix, method: 'HEAD' }).catch(() => undefined))
+  const response = await withSocket(config, (unix) =>
+    fetch('http://tutti/', { unix, method: 'HEAD' }).catch(() => undefined),
+  )
   return response !== undefined
 }

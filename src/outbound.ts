@@ -46,7 +46,8 @@ const harmless = new Set(['accept', 'content-type'])
 export function checkOutboundUrl(text: string): URL {
   const url = URL.parse(text)
   if (url?.protocol !== 'https:') throw new AppError('invalid', 'The address must begin with https://.')
-  if (url.username || url.password) throw new AppError('invalid', 'The address must not contain a user name or password.')
+  if (url.username || url.password)
+    throw new AppError('invalid', 'The address must not contain a user name or password.')
   const host = hostOf(url)
   // The URL parser has brought 0x7f.1, 2130706433 and the like into their usual form.
   if (isIP(host) && !isPublicAddress(host)) throw notPublic(host)
@@ -55,7 +56,10 @@ export function checkOutboundUrl(text: string): URL {
 
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
 const notPublic = (host: string) =>
-  new AppError('invalid', `${host} is not on the public Internet, and this server calls no other addresses that users give.`)
+  new AppError(
+    'invalid',
+    `${host} is not on the public Internet, and this server calls no other addresses that users give.`,
+  )
 
 export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: OutboundOptions = {}): Outbound {
   const { resolve = resolveByDns, dial = (address) => address, ca, timeoutMs = TIMEOUT } = options
@@ -82,16 +86,29 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
       const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
       const call = open(
         url,
-        { method, headers: { 'user-agent': 'Tutti', ...headers, ...length }, agent: false, rejectUnauthorized: true, ca, lookup, signal },
+        {
+          method,
+          headers: { 'user-agent': 'Tutti', ...headers, ...length },
+          agent: false,
+          rejectUnauthorized: true,
+          ca,
+          lookup,
+          signal,
+        },
         (answer) => {
           const chunks: Buffer[] = []
           let size = 0
           answer.on('data', (chunk: Buffer) => {
             size += chunk.length
             if (size <= MOST_BYTES) chunks.push(chunk)
-            else answer.destroy(new AppError('upstream_failed', `${url.hostname} answered with more than ${MOST_BYTES} bytes.`))
+            else
+              answer.destroy(
+                new AppError('upstream_failed', `${url.hostname} answered with more than ${MOST_BYTES} bytes.`),
+              )
           })
-          answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }))
+          answer.on('end', () =>
+            resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }),
+          )
           answer.on('error', reject)
           answer.on('close', () => reject(new Error('the connection was closed')))
         },
@@ -109,7 +126,8 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
       const answer = await exchange(url, sent, signal)
       const location = [301, 302, 303, 307, 308].includes(answer.status) ? answer.headers.location : undefined
       if (typeof location !== 'string') return answer
-      if (hops === REDIRECTS) throw new AppError('upstream_failed', `${url.hostname} redirects more than ${REDIRECTS} times.`)
+      if (hops === REDIRECTS)
+        throw new AppError('upstream_failed', `${url.hostname} redirects more than ${REDIRECTS} times.`)
       const next = checkOutboundUrl(URL.parse(location, url.href)?.href ?? '')
       sent = redirected(sent, answer.status, next.origin === url.origin)
       url = next
@@ -119,7 +137,10 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
   return {
     async send(url, request = {}) {
       if (OUTBOUND === 'off')
-        throw new AppError('forbidden', 'This server calls no addresses that users give: its operator set OUTBOUND=off.')
+        throw new AppError(
+          'forbidden',
+          'This server calls no addresses that users give: its operator set OUTBOUND=off.',
+        )
       const deadline = AbortSignal.timeout(timeoutMs)
       const signal = request.signal ? AbortSignal.any([deadline, request.signal]) : deadline
       let host = ''
@@ -130,7 +151,8 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
       } catch (error) {
         if (error instanceof AppError) throw error
         request.signal?.throwIfAborted()
-        if (deadline.aborted) throw new AppError('upstream_timeout', `${host} did not answer within ${timeoutMs / 1000} seconds.`)
+        if (deadline.aborted)
+          throw new AppError('upstream_timeout', `${host} did not answer within ${timeoutMs / 1000} seconds.`)
         const { code, message } = error as { code?: string; message: string }
         throw new AppError('upstream_failed', `${host} cannot be reached: ${code ?? message}.`, { cause: error })
       }
@@ -139,8 +161,14 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
 }
 
 /** As browsers do: a POST becomes a GET unless the status says to repeat it. */
-function redirected({ headers = {}, ...request }: OutboundRequest, status: number, sameOrigin: boolean): OutboundRequest {
-  const kept = sameOrigin ? headers : Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.has(name.toLowerCase())))
+function redirected(
+  { headers = {}, ...request }: OutboundRequest,
+  status: number,
+  sameOrigin: boolean,
+): OutboundRequest {
+  const kept = sameOrigin
+    ? headers
+    : Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.has(name.toLowerCase())))
   return status >= 307 ? { ...request, headers: kept } : { signal: request.signal, headers: kept }
 }
 

@@ -25,14 +25,20 @@ export type { Static, TObject, TSchema }
 
 const formats: Record<string, RegExp> = {
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
-  'date-time': /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/,
+  'date-time':
+    /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/,
   // Every label begins where a dot ended the last, so there is one way to read an address: a pattern with two takes seconds to say no.
   // No characters that cannot be seen: they would pass for another address, or do things to a terminal.
-  email: /^[^\s\p{C}@<>"(),:;[\]\\]{1,64}@([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/u,
+  email:
+    /^[^\s\p{C}@<>"(),:;[\]\\]{1,64}@([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/u,
 }
-for (const [name, pattern] of Object.entries(formats)) FormatRegistry.Set(name, (value) => value.length <= 320 && pattern.test(value))
+for (const [name, pattern] of Object.entries(formats))
+  FormatRegistry.Set(name, (value) => value.length <= 320 && pattern.test(value))
 /** No capitals but A to Z: what others are in small letters (İ, the sign for kelvin) is not the same to us, to a database and to a mail server. */
-FormatRegistry.Set('email', (value) => value.length <= 320 && formats.email?.test(value) === true && !/(?![A-Z])\p{Lu}/u.test(value))
+FormatRegistry.Set(
+  'email',
+  (value) => value.length <= 320 && formats.email?.test(value) === true && !/(?![A-Z])\p{Lu}/u.test(value),
+)
 /** The pattern alone lets through what no database takes: 31 February, the year 0, an offset of 99 hours. */
 FormatRegistry.Set('date-time', (value) => {
   if (value.length > 40 || !formats['date-time']?.test(value)) return false
@@ -48,20 +54,27 @@ TypeRegistry.Set<EnumSchema>('StringEnum', (schema, value) => typeof value === '
 
 TypeRegistry.Set('Binary', (_, value) => value instanceof Uint8Array || value instanceof Response)
 
-export const object = <T extends TProperties>(properties: T, options: { description?: string; examples?: object[] } = {}): TObject<T> =>
-  Type.Object(properties, { additionalProperties: false, ...options })
+export const object = <T extends TProperties>(
+  properties: T,
+  options: { description?: string; examples?: object[] } = {},
+): TObject<T> => Type.Object(properties, { additionalProperties: false, ...options })
 
 /** The same fields, all optional. */
-export const partial = <T extends TProperties>(source: TObject<T>) => Type.Partial(source, { additionalProperties: false })
+export const partial = <T extends TProperties>(source: TObject<T>) =>
+  Type.Partial(source, { additionalProperties: false })
 
 export const optional = <T extends TSchema>(schema: T): TOptional<T> => Type.Optional(schema) as TOptional<T>
 
 type TextOptions = Pick<StringOptions, 'minLength' | 'pattern' | 'description'> & { example?: string; default?: string }
-const texts = ({ example, ...rest }: TextOptions) => ({ ...rest, ...(example !== undefined && { examples: [example] }) })
+const texts = ({ example, ...rest }: TextOptions) => ({
+  ...rest,
+  ...(example !== undefined && { examples: [example] }),
+})
 
 export const text = (maxLength: number, options: TextOptions = {}) => Type.String({ maxLength, ...texts(options) })
 /** Text that must say something: at least one character that is not white space. */
-export const title = (maxLength: number, options: TextOptions = {}) => text(maxLength, { pattern: '\\S', minLength: 1, ...options })
+export const title = (maxLength: number, options: TextOptions = {}) =>
+  text(maxLength, { pattern: '\\S', minLength: 1, ...options })
 export const id = (options: TextOptions = {}) =>
   Type.String({ format: 'uuid', ...texts({ example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10', ...options }) })
 export const instant = (options: TextOptions = {}) =>
@@ -73,7 +86,13 @@ export const url = (options: TextOptions = {}) =>
 type IntOptions = { min?: number; max?: number; description?: string; default?: number; example?: number }
 /** Number + multipleOf instead of integer: Elysia then turns query strings into numbers without a coercing union in the document. */
 export const int = ({ min = 0, max = 2_147_483_647, example, ...rest }: IntOptions = {}) =>
-  Type.Number({ multipleOf: 1, minimum: min, maximum: max, ...rest, ...(example !== undefined && { examples: [example] }) })
+  Type.Number({
+    multipleOf: 1,
+    minimum: min,
+    maximum: max,
+    ...rest,
+    ...(example !== undefined && { examples: [example] }),
+  })
 /** Nothing but `true`: what an answer says was done. */
 export const yes = () => Type.Literal(true)
 export const bool = (options: { description?: string; default?: boolean } = {}) => Type.Boolean(options)
@@ -88,10 +107,14 @@ export const binary = <T>(contentMediaType: string, options: { description?: str
   Type.Unsafe<T>({ [Kind]: 'Binary', type: 'string', contentMediaType, examples: ['(bytes)'], ...options })
 
 export const nullable = <T extends TSchema>(schema: T): TUnion<[T, TNull]> => Type.Union([schema, Type.Null()])
-export const array = <T extends TSchema>(items: T, maxItems: number, options: { description?: string; uniqueItems?: boolean } = {}) =>
-  Type.Array(items, { maxItems, ...options })
+export const array = <T extends TSchema>(
+  items: T,
+  maxItems: number,
+  options: { description?: string; uniqueItems?: boolean } = {},
+) => Type.Array(items, { maxItems, ...options })
 /** A free-form JSON object; its size is bounded where it is stored. */
-export const jsonObject = (options: { description?: string } = {}) => Type.Record(Type.String(), Type.Unknown(), options)
+export const jsonObject = (options: { description?: string } = {}) =>
+  Type.Record(Type.String(), Type.Unknown(), options)
 
 export const pageOf = <T extends TSchema>(item: T) =>
   object({ items: Type.Array(item), nextCursor: nullable(Type.String()), total: Type.Optional(int({ example: 1 })) })
@@ -106,7 +129,12 @@ export const paging = <const K extends readonly string[]>(...sort: K) => ({
 })
 
 /** Fields that every record shows. */
-export const recordFields = { id: id(), createdAt: instant(), updatedAt: instant(), version: int({ min: 1, example: 1 }) }
+export const recordFields = {
+  id: id(),
+  createdAt: instant(),
+  updatedAt: instant(),
+  version: int({ min: 1, example: 1 }),
+}
 
 export const Deleted = object({ id: id(), deleted: Type.Literal(true) })
 
@@ -136,7 +164,8 @@ export function fieldErrors(errors: Iterable<ValueError>): FieldError[] {
 }
 
 const isHuge = ({ type, value }: ValueError): boolean =>
-  (type === ValueErrorType.StringMaxLength || type === ValueErrorType.ArrayMaxItems) && (value as string | unknown[]).length > 10_000
+  (type === ValueErrorType.StringMaxLength || type === ValueErrorType.ArrayMaxItems) &&
+  (value as string | unknown[]).length > 10_000
 
 function explain({ path, type, schema, message, errors }: ValueError): FieldError {
   // A field's name is the caller's, and may be as long as a body.
@@ -153,9 +182,15 @@ function explain({ path, type, schema, message, errors }: ValueError): FieldErro
     case ValueErrorType.StringMinLength:
       return tell('too_short', `${name} needs at least ${schema.minLength} character(s).`)
     case ValueErrorType.StringPattern:
-      return tell('format', schema.pattern === '\\S' ? `${name} is empty.` : `${name} does not match ${schema.pattern}.`)
+      return tell(
+        'format',
+        schema.pattern === '\\S' ? `${name} is empty.` : `${name} does not match ${schema.pattern}.`,
+      )
     case ValueErrorType.StringFormat:
-      return tell('format', `${name} is not a valid ${schema.format}${schema.examples ? `, such as ${schema.examples[0]}` : ''}.`)
+      return tell(
+        'format',
+        `${name} is not a valid ${schema.format}${schema.examples ? `, such as ${schema.examples[0]}` : ''}.`,
+      )
     case ValueErrorType.NumberMinimum:
       return tell('range', `${name} must be at least ${schema.minimum}.`)
     case ValueErrorType.NumberMaximum:
@@ -171,7 +206,10 @@ function explain({ path, type, schema, message, errors }: ValueError): FieldErro
     case ValueErrorType.ArrayMaxItems:
       return tell('too_many', `${name} has more than ${schema.maxItems} items.`)
     case ValueErrorType.Kind:
-      return tell('enum', Array.isArray(schema.enum) ? `${name} must be one of: ${schema.enum.join(', ')}.` : `${name}: ${message}.`)
+      return tell(
+        'enum',
+        Array.isArray(schema.enum) ? `${name} must be one of: ${schema.enum.join(', ')}.` : `${name}: ${message}.`,
+      )
     default:
       return tell('type', schema.type ? `${name} must be of type ${schema.type}.` : `${name}: ${message}.`)
   }

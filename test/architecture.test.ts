@@ -17,7 +17,8 @@ async function importsOf(file: string): Promise<[file: string, path: string][]> 
 /** `.as.ts` is AssemblyScript, which is no TypeScript. */
 const sources = scan('{src,cli,seeds}/**/*.ts').filter((file) => !file.endsWith('.as.ts'))
 const imports = (await Promise.all(sources.map(importsOf))).flat()
-const found = (from: RegExp, to: RegExp): string[] => imports.filter(([f, p]) => from.test(f) && to.test(p)).map((i) => i.join(' → '))
+const found = (from: RegExp, to: RegExp): string[] =>
+  imports.filter(([f, p]) => from.test(f) && to.test(p)).map((i) => i.join(' → '))
 async function lines(files: string[], pattern: RegExp): Promise<string[]> {
   const hits = files.map(async (file) =>
     (await read(file)).split('\n').flatMap((line, i) => (pattern.test(line) ? [`${file}:${i + 1}`] : [])),
@@ -40,7 +41,10 @@ test('services know no surface, and what lies below imports nothing from above',
   const surfaces = /^src\/(http|mcp|ws|web)\/|^cli\/|\/(routes|tools)\.ts$/
   expect(found(/^src\/features\/[^/]+\/(?!routes\.ts|tools\.ts|index\.ts)/, surfaces)).toEqual([])
   expect(
-    found(/^src\/(auth|db|events|jobs)\/|^src\/(schema|errors|log|text|config)\.ts$/, /^src\/(features|http|mcp|ws)\/|^cli\//),
+    found(
+      /^src\/(auth|db|events|jobs)\/|^src\/(schema|errors|log|text|config)\.ts$/,
+      /^src\/(features|http|mcp|ws)\/|^cli\//,
+    ),
   ).toEqual([])
   expect(found(/^src\//, /^(cli|test)\//)).toEqual([])
 })
@@ -67,7 +71,8 @@ test('the table of contents names every feature', async () => {
   for (const folder of new Set(scan('src/features/*/*.ts').map((file) => file.split('/')[2] as string))) {
     expect(contents).toContain(`from './${folder}/index.ts'`)
     const index = await read(`src/features/${folder}/index.ts`)
-    for (const part of scan(`src/features/${folder}/{routes,tools,jobs}.ts`)) expect(index).toContain(`from './${part.split('/').pop()}'`)
+    for (const part of scan(`src/features/${folder}/{routes,tools,jobs}.ts`))
+      expect(index).toContain(`from './${part.split('/').pop()}'`)
   }
 })
 
@@ -83,7 +88,9 @@ test.each([
   ['@modelcontextprotocol/server', '2.4.0'],
   ['drizzle-orm', '0.45.2'],
 ])('%s is at least %s', async (name, floor) => {
-  const versions = [...(await read('bun.lock')).matchAll(new RegExp(`\\["${name}@([^"]+)"`, 'g'))].map((m) => m[1] as string)
+  const versions = [...(await read('bun.lock')).matchAll(new RegExp(`\\["${name}@([^"]+)"`, 'g'))].map(
+    (m) => m[1] as string,
+  )
   expect(versions.length).toBeGreaterThan(0)
   expect(versions.filter((version) => Bun.semver.order(version, floor) < 0)).toEqual([])
 })

@@ -17,7 +17,12 @@ describe('a value is put into JSON with comments', () => {
       '// top\n{\n  "x": 0, // mine\n  /* last, */\n  "a": 1\n}\n',
     ],
     ['where only a comment is', '{\n  // "a": 2\n}', ['a'], '{\n  // "a": 2\n  "a": 1\n}'],
-    ['what looks like one in a text', '{"u": "http://x//*", "q\\"//": 1}', ['b'], '{"u": "http://x//*", "q\\"//": 1,\n  "b": 1\n}'],
+    [
+      'what looks like one in a text',
+      '{"u": "http://x//*", "q\\"//": 1}',
+      ['b'],
+      '{"u": "http://x//*", "q\\"//": 1,\n  "b": 1\n}',
+    ],
     ['the last of two alike', '{"a": 0, "a": 2}', ['a'], '{"a": 0, "a": 1}'],
     ['with other ends of lines', '{\r\n  "x": 0\r\n}\r\n', ['a'], '{\r\n  "x": 0,\r\n  "a": 1\r\n}\r\n'],
   ] as [string, string, Key[], string][])('%s', (_, before, path, after) => {
@@ -37,11 +42,14 @@ describe('a value is put into JSON with comments', () => {
         (before, path, value, indent) => {
           const text = JSON.stringify(before, null, indent)
           const wanted = JSON.parse(JSON.stringify(withValue(before, path, value))) as unknown
-          const through = path.slice(0, -1).reduce<unknown>((at, k) => (at as Record<string, unknown> | undefined)?.[k], before)
+          const through = path
+            .slice(0, -1)
+            .reduce<unknown>((at, k) => (at as Record<string, unknown> | undefined)?.[k], before)
           // A list where a name is to be found is refused by who calls.
           fc.pre(
-            !path.some((_, i) => Array.isArray(path.slice(0, i).reduce<unknown>((at, k) => (at as never)?.[k], before))) &&
-              !Array.isArray(through),
+            !path.some((_, i) =>
+              Array.isArray(path.slice(0, i).reduce<unknown>((at, k) => (at as never)?.[k], before)),
+            ) && !Array.isArray(through),
           )
           const after = put(text, path, value)
           expect(JSON.parse(after)).toEqual(wanted)

@@ -52,15 +52,19 @@ describe('configuration', () => {
       MAX_BODY_BYTES: '1.5',
     }
     const problems = problemsOf(wrong)
-    for (const name of Object.keys(wrong)) expect([name, problems.filter((p) => p.startsWith(name)).length]).toEqual([name, 1])
+    for (const name of Object.keys(wrong))
+      expect([name, problems.filter((p) => p.startsWith(name)).length]).toEqual([name, 1])
     expect(problems).toHaveLength(Object.keys(wrong).length)
     expect(() => loadConfig({ env: { DATA_DIR: fresh(), ...wrong } })).toThrow(/8 problems:\n {2}- PORT/)
   })
 
   test('a secret in a problem is not shown, another value is', () => {
-    const problems = problemsOf({ TUTTI_SECRET: 'hunter2hunter2', METRICS_TOKEN: 'hunter3', DATABASE_URL: 'hunter4', PORT: '99999' }).join(
-      '\n',
-    )
+    const problems = problemsOf({
+      TUTTI_SECRET: 'hunter2hunter2',
+      METRICS_TOKEN: 'hunter3',
+      DATABASE_URL: 'hunter4',
+      PORT: '99999',
+    }).join('\n')
     expect(problems).not.toMatch(/hunter\d/)
     expect(problems).toContain('"99999"')
   })
@@ -70,9 +74,17 @@ describe('configuration', () => {
       .filter(([, setting]) => setting.secret)
       .map(([name]) => name)
     expect(secret).toEqual(
-      expect.arrayContaining(['TUTTI_SECRET', 'DATABASE_URL', 'METRICS_TOKEN', 'AUTH_BACKEND_KEY', 'CODEHOST_CLIENT_SECRET']),
+      expect.arrayContaining([
+        'TUTTI_SECRET',
+        'DATABASE_URL',
+        'METRICS_TOKEN',
+        'AUTH_BACKEND_KEY',
+        'CODEHOST_CLIENT_SECRET',
+      ]),
     )
-    expect(Object.keys(settings).filter((name) => /SECRET|_KEY$|TOKEN|PASSWORD/.test(name) && !secret.includes(name))).toEqual([])
+    expect(
+      Object.keys(settings).filter((name) => /SECRET|_KEY$|TOKEN|PASSWORD/.test(name) && !secret.includes(name)),
+    ).toEqual([])
   })
 
   test.each([
@@ -105,7 +117,10 @@ describe('configuration', () => {
       sources: { TUTTI_SECRET: 'file', HOST: 'default' },
     })
     writeFileSync(file, 'TUTTI_SECRTE=x\nnonsense\n')
-    expect(problemsOf({}, file)).toEqual([`${file} line 1: TUTTI_SECRTE is not a setting`, `${file} line 2 is not KEY=VALUE`])
+    expect(problemsOf({}, file)).toEqual([
+      `${file} line 1: TUTTI_SECRTE is not a setting`,
+      `${file} line 2 is not KEY=VALUE`,
+    ])
     expect(problemsOf({ CONFIG_FILE: join(folder, 'absent.env') })).toEqual([expect.stringContaining('does not exist')])
   })
 })
@@ -127,7 +142,9 @@ describe('the master secret', () => {
         return { columns: ['value'], rows: [[meta.get('secret')]], count: 1 }
       },
     }
-    const over = new Proxy(driver, { get: (target, name) => own[name as keyof Driver] ?? Reflect.get(target, name, target) })
+    const over = new Proxy(driver, {
+      get: (target, name) => own[name as keyof Driver] ?? Reflect.get(target, name, target),
+    })
     const app = await createApp(config, { driver: over, background: false, log: createLog('error', () => undefined) })
     await app.close()
     return app.secret
@@ -180,7 +197,9 @@ describe('the master secret', () => {
       get: (target, name) => (name === 'close' ? async () => undefined : Reflect.get(target, name, target)),
     })
     const options = { driver: kept, background: false, log: createLog('error', () => undefined) }
-    expect(await refusal(createApp(configIn(fresh(), { TUTTI_SECRET: STRONG }), options))).toMatch('another master secret')
+    expect(await refusal(createApp(configIn(fresh(), { TUTTI_SECRET: STRONG }), options))).toMatch(
+      'another master secret',
+    )
   })
 
   test('a file that others can read, or that was damaged, is refused', async () => {
@@ -223,7 +242,13 @@ describe('bearer secrets', () => {
 describe('the log', () => {
   const lines: string[] = []
   const jwt = 'eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJlLXNpZ25hdHVyZQ'
-  const secrets = { key: newSecret('api_key'), live: newSecret('mcp_live'), setup: newSecret('setup'), refresh: newSecret('refresh'), jwt }
+  const secrets = {
+    key: newSecret('api_key'),
+    live: newSecret('mcp_live'),
+    setup: newSecret('setup'),
+    refresh: newSecret('refresh'),
+    jwt,
+  }
   const everySecret = Object.values(secrets)
 
   const written = (pretty: boolean, message: string, fields: object): string => {
@@ -249,7 +274,11 @@ describe('the log', () => {
         ['failed', { error: Object.assign(new Error('x'), { code: secret }) }],
       ]
       for (const [message, fields] of places)
-        expect([secret.slice(0, 8), fields, written(pretty, message, fields).includes(secret)]).toEqual([secret.slice(0, 8), fields, false])
+        expect([secret.slice(0, 8), fields, written(pretty, message, fields).includes(secret)]).toEqual([
+          secret.slice(0, 8),
+          fields,
+          false,
+        ])
     }
   })
 
@@ -301,7 +330,8 @@ describe('the log', () => {
 describe('what is left behind', () => {
   const seen = new Set<string>([PASSWORD])
   const collect = (value: unknown): void => {
-    for (const found of JSON.stringify(value).matchAll(/svc_[0-9A-Za-z_]{38,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g)) seen.add(found[0])
+    for (const found of JSON.stringify(value).matchAll(/svc_[0-9A-Za-z_]{38,}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g))
+      seen.add(found[0])
   }
 
   beforeAll(async () => {
@@ -323,7 +353,8 @@ describe('what is left behind', () => {
     ] as const) {
       const { body: answer, headers } = await call<{ refreshToken?: string }>(t, 'POST', path, body)
       collect([answer, headers.getSetCookie()])
-      if (answer.refreshToken) collect((await call(t, 'POST', '/api/auth/refresh', { refreshToken: answer.refreshToken })).body)
+      if (answer.refreshToken)
+        collect((await call(t, 'POST', '/api/auth/refresh', { refreshToken: answer.refreshToken })).body)
       if (answer.refreshToken) await call(t, 'POST', '/api/auth/refresh', { refreshToken: answer.refreshToken })
     }
     const ada = await person(t)
@@ -331,11 +362,15 @@ describe('what is left behind', () => {
     for (let i = 0; i < 2; i++)
       collect((await ada.fetch('POST', '/api/settings/api-keys', { name: 'key' }, { 'idempotency-key': 'key' })).body)
     for (const kind of ['live', 'test'] as const)
-      collect((await ada.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: ada.organizationId, kind })).body)
+      collect(
+        (await ada.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: ada.organizationId, kind })).body,
+      )
     collect(await mcpToken(t, ada))
     for (const secret of seen) {
       await call(t, 'GET', `/api/notes?token=${encodeURIComponent(secret)}`)
-      await call(t, 'GET', `/nothing/${encodeURIComponent(secret)}`, undefined, { authorization: `Bearer ${secret.replaceAll(' ', '')}` })
+      await call(t, 'GET', `/nothing/${encodeURIComponent(secret)}`, undefined, {
+        authorization: `Bearer ${secret.replaceAll(' ', '')}`,
+      })
     }
     // Something for the log to tell about.
     await t.app.driver.query(`update users set role = 'king' where id = $1`, [ada.userId])
@@ -344,7 +379,9 @@ describe('what is left behind', () => {
 
   test('there is something to look for and somewhere to look', async () => {
     const { app } = await sharedApp()
-    const kinds = new Set([...seen].map((secret) => (secret.startsWith('eyJ') ? 'jwt' : (kindOf(secret) ?? 'password'))))
+    const kinds = new Set(
+      [...seen].map((secret) => (secret.startsWith('eyJ') ? 'jwt' : (kindOf(secret) ?? 'password'))),
+    )
     expect(kinds).toEqual(new Set(['jwt', 'password', 'refresh', 'api_key', 'mcp_live', 'mcp_test', 'setup']))
     expect(logged.length).toBeGreaterThan(0)
     expect(await dump(app.driver)).toContain('api_keys {')
@@ -363,16 +400,18 @@ describe('what is left behind', () => {
     expect([...seen].filter((secret) => all.includes(secret))).toEqual([])
     expect(leaks(all)).toEqual([])
     expect(all).not.toContain(app.secret)
-    const passwords = (await app.driver.query('select password_hash from users where password_hash is not null')).rows.map((row) =>
-      String(row[0]),
-    )
+    const passwords = (
+      await app.driver.query('select password_hash from users where password_hash is not null')
+    ).rows.map((row) => String(row[0]))
     expect(passwords.length).toBeGreaterThan(0)
     for (const hash of passwords) expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   })
 
   /** Whatever any test made: secrets of ours are known by their form and checksum. */
   function leaks(text: string): string[] {
-    const keys = [...text.matchAll(/svc_(?:[a-z]+_)?[0-9A-Za-z]{38}/g)].map((found) => found[0]).filter((secret) => kindOf(secret))
+    const keys = [...text.matchAll(/svc_(?:[a-z]+_)?[0-9A-Za-z]{38}/g)]
+      .map((found) => found[0])
+      .filter((secret) => kindOf(secret))
     const tokens = [...text.matchAll(/eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{40,}/g)].map((found) => found[0])
     return [...keys, ...tokens, ...(text.includes(PASSWORD) ? [PASSWORD] : [])]
   }

@@ -19,7 +19,11 @@ export async function createAdmin({ email, name, json, ...rest }: Options & { na
 
 export async function resetPassword({ email, json, ...rest }: Options): Promise<void> {
   const user = await withPassword('reset-password', 'accounts.setPassword', Login, { email }, rest)
-  print(json, { user: who(user) }, `${plain(user.email)} has a new password. Its sessions, API keys and MCP tokens have ended.`)
+  print(
+    json,
+    { user: who(user) },
+    `${plain(user.email)} has a new password. Its sessions, API keys and MCP tokens have ended.`,
+  )
 }
 
 const who = ({ id, name, email, role }: User) => ({ id, name, email, role })
@@ -34,7 +38,9 @@ async function withPassword(
 ): Promise<User> {
   const config = settingsOf(common)
   if (!passwordStdin)
-    throw new Refusal(`Give the password on standard input: printf %s "$PASSWORD" | tutti admin ${command} … --password-stdin`)
+    throw new Refusal(
+      `Give the password on standard input: printf %s "$PASSWORD" | tutti admin ${command} … --password-stdin`,
+    )
   const password = (await Bun.stdin.text()).replace(/\r?\n$/, '')
   const input = { ...about, password }
   const [problem] = check(schema, input)

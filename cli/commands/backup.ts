@@ -22,7 +22,8 @@ interface Options extends CommonOptions {
   replace?: boolean
 }
 
-const size = (bytes: number): string => (bytes < 1 << 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`)
+const size = (bytes: number): string =>
+  bytes < 1 << 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`
 const rowsOf = ({ rows, tables }: { rows: number; tables: number }): string => `${rows} rows of ${tables} tables`
 const stamp = (): string => new Date().toISOString().replaceAll(':', '-')
 
@@ -81,7 +82,10 @@ export async function restore(file: string, { replace, json, ...common }: Option
     })
     const { tutti, at, database, secret } = header
     if (secret && config.TUTTI_SECRET && secret !== config.TUTTI_SECRET)
-      throw new Refusal('TUTTI_SECRET is not the secret of this backup, which brings its own. Unset it, then restore again.', 5)
+      throw new Refusal(
+        'TUTTI_SECRET is not the secret of this backup, which brings its own. Unset it, then restore again.',
+        5,
+      )
     note(`${path} is whole: made ${at} by Tutti ${tutti} on ${database}.`)
     const done = await into(config, replace, (driver, alone) =>
       load(driver, () => readBackup(path, sha256), {
@@ -94,8 +98,16 @@ export async function restore(file: string, { replace, json, ...common }: Option
         },
       }),
     )
-    print(json, { file: path, madeAt: at, ...done }, `Restored ${rowsOf(done)} to ${done.into}; every row was read back and compared.`)
-    note(done.secret ? 'Start the server.' : 'Its master secret is not here: set TUTTI_SECRET to it, then start the server.')
+    print(
+      json,
+      { file: path, madeAt: at, ...done },
+      `Restored ${rowsOf(done)} to ${done.into}; every row was read back and compared.`,
+    )
+    note(
+      done.secret
+        ? 'Start the server.'
+        : 'Its master secret is not here: set TUTTI_SECRET to it, then start the server.',
+    )
   } finally {
     if (file === '-') rmSync(path, { force: true })
   }
@@ -133,14 +145,24 @@ async function into(config: Config, replace: boolean | undefined, work: Work): P
   try {
     const { tables, rows } = await work(driver, () => requireAlone(driver, name))
     const secret = config.TUTTI_SECRET ?? keptSecret(config)
-    return { into: placeOf(config), tables, rows, replaced, secret: secret !== undefined && (await isSecretOf(driver, secret)) }
+    return {
+      into: placeOf(config),
+      tables,
+      rows,
+      replaced,
+      secret: secret !== undefined && (await isSecretOf(driver, secret)),
+    }
   } finally {
     await driver.close()
   }
 }
 
 /** With --replace, what is there goes aside; what cannot be read any more, as the files that it is. */
-async function cleared(config: Config, name: string, replace = false): Promise<{ driver: Driver; replaced: string | null }> {
+async function cleared(
+  config: Config,
+  name: string,
+  replace = false,
+): Promise<{ driver: Driver; replaced: string | null }> {
   const open = () => openDatabase(config, createLog('warn'), { name })
   let driver: Driver | undefined
   try {
@@ -154,7 +176,10 @@ async function cleared(config: Config, name: string, replace = false): Promise<{
     await driver?.close()
     if (!replace || !isDamage(error)) throw error
     if (config.DB_CONNECTION !== 'pglite')
-      throw new AppError('conflict', `What is there cannot be saved first (${error.message}), so it stays. Name another, empty database.`)
+      throw new AppError(
+        'conflict',
+        `What is there cannot be saved first (${error.message}), so it stays. Name another, empty database.`,
+      )
     const kept = join(config.DATA_DIR, `db.damaged-${stamp()}`)
     renameSync(join(config.DATA_DIR, 'db'), kept)
     note(`What was there cannot be read any more (${error.message}). Its files are kept in ${kept}`)
@@ -168,7 +193,12 @@ const isDamage = (error: unknown): error is DbError =>
 /** What is there goes to a file beside it that can be restored in turn. */
 async function setAside(config: Config, driver: Driver): Promise<string | null> {
   if ((await isRestoring(driver)) || !(await hasData(driver))) return null
-  const { file } = await save(driver, config, join(config.DATA_DIR, `replaced-${stamp()}.backup`), new Date().toISOString())
+  const { file } = await save(
+    driver,
+    config,
+    join(config.DATA_DIR, `replaced-${stamp()}.backup`),
+    new Date().toISOString(),
+  )
   note(`What was there is saved in ${file}`)
   return file
 }
@@ -195,7 +225,9 @@ export async function move({ to: place, replace, json, ...common }: Options & { 
       ? { ...config, DB_CONNECTION: 'pglite', DATABASE_URL: undefined }
       : { ...config, DB_CONNECTION: 'pgsql', DATABASE_URL: postgresUrl(to) }
   if (target.DB_CONNECTION === config.DB_CONNECTION && target.DATABASE_URL === config.DATABASE_URL)
-    throw new Refusal(`The data is there already. Name the other place: ${to === 'embedded' ? 'postgres://…' : 'embedded'}`)
+    throw new Refusal(
+      `The data is there already. Name the other place: ${to === 'embedded' ? 'postgres://…' : 'embedded'}`,
+    )
   await refuseServing(config)
   const { driver: from, name } = await openSource(config)
   try {
@@ -235,7 +267,9 @@ export async function move({ to: place, replace, json, ...common }: Options & { 
 
 function postgresUrl(text: string): string {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text))
-    throw new Refusal('--to takes postgres://user:password@host:5432/database, - to read that from standard input, or embedded')
+    throw new Refusal(
+      '--to takes postgres://user:password@host:5432/database, - to read that from standard input, or embedded',
+    )
   return text
 }
 

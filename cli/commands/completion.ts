@@ -21,7 +21,8 @@ export function complete(words: readonly string[], program: Command): void {
     if (open) open = undefined
     else if (word.startsWith('-')) open = valued(at, word)
     else {
-      const next = given === 0 ? at.commands.find((command) => [command.name(), ...command.aliases()].includes(word)) : undefined
+      const next =
+        given === 0 ? at.commands.find((command) => [command.name(), ...command.aliases()].includes(word)) : undefined
       if (next) at = next
       else given++
     }
@@ -35,7 +36,8 @@ export function complete(words: readonly string[], program: Command): void {
       : positional(at, given)
   for (const [word, about] of offers) {
     const whole = option && !open ? `${name}=${word}` : word
-    if (word === FILES || whole.startsWith(current)) console.log(about ? `${whole}\t${about.replace(/\s+/g, ' ')}` : whole)
+    if (word === FILES || whole.startsWith(current))
+      console.log(about ? `${whole}\t${about.replace(/\s+/g, ' ')}` : whole)
   }
 }
 

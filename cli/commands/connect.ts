@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import type { Client } from '../client.ts'
@@ -21,7 +31,10 @@ interface Options extends Where {
 type Settings = Record<string, unknown>
 
 /** Makes a token for an agent's program and writes the server into its settings; nothing that is there is lost or replaced unasked. */
-export async function connect(program: keyof typeof clients, { print: only, stdio, project, yes, json, ...rest }: Options): Promise<void> {
+export async function connect(
+  program: keyof typeof clients,
+  { print: only, stdio, project, yes, json, ...rest }: Options,
+): Promise<void> {
   const { hooks: wanted, ...where } = rest
   const agent: AgentClient = clients[program]
   const hooks = wanted ? agent.hooks : undefined
@@ -33,24 +46,40 @@ export async function connect(program: keyof typeof clients, { print: only, stdi
     // All that can be refused is, before anything is made or written.
     if (hooks) withHooks(hooks)
     edited(file, at, { url: 'https://tutti.invalid' })
-    if (below(read(file), at) !== undefined && !yes && !(await sure(`${file} has a server named tutti already. Replace it?`)))
-      throw new Refusal(`${file} has a server named tutti already. Say --yes to replace it, or --print to write it yourself.`, 5)
+    if (
+      below(read(file), at) !== undefined &&
+      !yes &&
+      !(await sure(`${file} has a server named tutti already. Replace it?`))
+    )
+      throw new Refusal(
+        `${file} has a server named tutti already. Say --yes to replace it, or --print to write it yourself.`,
+        5,
+      )
   }
   if (!only && !stdio && !yes && isShared(file))
-    throw new Refusal(`${file} is kept in git, and a token in it would go along. Use --stdio, which keeps it out, or say --yes.`, 5)
+    throw new Refusal(
+      `${file} is kept in git, and a token in it would go along. Use --stdio, which keeps it out, or say --yes.`,
+      5,
+    )
   const entry = stdio
     ? agent.stdio([process.execPath, 'mcp', '--server', server])
     : agent.entry(server, await tokenFor(agent, client, project))
   if (stdio) await keepToken(who)
   if (only) {
     const settings = withValue({}, at, entry)
-    return print(json, { program, server, file, settings }, isToml(file) ? toml(at, entry).trimEnd() : JSON.stringify(settings, null, 2))
+    return print(
+      json,
+      { program, server, file, settings },
+      isToml(file) ? toml(at, entry).trimEnd() : JSON.stringify(settings, null, 2),
+    )
   }
   write(file, edited(file, at, entry), { secret: !stdio })
   if (hooks) write(hooks.file, withHooks(hooks))
   const told = [`${bold(agent.title)} knows ${server} as tutti now (${file}).`]
   if (hooks)
-    told.push(`In linked folders it reads the context when a session starts, and saves a checkpoint before it forgets (${hooks.file}).`)
+    told.push(
+      `In linked folders it reads the context when a session starts, and saves a checkpoint before it forgets (${hooks.file}).`,
+    )
   if (hooks?.note) told.push(hooks.note)
   print(json, { program, server, file, hooks: hooks?.file ?? null }, ...told)
 }
@@ -58,7 +87,8 @@ export async function connect(program: keyof typeof clients, { print: only, stdi
 /** These settings are for all of a user's folders, so the token is about a project only where he says so. */
 async function tokenFor({ title }: AgentClient, client: Client, project: string | undefined): Promise<string> {
   const found = project && (await client.get<{ id: string }>(`/api/projects/${encodeURIComponent(project)}`))
-  return (await makeToken(client, { name: `${title} on ${hostname()}`, ...(found && { projectId: found.id }) })).token as string
+  return (await makeToken(client, { name: `${title} on ${hostname()}`, ...(found && { projectId: found.id }) }))
+    .token as string
 }
 
 // ---- its settings
@@ -146,7 +176,8 @@ function withHooks({ file, start, before, grouped, version }: Hooks): string {
     [before, 'checkpoint'],
   ] as const) {
     const command = `${quoted(process.execPath)} hook ${what}`
-    const ours = (hook: Hook) => typeof hook.command === 'string' && new RegExp(`tutti[\\w.-]*'? hook ${what}$`).test(hook.command)
+    const ours = (hook: Hook) =>
+      typeof hook.command === 'string' && new RegExp(`tutti[\\w.-]*'? hook ${what}$`).test(hook.command)
     const list = below(parsed(file, text) as Settings, ['hooks', event]) ?? []
     if (!Array.isArray(list)) throw new Refusal(`${file} is written in a way of its own. Use --no-hooks.`)
     const i = (list as Hook[]).findIndex((hook) => (grouped ? hook.hooks?.some(ours) : ours(hook)))
@@ -154,7 +185,13 @@ function withHooks({ file, start, before, grouped, version }: Hooks): string {
     const path: Key[] = ['hooks', event]
     if (i < 0) text = edited(file, [...path, list.length], grouped ? { hooks: [own] } : own, text)
     else if (!grouped) text = edited(file, [...path, i, 'command'], command, text)
-    else text = edited(file, [...path, i, 'hooks', (list as Hook[])[i]?.hooks?.findIndex(ours) as number, 'command'], command, text)
+    else
+      text = edited(
+        file,
+        [...path, i, 'hooks', (list as Hook[])[i]?.hooks?.findIndex(ours) as number, 'command'],
+        command,
+        text,
+      )
   }
   return text
 }

@@ -9,10 +9,15 @@ export function cost({ json }: { json?: boolean }): void {
   const counted: Record<string, number> = counts
   const priced = tools.map((tool) => {
     const tokens = counted[Bun.hash(toolText(tool)).toString(36)]
-    if (tokens === undefined) throw new Refusal(`${tool.name} has changed since it was counted. Run: bun cli/dev/prepare.ts`)
+    if (tokens === undefined)
+      throw new Refusal(`${tool.name} has changed since it was counted. Run: bun cli/dev/prepare.ts`)
     return { toolset: tool.toolset, core: tool.core, tokens }
   })
-  const sum = (toolset: string, some: typeof priced) => ({ toolset, tools: some.length, tokens: some.reduce((n, t) => n + t.tokens, 0) })
+  const sum = (toolset: string, some: typeof priced) => ({
+    toolset,
+    tools: some.length,
+    tokens: some.reduce((n, t) => n + t.tokens, 0),
+  })
   const toolsets = [
     sum('all', priced),
     sum(

@@ -31,7 +31,8 @@ export async function doctor({ json, ...common }: CommonOptions & { json?: boole
 
 function folder({ DATA_DIR: path }: Config): Finding {
   const what = 'data folder'
-  if (!existsSync(path)) return { what, ok: true, warning: true, said: `${path} is not there yet`, advice: 'The first start makes it.' }
+  if (!existsSync(path))
+    return { what, ok: true, warning: true, said: `${path} is not there yet`, advice: 'The first start makes it.' }
   if (!statSync(path).isDirectory())
     return { what, ok: false, said: `${path} is not a folder`, advice: 'Choose another one with --data-dir.' }
   if (process.platform === 'win32') return { what, ok: true, said: path }
@@ -50,17 +51,36 @@ function folder({ DATA_DIR: path }: Config): Finding {
         advice: 'Run as its owner, or choose another folder with --data-dir.',
       }
     if ((mode & others) !== 0)
-      return { what, ok: false, said: `${name} is open to others`, advice: `Run: chmod ${name === path ? 700 : 600} '${name}'` }
+      return {
+        what,
+        ok: false,
+        said: `${name} is open to others`,
+        advice: `Run: chmod ${name === path ? 700 : 600} '${name}'`,
+      }
   }
   return { what, ok: true, said: path }
 }
 
 /** It looks itself: nobody else opens its files, and its settings may be others than those of this shell. */
 async function running(config: Config, { version, pid, host, port }: Partial<Running>): Promise<Finding[]> {
-  const server: Finding = { what: 'server', ok: true, said: `${version ?? 'an older version'} runs${pid ? ` (pid ${pid})` : ''}` }
+  const server: Finding = {
+    what: 'server',
+    ok: true,
+    said: `${version ?? 'an older version'} runs${pid ? ` (pid ${pid})` : ''}`,
+  }
   if (!version || !host || !port)
-    return [{ ...server, warning: true, advice: 'It cannot be asked by this version. Stop it, or ask with the binary that it runs.' }]
-  return [server, await answering(host, port), ...(((await askServer(config, 'upkeep.check', {}))?.answer ?? []) as Finding[])]
+    return [
+      {
+        ...server,
+        warning: true,
+        advice: 'It cannot be asked by this version. Stop it, or ask with the binary that it runs.',
+      },
+    ]
+  return [
+    server,
+    await answering(host, port),
+    ...(((await askServer(config, 'upkeep.check', {}))?.answer ?? []) as Finding[]),
+  ]
 }
 
 async function answering(host: string, port: number): Promise<Finding> {
@@ -73,16 +93,27 @@ async function answering(host: string, port: number): Promise<Finding> {
       signal: AbortSignal.timeout(5000),
     })
     if (status === 200) return { what: 'port', ok: true, said: `${at} answers` }
-    return { what: 'port', ok: false, said: `${at} answers ${status} to /health/ready`, advice: 'Look into the log of the server.' }
+    return {
+      what: 'port',
+      ok: false,
+      said: `${at} answers ${status} to /health/ready`,
+      advice: 'Look into the log of the server.',
+    }
   } catch {
-    return { what: 'port', ok: false, said: `${at} does not answer`, advice: 'Is a firewall in between? Else restart the server.' }
+    return {
+      what: 'port',
+      ok: false,
+      said: `${at} does not answer`,
+      advice: 'Is a firewall in between? Else restart the server.',
+    }
   }
 }
 
 async function stopped(config: Config, mayOpen: boolean): Promise<Finding[]> {
   const server: Finding[] = [{ what: 'server', ok: true, said: 'not running' }, await free(config)]
   const embedded = config.DB_CONNECTION === 'pglite'
-  if (!hasDatabase(config)) return [...server, { what: 'database', ok: true, said: 'not made yet' }, ...(await look(config, undefined))]
+  if (!hasDatabase(config))
+    return [...server, { what: 'database', ok: true, said: 'not made yet' }, ...(await look(config, undefined))]
   // Opening it would make the folder right, or fail for the same reason.
   if (!mayOpen)
     return [
@@ -105,8 +136,15 @@ async function stopped(config: Config, mayOpen: boolean): Promise<Finding[]> {
 
 function unopened(error: Error, embedded: boolean): Finding {
   const said = error.message
-  if (!embedded) return { what: 'database', ok: false, said, advice: 'Check DATABASE_URL, and whether that server runs and lets us in.' }
-  if (error instanceof InUse) return { what: 'lock', ok: false, said, advice: `Wait until it is done, or end it: kill ${error.pid}` }
+  if (!embedded)
+    return {
+      what: 'database',
+      ok: false,
+      said,
+      advice: 'Check DATABASE_URL, and whether that server runs and lets us in.',
+    }
+  if (error instanceof InUse)
+    return { what: 'lock', ok: false, said, advice: `Wait until it is done, or end it: kill ${error.pid}` }
   return {
     what: 'database',
     ok: false,
@@ -127,7 +165,9 @@ function free({ HOST: host, PORT: port }: Config): Promise<Finding> {
       ok: false,
       said: code === 'EADDRINUSE' ? `${at} is used by another program` : `${at}: ${message}`,
       advice:
-        code === 'EACCES' ? 'Ports below 1024 need a right. Choose a higher PORT, behind a proxy.' : 'Choose another one: PORT or HOST.',
+        code === 'EACCES'
+          ? 'Ports below 1024 need a right. Choose a higher PORT, behind a proxy.'
+          : 'Choose another one: PORT or HOST.',
     }),
   )
   listener.listen({ host, port, exclusive: true }, () =>

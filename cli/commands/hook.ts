@@ -25,7 +25,9 @@ export async function hook(what: string): Promise<void> {
   const timer = setTimeout(() => end(`the server has not answered within ${LIMIT_MS / 1000} seconds`), LIMIT_MS)
   try {
     const told = await input()
-    const folder = [told.cwd, ...(Array.isArray(told.workspace_roots) ? told.workspace_roots : [])].find((f) => typeof f === 'string')
+    const folder = [told.cwd, ...(Array.isArray(told.workspace_roots) ? told.workspace_roots : [])].find(
+      (f) => typeof f === 'string',
+    )
     if (folder) process.chdir(folder)
     const link = findLink()
     if (!link) return end()
@@ -73,7 +75,9 @@ async function context(client: Client, projectId: string): Promise<string> {
 
 /** Claude Code, Codex, Gemini CLI and VS Code read the one, Cursor the other. */
 const contextFor = ({ cursor_version: cursor }: Told, text: string): object =>
-  cursor === undefined ? { hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext: text } } : { additional_context: text }
+  cursor === undefined
+    ? { hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext: text } }
+    : { additional_context: text }
 
 /** What the agent itself has saved stays, and what can be seen from outside is added. */
 async function save(client: Client, projectId: string, { trigger, custom_instructions: said }: Told): Promise<void> {
@@ -94,7 +98,10 @@ async function save(client: Client, projectId: string, { trigger, custom_instruc
 }
 
 /** In a repository of whomever: what it has set must not start programs. */
-const CAUTION = ['core.quotePath=off', 'core.fsmonitor=false', 'safe.bareRepository=explicit'].flatMap((setting) => ['-c', setting])
+const CAUTION = ['core.quotePath=off', 'core.fsmonitor=false', 'safe.bareRepository=explicit'].flatMap((setting) => [
+  '-c',
+  setting,
+])
 
 function git(...args: string[]): string[] {
   try {

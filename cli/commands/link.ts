@@ -23,7 +23,9 @@ export async function link(ref: string | undefined, { json, remove, ...where }: 
   const before = ref === undefined ? linkedProject(client.server) : undefined
   const wanted = ref ?? before?.project
   if (wanted === undefined) throw new Refusal('This folder is linked to no project. Link it: tutti link <project>', 4)
-  const { id, organizationId, slug, name } = await helped(client, () => client.get<Project>(at('/api/projects/:slug', wanted)))
+  const { id, organizationId, slug, name } = await helped(client, () =>
+    client.get<Project>(at('/api/projects/:slug', wanted)),
+  )
   const isMine = await client.get(at('/api/teams/:id', organizationId)).then(
     () => true,
     (error: AppError) => error.code !== 'not_found',

@@ -22,11 +22,15 @@ const SLOWER = 5
 /** Between two tries when the server cannot be reached. */
 const MOST_WAIT_MS = 60_000
 
-export async function login(address: string | undefined, { profile: name, browser, withToken, json }: Options): Promise<void> {
+export async function login(
+  address: string | undefined,
+  { profile: name, browser, withToken, json }: Options,
+): Promise<void> {
   // Where nothing can be kept, nobody is asked to approve anything.
   const profiles = await changeProfiles((profiles) => profiles)
   const server = address === undefined ? usual(profiles, name) : serverOf(address)
-  if (name !== undefined && !/^[\w.:-]{1,100}$/.test(name)) throw new Refusal('The name of a profile has letters, digits and . : _ - only.')
+  if (name !== undefined && !/^[\w.:-]{1,100}$/.test(name))
+    throw new Refusal('The name of a profile has letters, digits and . : _ - only.')
   const { protocol, hostname: host } = new URL(server)
   if (protocol === 'http:' && !isLocal(host))
     note(`Warning: the way to ${server} is not encrypted. Others on it can read along and take over your session.`)
@@ -53,7 +57,8 @@ function usual(profiles: Profiles, name: string | undefined): string {
 
 /** The server forgets it too. Nothing to do for an API key: others may use it. */
 export async function endSession(profile: Profile | undefined): Promise<void> {
-  if (profile?.kind === 'device' && profile.token) await new Client(profile.server, passing(profile as Credential)).post('/api/auth/logout')
+  if (profile?.kind === 'device' && profile.token)
+    await new Client(profile.server, passing(profile as Credential)).post('/api/auth/logout')
 }
 
 // ---- with an API key
@@ -64,7 +69,8 @@ async function withKey(server: string): Promise<Profile> {
   const kind = kindOf(token)
   if (kind === 'mcp_live' || kind === 'mcp_test')
     throw new Refusal('This is an MCP token, which works on /mcp only. Make an API key instead.')
-  if (kind !== 'api_key') throw new Refusal('What came on standard input is no API key (svc_…), or a part of it is missing.')
+  if (kind !== 'api_key')
+    throw new Refusal('What came on standard input is no API key (svc_…), or a part of it is missing.')
   const client = new Client(server, passing({ token }))
   const user = await client.get<User>('/api/auth/me').catch((error: unknown) => {
     // A key for a few things only may not be allowed to read whose it is.
@@ -86,7 +92,8 @@ async function byCode(server: string, browser: boolean): Promise<Profile> {
   const device = `tutti on ${hostname() || 'this machine'}`.slice(0, 100)
   const started = await client.post<DeviceStarted>('/api/auth/device/request', { clientName: device })
   const page = URL.parse(started.verificationUri)
-  if (!page || !/^https?:$/.test(page.protocol)) throw new AppError('upstream_failed', `${server} names no page to approve this on.`)
+  if (!page || !/^https?:$/.test(page.protocol))
+    throw new AppError('upstream_failed', `${server} names no page to approve this on.`)
   if (typeof started.userCode !== 'string' || !(started.expiresIn > 0))
     throw new AppError('upstream_failed', `${server} names no code, or none that lasts. Is this program up to date?`)
   note(`To sign in to ${server}, open this page and enter the code:\n`)
@@ -95,7 +102,15 @@ async function byCode(server: string, browser: boolean): Promise<Profile> {
   note(dim(`Waiting for ${Math.round(started.expiresIn / 60)} minutes at most. Ctrl-C stops.`, 2))
   const { token, refreshToken, expiresAt, user } = await approval(client, started)
   process.off('SIGINT', stop)
-  return { server, kind: 'device', device, token, refreshToken, expiresAt, user: { id: user.id, name: user.name, email: user.email } }
+  return {
+    server,
+    kind: 'device',
+    device,
+    token,
+    refreshToken,
+    expiresAt,
+    user: { id: user.id, name: user.name, email: user.email },
+  }
 }
 
 async function approval(client: Client, { deviceCode, expiresIn, interval }: DeviceStarted): Promise<SignedIn> {
@@ -129,7 +144,9 @@ const tooLate = () => new AppError('gone', 'The code has expired before anybody 
 
 /** Without a shell in between, which would read more than an address into it. */
 function open(address: string): void {
-  const command = { darwin: ['open'], win32: ['rundll32', 'url.dll,FileProtocolHandler'] }[process.platform as string] ?? ['xdg-open']
+  const command = { darwin: ['open'], win32: ['rundll32', 'url.dll,FileProtocolHandler'] }[
+    process.platform as string
+  ] ?? ['xdg-open']
   try {
     Bun.spawn([...command, address], { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' }).unref()
   } catch {

@@ -6,10 +6,16 @@ import { plain } from '../output.ts'
  * A bridge for clients that only speak stdio: each line goes to the server over one SSE connection, each message comes back as a line.
  * Standard output is the protocol's alone; what people should read goes to standard error.
  */
-export async function bridge({ toolsets, readonly, ...where }: Where & { toolsets?: string; readonly?: boolean }): Promise<void> {
+export async function bridge({
+  toolsets,
+  readonly,
+  ...where
+}: Where & { toolsets?: string; readonly?: boolean }): Promise<void> {
   const { server, token } = await mcpCredential(where)
   if (process.stdin.isTTY)
-    console.error('tutti: this speaks MCP with programs, one message a line. Ctrl-D ends it; tutti connect sets a program up.')
+    console.error(
+      'tutti: this speaks MCP with programs, one message a line. Ctrl-D ends it; tutti connect sets a program up.',
+    )
   const address = new URL('/mcp/sse', server)
   if (toolsets) address.searchParams.set('toolsets', toolsets)
   if (readonly) address.searchParams.set('readonly', '1')
@@ -48,7 +54,9 @@ const LAST_ANSWERS_MS = 10_000
 const OPENING = 'tutti-initialize-again'
 
 const say = (message: object | string): void =>
-  void process.stdout.write(`${typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+  void process.stdout.write(
+    `${typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', ...message })}\n`,
+  )
 const sayError = (id: Id | null, code: number, message: string): void => say({ id, error: { code, message } })
 
 class Connection {
@@ -187,7 +195,8 @@ class Connection {
   #sameOrigin(path: string): URL {
     const { origin } = this.address
     const endpoint = new URL(path, this.address)
-    if (endpoint.origin !== origin) throw new AppError('upstream_failed', `${origin} wants messages sent to another server, which are not.`)
+    if (endpoint.origin !== origin)
+      throw new AppError('upstream_failed', `${origin} wants messages sent to another server, which are not.`)
     return endpoint
   }
 
@@ -206,7 +215,9 @@ class Connection {
     for (let wait = 500; ; wait = Math.min(wait * 2, 30_000)) {
       await new Promise<void>((resolve) => void setTimeout(resolve, wait).unref())
       if (this.#endpoint || this.#abort.signal.aborted) return
-      const refused = await this.#stream().catch((error: unknown) => error instanceof AppError && error.code !== 'unavailable')
+      const refused = await this.#stream().catch(
+        (error: unknown) => error instanceof AppError && error.code !== 'unavailable',
+      )
       if (refused === true) return
     }
   }
@@ -229,13 +240,19 @@ const field = (event: string, name: string): string | undefined =>
 
 /** Whether it was done nobody knows, so it is not sent again. */
 const broken = () =>
-  new AppError('upstream_failed', 'The connection broke before the server answered. See whether it was done, or try again.')
+  new AppError(
+    'upstream_failed',
+    'The connection broke before the server answered. See whether it was done, or try again.',
+  )
 
 async function refusalOf(response: Response): Promise<AppError> {
   const body = (await response.json().catch(() => undefined)) as { detail?: string } | undefined
   const detail = plain(body?.detail ?? `The server answered ${response.status}.`)
   if (response.status === 401)
-    return new AppError('unauthenticated', `${detail} If it was kept from before: tutti connect <program> --stdio --yes makes a new one.`)
+    return new AppError(
+      'unauthenticated',
+      `${detail} If it was kept from before: tutti connect <program> --stdio --yes makes a new one.`,
+    )
   const again = response.status === 404 || response.status >= 500
   return new AppError(again ? 'unavailable' : 'upstream_failed', detail)
 }

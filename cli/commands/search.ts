@@ -18,18 +18,27 @@ const kinds: Kind[] = [
   'memory', 'note', 'decision', 'spec', 'task', 'session', 'project', 'epic', 'story', 'feature', 'skill', 'agent',
 ] // biome-ignore format: a list of words
 
-const marked = (parts: readonly Part[]): string => parts.map(({ text, match }) => (match ? bold(flat(text)) : flat(text))).join('')
+const marked = (parts: readonly Part[]): string =>
+  parts.map(({ text, match }) => (match ? bold(flat(text)) : flat(text))).join('')
 /** The spaces between the pieces stay. */
 const flat = (text: string): string => plain(`.${text}.`).slice(1, -1)
 
-export async function search(words: string[], { json, kind, project, allProjects, limit, ...where }: Options): Promise<void> {
+export async function search(
+  words: string[],
+  { json, kind, project, allProjects, limit, ...where }: Options,
+): Promise<void> {
   const unknown = kind?.find((one) => !kinds.includes(one as Kind))
   if (unknown !== undefined) throw new Refusal(`There is no kind ${unknown}. There are: ${kinds.join(', ')}`)
   const { client } = signedInClient(where)
   const within = project ?? (allProjects ? undefined : linkedProject(client.server)?.project)
   const found = await helped(client, async () =>
     client.get<FoundGroups>(
-      query('/api/search', { q: words.join(' '), kinds: kind?.join(','), limit, projectId: within && (await projectId(client, within)) }),
+      query('/api/search', {
+        q: words.join(' '),
+        kinds: kind?.join(','),
+        limit,
+        projectId: within && (await projectId(client, within)),
+      }),
     ),
   )
   print(

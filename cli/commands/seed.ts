@@ -3,7 +3,11 @@ import { machine } from '../machine.ts'
 import { print } from '../output.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 
-export async function seed({ demo, json, ...common }: CommonOptions & { demo?: boolean; json?: boolean }): Promise<void> {
+export async function seed({
+  demo,
+  json,
+  ...common
+}: CommonOptions & { demo?: boolean; json?: boolean }): Promise<void> {
   const config = settingsOf(common)
   const seeded: Seeded = { made: [], kept: [] }
   for (const name of demo ? (['seeds.defaults', 'seeds.demo'] as const) : (['seeds.defaults'] as const)) {

@@ -49,7 +49,9 @@ export async function serve({ demo, trial, ...options }: Options): Promise<void>
   if (welcome) console.log(`\n${welcome}\n`)
   else if (!trial && !(await accounts.firstAdmin(ctx, {}))) {
     const token = await accounts.issueSetupToken(ctx, {})
-    console.log(`\nNobody is in charge yet. Open this link once to become the administrator:\n\n  ${server.url}/setup#${token}\n`)
+    console.log(
+      `\nNobody is in charge yet. Open this link once to become the administrator:\n\n  ${server.url}/setup#${token}\n`,
+    )
   }
   app.log.info('ready', { version, database: app.driver.kind, dataDir: config.DATA_DIR })
 

@@ -31,10 +31,16 @@ export async function install({ print: only, user, yes, json, ...common }: Optio
 
   const before = existsSync(service.file) ? readFileSync(service.file, 'utf8') : undefined
   if (before !== undefined && before !== unit && !yes)
-    throw new Refusal(`${service.file} is there and says something else. See what would be written with --print; replace it with --yes.`, 5)
+    throw new Refusal(
+      `${service.file} is there and says something else. See what would be written with --print; replace it with --yes.`,
+      5,
+    )
   const server = await runningServer(config)
   if (server && server.pid !== pidOf(service))
-    throw new Refusal(`A server is running on ${config.DATA_DIR}${server.pid ? ` (pid ${server.pid})` : ''}. Stop it first.`, 5)
+    throw new Refusal(
+      `A server is running on ${config.DATA_DIR}${server.pid ? ` (pid ${server.pid})` : ''}. Stop it first.`,
+      5,
+    )
   if (user) giveFolder(config.DATA_DIR, user)
   mkdirSync(dirname(service.file), { recursive: true })
   writeFileSync(service.file, unit)
@@ -48,7 +54,8 @@ export async function install({ print: only, user, yes, json, ...common }: Optio
     `It runs at ${up.url}, and will again after a restart of the machine.`,
   )
   for (const words of service.stay) tryTo(words)
-  if (root && !user) note('It runs as root. To have it run as somebody else, install it with --user NAME and a --data-dir of theirs.')
+  if (root && !user)
+    note('It runs as root. To have it run as somebody else, install it with --user NAME and a --data-dir of theirs.')
 }
 
 export async function uninstall({ json }: { json?: boolean }): Promise<void> {
@@ -81,7 +88,11 @@ export async function status({ json, ...common }: CommonOptions & { json?: boole
     version: own?.version ?? null,
     url: own?.url ?? null,
   }
-  print(json, found, ...(installed ? record({ ...found, installed: 'yes', running: found.running ? 'yes' : 'no' }) : []))
+  print(
+    json,
+    found,
+    ...(installed ? record({ ...found, installed: 'yes', running: found.running ? 'yes' : 'no' }) : []),
+  )
   if (!installed) throw new Refusal('It is not installed as a service. Install it: tutti service install', 4)
   if (!found.running) throw new Refusal(`It does not run. Its log: ${service.log}`, 6)
 }
@@ -118,14 +129,17 @@ function commandOf(config: Config): string[] {
     ['--port', given('PORT')],
   ] as const)
     if (value) words.push(option, value)
-  if (words.some((word) => /\p{Cc}/u.test(word))) throw new Refusal('The paths hold characters that no unit can name. Choose others.')
+  if (words.some((word) => /\p{Cc}/u.test(word)))
+    throw new Refusal('The paths hold characters that no unit can name. Choose others.')
   return words
 }
 
 /** A unit is no place for passwords, and a service that comes up without its DATABASE_URL comes up empty. */
 function requireKept({ sources, DATA_DIR }: Config): void {
   const inUnit = new Set(['HOST', 'PORT', 'DATA_DIR'])
-  const lost = (Object.keys(settings) as (keyof typeof settings)[]).filter((name) => sources[name] === 'environment' && !inUnit.has(name))
+  const lost = (Object.keys(settings) as (keyof typeof settings)[]).filter(
+    (name) => sources[name] === 'environment' && !inUnit.has(name),
+  )
   if (lost.length > 0)
     throw new Refusal(
       `A service does not have the environment of this shell, which sets ${lost.join(', ')}. Write ${lost.length > 1 ? 'them' : 'it'} as KEY=VALUE into ${join(DATA_DIR, 'config.env')} (chmod 600), unset ${lost.length > 1 ? 'them' : 'it'} here, and run this again.`,
@@ -139,12 +153,15 @@ function giveFolder(path: string, user: string): void {
     mkdirSync(path, { recursive: true, mode: 0o700 })
     chownSync(path, uid, gid)
   }
-  if (statSync(path).uid !== uid) throw new Refusal(`${path} does not belong to ${user}. Give it to them: chown -R ${user} '${path}'`, 3)
+  if (statSync(path).uid !== uid)
+    throw new Refusal(`${path} does not belong to ${user}. Give it to them: chown -R ${user} '${path}'`, 3)
 }
 
 const pidOf = ({ pid }: Manager): number | undefined => {
   const { exitCode, stdout } = Bun.which(pid[0] as string) ? Bun.spawnSync(pid) : { exitCode: 1, stdout: '' }
-  return exitCode === 0 ? Number(/\b(?:MainPID=|pid = )([1-9]\d*)/.exec(stdout.toString())?.[1]) || undefined : undefined
+  return exitCode === 0
+    ? Number(/\b(?:MainPID=|pid = )([1-9]\d*)/.exec(stdout.toString())?.[1]) || undefined
+    : undefined
 }
 
 function run(words: readonly string[]): string {

@@ -45,7 +45,9 @@ export async function whoami({ json, ...where }: Options): Promise<void> {
       team: team && { id: team.id, name: team.name, slug: team.slug, role: team.role },
       credential: { kind, device },
     },
-    user ? `${name(user)}${user.role === 'admin' ? ', administrator' : ''}` : dim('This API key may not read whose it is.'),
+    user
+      ? `${name(user)}${user.role === 'admin' ? ', administrator' : ''}`
+      : dim('This API key may not read whose it is.'),
     `Server     ${server}${called === new URL(server).host ? '' : ` (${called})`}`,
     `Team       ${team ? plain(team.name) : '-'}`,
     `Signed in  ${kind === 'device' ? `as ${device ?? 'a device'}` : 'with an API key'}`,
@@ -66,7 +68,10 @@ export async function status({ json, ...where }: Options): Promise<void> {
   const server = profile?.server ?? (where.server === undefined ? undefined : serverOf(where.server))
   if (!server) throw signedOut()
   const found = await attempt(() => health(server))
-  const me = found instanceof AppError ? found : await attempt(() => ifAllowed(signedInClient(where).client.get<User>('/api/auth/me')))
+  const me =
+    found instanceof AppError
+      ? found
+      : await attempt(() => ifAllowed(signedInClient(where).client.get<User>('/api/auth/me')))
   const problem = me instanceof AppError ? me : undefined
   const there = found instanceof AppError ? { status: null, version: null } : found
   const reachable = !(found instanceof AppError)
@@ -75,7 +80,9 @@ export async function status({ json, ...where }: Options): Promise<void> {
   print(
     json,
     { profile: called, server, reachable, status: there.status, version: there.version, signedIn, user },
-    ...(reachable ? [`${server} runs Tutti ${there.version}${there.status === 'ok' ? '' : ` and is ${there.status}`}.`] : []),
+    ...(reachable
+      ? [`${server} runs Tutti ${there.version}${there.status === 'ok' ? '' : ` and is ${there.status}`}.`]
+      : []),
     ...(signedIn ? [user ? `Signed in as ${name(user)}.` : 'Signed in with an API key.'] : []),
   )
   if (problem && !json) console.error(`tutti: ${problem.message}`)
@@ -90,7 +97,8 @@ export async function logout({ json, ...where }: Options): Promise<void> {
     if (profiles.current === called) profiles.current = null
     return { called, profile }
   })
-  if (!gone?.profile) throw new AppError('unauthenticated', 'You are not signed in, so there is nothing to sign out of.')
+  if (!gone?.profile)
+    throw new AppError('unauthenticated', 'You are not signed in, so there is nothing to sign out of.')
   const { called, profile } = gone
   const { server, kind } = profile
   // Forgotten here in any case; a session that has ended by itself meanwhile needs no ending.
@@ -116,7 +124,13 @@ async function endAll(name: string, profile: Profile): Promise<void> {
 
 export function listProfiles({ json }: Options): void {
   const { current, all } = readProfiles()
-  const items = [...all].map(([called, { server, kind, user = null, token }]) => ({ name: called, server, kind, user, signedIn: !!token }))
+  const items = [...all].map(([called, { server, kind, user = null, token }]) => ({
+    name: called,
+    server,
+    kind,
+    user,
+    signedIn: !!token,
+  }))
   const lines = table(items, [
     { title: 'Profile', of: (p) => p.name },
     { title: 'Server', of: (p) => p.server, wide: true },

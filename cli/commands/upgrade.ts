@@ -88,12 +88,23 @@ export async function upgrade({ file, sha256, wait = '120', json, ...common }: O
         service.stop()
         renameSync(old, here)
         const data = backup ? bringBack(here, backup, options) : ''
-        throw new Refusal(`${to} did not come up as a service. Its log: ${service.log}\n${version} is back in its place.${data}`, 6)
+        throw new Refusal(
+          `${to} did not come up as a service. Its log: ${service.log}\n${version} is back in its place.${data}`,
+          6,
+        )
       }
     }
     print(
       json,
-      { from: version, to, sha256: sum, binary: here, before: old, backup: backup ?? null, restarted: service !== undefined },
+      {
+        from: version,
+        to,
+        sha256: sum,
+        binary: here,
+        before: old,
+        backup: backup ?? null,
+        restarted: service !== undefined,
+      },
       `${version} → ${to} in ${here}`,
       ...(way ? [way] : []),
       service ? 'The service runs again.' : 'It came up with this data. Start the server again.',
@@ -127,7 +138,8 @@ function claim(here: string): () => void {
       lock.release()
     }
   } catch (error) {
-    if (error instanceof DbError) throw new Refusal('Another upgrade of this binary is under way. Wait until it is done.', 5)
+    if (error instanceof DbError)
+      throw new Refusal('Another upgrade of this binary is under way. Wait until it is done.', 5)
     throw unwritable(here, error)
   }
 }
@@ -161,7 +173,8 @@ function bring(from: string, fresh: string, given: string | undefined): string {
     throw new Refusal(
       `There is nothing to check ${from} against. Its SHA-256 is ${sum}: compare that with what was published, then add --sha256 ${sum}`,
     )
-  if (sum !== expected) throw new Refusal(`${from} is not what it should be: its SHA-256 is ${sum}, not ${expected}. Nothing was changed.`)
+  if (sum !== expected)
+    throw new Refusal(`${from} is not what it should be: its SHA-256 is ${sum}, not ${expected}. Nothing was changed.`)
   chmodSync(fresh, 0o755)
   return sum
 }
@@ -190,7 +203,9 @@ function versionOf(fresh: string, file: string): string {
   } catch (error) {
     said = (error as Error).message
   }
-  throw new Refusal(`${file} does not run on this machine${said ? ` (${said.slice(0, 200)})` : ''}. Nothing was changed.`)
+  throw new Refusal(
+    `${file} does not run on this machine${said ? ` (${said.slice(0, 200)})` : ''}. Nothing was changed.`,
+  )
 }
 
 /** A backup to go back to, and for the embedded database a copy to try. Undefined where there is no data yet. */
@@ -215,7 +230,13 @@ async function save(config: Config, to: string, place: string): Promise<string |
 }
 
 /** Starts it where nobody reaches it, without background work: no mail is sent. Why it did not come up, if so. */
-async function tryOut(binary: string, to: string, config: Config, dataDir: string, seconds: number): Promise<string | undefined> {
+async function tryOut(
+  binary: string,
+  to: string,
+  config: Config,
+  dataDir: string,
+  seconds: number,
+): Promise<string | undefined> {
   const port = freePort()
   const errors = join(config.DATA_DIR, 'upgrade', 'errors')
   const child = Bun.spawn(

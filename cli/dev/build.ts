@@ -40,7 +40,8 @@ async function compile(outfile: string, target?: string): Promise<void> {
       stderr: 'inherit',
     },
   )
-  if ((await built.exited) !== 0) throw new Error(`building ${outfile} failed\n${await new Response(built.stdout).text()}`)
+  if ((await built.exited) !== 0)
+    throw new Error(`building ${outfile} failed\n${await new Response(built.stdout).text()}`)
   const name = outfile.split('/').pop()
   const size = Bun.file(outfile).size || Bun.file(`${outfile}.exe`).size
   console.log(`dist/${name} ${(size / 1e6).toFixed(0)} MB in ${((performance.now() - started) / 1000).toFixed(1)} s`)

@@ -12,7 +12,8 @@ const folder = join(root, 'migrations')
 const [name] = process.argv.slice(2)
 
 const tables: Record<string, PgTable> = {}
-for (const file of new Bun.Glob('src/**/*table.ts').scanSync(root)) Object.assign(tables, await import(join(root, file)))
+for (const file of new Bun.Glob('src/**/*table.ts').scanSync(root))
+  Object.assign(tables, await import(join(root, file)))
 
 const files = readdirSync(folder)
   .filter((f) => /^\d{4}_.*\.sql$/.test(f))

@@ -17,7 +17,8 @@ const SIZE = 22_838_205
 
 function take(file: string, expected: string): Buffer {
   const bytes = readFileSync(join(source, file))
-  if (sha256(bytes) !== expected) throw new Error(`${file} of the model has sha256 ${sha256(bytes)}, expected ${expected}`)
+  if (sha256(bytes) !== expected)
+    throw new Error(`${file} of the model has sha256 ${sha256(bytes)}, expected ${expected}`)
   return bytes
 }
 
@@ -29,7 +30,10 @@ interface Weight {
 
 const shortName = (name: string): string =>
   ({ unknown: 'word', unknown_0: 'pos', unknown_1: 'type' })[name] ??
-  name.replace('StatefulPartitionedCall/model/tf_bert_model/bert/', '').replace('/ReadVariableOp', '').replace('encoder/layer_._', '')
+  name
+    .replace('StatefulPartitionedCall/model/tf_bert_model/bert/', '')
+    .replace('/ReadVariableOp', '')
+    .replace('encoder/layer_._', '')
 
 export async function ensureModel(): Promise<void> {
   if (Bun.file(path).size === SIZE) return
@@ -51,6 +55,8 @@ export async function ensureModel(): Promise<void> {
   if (offset !== bytes.length) throw new Error('the manifest does not cover the weights')
   const words: string[] = []
   for (const [word, id] of Object.entries(tokenizer.model.vocab as Record<string, number>)) words[id] = word
-  const header = new TextEncoder().encode(JSON.stringify({ model: 'all-MiniLM-L6-v2', tensors, vocab: words.join('\n') }))
+  const header = new TextEncoder().encode(
+    JSON.stringify({ model: 'all-MiniLM-L6-v2', tensors, vocab: words.join('\n') }),
+  )
   await Bun.write(path, Buffer.concat([Buffer.from(new Uint32Array([header.length]).buffer), header, ...parts]))
 }

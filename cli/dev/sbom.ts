@@ -39,15 +39,29 @@ export function sbom(root: string): object {
     version,
     purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
     ...(description && { description }),
-    ...(license && { licenses: [/\s(OR|AND)\s/.test(license) ? { expression: license } : { license: { id: license } }] }),
+    ...(license && {
+      licenses: [/\s(OR|AND)\s/.test(license) ? { expression: license } : { license: { id: license } }],
+    }),
   })
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
     version: 1,
-    metadata: { component: { type: 'application', name: own.name, version: own.version, licenses: [{ license: { id: own.license } }] } },
+    metadata: {
+      component: {
+        type: 'application',
+        name: own.name,
+        version: own.version,
+        licenses: [{ license: { id: own.license } }],
+      },
+    },
     components: [
-      component({ name: 'bun', version: bun ?? '', license: 'MIT', description: 'JavaScript runtime the binary is compiled with' }),
+      component({
+        name: 'bun',
+        version: bun ?? '',
+        license: 'MIT',
+        description: 'JavaScript runtime the binary is compiled with',
+      }),
       ...[...found.values()].sort((a, b) => a.name.localeCompare(b.name)).map(component),
     ],
   }

@@ -99,7 +99,8 @@ function tar(root: string): Uint8Array<ArrayBuffer> {
 function header(path: string, size: number, isDirectory: boolean): Uint8Array {
   if (path.length > 99) throw new Error(`too long for a tar header: ${path}`)
   const block = Buffer.alloc(512)
-  const octal = (value: number, at: number, width: number) => block.write(value.toString(8).padStart(width - 1, '0'), at)
+  const octal = (value: number, at: number, width: number) =>
+    block.write(value.toString(8).padStart(width - 1, '0'), at)
   block.write(path, 0)
   octal(isDirectory ? 0o700 : 0o600, 100, 8)
   octal(0, 108, 8)

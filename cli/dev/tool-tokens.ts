@@ -6,6 +6,8 @@ import { toolText } from '../../src/mcp/catalogue.ts'
 
 /** By the tool's text, so that a count is never shown for another. */
 export async function writeToolTokens(): Promise<void> {
-  const counts = Object.fromEntries(tools.map((tool) => [Bun.hash(toolText(tool)).toString(36), countTokens(toolText(tool))]))
+  const counts = Object.fromEntries(
+    tools.map((tool) => [Bun.hash(toolText(tool)).toString(36), countTokens(toolText(tool))]),
+  )
   await Bun.write(join(import.meta.dir, '../../.cache/tool-tokens.json'), `${JSON.stringify(counts)}\n`)
 }

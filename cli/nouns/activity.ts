@@ -42,7 +42,10 @@ export const verbs: Verb[] = [
       const a = await client.get<Activity>(at('/api/activities/:id', ...args))
       return shown(
         a,
-        ...record({ When: a.at, Who: a.actor.name, What: a.description, Type: a.type, Id: a.id }, JSON.stringify(a.metadata, null, 2)),
+        ...record(
+          { When: a.at, Who: a.actor.name, What: a.description, Type: a.type, Id: a.id },
+          JSON.stringify(a.metadata, null, 2),
+        ),
       )
     },
   },
@@ -55,6 +58,9 @@ export const verbs: Verb[] = [
     fields: [json('--metadata <json>', 'more about it'), task],
     examples: ['tutti activity log deploy "Deployed 1.4 to staging"'],
     run: async ({ client, args: [type, description], fields, inProject }) =>
-      shown(await client.post<Activity>('/api/activities', { type, description, ...fields, ...(await inProject()) }), 'Written down.'),
+      shown(
+        await client.post<Activity>('/api/activities', { type, description, ...fields, ...(await inProject()) }),
+        'Written down.',
+      ),
   },
 ]

@@ -22,7 +22,10 @@ const lines = (d: Decision | DecisionDetail): string[] => [
   ...said('It came from', d.context),
   ...d.alternatives.flatMap((a) => said('Not', a.cons ? `${a.option} (${a.cons})` : a.option)),
   ...said('Outcome', d.outcome),
-  ...('discussion' in d ? d.discussion : []).flatMap((c) => ['', ...paragraphs(`${plain(c.author.name)}, ${ago(c.createdAt)}: ${c.body}`)]),
+  ...('discussion' in d ? d.discussion : []).flatMap((c) => [
+    '',
+    ...paragraphs(`${plain(c.author.name)}, ${ago(c.createdAt)}: ${c.body}`),
+  ]),
 ]
 const one = (d: Decision | DecisionDetail): Shown => ({ value: d, lines: lines(d) })
 const patched = async ({ client, args: [decision] }: Call, change: object): Promise<Shown> =>

@@ -51,7 +51,9 @@ function one(feature: Feature | FeatureDetail): Shown {
     ),
     ...(detail?.reviews ?? []).flatMap((r) => [
       '',
-      ...paragraphs(`${plain(r.actor.name)}, ${ago(r.createdAt)}: ${gate(r.verdict)}${r.comments ? `. ${r.comments}` : ''}`),
+      ...paragraphs(
+        `${plain(r.actor.name)}, ${ago(r.createdAt)}: ${gate(r.verdict)}${r.comments ? `. ${r.comments}` : ''}`,
+      ),
     ]),
     ...(feature.next ? ['', `Next: ${feature.next.to}`, ...feature.next.missing.map(missing)] : []),
   )
@@ -114,7 +116,8 @@ export const verbs: Verb[] = [
     about: 'Change a feature',
     fields: [text('-t, --title <title>', 'a new title'), ...fields],
     examples: ['tutti features update 019a8a7e-5c1f --priority high'],
-    run: async ({ client, args, fields }) => one(await client.request<Feature>('PATCH', at('/api/features/:id', ...args), fields)),
+    run: async ({ client, args, fields }) =>
+      one(await client.request<Feature>('PATCH', at('/api/features/:id', ...args), fields)),
   },
   {
     name: 'advance',

@@ -4,7 +4,10 @@ import { ago, dim, paragraphs, plain, record } from '../output.ts'
 import { at, idOf, projectId } from '../reference.ts'
 import { listed, pages, paging, sorting } from '../resource.ts'
 
-const place = [text('--scope <scope>', 'agent, project or session'), text('--scope-id <which>', 'which one: id, slug or key')]
+const place = [
+  text('--scope <scope>', 'agent, project or session'),
+  text('--scope-id <which>', 'which one: id, slug or key'),
+]
 const scoped = async ({ client, fields, project }: Call) => {
   const named = fields.scope === undefined ? await project() : undefined
   return named ? { ...fields, scope: 'project', scopeId: await projectId(client, named) } : fields
@@ -13,7 +16,14 @@ const one = (m: Memory) =>
   shown(
     m,
     ...record(
-      { Title: m.title, Scope: m.scope, Tags: m.tags.join(', '), Importance: m.importance, Stored: ago(m.createdAt), Id: m.id },
+      {
+        Title: m.title,
+        Scope: m.scope,
+        Tags: m.tags.join(', '),
+        Importance: m.importance,
+        Stored: ago(m.createdAt),
+        Id: m.id,
+      },
       m.content,
     ),
   )
@@ -37,9 +47,15 @@ export const verbs: Verb[] = [
       flag('--old', 'also what has expired or was replaced'),
       count('-n, --limit <number>', 'at most so many; 10 unless told'),
     ],
-    examples: ['tutti memory search why do we lock the folder', 'tutti memory search backups --kind memory --kind note'],
+    examples: [
+      'tutti memory search why do we lock the folder',
+      'tutti memory search backups --kind memory --kind note',
+    ],
     run: async (call) => {
-      const hits = await call.client.post<MemoryHits>('/api/memories/search', { ...(await scoped(call)), query: call.args.join(' ') })
+      const hits = await call.client.post<MemoryHits>('/api/memories/search', {
+        ...(await scoped(call)),
+        query: call.args.join(' '),
+      })
       return {
         value: hits,
         lines: hits.items.flatMap((hit) => [
@@ -65,7 +81,10 @@ export const verbs: Verb[] = [
     ],
     examples: ['tutti memory add "Two writers damaged the folder" -t Lock --tag db', 'tutti memory add - < lessons.md'],
     run: async (call) => {
-      const stored = await call.client.post<MemoryStored>('/api/memories', { content: call.args[0], ...(await scoped(call)) })
+      const stored = await call.client.post<MemoryStored>('/api/memories', {
+        content: call.args[0],
+        ...(await scoped(call)),
+      })
       return shown(
         stored,
         `Stored as ${stored.id}.`,
@@ -93,7 +112,11 @@ export const verbs: Verb[] = [
       // The filter takes ids alone.
       const which = scopeId && { scopeId: await idOf(client, `/api/${scope ?? 'project'}s`, scopeId) }
       return listed(
-        await pages<MemoryItem>(client, '/api/memories', { ...fields, ...which, ...(scope === undefined && (await inProject())) }),
+        await pages<MemoryItem>(client, '/api/memories', {
+          ...fields,
+          ...which,
+          ...(scope === undefined && (await inProject())),
+        }),
         [
           { title: 'Id', of: (m) => m.id.slice(0, 13) },
           { title: 'Scope', of: (m) => m.scope },
@@ -117,13 +140,15 @@ export const verbs: Verb[] = [
     about: 'Change a memory',
     fields: [text('-c, --content <text>', 'what it says; - reads it from standard input'), ...said],
     examples: ['tutti memory update 019a8a7e-5c1f --importance 0.9'],
-    run: async ({ client, args, fields }) => one(await client.request<Memory>('PATCH', at('/api/memories/:id', ...args), fields)),
+    run: async ({ client, args, fields }) =>
+      one(await client.request<Memory>('PATCH', at('/api/memories/:id', ...args), fields)),
   },
   {
     name: 'delete',
     args: '<memory>',
     about: 'Forget a memory, for good',
     examples: ['tutti memory delete 019a8a7e-5c1f'],
-    run: async ({ client, args }) => shown(await client.request('DELETE', at('/api/memories/:id', ...args)), `Forgot ${args[0]}.`),
+    run: async ({ client, args }) =>
+      shown(await client.request('DELETE', at('/api/memories/:id', ...args)), `Forgot ${args[0]}.`),
   },
 ]

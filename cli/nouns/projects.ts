@@ -69,7 +69,8 @@ export const verbs: Verb[] = [
     about: 'Make a project',
     fields: [...fields, visibility],
     examples: ['tutti projects create "Tutti" --key TUT'],
-    run: async ({ client, args: [name], fields }) => one(await client.post<Project>('/api/projects', { name, ...fields })),
+    run: async ({ client, args: [name], fields }) =>
+      one(await client.post<Project>('/api/projects', { name, ...fields })),
   },
   {
     name: 'update',
@@ -78,9 +79,13 @@ export const verbs: Verb[] = [
     fields: [text('-t, --name <name>', 'a new name'), ...fields, visibility],
     examples: ['tutti projects update tutti -d "One binary" --visibility private'],
     run: async ({ client, args, fields: { visibility, ...fields } }) => {
-      const changed = Object.keys(fields).length > 0 && (await client.request<Project>('PUT', at('/api/projects/:slug', ...args), fields))
+      const changed =
+        Object.keys(fields).length > 0 &&
+        (await client.request<Project>('PUT', at('/api/projects/:slug', ...args), fields))
       if (visibility === undefined) return one(changed as Project)
-      return one(await client.post<Project>(at('/api/projects/:slug/share', changed ? changed.id : args[0]), { visibility }))
+      return one(
+        await client.post<Project>(at('/api/projects/:slug/share', changed ? changed.id : args[0]), { visibility }),
+      )
     },
   },
   {

@@ -103,7 +103,9 @@ export const verbs: Verb[] = [
     fields: [budget],
     examples: ['tutti sessions resume', 'tutti sessions resume 019a8a7e-5c1f --budget 1000'],
     run: async (call) =>
-      brief(await call.client.post<SessionBrief>(at('/api/sessions/:id/resume', await sessionOf(call, 'any')), call.fields)),
+      brief(
+        await call.client.post<SessionBrief>(at('/api/sessions/:id/resume', await sessionOf(call, 'any')), call.fields),
+      ),
   },
   {
     name: 'context',
@@ -127,7 +129,10 @@ export const verbs: Verb[] = [
       const saved = { ...(checkpoint as object | undefined), ...parts }
       if (Object.keys(saved).length === 0) throw new Refusal('Nothing to save. Say at least --next-step <text>')
       const path = at('/api/sessions/:id/checkpoint', await sessionOf(call))
-      return shown(await call.client.post(path, { checkpoint: saved, ...(taskId !== undefined && { taskId }) }), 'Saved.')
+      return shown(
+        await call.client.post(path, { checkpoint: saved, ...(taskId !== undefined && { taskId }) }),
+        'Saved.',
+      )
     },
   },
   {
@@ -138,8 +143,14 @@ export const verbs: Verb[] = [
     fields: [text('-m, --summary <text>', 'what was reached; - reads it from standard input')],
     examples: ['tutti sessions end -m "The folder is locked"'],
     run: async (call) => {
-      const ended = await call.client.post<SessionEnded>(at('/api/sessions/:id/end', await sessionOf(call)), call.fields)
-      return shown(ended, `Ended, and ${ended.memories.length === 1 ? 'one memory' : `${ended.memories.length} memories`} written.`)
+      const ended = await call.client.post<SessionEnded>(
+        at('/api/sessions/:id/end', await sessionOf(call)),
+        call.fields,
+      )
+      return shown(
+        ended,
+        `Ended, and ${ended.memories.length === 1 ? 'one memory' : `${ended.memories.length} memories`} written.`,
+      )
     },
   },
 ]

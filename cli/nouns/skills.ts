@@ -19,7 +19,14 @@ export const verbs = plainVerbs<SkillItem, Skill>({
   ],
   show: (skill) =>
     record(
-      { Skill: skill.name, Slug: skill.slug, 'Seen by': skill.scope, Tags: skill.tags.join(', '), About: skill.description, Id: skill.id },
+      {
+        Skill: skill.name,
+        Slug: skill.slug,
+        'Seen by': skill.scope,
+        Tags: skill.tags.join(', '),
+        About: skill.description,
+        Id: skill.id,
+      },
       skill.content,
     ),
   fields: [

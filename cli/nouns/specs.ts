@@ -7,7 +7,13 @@ import { Refusal } from '../refusal.ts'
 import { listed, pages, paging, plainVerbs, sorting } from '../resource.ts'
 
 const one = (s: Spec): Shown =>
-  shown(s, ...record({ Spec: s.title, Status: s.status, Version: s.version, Changed: ago(s.updatedAt), Slug: s.slug, Id: s.id }, s.content))
+  shown(
+    s,
+    ...record(
+      { Spec: s.title, Status: s.status, Version: s.version, Changed: ago(s.updatedAt), Slug: s.slug, Id: s.id },
+      s.content,
+    ),
+  )
 const message = text('-m, --message <text>', 'what this version is about')
 
 /** A text that is based on an older one would undo what others wrote meanwhile; of anything else, the newest version is meant. */
@@ -16,7 +22,9 @@ async function revised(client: Client, ref: string | undefined, change: Record<s
   if (baseVersion === undefined) {
     const { version } = await client.get<Spec>(at('/api/specs/:id', ref))
     if (change.content !== undefined)
-      throw new Refusal(`Which version is the new text based on? Say --base-version ${version} if it is the one that is there now.`)
+      throw new Refusal(
+        `Which version is the new text based on? Say --base-version ${version} if it is the one that is there now.`,
+      )
     baseVersion = version
   }
   return one(await client.request<Spec>('PATCH', at('/api/specs/:id', ref), { ...change, baseVersion }))
@@ -44,7 +52,11 @@ export const verbs: Verb[] = [
       text('--search <words>', 'only those with all of these words'),
       ...sorting('updatedAt', 'createdAt'),
     ],
-    examples: { list: ['tutti specs list --status approved'], create: ['tutti specs create "Folder lock" -c - < lock.md'], update: [] },
+    examples: {
+      list: ['tutti specs list --status approved'],
+      create: ['tutti specs create "Folder lock" -c - < lock.md'],
+      update: [],
+    },
   }).filter(({ name }) => name !== 'update' && name !== 'show'),
   {
     name: 'show',
@@ -65,7 +77,10 @@ export const verbs: Verb[] = [
       text('--status <status>', 'draft, review, approved or archived'),
       message,
     ],
-    examples: ['tutti specs update folder-lock --base-version 1 -m "NFS" -c - < lock.md', 'tutti specs update folder-lock --status review'],
+    examples: [
+      'tutti specs update folder-lock --base-version 1 -m "NFS" -c - < lock.md',
+      'tutti specs update folder-lock --status review',
+    ],
     run: async ({ client, args, fields }) => revised(client, args[0], fields),
   },
   {

@@ -1,5 +1,17 @@
 import type { Comment, NextTask, Task, TaskCompleted, TaskDetail, TaskItem } from '../../src/features/tasks/schema.ts'
-import { type Call, clearable, count, flag, many, reference, type Shown, shown, text, time, type Verb } from '../noun.ts'
+import {
+  type Call,
+  clearable,
+  count,
+  flag,
+  many,
+  reference,
+  type Shown,
+  shown,
+  text,
+  time,
+  type Verb,
+} from '../noun.ts'
 import { ago, dayOrHour, paragraphs, plain, record } from '../output.ts'
 import { at } from '../reference.ts'
 import { Refusal } from '../refusal.ts'
@@ -21,9 +33,13 @@ const fields = [
   clearable(parent('the task that it is a part of')),
   clearable(text('--story <id>', 'the story that it belongs to', { as: 'storyId' })),
 ]
-const lease = [count('--minutes <number>', 'keep it that long without a sign of life'), text('--agent <agent>', 'for this agent')]
+const lease = [
+  count('--minutes <number>', 'keep it that long without a sign of life'),
+  text('--agent <agent>', 'for this agent'),
+]
 
-const named = (tasks: readonly { key: string; title: string }[]): string => tasks.map((t) => `${t.key} ${plain(t.title)}`).join(', ')
+const named = (tasks: readonly { key: string; title: string }[]): string =>
+  tasks.map((t) => `${t.key} ${plain(t.title)}`).join(', ')
 
 function one(task: Task | TaskDetail): Shown {
   const detail = 'waitsFor' in task ? task : undefined
@@ -48,15 +64,21 @@ function one(task: Task | TaskDetail): Shown {
       },
       task.description,
     ),
-    ...(task.acceptance.length > 0 ? ['', ...task.acceptance.map((a, i) => `${i + 1}. [${a.done ? 'x' : ' '}] ${plain(a.text)}`)] : []),
+    ...(task.acceptance.length > 0
+      ? ['', ...task.acceptance.map((a, i) => `${i + 1}. [${a.done ? 'x' : ' '}] ${plain(a.text)}`)]
+      : []),
     ...(task.completionNotes ? ['', ...paragraphs(`Done: ${task.completionNotes}`)] : []),
-    ...(detail?.comments ?? []).flatMap((c) => ['', ...paragraphs(`${plain(c.author.name)}, ${ago(c.createdAt)}: ${c.body}`)]),
+    ...(detail?.comments ?? []).flatMap((c) => [
+      '',
+      ...paragraphs(`${plain(c.author.name)}, ${ago(c.createdAt)}: ${c.body}`),
+    ]),
   )
 }
 
 const patch = async ({ client, args: [task] }: Call, change: object): Promise<Shown> =>
   one(await client.request<Task>('PATCH', at('/api/tasks/:id', task), change))
-const detailOf = ({ client, args: [task] }: Call): Promise<TaskDetail> => client.get<TaskDetail>(at('/api/tasks/:id', task))
+const detailOf = ({ client, args: [task] }: Call): Promise<TaskDetail> =>
+  client.get<TaskDetail>(at('/api/tasks/:id', task))
 /** Also those that are done already: they stay written down. */
 const waitsFor = (task: TaskDetail): string[] => task.waitsFor.filter((t) => t.kind === 'blocks').map((t) => t.key)
 
@@ -82,7 +104,11 @@ export const verbs: Verb[] = [
       ...sorting('updatedAt', 'createdAt', 'position', 'number'),
       ...paging,
     ],
-    examples: ['tutti tasks list --assignee me', 'tutti tasks list --status todo --label db --all', 'tutti tasks list --ready --json'],
+    examples: [
+      'tutti tasks list --assignee me',
+      'tutti tasks list --status todo --label db --all',
+      'tutti tasks list --ready --json',
+    ],
     run: async ({ client, fields, inProject }) =>
       listed(
         await pages<TaskItem>(client, '/api/tasks', { ...fields, ...(await inProject()) }),
@@ -128,7 +154,10 @@ export const verbs: Verb[] = [
       many('--add-label <label>', 'one more label'),
       many('--remove-label <label>', 'one label less'),
     ],
-    examples: ['tutti tasks update TUT-42 --priority high --add-label db', 'tutti tasks update TUT-42 --assignee none --status backlog'],
+    examples: [
+      'tutti tasks update TUT-42 --priority high --add-label db',
+      'tutti tasks update TUT-42 --assignee none --status backlog',
+    ],
     run: async (call) => {
       const { addLabel, removeLabel, ...change } = call.fields as Record<string, unknown> &
         Record<'addLabel' | 'removeLabel' | 'labels', string[] | undefined>
@@ -152,7 +181,11 @@ export const verbs: Verb[] = [
       })
       if (next.task) return { value: next, lines: [...one(next.task).lines, '', plain(next.why)] }
       if (next.waiting.length === 0)
-        return { value: next, lines: [], note: 'No task is open here. Add one: tutti tasks create "What is to be done"' }
+        return {
+          value: next,
+          lines: [],
+          note: 'No task is open here. Add one: tutti tasks create "What is to be done"',
+        }
       const waiting = next.waiting.map((t) => `  ${named([t])}: ${plain(t.reason)}`)
       return { value: next, lines: [], note: ['No task can be started now.', ...waiting].join('\n') }
     },
@@ -183,8 +216,11 @@ export const verbs: Verb[] = [
       const { acceptance, key } = await detailOf(call)
       const wanted = call.args.slice(1).map(Number)
       const wrong = wanted.find((n) => !acceptance[n - 1])
-      if (wrong !== undefined) throw new Refusal(`${key} has ${acceptance.length} such lines; see them with tutti tasks show ${key}`)
-      return patch(call, { acceptance: acceptance.map((a, i) => (wanted.includes(i + 1) ? { ...a, done: !call.fields.undo } : a)) })
+      if (wrong !== undefined)
+        throw new Refusal(`${key} has ${acceptance.length} such lines; see them with tutti tasks show ${key}`)
+      return patch(call, {
+        acceptance: acceptance.map((a, i) => (wanted.includes(i + 1) ? { ...a, done: !call.fields.undo } : a)),
+      })
     },
   },
   {

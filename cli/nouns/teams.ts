@@ -12,13 +12,16 @@ import { listed, pages, paging, sorting } from '../resource.ts'
 const one = (team: Organization): Shown =>
   shown(team, ...record({ Team: team.name, Slug: team.slug, 'Your role': team.role, Id: team.id }, team.description))
 
-const current = async (client: Client): Promise<string> => client.team ?? (await client.get<Organization>('/api/team')).id
+const current = async (client: Client): Promise<string> =>
+  client.team ?? (await client.get<Organization>('/api/team')).id
 /** The one that is named, or the current one. */
 const idOf = async (client: Client, ref: string | undefined): Promise<string> =>
   ref === undefined ? current(client) : amongMine(client, '/api/teams', 'team', ref)
 /** By name, address or id. */
 const memberOf = async (client: Client, team: string, ref: string): Promise<string> =>
-  ref === 'me' ? (await client.get<User>('/api/auth/me')).id : amongMine(client, at('/api/teams/:id/members', team), 'member', ref)
+  ref === 'me'
+    ? (await client.get<User>('/api/auth/me')).id
+    : amongMine(client, at('/api/teams/:id/members', team), 'member', ref)
 const roles = 'owner, admin, member or viewer'
 
 export const verbs: Verb[] = [
@@ -47,7 +50,8 @@ export const verbs: Verb[] = [
     args: '[team]',
     about: 'Show a team, the current one unless told',
     examples: ['tutti teams show', 'tutti teams show engines'],
-    run: async ({ client, args }) => one(await client.get<Organization>(at('/api/teams/:id', await idOf(client, args[0])))),
+    run: async ({ client, args }) =>
+      one(await client.get<Organization>(at('/api/teams/:id', await idOf(client, args[0])))),
   },
   {
     name: 'use',
@@ -57,7 +61,10 @@ export const verbs: Verb[] = [
     run: async ({ client, args }) => {
       const team = await client.get<Organization>(at('/api/teams/:id', await idOf(client, args[0])))
       await chooseTeam(client.profile as string, team.id)
-      return shown(team, `Your commands are about ${plain(team.name)} from now on, except in folders that are linked to a project.`)
+      return shown(
+        team,
+        `Your commands are about ${plain(team.name)} from now on, except in folders that are linked to a project.`,
+      )
     },
   },
   {
@@ -66,7 +73,8 @@ export const verbs: Verb[] = [
     about: 'Make a team',
     fields: [text('-d, --description <text>', 'what it is about')],
     examples: ['tutti teams create "Analytical Engines"'],
-    run: async ({ client, args: [name], fields }) => one(await client.post<Organization>('/api/teams', { name, ...fields })),
+    run: async ({ client, args: [name], fields }) =>
+      one(await client.post<Organization>('/api/teams', { name, ...fields })),
   },
   {
     name: 'update',
@@ -101,7 +109,10 @@ export const verbs: Verb[] = [
     fields: [text('--role <role>', `${roles}; member unless told`)],
     examples: ['tutti teams invite engines bob@example.com --role viewer'],
     run: async ({ client, args: [team, email], fields }) =>
-      shown(await client.post<Invite>(at('/api/teams/:id/invite', await idOf(client, team)), { email, ...fields }), `Invited ${email}.`),
+      shown(
+        await client.post<Invite>(at('/api/teams/:id/invite', await idOf(client, team)), { email, ...fields }),
+        `Invited ${email}.`,
+      ),
   },
   {
     name: 'invites',
@@ -111,7 +122,11 @@ export const verbs: Verb[] = [
     examples: ['tutti teams invites', 'tutti teams invites engines'],
     run: async ({ client, args: [team], fields }) =>
       listed(
-        await pages<Invite>(client, team ? at('/api/teams/:id/invites', await idOf(client, team)) : '/api/invites', fields),
+        await pages<Invite>(
+          client,
+          team ? at('/api/teams/:id/invites', await idOf(client, team)) : '/api/invites',
+          fields,
+        ),
         [
           { title: 'Id', of: (i) => i.id.slice(0, 13) },
           { title: 'Team', of: (i) => i.organization.name },

@@ -46,7 +46,11 @@ export const verbs: Verb[] = [
         ...(team !== undefined && { organizationId: await amongMine(client, '/api/teams', 'team', String(team)) }),
         ...(await inProject()),
       })
-      return { value: made, lines: [String(made.token)], note: 'It is shown this once. Keep it where only its agent can read it.' }
+      return {
+        value: made,
+        lines: [String(made.token)],
+        note: 'It is shown this once. Keep it where only its agent can read it.',
+      }
     },
   },
   {

@@ -2,7 +2,18 @@ import { AppError } from '../errors.ts'
 import { atLeast, type Role } from './policy.ts'
 
 /** How a login session began. */
-export const vias = ['password', 'code', 'magic_link', 'passkey', 'github', 'google', 'oidc', 'device', 'setup', 'impersonation'] as const
+export const vias = [
+  'password',
+  'code',
+  'magic_link',
+  'passkey',
+  'github',
+  'google',
+  'oidc',
+  'device',
+  'setup',
+  'impersonation',
+] as const
 export type Via = (typeof vias)[number]
 
 /** What only login sessions have. */
@@ -45,7 +56,8 @@ export interface Actor {
 }
 
 /** A human being at a browser, and himself: not a key, not a device that an agent may use as well, not an administrator acting as him. */
-export const inPerson = ({ kind, session }: Actor): boolean => kind === 'session' && session?.via !== 'device' && !session?.impersonatorId
+export const inPerson = ({ kind, session }: Actor): boolean =>
+  kind === 'session' && session?.via !== 'device' && !session?.impersonatorId
 
 /** Compares with no user. */
 export const nobody = '00000000-0000-0000-0000-000000000000'
@@ -69,7 +81,8 @@ export const organizationsOf = (actor: Actor, role: Role = 'viewer'): string[] =
 /** `X-Organization-Id`. An organization the caller is not in does not exist for him. */
 export function inOrganization(actor: Actor, organizationId: string): Actor {
   if (actor.organizationId === organizationId || actor.kind === 'anonymous') return actor
-  if (!actor.memberships.has(organizationId)) throw new AppError('not_found', 'No such organization among yours (X-Organization-Id).')
+  if (!actor.memberships.has(organizationId))
+    throw new AppError('not_found', 'No such organization among yours (X-Organization-Id).')
   return { ...actor, organizationId }
 }
 
@@ -80,6 +93,7 @@ export function userIdOf(actor: Actor): string {
 }
 
 export function currentOrganization(actor: Actor): string {
-  if (!actor.organizationId) throw new AppError('forbidden', 'You are in no organization. Create one first: POST /api/teams.')
+  if (!actor.organizationId)
+    throw new AppError('forbidden', 'You are in no organization. Create one first: POST /api/teams.')
   return actor.organizationId
 }

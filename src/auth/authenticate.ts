@@ -118,15 +118,14 @@ export class Authenticator {
     this.#used.clear()
     for (const [id, { actor, at, ip, count }] of batch) {
       const { kind } = actor
-      if (kind === 'session') await this.driver.query('update login_sessions set last_seen_at = $2 where id = $1', [id, at])
+      if (kind === 'session')
+        await this.driver.query('update login_sessions set last_seen_at = $2 where id = $1', [id, at])
       if (kind === 'api_key') await this.driver.query('update api_keys set last_used_at = $2 where id = $1', [id, at])
       if (kind === 'mcp_token')
-        await this.driver.query('update mcp_tokens set last_used_at = $2, last_used_ip = $3, use_count = use_count + $4 where id = $1', [
-          id,
-          at,
-          ip,
-          count,
-        ])
+        await this.driver.query(
+          'update mcp_tokens set last_used_at = $2, last_used_ip = $3, use_count = use_count + $4 where id = $1',
+          [id, at, ip, count],
+        )
     }
   }
 
@@ -146,7 +145,8 @@ export class Authenticator {
   #onEvent(event: AppEvent): void {
     if (!changesRights.test(event.type)) return
     const userId = typeof event.data.userId === 'string' ? event.data.userId : (event.userId ?? undefined)
-    for (const [secret, entry] of this.#cache) if (!userId || !entry.userId || entry.userId === userId) this.#cache.delete(secret)
+    for (const [secret, entry] of this.#cache)
+      if (!userId || !entry.userId || entry.userId === userId) this.#cache.delete(secret)
     for (const watcher of this.#watchers) watcher(userId)
   }
 
@@ -226,13 +226,17 @@ export class Authenticator {
   async #row(text: string, key: string): Promise<unknown[]> {
     const { rows } = await this.driver.query(text, [key])
     const row = rows[0]
-    if (row?.[3] !== 'active' || row[8] !== null || toIso(row[7] as string) <= this.clock().toISOString()) throw refused()
+    if (row?.[3] !== 'active' || row[8] !== null || toIso(row[7] as string) <= this.clock().toISOString())
+      throw refused()
     return row
   }
 }
 
 const refused = () =>
-  new AppError('unauthenticated', 'The credential is not valid: unknown, expired or revoked. Sign in again or make a new one.')
+  new AppError(
+    'unauthenticated',
+    'The credential is not valid: unknown, expired or revoked. Sign in again or make a new one.',
+  )
 
 const personOf = (row: unknown[]) => ({
   userId: String(row[0]),
@@ -250,7 +254,12 @@ function sharedWith(value: unknown, memberships: ReadonlyMap<string, Role>): Pic
   if (value === '[]') return alone
   const workspaces = new Map<string, Role>()
   const reach = new Set<string>()
-  for (const [id, role, team, teams] of JSON.parse(String(value)) as [string, keyof typeof inWorkspace, string, string[]][]) {
+  for (const [id, role, team, teams] of JSON.parse(String(value)) as [
+    string,
+    keyof typeof inWorkspace,
+    string,
+    string[],
+  ][]) {
     const own = memberships.get(team)
     if (!own) continue
     const held = lesser(inWorkspace[role], own)

@@ -7,7 +7,11 @@ export const ACCESS_MINUTES = 15
 
 /** Access tokens: one algorithm, short-lived, and only a pointer: rights come from the session's row on every request. */
 export interface Jwt {
-  sign(claims: { userId: string; sessionId: string }, now: Date, minutes?: number): Promise<{ token: string; expiresAt: string }>
+  sign(
+    claims: { userId: string; sessionId: string },
+    now: Date,
+    minutes?: number,
+  ): Promise<{ token: string; expiresAt: string }>
   /** Undefined for anything that is not a token of ours that is valid now. */
   verify(token: string, now: Date): Promise<{ userId: string; sessionId: string; expiresAt: number } | undefined>
 }
@@ -44,11 +48,13 @@ export function createJwt(master: string): Jwt {
           currentDate: now,
           requiredClaims: ['sub', 'sid', 'iat', 'exp'],
         })
-        if (protectedHeader.kid !== kid || typeof payload.sid !== 'string' || !payload.sub || !payload.exp) return undefined
+        if (protectedHeader.kid !== kid || typeof payload.sid !== 'string' || !payload.sub || !payload.exp)
+          return undefined
         if (payload.iat === undefined || payload.iat > now.getTime() / 1000 + 30) return undefined
         return { userId: payload.sub, sessionId: payload.sid, expiresAt: payload.exp * 1000 }
       } catch (error) {
-        if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof SyntaxError) return undefined
+        if (error instanceof errors.JOSEError || error instanceof TypeError || error instanceof SyntaxError)
+          return undefined
         throw error
       }
     },

@@ -45,7 +45,11 @@ export class Buckets {
 }
 
 export function tooMany(retryAfter: number, what = 'requests'): AppError {
-  return new AppError('rate_limited', `Too many ${what}. Try again in ${retryAfter} second${retryAfter === 1 ? '' : 's'}.`, { retryAfter })
+  return new AppError(
+    'rate_limited',
+    `Too many ${what}. Try again in ${retryAfter} second${retryAfter === 1 ? '' : 's'}.`,
+    { retryAfter },
+  )
 }
 
 /** Counts in the database, atomically: for guesses, which must hold across restarts, instances and a hundred parallel tries. */
@@ -82,7 +86,14 @@ export async function returnAttempt(driver: Driver, key: string): Promise<void> 
  * For guessing at a secret that belongs to somebody: after `free` failures within the window every further one doubles the wait, from a
  * minute to an hour. Counts before the guess is looked at, so that a hundred at once are not free; whoever guesses right forgets it.
  */
-export async function countGuess(driver: Driver, key: string, free: number, windowSeconds: number, now: Date, what: string): Promise<void> {
+export async function countGuess(
+  driver: Driver,
+  key: string,
+  free: number,
+  windowSeconds: number,
+  now: Date,
+  what: string,
+): Promise<void> {
   const { rows } = await driver.query(
     `insert into counters as c (key, count, expires_at, blocked_until)
      values ($1, 1, $2::timestamptz + $3 * interval '1 second', case when $4 <= 1 then $2::timestamptz + interval '1 minute' end)
@@ -96,10 +107,10 @@ export async function countGuess(driver: Driver, key: string, free: number, wind
     [key, now.toISOString(), windowSeconds, free],
   )
   if (rows.length > 0) return
-  const blocked = await driver.query('select extract(epoch from blocked_until - $2::timestamptz)::int from counters where key = $1', [
-    key,
-    now.toISOString(),
-  ])
+  const blocked = await driver.query(
+    'select extract(epoch from blocked_until - $2::timestamptz)::int from counters where key = $1',
+    [key, now.toISOString()],
+  )
   throw tooMany(Math.max(1, Number(blocked.rows[0]?.[0] ?? 60)), what)
 }
 
@@ -109,15 +120,22 @@ export function networkOf(ip: string | null): string {
   if (!ip.includes(':')) return ip
   const hex = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16)
   // The last four bytes may stand in the form of IPv4: ::ffff:192.0.2.7
-  const bare = (ip.split('%')[0] as string).replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_, a, b, c, d) => `${hex(a, b)}:${hex(c, d)}`)
+  const bare = (ip.split('%')[0] as string).replace(
+    /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
+    (_, a, b, c, d) => `${hex(a, b)}:${hex(c, d)}`,
+  )
   const [head = '', tail] = bare.split('::')
   const left = head ? head.split(':') : []
   const right = tail ? tail.split(':') : []
-  const groups = tail === undefined ? left : [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0'), ...right]
+  const groups =
+    tail === undefined
+      ? left
+      : [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0'), ...right]
   const values = groups.map((g) => Number.parseInt(g, 16))
   const [, , , , , mark = 0, high = 0, low = 0] = values
   // An IPv4 address in its other spelling: ::ffff:c000:207
-  if (mark === 0xffff && values.slice(0, 5).every((v) => v === 0)) return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  if (mark === 0xffff && values.slice(0, 5).every((v) => v === 0))
+    return [high >> 8, high & 255, low >> 8, low & 255].join('.')
   return `${values
     .slice(0, 4)
     .map((v) => v.toString(16))

@@ -36,11 +36,17 @@ export interface Redeemed {
 
 const shown = { id: table.id, subject: table.subject, userId: table.userId, data: table.data }
 /** So many minutes later. */
-export const after = (now: string, minutes: number): string => new Date(Date.parse(now) + minutes * 60_000).toISOString()
+export const after = (now: string, minutes: number): string =>
+  new Date(Date.parse(now) + minutes * 60_000).toISOString()
 const normal = (subject: string): string => subject.toLowerCase()
 
 /** The unused one of the same purpose and subject is replaced in the same statement, so that two at once do not both stay good. */
-async function put(ctx: Ctx, { purpose, minutes, subject, userId, boundTo, data }: Issue, hash: string, sealed?: string): Promise<void> {
+async function put(
+  ctx: Ctx,
+  { purpose, minutes, subject, userId, boundTo, data }: Issue,
+  hash: string,
+  sealed?: string,
+): Promise<void> {
   const secret = {
     id: newId(),
     userId: userId ?? null,
@@ -77,7 +83,11 @@ export async function redeemSecret(
 ): Promise<Redeemed | undefined> {
   if (kindOf(secret) !== 'once') return undefined
   const browser =
-    boundTo === anyBrowser ? undefined : boundTo === undefined ? isNull(table.boundTo) : eq(table.boundTo, hashSecret(boundTo))
+    boundTo === anyBrowser
+      ? undefined
+      : boundTo === undefined
+        ? isNull(table.boundTo)
+        : eq(table.boundTo, hashSecret(boundTo))
   const [found] = await ctx.db
     .update(table)
     .set({ usedAt: ctx.now })
@@ -87,7 +97,11 @@ export async function redeemSecret(
 }
 
 /** Looks without using it up. `bound` tells whether only the browser that asked may use it. */
-export async function peekSecret(ctx: Ctx, purpose: Purpose, secret: string): Promise<(Redeemed & { bound: boolean }) | undefined> {
+export async function peekSecret(
+  ctx: Ctx,
+  purpose: Purpose,
+  secret: string,
+): Promise<(Redeemed & { bound: boolean }) | undefined> {
   if (kindOf(secret) !== 'once') return undefined
   const [found] = await ctx.db
     .select({ ...shown, bound: sql<boolean>`${table.boundTo} is not null` })
@@ -97,7 +111,9 @@ export async function peekSecret(ctx: Ctx, purpose: Purpose, secret: string): Pr
 }
 
 export async function dropSecrets(ctx: Ctx, purpose: Purpose, subject: string): Promise<void> {
-  await ctx.db.delete(table).where(and(eq(table.purpose, purpose), eq(table.subject, normal(subject)), isNull(table.usedAt)))
+  await ctx.db
+    .delete(table)
+    .where(and(eq(table.purpose, purpose), eq(table.subject, normal(subject)), isNull(table.usedAt)))
 }
 
 /** All that a user was sent or has begun and not finished; only the way back to an address that was changed stays. */
@@ -115,7 +131,8 @@ export async function pendingFor(ctx: Ctx, purpose: Purpose, subject: string): P
   return found
 }
 
-const usable = (ctx: Ctx, purpose: Purpose) => and(eq(table.purpose, purpose), isNull(table.usedAt), gt(table.expiresAt, ctx.now))
+const usable = (ctx: Ctx, purpose: Purpose) =>
+  and(eq(table.purpose, purpose), isNull(table.usedAt), gt(table.expiresAt, ctx.now))
 
 // ---- six digits
 
@@ -133,7 +150,12 @@ const codeHash = (ctx: Ctx, email: string, code: string): string =>
 /** In the running transaction. Kept sealed as well, for the administrator of an instance that cannot send mail. */
 export async function issueCode(ctx: Ctx, email: string, userId: string | null): Promise<string> {
   const code = newCode()
-  await put(ctx, { purpose: 'code', subject: email, userId, minutes: CODE_MINUTES }, codeHash(ctx, email, code), ctx.app.seal.close(code))
+  await put(
+    ctx,
+    { purpose: 'code', subject: email, userId, minutes: CODE_MINUTES },
+    codeHash(ctx, email, code),
+    ctx.app.seal.close(code),
+  )
   return code
 }
 
@@ -155,7 +177,10 @@ export async function tryCode(ctx: Ctx, email: string, code: string): Promise<Re
 }
 
 /** The code that is still good for this address, for `GET /api/admin/users/:id/otp`. */
-export async function openCode(ctx: Ctx, email: string): Promise<{ code: string; createdAt: string; expiresAt: string } | undefined> {
+export async function openCode(
+  ctx: Ctx,
+  email: string,
+): Promise<{ code: string; createdAt: string; expiresAt: string } | undefined> {
   const [found] = await ctx.db
     .select({ sealed: table.sealed, createdAt: table.createdAt, expiresAt: table.expiresAt })
     .from(table)

@@ -12,7 +12,9 @@ const queue: (() => void)[] = []
 async function gate<T>(work: () => Promise<T>): Promise<T> {
   if (running >= AT_ONCE) {
     if (queue.length >= WAITING)
-      throw new AppError('unavailable', 'Too many people are signing in right now. Try again in a few seconds.', { retryAfter: 3 })
+      throw new AppError('unavailable', 'Too many people are signing in right now. Try again in a few seconds.', {
+        retryAfter: 3,
+      })
     await new Promise<void>((go) => queue.push(go))
   } else running++
   try {
@@ -27,7 +29,8 @@ async function gate<T>(work: () => Promise<T>): Promise<T> {
 export const hashPassword = (password: string): Promise<string> => gate(() => Bun.password.hash(password, options))
 
 /** Of a random password nobody knows, with the options above. */
-const DECOY = '$argon2id$v=19$m=19456,t=2,p=1$7M2VKmoV90gNBV0ZxzAQqt0BQ0tUtiVF1byZ0ZZGpX4$UpdKgeeIdIFytoB5w9O9cCxuWI63i4KWK6H+OwbyipE'
+const DECOY =
+  '$argon2id$v=19$m=19456,t=2,p=1$7M2VKmoV90gNBV0ZxzAQqt0BQ0tUtiVF1byZ0ZZGpX4$UpdKgeeIdIFytoB5w9O9cCxuWI63i4KWK6H+OwbyipE'
 
 /** Takes as long for an unknown account as for a known one. */
 export async function verifyPassword(password: string, hash: string | null | undefined): Promise<boolean> {
@@ -44,12 +47,20 @@ export function needsRehash(hash: string): boolean {
 const blockList = new Set(blocked.split('\n').filter(Boolean))
 
 /** Length and a block list; no rules about kinds of characters, which only make passwords worse. */
-export function checkPassword(password: string, about: { email: string; name: string; admin?: boolean }, field = '/password'): void {
+export function checkPassword(
+  password: string,
+  about: { email: string; name: string; admin?: boolean },
+  field = '/password',
+): void {
   const least = about.admin ? 15 : 12
   if (password.length < least) throw invalid(field, `The password needs at least ${least} characters.`, 'too_short')
   const plain = password.toLowerCase()
   const stem = plain.replace(/[^a-z]/g, '')
   const own = [about.email, about.email.split('@')[0], about.name].map((text) => text?.toLowerCase())
   if (blockList.has(plain) || blockList.has(stem) || own.includes(plain) || new Set(plain).size < 5)
-    throw invalid(field, 'This password is too easy to guess. Three or four unrelated words make a good one.', 'too_common')
+    throw invalid(
+      field,
+      'This password is too easy to guess. Three or four unrelated words make a good one.',
+      'too_common',
+    )
 }

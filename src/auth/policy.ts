@@ -4,9 +4,14 @@ import type { Actor, CredentialKind } from './actor.ts'
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
 /** What a team's part in a shared workspace lets its members do there, at most. */
-export const inWorkspace: Record<'owner' | 'editor' | 'viewer', Role> = { owner: 'owner', editor: 'member', viewer: 'viewer' }
+export const inWorkspace: Record<'owner' | 'editor' | 'viewer', Role> = {
+  owner: 'owner',
+  editor: 'member',
+  viewer: 'viewer',
+}
 export const lesser = (a: Role, b: Role): Role => (atLeast(a, b) ? b : a)
-export const atLeast = (role: Role | undefined, needed: Role): boolean => role !== undefined && roles.indexOf(role) >= roles.indexOf(needed)
+export const atLeast = (role: Role | undefined, needed: Role): boolean =>
+  role !== undefined && roles.indexOf(role) >= roles.indexOf(needed)
 
 /** Who may call an action. Every action carries one; `tutti config policy` prints them all. */
 export interface Rule {
@@ -34,7 +39,10 @@ export const known = { resources: new Set<string>(), toolsets: new Set(['core'])
 const everyKind = ['session', 'api_key', 'mcp_token'] as const
 
 /** Work on an organization's records: any credential, the scope, and a role in the organization (viewer reads, member writes). */
-export const member = (scope: `${string}:${'read' | 'write'}`, role: Role = scope.endsWith(':read') ? 'viewer' : 'member'): Rule => ({
+export const member = (
+  scope: `${string}:${'read' | 'write'}`,
+  role: Role = scope.endsWith(':read') ? 'viewer' : 'member',
+): Rule => ({
   kinds: everyKind,
   scope,
   role,
@@ -42,7 +50,11 @@ export const member = (scope: `${string}:${'read' | 'write'}`, role: Role = scop
 /** The same for what may also be personal: who is in no organization is not asked for a role in one. */
 export const memberOrAlone = (scope: `${string}:${'read' | 'write'}`): Rule => ({ ...member(scope), alone: true })
 /** The caller's own things on the web API. */
-export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({ kinds: ['session', 'api_key'], scope, role: null })
+export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({
+  kinds: ['session', 'api_key'],
+  scope,
+  role: null,
+})
 /** Whoever is signed in, an administrator who acts as somebody else included. */
 export const signedIn: Rule = { kinds: ['session'], scope: null, role: null }
 /** What may only be done by the person himself, signed in: an API key or an impersonator must not mint or revoke credentials. */
@@ -68,13 +80,16 @@ export function authorize(actor: Actor, rule: Rule, what: string, clock: () => D
   if (actor.kind === 'system') return
   if (actor.kind === 'anonymous' && !rule.kinds.includes('anonymous'))
     throw new AppError('unauthenticated', 'Send a valid credential: `Authorization: Bearer <token>`.')
-  if (!rule.kinds.includes(actor.kind)) throw new AppError('forbidden', `${what} cannot be done with ${credentialNames[actor.kind]}.`)
-  if (rule.own && actor.session?.impersonatorId) throw new AppError('forbidden', `${what} cannot be done while acting as somebody else.`)
+  if (!rule.kinds.includes(actor.kind))
+    throw new AppError('forbidden', `${what} cannot be done with ${credentialNames[actor.kind]}.`)
+  if (rule.own && actor.session?.impersonatorId)
+    throw new AppError('forbidden', `${what} cannot be done while acting as somebody else.`)
   if (rule.interactive) requireInteractive(actor, what)
   if (rule.admin && !actor.admin) throw new AppError('forbidden', `${what} is for administrators of this instance.`)
   if (rule.scope && !scopeHolds(actor.scopes, rule.scope))
     throw new AppError('forbidden', `This credential lacks the scope ${rule.scope}, which ${what} needs.`)
-  if (rule.role && !(rule.alone && actor.organizationId === null)) requireRole(actor, actor.organizationId, rule.role, what)
+  if (rule.role && !(rule.alone && actor.organizationId === null))
+    requireRole(actor, actor.organizationId, rule.role, what)
   if (rule.recent !== undefined) requireRecent(actor, rule.recent, what, clock())
 }
 
@@ -99,7 +114,10 @@ export function requireRole(actor: Actor, organizationId: string | null, needed:
   if (actor.kind === 'system') return
   const role = organizationId ? actor.memberships.get(organizationId) : undefined
   if (!atLeast(role, needed))
-    throw new AppError('forbidden', `${what} needs the role ${needed} in this organization; yours is ${role ?? 'none'}.`)
+    throw new AppError(
+      'forbidden',
+      `${what} needs the role ${needed} in this organization; yours is ${role ?? 'none'}.`,
+    )
 }
 
 /** On a project: the role in its organization, or what a workspace that both share gives, whichever is more. */
@@ -109,7 +127,8 @@ export function requireRoleOn(
   needed: Role,
   what: string,
 ): void {
-  const shared = project.workspaceId && project.visibility !== 'private' ? actor.workspaces.get(project.workspaceId) : undefined
+  const shared =
+    project.workspaceId && project.visibility !== 'private' ? actor.workspaces.get(project.workspaceId) : undefined
   if (!atLeast(shared, needed)) requireRole(actor, project.organizationId, needed, what)
 }
 

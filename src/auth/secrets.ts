@@ -27,7 +27,8 @@ function randomBase62(length: number): string {
   let out = ''
   while (out.length < length) {
     // 248 = 4 × 62: larger bytes are dropped, so every character is equally likely.
-    for (const byte of crypto.getRandomValues(new Uint8Array(length * 2))) if (byte < 248 && out.length < length) out += alphabet[byte % 62]
+    for (const byte of crypto.getRandomValues(new Uint8Array(length * 2)))
+      if (byte < 248 && out.length < length) out += alphabet[byte % 62]
   }
   return out
 }
@@ -73,4 +74,5 @@ export const deriveKey = (master: string, purpose: string, bytes = 32): Buffer =
   Buffer.from(hkdfSync('sha256', master, 'tutti', purpose, bytes))
 
 /** Stored in the database to notice an instance that was started with another master secret. */
-export const fingerprint = (master: string): string => createHmac('sha256', deriveKey(master, 'fingerprint')).update('tutti').digest('hex')
+export const fingerprint = (master: string): string =>
+  createHmac('sha256', deriveKey(master, 'fingerprint')).update('tutti').digest('hex')

@@ -18,7 +18,10 @@ export async function requireAlone(driver: Driver, name: string): Promise<void> 
     )
     if (rows.length === 0) return
     if (left === 0)
-      throw new AppError('conflict', `Another Tutti uses this database (from ${rows.flat().join(', ')}). Stop every server on it first.`)
+      throw new AppError(
+        'conflict',
+        `Another Tutti uses this database (from ${rows.flat().join(', ')}). Stop every server on it first.`,
+      )
     await Bun.sleep(100)
   }
 }

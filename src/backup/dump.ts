@@ -22,7 +22,8 @@ const onlyHere: Record<string, string> = { meta: `key <> 'search.cursor'` }
 /** All of a database as it is at one moment, of whatever version it is. The secret goes along when it is the one of this database. */
 export async function* dump(driver: Driver, { at, secret }: { at: string; secret?: string }): AsyncGenerator<Line> {
   await refuseRestoring(driver)
-  if ((await appliedIds(driver)).length === 0) throw new AppError('not_found', 'There is no data yet: this database is empty.')
+  if ((await appliedIds(driver)).length === 0)
+    throw new AppError('not_found', 'There is no data yet: this database is empty.')
   const snapshot = await driver.begin()
   try {
     await snapshot.query('set transaction isolation level repeatable read, read only')
@@ -97,7 +98,9 @@ export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"
 export async function* rowsOf(on: Queryable, { table, columns }: TableStart): AsyncGenerator<Row> {
   const values = columns.map((name) => `${quoted(name)}::text`).join(', ')
   const where = onlyHere[table] ? ` where ${onlyHere[table]}` : ''
-  await on.query(`declare backup no scroll cursor for select json_build_array(${values})::text from ${quoted(table)}${where}`)
+  await on.query(
+    `declare backup no scroll cursor for select json_build_array(${values})::text from ${quoted(table)}${where}`,
+  )
   let fetch = 50
   for (;;) {
     const { rows } = await on.query(`fetch ${fetch} from backup`)

@@ -86,7 +86,8 @@ async function publish(draft: string, path: string): Promise<void> {
     await link(draft, path)
     await rm(draft)
   } catch (error) {
-    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? ''))
+      throw error
     // A disk without hard links, such as a memory stick.
     await (await open(path, 'wx', 0o600)).close()
     await rename(draft, path)
@@ -140,7 +141,10 @@ export function forPeople(path: string, error: unknown): unknown {
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':
-      return new AppError('disk_full', `There is no room for it in ${folder}. Nothing is left there; make room, or choose another disk.`)
+      return new AppError(
+        'disk_full',
+        `There is no room for it in ${folder}. Nothing is left there; make room, or choose another disk.`,
+      )
     default:
       return error
   }
@@ -148,7 +152,8 @@ export function forPeople(path: string, error: unknown): unknown {
 
 // ---- reading
 
-const damaged = (path: string, why: string) => new AppError('invalid', `${path} cannot be used: ${why}. Try another copy of it.`)
+const damaged = (path: string, why: string) =>
+  new AppError('invalid', `${path} cannot be used: ${why}. Try another copy of it.`)
 
 export interface Checked {
   /** Of the whole file, and its name when a restore goes on. */
@@ -183,8 +188,10 @@ async function endsOf(path: string): Promise<{ end: number; sum: string }> {
   try {
     const info = await file.stat()
     if (!info.isFile()) throw damaged(path, 'it is not a file')
-    const at = async (position: number, length: number) => (await file.read(Buffer.alloc(length), 0, length, position)).buffer
-    if (info.size <= TAIL_BYTES || !(await at(0, ZSTD.length)).equals(ZSTD)) throw damaged(path, 'it is not a backup of Tutti')
+    const at = async (position: number, length: number) =>
+      (await file.read(Buffer.alloc(length), 0, length, position)).buffer
+    if (info.size <= TAIL_BYTES || !(await at(0, ZSTD.length)).equals(ZSTD))
+      throw damaged(path, 'it is not a backup of Tutti')
     const tail = await at(info.size - TAIL_BYTES, TAIL_BYTES)
     if (!tail.subarray(0, SEAL.length).equals(SEAL)) throw damaged(path, 'it is damaged, or its end is missing')
     return { end: info.size - TAIL_BYTES - 1, sum: tail.subarray(SEAL.length).toString('hex') }

@@ -160,7 +160,10 @@ class Pass {
 async function prepare(driver: Driver, header: Header, { identity, replace }: Loading): Promise<Map<string, string>> {
   const unknown = header.migrations.filter((id) => !migrations.some((m) => m.id === id))
   if (unknown.length > 0)
-    throw new AppError('conflict', `This was made by a newer Tutti, ${header.tutti} (it has ${unknown.join(', ')}). Use that version.`)
+    throw new AppError(
+      'conflict',
+      `This was made by a newer Tutti, ${header.tutti} (it has ${unknown.join(', ')}). Use that version.`,
+    )
   if (await isRestoring(driver)) {
     const { rows } = await driver.query(`select kind, name, definition from ${PROGRESS} where kind <> 'key'`)
     const isSame = rows.some(([kind, name]) => kind === 'source' && name === identity)
@@ -190,7 +193,10 @@ export async function hasData(driver: Driver): Promise<boolean> {
   if (rows.length === 0) return false
   const applied = await appliedIds(driver).catch((): string[] => [])
   if (!applied.includes(migrations[0]?.id as string))
-    throw new AppError('conflict', `This database belongs to another program (it has ${rows.flat().join(', ')}). Use one for Tutti alone.`)
+    throw new AppError(
+      'conflict',
+      `This database belongs to another program (it has ${rows.flat().join(', ')}). Use one for Tutti alone.`,
+    )
   return (await driver.query('select 1 from users limit 1')).rows.length > 0
 }
 
@@ -222,7 +228,11 @@ async function makeTables(driver: Driver, header: Header, identity: string): Pro
       commit;`)
   } catch (error) {
     await driver.exec('rollback').catch(() => undefined)
-    throw new AppError('conflict', `The tables cannot be made here, so nothing was changed: ${(error as Error).message}`, { cause: error })
+    throw new AppError(
+      'conflict',
+      `The tables cannot be made here, so nothing was changed: ${(error as Error).message}`,
+      { cause: error },
+    )
   }
 }
 
@@ -250,7 +260,12 @@ async function typesOf(on: Queryable): Promise<Map<string, Map<string, string>>>
 
 // ---- rows
 
-async function insert(to: Transaction, { table, columns }: TableStart, types: Map<string, string>, rows: readonly Row[]): Promise<void> {
+async function insert(
+  to: Transaction,
+  { table, columns }: TableStart,
+  types: Map<string, string>,
+  rows: readonly Row[],
+): Promise<void> {
   if (rows.length === 0) return
   const names = columns.map(quoted).join(', ')
   const values = columns.map((name, i) => `(r->>${i})::${types.get(name)}`).join(', ')
@@ -265,7 +280,10 @@ async function verify(on: Transaction, start: TableStart, expected: string): Pro
   const found = new Sum()
   for await (const row of rowsOf(on, start)) found.add(row)
   if (found.toString() !== expected)
-    throw new AppError('internal', `${start.table} does not hold what was written to it (found ${found}, not ${expected}).`)
+    throw new AppError(
+      'internal',
+      `${start.table} does not hold what was written to it (found ${found}, not ${expected}).`,
+    )
 }
 
 // ---- after

@@ -17,7 +17,13 @@ export interface Saved {
 }
 
 /** All of a database in one file. A secret that the operator keeps elsewhere stays there. */
-export async function save(driver: Driver, config: Config, file: string, at: string, signal?: AbortSignal): Promise<Saved> {
+export async function save(
+  driver: Driver,
+  config: Config,
+  file: string,
+  at: string,
+  signal?: AbortSignal,
+): Promise<Saved> {
   const saved: Saved = { file, at, tables: 0, rows: 0, bytes: 0, secret: false }
   async function* lines(): AsyncGenerator<Line> {
     for await (const line of dump(driver, { at, secret: config.TUTTI_SECRET ? undefined : keptSecret(config) })) {

@@ -56,7 +56,9 @@ function borrowing(driver: Driver) {
     const tx = await driver.begin()
     try {
       await tx.query('create extension amcheck').catch((error: unknown) => {
-        throw error instanceof DbError && ['42501', '0A000', '58P01', 'disk_full'].includes(error.code) ? new NotAllowed() : error
+        throw error instanceof DbError && ['42501', '0A000', '58P01', 'disk_full'].includes(error.code)
+          ? new NotAllowed()
+          : error
       })
       await work(tx)
     } finally {

@@ -23,7 +23,8 @@ export function toIso(value: string | Date): string {
 export const json = <T>() =>
   customType<{ data: T; driverData: unknown }>({
     dataType: () => 'jsonb',
-    toDriver: (value) => (typeof value === 'object' && value !== null ? new Json(value) : sql`${JSON.stringify(value)}::text::jsonb`),
+    toDriver: (value) =>
+      typeof value === 'object' && value !== null ? new Json(value) : sql`${JSON.stringify(value)}::text::jsonb`,
     fromDriver: (value) => (typeof value === 'string' ? JSON.parse(value) : value) as T,
   })()
 
@@ -37,7 +38,9 @@ export const textList = customType<{ data: string[]; driverData: string | string
 /** `{plain,"quoted, with \"escapes\"",""}` */
 function parseList(literal: string): string[] {
   const elements = literal.slice(1, -1).matchAll(/"([^"\\]*(?:\\.[^"\\]*)*)"|([^,]+)/gs)
-  return Array.from(elements, ([, quoted, plain]) => (quoted === undefined ? (plain as string) : quoted.replace(/\\(.)/gs, '$1')))
+  return Array.from(elements, ([, quoted, plain]) =>
+    quoted === undefined ? (plain as string) : quoted.replace(/\\(.)/gs, '$1'),
+  )
 }
 
 const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' })
@@ -81,13 +84,16 @@ export function vectorText(values: Float32Array): string {
 }
 
 /** The same, but for what means something in a query: quotes, and a minus before a word. */
-export const queryWords = (text: string): string => text.replace(punctuation, ' ').replace(/(?<=\S)-|-(?![\p{L}\p{N}"])/gu, ' ')
+export const queryWords = (text: string): string =>
+  text.replace(punctuation, ' ').replace(/(?<=\S)-|-(?![\p{L}\p{N}"])/gu, ' ')
 
 /** All the words must occur; `"a phrase"`, `-without` and `or` work as in a search engine. Cleaned as the column is. */
-export const matches = (column: AnyColumn, text: string): SQL => sql`${column} @@ websearch_to_tsquery('simple', ${queryWords(text)})`
+export const matches = (column: AnyColumn, text: string): SQL =>
+  sql`${column} @@ websearch_to_tsquery('simple', ${queryWords(text)})`
 
 /** For short texts, such as names: `%` and `_` mean themselves. */
-export const contains = (column: AnyColumn, part: string): SQL => sql`${column} ilike ${`%${part.replace(/[\\%_]/g, '\\$&')}%`}`
+export const contains = (column: AnyColumn, part: string): SQL =>
+  sql`${column} ilike ${`%${part.replace(/[\\%_]/g, '\\$&')}%`}`
 
 export const newId = (): string => Bun.randomUUIDv7()
 

@@ -86,6 +86,9 @@ export class InUse extends DbError {
     dir: string,
     readonly pid: string,
   ) {
-    super('unavailable', `${dir} is in use by another tutti process (pid ${pid}); stop it or choose another data directory`)
+    super(
+      'unavailable',
+      `${dir} is in use by another tutti process (pid ${pid}); stop it or choose another data directory`,
+    )
   }
 }

@@ -38,7 +38,8 @@ export async function openDatabase(config: Config, log: Log, alone?: Alone): Pro
 }
 
 /** Whether there is one to look at: opening an embedded one would make it. */
-export const hasDatabase = ({ DB_CONNECTION, DATA_DIR }: Config): boolean => DB_CONNECTION !== 'pglite' || existsSync(join(DATA_DIR, 'db'))
+export const hasDatabase = ({ DB_CONNECTION, DATA_DIR }: Config): boolean =>
+  DB_CONNECTION !== 'pglite' || existsSync(join(DATA_DIR, 'db'))
 
 /** Whoever can write to the folder can swap the secret or the control socket. */
 export function ownFolder(path: string): void {

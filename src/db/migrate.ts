@@ -36,7 +36,11 @@ export function planFrom(applied: string[], migrations: readonly Migration[]): M
  * Runs what is pending, all in one transaction. `beforeChange` runs only when a database with data is about to change (the snapshot).
  * The advisory lock makes several instances on one Postgres take turns; whoever comes second finds nothing pending.
  */
-export async function migrate(driver: Driver, migrations: readonly Migration[], beforeChange?: () => Promise<void>): Promise<string[]> {
+export async function migrate(
+  driver: Driver,
+  migrations: readonly Migration[],
+  beforeChange?: () => Promise<void>,
+): Promise<string[]> {
   const { applied, pending } = await planMigrations(driver, migrations)
   if (pending.length === 0) return []
   if (applied.length > 0) await beforeChange?.()
@@ -46,7 +50,9 @@ export async function migrate(driver: Driver, migrations: readonly Migration[], 
     await driver.exec('rollback').catch(() => undefined)
     const plan = await planMigrations(driver, migrations)
     if (plan.pending.length === 0) return []
-    throw new Error(`Migration failed, nothing was changed: ${error instanceof DbError ? error.message : error}`, { cause: error })
+    throw new Error(`Migration failed, nothing was changed: ${error instanceof DbError ? error.message : error}`, {
+      cause: error,
+    })
   }
   return pending.map((m) => m.id)
 }

@@ -35,7 +35,8 @@ export function keyset<K extends string>(
     where: (...filters) =>
       and(
         ...filters,
-        after && sql`(${column}, ${id}) ${order === 'asc' ? sql`>` : sql`<`} (${sql.param(after[0], column)}, ${after[1]}::uuid)`,
+        after &&
+          sql`(${column}, ${id}) ${order === 'asc' ? sql`>` : sql`<`} (${sql.param(after[0], column)}, ${after[1]}::uuid)`,
       ),
     orderBy: [by(column), by(id)],
     limit: limit + 1,
@@ -70,5 +71,8 @@ function decode(cursor: string, expected: string, column: AnyColumn): [string | 
         : typeof value === 'string' && (!column.getSQLType().startsWith('timestamp') || isTime(value))
     if (kind === expected && fits && typeof id === 'string' && uuid.test(id)) return [value as string | number, id]
   } catch {}
-  throw new AppError('invalid.cursor', 'The cursor is not one this list gave, or the sort order has changed. Start again without a cursor.')
+  throw new AppError(
+    'invalid.cursor',
+    'The cursor is not one this list gave, or the sort order has changed. Start again without a cursor.',
+  )
 }

@@ -1,5 +1,13 @@
 import { SQL } from 'bun'
-import { DbError, type Driver, Json, type QueryOptions, type Result, type Statement, type Transaction } from './driver.ts'
+import {
+  DbError,
+  type Driver,
+  Json,
+  type QueryOptions,
+  type Result,
+  type Statement,
+  type Transaction,
+} from './driver.ts'
 
 export interface PostgresOptions {
   url: string
@@ -73,7 +81,9 @@ export async function openPostgres({
   const commitOn = (connection: Client) =>
     run(connection, 'commit', []).catch((error: DbError) => {
       if (error.code !== 'unavailable') throw error
-      throw new DbError('unknown', `the database went away while committing: ${error.message}`, undefined, { cause: error })
+      throw new DbError('unknown', `the database went away while committing: ${error.message}`, undefined, {
+        cause: error,
+      })
     })
 
   const version = await run(sql, 'show server_version', []).then(
@@ -177,7 +187,11 @@ export async function openPostgres({
       await sql.listen(channel, (payload: string) => onMessage(payload))
     },
 
-    status: () => ({ ok: !away && !closed, version: `PostgreSQL ${version}`, detail: (away ? { away } : {}) as Record<string, string> }),
+    status: () => ({
+      ok: !away && !closed,
+      version: `PostgreSQL ${version}`,
+      detail: (away ? { away } : {}) as Record<string, string>,
+    }),
 
     async close() {
       closed = true
@@ -219,7 +233,8 @@ class Deadlines {
 
   #sweep(): void {
     const now = performance.now()
-    for (const [reject, until] of this.#waiting) if (until < now) reject(new DbError('unavailable', 'the database does not answer'))
+    for (const [reject, until] of this.#waiting)
+      if (until < now) reject(new DbError('unavailable', 'the database does not answer'))
   }
 }
 

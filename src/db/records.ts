@@ -21,9 +21,13 @@ export async function changeVersioned<T extends Versioned, R extends { id: strin
     .where(and(eq(table.id, before.id), eq(table.version, before.version)))
     .returning(columns as never)) as unknown as R[]
   if (after) return after
-  throw new AppError('version_mismatch', `Somebody else changed ${what} at the same moment. Read it again and repeat your change.`, {
-    current: await again(),
-  })
+  throw new AppError(
+    'version_mismatch',
+    `Somebody else changed ${what} at the same moment. Read it again and repeat your change.`,
+    {
+      current: await again(),
+    },
+  )
 }
 
 /** What is deleted can be brought back for so long; then it is removed for good. */
@@ -31,7 +35,8 @@ export const RESTORE_DAYS = 30
 export const deletedLately = (deletedAt: PgColumn, now: string): SQL =>
   gt(deletedAt, new Date(Date.parse(now) - RESTORE_DAYS * 86_400_000).toISOString())
 /** For whoever restores: what is there needs nothing, and is no error. */
-export const thereOrLately = (deletedAt: PgColumn, now: string): SQL => or(isNull(deletedAt), deletedLately(deletedAt, now)) as SQL
+export const thereOrLately = (deletedAt: PgColumn, now: string): SQL =>
+  or(isNull(deletedAt), deletedLately(deletedAt, now)) as SQL
 
 interface Change<T extends PgTable, R> {
   columns: Record<string, PgColumn | SQL>
@@ -73,7 +78,8 @@ interface Candidate {
   title?: string | null
   name?: string
 }
-const called = ({ id, title, name }: Candidate): string => (title || name ? `${id} ${JSON.stringify(title || name)}` : id)
+const called = ({ id, title, name }: Candidate): string =>
+  title || name ? `${id} ${JSON.stringify(title || name)}` : id
 
 /** As much of an id as its moment takes: for texts that a model reads, where a whole one costs 32 tokens. */
 export const shortId = (id: string): string => id.slice(0, 13)

@@ -1,5 +1,11 @@
 import { entityKind } from 'drizzle-orm/entity'
-import { PgDatabase, PgDialect, type PgQueryResultHKT, PgTransaction, type SelectedFieldsOrdered } from 'drizzle-orm/pg-core'
+import {
+  PgDatabase,
+  PgDialect,
+  type PgQueryResultHKT,
+  PgTransaction,
+  type SelectedFieldsOrdered,
+} from 'drizzle-orm/pg-core'
 import { PgPreparedQuery, PgSession, type PreparedQueryConfig } from 'drizzle-orm/pg-core/session'
 import { fillPlaceholders, type Placeholder, type Query, type SQL, sql } from 'drizzle-orm/sql'
 import * as drizzleUtils from 'drizzle-orm/utils'
@@ -97,7 +103,8 @@ function connect(db: Db, on: Queryable): Db {
   return db
 }
 
-export const drizzleOver = (on: Queryable): Db => connect(new PgDatabase(dialect, new Session(dialect, on), undefined) as Db, on)
+export const drizzleOver = (on: Queryable): Db =>
+  connect(new PgDatabase(dialect, new Session(dialect, on), undefined) as Db, on)
 
 export const drizzleTx = (on: Queryable): Db => connect(new Tx(dialect, new Session(dialect, on), undefined) as Db, on)
 

@@ -34,7 +34,13 @@ export const noEmbedder: Embedder = {
   close: () => undefined,
 }
 
-export function createEmbedder({ EMBEDDINGS, EMBEDDINGS_URL, EMBEDDINGS_MODEL, EMBEDDINGS_KEY, EMBEDDINGS_DIMENSIONS }: Config): Embedder {
+export function createEmbedder({
+  EMBEDDINGS,
+  EMBEDDINGS_URL,
+  EMBEDDINGS_MODEL,
+  EMBEDDINGS_KEY,
+  EMBEDDINGS_DIMENSIONS,
+}: Config): Embedder {
   if (EMBEDDINGS === 'off') return noEmbedder
   if (!EMBEDDINGS_URL) return new LocalEmbedder()
   return new HttpEmbedder(EMBEDDINGS_URL, EMBEDDINGS_MODEL as string, EMBEDDINGS_DIMENSIONS as number, EMBEDDINGS_KEY)

@@ -24,7 +24,8 @@ export class HttpEmbedder implements Embedder {
 
   async embed(texts: readonly string[], { signal }: EmbedOptions = {}): Promise<Float32Array[]> {
     const vectors: Float32Array[] = []
-    for (let from = 0; from < texts.length; from += BATCH) vectors.push(...(await this.#ask(texts.slice(from, from + BATCH), signal)))
+    for (let from = 0; from < texts.length; from += BATCH)
+      vectors.push(...(await this.#ask(texts.slice(from, from + BATCH), signal)))
     return vectors
   }
 
@@ -49,7 +50,8 @@ export class HttpEmbedder implements Embedder {
   #read(answer: string, count: number): Float32Array[] {
     const { data } = parse(answer)
     if (!Array.isArray(data)) throw new Error('the embedding server answered without data')
-    if (data.length !== count) throw new Error(`the embedding server answered ${data.length} vectors for ${count} texts`)
+    if (data.length !== count)
+      throw new Error(`the embedding server answered ${data.length} vectors for ${count} texts`)
     const vectors: Float32Array[] = new Array(count)
     for (const [position, entry] of data.entries()) {
       const { index = position, embedding } = (entry ?? {}) as { index?: number; embedding?: unknown }

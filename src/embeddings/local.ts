@@ -80,7 +80,8 @@ export class LocalEmbedder implements Embedder {
   #drop(reason: Error): void {
     this.#worker?.terminate()
     this.#worker = undefined
-    for (const { reject } of [this.#current, ...this.#urgent, ...this.#patient].filter((w) => w !== undefined)) reject(reason)
+    for (const { reject } of [this.#current, ...this.#urgent, ...this.#patient].filter((w) => w !== undefined))
+      reject(reason)
     this.#current = undefined
     this.#urgent.length = 0
     this.#patient.length = 0

@@ -9,7 +9,16 @@ const TOKENS = 256
 const PANEL = 12
 
 interface Kernel {
-  gemm(x: number, weights: number, bias: number, out: number, scratch: number, rows: number, inner: number, columns: number): void
+  gemm(
+    x: number,
+    weights: number,
+    bias: number,
+    out: number,
+    scratch: number,
+    rows: number,
+    inner: number,
+    columns: number,
+  ): void
   gelu(at: number, count: number): void
   addnorm(x: number, residual: number, gain: number, bias: number, rows: number, width: number): void
   attn(qkv: number, out: number, scratch: number, rows: number): void
@@ -43,7 +52,8 @@ export class MiniLM {
     const { header, tensors } = unpack(asset)
     this.#tokenizer = new WordPiece(new Map(header.vocab.split('\n').map((word, id) => [word, id])))
     const rows = TOKENS + 4
-    const weights = LAYERS * (4 * WIDTH * WIDTH + 2 * WIDTH * INNER + 3 * WIDTH + WIDTH + INNER + WIDTH + 4 * WIDTH) + 2 * WIDTH
+    const weights =
+      LAYERS * (4 * WIDTH * WIDTH + 2 * WIDTH * INNER + 3 * WIDTH + WIDTH + INNER + WIDTH + 4 * WIDTH) + 2 * WIDTH
     const floats = weights + rows * (6 * WIDTH + 2 * INNER) + rows + 8
     const memory = new WebAssembly.Memory({ initial: Math.ceil((floats * 4 + 4096 + 16 * 128) / 65_536) })
     const abort = () => {
@@ -156,7 +166,8 @@ export class MiniLM {
     let out = x >> 2
     for (const [row, id] of ids.entries())
       for (let i = 0; i < WIDTH; i++)
-        this.#memory[out++] = (values[bytes[id * WIDTH + i] as number] as number) + (this.#positions[row * WIDTH + i] as number)
+        this.#memory[out++] =
+          (values[bytes[id * WIDTH + i] as number] as number) + (this.#positions[row * WIDTH + i] as number)
   }
 }
 

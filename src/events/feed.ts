@@ -16,7 +16,8 @@ export const feedColumns = {
 export const isTold = ne(events.type, events.action)
 
 /** The same, without what was meant for one other person. */
-export const isToldTo = (userId: string): SQL => and(isTold, or(isNull(events.userId), eq(events.userId, userId))) as SQL
+export const isToldTo = (userId: string): SQL =>
+  and(isTold, or(isNull(events.userId), eq(events.userId, userId))) as SQL
 
 /** About who may come in, and not about work: accounts, credentials, members, settings. */
 const ofAccess =
@@ -27,7 +28,9 @@ const access = new RegExp(ofAccess)
 export function isWork(type?: string): SQL {
   if (type === undefined) return sql`${events.type} !~ ${ofAccess}`
   if (access.test(type)) return sql`false`
-  return type.includes('.') ? eq(events.type, type) : sql`${events.action} = 'activities.log' and ${eq(events.type, type)}`
+  return type.includes('.')
+    ? eq(events.type, type)
+    : sql`${events.action} = 'activities.log' and ${eq(events.type, type)}`
 }
 
 interface Row {
@@ -46,7 +49,8 @@ export function feedEntry<R extends Row>({
   data: { impersonatorId: _, concerns: __, ...data },
   ...event
 }: R) {
-  const type = actorKind === 'system' ? ('system' as const) : actorKind === 'agent' ? ('agent' as const) : ('user' as const)
+  const type =
+    actorKind === 'system' ? ('system' as const) : actorKind === 'agent' ? ('agent' as const) : ('user' as const)
   return { ...event, description: inWords(event.type, data), data, actor: { type, id: actorId, name: actorName } }
 }
 
@@ -68,7 +72,8 @@ const phrases: Record<string, (what: string, data: Data) => string | undefined> 
   'task.related': (what, { to }) => `related ${what} to ${to}`,
   'feature.advanced': (what, { from, to }) => `moved ${what} from ${from} to ${to}`,
   'feature.overridden': (what, { from, to, reason }) => `moved ${what} from ${from} to ${to} past its gate: ${reason}`,
-  'feature.reviewed': (what, { verdict }) => (verdict === 'approved' ? `approved ${what}` : `asked for changes in ${what}`),
+  'feature.reviewed': (what, { verdict }) =>
+    verdict === 'approved' ? `approved ${what}` : `asked for changes in ${what}`,
   'plan.created': (_, { epics, stories, tasks }) =>
     `planned ${number(epics, 'epic', 'epics')}, ${number(stories, 'story', 'stories')} and ${number(tasks, 'task', 'tasks')}`,
   'memory.cleared': (_, { scope, count }) => `cleared ${number(count, 'memory', 'memories')} of the ${scope}`,
@@ -88,6 +93,10 @@ export function inWords(type: string, data: Data): string {
   const noun = text(data.noun) ?? resource
   const key = text(data.key)
   const name = text(data.title) ?? text(data.name) ?? (Array.isArray(data.goals) ? text(data.goals[0]) : undefined)
-  const what = key ? [key, name].filter(Boolean).join(' ') : name ? `${noun.replaceAll('_', ' ')} ${name}` : article(noun)
+  const what = key
+    ? [key, name].filter(Boolean).join(' ')
+    : name
+      ? `${noun.replaceAll('_', ' ')} ${name}`
+      : article(noun)
   return (phrases[type] ?? phrases[verb])?.(what, data) ?? `${verb.replaceAll('_', ' ')} ${what}`
 }

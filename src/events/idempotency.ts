@@ -28,7 +28,9 @@ export async function claimKey(
   request: unknown,
   now: string,
 ): Promise<{ answer: unknown } | undefined> {
-  const fingerprint = new Bun.CryptoHasher('sha256').update(`${action}\n${JSON.stringify(request, sortKeys)}`).digest('hex')
+  const fingerprint = new Bun.CryptoHasher('sha256')
+    .update(`${action}\n${JSON.stringify(request, sortKeys)}`)
+    .digest('hex')
   const expiresAt = new Date(Date.parse(now) + KEEP_HOURS * 3_600_000).toISOString()
   const mine = await db
     .insert(idempotencyKeys)
@@ -45,11 +47,22 @@ export async function claimKey(
     .from(idempotencyKeys)
     .where(and(eq(idempotencyKeys.credentialId, credentialId), eq(idempotencyKeys.key, key)))
   if (earlier?.fingerprint !== fingerprint)
-    throw new AppError('conflict.idempotency', 'This Idempotency-Key was used for another request in the last 24 hours. Use a new key.')
+    throw new AppError(
+      'conflict.idempotency',
+      'This Idempotency-Key was used for another request in the last 24 hours. Use a new key.',
+    )
   return { answer: earlier.answer }
 }
 
-export const storeAnswer = ({ credentialId, key }: Key, answer: unknown, secret: readonly string[] = []): Statement => ({
+export const storeAnswer = (
+  { credentialId, key }: Key,
+  answer: unknown,
+  secret: readonly string[] = [],
+): Statement => ({
   text: 'update idempotency_keys set answer = $3::text::jsonb where credential_id = $1 and key = $2',
-  params: [credentialId, key, JSON.stringify(answer ?? null, (name, value) => (secret.includes(name) ? undefined : value))],
+  params: [
+    credentialId,
+    key,
+    JSON.stringify(answer ?? null, (name, value) => (secret.includes(name) ? undefined : value)),
+  ],
 })

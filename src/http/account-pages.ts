@@ -20,7 +20,11 @@ const page = (title: string, script: string, body: string): string =>
 
 /** A page that a mailed link opens: nothing happens until the button is pressed. */
 const link = (title: string, about: string, verb: string, fields = ''): string =>
-  page(title, 'links', `<form><p id="about" class="lead">${html(about)}</p>${fields}${alert}<div class="row">${button(verb)}</div></form>`)
+  page(
+    title,
+    'links',
+    `<form><p id="about" class="lead">${html(about)}</p>${fields}${alert}<div class="row">${button(verb)}</div></form>`,
+  )
 
 export const accountPages: Record<string, string> = {
   '/setup': page(
@@ -73,7 +77,15 @@ ${alert}${button('Continue')}</form>`,
   ),
   '/magic': link('Sign in', 'One press and you are in.', 'Sign in'),
   '/verify-email': link('Confirm your e-mail address', 'So that we know mail reaches you.', 'Confirm'),
-  '/confirm-email': link('Change your e-mail address', 'From now on you sign in with the address that this link was sent to.', 'Change it'),
-  '/undo-email': link('Undo the change of your e-mail address', 'If it was not you who changed it, press the button.', 'Put it back'),
+  '/confirm-email': link(
+    'Change your e-mail address',
+    'From now on you sign in with the address that this link was sent to.',
+    'Change it',
+  ),
+  '/undo-email': link(
+    'Undo the change of your e-mail address',
+    'If it was not you who changed it, press the button.',
+    'Put it back',
+  ),
   '/invite': link('You are invited', '', 'Accept'),
 }

@@ -9,7 +9,10 @@ export async function readJson(request: Request, most: number): Promise<unknown>
   if (bytes.byteLength === 0) return undefined
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json' && !type?.endsWith('+json'))
-    throw new AppError('unsupported_media', `Send JSON with "Content-Type: application/json"${type ? `, not ${type}` : ''}.`)
+    throw new AppError(
+      'unsupported_media',
+      `Send JSON with "Content-Type: application/json"${type ? `, not ${type}` : ''}.`,
+    )
   return parseJson(bytes)
 }
 
@@ -25,7 +28,10 @@ export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new AppError('invalid.malformed', `The body is not valid JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}.`)
+    throw new AppError(
+      'invalid.malformed',
+      `The body is not valid JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}.`,
+    )
   }
 }
 
@@ -49,7 +55,8 @@ export const tooLarge = (most: number) => new AppError('too_large', `The body is
 
 /** Also for chunked bodies, which do not say how long they are: reading stops at the limit. */
 export async function readBytes(request: Request, most: number, said = most): Promise<Uint8Array> {
-  if (request.headers.get('content-encoding')) throw new AppError('unsupported_media', 'Compressed bodies are not accepted.')
+  if (request.headers.get('content-encoding'))
+    throw new AppError('unsupported_media', 'Compressed bodies are not accepted.')
   const length = request.headers.get('content-length')
   if (length !== null) {
     if (Number(length) > most) throw tooLarge(said)

@@ -8,10 +8,12 @@ export const newMark = (): string => Buffer.from(crypto.getRandomValues(new Uint
 export const markBrowser = (set: SetLike, config: Config, name: string, mark: string, minutes: number): void =>
   add(set, cookie(config, name, mark, '/', minutes * 60))
 
-export const unmarkBrowser = (set: SetLike, config: Config, name: string): void => add(set, cookie(config, name, '', '/', 0))
+export const unmarkBrowser = (set: SetLike, config: Config, name: string): void =>
+  add(set, cookie(config, name, '', '/', 0))
 
 /** Empty, which is nobody's mark, where there is none. */
-export const browserMark = (request: Request, config: Config, name: string): string => cookieOf(request, config, name) ?? ''
+export const browserMark = (request: Request, config: Config, name: string): string =>
+  cookieOf(request, config, name) ?? ''
 
 function add(set: SetLike, value: string): void {
   set.headers['set-cookie'] = [...((set.headers['set-cookie'] as string[] | undefined) ?? []), value]

@@ -65,16 +65,23 @@ export const on = (action: AnyAction, summary: string, { maxBody, upload, answer
     },
   ],
   query: nothing,
-  detail: { operationId: action.id, summary, tags: [action.id.split('.')[0] as string], action, answers, upload, maxBody } as Record<
-    string,
-    unknown
-  >,
+  detail: {
+    operationId: action.id,
+    summary,
+    tags: [action.id.split('.')[0] as string],
+    action,
+    answers,
+    upload,
+    maxBody,
+  } as Record<string, unknown>,
 })
 
 async function admit(c: Call, action: AnyAction): Promise<void> {
   const { request, guard } = c
   const known = await identify(c, action)
-  const wait = known.credentialId ? guard.perCredential.take(known.credentialId) : guard.perNetwork.take(networkOf(guard.seen(request).ip))
+  const wait = known.credentialId
+    ? guard.perCredential.take(known.credentialId)
+    : guard.perNetwork.take(networkOf(guard.seen(request).ip))
   if (wait > 0) throw guard.limited(known.credentialId ? guard.perCredential : guard.perNetwork, wait)
   enter(c, action, known)
   renewLeases(c.ctx)
@@ -145,7 +152,10 @@ export function created<T extends { id: string }>(
 }
 
 /** 302. Nothing is answered, so it fits any route. */
-export function redirected(set: { status?: number | string; headers: Record<string, unknown> }, location: string): never {
+export function redirected(
+  set: { status?: number | string; headers: Record<string, unknown> },
+  location: string,
+): never {
   set.status = 302
   set.headers.location = location
   return undefined as never

@@ -18,7 +18,10 @@ export function setCookies(set: SetLike, config: Config, status: number, answer:
 }
 
 export function clearCookies<T>(set: SetLike, config: Config, answer: T): T {
-  set.headers['set-cookie'] = [cookie(config, ACCESS_COOKIE, '', '/', 0), cookie(config, REFRESH_COOKIE, '', '/api/auth/refresh', 0)]
+  set.headers['set-cookie'] = [
+    cookie(config, ACCESS_COOKIE, '', '/', 0),
+    cookie(config, REFRESH_COOKIE, '', '/api/auth/refresh', 0),
+  ]
   return answer
 }
 

@@ -61,7 +61,8 @@ export class Guard {
         `This server does not answer to the host ${JSON.stringify(host)}. Set APP_URL or ALLOWED_HOSTS to serve it.`,
       )
     const origin = request.headers.get('origin')
-    if (origin !== null && !this.#ours(origin, host)) throw new AppError('forbidden.origin', 'Requests from this origin are not allowed.')
+    if (origin !== null && !this.#ours(origin, host))
+      throw new AppError('forbidden.origin', 'Requests from this origin are not allowed.')
     return seen
   }
 
@@ -143,7 +144,8 @@ const bareAddress = (text: string): string => {
 export const isSecure = (config: Config): boolean => config.APP_URL?.startsWith('https:') ?? false
 
 /** On HTTPS only the `__Host-` name counts, which no other host of the domain can set. The refresh cookie has a path, so it cannot have it. */
-export const cookieName = (config: Config, name: string): string => (isSecure(config) && name !== REFRESH_COOKIE ? `__Host-${name}` : name)
+export const cookieName = (config: Config, name: string): string =>
+  isSecure(config) && name !== REFRESH_COOKIE ? `__Host-${name}` : name
 
 export function cookieOf(request: Request, config: Config, name: string): string | undefined {
   const wanted = cookieName(config, name)

@@ -21,7 +21,12 @@ export class Metrics {
     const { detail, ok } = app.driver.status()
     const jobs = await app.jobs.status().catch(() => undefined)
     const lines: string[] = []
-    const put = (name: string, type: 'counter' | 'gauge' | 'histogram', help: string, rows: [labels: string, value: number][]) => {
+    const put = (
+      name: string,
+      type: 'counter' | 'gauge' | 'histogram',
+      help: string,
+      rows: [labels: string, value: number][],
+    ) => {
       lines.push(`# HELP tutti_${name} ${help}`, `# TYPE tutti_${name} ${type}`)
       for (const [labels, value] of rows) lines.push(`tutti_${name}${labels} ${value}`)
     }
@@ -36,11 +41,17 @@ export class Metrics {
       running += this.#seconds.buckets[i] as number
       return [`_bucket{le="${bound === Number.POSITIVE_INFINITY ? '+Inf' : bound}"}`, running]
     })
-    put('http_request_seconds', 'histogram', 'Time to answer', [...buckets, ['_sum', this.#seconds.sum], ['_count', this.#seconds.count]])
+    put('http_request_seconds', 'histogram', 'Time to answer', [
+      ...buckets,
+      ['_sum', this.#seconds.sum],
+      ['_count', this.#seconds.count],
+    ])
     put('database_up', 'gauge', 'Whether the database answers', [['', ok ? 1 : 0]])
     for (const [name, value] of Object.entries(detail)) {
       if (typeof value === 'number')
-        put(`database_${name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)}`, 'gauge', 'Of the database driver', [['', value]])
+        put(`database_${name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)}`, 'gauge', 'Of the database driver', [
+          ['', value],
+        ])
     }
     if (jobs)
       put(

@@ -38,7 +38,11 @@ export function openapi(routes: readonly RouteLike[], version: string): object {
     paths,
     components: {
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'An access token from signing in, or an API key (svc_…)' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An access token from signing in, or an API key (svc_…)',
+        },
       },
       schemas: { Problem: problemSchema },
     },
@@ -51,7 +55,13 @@ const bodyType = (hooks: RouteLike['hooks']): string => (isUpload(hooks) ? 'mult
 export const actionOf = (route: RouteLike): ActionLike => route.hooks.detail?.action as ActionLike
 
 function operation({ hooks, path }: RouteLike): object {
-  const detail = hooks.detail as { operationId: string; summary: string; tags: string[]; action: ActionLike; answers?: number[] }
+  const detail = hooks.detail as {
+    operationId: string
+    summary: string
+    tags: string[]
+    action: ActionLike
+    answers?: number[]
+  }
   const { rule, kind, hints } = detail.action
   const open = rule.kinds.includes('anonymous')
   const answers = responsesOf(hooks.response)
@@ -78,7 +88,12 @@ function operation({ hooks, path }: RouteLike): object {
     ...(open ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(hooks.body
-      ? { requestBody: { required: true, content: { [bodyType(hooks)]: { schema: plain(hooks.body), example: exampleOf(hooks.body) } } } }
+      ? {
+          requestBody: {
+            required: true,
+            content: { [bodyType(hooks)]: { schema: plain(hooks.body), example: exampleOf(hooks.body) } },
+          },
+        }
       : {}),
     responses: {
       ...Object.fromEntries(
@@ -86,7 +101,12 @@ function operation({ hooks, path }: RouteLike): object {
           status,
           {
             description: status === '201' ? 'Created' : 'OK',
-            content: { [(schema.contentMediaType as string) ?? 'application/json']: { schema: plain(schema), example: exampleOf(schema) } },
+            content: {
+              [(schema.contentMediaType as string) ?? 'application/json']: {
+                schema: plain(schema),
+                example: exampleOf(schema),
+              },
+            },
           },
         ]),
       ),
@@ -131,7 +151,13 @@ function parametersOf(where: 'path' | 'query', schema: TSchema | undefined): obj
   })
 }
 
-const header = (name: string, description: string) => ({ name, in: 'header', required: false, description, schema: { type: 'string' } })
+const header = (name: string, description: string) => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema: { type: 'string' },
+})
 
 const redirect = {
   description: 'Go to Location',

@@ -24,7 +24,12 @@ export const shell = (title: string, body: string, script = ''): string =>
 
 export const htmlResponse = (body: string, headers: Record<string, string>): Response =>
   new Response(body, {
-    headers: { ...headers, 'content-type': 'text/html; charset=utf-8', 'content-security-policy': csp, 'cache-control': 'no-cache' },
+    headers: {
+      ...headers,
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': csp,
+      'cache-control': 'no-cache',
+    },
   })
 
 export const assets: Record<string, { type: string; body: string }> = {
@@ -60,7 +65,10 @@ export const homePage = (version: string): string =>
   )
 
 export const manualIndex = (pages: { id: string; title: string }[]): string =>
-  shell('Manual', `<h1>Manual</h1><ul>${pages.map((p) => `<li><a href="/manual/${p.id}">${html(p.title)}</a></li>`).join('')}</ul>`)
+  shell(
+    'Manual',
+    `<h1>Manual</h1><ul>${pages.map((p) => `<li><a href="/manual/${p.id}">${html(p.title)}</a></li>`).join('')}</ul>`,
+  )
 
 export const manualPage = ({ title, content }: { title: string; content: string }): string =>
   shell(
@@ -70,7 +78,9 @@ export const manualPage = ({ title, content }: { title: string; content: string 
 
 export function referencePage(routes: readonly RouteLike[]): string {
   const groups = Map.groupBy(documented(routes), (r) => (r.hooks.detail as { tags: [string] }).tags[0])
-  const sections = [...groups].map(([tag, list]) => `<h2 id="${html(tag)}">${html(tag)}</h2>${list.map(operation).join('')}`)
+  const sections = [...groups].map(
+    ([tag, list]) => `<h2 id="${html(tag)}">${html(tag)}</h2>${list.map(operation).join('')}`,
+  )
   return shell(
     'API reference · Tutti',
     `<h1>API reference</h1><p class="lead">How it works in general: <a href="/manual/api">Web API</a>. For machines: <a href="/api/openapi.json">openapi.json</a>.</p>
@@ -92,9 +102,12 @@ function operation(route: RouteLike): string {
       : body && `-H 'content-type: application/json' -d '${JSON.stringify(exampleOf(hooks.body as never))}'`,
   ]
   const [[status, schema]] = Object.entries(responsesOf(hooks.response)) as [[string, TSchema]]
-  const query = Object.entries((hooks.query?.properties ?? {}) as Record<string, { description?: string; enum?: string[]; type?: string }>)
+  const query = Object.entries(
+    (hooks.query?.properties ?? {}) as Record<string, { description?: string; enum?: string[]; type?: string }>,
+  )
   const rows = query.map(
-    ([name, s]) => `<tr><td><code>${html(name)}</code><td>${html(s.enum?.join(', ') ?? s.type ?? '')}<td>${html(s.description ?? '')}</tr>`,
+    ([name, s]) =>
+      `<tr><td><code>${html(name)}</code><td>${html(s.enum?.join(', ') ?? s.type ?? '')}<td>${html(s.description ?? '')}</tr>`,
   )
   return `<details id="${html(id)}"><summary><span class="method">${html(method)}</span><code>${html(path)}</code><span class="soft">${html(summary)}</span></summary><div>
 <p class="soft">${html(id)}${rule.scope ? ` · scope ${html(rule.scope)}` : ''}${rule.role ? ` · role ${rule.role}` : ''}${open ? ' · no credential needed' : ''}</p>

@@ -19,7 +19,9 @@ export interface PolicyRow {
 export function policyTable(features: readonly Feature[], tools: readonly Tool[]): PolicyRow[] {
   // Routes only say what they are here; nothing is called, so no app is needed.
   const nothing = {} as App & Guard
-  const routes = features.flatMap((f) => (f.routes ? (f.routes(http(nothing, nothing)).routes as unknown as RouteLike[]) : []))
+  const routes = features.flatMap((f) =>
+    f.routes ? (f.routes(http(nothing, nothing)).routes as unknown as RouteLike[]) : [],
+  )
   return [
     ...documented(routes).map((route) => ({ surface: `${route.method} ${route.path}`, action: actionOf(route) })),
     ...tools.flatMap(({ name, action, writing }) => [

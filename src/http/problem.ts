@@ -20,7 +20,10 @@ function fromDatabase(error: DbError): AppError {
   const details: ErrorDetails = { cause: error }
   switch (error.code) {
     case 'unavailable':
-      return new AppError('unavailable', 'The database cannot be reached right now. Try again in a moment.', { ...details, retryAfter: 1 })
+      return new AppError('unavailable', 'The database cannot be reached right now. Try again in a moment.', {
+        ...details,
+        retryAfter: 1,
+      })
     case 'unknown':
       return new AppError(
         'unavailable',
@@ -28,14 +31,23 @@ function fromDatabase(error: DbError): AppError {
         { ...details, retryAfter: 1 },
       )
     case 'timeout':
-      return new AppError('unavailable', 'This took too long and was ended. Try again, or ask for less.', { ...details, retryAfter: 1 })
+      return new AppError('unavailable', 'This took too long and was ended. Try again, or ask for less.', {
+        ...details,
+        retryAfter: 1,
+      })
     case 'disk_full':
-      return new AppError('disk_full', 'The disk of this server is full: reading works, writing does not.', { ...details, retryAfter: 30 })
+      return new AppError('disk_full', 'The disk of this server is full: reading works, writing does not.', {
+        ...details,
+        retryAfter: 30,
+      })
     case '23505':
       return new AppError('conflict.exists', 'Something with these values exists already.', details)
     case '40001':
     case '40P01':
-      return new AppError('unavailable', 'Too many changes at the same moment. Try again.', { ...details, retryAfter: 1 })
+      return new AppError('unavailable', 'Too many changes at the same moment. Try again.', {
+        ...details,
+        retryAfter: 1,
+      })
     case '22P05':
     case '22021':
       return new AppError('invalid', 'The text holds characters that cannot be stored, such as NUL.', details)
@@ -78,7 +90,12 @@ function inQuery(schema: TSchema, value: unknown, query: Record<string, unknown>
   return [...Value.Errors(schema, value)].map((error) => (name ? { ...error, path: `/${name}` } : error))
 }
 
-export function problemResponse(error: AppError, path: string, requestId: string, headers: Record<string, string>): Response {
+export function problemResponse(
+  error: AppError,
+  path: string,
+  requestId: string,
+  headers: Record<string, string>,
+): Response {
   const { retryAfter, limit, allow } = error.details
   return new Response(JSON.stringify(problem(error, path, requestId)), {
     status: error.status,
@@ -89,7 +106,10 @@ export function problemResponse(error: AppError, path: string, requestId: string
       'x-request-id': requestId,
       ...(error.status === 401 && { 'www-authenticate': 'Bearer realm="tutti"' }),
       ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
-      ...(limit !== undefined && { ratelimit: `"default";r=0;t=${retryAfter}`, 'ratelimit-policy': `"default";q=${limit};w=60` }),
+      ...(limit !== undefined && {
+        ratelimit: `"default";r=0;t=${retryAfter}`,
+        'ratelimit-policy': `"default";q=${limit};w=60`,
+      }),
       ...(allow && { allow }),
     },
   })

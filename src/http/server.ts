@@ -75,7 +75,10 @@ export function buildHttp(app: App) {
         pingMs: Math.round((performance.now() - started) * 10) / 10,
       },
     }
-    return Response.json(body, { status: alive ? 200 : 503, headers: alive ? headers : { ...headers, 'retry-after': '1' } })
+    return Response.json(body, {
+      status: alive ? 200 : 503,
+      headers: alive ? headers : { ...headers, 'retry-after': '1' },
+    })
   }
 
   const server = new Elysia({ normalize: false })
@@ -83,12 +86,14 @@ export function buildHttp(app: App) {
     .onRequest(({ request, set }) => {
       const seen = guard.check(request)
       set.headers['x-request-id'] = seen.requestId
-      if (state.draining) throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
+      if (state.draining)
+        throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
     })
     .onError(({ error, request, query }) => {
       const path = URL.parse(request.url)?.pathname ?? '/'
       const { requestId } = guard.seen(request)
-      const known = (error as { code?: string }).code === 'NOT_FOUND' ? missing(request.method, path) : toAppError(error, query)
+      const known =
+        (error as { code?: string }).code === 'NOT_FOUND' ? missing(request.method, path) : toAppError(error, query)
       logError(app.log, known, { requestId, method: request.method, path })
       return problemResponse(known, path, requestId, headers)
     })
@@ -99,7 +104,9 @@ export function buildHttp(app: App) {
     .get('/assets/:name', ({ params }) => {
       const asset = Object.hasOwn(assets, params.name) ? assets[params.name] : undefined
       if (!asset) throw new AppError('not_found', 'No such file.')
-      return new Response(asset.body, { headers: { ...headers, 'content-type': asset.type, 'cache-control': 'no-cache' } })
+      return new Response(asset.body, {
+        headers: { ...headers, 'content-type': asset.type, 'cache-control': 'no-cache' },
+      })
     })
     .get('/api/reference', () => {
       reference ??= referencePage(routes())
@@ -127,9 +134,13 @@ export function buildHttp(app: App) {
 
   function missing(method: string, path: string): AppError {
     // Paths without parameters are kept apart from the others.
-    const allow = methods.filter((m) => m !== method && (server.router.static[path]?.[m] !== undefined || server.router.http.find(m, path)))
+    const allow = methods.filter(
+      (m) => m !== method && (server.router.static[path]?.[m] !== undefined || server.router.http.find(m, path)),
+    )
     if (allow.length > 0)
-      return new AppError('method_not_allowed', `${path} takes ${allow.join(', ')}, not ${method}.`, { allow: allow.join(', ') })
+      return new AppError('method_not_allowed', `${path} takes ${allow.join(', ')}, not ${method}.`, {
+        allow: allow.join(', '),
+      })
     return new AppError('not_found', `There is nothing at ${path}. The operations are listed at /api/reference.`)
   }
 
@@ -141,7 +152,9 @@ function requirePolicy(routes: readonly RouteLike[]): void {
   const withRule = new Set(documented(routes))
   const bare = routes.filter((r) => !withRule.has(r))
   if (bare.length > 0)
-    throw new Error(`Routes without a policy: ${bare.map((r) => `${r.method} ${r.path}`).join(', ')}. Use ...on(action, summary).`)
+    throw new Error(
+      `Routes without a policy: ${bare.map((r) => `${r.method} ${r.path}`).join(', ')}. Use ...on(action, summary).`,
+    )
 }
 
 async function mayReadMetrics(app: App, guard: Guard, request: Request): Promise<void> {
@@ -153,7 +166,8 @@ async function mayReadMetrics(app: App, guard: Guard, request: Request): Promise
   if (wait > 0) throw guard.limited(guard.perNetwork, wait)
   if (!secret) throw new AppError('unauthenticated', 'Send METRICS_TOKEN or the token of an administrator.')
   const actor = await app.auth.authenticate(secret)
-  if (!actor.admin || actor.kind !== 'session') throw new AppError('forbidden', 'Metrics are for administrators of this instance.')
+  if (!actor.admin || actor.kind !== 'session')
+    throw new AppError('forbidden', 'Metrics are for administrators of this instance.')
 }
 
 /** A request that takes longer than this is cut, so that slow clients cannot hold connections. */

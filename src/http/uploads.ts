@@ -19,9 +19,14 @@ export class Uploads {
   async read(request: Request, userId: string, most: number): Promise<{ file: Uint8Array }> {
     const type = request.headers.get('content-type') ?? ''
     if (!/^multipart\/form-data *;/i.test(type))
-      throw new AppError('unsupported_media', 'Send a form (multipart/form-data) with one field "file" that holds the picture.')
+      throw new AppError(
+        'unsupported_media',
+        'Send a form (multipart/form-data) with one field "file" that holds the picture.',
+      )
     if ([...this.#users.values()].filter((id) => id === userId).length >= OF_ONE_USER)
-      throw new AppError('rate_limited', `You have ${OF_ONE_USER} uploads under way. Wait for them to finish.`, { retryAfter: 1 })
+      throw new AppError('rate_limited', `You have ${OF_ONE_USER} uploads under way. Wait for them to finish.`, {
+        retryAfter: 1,
+      })
     this.#users.set(request, userId)
     const bytes = await readBytes(request, most + ENVELOPE, most)
     if (this.#working.size >= AT_ONCE) await new Promise<void>((resolve) => void this.#waiting.push(resolve))

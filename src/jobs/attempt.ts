@@ -51,11 +51,16 @@ export async function attempt(
     }
   }
 
-  const timeout = setTimeout(() => abort.abort(new Error(`it took longer than ${timeoutSeconds} s`)), timeoutSeconds * 1000)
+  const timeout = setTimeout(
+    () => abort.abort(new Error(`it took longer than ${timeoutSeconds} s`)),
+    timeoutSeconds * 1000,
+  )
   try {
     // Claimed more often than it may fail: every attempt took its process down.
     if (job.attempt > retries + 1) throw new Error('the server died while running it')
-    const aborted = new Promise<never>((_, reject) => abort.signal.addEventListener('abort', () => reject(abort.signal.reason)))
+    const aborted = new Promise<never>((_, reject) =>
+      abort.signal.addEventListener('abort', () => reject(abort.signal.reason)),
+    )
     await Promise.race([definition.run(app, job.data, abort.signal), aborted])
     clearTimeout(timeout)
     if (next) await settle(sql.retry, [...mine, 0, null, untilNext()])

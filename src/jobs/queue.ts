@@ -76,7 +76,8 @@ export class Jobs {
     const poll = driver.kind === 'pglite' ? 60_000 : 5000
     this.#options = { concurrency: 5, lease: 30_000, poll, grace: 5000, backoff, ...options }
     for (const d of definitions) {
-      if (this.#definitions.has(d.name) || !/^[\w.:-]+$/.test(d.name)) throw new Error(`job "${d.name}": defined twice, or a bad name`)
+      if (this.#definitions.has(d.name) || !/^[\w.:-]+$/.test(d.name))
+        throw new Error(`job "${d.name}": defined twice, or a bad name`)
       this.#definitions.set(d.name, { ...d, next: d.every === undefined ? undefined : parseCron(d.every) })
     }
   }
@@ -156,7 +157,13 @@ export class Jobs {
     this.#full = free <= 0
     if (this.#full) return poll
     const lease = newId()
-    const { rows } = await this.driver.query(sql.claim, [array(this.#definitions.keys()), array(this.#running.keys()), free, lease, ms])
+    const { rows } = await this.driver.query(sql.claim, [
+      array(this.#definitions.keys()),
+      array(this.#running.keys()),
+      free,
+      lease,
+      ms,
+    ])
     this.#full = rows.length > free
     let wait = poll
     for (const [id, name, data, attempts, time] of rows) {
@@ -164,9 +171,21 @@ export class Jobs {
         if (time !== null) wait = Math.min(poll, Math.max(1, Math.ceil(Number(time))))
         continue
       }
-      const job = { id: String(id), data: JSON.parse(String(data)), attempt: Number(attempts), lease, skew: Number(time) - Date.now() }
+      const job = {
+        id: String(id),
+        data: JSON.parse(String(data)),
+        attempt: Number(attempts),
+        lease,
+        skew: Number(time) - Date.now(),
+      }
       const abort = new AbortController()
-      const around = { driver: this.driver, log: this.log, app, backoff: this.#options.backoff, stopping: () => !this.#app }
+      const around = {
+        driver: this.driver,
+        log: this.log,
+        app,
+        backoff: this.#options.backoff,
+        stopping: () => !this.#app,
+      }
       const definition = this.#definitions.get(String(name))!
       const done = attempt(around, definition, job, abort).then((waits) => {
         this.#running.delete(job.id)

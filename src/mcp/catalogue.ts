@@ -114,7 +114,10 @@ export function refusal(
       `${tool.name} is in the toolset ${tool.toolset}, and this connection chose only: ${toolsets.join(', ')}. Connect with ?toolsets=${[...toolsets, tool.toolset].join(',')} to use it.`,
     )
   if (readOnly && action.kind !== 'read')
-    return new AppError('forbidden', `${name} writes, and this connection is read-only. Connect without ?readonly=1 to use it.`)
+    return new AppError(
+      'forbidden',
+      `${name} writes, and this connection is read-only. Connect without ?readonly=1 to use it.`,
+    )
   try {
     authorize(actor, action.rule, name, () => new Date())
     return undefined
@@ -167,7 +170,8 @@ const plain = (schema: TObject): unknown =>
     if (value.type === 'object' && !value.properties) delete value.patternProperties
     if (value.type === 'string' && value.pattern === '\\S') delete value.pattern
     // Checked all the same, and the refusal says them; nobody counts characters before he writes.
-    for (const limit of ['minLength', 'maxLength', 'maxItems', 'uniqueItems']) if (typeof value[limit] !== 'object') delete value[limit]
+    for (const limit of ['minLength', 'maxLength', 'maxItems', 'uniqueItems'])
+      if (typeof value[limit] !== 'object') delete value[limit]
     if (value.type === 'number' && value.multipleOf === 1) {
       value.type = 'integer'
       delete value.multipleOf

@@ -130,7 +130,10 @@ export class Offer {
   async #record(uri: string, asking: Asking): Promise<{ noun: string; kind: Kind; record: Fields }> {
     const found = parse(uri)
     if (!found)
-      throw new ResourceNotFoundError(uri, `No resource at ${visibleText(uri).slice(0, 200)}. resources/templates/list says what there is.`)
+      throw new ResourceNotFoundError(
+        uri,
+        `No resource at ${visibleText(uri).slice(0, 200)}. resources/templates/list says what there is.`,
+      )
     const { noun, kind, ref } = found
     const refused = this.#refusal(kind.tool, asking)
     if (refused) throw told(refused, uri)

@@ -98,8 +98,12 @@ export function newServer({ app, catalogue, offer, asking, call }: Behind, reach
   server.setRequestHandler('resources/templates/list', (_request, ctx) =>
     offered(ctx.http?.authInfo, async (who) => ({ resourceTemplates: offer.templates(who) })),
   )
-  server.setRequestHandler('resources/read', ({ params }, ctx) => offered(ctx.http?.authInfo, (who) => offer.read(params.uri, who)))
-  server.setRequestHandler('prompts/list', ({ params }, ctx) => offered(ctx.http?.authInfo, (who) => offer.prompts(params?.cursor, who)))
+  server.setRequestHandler('resources/read', ({ params }, ctx) =>
+    offered(ctx.http?.authInfo, (who) => offer.read(params.uri, who)),
+  )
+  server.setRequestHandler('prompts/list', ({ params }, ctx) =>
+    offered(ctx.http?.authInfo, (who) => offer.prompts(params?.cursor, who)),
+  )
   server.setRequestHandler('prompts/get', ({ params }, ctx) =>
     offered(ctx.http?.authInfo, (who) => offer.prompt(params.name, params.arguments ?? {}, who)),
   )
@@ -124,7 +128,12 @@ export function newServer({ app, catalogue, offer, asking, call }: Behind, reach
 }
 
 /** The SDK carries the caller to its handlers in here; the token itself stays with us. */
-export const authInfoOf = (caller: Caller): AuthInfo => ({ token: '', clientId: caller.owner.credentialId, scopes: [], extra: { caller } })
+export const authInfoOf = (caller: Caller): AuthInfo => ({
+  token: '',
+  clientId: caller.owner.credentialId,
+  scopes: [],
+  extra: { caller },
+})
 
 function callerOf(info: AuthInfo | undefined): Caller {
   const caller = info?.extra?.caller

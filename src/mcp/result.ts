@@ -9,7 +9,8 @@ export const MOST_BYTES = 80_000
 
 type Fields = Record<string, unknown>
 
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
 /** The answer to a call: a text and the facts, which say the same, since some clients show the model only the one and some only the other. */
@@ -63,7 +64,11 @@ export const responseOf = (id: RequestId, { isError, text, json }: Told): string
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${isError ? '"isError":true,' : ''}"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${json}}}`
 
 /** Most messages say it themselves; these cannot, since they do not know that a tool was called. */
-function nextStep({ code, message, details }: AppError, requestId: string, has: (tool: string) => boolean): string | undefined {
+function nextStep(
+  { code, message, details }: AppError,
+  requestId: string,
+  has: (tool: string) => boolean,
+): string | undefined {
   if (code === 'internal') return `Call once more; if it fails again, report the request id ${requestId}.`
   if (code === 'invalid' && details.errors) return 'Correct the arguments and call again.'
   if (code === 'not_found') {
@@ -71,7 +76,8 @@ function nextStep({ code, message, details }: AppError, requestId: string, has: 
     const lister = what && `list_${what.endsWith('y') ? `${what.slice(0, -1)}ies` : `${what}s`}`
     return lister && has(lister) ? `Find the right one with ${lister}.` : undefined
   }
-  if (code === 'forbidden' && message.includes('lacks the scope')) return 'Ask the owner of the token for one with that scope.'
+  if (code === 'forbidden' && message.includes('lacks the scope'))
+    return 'Ask the owner of the token for one with that scope.'
   return undefined
 }
 
@@ -125,12 +131,14 @@ function told(value: unknown, sent: Fields = {}, depth = 0): unknown {
       continue
     }
     const inner = name === 'assignee' && depth === 0 ? field : told(field, sent, depth + 1)
-    if (name === 'items' || (Array.isArray(inner) ? inner.length > 0 : Object.keys(inner as Fields).length > 0)) out[name] = inner
+    if (name === 'items' || (Array.isArray(inner) ? inner.length > 0 : Object.keys(inner as Fields).length > 0))
+      out[name] = inner
   }
   return out
 }
 
-const isParty = ({ type, name }: Fields): boolean => typeof name === 'string' && (type === 'user' || type === 'agent' || type === 'system')
+const isParty = ({ type, name }: Fields): boolean =>
+  typeof name === 'string' && (type === 'user' || type === 'agent' || type === 'system')
 
 // ---- too long
 

@@ -48,7 +48,13 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
   const catalogue = new Catalogue(tools)
   const names = new Names()
   const offer = new Offer(catalogue, names)
-  const streams = new Streams(app.auth, app.bus, catalogue, (actor, selection) => offer.seesPrompts(actor, selection), recheck)
+  const streams = new Streams(
+    app.auth,
+    app.bus,
+    catalogue,
+    (actor, selection) => offer.seesPrompts(actor, selection),
+    recheck,
+  )
   const sessions = new Map<string, Session>()
   const running = new Map<string, number>()
   let closing = false
@@ -62,7 +68,10 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
       if (wait > 0) throw guard.limited(guard.perToken, wait)
       const tool = catalogue.get(name)
       if (!tool)
-        throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${name.slice(0, 100)}. tools/list names those you have.`)
+        throw new ProtocolError(
+          ProtocolErrorCode.InvalidParams,
+          `Unknown tool: ${name.slice(0, 100)}. tools/list names those you have.`,
+        )
       const runs = callOf(tool, args)
       const refused = refusal(tool, caller.actor, caller.selection, runs)
       if (refused) throw refused
@@ -89,7 +98,9 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
   async function oneOfFew<T>({ credentialId }: Owner, work: () => Promise<T>): Promise<T> {
     const now = running.get(credentialId) ?? 0
     if (now >= CALLS_AT_ONCE)
-      throw new AppError('rate_limited', `This token has ${now} calls running. Wait for one to end, then call again.`, { retryAfter: 1 })
+      throw new AppError('rate_limited', `This token has ${now} calls running. Wait for one to end, then call again.`, {
+        retryAfter: 1,
+      })
     running.set(credentialId, now + 1)
     try {
       return await work()
@@ -145,7 +156,10 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
         }
       },
     }
-    const response = await createMcpHandler(factory, { ...options, bus }).fetch(request, { authInfo: authInfoOf(caller), parsedBody })
+    const response = await createMcpHandler(factory, { ...options, bus }).fetch(request, {
+      authInfo: authInfoOf(caller),
+      parsedBody,
+    })
     if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) return response
     const relayed = relay(response, caller.owner, (stream) => streams.delete(stream))
     const tell: Tell = {
@@ -185,14 +199,23 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
       )
     // Not the cookie: a page that a person visits must not be able to act as an agent.
     const secret = request.headers.has('authorization') ? guard.credential(request) : undefined
-    if (!secret) throw new AppError('unauthenticated', `Send an MCP token: \`Authorization: Bearer svc_live_…\`. ${HOW}`)
+    if (!secret)
+      throw new AppError('unauthenticated', `Send an MCP token: \`Authorization: Bearer svc_live_…\`. ${HOW}`)
     if (!secret.startsWith(prefixes.mcp_live) && !secret.startsWith(prefixes.mcp_test)) {
-      const what = secret.startsWith('svc_') ? 'An API key' : secret.startsWith('eyJ') ? 'A login session' : 'This credential'
-      throw new AppError('unauthenticated', `${what} does not work here; an MCP token (svc_live_… or svc_test_…) does. ${HOW}`)
+      const what = secret.startsWith('svc_')
+        ? 'An API key'
+        : secret.startsWith('eyJ')
+          ? 'A login session'
+          : 'This credential'
+      throw new AppError(
+        'unauthenticated',
+        `${what} does not work here; an MCP token (svc_live_… or svc_test_…) does. ${HOW}`,
+      )
     }
     const actor = await app.auth.authenticate(secret, seen)
     const { credentialId, userId } = actor
-    if (actor.kind !== 'mcp_token' || !credentialId) throw new AppError('unauthenticated', `This is not an MCP token. ${HOW}`)
+    if (actor.kind !== 'mcp_token' || !credentialId)
+      throw new AppError('unauthenticated', `This is not an MCP token. ${HOW}`)
     return {
       requestId: seen.requestId,
       from: seen,
@@ -207,7 +230,8 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
     const url = new URL(request.url)
     const seen = guard.seen(request)
     try {
-      if (closing) throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
+      if (closing)
+        throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
       return await work(await identify(request, url, seen), url)
     } catch (thrown) {
       let error = toAppError(thrown)
@@ -222,13 +246,18 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
     if (!isJsonContentType(request.headers.get('content-type')))
       throw new AppError('unsupported_media', 'Send JSON-RPC with "Content-Type: application/json".')
     const message = parseJson(await readBytes(request, app.config.MAX_BODY_BYTES))
-    if (Array.isArray(message)) throw new AppError('invalid.malformed', 'JSON-RPC batches are not accepted. Send one message at a time.')
-    if (typeof message !== 'object' || message === null) throw new AppError('invalid.malformed', 'This is not a JSON-RPC message.')
+    if (Array.isArray(message))
+      throw new AppError('invalid.malformed', 'JSON-RPC batches are not accepted. Send one message at a time.')
+    if (typeof message !== 'object' || message === null)
+      throw new AppError('invalid.malformed', 'This is not a JSON-RPC message.')
     return message
   }
 
   /** After the message was read: its sender may have taken half a minute over it, and the token be revoked by now. */
-  const stillThere = async (sender: Sender): Promise<Sender> => ({ ...sender, actor: await app.auth.look(sender.owner.secret) })
+  const stillThere = async (sender: Sender): Promise<Sender> => ({
+    ...sender,
+    actor: await app.auth.look(sender.owner.secret),
+  })
 
   /** Calls have a limit of their own, which they are told about in their answer; all else counts as plain requests. */
   function takeRequest({ owner }: Sender): void {
@@ -284,7 +313,8 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
           tools: () => void server.sendToolListChanged().catch(onerror),
           prompts: () => void server.sendPromptListChanged().catch(onerror),
           updated: (uri) => void server.sendResourceUpdated({ uri }).catch(onerror),
-          status: (data) => void server.sendLoggingMessage({ level: 'info', logger: 'tutti', data }, session.sessionId).catch(onerror),
+          status: (data) =>
+            void server.sendLoggingMessage({ level: 'info', logger: 'tutti', data }, session.sessionId).catch(onerror),
         }
         const server = build(behind, 'stream', streams.add(session, sender.actor, selection, tell))
         server.onerror = onerror
@@ -303,7 +333,8 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
           throw new AppError('not_found', 'No such session of this token. Open the stream again: GET /mcp/sse.')
         const message = await read(request)
         const caller = { ...(await stillThere(sender)), selection }
-        if (isCall(message)) void session.run(message.id, (signal) => respond(message.id, message.params, caller, signal))
+        if (isCall(message))
+          void session.run(message.id, (signal) => respond(message.id, message.params, caller, signal))
         else {
           takeRequest(caller)
           session.receive(parsed(message), authInfoOf(caller))

@@ -73,7 +73,8 @@ export async function sourceOf(
   const author = authorOf(record)
   const reads = tool.action.kind === 'read'
   // Whoever cannot be named is not oneself.
-  if (!author || packed.has(tool.name)) return packed.has(tool.name) || (reads && 'id' in record) ? { kind, trust: 'other' } : undefined
+  if (!author || packed.has(tool.name))
+    return packed.has(tool.name) || (reads && 'id' in record) ? { kind, trust: 'other' } : undefined
   const own = isOwn(author, actor)
   if (own && !reads) return undefined
   return { kind, author: await nameOf(ctx, author, names), trust: own ? 'own' : 'other' }

@@ -15,7 +15,11 @@ export const MOST_QUEUED = 1 << 20
 
 const encoder = new TextEncoder()
 const KEEP_ALIVE = encoder.encode(': keep-alive\n\n')
-const headers = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' }
+const headers = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+}
 
 /** One connection of the HTTP+SSE transport: events go out on the stream, messages come in by POST. */
 export class Session implements Transport, Stream {
@@ -126,7 +130,9 @@ export function isCall(message: Message): message is Message & Call {
   if (method !== 'tools/call' || jsonrpc !== '2.0' || !(typeof id === 'string' || Number.isInteger(id))) return false
   if (typeof params !== 'object' || params === null) return false
   const { name, arguments: args = {}, task } = params as { name?: unknown; arguments?: unknown; task?: unknown }
-  return typeof name === 'string' && task === undefined && typeof args === 'object' && args !== null && !Array.isArray(args)
+  return (
+    typeof name === 'string' && task === undefined && typeof args === 'object' && args !== null && !Array.isArray(args)
+  )
 }
 
 export function parsed(message: Message): JSONRPCMessage {

@@ -57,7 +57,11 @@ export interface Open {
 }
 
 /** A stream that the SDK writes (`subscriptions/listen`), with an end that we see and can bring about. */
-export function relay(source: Response, owner: Owner, onEnd: (stream: Stream) => void): { stream: Stream; response: Response } {
+export function relay(
+  source: Response,
+  owner: Owner,
+  onEnd: (stream: Stream) => void,
+): { stream: Stream; response: Response } {
   const reader = (source.body as ReadableStream<Uint8Array>).getReader()
   let ended = false
   const end = () => {
@@ -120,10 +124,12 @@ export class Streams {
     private readonly recheck: (open: Open) => Promise<void>,
   ) {
     this.#unwatch = auth.watch((userId) => {
-      for (const [stream, open] of this.#open) if (!userId || stream.owner.userId === userId) void this.#lookAgain(stream, open)
+      for (const [stream, open] of this.#open)
+        if (!userId || stream.owner.userId === userId) void this.#lookAgain(stream, open)
     })
     this.#unsubscribe = bus.subscribe((event) => {
-      if (this.#open.size > 0 && event.organizationId && tellable.test(event.type) && !routine.has(event.type)) this.#onEvent(event)
+      if (this.#open.size > 0 && event.organizationId && tellable.test(event.type) && !routine.has(event.type))
+        this.#onEvent(event)
     })
     this.#ticking = setInterval(() => this.#tick(), KEEP_ALIVE_MS)
     this.#ticking.unref()
@@ -141,7 +147,11 @@ export class Streams {
     let open = 0
     for (const { owner } of this.#open.keys()) if (owner.credentialId === credentialId) open++
     if (open >= STREAMS_AT_ONCE)
-      throw new AppError('rate_limited', `This token has ${open} streams open, the most there may be. Close one first.`, { retryAfter: 5 })
+      throw new AppError(
+        'rate_limited',
+        `This token has ${open} streams open, the most there may be. Close one first.`,
+        { retryAfter: 5 },
+      )
   }
 
   add(stream: Stream, actor: Actor, selection: Selection, tell: Tell, watched: Open['watched'] = new Map()): Open {

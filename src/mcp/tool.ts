@@ -57,7 +57,11 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
     writing: d.writing,
     run: async (
       ctx,
-      { idempotencyKey: _, expectedVersion: __, ...rest }: Static<I> & { idempotencyKey?: string; expectedVersion?: number },
+      {
+        idempotencyKey: _,
+        expectedVersion: __,
+        ...rest
+      }: Static<I> & { idempotencyKey?: string; expectedVersion?: number },
     ) => {
       const action = d.writing && given(d.writing.fields, rest).length > 0 ? d.writing.action : d.action
       const answer = await action(ctx, d.with(rest as Static<I>))
@@ -66,12 +70,15 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
   }
 }
 
-const given = (fields: readonly string[], args: Record<string, unknown>): string[] => fields.filter((name) => args[name] !== undefined)
+const given = (fields: readonly string[], args: Record<string, unknown>): string[] =>
+  fields.filter((name) => args[name] !== undefined)
 
 /** What a call with these arguments does, and its name in refusals. */
 export function callOf({ name, action, writing }: Tool, args: Record<string, unknown>): { name: string; action: Runs } {
   const fields = writing ? given(writing.fields, args) : []
-  return writing && fields.length > 0 ? { name: `${name} with ${fields.join(' and ')}`, action: writing.action } : { name, action }
+  return writing && fields.length > 0
+    ? { name: `${name} with ${fields.join(' and ')}`, action: writing.action }
+    : { name, action }
 }
 
 /** What every list tool takes. */

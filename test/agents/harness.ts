@@ -82,7 +82,8 @@ export class Agent {
   async #send(tool: string, args: Args): Promise<Result> {
     for (const [name, value] of Object.entries(args))
       for (const ref of references.has(name) && !(tool === 'log_decision' && name === 'decision') ? [value].flat() : [])
-        if (ref !== 'me' && !this.#known.includes(String(ref))) throw new Error(`${this.name} cannot know ${name} ${JSON.stringify(ref)}`)
+        if (ref !== 'me' && !this.#known.includes(String(ref)))
+          throw new Error(`${this.name} cannot know ${name} ${JSON.stringify(ref)}`)
     const answer = await this.client.call(tool, args)
     const text = answer.content[0]?.text as string
     const facts = JSON.stringify(answer.structuredContent)
@@ -103,7 +104,8 @@ function saysNothingInVain(tool: string, value: unknown, at = ''): void {
   const empty = value === null || value === '' || (Array.isArray(value) && value.length === 0)
   if (empty && !at.endsWith('.items')) throw new Error(`${tool} answers an empty ${at}`)
   if (/\.organizationId$/.test(at)) throw new Error(`${tool} answers ${at}, which is the same everywhere`)
-  if (typeof value === 'object' && value) for (const [key, inner] of Object.entries(value)) saysNothingInVain(tool, inner, `${at}.${key}`)
+  if (typeof value === 'object' && value)
+    for (const [key, inner] of Object.entries(value)) saysNothingInVain(tool, inner, `${at}.${key}`)
 }
 
 export interface Crew {
@@ -125,7 +127,12 @@ export interface Ceiling {
   tokens: number
 }
 
-export function job(name: string, ceiling: Ceiling, work: (crew: Crew) => Promise<void>, app: () => Promise<TestApp> = sharedApp): void {
+export function job(
+  name: string,
+  ceiling: Ceiling,
+  work: (crew: Crew) => Promise<void>,
+  app: () => Promise<TestApp> = sharedApp,
+): void {
   const way = connections[started++ % connections.length] as (typeof connections)[number]
   test(name, async () => {
     const bill: Bill = { calls: 0, in: 0, out: 0, transcript: [] }
@@ -150,7 +157,9 @@ export function job(name: string, ceiling: Ceiling, work: (crew: Crew) => Promis
           return connect(`${agent.name} again`, agent.person, token, query)
         },
       })
-      rows.push(`${name.padEnd(80)} ${[bill.calls, bill.in, bill.out].map((n) => String(n).padStart(8)).join('')}  ${way}`)
+      rows.push(
+        `${name.padEnd(80)} ${[bill.calls, bill.in, bill.out].map((n) => String(n).padStart(8)).join('')}  ${way}`,
+      )
       expect(bill.calls, 'calls').toBeLessThanOrEqual(ceiling.calls)
       expect(bill.in + bill.out, 'tokens').toBeLessThanOrEqual(ceiling.tokens)
     } catch (error) {

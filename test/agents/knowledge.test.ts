@@ -4,7 +4,8 @@ import { catchUp } from '../../src/features/search/indexing.ts'
 import { systemCtx, type TestApp } from '../support/app.ts'
 import { type Agent, type Facts, job } from './harness.ts'
 
-const newProject = async (agent: Agent): Promise<string> => (await agent.call('create_project', { name: 'Folder lock' })).slug as string
+const newProject = async (agent: Agent): Promise<string> =>
+  (await agent.call('create_project', { name: 'Folder lock' })).slug as string
 /** What the jobs behind the writes do, now. */
 async function embedded(t: TestApp): Promise<void> {
   while ((await catchUp(systemCtx(t), {})) === 'waiting') await Bun.sleep(5)
@@ -23,26 +24,37 @@ job('remembers something and finds it by other words', { calls: 4, tokens: 560 }
   await one.call('store_memory', { scopeId, content: 'The button colours come from the design tokens file.' })
   await embedded(t)
   const other = await agent('other')
-  const { items } = await other.call('search_memory', { query: 'how long does it take to get lost data back?', limit: 1 })
+  const { items } = await other.call('search_memory', {
+    query: 'how long does it take to get lost data back?',
+    limit: 1,
+  })
   expect(items).toMatchObject([{ title: 'Backups' }])
 })
 
-job('is told that it knew this already, and replaces what was wrong', { calls: 5, tokens: 780 }, async ({ agent, t }) => {
-  const one = await agent()
-  const scopeId = await newProject(one)
-  await one.call('store_memory', { scopeId, content: 'The staging server listens on port 8080.' })
-  await embedded(t)
-  const twice = await one.call('store_memory', { scopeId, content: 'Staging server listens on the port 8080.' })
-  const [older] = twice.similar as Facts[]
-  expect(older).toMatchObject({ excerpt: 'The staging server listens on port 8080.' })
-  const right = await one.call('store_memory', { scopeId, content: 'The staging server listens on port 9090 now.', supersedes: older?.id })
-  expect(right.supersedes).toBe(older?.id as string)
-  await embedded(t)
-  const { items } = await one.call('search_memory', { query: 'staging server port', scopeId })
-  const contents = items.map((m) => m.content)
-  expect(contents).toContain('The staging server listens on port 9090 now.')
-  expect(contents).not.toContain('The staging server listens on port 8080.')
-})
+job(
+  'is told that it knew this already, and replaces what was wrong',
+  { calls: 5, tokens: 780 },
+  async ({ agent, t }) => {
+    const one = await agent()
+    const scopeId = await newProject(one)
+    await one.call('store_memory', { scopeId, content: 'The staging server listens on port 8080.' })
+    await embedded(t)
+    const twice = await one.call('store_memory', { scopeId, content: 'Staging server listens on the port 8080.' })
+    const [older] = twice.similar as Facts[]
+    expect(older).toMatchObject({ excerpt: 'The staging server listens on port 8080.' })
+    const right = await one.call('store_memory', {
+      scopeId,
+      content: 'The staging server listens on port 9090 now.',
+      supersedes: older?.id,
+    })
+    expect(right.supersedes).toBe(older?.id as string)
+    await embedded(t)
+    const { items } = await one.call('search_memory', { query: 'staging server port', scopeId })
+    const contents = items.map((m) => m.content)
+    expect(contents).toContain('The staging server listens on port 9090 now.')
+    expect(contents).not.toContain('The staging server listens on port 8080.')
+  },
+)
 
 job('clears a scope: counts first, then means it', { calls: 4, tokens: 260 }, async ({ agent }) => {
   const one = await agent()
@@ -50,7 +62,10 @@ job('clears a scope: counts first, then means it', { calls: 4, tokens: 260 }, as
   await one.call('store_memory', { scopeId, content: 'Wrong from the start.' })
   const asked = await one.call('clear_memory', { scope: 'project', scopeId })
   expect(asked).toMatchObject({ count: 1, removed: false })
-  expect(await one.call('clear_memory', { scope: 'project', scopeId, confirm: asked.count })).toMatchObject({ count: 1, removed: true })
+  expect(await one.call('clear_memory', { scope: 'project', scopeId, confirm: asked.count })).toMatchObject({
+    count: 1,
+    removed: true,
+  })
 })
 
 job('logs a decision; another finds it, and later it is superseded', { calls: 6, tokens: 1140 }, async ({ agent }) => {
@@ -81,7 +96,11 @@ job('logs a decision; another finds it, and later it is superseded', { calls: 6,
 job('writes a spec; two change it at once, who is late merges', { calls: 8, tokens: 1440 }, async ({ agent }) => {
   const one = await agent('one')
   const project = await newProject(one)
-  const spec = await one.call('create_spec', { project, title: 'The lock', content: '# The lock\n\nOne process.\n\n## Errors\n\nExit 3.' })
+  const spec = await one.call('create_spec', {
+    project,
+    title: 'The lock',
+    content: '# The lock\n\nOne process.\n\n## Errors\n\nExit 3.',
+  })
   const other = await agent('other')
   const { items } = await other.call('list_specs')
   const read = await other.call('get_spec', { spec: (items[0]?.slug ?? items[0]?.id) as string })
@@ -107,14 +126,18 @@ job('writes a spec; two change it at once, who is late merges', { calls: 8, toke
   expect(JSON.stringify(compared)).toContain('+Exit 4.')
 })
 
-job('writes notes that link to each other, and follows the links back', { calls: 4, tokens: 520 }, async ({ agent }) => {
-  const one = await agent()
-  await one.call('create_note', { title: 'How we deploy', content: 'Copy the binary, restart.' })
-  await one.call('create_note', { title: 'Runbook', content: 'When it is down see [[How we deploy]].' })
-  const { items } = await one.call('list_notes', { search: 'deploy' })
-  const target = items.find((note) => note.title === 'How we deploy') as Facts
-  expect(await one.call('get_note', { note: target.slug })).toMatchObject({ backlinks: [{ title: 'Runbook' }] })
-})
+job(
+  'writes notes that link to each other, and follows the links back',
+  { calls: 4, tokens: 520 },
+  async ({ agent }) => {
+    const one = await agent()
+    await one.call('create_note', { title: 'How we deploy', content: 'Copy the binary, restart.' })
+    await one.call('create_note', { title: 'Runbook', content: 'When it is down see [[How we deploy]].' })
+    const { items } = await one.call('list_notes', { search: 'deploy' })
+    const target = items.find((note) => note.title === 'How we deploy') as Facts
+    expect(await one.call('get_note', { note: target.slug })).toMatchObject({ backlinks: [{ title: 'Runbook' }] })
+  },
+)
 
 job('searches everything that is known, within a budget', { calls: 7, tokens: 1420 }, async ({ agent, t }) => {
   const one = await agent()

@@ -2,15 +2,19 @@ import { expect } from 'bun:test'
 import { person } from '../support/app.ts'
 import { job } from './harness.ts'
 
-job('may only read: is told so, and by whom that can be changed', { calls: 2, tokens: 190 }, async ({ agent, owner }) => {
-  await owner.fetch('POST', '/api/projects', { name: 'Folder lock' })
-  const reader = await agent('reader', { scopes: ['read'] })
-  expect(await reader.client.list()).not.toContain('create_task')
-  expect((await reader.call('list_projects')).total).toBe(1)
-  const refused = await reader.refused('create_task', { title: 'A task' })
-  expect(refused.code).toBe('forbidden')
-  expect(refused.text).toContain('Ask the owner of the token for one with that scope.')
-})
+job(
+  'may only read: is told so, and by whom that can be changed',
+  { calls: 2, tokens: 190 },
+  async ({ agent, owner }) => {
+    await owner.fetch('POST', '/api/projects', { name: 'Folder lock' })
+    const reader = await agent('reader', { scopes: ['read'] })
+    expect(await reader.client.list()).not.toContain('create_task')
+    expect((await reader.call('list_projects')).total).toBe(1)
+    const refused = await reader.refused('create_task', { title: 'A task' })
+    expect(refused.code).toBe('forbidden')
+    expect(refused.text).toContain('Ask the owner of the token for one with that scope.')
+  },
+)
 
 job('has only the core tools: is told which set the others are in', { calls: 2, tokens: 140 }, async ({ agent }) => {
   const small = await agent('small', { toolsets: ['core'] })
@@ -55,7 +59,12 @@ job('sends wrong types, and mends them by the words of the refusal', { calls: 3,
 job('sends lists as JSON text, as some clients do', { calls: 4, tokens: 470 }, async ({ agent }) => {
   const one = await agent()
   const { slug } = await one.call('create_project', { name: 'Folder lock' })
-  const task = await one.call('create_task', { title: 'A task', project: slug, labels: '["a","b"]', acceptance: '["It works"]' })
+  const task = await one.call('create_task', {
+    title: 'A task',
+    project: slug,
+    labels: '["a","b"]',
+    acceptance: '["It works"]',
+  })
   expect(task).toMatchObject({ labels: ['a', 'b'], acceptance: [{ text: 'It works' }] })
   await one.call('complete_task', { task: task.key, evidence: '["bun test: 3 pass"]' })
   const epics = '[{"title":"E","stories":[{"title":"S","tasks":[{"title":"T"}]}]}]'

@@ -9,7 +9,10 @@ const tasksOf = ({ epics }: Facts): (Facts & { blockedBy?: string[] })[] =>
 
 job('plans an epic in one call and works through it in its order', { calls: 9, tokens: 1990 }, async ({ agent }) => {
   const planner = await agent()
-  const { slug } = await planner.call('create_project', { name: 'Folder lock', description: 'Two servers on one folder destroy data.' })
+  const { slug } = await planner.call('create_project', {
+    name: 'Folder lock',
+    description: 'Two servers on one folder destroy data.',
+  })
   const tree = await planner.call('create_plan', {
     project: slug,
     epics: plan([

@@ -51,16 +51,25 @@ job(
 )
 
 job('gets a brief that keeps to 800 tokens', { calls: 1, tokens: 880 }, async ({ agent, owner }) => {
-  const { id, slug } = (await owner.fetch<{ id: string; slug: string }>('POST', '/api/projects', { name: 'Folder lock' })).body
+  const { id, slug } = (
+    await owner.fetch<{ id: string; slug: string }>('POST', '/api/projects', { name: 'Folder lock' })
+  ).body
   const tasks = Array.from({ length: 40 }, (_, n) => ({
     title: `Step ${n} of a long way that goes on and on`,
     description: 'More. '.repeat(50),
   }))
-  await owner.fetch('POST', `/api/projects/${id}/plan`, { epics: [{ title: 'All', stories: [{ title: 'It', tasks }] }] })
+  await owner.fetch('POST', `/api/projects/${id}/plan`, {
+    epics: [{ title: 'All', stories: [{ title: 'It', tasks }] }],
+  })
   for (let n = 0; n < 12; n++)
     expect(
-      (await owner.fetch('POST', '/api/decisions', { projectId: id, title: `Decision ${n}`, decision: 'It is decided. '.repeat(20) }))
-        .status,
+      (
+        await owner.fetch('POST', '/api/decisions', {
+          projectId: id,
+          title: `Decision ${n}`,
+          decision: 'It is decided. '.repeat(20),
+        })
+      ).status,
     ).toBe(201)
   const one = (await agent()).told(`You work in ${slug}.`)
   const answer = await one.call('get_context', { project: slug, budgetTokens: 800 })
@@ -69,15 +78,21 @@ job('gets a brief that keeps to 800 tokens', { calls: 1, tokens: 880 }, async ({
   expect(countTokens(JSON.stringify(answer))).toBeLessThanOrEqual(880)
 })
 
-job('ends its session; the next one starts with what it learnt', { calls: 3, tokens: 700 }, async ({ agent, owner }) => {
-  const { slug } = (await owner.fetch<{ slug: string }>('POST', '/api/projects', { name: 'Folder lock' })).body
-  const one = (await agent('one')).told(`You work in ${slug}.`)
-  await one.call('create_session', { project: slug, goals: ['Find out why the folder lock stays after a crash'] })
-  const ended = await one.call('end_session', {
-    summary: 'The lock stayed because the child inherited the descriptor; O_CLOEXEC mends it.',
-  })
-  expect(ended.memories).toHaveLength(1)
-  const other = (await agent('other')).told(`You work in ${slug}.`)
-  const brief = text(await other.call('create_session', { project: slug, goals: ['The folder lock must go after a crash'] }))
-  expect(brief).toContain('O_CLOEXEC')
-})
+job(
+  'ends its session; the next one starts with what it learnt',
+  { calls: 3, tokens: 700 },
+  async ({ agent, owner }) => {
+    const { slug } = (await owner.fetch<{ slug: string }>('POST', '/api/projects', { name: 'Folder lock' })).body
+    const one = (await agent('one')).told(`You work in ${slug}.`)
+    await one.call('create_session', { project: slug, goals: ['Find out why the folder lock stays after a crash'] })
+    const ended = await one.call('end_session', {
+      summary: 'The lock stayed because the child inherited the descriptor; O_CLOEXEC mends it.',
+    })
+    expect(ended.memories).toHaveLength(1)
+    const other = (await agent('other')).told(`You work in ${slug}.`)
+    const brief = text(
+      await other.call('create_session', { project: slug, goals: ['The folder lock must go after a crash'] }),
+    )
+    expect(brief).toContain('O_CLOEXEC')
+  },
+)

@@ -20,11 +20,20 @@ job('finds the next ready task, does it, shows it, gets the next one', { calls: 
   await project(
     crew,
     { title: 'Write the manual', priority: 'low' },
-    { title: 'Lock the data folder', priority: 'high', description: 'A second process must be refused.', acceptance: ['It exits with 3'] },
+    {
+      title: 'Lock the data folder',
+      priority: 'high',
+      description: 'A second process must be refused.',
+      acceptance: ['It exits with 3'],
+    },
   )
   const agent = await crew.agent()
   const next = await agent.call('next_task')
-  expect(taskOf(next)).toMatchObject({ key: 'FL-2', status: 'in_progress', description: 'A second process must be refused.' })
+  expect(taskOf(next)).toMatchObject({
+    key: 'FL-2',
+    status: 'in_progress',
+    description: 'A second process must be refused.',
+  })
   expect(next.why).toBe('high priority, first of 2 ready tasks')
   const done = await agent.call('complete_task', {
     task: taskOf(next).key,
@@ -40,21 +49,25 @@ job('finds the next ready task, does it, shows it, gets the next one', { calls: 
   expect(await agent.call('complete_task', { task: key })).toMatchObject({ status: 'done' })
 })
 
-job('two agents, one task: who comes second is told who has it, and until when', { calls: 5, tokens: 590 }, async (crew) => {
-  await project(crew, 'Lock the data folder')
-  const first = await crew.agent('first')
-  const second = await crew.agent('second', { of: await member(crew.t, crew.owner, 'member') })
-  const { items } = await second.call('list_tasks', { ready: true })
-  const task = items[0]?.key
-  const { lease } = await first.call('next_task').then(taskOf)
-  const refused = await second.refused('claim_task', { task })
-  expect(refused.code).toBe('conflict.lease_held')
-  expect(refused.text).toContain('Ada Lovelace works on FL-1')
-  expect(refused.text).toContain((lease as { expiresAt: string }).expiresAt)
-  expect(refused.text).toMatch(/try again in \d+ seconds/)
-  await first.call('claim_task', { task: 'FL-1', action: 'release' })
-  expect(await second.call('claim_task', { task })).toMatchObject({ lease: { holder: { name: 'Grace Hopper' } } })
-})
+job(
+  'two agents, one task: who comes second is told who has it, and until when',
+  { calls: 5, tokens: 590 },
+  async (crew) => {
+    await project(crew, 'Lock the data folder')
+    const first = await crew.agent('first')
+    const second = await crew.agent('second', { of: await member(crew.t, crew.owner, 'member') })
+    const { items } = await second.call('list_tasks', { ready: true })
+    const task = items[0]?.key
+    const { lease } = await first.call('next_task').then(taskOf)
+    const refused = await second.refused('claim_task', { task })
+    expect(refused.code).toBe('conflict.lease_held')
+    expect(refused.text).toContain('Ada Lovelace works on FL-1')
+    expect(refused.text).toContain((lease as { expiresAt: string }).expiresAt)
+    expect(refused.text).toMatch(/try again in \d+ seconds/)
+    await first.call('claim_task', { task: 'FL-1', action: 'release' })
+    expect(await second.call('claim_task', { task })).toMatchObject({ lease: { holder: { name: 'Grace Hopper' } } })
+  },
+)
 
 job('a blocked task: finds out why, does what it waits for, is freed', { calls: 5, tokens: 610 }, async (crew) => {
   await project(crew, 'Take the lock', { title: 'Show who holds it', blockedBy: ['FL-1'] })
@@ -100,7 +113,11 @@ job(
     expect(none.why).toMatch(/FL-1 Ada Lovelace works on it until/)
     clock.forward({ minutes: 16 })
     const found = await heir.call('next_task')
-    expect(taskOf(found)).toMatchObject({ key: 'FL-1', status: 'in_progress', lease: { holder: { name: 'Grace Hopper' } } })
+    expect(taskOf(found)).toMatchObject({
+      key: 'FL-1',
+      status: 'in_progress',
+      lease: { holder: { name: 'Grace Hopper' } },
+    })
     // It wakes up again: told, before it spoils anything.
     const late = await dead.refused('complete_task', { task: 'FL-1' })
     expect(late.text).toContain('Grace Hopper works on FL-1')
@@ -122,7 +139,9 @@ job(
     }
     clock.forward({ minutes: 10 })
     const other = await crew.agent('other', { of: await member(crew.t, crew.owner, 'member') })
-    expect((await other.refused('claim_task', { task: (await other.call('list_tasks')).items[0]?.key })).code).toBe('conflict.lease_held')
+    expect((await other.refused('claim_task', { task: (await other.call('list_tasks')).items[0]?.key })).code).toBe(
+      'conflict.lease_held',
+    )
   },
   withClock,
 )
@@ -130,7 +149,8 @@ job(
 job('hands a task over to another agent', { calls: 6, tokens: 790 }, async (crew) => {
   await project(crew, 'Lock the data folder')
   const lead = await crew.agent('lead')
-  const { id } = (await crew.owner.fetch<{ id: string }>('POST', '/api/agents', { name: 'Reviewer', scope: 'team' })).body
+  const { id } = (await crew.owner.fetch<{ id: string }>('POST', '/api/agents', { name: 'Reviewer', scope: 'team' }))
+    .body
   const { key } = taskOf(await lead.call('next_task'))
   const { items } = await lead.call('list_agents')
   const handed = await lead.call('update_task', {
@@ -142,7 +162,9 @@ job('hands a task over to another agent', { calls: 6, tokens: 790 }, async (crew
   const reviewer = await crew.agent('reviewer', { agentId: id })
   const mine = await reviewer.call('list_tasks', { assignee: 'me' })
   expect(keys(mine.items)).toEqual([key])
-  expect(await reviewer.call('get_task', { task: key })).toMatchObject({ description: 'The lock is taken; the test is missing.' })
+  expect(await reviewer.call('get_task', { task: key })).toMatchObject({
+    description: 'The lock is taken; the test is missing.',
+  })
   expect(await reviewer.call('complete_task', { task: key, notes: 'Tested' })).toMatchObject({ status: 'done' })
 })
 
@@ -155,22 +177,32 @@ job('several agents on one token: each says who it is', { calls: 6, tokens: 670 
   const second = taskOf(await one.call('next_task', { agent: tester }))
   expect(new Set([first.key, second.key]).size).toBe(2)
   expect((await one.refused('claim_task', { task: first.key, agent: tester })).text).toContain('Coder works on')
-  for (const task of [first, second]) expect(await one.call('complete_task', { task: task.key })).toMatchObject({ status: 'done' })
+  for (const task of [first, second])
+    expect(await one.call('complete_task', { task: task.key })).toMatchObject({ status: 'done' })
 })
 
 job('finds more work while at work, and notes where it came from', { calls: 4, tokens: 460 }, async (crew) => {
   await project(crew, 'Lock the data folder')
   const agent = await crew.agent()
   const { key } = taskOf(await agent.call('next_task'))
-  const found = await agent.call('create_task', { title: 'The socket has the same hole', discoveredFrom: key, labels: ['found'] })
-  expect(await agent.call('get_task', { task: found.key })).toMatchObject({ related: [{ key, kind: 'discovered_from' }] })
+  const found = await agent.call('create_task', {
+    title: 'The socket has the same hole',
+    discoveredFrom: key,
+    labels: ['found'],
+  })
+  expect(await agent.call('get_task', { task: found.key })).toMatchObject({
+    related: [{ key, kind: 'discovered_from' }],
+  })
   expect(await agent.call('complete_task', { task: key })).toMatchObject({ next: { key: found.key } })
 })
 
 job('reads through 120 tasks', { calls: 2, tokens: 3070 }, async (crew) => {
   const slug = await project(crew)
   const epics = [
-    { title: 'All', stories: [{ title: 'Them', tasks: Array.from({ length: 120 }, (_, n) => ({ title: `Check file ${n}` })) }] },
+    {
+      title: 'All',
+      stories: [{ title: 'Them', tasks: Array.from({ length: 120 }, (_, n) => ({ title: `Check file ${n}` })) }],
+    },
   ]
   expect((await crew.owner.fetch('POST', `/api/projects/${slug}/plan`, { epics })).status).toBe(201)
   const agent = await crew.agent()
@@ -195,7 +227,10 @@ job('three agents work through thirty tasks that wait for each other', { calls: 
   }))
   const planner = await crew.agent('planner')
   planner.told(`Plan this in ${slug}.`)
-  const plan = await planner.call('create_plan', { project: slug, epics: [{ title: 'All', stories: [{ title: 'Steps', tasks }] }] })
+  const plan = await planner.call('create_plan', {
+    project: slug,
+    epics: [{ title: 'All', stories: [{ title: 'Steps', tasks }] }],
+  })
   const [epic] = plan.epics as [{ stories: [{ tasks: (Facts & { blockedBy?: string[] })[] }] }]
   const planned = epic.stories[0].tasks
   const waitsFor = new Map(planned.map((task) => [task.key, task.blockedBy ?? []]))

@@ -54,7 +54,9 @@ job('takes a feature through all gates, told at each what is missing', { calls: 
   expect(own.text).toContain('Its author cannot review it')
   const reviewer = await crew.agent('reviewer', { of: await member(crew.t, crew.owner, 'member') })
   const { items } = await reviewer.call('list_features', { status: 'in_review' })
-  expect(await reviewer.call('submit_review', { feature: items[0]?.id, verdict: 'approved' })).toMatchObject({ status: 'done' })
+  expect(await reviewer.call('submit_review', { feature: items[0]?.id, verdict: 'approved' })).toMatchObject({
+    status: 'done',
+  })
 })
 
 job('knows each gate from the answer before it: no refusal at all', { calls: 6, tokens: 860 }, async (crew) => {
@@ -70,11 +72,17 @@ job('is asked for changes, makes them, is approved', { calls: 14, tokens: 2350 }
   await toReview(author, made)
   const reviewer = await crew.agent('reviewer', { of: await member(crew.t, crew.owner, 'member') })
   const { items } = await reviewer.call('list_features', { status: 'in_review' })
-  await reviewer.call('submit_review', { feature: items[0]?.id, verdict: 'changes_requested', comments: 'Name the other process.' })
+  await reviewer.call('submit_review', {
+    feature: items[0]?.id,
+    verdict: 'changes_requested',
+    comments: 'Name the other process.',
+  })
   const back = await author.call('get_feature', { feature: made.id })
   expect(back).toMatchObject({ reviews: [{ verdict: 'changes_requested', comments: 'Name the other process.' }] })
   await toReview(author, back)
-  expect(await reviewer.call('submit_review', { feature: items[0]?.id, verdict: 'approved' })).toMatchObject({ status: 'done' })
+  expect(await reviewer.call('submit_review', { feature: items[0]?.id, verdict: 'approved' })).toMatchObject({
+    status: 'done',
+  })
 })
 
 job('a hotfix needs no documentation', { calls: 6, tokens: 820 }, async (crew) => {
@@ -83,7 +91,10 @@ job('a hotfix needs no documentation', { calls: 6, tokens: 820 }, async (crew) =
   expect(gates).toContainEqual({ gate: 'docs_complete', state: 'skipped' })
   await author.call('advance_feature', { feature: id })
   await author.call('advance_feature', { feature: id, evidence: { summary: 'Mended', commits: ['3f98b0f'] } })
-  const tested = await author.call('advance_feature', { feature: id, evidence: { summary: 'Green', testRuns: ['bun test: 3 pass'] } })
+  const tested = await author.call('advance_feature', {
+    feature: id,
+    evidence: { summary: 'Green', testRuns: ['bun test: 3 pass'] },
+  })
   expect(tested).toMatchObject({ status: 'in_docs', next: { to: 'in_review' } })
   expect(tested.next).not.toHaveProperty('missing')
   expect(await author.call('advance_feature', { feature: id })).toMatchObject({ status: 'in_review' })

@@ -40,8 +40,12 @@ let saved: Saved
 beforeAll(async () => {
   t = await sharedApp()
   const ada = await person(t)
-  const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Saved'), settings: { a: [1, { b: null }] } }))
-    .body
+  const project = (
+    await ada.fetch<{ id: string }>('POST', '/api/projects', {
+      name: unique('Saved'),
+      settings: { a: [1, { b: null }] },
+    })
+  ).body
   const content = 'quotes " \' \\ and {braces}, lines\n\ttabs, 日本語, 🦊, \u2028, NULL, \\N'
   await ada.fetch('POST', '/api/notes', {
     title: unique('Ünïcode 🦊'),
@@ -94,8 +98,11 @@ const targets = process.env.TEST_DATABASE_URL ? (['pglite', 'postgres'] as const
 async function* linesIn(path: string): AsyncGenerator<Line> {
   yield* readBackup(path, (await checkBackup(path)).sha256)
 }
-const into = (driver: Driver, lines: () => AsyncIterable<Line> = () => linesIn(saved.file), more: Partial<Loading> = {}) =>
-  load(driver, lines, { identity: 'one', ...more })
+const into = (
+  driver: Driver,
+  lines: () => AsyncIterable<Line> = () => linesIn(saved.file),
+  more: Partial<Loading> = {},
+) => load(driver, lines, { identity: 'one', ...more })
 const held = (driver: Driver) => heldBy(dump(driver, { at: 'now' }))
 
 describe('a backup', () => {
@@ -131,7 +138,10 @@ describe('a backup', () => {
 
   test('says what is wrong with the place', async () => {
     const to = (path: string) => failure(make(systemCtx(t), { path }))
-    expect(await to(file('no/such/folder.backup'))).toMatchObject({ code: 'not_found', message: expect.stringContaining('no folder') })
+    expect(await to(file('no/such/folder.backup'))).toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining('no folder'),
+    })
     expect(await to(join(saved.file, 'below.backup'))).toMatchObject({ code: 'not_found' })
     mkdirSync(file('closed'))
     chmodSync(file('closed'), 0o500)
@@ -168,7 +178,9 @@ describe('a backup', () => {
       expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
       expect((await planMigrations(driver, migrations)).pending).toEqual([])
       // Counters go on where they were, and foreign keys hold again.
-      const { rows } = await driver.query("select max(seq), nextval(pg_get_serial_sequence('events', 'seq')) from events")
+      const { rows } = await driver.query(
+        "select max(seq), nextval(pg_get_serial_sequence('events', 'seq')) from events",
+      )
       expect(Number(rows[0]?.[1])).toBe(Number(rows[0]?.[0]) + 1)
       const orphan = 'update tasks set project_id = gen_random_uuid()'
       expect(await failure(driver.exec(orphan))).toMatchObject({ code: '23503' })
@@ -215,7 +227,10 @@ describe('a backup', () => {
     await into(driver)
     await driver.exec("insert into meta (key, value) values ('mine', 'stays')")
     const before = await held(driver)
-    expect(await failure(into(driver))).toMatchObject({ code: 'conflict', message: expect.stringContaining('--replace') })
+    expect(await failure(into(driver))).toMatchObject({
+      code: 'conflict',
+      message: expect.stringContaining('--replace'),
+    })
     expect(await held(driver)).toEqual(before)
     expect((await into(driver, undefined, { replace: true })).rows).toBe(saved.rows)
     expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
@@ -231,7 +246,9 @@ describe('a backup', () => {
     const other = await bare(await emptyDatabase('pglite'))
     await other.exec('create table users (id int); insert into users values (7)')
     for (const replace of [false, true])
-      expect(await failure(into(other, undefined, { replace }))).toMatchObject({ message: expect.stringContaining('another program') })
+      expect(await failure(into(other, undefined, { replace }))).toMatchObject({
+        message: expect.stringContaining('another program'),
+      })
     expect((await other.query('select id from users')).rows.flat().map(Number)).toEqual([7])
   }, 60_000)
 
@@ -268,7 +285,9 @@ describe('a backup', () => {
   test('takes the place of what a newer version has left, all of it', async () => {
     const driver = await emptyDatabase('pglite')
     await into(driver)
-    await driver.exec("create table rockets (id int); insert into rockets values (1); insert into migrations (id) values ('9999_rockets')")
+    await driver.exec(
+      "create table rockets (id int); insert into rockets values (1); insert into migrations (id) values ('9999_rockets')",
+    )
     const path = file('newer-state.backup')
     await writeBackup(path, dump(driver, { at: 'now' }))
     expect(await heldBy(linesIn(path))).toContainEqual(expect.objectContaining({ end: 'rockets', rows: 1 }))
@@ -317,9 +336,13 @@ describe('what is not whole', () => {
     const driver = await emptyDatabase('pglite')
     // Which of them depends on what stands in the middle.
     expect(await failure(into(driver, () => readBackup(path, sha256)))).toMatchObject({
-      message: expect.stringMatching(/not what it was|not those that were saved|do not follow each other|does not have/),
+      message: expect.stringMatching(
+        /not what it was|not those that were saved|do not follow each other|does not have/,
+      ),
     })
-    expect(await failure(planMigrations(driver, migrations))).toMatchObject({ message: expect.stringContaining('not complete') })
+    expect(await failure(planMigrations(driver, migrations))).toMatchObject({
+      message: expect.stringContaining('not complete'),
+    })
     expect((await into(driver)).rows).toBe(saved.rows)
   }, 60_000)
 
@@ -332,7 +355,9 @@ describe('what is not whole', () => {
       }
     }
     expect(await failure(into(driver, () => cutAfter(12)))).toMatchObject({ message: 'power cut' })
-    expect(await failure(planMigrations(driver, migrations))).toMatchObject({ message: expect.stringContaining('not complete') })
+    expect(await failure(planMigrations(driver, migrations))).toMatchObject({
+      message: expect.stringContaining('not complete'),
+    })
     expect(await failure(Array.fromAsync(dump(driver, { at: 'now' })))).toMatchObject({ code: 'conflict' })
     expect(await failure(into(driver, undefined, { identity: 'another' }))).toMatchObject({ code: 'conflict' })
     // One of those that are there has another content at the source by now, as after a server ran on it between two moves.
@@ -397,7 +422,8 @@ describe('what a killed process left', () => {
     expect(existsSync(join(dir, 'backup-abc123'))).toBe(t.app.driver.kind !== 'pglite')
     expect(existsSync(join(dir, 'backup-of-mine'))).toBe(true)
     const old = new Date(Date.now() - 2 * 3_600_000)
-    for (const name of ['swept.backup.old123.part', 'swept.backup.new123.part', 'other.backup.old123.part']) writeFileSync(file(name), 'x')
+    for (const name of ['swept.backup.old123.part', 'swept.backup.new123.part', 'other.backup.old123.part'])
+      writeFileSync(file(name), 'x')
     for (const name of ['swept.backup.old123.part', 'other.backup.old123.part']) utimesSync(file(name), old, old)
     await writeBackup(file('swept.backup'), linesIn(saved.file))
     expect(
@@ -458,7 +484,10 @@ describe('scheduled ones', () => {
   ) => {
     const clock = new TestClock()
     const dir = file(name)
-    const timed = await testApp({ BACKUP_DIR: dir, BACKUP_EVERY_HOURS: '24', BACKUP_KEEP: '2', background: 'off', ...more }, clock.now)
+    const timed = await testApp(
+      { BACKUP_DIR: dir, BACKUP_EVERY_HOURS: '24', BACKUP_KEEP: '2', background: 'off', ...more },
+      clock.now,
+    )
     try {
       await work(timed, clock, dir)
     } finally {

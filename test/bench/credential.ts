@@ -21,7 +21,9 @@ async function micros(check: typeof known | typeof real, requests: number): Prom
     await Promise.all(
       Array.from({ length: 16 }, async () => {
         const response = await server.handle(
-          new Request(`http://localhost/api/notes/${noteId}`, { headers: { host: 'localhost', authorization: `Bearer ${token}` } }),
+          new Request(`http://localhost/api/notes/${noteId}`, {
+            headers: { host: 'localhost', authorization: `Bearer ${token}` },
+          }),
         )
         if (!response.ok) throw new Error(await response.text())
         await response.text()

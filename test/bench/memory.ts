@@ -97,7 +97,8 @@ async function recall({ ctx, organizationId }: typeof one, n: number): Promise<n
 }
 
 await driver.exec('create table bases (n int primary key, vector vector not null, content text not null)')
-for (let n = 0; n < 1000; n++) await query('insert into bases values ($1, $2::vector, $3)', [n, vectorText(near()), words(20)])
+for (let n = 0; n < 1000; n++)
+  await query('insert into bases values ($1, $2::vector, $3)', [n, vectorText(near()), words(20)])
 
 const one = await person()
 await remember(one.organizationId, Number(few) / TEAMS)

@@ -8,7 +8,11 @@ export interface Process {
 
 /** A server that says ` is at <url>` when it listens. */
 export async function start(command: string[], env: Record<string, string | undefined>): Promise<Process> {
-  const child = Bun.spawn(command, { env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env }, stdout: 'pipe', stderr: 'inherit' })
+  const child = Bun.spawn(command, {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
   const decoder = new TextDecoder()
   let out = ''
   const url = await (async () => {
@@ -50,13 +54,21 @@ export async function quiet({ pid }: Process): Promise<void> {
   throw new Error('the server never came to rest')
 }
 
-export const rssMb = (pid: number): number => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+export const rssMb = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
 /** Requests a second with 16 connections, by wrk. */
-export async function rate(url: string, seconds: number, { token, body }: { token?: string; body?: string } = {}): Promise<number> {
+export async function rate(
+  url: string,
+  seconds: number,
+  { token, body }: { token?: string; body?: string } = {},
+): Promise<number> {
   const script = body && `${process.env.TMPDIR ?? '/tmp'}/tutti-wrk-${process.pid}.lua`
   if (script)
-    await Bun.write(script, `wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = ${JSON.stringify(body)}\n`)
+    await Bun.write(
+      script,
+      `wrk.method = "POST"\nwrk.headers["Content-Type"] = "application/json"\nwrk.body = ${JSON.stringify(body)}\n`,
+    )
   const args = [
     'wrk',
     '-t1',
@@ -72,4 +84,5 @@ export async function rate(url: string, seconds: number, { token, body }: { toke
   return Number(/Requests\/sec:\s+([\d.]+)/.exec(out)?.[1])
 }
 
-export const median = (values: number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number
+export const median = (values: number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] as number

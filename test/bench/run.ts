@@ -25,7 +25,12 @@ const wanted = (part: string): boolean => options.only === undefined || options.
 const seconds = Number(options.seconds)
 const rounds = Number(options.rounds)
 const binary = resolve(import.meta.dir, '../../dist/tutti')
-const limits = { RATE_LIMIT_PER_MINUTE: '1000000', RATE_LIMIT_BURST: '1000000', RATE_LIMIT_MCP: '1000000', RATE_LIMIT_LOGIN: '1000' }
+const limits = {
+  RATE_LIMIT_PER_MINUTE: '1000000',
+  RATE_LIMIT_BURST: '1000000',
+  RATE_LIMIT_MCP: '1000000',
+  RATE_LIMIT_LOGIN: '1000',
+}
 const rows: string[][] = []
 const note = (what: string, ours: string, against: string, ratio: string, bar: string) => {
   rows.push([what, ours, against, ratio, bar])
@@ -47,11 +52,14 @@ const serve = (env: World['env']) => start([binary, 'serve', '--port', '0'], { .
 
 async function world(env: World['env']): Promise<World> {
   const server = await serve(env)
-  const create = Bun.spawn([binary, 'admin', 'create', '--email', 'ada@example.com', '--name', 'Ada', '--password-stdin'], {
-    env: { PATH: process.env.PATH, ...env },
-    stdin: new Blob(['violet anchor prefers rain']),
-    stdout: 'ignore',
-  })
+  const create = Bun.spawn(
+    [binary, 'admin', 'create', '--email', 'ada@example.com', '--name', 'Ada', '--password-stdin'],
+    {
+      env: { PATH: process.env.PATH, ...env },
+      stdin: new Blob(['violet anchor prefers rain']),
+      stdout: 'ignore',
+    },
+  )
   if ((await create.exited) !== 0) throw new Error('admin create failed')
   const post = async <T>(path: string, body: object, token?: string): Promise<T> => {
     const response = await fetch(server.url + path, {
@@ -67,12 +75,17 @@ async function world(env: World['env']): Promise<World> {
     password: 'violet anchor prefers rain',
   })
   const key = await post<{ token: string }>('/api/settings/api-keys', { name: 'bench' }, session.token)
-  const team = (await (await fetch(`${server.url}/api/team`, { headers: { authorization: `Bearer ${key.token}` } })).json()) as {
+  const team = (await (
+    await fetch(`${server.url}/api/team`, { headers: { authorization: `Bearer ${key.token}` } })
+  ).json()) as {
     id: string
   }
   const tokens: string[] = []
   for (let i = 0; i < STREAMS / 10; i++)
-    tokens.push((await post<{ token: string }>('/api/mcp-tokens', { name: `bench ${i}`, organizationId: team.id }, session.token)).token)
+    tokens.push(
+      (await post<{ token: string }>('/api/mcp-tokens', { name: `bench ${i}`, organizationId: team.id }, session.token))
+        .token,
+    )
   let noteId = ''
   for (let i = 0; i < (wanted('rest') ? 200 : 1); i++)
     noteId = (
@@ -84,8 +97,17 @@ async function world(env: World['env']): Promise<World> {
     ).id
   const project = await post<{ slug: string }>('/api/projects', { name: 'Bench' }, key.token)
   const tasks = `/api/projects/${project.slug}/tasks`
-  const first = await post<{ key: string }>(tasks, { title: 'The first', description: 'lorem ipsum '.repeat(40) }, key.token)
-  const task = { title: 'The second', description: 'lorem ipsum '.repeat(40), labels: ['bench'], blockedBy: [first.key] }
+  const first = await post<{ key: string }>(
+    tasks,
+    { title: 'The first', description: 'lorem ipsum '.repeat(40) },
+    key.token,
+  )
+  const task = {
+    title: 'The second',
+    description: 'lorem ipsum '.repeat(40),
+    labels: ['bench'],
+    blockedBy: [first.key],
+  }
   const { id: taskId } = await post<{ id: string }>(tasks, task, key.token)
   await post(`/api/tasks/${taskId}/comments`, { body: 'Looks good to me.' }, key.token)
   // What is written is made searchable afterwards; a server that still does so is not what is measured.
@@ -106,9 +128,14 @@ async function rest(name: string, w: World): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     const ours = await serve(w.env)
     for (const [what, c] of Object.entries(cases))
-      found.get(what)?.ours.push(await rate(ours.url + c.path, seconds, { token: w.token, body: 'body' in c ? c.body : undefined }))
+      found
+        .get(what)
+        ?.ours.push(await rate(ours.url + c.path, seconds, { token: w.token, body: 'body' in c ? c.body : undefined }))
     await ours.stop()
-    const bare = await start([process.execPath, join(import.meta.dir, 'bare.ts'), w.userId, w.noteId], { ...w.env, LOG_LEVEL: 'error' })
+    const bare = await start([process.execPath, join(import.meta.dir, 'bare.ts'), w.userId, w.noteId], {
+      ...w.env,
+      LOG_LEVEL: 'error',
+    })
     for (const [what, c] of Object.entries(cases))
       found.get(what)?.bare.push(await rate(bare.url + c.bare, seconds, { body: 'body' in c ? c.body : undefined }))
     await bare.stop()
@@ -153,13 +180,22 @@ async function mcp(w: World): Promise<void> {
   const ours = `${median(found.ours).toFixed(0)} µs`
   const [node, rest] = [against('node'), against('rest')]
   const what = 'MCP: read a task over SSE, server CPU, Postgres'
-  note(what, ours, `Node + Express + SDK ${median(found.node).toFixed(0)} µs`, node.toFixed(2), bar(node <= 0.5, '≤ 0.5'))
+  note(
+    what,
+    ours,
+    `Node + Express + SDK ${median(found.node).toFixed(0)} µs`,
+    node.toFixed(2),
+    bar(node <= 0.5, '≤ 0.5'),
+  )
   note(what, ours, `the same by REST ${median(found.rest).toFixed(0)} µs`, rest.toFixed(2), bar(rest <= 3, '≤ 3'))
 }
 
 async function streams(w: World): Promise<void> {
   const server = await serve(w.env)
-  const { kb, streams, leftMb } = await streamCost(server, w.tokens, { name: 'get_task', arguments: { task: w.taskId } })
+  const { kb, streams, leftMb } = await streamCost(server, w.tokens, {
+    name: 'get_task',
+    arguments: { task: w.taskId },
+  })
   await server.stop()
   note(
     `${streams} SSE streams, Postgres`,
@@ -222,7 +258,13 @@ async function memory(name: string, env: Record<string, string>): Promise<void> 
     ratio.toFixed(2),
     bar(ratio <= 3, '≤ 3'),
   )
-  note(`the same, recall@10 of its vector stage, ${name}`, found.recall.toFixed(3), 'exact scan', '–', bar(found.recall >= 0.95, '≥ 0.95'))
+  note(
+    `the same, recall@10 of its vector stage, ${name}`,
+    found.recall.toFixed(3),
+    'exact scan',
+    '–',
+    bar(found.recall >= 0.95, '≥ 0.95'),
+  )
   note(
     `hybrid search, 100,000 memories of one team, p95, ${name}`,
     `${found.large.p95} ms`,
@@ -251,7 +293,13 @@ async function starts(): Promise<void> {
     }
     rmSync(dir, { recursive: true, force: true })
   }
-  note('first start, empty folder to healthy', `${median(first).toFixed(0)} ms`, '–', '–', bar(median(first) <= 3000, '≤ 3 s'))
+  note(
+    'first start, empty folder to healthy',
+    `${median(first).toFixed(0)} ms`,
+    '–',
+    '–',
+    bar(median(first) <= 3000, '≤ 3 s'),
+  )
   note('restart to healthy', `${median(again).toFixed(0)} ms`, '–', '–', bar(median(again) <= 1000, '≤ 1 s'))
 }
 
@@ -263,7 +311,13 @@ async function idle(name: string, env: World['env'], most: number): Promise<void
   await Bun.sleep(10_000)
   const cpu = (cpuSeconds(server.pid) - before) / 10
   await server.stop()
-  note(`idle for 60 s, ${name}`, `${mb.toFixed(0)} MB RSS`, `${(cpu * 100).toFixed(2)} % CPU`, '–', bar(mb < most, `< ${most} MB`))
+  note(
+    `idle for 60 s, ${name}`,
+    `${mb.toFixed(0)} MB RSS`,
+    `${(cpu * 100).toFixed(2)} % CPU`,
+    '–',
+    bar(mb < most, `< ${most} MB`),
+  )
 }
 
 const dir = mkdtempSync(join(tmpdir(), 'tutti-bench-'))
@@ -300,5 +354,8 @@ if (options.write) {
     .join('\n')
   const machine = `${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores ${process.arch}, ${Math.round(totalmem() / 2 ** 30)} GiB, Bun ${Bun.version}, ${rounds} rounds of ${seconds} s, 16 connections, load generator on the same cores.`
   const text = readFileSync(path, 'utf8')
-  writeFileSync(path, text.replace(/<!-- results -->[\s\S]*<!-- end -->/, `<!-- results -->\n${machine}\n\n${table}\n<!-- end -->`))
+  writeFileSync(
+    path,
+    text.replace(/<!-- results -->[\s\S]*<!-- end -->/, `<!-- results -->\n${machine}\n\n${table}\n<!-- end -->`),
+  )
 }

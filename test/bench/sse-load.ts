@@ -54,7 +54,11 @@ export async function connect(base: string, token: string | undefined): Promise<
     const message = await answered
     if (message.error || message.result?.isError) throw new Error(JSON.stringify(message))
   }
-  await call('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'bench', version: '1' } })
+  await call('initialize', {
+    protocolVersion: '2025-06-18',
+    capabilities: {},
+    clientInfo: { name: 'bench', version: '1' },
+  })
   await (await send('notifications/initialized', {})).arrayBuffer()
   return {
     call,

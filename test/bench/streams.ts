@@ -23,7 +23,9 @@ async function open(base: string, token: string, tool: object): Promise<Socket> 
       })
     }
   }
-  socket.write(`GET /mcp/sse HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\nAccept: text/event-stream\r\n\r\n`)
+  socket.write(
+    `GET /mcp/sse HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\nAccept: text/event-stream\r\n\r\n`,
+  )
   const path = await until(/data: (\S+)/)
   const send = async (message: object) => {
     const response = await fetch(base + path, {

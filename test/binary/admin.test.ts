@@ -14,14 +14,18 @@ interface Pair {
   token: string
   refreshToken: string
 }
-const login = (server: Served, password: string, email = EMAIL) => fetch(`${server.url}/api/auth/login`, json('POST', { email, password }))
+const login = (server: Served, password: string, email = EMAIL) =>
+  fetch(`${server.url}/api/auth/login`, json('POST', { email, password }))
 const pairOf = async (answer: Response): Promise<Pair> => (await answer.json()) as Pair
 const me = async (server: Served, token: string) =>
   (await fetch(`${server.url}/api/auth/me`, { headers: { authorization: `Bearer ${token}` } })).status
-const refresh = (server: Served, refreshToken: string) => fetch(`${server.url}/api/auth/refresh`, json('POST', { refreshToken }))
+const refresh = (server: Served, refreshToken: string) =>
+  fetch(`${server.url}/api/auth/refresh`, json('POST', { refreshToken }))
 
 const createAdmin = (dir: string) =>
-  tutti(['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', dir], { stdin: PASSWORD })
+  tutti(['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', dir], {
+    stdin: PASSWORD,
+  })
 const resetPassword = (dir: string, stdin = NEW_PASSWORD, email = EMAIL): Promise<Run> =>
   tutti(['admin', 'reset-password', '--email', email, '--password-stdin', '--data-dir', dir], { stdin })
 
@@ -56,12 +60,17 @@ describe('tutti admin reset-password', () => {
 
   test('says what is wrong, with the exit code for it', async () => {
     const unknown = await resetPassword(server.dir, NEW_PASSWORD, 'nobody@example.com')
-    expect([unknown.code, unknown.err]).toEqual([4, 'tutti: There is no account with the address nobody@example.com.\n'])
+    expect([unknown.code, unknown.err]).toEqual([
+      4,
+      'tutti: There is no account with the address nobody@example.com.\n',
+    ])
     const weak = await resetPassword(server.dir, 'abcd efgh ijkl')
     expect([weak.code, weak.err]).toEqual([2, 'tutti: The password needs at least 15 characters.\n'])
     expect((await resetPassword(server.dir, '')).code).toBe(2)
     expect((await resetPassword(server.dir, NEW_PASSWORD, 'no address')).code).toBe(2)
-    const asked = await tutti(['admin', 'reset-password', '--email', EMAIL, '--data-dir', server.dir], { stdin: NEW_PASSWORD })
+    const asked = await tutti(['admin', 'reset-password', '--email', EMAIL, '--data-dir', server.dir], {
+      stdin: NEW_PASSWORD,
+    })
     expect(asked.code).toBe(2)
     expect(asked.err).toContain('--password-stdin')
     expect((await tutti(['admin', 'reset-password', '--data-dir', server.dir])).code).toBe(2)

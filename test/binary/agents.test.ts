@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { chmodSync, existsSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { BINARY, folder, onTerminal, tutti } from '../support/binary.ts'
 import { type Home, Office } from './home.ts'
@@ -35,7 +44,8 @@ describe('tutti connect', () => {
       typed: (text: string, ...args: string[]) => onTerminal(['connect', ...args], { env, cwd: at, typed: text }),
     }
   }
-  const made = async () => (JSON.parse((await home.run('tokens', 'list', '--json')).out) as { items: object[] }).items.length
+  const made = async () =>
+    (JSON.parse((await home.run('tokens', 'list', '--json')).out) as { items: object[] }).items.length
   const bearer = { Authorization: expect.stringMatching(/^Bearer svc_live_/) as string }
 
   const settings: [string, string, string, string[], () => object, object][] = [
@@ -61,7 +71,8 @@ describe('tutti connect', () => {
     '%s: writes beside what is there, and replaces nothing unasked',
     async (name, file, before, at, entry, stdio) => {
       const h = newHome()
-      const parse = (text: string) => (file.endsWith('.toml') ? Bun.TOML.parse(text) : JSON.parse(text)) as Record<string, never>
+      const parse = (text: string) =>
+        (file.endsWith('.toml') ? Bun.TOML.parse(text) : JSON.parse(text)) as Record<string, never>
       const servers = (text: string) =>
         at.reduce<Record<string, never>>((value, key) => value[key] as never, parse(text)) as Record<string, object>
 
@@ -76,7 +87,10 @@ describe('tutti connect', () => {
       if (file.endsWith('.toml')) expect(written).toStartWith(before)
 
       const tokens = await made()
-      expect(await h.run(name)).toMatchObject({ code: 5, err: expect.stringContaining('Say --yes to replace it') as string })
+      expect(await h.run(name)).toMatchObject({
+        code: 5,
+        err: expect.stringContaining('Say --yes to replace it') as string,
+      })
       expect([h.text(file), await made()]).toEqual([written, tokens])
       expect((await h.run(name, '--yes', '--stdio')).code).toBe(0)
       expect(servers(h.text(file)).tutti).toMatchObject(stdio)
@@ -136,9 +150,16 @@ describe('tutti connect', () => {
     const h = newHome()
     const written = await h.run('cursor', '--json', '--project', 'TUT')
     const file = join(h.at, '.cursor/mcp.json')
-    expect(JSON.parse(written.out)).toEqual({ program: 'cursor', server: office.url, file, hooks: join(h.at, '.cursor/hooks.json') })
+    expect(JSON.parse(written.out)).toEqual({
+      program: 'cursor',
+      server: office.url,
+      file,
+      hooks: join(h.at, '.cursor/hooks.json'),
+    })
     expect(written.out).not.toContain('svc_')
-    const printed = JSON.parse((await h.run('codex', '--print', '--json')).out) as { settings: { mcp_servers: { tutti: object } } }
+    const printed = JSON.parse((await h.run('codex', '--print', '--json')).out) as {
+      settings: { mcp_servers: { tutti: object } }
+    }
     expect(printed.settings.mcp_servers.tutti).toEqual({ url: `${office.url}/mcp`, http_headers: bearer })
     expect(existsSync(join(h.at, '.codex'))).toBe(false)
     const { items } = JSON.parse((await home.run('tokens', 'list', '--json')).out) as {
@@ -165,7 +186,11 @@ describe('tutti connect', () => {
   test('hooks come beside those of others, once, and not at all if not wanted', async () => {
     const h = newHome()
     const theirs = { matcher: 'startup', hooks: [{ type: 'command', command: 'echo hello' }] }
-    h.put('.claude/settings.json', JSON.stringify({ model: 'x', hooks: { SessionStart: [theirs], Stop: [theirs] } }), 0o644)
+    h.put(
+      '.claude/settings.json',
+      JSON.stringify({ model: 'x', hooks: { SessionStart: [theirs], Stop: [theirs] } }),
+      0o644,
+    )
     await h.run('claude-code', '--no-hooks')
     expect(h.text('.claude/settings.json')).not.toContain('hook context')
     const own = (what: string) => ({ type: 'command', command: `${BINARY} hook ${what}` })
@@ -179,7 +204,10 @@ describe('tutti connect', () => {
     }
     expect(h.mode('.claude/settings.json')).toBe(0o644)
     // One that was put among others, by a tutti that lay elsewhere.
-    const moved = { matcher: '', hooks: [...theirs.hooks, { type: 'command', command: "'/old place/tutti' hook context", timeout: 9 }] }
+    const moved = {
+      matcher: '',
+      hooks: [...theirs.hooks, { type: 'command', command: "'/old place/tutti' hook context", timeout: 9 }],
+    }
     h.put('.claude/settings.json', JSON.stringify({ hooks: { SessionStart: [moved] } }))
     await h.run('claude-code', '--yes')
     expect(JSON.parse(h.text('.claude/settings.json'))).toEqual({

@@ -27,7 +27,8 @@ async function postgres(): Promise<{ DATABASE_URL: string }> {
 /** What a backup holds: its tables with counts and sums. */
 async function held(path: string): Promise<Line[]> {
   const found: Line[] = []
-  for await (const line of readBackup(path, (await checkBackup(path)).sha256)) if (!Array.isArray(line) && 'end' in line) found.push(line)
+  for await (const line of readBackup(path, (await checkBackup(path)).sha256))
+    if (!Array.isArray(line) && 'end' in line) found.push(line)
   return found
 }
 
@@ -40,7 +41,8 @@ async function contents(dir: string, env: Record<string, string> = {}): Promise<
   return held(path)
 }
 
-const note = (server: Served, key: string, title: string) => fetch(`${server.url}/api/notes`, json('POST', { title }, key))
+const note = (server: Served, key: string, title: string) =>
+  fetch(`${server.url}/api/notes`, json('POST', { title }, key))
 async function titles(server: Served, key: string): Promise<string[]> {
   const listed = await fetch(`${server.url}/api/notes?limit=200`, { headers: { authorization: `Bearer ${key}` } })
   return ((await listed.json()) as { items: { title: string }[] }).items.map((i) => i.title).sort()
@@ -94,7 +96,10 @@ describe('a backup', () => {
     writeFileSync(file('taken.backup'), 'mine')
     expect(await to(file('taken.backup'))).toMatchObject({ code: 5, err: expect.stringContaining('there already') })
     expect(readFileSync(file('taken.backup'), 'utf8')).toBe('mine')
-    expect(await to(file('no/folder/x.backup'))).toMatchObject({ code: 4, err: expect.stringContaining('There is no folder') })
+    expect(await to(file('no/folder/x.backup'))).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('There is no folder'),
+    })
     expect([3, 4]).toContain((await to('/proc/x.backup')).code)
     const mistyped = join(home, 'mistyped')
     expect(await tutti(['backup', file('x.backup'), '--data-dir', mistyped])).toMatchObject({
@@ -208,17 +213,21 @@ describe('a restore', () => {
 
   test('goes through pipes', async () => {
     const dir = join(folder(), 'data')
-    const piped = Bun.spawn(['sh', '-c', `'${BINARY}' backup - --data-dir '${server.dir}' | '${BINARY}' restore - --data-dir '${dir}'`], {
-      stdout: 'pipe',
-      stderr: 'pipe',
-      env: { PATH: process.env.PATH ?? '', HOME: home },
-    })
+    const piped = Bun.spawn(
+      ['sh', '-c', `'${BINARY}' backup - --data-dir '${server.dir}' | '${BINARY}' restore - --data-dir '${dir}'`],
+      {
+        stdout: 'pipe',
+        stderr: 'pipe',
+        env: { PATH: process.env.PATH ?? '', HOME: home },
+      },
+    )
     expect(await piped.exited).toBe(0)
     expect(await new Response(piped.stdout).text()).toMatch(/^Restored \d+ rows/)
     const there = await serve({ dir })
     expect(await titles(there, key)).toEqual(['one'])
     await there.stop()
-    for (const place of [dir, server.dir]) expect(readdirSync(place).filter((name) => name.startsWith('piped-'))).toEqual([])
+    for (const place of [dir, server.dir])
+      expect(readdirSync(place).filter((name) => name.startsWith('piped-'))).toEqual([])
     expect(await onTerminal(['backup', '-', '--data-dir', server.dir])).toMatchObject({ code: 2 })
   }, 60_000)
 
@@ -344,16 +353,24 @@ if (hasPostgres)
         ['restore', saved, '--replace', '--data-dir', join(folder(), 'other')],
         ['db', 'move', '--to', 'embedded', '--data-dir', join(folder(), 'other')],
       ])
-        expect(await tutti(args, { env })).toMatchObject({ code: 5, err: expect.stringContaining('Another Tutti uses this database') })
+        expect(await tutti(args, { env })).toMatchObject({
+          code: 5,
+          err: expect.stringContaining('Another Tutti uses this database'),
+        })
       const into = ['db', 'move', '--to', env.DATABASE_URL, '--replace', '--data-dir', dir]
-      expect(await tutti(into)).toMatchObject({ code: 5, err: expect.stringContaining('Another Tutti uses this database') })
+      expect(await tutti(into)).toMatchObject({
+        code: 5,
+        err: expect.stringContaining('Another Tutti uses this database'),
+      })
       expect((await fetch(`${busy.url}/health`)).status).toBe(200)
       await busy.kill()
       const told = ['db', 'move', '--to', '-', '--replace', '--data-dir', dir]
       expect(await tutti(told, { stdin: `${env.DATABASE_URL}\n` })).toMatchObject({ code: 0 })
       // The same place under another name.
       const same = env.DATABASE_URL.replace('postgres://', 'postgresql://')
-      expect(await tutti(['db', 'move', '--to', same, '--replace', '--data-dir', dir], { env })).toMatchObject({ code: 5 })
+      expect(await tutti(['db', 'move', '--to', same, '--replace', '--data-dir', dir], { env })).toMatchObject({
+        code: 5,
+      })
       expect(await contents(dir, env)).toEqual(await held(saved))
     }, 120_000)
 
@@ -422,7 +439,9 @@ describe('scheduled', () => {
       await made(into)
       await driver.exec(due)
       for (;;) {
-        const again = await driver.query("select run_at > now() + interval '1 minute' from jobs where id = 'cron:backups.keepUp'")
+        const again = await driver.query(
+          "select run_at > now() + interval '1 minute' from jobs where id = 'cron:backups.keepUp'",
+        )
         if (String(again.rows[0]?.[0]).startsWith('t')) break
         await Bun.sleep(100)
       }

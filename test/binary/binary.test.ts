@@ -96,9 +96,12 @@ describe('what must not start', () => {
 test('a data folder with a very long path still has its control socket, in it and nowhere else', async () => {
   const dir = join(folder(), 'd'.repeat(60), 'e'.repeat(60))
   const server = await running({ dir })
-  const made = await tutti(['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', dir], {
-    stdin: PASSWORD,
-  })
+  const made = await tutti(
+    ['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', dir],
+    {
+      stdin: PASSWORD,
+    },
+  )
   expect(made).toMatchObject({ code: 0 })
   expect(statSync(join(dir, 'control.sock')).mode & 0o777).toBe(0o600)
   expect(await server.stop()).toBe(0)
@@ -121,7 +124,11 @@ describe('a newcomer', () => {
       kill %1; wait %1
     `
     const child = Bun.spawn([...wrap, 'bash', '-c', script], { stdout: 'pipe', stderr: 'pipe' })
-    const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+    const [out, err, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ])
     expect({ code, err }).toEqual({ code: 0, err: '' })
     const [answer = '', status, again, health = ''] = out.split('\n')
     expect(status).toBe('201')
@@ -150,13 +157,18 @@ describe('a newcomer', () => {
     const dir = folder()
     const create = (email: string, stdin = PASSWORD) =>
       tutti(['admin', 'create', '--email', email, '--name', 'Ada', '--password-stdin', '--data-dir', dir], { stdin })
-    expect(await create('before@example.com')).toMatchObject({ code: 0, out: 'before@example.com is an administrator.\n' })
+    expect(await create('before@example.com')).toMatchObject({
+      code: 0,
+      out: 'before@example.com is an administrator.\n',
+    })
     const server = await running({ dir })
     expect(server.output()).not.toContain('setup#')
     expect(await create('while@example.com')).toMatchObject({ code: 0 })
     expect(await create('weak@example.com', 'password1234567')).toMatchObject({ code: 2 })
     for (const email of ['before@example.com', 'while@example.com'])
-      expect((await fetch(`${server.url}/api/auth/login`, json('POST', { email, password: PASSWORD }))).status).toBe(200)
+      expect((await fetch(`${server.url}/api/auth/login`, json('POST', { email, password: PASSWORD }))).status).toBe(
+        200,
+      )
     const seeded = await tutti(['seed', '--demo', '--data-dir', dir])
     expect(seeded.out).toContain('made project Lighthouse API')
     expect((await tutti(['seed', '--demo', '--data-dir', dir])).out).not.toContain('made')
@@ -182,14 +194,23 @@ for (const kind of ['pglite', 'postgres'] as const) {
       expect(page.headers.get('content-type')).toContain('text/html')
       expect(page.headers.get('content-security-policy')).not.toContain('unsafe')
     }
-    const { token } = (await (await fetch(`${server.url}/api/auth/login`, json('POST', { email: EMAIL, password: PASSWORD }))).json()) as {
+    const { token } = (await (
+      await fetch(`${server.url}/api/auth/login`, json('POST', { email: EMAIL, password: PASSWORD }))
+    ).json()) as {
       token: string
     }
-    const team = (await (await fetch(`${server.url}/api/team`, { headers: { authorization: `Bearer ${token}` } })).json()) as { id: string }
-    const made = await fetch(`${server.url}/api/mcp-tokens`, json('POST', { name: 'agent', organizationId: team.id }, token))
+    const team = (await (
+      await fetch(`${server.url}/api/team`, { headers: { authorization: `Bearer ${token}` } })
+    ).json()) as { id: string }
+    const made = await fetch(
+      `${server.url}/api/mcp-tokens`,
+      json('POST', { name: 'agent', organizationId: team.id }, token),
+    )
     const { token: mcp } = (await made.json()) as { token: string }
     // Minified names once made the binary forget what is out of bounds.
-    expect((await fetch(`${server.url}/api/tasks?limit=0`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(422)
+    expect(
+      (await fetch(`${server.url}/api/tasks?limit=0`, { headers: { authorization: `Bearer ${token}` } })).status,
+    ).toBe(422)
     const requestInit = { headers: { authorization: `Bearer ${mcp}` } }
     for (const transport of [
       new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`), { requestInit }),
@@ -199,7 +220,10 @@ for (const kind of ['pglite', 'postgres'] as const) {
       await client.connect(transport)
       const { tools } = await client.listTools()
       expect(tools.map((t) => t.name)).toEqual(expect.arrayContaining(['create_note', 'get_note', 'create_project']))
-      const note = await client.callTool({ name: 'create_note', arguments: { title: 'From an agent', content: 'hello' } })
+      const note = await client.callTool({
+        name: 'create_note',
+        arguments: { title: 'From an agent', content: 'hello' },
+      })
       expect(note.structuredContent).toMatchObject({ title: 'From an agent', scope: 'team' })
       await client.close()
     }

@@ -25,7 +25,13 @@ async function shell(name: string): Promise<{ script: string; cwd: string; env: 
   return {
     script,
     cwd,
-    env: { PATH: `${bin}:${process.env.PATH}`, HOME: folder(), XDG_CONFIG_HOME: config, TERM: 'dumb', LC_ALL: 'C.UTF-8' },
+    env: {
+      PATH: `${bin}:${process.env.PATH}`,
+      HOME: folder(),
+      XDG_CONFIG_HOME: config,
+      TERM: 'dumb',
+      LC_ALL: 'C.UTF-8',
+    },
   }
 }
 
@@ -110,7 +116,8 @@ describe('completion', () => {
       for (const [i, [typed, offers]] of cases.entries()) {
         const line = /LINE=\[(.*)\]/.exec(shown[i] ?? '')?.[1]?.trimEnd()
         const [only, ...more] = offers
-        if (more.length > 0) expect(offers.filter((offer) => !shown[i]?.replaceAll('\\', '').includes(offer))).toEqual([])
+        if (more.length > 0)
+          expect(offers.filter((offer) => !shown[i]?.replaceAll('\\', '').includes(offer))).toEqual([])
         else expect([typed, line]).toEqual([typed, ['tutti', ...typed.slice(0, -1), only ?? typed.at(-1)].join(' ')])
       }
       expect(shown[cases.length]).toMatch(/features +-- Take features through their gates/)
@@ -149,7 +156,10 @@ describe('help', () => {
 
   test('of a verb has its options and examples', async () => {
     const { code, out } = await tutti(['tasks', 'create', '--help'])
-    expect([code, out]).toEqual([0, expect.stringMatching(/--blocked-by <task>[\s\S]*Examples:\n {2}\$ tutti tasks create "/)])
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/--blocked-by <task>[\s\S]*Examples:\n {2}\$ tutti tasks create "/),
+    ])
   })
 })
 
@@ -161,5 +171,7 @@ test('tutti mcp cost is what an agent pays, counted as the model counts', async 
   expect(toolsets[0]).toEqual({ toolset: 'all', tools: tools.length, tokens: sum(tools) })
   expect(toolsets.find((t) => t.toolset === 'core')?.tokens).toBe(sum(tools.filter((t) => t.core)))
   expect(toolsets.slice(2).reduce((n, t) => n + t.tokens, 0)).toBe(sum(tools))
-  expect((await onTerminal(['mcp', 'cost'], { env: { NO_COLOR: '1' } })).shown).toMatch(/^Toolset +Tools +Tokens \(o200k\)\nall +55 /)
+  expect((await onTerminal(['mcp', 'cost'], { env: { NO_COLOR: '1' } })).shown).toMatch(
+    /^Toolset +Tools +Tokens \(o200k\)\nall +55 /,
+  )
 })

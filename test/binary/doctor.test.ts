@@ -58,7 +58,8 @@ async function doctor(dir: string, env: Record<string, string> = {}): Promise<Re
   expect(ok).toBe(wrong.length === 0)
   for (const { ok: fine, warning, advice, what } of findings)
     if (!fine || warning) expect([what, (advice ?? '').length > 5 || what === 'migrations']).toEqual([what, true])
-  const of = (what: string): Finding => findings.find((f) => f.what === what) ?? { what, ok: true, said: '(not mentioned)' }
+  const of = (what: string): Finding =>
+    findings.find((f) => f.what === what) ?? { what, ok: true, said: '(not mentioned)' }
   return { code, findings, of, wrong }
 }
 
@@ -114,7 +115,10 @@ test('a sound installation: all is looked at, nothing is changed', async () => {
   expect(of('model').said).toBe('built in, 384 dimensions')
   expect(of('mail')).toMatchObject({ ok: true, warning: true })
   expect(
-    await query(dir, `select (select count(*) from events), (select count(*) from pg_class), (select count(*) from pg_extension)`),
+    await query(
+      dir,
+      `select (select count(*) from events), (select count(*) from pg_class), (select count(*) from pg_extension)`,
+    ),
   ).toEqual(before)
 })
 
@@ -135,7 +139,9 @@ test('on a terminal: marks and advice, coloured; piped: the same without', async
   expect([terminal.code, piped.code]).toEqual([6, 6])
   expect(terminal.shown).toContain('\x1b[1m')
   expect(piped.out).not.toContain('\x1b')
-  expect(piped.out).toContain(`✗ data folder ${dir} is open to others\n              Run: chmod 700 '${dir}'\n✓ server      not running\n`)
+  expect(piped.out).toContain(
+    `✗ data folder ${dir} is open to others\n              Run: chmod 700 '${dir}'\n✓ server      not running\n`,
+  )
   // It is left for its owner to decide.
   expect(statSync(dir).mode & 0o777).toBe(0o755)
 })
@@ -290,7 +296,10 @@ describe('around it', () => {
     const name = (hours: number, mark = mine) =>
       `tutti-${new Date(Date.now() - hours * 3_600_000).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}-${mark}.backup`
     writeFileSync(join(BACKUP_DIR, name(1, '00000000')), '')
-    expect((await doctor(dir, env)).of('backups')).toMatchObject({ warning: true, said: expect.stringContaining('none in') })
+    expect((await doctor(dir, env)).of('backups')).toMatchObject({
+      warning: true,
+      said: expect.stringContaining('none in'),
+    })
     writeFileSync(join(BACKUP_DIR, name(13)), '')
     expect((await doctor(dir, env)).of('backups')).toMatchObject({ warning: true, said: 'the last one is 13 h old' })
     writeFileSync(join(BACKUP_DIR, name(5)), '')
@@ -302,7 +311,9 @@ describe('around it', () => {
     const dir = join(folder(), 'data')
     mkdirSync(dir, { mode: 0o700 })
     const said = async (env: Record<string, string>) =>
-      (await doctor(dir, { EMBEDDINGS: 'off', ...env })).findings.filter((f) => f.what === 'settings').map((f) => f.said)
+      (await doctor(dir, { EMBEDDINGS: 'off', ...env })).findings
+        .filter((f) => f.what === 'settings')
+        .map((f) => f.said)
     expect(await said({})).toEqual([])
     expect(await said({ APP_URL: 'http://tutti.example.com' })).toEqual(['http://tutti.example.com is not encrypted'])
     expect(await said({ HOST: '0.0.0.0' })).toEqual(['it listens on 0.0.0.0 without TLS'])
@@ -318,7 +329,10 @@ describe('what it needs from others', () => {
   test('a mail server is spoken to; a dead one and one that only listens are told apart from it', async () => {
     const server = await mailServer()
     const fine = await doctor(dir, { ...server.settings, EMBEDDINGS: 'off' })
-    expect([fine.code, fine.of('mail')]).toMatchObject([0, { ok: true, said: expect.stringContaining('takes mail from us') }])
+    expect([fine.code, fine.of('mail')]).toMatchObject([
+      0,
+      { ok: true, said: expect.stringContaining('takes mail from us') },
+    ])
     expect(fine.of('mail').warning).toBeUndefined()
     expect(server.received).toEqual([])
     const port = new URL(server.url).port
@@ -360,11 +374,17 @@ describe('what it needs from others', () => {
   test('the server for embeddings is asked for a vector', async () => {
     const server = new EmbeddingServer()
     const env = { EMBEDDINGS_URL: server.url, EMBEDDINGS_MODEL: 'small', EMBEDDINGS_DIMENSIONS: '3' }
-    expect((await doctor(dir, env)).of('model')).toMatchObject({ ok: true, said: `${new URL(server.url).host}, 3 dimensions` })
+    expect((await doctor(dir, env)).of('model')).toMatchObject({
+      ok: true,
+      said: `${new URL(server.url).host}, 3 dimensions`,
+    })
     server.answer = () => new Response('no such model', { status: 404 })
     const broken = await doctor(dir, env)
     expect([broken.code, broken.wrong]).toEqual([6, ['model']])
-    expect(broken.of('model')).toMatchObject({ said: expect.stringContaining('404'), advice: expect.stringContaining('words only') })
+    expect(broken.of('model')).toMatchObject({
+      said: expect.stringContaining('404'),
+      advice: expect.stringContaining('words only'),
+    })
     expect((await doctor(dir, { EMBEDDINGS: 'off' })).of('model').said).toBe('off: search goes by words only')
   })
 })
@@ -405,7 +425,10 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
   })
 
   test('a server that is not there, and a password that is wrong but not shown', async () => {
-    const { code, of, wrong } = await doctor(folder(), { DATABASE_URL: 'postgres://me:hidden-word@127.0.0.1:1/x', EMBEDDINGS: 'off' })
+    const { code, of, wrong } = await doctor(folder(), {
+      DATABASE_URL: 'postgres://me:hidden-word@127.0.0.1:1/x',
+      EMBEDDINGS: 'off',
+    })
     expect([code, wrong]).toEqual([6, ['database']])
     expect(of('database').advice).toContain('DATABASE_URL')
     expect(JSON.stringify(of('database'))).not.toContain('hidden-word')

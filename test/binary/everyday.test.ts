@@ -41,20 +41,26 @@ describe('a team that somebody is not in', () => {
   })
 
   test('but whose project he sees: a folder that is linked to it works', async () => {
-    const { id, organizationId } = JSON.parse((await home.run('projects', 'create', 'Shared', '--json')).out) as Record<string, string>
+    const { id, organizationId } = JSON.parse((await home.run('projects', 'create', 'Shared', '--json')).out) as Record<
+      string,
+      string
+    >
     const engines = JSON.parse((await home.run('teams', 'create', 'Engines', '--json')).out) as { id: string }
     const token = await bob()
     await home.run('teams', 'invite', engines.id, 'bob@example.com')
     const { items } = (await office.api<{ items: { id: string }[] }>('GET', '/api/invites', undefined, token)).body
     await office.api('POST', `/api/invites/${items[0]?.id}/accept`, {}, token)
-    const space = (await office.api<{ id: string }>('POST', `/api/teams/${organizationId}/workspaces`, { name: 'Both' })).body
+    const space = (
+      await office.api<{ id: string }>('POST', `/api/teams/${organizationId}/workspaces`, { name: 'Both' })
+    ).body
     await office.api('POST', `/api/projects/${id}/share`, { workspaceId: space.id })
     await office.api('POST', `/api/workspaces/${space.id}/teams`, { teamId: engines.id, role: 'editor' })
     const his = new Home(office)
     const { userCode, done } = await his.login()
     await office.api('POST', '/api/auth/device/approve', { userCode }, token)
     await done
-    const linkOf = (path: string) => (JSON.parse(readFileSync(join(path, '.tutti.json'), 'utf8')) as { team: string | null }).team
+    const linkOf = (path: string) =>
+      (JSON.parse(readFileSync(join(path, '.tutti.json'), 'utf8')) as { team: string | null }).team
     const [work, hers] = [folder(), folder()]
     expect((await his.within(work, ['link', id as string])).code).toBe(0)
     expect(linkOf(work)).toBeNull()
@@ -67,7 +73,8 @@ describe('a team that somebody is not in', () => {
 describe('what is typed', () => {
   test('is a time or is refused', async () => {
     await home.run('projects', 'create', 'Times', '--key', 'TIM')
-    const due = (time: string, env = {}) => tutti(['tasks', 'create', 'x', '-p', 'TIM', '--due', time], { env: { ...home.env, ...env } })
+    const due = (time: string, env = {}) =>
+      tutti(['tasks', 'create', 'x', '-p', 'TIM', '--due', time], { env: { ...home.env, ...env } })
     for (const nonsense of ['10', '2027-02-30', '2027-13-01', 'tomorrow', '1/2/2027', '2027-01-31T25:00'])
       expect([nonsense, (await due(nonsense)).code]).toEqual([nonsense, 2])
     // A day is the same everywhere; an hour is that of whoever says it, and of whoever looks.
@@ -87,7 +94,9 @@ describe('what is typed', () => {
     await home.run('projects', 'create', 'Words', '--key', 'WRD')
     const none = await home.run('tasks', 'next', '-p', 'WRD')
     expect(none).toMatchObject({ code: 0, out: '', err: expect.stringContaining('tutti tasks create') })
-    const { id } = JSON.parse((await home.run('features', 'create', 'Lock', '-p', 'WRD', '--json')).out) as { id: string }
+    const { id } = JSON.parse((await home.run('features', 'create', 'Lock', '-p', 'WRD', '--json')).out) as {
+      id: string
+    }
     expect((await home.run('features', 'advance', id)).out).toContain('still missing: what changed (--summary)')
     const refused = await home.run('features', 'advance', id)
     expect(refused.code).toBe(5)
@@ -116,7 +125,11 @@ describe('where nothing can be written', () => {
     const dangling = join(work, 'nowhere')
     expect((await tutti(['outbox', '--data-dir', dangling])).code).toBe(4)
     expect(
-      (await tutti(['admin', 'reset-password', '--email', 'a@b.c', '--password-stdin', '--data-dir', dangling], { stdin: PASSWORD })).code,
+      (
+        await tutti(['admin', 'reset-password', '--email', 'a@b.c', '--password-stdin', '--data-dir', dangling], {
+          stdin: PASSWORD,
+        })
+      ).code,
     ).toBe(4)
     // A mistyped folder has not become an installation.
     expect(existsSync(dangling)).toBe(false)
@@ -128,7 +141,9 @@ describe('where nothing can be written', () => {
     none.pathname = '/tutti_is_not_there'
     const missing = await tutti(['migrate', 'status', '--data-dir', folder()], { env: { DATABASE_URL: none.href } })
     expect(missing).toMatchObject({ code: 4, err: expect.stringContaining(`${none.host}/tutti_is_not_there`) })
-    const away = await tutti(['migrate', 'status', '--data-dir', folder()], { env: { DATABASE_URL: 'postgres://me:hush@127.0.0.1:1/x' } })
+    const away = await tutti(['migrate', 'status', '--data-dir', folder()], {
+      env: { DATABASE_URL: 'postgres://me:hush@127.0.0.1:1/x' },
+    })
     expect(away.code).toBe(6)
     expect(away.err).toStartWith('tutti: postgres://127.0.0.1:1/x')
     expect(away.err).not.toContain('hush')
@@ -136,6 +151,8 @@ describe('where nothing can be written', () => {
 })
 
 test('config policy tells programs too', async () => {
-  const { items } = JSON.parse((await tutti(['config', 'policy', '--json'])).out) as { items: { action: string; scope: string | null }[] }
+  const { items } = JSON.parse((await tutti(['config', 'policy', '--json'])).out) as {
+    items: { action: string; scope: string | null }[]
+  }
   expect(items.find(({ action }) => action === 'notes.create')).toMatchObject({ scope: 'notes:write' })
 })

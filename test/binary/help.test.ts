@@ -4,18 +4,21 @@ import { allCommands } from './commands.ts'
 
 const all = [...(await allCommands()), ...(await allCommands('groups'))]
 
-test.each(all.map((one) => [one.path, one] as const))('tutti %s --help describes each option and has an example', (path, { command }) => {
-  let text = ''
-  command.configureOutput({ writeOut: (some) => (text += some), getOutHelpWidth: () => 80 })
-  command.outputHelp()
-  expect(command.description()).not.toBe('')
-  expect(command.options.filter((option) => option.description === '').map((option) => option.flags)).toEqual([])
-  const [, examples = ''] = text.split(/\nExamples:\n/)
-  const lines = examples.trimEnd().split('\n')
-  expect(lines.filter((line) => !/^( {2}|$)/.test(line))).toEqual([])
-  for (const word of path.split(' ')) expect(examples).toContain(word)
-  expect(text.split('\n').filter((line) => Bun.stringWidth(line) > 80)).toEqual([])
-})
+test.each(all.map((one) => [one.path, one] as const))(
+  'tutti %s --help describes each option and has an example',
+  (path, { command }) => {
+    let text = ''
+    command.configureOutput({ writeOut: (some) => (text += some), getOutHelpWidth: () => 80 })
+    command.outputHelp()
+    expect(command.description()).not.toBe('')
+    expect(command.options.filter((option) => option.description === '').map((option) => option.flags)).toEqual([])
+    const [, examples = ''] = text.split(/\nExamples:\n/)
+    const lines = examples.trimEnd().split('\n')
+    expect(lines.filter((line) => !/^( {2}|$)/.test(line))).toEqual([])
+    for (const word of path.split(' ')) expect(examples).toContain(word)
+    expect(text.split('\n').filter((line) => Bun.stringWidth(line) > 80)).toEqual([])
+  },
+)
 
 test('the binary prints the same, piped and on a terminal', async () => {
   const piped = await tutti(['tasks', 'create', '--help'])

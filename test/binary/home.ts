@@ -36,7 +36,9 @@ export class Office {
   answer = (userCode: string, more: object = {}) => this.api('POST', '/api/auth/device/approve', { userCode, ...more })
 
   async key(scopes?: string[]): Promise<string> {
-    return (await this.api<{ token: string }>('POST', '/api/settings/api-keys', { name: 'laptop', ...(scopes && { scopes }) })).body.token
+    return (
+      await this.api<{ token: string }>('POST', '/api/settings/api-keys', { name: 'laptop', ...(scopes && { scopes }) })
+    ).body.token
   }
 
   async signedIn(): Promise<Home> {
@@ -81,12 +83,17 @@ export class Home {
   edit(change: Stored): void {
     const { profiles, ...rest } = this.#all()
     const { host } = this.office
-    writeFileSync(this.file, JSON.stringify({ ...rest, profiles: { ...profiles, [host]: { ...profiles[host], ...change } } }))
+    writeFileSync(
+      this.file,
+      JSON.stringify({ ...rest, profiles: { ...profiles, [host]: { ...profiles[host], ...change } } }),
+    )
   }
 
   /** Starts a sign-in, also on a terminal, and waits until it shows a code. */
   async login(args: string[] = [this.office.url], terminal?: Record<string, string>) {
-    const command = terminal ? ['script', '-qec', `${BINARY} login ${args.join(' ')}`, '/dev/null'] : [BINARY, 'login', ...args]
+    const command = terminal
+      ? ['script', '-qec', `${BINARY} login ${args.join(' ')}`, '/dev/null']
+      : [BINARY, 'login', ...args]
     const child = Bun.spawn(command, {
       env: { PATH: process.env.PATH ?? '', HOME: folder(), ...this.env, ...terminal },
       stdin: 'pipe',
@@ -103,10 +110,12 @@ export class Home {
         if (code && shown[name].includes('Ctrl-C stops')) resolve(code)
       }
     }
-    const done = Promise.all([read(child.stdout, 'out'), read(child.stderr, 'err'), child.exited]).then(([, , code]): Run => {
-      reject(new Error(`ended with ${code}: ${shown.out}${shown.err}`))
-      return { code, ...shown }
-    })
+    const done = Promise.all([read(child.stdout, 'out'), read(child.stderr, 'err'), child.exited]).then(
+      ([, , code]): Run => {
+        reject(new Error(`ended with ${code}: ${shown.out}${shown.err}`))
+        return { code, ...shown }
+      },
+    )
     return { child, done, userCode: await promise, shown: () => shown.out + shown.err }
   }
 }

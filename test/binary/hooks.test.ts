@@ -13,7 +13,8 @@ describe('the hooks of a program that is connected', () => {
   const at = folder()
   const env = { HOME: at, XDG_CONFIG_HOME: join(at, '.config') }
   const repository = folder()
-  const told = (more: object = {}) => JSON.stringify({ session_id: 'x', cwd: repository, hook_event_name: 'SessionStart', ...more })
+  const told = (more: object = {}) =>
+    JSON.stringify({ session_id: 'x', cwd: repository, hook_event_name: 'SessionStart', ...more })
   /** Somewhere else, since programs start hooks where they like. */
   const hook = (what: string, stdin: string, cwd = at) => tutti(['hook', what], { env, cwd, stdin })
   const contextOf = ({ out }: { out: string }) =>
@@ -57,14 +58,24 @@ describe('the hooks of a program that is connected', () => {
     // Without a session there is nothing to save.
     expect(await hook('checkpoint', told({ trigger: 'auto' }))).toEqual({ code: 0, out: '', err: '' })
     await call('create_session', { goals: ['finish the lock'], project: 'TUT' })
-    await call('get_context', { checkpoint: { nextStep: 'Make the second process exit', commands: ['bun test test/db'] } })
-    expect(await hook('checkpoint', told({ hook_event_name: 'PreCompact', trigger: 'auto', custom_instructions: '' }))).toEqual({
+    await call('get_context', {
+      checkpoint: { nextStep: 'Make the second process exit', commands: ['bun test test/db'] },
+    })
+    expect(
+      await hook('checkpoint', told({ hook_event_name: 'PreCompact', trigger: 'auto', custom_instructions: '' })),
+    ).toEqual({
       code: 0,
       out: '',
       err: '',
     })
     const restored = contextOf(await hook('context', told({ source: 'compact' })))
-    for (const kept of ['finish the lock', 'Make the second process exit', 'bun test test/db', 'lock-folder', 'lock.ts'])
+    for (const kept of [
+      'finish the lock',
+      'Make the second process exit',
+      'bun test test/db',
+      'lock-folder',
+      'lock.ts',
+    ])
       expect(restored).toContain(kept)
     // A repository that came from elsewhere may name programs to be started.
     const started = join(at, 'started')
@@ -74,7 +85,9 @@ describe('the hooks of a program that is connected', () => {
     expect(existsSync(started)).toBe(false)
     expect(contextOf(await hook('context', told()))).toContain('keep the plan')
     // In the words of Cursor.
-    const { cwd: _, ...cursor } = JSON.parse(told({ cursor_version: '3.1', workspace_roots: [repository] })) as { cwd: string }
+    const { cwd: _, ...cursor } = JSON.parse(told({ cursor_version: '3.1', workspace_roots: [repository] })) as {
+      cwd: string
+    }
     expect(JSON.parse((await hook('context', JSON.stringify(cursor))).out)).toEqual({
       additional_context: expect.stringContaining('keep the plan') as string,
     })
@@ -87,21 +100,33 @@ describe('the hooks of a program that is connected', () => {
     const { profiles, ...rest } = JSON.parse(readFileSync(file, 'utf8')) as {
       profiles: Record<string, { token: string; expiresAt: string }>
     }
-    for (const profile of Object.values(profiles)) Object.assign(profile, { token: 'stale', expiresAt: '2020-01-01T00:00:00.000Z' })
+    for (const profile of Object.values(profiles))
+      Object.assign(profile, { token: 'stale', expiresAt: '2020-01-01T00:00:00.000Z' })
     writeFileSync(file, JSON.stringify({ ...rest, profiles }), { mode: 0o600 })
     for (let i = 0; i < 2; i++) expect(contextOf(await hook('context', told()))).toContain('keep the plan')
     expect(readFileSync(file, 'utf8')).not.toContain('stale')
   }, 30_000)
 
   test('say nothing where no project is linked', async () => {
-    for (const what of ['context', 'checkpoint']) expect(await hook(what, told({ cwd: at }))).toEqual({ code: 0, out: '', err: '' })
-    expect(await tutti(['hook', 'context'], { env: { XDG_CONFIG_HOME: folder() }, cwd: at })).toEqual({ code: 0, out: '', err: '' })
+    for (const what of ['context', 'checkpoint'])
+      expect(await hook(what, told({ cwd: at }))).toEqual({ code: 0, out: '', err: '' })
+    expect(await tutti(['hook', 'context'], { env: { XDG_CONFIG_HOME: folder() }, cwd: at })).toEqual({
+      code: 0,
+      out: '',
+      err: '',
+    })
   })
 
   test('never stop a program: soon, with 0, nothing on its stream and one line for people', async () => {
-    const quiet = (line: string) => ({ code: 0, out: '', err: expect.stringMatching(new RegExp(`^tutti: .*${line}.*\\n$`)) as string })
+    const quiet = (line: string) => ({
+      code: 0,
+      out: '',
+      err: expect.stringMatching(new RegExp(`^tutti: .*${line}.*\\n$`)) as string,
+    })
     // Signed out, a folder that is gone, a link that is none, a call of another version.
-    expect(await tutti(['hook', 'context'], { env: { XDG_CONFIG_HOME: folder() }, cwd: repository })).toEqual(quiet('not signed in'))
+    expect(await tutti(['hook', 'context'], { env: { XDG_CONFIG_HOME: folder() }, cwd: repository })).toEqual(
+      quiet('not signed in'),
+    )
     expect(await hook('context', told({ cwd: join(at, 'gone') }))).toEqual(quiet('gone'))
     const broken = folder()
     writeFileSync(join(broken, '.tutti.json'), '{')
@@ -115,7 +140,9 @@ describe('the hooks of a program that is connected', () => {
       mkdirSync(join(where, 'tutti'), { mode: 0o700 })
       writeFileSync(join(where, '.tutti.json'), JSON.stringify({ server, team: 't', project: 'p', slug: 's' }))
       const profiles = { x: { server, kind: 'api_key', token: 'svc_key_x' } }
-      writeFileSync(join(where, 'tutti', 'credentials.json'), JSON.stringify({ current: 'x', profiles }), { mode: 0o600 })
+      writeFileSync(join(where, 'tutti', 'credentials.json'), JSON.stringify({ current: 'x', profiles }), {
+        mode: 0o600,
+      })
       return { env: { XDG_CONFIG_HOME: where }, cwd: where }
     }
     const started = performance.now()
@@ -123,7 +150,9 @@ describe('the hooks of a program that is connected', () => {
       expect(await tutti(['hook', what], elsewhere('http://127.0.0.1:1'))).toEqual(quiet('cannot be reached'))
     expect(performance.now() - started).toBeLessThan(3000)
     using silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
-    expect(await tutti(['hook', 'context'], elsewhere(`http://127.0.0.1:${silent.port}`))).toEqual(quiet('not answered within 5 seconds'))
+    expect(await tutti(['hook', 'context'], elsewhere(`http://127.0.0.1:${silent.port}`))).toEqual(
+      quiet('not answered within 5 seconds'),
+    )
     expect(performance.now() - started).toBeLessThan(12_000)
     // A pipe that stays open.
     const child = Bun.spawn([BINARY, 'hook', 'context'], {

@@ -27,13 +27,18 @@ const answer = {
   brief: { text: EVIL },
 }
 
-async function withServer(reply: () => Response, work: (env: Record<string, string>, url: string) => Promise<void>): Promise<void> {
+async function withServer(
+  reply: () => Response,
+  work: (env: Record<string, string>, url: string) => Promise<void>,
+): Promise<void> {
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: reply })
   const url = `http://127.0.0.1:${server.port}`
   const config = join(folder(), 'config')
   mkdirSync(join(config, 'tutti'), { recursive: true })
   const profiles = { here: { server: url, kind: 'api_key', token: 'svc_x' } }
-  writeFileSync(join(config, 'tutti', 'credentials.json'), JSON.stringify({ current: 'here', profiles }), { mode: 0o600 })
+  writeFileSync(join(config, 'tutti', 'credentials.json'), JSON.stringify({ current: 'here', profiles }), {
+    mode: 0o600,
+  })
   await work({ XDG_CONFIG_HOME: config }, url)
   server.stop(true)
 }
@@ -41,7 +46,14 @@ async function withServer(reply: () => Response, work: (env: Record<string, stri
 test('whatever a server says, it does not steer the terminal, nor what --json prints', async () => {
   const refused = () =>
     Response.json(
-      { ...answer, code: 'conflict', status: 409, detail: EVIL, errors: [{ field: EVIL, message: EVIL }], current: evil },
+      {
+        ...answer,
+        code: 'conflict',
+        status: 409,
+        detail: EVIL,
+        errors: [{ field: EVIL, message: EVIL }],
+        current: evil,
+      },
       { status: 409, headers: { 'content-type': 'application/problem+json' } },
     )
   let shown = 0
@@ -56,7 +68,9 @@ test('whatever a server says, it does not steer the terminal, nor what --json pr
         ])
           for (const json of [[], ['--json']]) {
             const { out, err } = await tutti([...args, ...json], { env, stdin: '' })
-            expect(`${args.join(' ')}: ${JSON.stringify((out + err).match(steers)?.[0] ?? 'nothing')}`).toBe(`${args.join(' ')}: "nothing"`)
+            expect(`${args.join(' ')}: ${JSON.stringify((out + err).match(steers)?.[0] ?? 'nothing')}`).toBe(
+              `${args.join(' ')}: "nothing"`,
+            )
             if (/owned/.test(out + err)) shown++
             if (json.length > 0 && out) expect(JSON.parse(out)).toBeDefined()
           }
@@ -67,7 +81,8 @@ test('whatever a server says, it does not steer the terminal, nor what --json pr
 test('JSON is the same value', async () => {
   await withServer(
     () => Response.json(answer),
-    async (env) => expect(JSON.parse((await tutti(['notes', 'show', 'x', '--json'], { env })).out)).toMatchObject({ title: EVIL }),
+    async (env) =>
+      expect(JSON.parse((await tutti(['notes', 'show', 'x', '--json'], { env })).out)).toMatchObject({ title: EVIL }),
   )
 }, 30_000)
 

@@ -36,7 +36,8 @@ async function install(
   const at = folder()
   const { shell: words, path } = shells[shell] as (typeof shells)[string]
   const bin = folder()
-  for (const [name, text] of Object.entries(fakes ?? {})) writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  for (const [name, text] of Object.entries(fakes ?? {}))
+    writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
   const child = Bun.spawn([...words, ...(piped ? ['-s', '--'] : [script]), '--prefix', at, ...args], {
     cwd: folder(),
     env: { ...plain, PATH: `${bin}:${path}`, ...env },
@@ -44,7 +45,11 @@ async function install(
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
   const installed = existsSync(join(at, 'bin/tutti'))
   // Nothing half done is ever left behind.
   if (existsSync(join(at, 'bin'))) expect(readdirSync(join(at, 'bin'))).toEqual(installed ? ['tutti'] : [])
@@ -172,7 +177,9 @@ describe('from a release', () => {
       port: 0,
       socket: {
         data(socket) {
-          socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${program.length + 1000}\r\nconnection: close\r\n\r\n${program}`)
+          socket.write(
+            `HTTP/1.1 200 OK\r\ncontent-length: ${program.length + 1000}\r\nconnection: close\r\n\r\n${program}`,
+          )
           socket.end()
         },
       },
@@ -194,9 +201,12 @@ describe('from a release', () => {
       expect(good).toMatchObject({ code: 0, installed: true })
       expect(asked).toEqual(['/good/SHA256SUMS', `/good/${own}`])
       expect(readFileSync(join(good.at, 'bin/tutti'), 'utf8')).toBe(program)
-      expect(good.out).toContain(`SHA-256 matches ${release.url}good/SHA256SUMS\nInstalled ${join(good.at, 'bin/tutti')} (9.9.9)`)
+      expect(good.out).toContain(
+        `SHA-256 matches ${release.url}good/SHA256SUMS\nInstalled ${join(good.at, 'bin/tutti')} (9.9.9)`,
+      )
 
-      for (const where of ['good/', `good/${own}`, 'moved']) expect([where, (await get(where)).code]).toEqual([where, 0])
+      for (const where of ['good/', `good/${own}`, 'moved'])
+        expect([where, (await get(where)).code]).toEqual([where, 0])
       // A sum that is known needs no other, and wins over it.
       expect(await get('bare', '--sha256', sumOf(program))).toMatchObject({ code: 0, installed: true })
       for (const [where, said, ...args] of [
@@ -215,7 +225,9 @@ describe('from a release', () => {
       const half = await install(['--url', `http://127.0.0.1:${cut.port}/${own}`, '--sha256', sumOf(program)], how)
       // curl notices that more was promised; busybox need not, and then the sum decides.
       if (how.shell !== 'busybox') expect(half).toMatchObject({ code: 1, installed: false })
-      expect(await install(['--url', `http://127.0.0.1:${cut.port}/${own}`, '--sha256', sumOf(`${program}more`)], how)).toMatchObject({
+      expect(
+        await install(['--url', `http://127.0.0.1:${cut.port}/${own}`, '--sha256', sumOf(`${program}more`)], how),
+      ).toMatchObject({
         code: 1,
         installed: false,
       })
@@ -253,7 +265,10 @@ describe('from a release', () => {
     for (const url of ['http://example.com/x', 'http://127.0.0.1.example.com/x', 'http://localhost.example.com', 'ftp://example.com', 'file:///etc/passwd'])
       expect(await install(['--url', url], {})).toMatchObject({ code: 1, err: expect.stringContaining('takes an https address') as string }) // biome-ignore format: a list
     const unsure = await install(['--url', 'https://example.invalid/v1'], { shell: 'busybox' })
-    expect(unsure).toMatchObject({ code: 1, err: expect.stringContaining('without curl, say what the binary must be') as string })
+    expect(unsure).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('without curl, say what the binary must be') as string,
+    })
     // Without a name server nothing is asked; that curl is held to https is seen in how it is called.
     const told = await install(['--url', 'https://example.invalid/v1'], { fakes: { curl: 'echo "$@" >&2; exit 6' } })
     expect(told.err).toContain('--proto =https --proto-redir =https')
@@ -265,7 +280,11 @@ test('through a pipe there is no source tree, whatever the folder holds', async 
   mkdirSync(join(trap, 'scripts'))
   writeFileSync(join(trap, 'scripts/bun.sh'), 'echo built by somebody else >&2; exit 3\n')
   chmodSync(join(trap, 'scripts/bun.sh'), 0o755)
-  const child = Bun.spawnSync(['dash', '-s', '--', '--prefix', folder()], { cwd: trap, env: plain, stdin: readFileSync(script) })
+  const child = Bun.spawnSync(['dash', '-s', '--', '--prefix', folder()], {
+    cwd: trap,
+    env: plain,
+    stdin: readFileSync(script),
+  })
   expect([child.exitCode, child.stderr.toString()]).toEqual([1, expect.stringContaining('no source tree here')])
 })
 

@@ -27,7 +27,8 @@ describe('signing in by a code', () => {
     for (const secret of ['\x1b', 'eyJ', 'svc_']) expect(out + err).not.toContain(secret)
     expect(statSync(home.file).mode & 0o777).toBe(0o600)
     expect(statSync(join(home.file, '..')).mode & 0o777).toBe(0o700)
-    for (const name of readdirSync(join(home.file, '..'))) expect(statSync(join(home.file, '..', name)).mode & 0o077).toBe(0)
+    for (const name of readdirSync(join(home.file, '..')))
+      expect(statSync(join(home.file, '..', name)).mode & 0o077).toBe(0)
 
     const who = await home.run('whoami', '--json')
     expect(JSON.parse(who.out)).toEqual({
@@ -54,7 +55,9 @@ describe('signing in by a code', () => {
     })
     // The command line is a device, and signs in no others.
     const other = await new Home(office).login()
-    expect((await office.api('POST', '/api/auth/device/approve', { userCode: other.userCode }, home.stored?.token)).status).toBe(403)
+    expect(
+      (await office.api('POST', '/api/auth/device/approve', { userCode: other.userCode }, home.stored?.token)).status,
+    ).toBe(403)
     other.child.kill()
     await other.done
   }, 60_000)
@@ -63,9 +66,16 @@ describe('signing in by a code', () => {
     const home = new Home(office)
     const { userCode, done } = await home.login()
     await office.answer(userCode, { deny: true })
-    expect(await done).toMatchObject({ code: 3, out: '', err: expect.stringContaining('The sign-in was refused.') as string })
+    expect(await done).toMatchObject({
+      code: 3,
+      out: '',
+      err: expect.stringContaining('The sign-in was refused.') as string,
+    })
     const off = await serve({ env: { DEVICE_FLOW: 'off' } })
-    expect(await home.run('login', off.url)).toMatchObject({ code: 3, err: expect.stringContaining('signs in no devices') as string })
+    expect(await home.run('login', off.url)).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('signs in no devices') as string,
+    })
     await off.kill()
     expect(existsSync(home.file)).toBe(false)
   }, 60_000)
@@ -117,8 +127,15 @@ describe('the session', () => {
       async fetch(request) {
         const { pathname } = new URL(request.url)
         if (pathname === '/api/auth/refresh') refreshed++
-        const headers = { 'content-type': 'application/json', authorization: request.headers.get('authorization') ?? 'Bearer none' }
-        return fetch(office.url + pathname, { method: request.method, headers, body: (await request.text()) || undefined })
+        const headers = {
+          'content-type': 'application/json',
+          authorization: request.headers.get('authorization') ?? 'Bearer none',
+        }
+        return fetch(office.url + pathname, {
+          method: request.method,
+          headers,
+          body: (await request.text()) || undefined,
+        })
       },
     })
     for (const change of [{ token: 'eyJ.garbage' }, { expiresAt: new Date(0).toISOString() }]) {
@@ -134,7 +151,10 @@ describe('the session', () => {
     // An old refresh token is what a thief would have: the session ends, and the command line says so.
     expect((await office.api('POST', '/api/auth/refresh', { refreshToken: first?.refreshToken })).status).toBe(401)
     const ended = await home.run('whoami')
-    expect(ended).toMatchObject({ code: 3, err: `tutti: Your session at ${office.url} has ended. Run: tutti login ${office.url}\n` })
+    expect(ended).toMatchObject({
+      code: 3,
+      err: `tutti: Your session at ${office.url} has ended. Run: tutti login ${office.url}\n`,
+    })
     expect(home.stored).toMatchObject({ server: office.url })
     expect(home.text).not.toMatch(/eyJ|svc_/)
     expect(await home.run('status')).toMatchObject({ code: 3, out: expect.stringContaining(' runs Tutti ') as string })
@@ -145,7 +165,11 @@ describe('the session', () => {
     // Takes the refresh token and never answers.
     const deaf = Bun.serve({ port: 0, fetch: () => new Promise<Response>(() => undefined) })
     home.edit({ expiresAt: new Date(0).toISOString(), server: `http://localhost:${deaf.port}` })
-    const stuck = Bun.spawn([BINARY, 'whoami'], { env: { PATH: '', HOME: '/', ...home.env }, stdout: 'ignore', stderr: 'ignore' })
+    const stuck = Bun.spawn([BINARY, 'whoami'], {
+      env: { PATH: '', HOME: '/', ...home.env },
+      stdout: 'ignore',
+      stderr: 'ignore',
+    })
     while (deaf.pendingRequests === 0) await Bun.sleep(10)
     home.edit({ server: office.url })
     const waiting = home.run('whoami')
@@ -175,9 +199,18 @@ describe('the session', () => {
     const address = `http://localhost:${away.port}`
     await away.stop(true)
     home.edit({ server: address })
-    expect(await home.run('status', '--json')).toMatchObject({ code: 6, out: expect.stringContaining('"reachable": false') as string })
-    expect(await home.run('whoami')).toMatchObject({ code: 6, err: expect.stringContaining('cannot be reached') as string })
-    expect(await home.run('logout')).toMatchObject({ code: 6, err: expect.stringContaining('Signed out here, but') as string })
+    expect(await home.run('status', '--json')).toMatchObject({
+      code: 6,
+      out: expect.stringContaining('"reachable": false') as string,
+    })
+    expect(await home.run('whoami')).toMatchObject({
+      code: 6,
+      err: expect.stringContaining('cannot be reached') as string,
+    })
+    expect(await home.run('logout')).toMatchObject({
+      code: 6,
+      err: expect.stringContaining('Signed out here, but') as string,
+    })
     expect(home.text).not.toMatch(/eyJ|svc_/)
   }, 60_000)
 })

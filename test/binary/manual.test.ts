@@ -5,10 +5,12 @@ import { BINARY, folder, json, serve, tutti } from '../support/binary.ts'
 
 const root = join(import.meta.dir, '../..')
 const pages = join(root, 'src/features/manual/pages')
-const texts = ['README.md', ...readdirSync(pages).map((name) => join('src/features/manual/pages', name))].map((name) => ({
-  name,
-  text: readFileSync(join(root, name), 'utf8'),
-}))
+const texts = ['README.md', ...readdirSync(pages).map((name) => join('src/features/manual/pages', name))].map(
+  (name) => ({
+    name,
+    text: readFileSync(join(root, name), 'utf8'),
+  }),
+)
 
 /** Lines of blocks for a shell, and what stands within a sentence. */
 const commandsIn = (text: string): string[] => [
@@ -34,7 +36,8 @@ test('the manual and the README name only commands and options that there are', 
         const below = /\nCommands:\n([\s\S]*)/.exec(await help(path))?.[1]
         if (!below || word.startsWith('-')) break
         if (new RegExp(`^  (\\w+\\|)?${word}[ |]`, 'm').test(below)) path.push(word)
-        else if (path.length === 0 || !/\[options\] (\[command\] )?[<[]/.test(await help(path))) wrong.push(`${name}: ${line} (no ${word})`)
+        else if (path.length === 0 || !/\[options\] (\[command\] )?[<[]/.test(await help(path)))
+          wrong.push(`${name}: ${line} (no ${word})`)
         else break
       }
       const known = await help(path)
@@ -76,7 +79,9 @@ test('the first five minutes of the README go as they are written', async () => 
     shown += said
   }
   expect(shown).toContain('MY-1')
-  const settings = JSON.parse(readFileSync(join(HOME, '.claude.json'), 'utf8')) as { mcpServers: { tutti: { url: string } } }
+  const settings = JSON.parse(readFileSync(join(HOME, '.claude.json'), 'utf8')) as {
+    mcpServers: { tutti: { url: string } }
+  }
   expect(settings.mcpServers.tutti.url).toBe(`${server.url}/mcp`)
   const next = Bun.spawnSync(['tutti', 'tasks', 'list', '--json'], { env, cwd })
   expect(JSON.parse(next.stdout.toString())).toMatchObject({ items: [{ key: 'MY-1', status: 'in_progress' }] })
@@ -86,7 +91,9 @@ test('the first five minutes of the README go as they are written', async () => 
 /** As somebody does in a browser, with the password that the README chose. */
 async function approve(url: string, userCode: string, made: string): Promise<void> {
   const [, password, email] = /printf %s '([^']+)' .* --email (\S+)/.exec(made) ?? []
-  const { token } = (await (await fetch(`${url}/api/auth/login`, json('POST', { email, password }))).json()) as { token: string }
+  const { token } = (await (await fetch(`${url}/api/auth/login`, json('POST', { email, password }))).json()) as {
+    token: string
+  }
   const answer = await fetch(`${url}/api/auth/device/approve`, json('POST', { userCode }, token))
   expect(answer.status).toBe(200)
 }

@@ -47,13 +47,19 @@ const everyday: [string, RegExp][] = [
   ['projects restore OLD', /Status +active/],
   ['projects delete OLD', /^Deleted OLD\.\n/],
 
-  ['tasks create "Lock it" -d - -l db -a me --due 2027-01-31 --estimate 3 --accept "one writer" < why', /^Task +TUT-1 Lock it$/m],
+  [
+    'tasks create "Lock it" -d - -l db -a me --due 2027-01-31 --estimate 3 --accept "one writer" < why',
+    /^Task +TUT-1 Lock it$/m,
+  ],
   ['tasks create "Review it" --priority high', /^Task +TUT-2 Review it$/m],
   ['tasks block TUT-2 tut-1', /Waits for +TUT-1/],
   ['tasks list', /^Task .*\nTUT-2 +todo, waits +high +Review it +-\nTUT-1 +todo +medium +Lock it +Grace Hopper\n$/],
   ['tasks ls --ready --assignee me --label db --status todo --search lock', /^Task.*\nTUT-1 .*\n$/],
   ['tasks show tut-1', /Due +2027-01-31\n.*\nFrees +TUT-2\n[\s\S]*\n\nwhy\n\n1\. \[ \] one writer\n$/],
-  ['tasks update TUT-1 --priority critical --add-label urgent --remove-label db', /Priority +critical\n.*\nLabels +urgent\n/],
+  [
+    'tasks update TUT-1 --priority critical --add-label urgent --remove-label db',
+    /Priority +critical\n.*\nLabels +urgent\n/,
+  ],
   ['tasks next --look', /TUT-1 Lock it\nStatus +todo/],
   ['tasks next', /TUT-1 Lock it\nStatus +in_progress[\s\S]*At work +Grace Hopper until 20/],
   ['tasks release TUT-1', /Status +todo/],
@@ -77,7 +83,10 @@ const everyday: [string, RegExp][] = [
   ['features delete {features}', /^Deleted /],
   ['features restore {deleted}', /^Feature /],
 
-  ['notes create Runbook --scope team -c - --tag ops < first do this', /Tags +ops\nSeen by +team\n[\s\S]*\n\nfirst do this\n$/],
+  [
+    'notes create Runbook --scope team -c - --tag ops < first do this',
+    /Tags +ops\nSeen by +team\n[\s\S]*\n\nfirst do this\n$/,
+  ],
   ['notes list --tag ops --search first', /Runbook +ops +team +just now\n$/],
   ['notes update {notes} --title "Runbook 2"', /^Note +Runbook 2\n/],
   ['notes show {notes}', /^Note +Runbook 2\n/],
@@ -91,10 +100,16 @@ const everyday: [string, RegExp][] = [
   ['memory show {memories}', /Two writers damaged the folder\n$/],
   ['memory delete {memories}', /^Forgot /],
 
-  ['decisions create "Which lock" --status proposed --decision flock --alternative "a file"', /Status +proposed[\s\S]*\n\nNot: a file\n$/],
+  [
+    'decisions create "Which lock" --status proposed --decision flock --alternative "a file"',
+    /Status +proposed[\s\S]*\n\nNot: a file\n$/,
+  ],
   ['decisions accept {decisions}', /Status +accepted/],
   ['decisions reject {decisions}', /Status +rejected/],
-  ['decisions create "One process" --decision "It is locked" --rationale NFS --tag db', /\n\nIt is locked\n\nBecause: NFS\n$/],
+  [
+    'decisions create "One process" --decision "It is locked" --rationale NFS --tag db',
+    /\n\nIt is locked\n\nBecause: NFS\n$/,
+  ],
   ['decisions list --status accepted --tag db', /accepted +One process +just now\n$/],
   ['decisions comment {decisions} - < hm', /^Said\.\n$/],
   ['decisions outcome {decisions} "no damage since"', /^Noted\.\n$/],
@@ -194,7 +209,8 @@ const commands = await allCommands()
 const commandOf = (line: string): string => {
   const words = wordsOf(line.replace(/^@guest /, ''))
   const two = words.slice(0, 2).join(' ')
-  const named = commands.find((c) => c.names.includes(two)) ?? commands.find((c) => c.names.includes(words[0] as string))
+  const named =
+    commands.find((c) => c.names.includes(two)) ?? commands.find((c) => c.names.includes(words[0] as string))
   return named?.path ?? `nothing that there is: ${line}`
 }
 
@@ -239,8 +255,12 @@ async function account(name: string): Promise<string> {
   await office.api('POST', '/api/auth/otp/send', { email })
   const { out } = await tutti(['outbox', '--data-dir', office.server.dir, '--json'])
   const mail = (JSON.parse(out) as { items: { to: string; text: string }[] }).items.find(({ to }) => to === email)
-  const { token } = (await office.api<{ token: string }>('POST', '/api/auth/otp/verify', { email, code: codeIn(mail as { text: string }) }))
-    .body
+  const { token } = (
+    await office.api<{ token: string }>('POST', '/api/auth/otp/verify', {
+      email,
+      code: codeIn(mail as { text: string }),
+    })
+  ).body
   await office.api('PATCH', '/api/settings/profile', { name: name === 'guest' ? 'Guest' : 'Grace Hopper' }, token)
   return token
 }
@@ -272,7 +292,8 @@ async function lastOf(name: string, { token }: Actor, way: Way): Promise<string>
   }
   const team = (await list('/api/teams')).find((t) => t.name.endsWith(` ${way}`))
   if (name === 'teams') return team?.slug as string
-  if (name === 'invites') return (await list('/api/invites')).find((i) => i.organization.name.endsWith(` ${way}`))?.id as string
+  if (name === 'invites')
+    return (await list('/api/invites')).find((i) => i.organization.name.endsWith(` ${way}`))?.id as string
   if (name === 'reviewable') return reviewable(way, team?.id as string)
   const path = name === 'features' ? `/api/teams/${team?.id}/features` : `/api/${name}`
   return (await list(`${path}?limit=1`, team?.id))[0]?.id.slice(0, 13) ?? `no-${name}`
@@ -281,11 +302,18 @@ async function lastOf(name: string, { token }: Actor, way: Way): Promise<string>
 /** The last feature, brought by its author to where it waits for a review. */
 async function reviewable(way: Way, team: string): Promise<string> {
   const { token } = actors[way].me
-  const { items } = (await office.api<{ items: { id: string }[] }>('GET', `/api/teams/${team}/features?limit=1`, undefined, token)).body
+  const { items } = (
+    await office.api<{ items: { id: string }[] }>('GET', `/api/teams/${team}/features?limit=1`, undefined, token)
+  ).body
   const path = `/api/features/${items[0]?.id}`
   for (let step = 0; step < 8; step++) {
     const evidence = { summary: `Step ${step}`, files: [`src/${step}.ts`], commits: [`1a2b3c${step}`] }
-    const { body } = await office.api<{ status: string; next: { missing: object[] } | null }>('GET', path, undefined, token)
+    const { body } = await office.api<{ status: string; next: { missing: object[] } | null }>(
+      'GET',
+      path,
+      undefined,
+      token,
+    )
     if (body.status === 'in_review') break
     await office.api('POST', `${path}/advance`, body.next?.missing.length ? { evidence } : {}, token)
   }
@@ -320,7 +348,8 @@ for (const way of ways)
       const { code, out, err } = await typed(asked, way)
       const problem = problemOf(way, line, expected, { code, out, err })
       if (problem) wrong.push(`${asked}\n  ${problem}: ${code} ${err}${out}`)
-      const [, id] = /restore ([\da-f-]{36})/.exec(out + err) ?? /"id": "([\da-f-]{36})",\n *"deleted": true/.exec(out) ?? []
+      const [, id] =
+        /restore ([\da-f-]{36})/.exec(out + err) ?? /"id": "([\da-f-]{36})",\n *"deleted": true/.exec(out) ?? []
       if (id) actors[way].deleted = id
     }
     expect(wrong.join('\n')).toBe('')
@@ -334,7 +363,9 @@ function problemOf(way: Way, line: string, expected: RegExp, { code, out, err }:
     if (!expected.test(bare)) return `is not like ${expected}`
     // Tables and facts fit; a text is as its author wrote it.
     const [facts = ''] = out.startsWith('\x1b[2m') ? bare.split('\n\n') : []
-    return way === 'terminal' && facts.split('\n').some((text) => Bun.stringWidth(text) > 80) ? 'is wider than the terminal' : undefined
+    return way === 'terminal' && facts.split('\n').some((text) => Bun.stringWidth(text) > 80)
+      ? 'is wider than the terminal'
+      : undefined
   }
   if (err !== '') return 'said more than JSON'
   if (withoutJson.has(commandOf(line))) return undefined

@@ -33,18 +33,21 @@ test('two people of one server on one machine each speak as themselves, and who 
   const { userCode, done } = await home.login([office.url, '--profile', 'alan'])
   await office.api('POST', '/api/auth/device/approve', { userCode }, his)
   expect((await done).code).toBe(0)
-  expect((await home.within(work, ['mcp', '--profile', 'alan'], calls('create_note', { title: 'of Alan' }))).out).toContain('of Alan')
+  expect(
+    (await home.within(work, ['mcp', '--profile', 'alan'], calls('create_note', { title: 'of Alan' }))).out,
+  ).toContain('of Alan')
   const titles = async (as: string) =>
-    (await office.api<{ items: { title: string }[] }>('GET', '/api/notes', undefined, as)).body.items.map((n) => n.title)
+    (await office.api<{ items: { title: string }[] }>('GET', '/api/notes', undefined, as)).body.items.map(
+      (n) => n.title,
+    )
   expect(await titles(his)).toEqual(['of Alan'])
   expect(await titles(office.token)).toEqual(['of Grace'])
 
   const tokens = Object.entries(kept())
   expect(tokens).toHaveLength(2)
-  const [alans, graces] = ['alan', office.host].map((name) => tokens.find(([key]) => key.includes(` ${name} `))?.[1].token as string) as [
-    string,
-    string,
-  ]
+  const [alans, graces] = ['alan', office.host].map(
+    (name) => tokens.find(([key]) => key.includes(` ${name} `))?.[1].token as string,
+  ) as [string, string]
   expect(await works(alans)).not.toBe(401)
   expect((await home.run('logout', '--profile', 'alan')).code).toBe(0)
   expect(await works(alans)).toBe(401)
@@ -55,7 +58,9 @@ test('two people of one server on one machine each speak as themselves, and who 
 test('one that takes the place of another ends it', async () => {
   const [before] = Object.values(kept())
   const env = { ...home.env, HOME: folder() }
-  expect(await tutti(['connect', 'cursor', '--stdio', '--profile', office.host], { env, cwd: work })).toMatchObject({ code: 0 })
+  expect(await tutti(['connect', 'cursor', '--stdio', '--profile', office.host], { env, cwd: work })).toMatchObject({
+    code: 0,
+  })
   const [now] = Object.values(kept())
   expect(now?.token).not.toBe(before?.token as string)
   expect(await works(before?.token as string)).toBe(401)
@@ -64,7 +69,11 @@ test('one that takes the place of another ends it', async () => {
 
 test('texts with every kind of line end pass whole', async () => {
   const title = 'one\u2028two\u2029three\u0085four'
-  const { out } = await home.within(work, ['mcp', '--profile', office.host], calls('create_note', { title: 'ends', content: title }))
+  const { out } = await home.within(
+    work,
+    ['mcp', '--profile', office.host],
+    calls('create_note', { title: 'ends', content: title }),
+  )
   const answer = out
     .trim()
     .split('\n')
@@ -78,12 +87,17 @@ test('messages go to the server that was named, and to no other that it names', 
   const thief = Bun.serve({ port: 0, fetch: () => new Response(`${++stolen}`) })
   for (const answer of [
     () =>
-      new Response(`event: endpoint\ndata: http://127.0.0.1:${thief.port}/take\n\n`, { headers: { 'content-type': 'text/event-stream' } }),
+      new Response(`event: endpoint\ndata: http://127.0.0.1:${thief.port}/take\n\n`, {
+        headers: { 'content-type': 'text/event-stream' },
+      }),
     () => new Response(null, { status: 307, headers: { location: `http://127.0.0.1:${thief.port}/take` } }),
   ]) {
     const sly = Bun.serve({ port: 0, fetch: answer })
     const env = { TUTTI_MCP_TOKEN: 'mcp_live_x' }
-    const { out } = await tutti(['mcp', '--server', `http://127.0.0.1:${sly.port}`], { env, stdin: `${line(1, 'initialize', opening)}\n` })
+    const { out } = await tutti(['mcp', '--server', `http://127.0.0.1:${sly.port}`], {
+      env,
+      stdin: `${line(1, 'initialize', opening)}\n`,
+    })
     expect(JSON.parse(out)).toMatchObject({ id: 1, error: { code: -32_000 } })
     sly.stop(true)
   }
@@ -101,7 +115,8 @@ test('a token is not written unasked into settings that are kept in git', async 
   symlinkSync(join(at, 'dotfiles', 'mcp.json'), join(at, '.cursor', 'mcp.json'))
   git('init', '-q')
   git('add', '-A')
-  const connect = (...more: string[]) => tutti(['connect', 'cursor', '--profile', office.host, '--no-hooks', ...more], { env, cwd: work })
+  const connect = (...more: string[]) =>
+    tutti(['connect', 'cursor', '--profile', office.host, '--no-hooks', ...more], { env, cwd: work })
   const before = Object.keys((await office.api<{ items: object[] }>('GET', '/api/mcp-tokens')).body.items).length
   expect(await connect()).toMatchObject({ code: 5, err: expect.stringContaining('kept in git') })
   expect(readFileSync(join(at, 'dotfiles', 'mcp.json'), 'utf8')).toBe('{}')

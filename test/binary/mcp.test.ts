@@ -41,7 +41,8 @@ describe('tutti mcp', () => {
     await client.connect(new StdioClientTransport(started(args, env)))
     return client
   }
-  const names = async (client: Client) => (await client.listTools(undefined, { cacheMode: 'bypass' })).tools.map((t) => t.name)
+  const names = async (client: Client) =>
+    (await client.listTools(undefined, { cacheMode: 'bypass' })).tools.map((t) => t.name)
   const note = (title: string) => ({ name: 'create_note', arguments: { title } })
 
   test('is a server to the official clients, of both generations', async () => {
@@ -65,14 +66,20 @@ describe('tutti mcp', () => {
     const file = join(dirname(home.file), 'mcp-tokens.json')
     expect(statSync(file).mode & 0o777).toBe(0o600)
     const client = await v2(['--toolsets', 'notes', '--readonly'])
-    expect(await names(client)).toEqual(tools.filter((t) => t.toolset === 'notes' && t.action.kind === 'read').map((t) => t.name))
+    expect(await names(client)).toEqual(
+      tools.filter((t) => t.toolset === 'notes' && t.action.kind === 'read').map((t) => t.name),
+    )
     await client.close()
   }, 60_000)
 
   test('answers what came on a pipe before it ends, and says what is no message', async () => {
     const line = (id: number, method: string, params = {}) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
     const opening = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: info }
-    const piped = await home.within(work, ['mcp'], `${line(1, 'initialize', opening)}\n\nnonsense\n${line(2, 'tools/list')}\n`)
+    const piped = await home.within(
+      work,
+      ['mcp'],
+      `${line(1, 'initialize', opening)}\n\nnonsense\n${line(2, 'tools/list')}\n`,
+    )
     const told = piped.out
       .trim()
       .split('\n')
@@ -166,7 +173,13 @@ describe('tutti mcp', () => {
   }, 60_000)
 
   test('ends when the client closes its end, though the stream is open', async () => {
-    const child = Bun.spawn([BINARY, 'mcp'], { cwd: work, env: started([], home.env).env, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' })
+    const child = Bun.spawn([BINARY, 'mcp'], {
+      cwd: work,
+      env: started([], home.env).env,
+      stdin: 'pipe',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
     child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })}\n`)
     const reader = child.stdout.getReader()
     await reader.read()
@@ -183,7 +196,8 @@ describe('tutti mcp', () => {
       port: 0,
       hostname: '127.0.0.1',
       async fetch(request) {
-        if (request.method === 'GET' && ++streams === 1) return Response.json({ detail: 'Too many requests.' }, { status: 429 })
+        if (request.method === 'GET' && ++streams === 1)
+          return Response.json({ detail: 'Too many requests.' }, { status: 429 })
         if (request.method === 'POST') {
           const { id } = (await request.json()) as { id: number }
           if (id !== undefined) say(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result: {} })}\n\n`)

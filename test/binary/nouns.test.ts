@@ -21,7 +21,9 @@ afterAll(() => office.server.kill())
 /** As typed, with words in quotes; what comes on standard input behind `<`. */
 function typed(line: string): Promise<Run> {
   const [command, stdin] = line.split(' < ') as [string, string?]
-  const words = [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) => double ?? single ?? bare ?? '')
+  const words = [...command.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    ([, double, single, bare]) => double ?? single ?? bare ?? '',
+  )
   return home.within(work, words, stdin)
 }
 async function listed(noun: string): Promise<Record<string, string>[]> {
@@ -55,10 +57,13 @@ describe('on a terminal', () => {
     expect(plain.shown).not.toContain('\x1b')
     expect(plain.shown).toContain('…')
     expect((await typed('tasks list')).out).toContain(title)
-    const forced = (env: Record<string, string>) => tutti(['tasks', 'list'], { env: { ...home.env, ...env }, cwd: work })
+    const forced = (env: Record<string, string>) =>
+      tutti(['tasks', 'list'], { env: { ...home.env, ...env }, cwd: work })
     expect((await forced({ FORCE_COLOR: '1' })).out).toStartWith('\x1b[2m')
     expect((await forced({ FORCE_COLOR: '1', NO_COLOR: '1' })).out).not.toContain('\x1b')
-    expect((await onTerminal(['tasks', 'list'], { env: { ...home.env, TERM: 'dumb' }, cwd: work })).shown).not.toContain('\x1b')
+    expect(
+      (await onTerminal(['tasks', 'list'], { env: { ...home.env, TERM: 'dumb' }, cwd: work })).shown,
+    ).not.toContain('\x1b')
     const json = await onTerminal(['tasks', 'list', '--json'], { env: home.env, cwd: work })
     expect((JSON.parse(json.shown) as { items: object[] }).items).not.toBeEmpty()
     const refused = await onTerminal(['tasks', 'show', 'TUT-99'], { env: home.env, cwd: work })
@@ -73,9 +78,16 @@ describe('on a terminal', () => {
     const persian = 'می\u200cخواهم'
     const evil = '\x1b]0;mine\x07\x1b[31m\x9b2J red\u202e\u2066\u2028\r\b'
     const whole = `${family} ${persian} 字 ${evil}`
-    const { body } = await office.api<{ id: string }>('POST', '/api/notes', { title: `t ${whole}`, content: `c ${whole}\nsecond\tcolumn` })
-    const { key } = (await office.api<{ key: string }>('POST', '/api/projects/tutti/tasks', { title: `t ${whole}`, labels: [`l ${evil}`] }))
-      .body
+    const { body } = await office.api<{ id: string }>('POST', '/api/notes', {
+      title: `t ${whole}`,
+      content: `c ${whole}\nsecond\tcolumn`,
+    })
+    const { key } = (
+      await office.api<{ key: string }>('POST', '/api/projects/tutti/tasks', {
+        title: `t ${whole}`,
+        labels: [`l ${evil}`],
+      })
+    ).body
     await office.api('PATCH', `/api/tasks/${key}`, { acceptance: [`a ${whole}`] })
     await office.api('POST', `/api/tasks/${key}/comments`, { body: `c ${whole}` })
     for (const command of [
@@ -87,9 +99,15 @@ describe('on a terminal', () => {
       ['activity', 'list', '-n', '20'],
       ['search', 'red', '--all-projects'],
     ]) {
-      const { code, shown } = await onTerminal(command, { env: { ...home.env, NO_COLOR: '1' }, cwd: work, columns: 200 })
+      const { code, shown } = await onTerminal(command, {
+        env: { ...home.env, NO_COLOR: '1' },
+        cwd: work,
+        columns: 200,
+      })
       expect([code, command, shown.includes('red')]).toEqual([0, command, true])
-      const steering = [...shown].filter((letter) => letter !== '\n' && /\p{Cc}|\p{Bidi_Control}|\p{Zl}|\p{Zp}/u.test(letter))
+      const steering = [...shown].filter(
+        (letter) => letter !== '\n' && /\p{Cc}|\p{Bidi_Control}|\p{Zl}|\p{Zp}/u.test(letter),
+      )
       expect([command, steering.filter((letter) => letter !== '\t')]).toEqual([command, []])
     }
     const piped = (await home.run('notes', 'show', body.id)).out
@@ -124,11 +142,16 @@ describe('--json', () => {
     for (let i = 0; i < 210; i++) await office.api('POST', '/api/activities', { type: 'step', description: `${i}` })
     const all = await home.run('activity', 'list', '--type', 'step', '--all', '--json')
     expect(JSON.parse(all.out)).toMatchObject({ items: { length: 210 }, nextCursor: null })
-    expect(JSON.parse((await home.run('activity', 'list', '--type', 'step', '-n', '205', '--json')).out)).toMatchObject({
-      items: { length: 205 },
-    })
+    expect(JSON.parse((await home.run('activity', 'list', '--type', 'step', '-n', '205', '--json')).out)).toMatchObject(
+      {
+        items: { length: 205 },
+      },
+    )
     const cut = await home.run('activity', 'list', '--type', 'step')
-    expect([cut.out.split('\n').length, cut.err]).toEqual([52, 'There are more. Show them with --all or a higher --limit.\n'])
+    expect([cut.out.split('\n').length, cut.err]).toEqual([
+      52,
+      'There are more. Show them with --all or a higher --limit.\n',
+    ])
     const none = await home.run('activity', 'list', '--type', 'none')
     expect(none).toEqual({ code: 0, out: '', err: 'Nothing has happened.\n' })
   }, 60_000)
@@ -151,7 +174,10 @@ describe('--json', () => {
       code: 5,
       problem: { code: 'version_mismatch', current: { version: 2 } },
     })
-    expect(await problem('tasks', 'frob')).toEqual({ code: 2, problem: { code: 'invalid', detail: "unknown command 'frob'", exitCode: 2 } })
+    expect(await problem('tasks', 'frob')).toEqual({
+      code: 2,
+      problem: { code: 'invalid', detail: "unknown command 'frob'", exitCode: 2 },
+    })
     expect(await problem('tasks', 'list', '--nix')).toMatchObject({ code: 2, problem: { code: 'invalid' } })
     expect(await problem('tasks', 'update', 'TUT-1')).toMatchObject({ code: 2, problem: { code: 'invalid' } })
     expect(await problem('whoami', '--profile', 'nix')).toMatchObject({ code: 4, problem: { code: 'not_found' } })
@@ -204,11 +230,17 @@ describe('exit codes', () => {
 
   test('an API key for reading may not write, and one that makes no tokens says who does', async () => {
     const env = { XDG_CONFIG_HOME: folder() }
-    await tutti(['login', office.url, '--with-token'], { env, stdin: await office.key(['tasks:read', 'projects:read']) })
+    await tutti(['login', office.url, '--with-token'], {
+      env,
+      stdin: await office.key(['tasks:read', 'projects:read']),
+    })
     const inWork = (...args: string[]) => tutti(args, { env, cwd: work })
     expect((await inWork('tasks', 'list')).code).toBe(0)
     expect((await inWork('tasks', 'create', 'x')).code).toBe(3)
-    expect(await inWork('tokens', 'create', 'x')).toMatchObject({ code: 3, err: expect.stringContaining('Sign in yourself') as string })
+    expect(await inWork('tokens', 'create', 'x')).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('Sign in yourself') as string,
+    })
   })
 
   test('6 when the server is away', async () => {
@@ -221,12 +253,17 @@ describe('exit codes', () => {
       ['search', 'x'],
       ['link', 'TUT'],
     ])
-      expect(await tutti(command, { env })).toMatchObject({ code: 6, out: '', err: expect.stringContaining('cannot be reached') as string })
+      expect(await tutti(command, { env })).toMatchObject({
+        code: 6,
+        out: '',
+        err: expect.stringContaining('cannot be reached') as string,
+      })
   }, 60_000)
 })
 
 describe('names', () => {
-  const made = async (path: string, body: object) => (await office.api<{ id: string; slug: string; key: string }>('POST', path, body)).body
+  const made = async (path: string, body: object) =>
+    (await office.api<{ id: string; slug: string; key: string }>('POST', path, body)).body
 
   test('an id, its beginning, a slug, a key or a number', async () => {
     const [project, task] = [
@@ -258,15 +295,31 @@ describe('names', () => {
     ] as const)
       for (const name of [one.id, beginning(one), beginning(one).toUpperCase(), ...names]) {
         const { code, out } = await home.run(noun, 'show', name, '--json')
-        expect([noun, name, code, code === 0 && (JSON.parse(out) as { id: string }).id]).toEqual([noun, name, 0, one.id])
+        expect([noun, name, code, code === 0 && (JSON.parse(out) as { id: string }).id]).toEqual([
+          noun,
+          name,
+          0,
+          one.id,
+        ])
       }
     // Where the API takes an id alone.
     const part = JSON.parse((await typed(`tasks create part --parent ${task.key} --json`)).out) as { parentId: string }
     expect(part.parentId).toBe(task.id)
     expect((await typed(`tasks list --parent ${beginning(task)}`)).out).toMatch(/part/)
     expect((await typed(`activity list --task ${task.key} --agent ${agent.slug}`)).code).toBe(0)
-    expect((await home.run('memory', 'list', '--scope', 'project', '--scope-id', 'names')).out).toContain(memory.id.slice(0, 13))
-    const newer = await home.run('decisions', 'create', 'z', '--decision', 'z', '--supersedes', beginning(decision), '--json')
+    expect((await home.run('memory', 'list', '--scope', 'project', '--scope-id', 'names')).out).toContain(
+      memory.id.slice(0, 13),
+    )
+    const newer = await home.run(
+      'decisions',
+      'create',
+      'z',
+      '--decision',
+      'z',
+      '--supersedes',
+      beginning(decision),
+      '--json',
+    )
     expect(JSON.parse(newer.out)).toMatchObject({ supersedes: decision.id })
   }, 60_000)
 
@@ -288,7 +341,9 @@ describe('names', () => {
     expect((await home.run('tasks', 'create', 'x', '-p', 'TUTT')).err).toContain('Did you mean tutti (Tutti)?')
     expect((await home.run('search', 'x', '-p', 'tuti')).err).toContain('Did you mean tutti')
     expect((await home.run('link', 'tuti')).err).toContain('Did you mean tutti')
-    expect((await home.run('notes', 'show', 'twin')).err).toMatch(/Did you mean twin-\S+ \(Twin two\) or twin-\S+ \(Twin one\)\?/)
+    expect((await home.run('notes', 'show', 'twin')).err).toMatch(
+      /Did you mean twin-\S+ \(Twin two\) or twin-\S+ \(Twin one\)\?/,
+    )
     expect((await home.run('tasks', 'lst')).err).toContain('Did you mean one of list, ls?')
   })
 
@@ -311,11 +366,17 @@ describe('names', () => {
 
   test('what is there can be taken away again', async () => {
     const key = (
-      (await typed('tasks create x -l a -l b -a me --due 2027-01-31 -d y --json')).out.match(/"key": "(\S+)"/) as RegExpMatchArray
+      (await typed('tasks create x -l a -l b -a me --due 2027-01-31 -d y --json')).out.match(
+        /"key": "(\S+)"/,
+      ) as RegExpMatchArray
     )[1]
     const change = async (more: string) => JSON.parse((await typed(`tasks update ${key} ${more} --json`)).out) as object
     expect(await change('--add-label c --remove-label a')).toMatchObject({ labels: ['b', 'c'] })
-    expect(await change('--due none --assignee none -d none')).toMatchObject({ dueAt: null, assignee: null, description: null })
+    expect(await change('--due none --assignee none -d none')).toMatchObject({
+      dueAt: null,
+      assignee: null,
+      description: null,
+    })
     expect(await change('-l d')).toMatchObject({ labels: ['d'] })
   })
 })
@@ -326,10 +387,15 @@ describe('a linked folder', () => {
     const deep = join(work, 'src', 'deep')
     mkdirSync(deep, { recursive: true })
     const made = async (cwd: string, ...more: string[]) =>
-      (JSON.parse((await home.within(cwd, ['tasks', 'create', 'Where am I', '--json', ...more])).out) as { key: string }).key
+      (
+        JSON.parse((await home.within(cwd, ['tasks', 'create', 'Where am I', '--json', ...more])).out) as {
+          key: string
+        }
+      ).key
     expect(await made(deep)).toStartWith('TUT-')
     expect(await made(deep, '-p', 'other')).toStartWith('OTH-')
-    const keys = async (...more: string[]) => (await home.within(deep, ['tasks', 'list', ...more])).out.match(/^[A-Z]{3}(?=-)/gm)
+    const keys = async (...more: string[]) =>
+      (await home.within(deep, ['tasks', 'list', ...more])).out.match(/^[A-Z]{3}(?=-)/gm)
     expect(new Set(await keys())).toEqual(new Set(['TUT']))
     expect(new Set(await keys('-p', 'OTH'))).toEqual(new Set(['OTH']))
     expect(new Set(await keys('--all-projects'))).toEqual(new Set(['TUT', 'OTH']))

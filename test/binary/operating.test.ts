@@ -14,7 +14,9 @@ const kept = (server: Served): Served => {
   return server
 }
 const createAdmin = (dir: string) =>
-  tutti(['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', dir], { stdin: PASSWORD })
+  tutti(['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', dir], {
+    stdin: PASSWORD,
+  })
 const all = migrations.map(({ id }) => id)
 const newest = all.at(-1) as string
 
@@ -60,7 +62,9 @@ describe('tutti serve --demo', () => {
         }
       ).items
     const listed = await projects(first.url)
-    expect(listed.map((p) => p.name)).toEqual(expect.arrayContaining(['Lighthouse API', 'Mobile app', 'Getting started']))
+    expect(listed.map((p) => p.name)).toEqual(
+      expect.arrayContaining(['Lighthouse API', 'Mobile app', 'Getting started']),
+    )
     const gone = listed.find((p) => p.name === 'Mobile app') as { id: string }
     await fetch(`${first.url}/api/projects/${gone.id}`, json('DELETE', {}, token))
     first.child.kill('SIGTERM')
@@ -87,10 +91,14 @@ describe('tutti serve --demo', () => {
     expect([refused.code, refused.out]).toEqual([5, ''])
     expect(refused.err).toContain('no demo account was made')
     const server = kept(await serve({ dir }))
-    const { token } = (await (await fetch(`${server.url}/api/auth/login`, json('POST', { email: EMAIL, password: PASSWORD }))).json()) as {
+    const { token } = (await (
+      await fetch(`${server.url}/api/auth/login`, json('POST', { email: EMAIL, password: PASSWORD }))
+    ).json()) as {
       token: string
     }
-    const users = (await (await fetch(`${server.url}/api/admin/users`, { headers: { authorization: `Bearer ${token}` } })).json()) as {
+    const users = (await (
+      await fetch(`${server.url}/api/admin/users`, { headers: { authorization: `Bearer ${token}` } })
+    ).json()) as {
       items: { email: string }[]
     }
     expect(users.items.map((u) => u.email)).toEqual([EMAIL])
@@ -107,7 +115,11 @@ describe('tutti migrate', () => {
     }
     expect(readdirSync(dir)).toEqual([])
     expect(await tutti(['migrate', ...at])).toEqual({ code: 0, out: `Up to date (${newest}).\n`, err: '' })
-    expect(JSON.parse((await tutti(['migrate', 'up', '--json', ...at])).out)).toEqual({ applied: all, pending: [], done: [] })
+    expect(JSON.parse((await tutti(['migrate', 'up', '--json', ...at])).out)).toEqual({
+      applied: all,
+      pending: [],
+      done: [],
+    })
   })
 
   test('applies what is pending, and only then', async () => {
@@ -115,13 +127,23 @@ describe('tutti migrate', () => {
     const at = ['--data-dir', dir]
     await tutti(['migrate', ...at])
     // The last one, whatever it does, as if it had never run: its guard is its row.
-    await inside(dir, `delete from migrations where id <> '${all[0]}'; drop schema public cascade; create schema public`)
+    await inside(
+      dir,
+      `delete from migrations where id <> '${all[0]}'; drop schema public cascade; create schema public`,
+    )
     await inside(dir, 'create extension if not exists vector; create extension if not exists pg_trgm')
     expect(await tutti(['migrate', 'status', ...at])).toMatchObject({ code: 0, out: `To apply: ${all.join(', ')}\n` })
-    expect(JSON.parse((await tutti(['migrate', 'up', '--dry-run', '--json', ...at])).out)).toMatchObject({ pending: all, done: [] })
+    expect(JSON.parse((await tutti(['migrate', 'up', '--dry-run', '--json', ...at])).out)).toMatchObject({
+      pending: all,
+      done: [],
+    })
     const applied = await tutti(['migrate', '--json', ...at])
     expect([applied.code, JSON.parse(applied.out)]).toEqual([0, { applied: all, pending: [], done: all }])
-    expect(JSON.parse((await tutti(['migrate', 'status', '--json', ...at])).out)).toEqual({ applied: all, pending: [], done: [] })
+    expect(JSON.parse((await tutti(['migrate', 'status', '--json', ...at])).out)).toEqual({
+      applied: all,
+      pending: [],
+      done: [],
+    })
   })
 
   test('asks a running server, and does not open its files', async () => {
@@ -162,7 +184,11 @@ test('tutti seed says what it made and what it kept, with an administrator only'
   expect(made.made).toContain('project Lighthouse API')
   const server = kept(await serve({ dir }))
   const again = await tutti(['seed', '--demo', '--data-dir', server.dir])
-  expect([again.code, again.err, again.out]).toEqual([0, '', `${made.made.map((what: string) => `kept ${what}`).join('\n')}\n`])
+  expect([again.code, again.err, again.out]).toEqual([
+    0,
+    '',
+    `${made.made.map((what: string) => `kept ${what}`).join('\n')}\n`,
+  ])
   expect((await onTerminal(['seed', '--data-dir', server.dir])).shown).toMatch(/^kept project Getting started\n/)
 })
 
@@ -184,7 +210,8 @@ describe('tutti config', () => {
     else if (name === 'ALLOWED_HOSTS') values[name] = 'a.example,b.example'
     else if (name === 'TUTTI_SECRET' || name === 'METRICS_TOKEN') values[name] = `${SECRET}${SECRET}`
     else if (/(_KEY|_SECRET)$/.test(name)) values[name] = SECRET
-    else if (typeof fallback === 'number') values[name] = String(fallback === 1 << 20 ? 2048 : Math.max(1, fallback - 1))
+    else if (typeof fallback === 'number')
+      values[name] = String(fallback === 1 << 20 ? 2048 : Math.max(1, fallback - 1))
     else if (typeof fallback === 'string' && name !== 'DATA_DIR') {
       const choices = /\b(\w+): /.exec(about)?.[1]
       values[name] = choices && name !== 'DB_SHARED_BUFFERS' ? choices : fallback
@@ -201,7 +228,8 @@ describe('tutti config', () => {
       expect([name, from]).toEqual([name, name === 'DATA_DIR' ? 'option' : 'environment'])
       expect([name, about.length > 10, value === null]).toEqual([name, true, false])
       expect([name, value.includes(SECRET)]).toEqual([name, false])
-      if (!values[name]?.includes(SECRET) && name !== 'DATA_DIR') expect([name, value]).toEqual([name, values[name] as string])
+      if (!values[name]?.includes(SECRET) && name !== 'DATA_DIR')
+        expect([name, value]).toEqual([name, values[name] as string])
     }
     const of = (name: string) => items.find((i) => i.name === name)?.value
     expect(of('DATABASE_URL')).toBe('postgres://(hidden)@host.example/base?(hidden)')
@@ -240,7 +268,9 @@ describe('tutti config', () => {
     expect(code).toBe(0)
     expect(shown).toContain('\x1b[2m')
     for (const line of Bun.stripANSI(shown).split('\n')) expect(Bun.stringWidth(line)).toBeLessThanOrEqual(70)
-    expect((await onTerminal(['config', '--data-dir', folder()], { env: { NO_COLOR: '1' } })).shown).not.toContain('\x1b')
+    expect((await onTerminal(['config', '--data-dir', folder()], { env: { NO_COLOR: '1' } })).shown).not.toContain(
+      '\x1b',
+    )
     expect((await tutti(['config', '--data-dir', folder()])).out).not.toContain('\x1b')
   })
 })
@@ -251,7 +281,11 @@ test('a data folder that others may write to is refused as not allowed', async (
   chmodSync(dir, 0o777)
   for (const words of [['migrate'], ['seed'], ['serve', '--port', '0']]) {
     const refused = await tutti([...words, '--data-dir', dir])
-    expect([refused.code, refused.out, refused.err]).toEqual([3, '', `tutti: Others can write to ${dir}. Run: chmod 700 ${dir}\n`])
+    expect([refused.code, refused.out, refused.err]).toEqual([
+      3,
+      '',
+      `tutti: Others can write to ${dir}. Run: chmod 700 ${dir}\n`,
+    ])
   }
   expect(existsSync(join(dir, 'db'))).toBe(false)
 })

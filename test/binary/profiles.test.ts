@@ -33,7 +33,11 @@ describe('an API key', () => {
       code: 0,
       out: `Signed in to ${office.url} with an API key.\n`,
     })
-    expect(JSON.parse((await home.run('whoami', '--json')).out)).toMatchObject({ user: null, team: null, credential: { kind: 'api_key' } })
+    expect(JSON.parse((await home.run('whoami', '--json')).out)).toMatchObject({
+      user: null,
+      team: null,
+      credential: { kind: 'api_key' },
+    })
     expect((await home.run('status')).code).toBe(0)
   })
 
@@ -64,17 +68,25 @@ describe('the wrong server', () => {
       fetch(request) {
         const { pathname } = new URL(request.url)
         seen.push(`${request.headers.get('user-agent')} ${request.headers.get('authorization')} ${pathname}`)
-        return pathname.startsWith('/api/auth/me') ? Response.redirect(`${office.url}/api/auth/me`) : new Response('<h1>Hello</h1>')
+        return pathname.startsWith('/api/auth/me')
+          ? Response.redirect(`${office.url}/api/auth/me`)
+          : new Response('<h1>Hello</h1>')
       },
     })
     const address = `http://localhost:${other.port}`
-    expect(await home.run('login', address)).toMatchObject({ code: 6, err: expect.stringContaining('is no Tutti server') as string })
+    expect(await home.run('login', address)).toMatchObject({
+      code: 6,
+      err: expect.stringContaining('is no Tutti server') as string,
+    })
     const moved = await tutti(['login', address, '--with-token'], { env: home.env, stdin: newSecret('api_key') })
     expect(moved).toMatchObject({ code: 6, err: expect.stringContaining(`sends you on to ${office.url}`) as string })
     expect(await home.run('status', '--server', address)).toMatchObject({ code: 6, out: '' })
     expect(seen[0]).toMatch(/^tutti\/\d+\.\d+\.\d+ null /)
     await other.stop(true)
-    expect(await home.run('login', address)).toMatchObject({ code: 6, err: expect.stringContaining('cannot be reached') as string })
+    expect(await home.run('login', address)).toMatchObject({
+      code: 6,
+      err: expect.stringContaining('cannot be reached') as string,
+    })
     for (const bad of ['ftp://x', 'https://x/path', 'https://u:p@x', 'not a office.host', 'https://', ''])
       expect([bad, (await home.run('login', bad)).code]).toEqual([bad, 2])
     expect(existsSync(home.file)).toBe(false)
@@ -102,18 +114,28 @@ describe('the wrong server', () => {
         asked[pathname].push(performance.now())
         const body = answers[pathname]?.(asked[pathname].length) ?? {}
         const wrong = 'code' in body
-        return Response.json(body, { status: wrong ? 400 : 200, headers: { 'content-type': `application/${wrong ? 'problem+' : ''}json` } })
+        return Response.json(body, {
+          status: wrong ? 400 : 200,
+          headers: { 'content-type': `application/${wrong ? 'problem+' : ''}json` },
+        })
       },
     })
     return { address: `http://localhost:${stub.port}`, asked, stop: () => stub.stop(true) }
   }
-  const started = { deviceCode: 'x', userCode: 'BCDF-GHJK', verificationUri: 'http://localhost/device', expiresIn: 600, interval: 1 }
+  const started = {
+    deviceCode: 'x',
+    userCode: 'BCDF-GHJK',
+    verificationUri: 'http://localhost/device',
+    expiresIn: 600,
+    interval: 1,
+  }
   const problem = (error: string) => ({ code: 'invalid.device', status: 400, detail: 'no', error })
 
   test('slow_down makes it wait five seconds longer; it gives up when the code has expired', async () => {
     const slow = evil({
       '/api/auth/device/request': () => ({ ...started, expiresIn: 9 }),
-      '/api/auth/device/poll': (n) => problem(n === 1 ? 'authorization_pending' : n === 2 ? 'slow_down' : 'authorization_pending'),
+      '/api/auth/device/poll': (n) =>
+        problem(n === 1 ? 'authorization_pending' : n === 2 ? 'slow_down' : 'authorization_pending'),
     })
     expect(await new Home(office).run('login', slow.address)).toMatchObject({
       code: 5,
@@ -124,7 +146,10 @@ describe('the wrong server', () => {
     expect(polls[1] - polls[0]).toBeWithin(990, 4000)
     expect(polls[2] - polls[1]).toBeGreaterThan(5990)
     await slow.stop()
-    const gone = evil({ '/api/auth/device/request': () => started, '/api/auth/device/poll': () => problem('expired_token') })
+    const gone = evil({
+      '/api/auth/device/request': () => started,
+      '/api/auth/device/poll': () => problem('expired_token'),
+    })
     expect((await new Home(office).run('login', gone.address)).code).toBe(5)
     await gone.stop()
   }, 60_000)
@@ -133,11 +158,16 @@ describe('the wrong server', () => {
     const home = new Home(office)
     for (const verificationUri of ['file:///etc/passwd', 'javascript:alert(1)', 'x-evil://go', ''])
       await using({ '/api/auth/device/request': () => ({ ...started, verificationUri }) }, async (address) =>
-        expect(await home.run('login', address)).toMatchObject({ code: 6, err: expect.stringContaining('names no page') as string }),
+        expect(await home.run('login', address)).toMatchObject({
+          code: 6,
+          err: expect.stringContaining('names no page') as string,
+        }),
       )
     const bell = '\x1b]0;mine\x07\u202e'
-    await using({ '/api/auth/device/request': () => ({ code: 'forbidden', status: 403, detail: `${bell}no` }) }, async (address) =>
-      expect(await home.run('login', address)).toEqual({ code: 3, out: '', err: 'tutti: ]0;mine no\n' }),
+    await using(
+      { '/api/auth/device/request': () => ({ code: 'forbidden', status: 403, detail: `${bell}no` }) },
+      async (address) =>
+        expect(await home.run('login', address)).toEqual({ code: 3, out: '', err: 'tutti: ]0;mine no\n' }),
     )
     expect(existsSync(home.file)).toBe(false)
   })
@@ -146,7 +176,10 @@ describe('the wrong server', () => {
     const home = new Home(office)
     for (const nonsense of [{ expiresIn: undefined }, { expiresIn: 'x' }, { userCode: 1 }])
       await using({ '/api/auth/device/request': () => ({ ...started, ...nonsense }) }, async (address) =>
-        expect(await home.run('login', address)).toMatchObject({ code: 6, err: expect.stringContaining('names no code') as string }),
+        expect(await home.run('login', address)).toMatchObject({
+          code: 6,
+          err: expect.stringContaining('names no code') as string,
+        }),
       )
     const hasty = evil({
       '/api/auth/device/request': () => ({ ...started, interval: -1, expiresIn: 2 }),
@@ -157,7 +190,10 @@ describe('the wrong server', () => {
     await hasty.stop()
   })
 
-  async function using(answers: Parameters<typeof evil>[0], work: (address: string) => Promise<unknown>): Promise<void> {
+  async function using(
+    answers: Parameters<typeof evil>[0],
+    work: (address: string) => Promise<unknown>,
+  ): Promise<void> {
     const { address, stop } = evil(answers)
     await work(address)
     await stop()
@@ -192,12 +228,16 @@ describe('the file', () => {
     // At the same time: neither takes away what the other has written.
     const both = await Promise.all([login(office.url, keys[0]), login(other.url, keys[1], '--profile', 'work')])
     expect(both.map((r) => r.code)).toEqual([0, 0])
-    const where = async (...args: string[]) => (JSON.parse((await home.run('whoami', '--json', ...args)).out) as { server: string }).server
+    const where = async (...args: string[]) =>
+      (JSON.parse((await home.run('whoami', '--json', ...args)).out) as { server: string }).server
     expect((await home.run('profiles', 'use', 'work')).code).toBe(0)
     expect(await where()).toBe(other.url)
     expect(await where('--profile', office.host)).toBe(office.url)
     expect(await where('--server', office.url)).toBe(office.url)
-    const list = JSON.parse((await home.run('profiles', '--json')).out) as { current: string; items: { name: string }[] }
+    const list = JSON.parse((await home.run('profiles', '--json')).out) as {
+      current: string
+      items: { name: string }[]
+    }
     expect([list.current, list.items.map((p) => p.name).sort()]).toEqual(['work', [office.host, 'work'].sort()])
     expect((await home.run('profiles')).out).toMatch(/^work +http\S+ +\S+ +yes$/m)
     expect((await home.run('whoami', '--profile', 'nowhere')).code).toBe(4)
@@ -215,7 +255,9 @@ describe('the file', () => {
 test('credentials lie in the home folder unless told otherwise', async () => {
   const home = folder()
   mkdirSync(join(home, '.config', 'tutti'), { recursive: true, mode: 0o755 })
-  expect((await tutti(['login', office.url, '--with-token'], { env: { HOME: home }, stdin: await office.key() })).code).toBe(0)
+  expect(
+    (await tutti(['login', office.url, '--with-token'], { env: { HOME: home }, stdin: await office.key() })).code,
+  ).toBe(0)
   expect(statSync(join(home, '.config', 'tutti')).mode & 0o777).toBe(0o700)
   expect(statSync(join(home, '.config', 'tutti', 'credentials.json')).mode & 0o777).toBe(0o600)
 })

@@ -23,13 +23,17 @@ describe('the unit', () => {
     const home = folder()
     const env = { HOME: home, XDG_CONFIG_HOME: join(home, 'config') }
     const dir = join(folder(), 'data')
-    const { code, out, err } = await tutti(['service', 'install', '--print', '--port', '4300', '--data-dir', dir], { env })
+    const { code, out, err } = await tutti(['service', 'install', '--print', '--port', '4300', '--data-dir', dir], {
+      env,
+    })
     expect([code, err]).toEqual([0, ''])
     expect(out).toContain(`ExecStart="${BINARY}" "serve" "--data-dir" "${dir}" "--port" "4300"\n`)
     expect(out).toContain('Restart=on-failure')
     expect(out).toContain('NoNewPrivileges=yes')
     expect([existsSync(env.XDG_CONFIG_HOME), existsSync(dir)]).toEqual([false, false])
-    expect((await onTerminal(['service', 'install', '--print', '--port', '4300', '--data-dir', dir], { env })).shown).toBe(out)
+    expect(
+      (await onTerminal(['service', 'install', '--print', '--port', '4300', '--data-dir', dir], { env })).shown,
+    ).toBe(out)
   })
 
   test('keeps where to listen, and a settings file; what else the environment says is not lost silently', async () => {
@@ -55,24 +59,32 @@ describe('the unit', () => {
     expect([kept.code, kept.out.includes('very-secret')]).toEqual([0, false])
   })
 
-  test.skipIf(!has('systemd-analyze'))('passes the check of systemd itself, for root and for users, with awkward names', async () => {
-    const dir = join(folder(), AWKWARD)
-    const binary = await installed(BIN)
-    for (const uid of [0, 1000]) {
-      const { unit } = manager('linux', '/home/ada', uid)
-      const text = unit([binary, 'serve', '--data-dir', dir], uid === 0 ? 'daemon' : undefined)
-      const file = join(folder(), 'tutti.service')
-      writeFileSync(file, text)
-      const checked = Bun.spawnSync(['systemd-analyze', 'verify', '--man=no', ...(uid === 0 ? [] : ['--user']), file], {
-        env: { PATH: process.env.PATH ?? '', XDG_RUNTIME_DIR: folder(), HOME: folder() },
-      })
-      const said = checked.stderr.toString()
-      expect(said.split('\n').filter((line) => line.includes('tutti.service'))).toEqual([])
-      writeFileSync(file, text.replace('Restart=on-failure', 'Restart=sometimes'))
-      const spoilt = Bun.spawnSync(['systemd-analyze', 'verify', '--man=no', file], { env: { PATH: process.env.PATH ?? '' } })
-      expect(spoilt.stderr.toString()).toContain('tutti.service')
-    }
-  })
+  test.skipIf(!has('systemd-analyze'))(
+    'passes the check of systemd itself, for root and for users, with awkward names',
+    async () => {
+      const dir = join(folder(), AWKWARD)
+      const binary = await installed(BIN)
+      for (const uid of [0, 1000]) {
+        const { unit } = manager('linux', '/home/ada', uid)
+        const text = unit([binary, 'serve', '--data-dir', dir], uid === 0 ? 'daemon' : undefined)
+        const file = join(folder(), 'tutti.service')
+        writeFileSync(file, text)
+        const checked = Bun.spawnSync(
+          ['systemd-analyze', 'verify', '--man=no', ...(uid === 0 ? [] : ['--user']), file],
+          {
+            env: { PATH: process.env.PATH ?? '', XDG_RUNTIME_DIR: folder(), HOME: folder() },
+          },
+        )
+        const said = checked.stderr.toString()
+        expect(said.split('\n').filter((line) => line.includes('tutti.service'))).toEqual([])
+        writeFileSync(file, text.replace('Restart=on-failure', 'Restart=sometimes'))
+        const spoilt = Bun.spawnSync(['systemd-analyze', 'verify', '--man=no', file], {
+          env: { PATH: process.env.PATH ?? '' },
+        })
+        expect(spoilt.stderr.toString()).toContain('tutti.service')
+      }
+    },
+  )
 
   test.skipIf(!has('plistutil'))('for launchd says the same, as a parser reads it', async () => {
     const { unit, file } = manager('darwin', '/Users/ada', 501)
@@ -86,17 +98,19 @@ describe('the unit', () => {
     const read = Bun.spawnSync(['plistutil', '-f', 'xml', '-i', binary])
       .stdout.toString()
       .replace(/\s*\n\s*/g, '')
-    const texts = command.map((text) => `<string>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</string>`)
+    const texts = command.map(
+      (text) => `<string>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')}</string>`,
+    )
     expect(read).toContain(`<key>ProgramArguments</key><array>${texts.join('')}</array><key>RunAtLoad</key><true/>`)
     expect(read).toContain('<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>')
     expect(read).toContain(`<key>Umask</key><integer>${0o077}</integer>`)
     expect(read).toContain('<key>StandardErrorPath</key><string>/Users/ada/Library/Logs/tutti.log</string>')
     const system = manager('darwin', '/var/root', 0)
-    expect([system.file, system.start[2], system.unit(command, 'ada').includes('<key>UserName</key><string>ada</string>')]).toEqual([
-      '/Library/LaunchDaemons/dev.tutti.server.plist',
-      'system',
-      true,
-    ])
+    expect([
+      system.file,
+      system.start[2],
+      system.unit(command, 'ada').includes('<key>UserName</key><string>ada</string>'),
+    ]).toEqual(['/Library/LaunchDaemons/dev.tutti.server.plist', 'system', true])
   })
 })
 
@@ -106,7 +120,8 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
   const dir = join(folder(), AWKWARD)
   const port = freePort()
   const at = ['--data-dir', dir]
-  const service = (words: string[], env: Record<string, string> = {}): Promise<Run> => systemd.tutti(['service', ...words], env, binary)
+  const service = (words: string[], env: Record<string, string> = {}): Promise<Run> =>
+    systemd.tutti(['service', ...words], env, binary)
   const install = (...words: string[]) => service(['install', '--port', String(port), ...at, ...words])
   const health = () =>
     fetch(`http://127.0.0.1:${port}/health/ready`).then(
@@ -123,7 +138,10 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
 
   test('before: nothing is installed', async () => {
     const told = await service(['status', '--json', ...at])
-    expect([told.code, JSON.parse(told.out)]).toMatchObject([4, { installed: false, running: false, file: null, pid: null }])
+    expect([told.code, JSON.parse(told.out)]).toMatchObject([
+      4,
+      { installed: false, running: false, file: null, pid: null },
+    ])
     expect(told.err).toContain('tutti service install')
     const gone = await service(['uninstall'])
     expect([gone.code, gone.out]).toEqual([4, ''])
@@ -179,7 +197,10 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     const theirs = join(folder(), 'theirs')
     chmodSync(join(theirs, '..'), 0o755)
     const done = await service(['install', '--user', 'daemon', '--port', String(port), '--data-dir', theirs, '--json'])
-    expect([done.code, JSON.parse(done.out)]).toMatchObject([0, { file: '/etc/systemd/system/tutti.service', pid: expect.any(Number) }])
+    expect([done.code, JSON.parse(done.out)]).toMatchObject([
+      0,
+      { file: '/etc/systemd/system/tutti.service', pid: expect.any(Number) },
+    ])
     expect(done.err).not.toContain('as root')
     const { pid } = JSON.parse((await service(['status', '--json', '--data-dir', theirs])).out)
     expect((await systemd.run(['stat', '-c', '%U', `/proc/${pid}`])).out).toBe('daemon\n')

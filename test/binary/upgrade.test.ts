@@ -27,7 +27,11 @@ async function run(words: string[], env: Env = {}): Promise<Run> {
     stdout: 'pipe',
     stderr: 'pipe',
   })
-  const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
   return { code, out, err }
 }
 const version = async (binary: string) => (await run([binary, '--version'])).out.trim()
@@ -38,7 +42,10 @@ async function installation(env: Env = {}) {
   const server = await serve({ env })
   const { dir } = server
   const key = await apiKeyFor(server, env)
-  const made = await fetch(`${server.url}/api/notes`, json('POST', { title: 'kept', content: 'through everything' }, key))
+  const made = await fetch(
+    `${server.url}/api/notes`,
+    json('POST', { title: 'kept', content: 'through everything' }, key),
+  )
   const { id } = (await made.json()) as { id: string }
   await server.stop()
   const status = async (with_ = binary) => run([with_, 'migrate', 'status', '--json', '--data-dir', dir], env)
@@ -164,12 +171,16 @@ describe('the next version', () => {
       [pretend('exec sleep 600'), 'it was not ready after 3 s'],
       [pretend('exit 0'), 'it ended with 0'],
       [
-        pretend(`while [ "$1" != --data-dir ]; do shift; done; ${next} migrate --data-dir "$2" >&2 && echo "broken after all" >&2; exit 1`),
+        pretend(
+          `while [ "$1" != --data-dir ]; do shift; done; ${next} migrate --data-dir "$2" >&2 && echo "broken after all" >&2; exit 1`,
+        ),
         `Applied: ${NEXT_MIGRATION}\nbroken after all`,
       ],
     ]
     for (const [file, why] of bad) {
-      const answer = await run(command(binary, dir, '--file', file, '--sha256', sha256(file), '--wait', why.includes('ready') ? '3' : '60'))
+      const answer = await run(
+        command(binary, dir, '--file', file, '--sha256', sha256(file), '--wait', why.includes('ready') ? '3' : '60'),
+      )
       expect([answer.code, answer.out]).toEqual([6, ''])
       expect(answer.err).toContain(`${NEXT} did not come up: `)
       expect(answer.err).toContain(why)
@@ -185,7 +196,9 @@ describe('the next version', () => {
     const seen = join(folder(), 'arguments')
     const spy = pretend(`echo "$@" >${seen}; exec ${next} "$@"`, NEXT)
     expect((await run(command(binary, dir, '--file', spy, '--sha256', sha256(spy)))).code).toBe(0)
-    expect(await Bun.file(seen).text()).toMatch(/^serve --trial --host 127\.0\.0\.1 --port \d+ --data-dir \S+\/upgrade\n$/)
+    expect(await Bun.file(seen).text()).toMatch(
+      /^serve --trial --host 127\.0\.0\.1 --port \d+ --data-dir \S+\/upgrade\n$/,
+    )
   })
 
   test('before there is any data', async () => {
@@ -203,7 +216,10 @@ describe('the next version', () => {
     const first = run(command(binary, dir, '--file', slow, '--sha256', sha256(slow), '--wait', '5'))
     while (!existsSync(join(dir, 'upgrade', 'errors'))) await Bun.sleep(20)
     const second = await run(command(binary, dir, '--file', next, '--sha256', sum))
-    expect([second.code, second.err]).toEqual([5, 'tutti: Another upgrade of this binary is under way. Wait until it is done.\n'])
+    expect([second.code, second.err]).toEqual([
+      5,
+      'tutti: Another upgrade of this binary is under way. Wait until it is done.\n',
+    ])
     expect(left()).toContain('tutti.new')
     expect((await first).code).toBe(6)
     expect(left()).toEqual(['tutti'])
@@ -283,34 +299,42 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
   }, 180_000)
 })
 
-describe.skipIf(process.getuid?.() !== 0 || !Bun.which('systemctl') || !Bun.which('unshare'))('as a service, with a real systemd', () => {
-  test('it is stopped, upgraded and started again; a version that does not come up gives way to the old one', async () => {
-    const { binary, dir } = await installation()
-    writeFileSync(join(dir, 'config.env'), 'DB_MIN_FREE_MB=0\n', { mode: 0o600 })
-    const systemd = await Systemd.start()
-    stops.push(() => systemd.stop())
-    const at = ['--data-dir', dir]
-    const status = async () => JSON.parse((await systemd.tutti(['service', 'status', '--json', ...at], {}, binary)).out)
-    expect((await systemd.tutti(['service', 'install', '--port', '0', ...at], {}, binary)).code).toBe(0)
-    expect(await status()).toMatchObject({ running: true, version: manifest.version })
+describe.skipIf(process.getuid?.() !== 0 || !Bun.which('systemctl') || !Bun.which('unshare'))(
+  'as a service, with a real systemd',
+  () => {
+    test('it is stopped, upgraded and started again; a version that does not come up gives way to the old one', async () => {
+      const { binary, dir } = await installation()
+      writeFileSync(join(dir, 'config.env'), 'DB_MIN_FREE_MB=0\n', { mode: 0o600 })
+      const systemd = await Systemd.start()
+      stops.push(() => systemd.stop())
+      const at = ['--data-dir', dir]
+      const status = async () =>
+        JSON.parse((await systemd.tutti(['service', 'status', '--json', ...at], {}, binary)).out)
+      expect((await systemd.tutti(['service', 'install', '--port', '0', ...at], {}, binary)).code).toBe(0)
+      expect(await status()).toMatchObject({ running: true, version: manifest.version })
 
-    const crash = pretend('echo no >&2; exit 3')
-    const failed = await systemd.tutti(['upgrade', ...at, '--file', crash, '--sha256', sha256(crash)], {}, binary)
-    expect([failed.code, failed.err.includes('stays in its place')]).toEqual([6, true])
-    expect(await until(status, (s) => s.url)).toMatchObject({ running: true, version: manifest.version })
+      const crash = pretend('echo no >&2; exit 3')
+      const failed = await systemd.tutti(['upgrade', ...at, '--file', crash, '--sha256', sha256(crash)], {}, binary)
+      expect([failed.code, failed.err.includes('stays in its place')]).toEqual([6, true])
+      expect(await until(status, (s) => s.url)).toMatchObject({ running: true, version: manifest.version })
 
-    // It passes the trial and then does not serve.
-    const moody = pretend(`[ "$2" = --trial ] && exec ${next} "$@"; exit 3`)
-    const moodyFailed = await systemd.tutti(['upgrade', ...at, '--file', moody, '--sha256', sha256(moody), '--wait', '6'], {}, binary)
-    expect([moodyFailed.code, moodyFailed.err.includes('is back in its place')]).toEqual([6, true])
-    expect(await until(status, (s) => s.url)).toMatchObject({ running: true, version: manifest.version })
+      // It passes the trial and then does not serve.
+      const moody = pretend(`[ "$2" = --trial ] && exec ${next} "$@"; exit 3`)
+      const moodyFailed = await systemd.tutti(
+        ['upgrade', ...at, '--file', moody, '--sha256', sha256(moody), '--wait', '6'],
+        {},
+        binary,
+      )
+      expect([moodyFailed.code, moodyFailed.err.includes('is back in its place')]).toEqual([6, true])
+      expect(await until(status, (s) => s.url)).toMatchObject({ running: true, version: manifest.version })
 
-    const done = await systemd.tutti(['upgrade', ...at, '--file', next, '--sha256', sum], {}, binary)
-    expect([done.code, done.err]).toEqual([0, ''])
-    expect(done.out).toContain('The service runs again.')
-    expect(await status()).toMatchObject({ running: true, version: NEXT })
-  }, 180_000)
-})
+      const done = await systemd.tutti(['upgrade', ...at, '--file', next, '--sha256', sum], {}, binary)
+      expect([done.code, done.err]).toEqual([0, ''])
+      expect(done.out).toContain('The service runs again.')
+      expect(await status()).toMatchObject({ running: true, version: NEXT })
+    }, 180_000)
+  },
+)
 
 async function until<T>(ask: () => Promise<T>, good: (answer: T) => unknown): Promise<T> {
   const deadline = Date.now() + 30_000

@@ -24,7 +24,9 @@ test('somebody registers, makes a token and a key that are shown once, and ends 
   await agents.getByRole('button', { name: 'Make a token' }).dblclick()
   const token = (await agents.locator('.once code').first().textContent()) as string
   expect(token).toMatch(/^svc_live_\w{38}$/)
-  expect(await agents.locator('.once code').last().textContent()).toContain(`${ada.url}/mcp --header "Authorization: Bearer ${token}"`)
+  expect(await agents.locator('.once code').last().textContent()).toContain(
+    `${ada.url}/mcp --header "Authorization: Bearer ${token}"`,
+  )
   // Where somebody reads on, and only one for two clicks.
   expect(await ada.focused().textContent()).toContain('shown only once')
   expect(await agents.getByRole('listitem').count()).toBe(1)
@@ -60,7 +62,10 @@ test('somebody registers, makes a token and a key that are shown once, and ends 
 }, 60_000)
 
 test('other sessions are ended one by one, and all of them by a new password', async () => {
-  const [laptop, phone] = [await Visitor.open(), await Visitor.open({ userAgent: 'Mozilla/5.0 (iPhone) AppleWebKit/605.1 Safari/604.1' })]
+  const [laptop, phone] = [
+    await Visitor.open(),
+    await Visitor.open({ userAgent: 'Mozilla/5.0 (iPhone) AppleWebKit/605.1 Safari/604.1' }),
+  ]
   const { email } = await laptop.register('Grace Hopper')
   const enter = async () => {
     await phone.goto('/login')

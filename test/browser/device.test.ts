@@ -27,7 +27,8 @@ test('the code is typed, the page says who asks, and only a click signs in', asy
   await grace.enter()
   await grace.see('Did you start this?')
   const told = await grace.page.locator('main').textContent()
-  for (const part of [/tutti on \S/, /127\.0\.0\.1|::1/, /\d+ seconds ago/, EMAIL, /able to do what you can do/]) expect(told).toMatch(part)
+  for (const part of [/tutti on \S/, /127\.0\.0\.1|::1/, /\d+ seconds ago/, EMAIL, /able to do what you can do/])
+    expect(told).toMatch(part)
   // Whoever goes on pressing Enter has not answered.
   await grace.page.keyboard.press('Enter')
   expect(home.text).toBe('')

@@ -9,7 +9,8 @@ const turned = `\u202Egnp.${markup}`
 const agent = '<script>alert(3)</script>'
 const local = `o'neil&amp=\${alert\`4\`}`
 
-const noMarkup = async (who: Visitor) => expect(await who.page.locator('main :is(img, svg, script, iframe, b)').count()).toBe(0)
+const noMarkup = async (who: Visitor) =>
+  expect(await who.page.locator('main :is(img, svg, script, iframe, b)').count()).toBe(0)
 const text = (who: Visitor) => who.page.locator('main').textContent()
 
 test('on the account page and in its dialogs', async () => {
@@ -51,7 +52,9 @@ test('on the account page and in its dialogs', async () => {
 test('on the page of a device', async () => {
   const ada = await Visitor.open()
   await ada.register('Ada Lovelace')
-  const { userCode } = await api<{ userCode: string }>('POST', '/api/auth/device/request', { clientName: `${quotes}${markup}` })
+  const { userCode } = await api<{ userCode: string }>('POST', '/api/auth/device/request', {
+    clientName: `${quotes}${markup}`,
+  })
   await ada.goto('/device')
   await ada.fill({ code: userCode })
   await ada.button('Continue').click()
@@ -71,7 +74,8 @@ test('a name that turns the direction of writing turns only itself', async () =>
   const { email } = await ada.register('\u202EAda')
   await ada.goto('/account')
   await ada.see(email)
-  const at = (selector: string) => ada.page.locator(selector).evaluate((found) => (found as unknown as Box).getBoundingClientRect().x)
+  const at = (selector: string) =>
+    ada.page.locator(selector).evaluate((found) => (found as unknown as Box).getBoundingClientRect().x)
   expect(await at('#who > * >> nth=0')).toBeLessThan(await at('#who > * >> nth=1'))
   await ada.leave()
 }, 60_000)

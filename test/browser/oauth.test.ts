@@ -63,7 +63,9 @@ test('another site cannot make a signed-in person connect an identity of its own
     hostname: '127.0.0.1',
     port: 0,
     fetch: () =>
-      new Response(`<a href="${server.url}/api/auth/oauth/github?link=1">Win a prize</a>`, { headers: { 'content-type': 'text/html' } }),
+      new Response(`<a href="${server.url}/api/auth/oauth/github?link=1">Win a prize</a>`, {
+        headers: { 'content-type': 'text/html' },
+      }),
   })
   await page.goto(`http://127.0.0.1:${evil.port}/`)
   await page.click('text=Win a prize')

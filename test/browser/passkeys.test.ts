@@ -72,18 +72,28 @@ async function visit(name: string): Promise<Visit> {
     add: (key) => run(`add(${told(key)})`),
     signIn: () => run('signIn()'),
   }
-  const made = await person.ask('POST', '/api/auth/register', { email: `${name}@example.com`, password: PASSWORD, name })
+  const made = await person.ask('POST', '/api/auth/register', {
+    email: `${name}@example.com`,
+    password: PASSWORD,
+    name,
+  })
   expect(made.status).toBe(201)
   return person
 }
 
-const credentials = async ({ cdp, authenticatorId }: Visit) => (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials
+const credentials = async ({ cdp, authenticatorId }: Visit) =>
+  (await cdp.send('WebAuthn.getCredentials', { authenticatorId })).credentials
 
 test('somebody adds a passkey, signs out, and signs in with it', async () => {
   const ada = await visit('ada')
   const added = await ada.add('this laptop')
-  expect([added.status, added.body]).toMatchObject([201, { name: 'this laptop', transports: ['internal'], lastUsedAt: null }])
-  expect(await credentials(ada)).toMatchObject([{ rpId: 'localhost', isResidentCredential: true, userName: 'ada@example.com' }])
+  expect([added.status, added.body]).toMatchObject([
+    201,
+    { name: 'this laptop', transports: ['internal'], lastUsedAt: null },
+  ])
+  expect(await credentials(ada)).toMatchObject([
+    { rpId: 'localhost', isResidentCredential: true, userName: 'ada@example.com' },
+  ])
   // The browser knows that this authenticator has one already.
   expect(await ada.add('again').catch((error: Error) => error.message)).toContain('InvalidStateError')
 

@@ -31,7 +31,10 @@ test('what needs a fresh proof asks for it, once, and then goes on', async () =>
   await dialog.waitFor()
   expect(await ada.focused().getAttribute('name')).toBe('password')
   await ada.page.keyboard.press('Escape')
-  await move.getByRole('alert').filter({ hasText: 'You have not confirmed that it is you, so nothing was done.' }).waitFor()
+  await move
+    .getByRole('alert')
+    .filter({ hasText: 'You have not confirmed that it is you, so nothing was done.' })
+    .waitFor()
 
   await ada.button('Change address').click()
   await dialog.getByLabel('Password').fill('not the right one')

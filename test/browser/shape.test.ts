@@ -79,7 +79,9 @@ test('a form that a browser would send itself is refused by the policy', async (
 test('markup that a script would make of a text is refused by the policy', async () => {
   const ada = await Visitor.open()
   await ada.goto('/login')
-  const refused = await ada.page.evaluate<string>(`{ try { document.body.innerHTML = '<b>'; '' } catch (error) { error.message } }`)
+  const refused = await ada.page.evaluate<string>(
+    `{ try { document.body.innerHTML = '<b>'; '' } catch (error) { error.message } }`,
+  )
   expect(refused).toContain('TrustedHTML')
   ada.trouble.length = 0
   await ada.leave()

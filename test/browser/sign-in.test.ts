@@ -155,9 +155,14 @@ test('where there can be no passkeys, the page says where', async () => {
 test.each([
   ['/device?code=BCDF-GHJK', '/device?code=BCDF-GHJK'],
   ['/invite', '/invite'],
-  ...['//evil.example', '/\\evil.example', 'https://evil.example', '/%2f%2fevil.example', 'javascript:alert(1)', '/\t/evil.example'].map(
-    (next) => [next, '/account'] as const,
-  ),
+  ...[
+    '//evil.example',
+    '/\\evil.example',
+    'https://evil.example',
+    '/%2f%2fevil.example',
+    'javascript:alert(1)',
+    '/\t/evil.example',
+  ].map((next) => [next, '/account'] as const),
   // Not even to ourselves, where only being asked would do something.
   ['/api/auth/oauth/github?link=1', '/account'],
   ['/account#error=forbidden', '/account'],
@@ -165,7 +170,9 @@ test.each([
   const ada = await signedOut
   await ada.goto(`/login?next=${encodeURIComponent(next)}`)
   const { origin } = new URL(ada.url)
-  const ways = await ada.page.evaluate<string>(`import('/assets/api.js').then((api) => new URL(api.nextPath(), location.href).href)`)
+  const ways = await ada.page.evaluate<string>(
+    `import('/assets/api.js').then((api) => new URL(api.nextPath(), location.href).href)`,
+  )
   expect(ways).toBe(origin + target)
 })
 const signedOut = Visitor.open()

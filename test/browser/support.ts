@@ -1,5 +1,12 @@
 import { expect } from 'bun:test'
-import { type Browser, type BrowserContext, type BrowserContextOptions, type CDPSession, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type CDPSession,
+  chromium,
+  type Page,
+} from 'playwright-core'
 import { json, PASSWORD, type Served, serve, tutti } from '../support/binary.ts'
 import { atEnd } from '../support/cleanup.ts'
 
@@ -9,7 +16,14 @@ export function browser(): Promise<Browser> {
   running ??= chromium
     .launch({
       executablePath: '/usr/bin/chromium',
-      args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-sync'],
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-sync',
+      ],
     })
     .then((launched) => {
       atEnd(() => launched.close())
@@ -102,10 +116,12 @@ export class Visitor {
   }
 
   goto = (path: string) => this.page.goto(this.url + path)
-  section = (title: string) => this.page.locator('section', { has: this.page.getByRole('heading', { name: title, exact: true }) })
+  section = (title: string) =>
+    this.page.locator('section', { has: this.page.getByRole('heading', { name: title, exact: true }) })
   button = (name: string) => this.page.getByRole('button', { name, exact: true })
   focused = () => this.page.locator(':focus')
-  me = async () => ((await (await this.context.request.get(`${this.url}/api/auth/me`)).json()) as { email?: string }).email
+  me = async () =>
+    ((await (await this.context.request.get(`${this.url}/api/auth/me`)).json()) as { email?: string }).email
 
   async fill(values: Record<string, string>): Promise<void> {
     for (const [name, value] of Object.entries(values)) await this.page.locator(`[name=${name}]`).fill(value)
@@ -122,7 +138,9 @@ export class Visitor {
 
   /** A new account without going through the pages; this browser is signed in to it. */
   async register(name: string, email = fresh(name)): Promise<Account> {
-    const answer = await this.context.request.post(`${this.url}/api/auth/register`, { data: { email, name, password: PASSWORD } })
+    const answer = await this.context.request.post(`${this.url}/api/auth/register`, {
+      data: { email, name, password: PASSWORD },
+    })
     expect(answer.status()).toBe(201)
     return { email, name, token: ((await answer.json()) as { token: string }).token }
   }
@@ -131,7 +149,12 @@ export class Visitor {
   async authenticator(): Promise<CDPSession> {
     const cdp = await this.context.newCDPSession(this.page)
     await cdp.send('WebAuthn.enable')
-    const yes = { hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true }
+    const yes = {
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    }
     await cdp.send('WebAuthn.addVirtualAuthenticator', {
       options: { protocol: 'ctap2', ctap2Version: 'ctap2_1', transport: 'internal', ...yes },
     })
@@ -189,7 +212,12 @@ export async function codeTo(email: string): Promise<string> {
   return code
 }
 
-export async function api<T = Record<string, unknown>>(method: string, path: string, body: object, token?: string): Promise<T> {
+export async function api<T = Record<string, unknown>>(
+  method: string,
+  path: string,
+  body: object,
+  token?: string,
+): Promise<T> {
   const answer = await fetch((await server()).url + path, json(method, body, token))
   if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
   return (await answer.json()) as T

@@ -45,9 +45,17 @@ function withQuery({ hooks: { query } }: RouteLike, path: string): string {
 }
 
 /** Calls a route as somebody, or as nobody, and holds the answer against the document. */
-export async function ask(route: RouteLike, as: As, at: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+export async function ask(
+  route: RouteLike,
+  as: As,
+  at: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   const path = withQuery(route, at)
-  const answer = as ? await as.fetch(route.method, path, body, headers) : await call(t, route.method, path, body, headers)
+  const answer = as
+    ? await as.fetch(route.method, path, body, headers)
+    : await call(t, route.method, path, body, headers)
   const promised = operationOf(route).responses[answer.status]
   const type = answer.headers.get('content-type')?.split(';')[0] ?? ''
   const told = `${route.method} ${path} → ${answer.status}`
@@ -65,12 +73,15 @@ export class Wrong {
   readonly list: string[] = []
   check(told: string, answer: Answer, expected: number | number[]): void {
     if (![expected].flat().includes(answer.status))
-      this.list.push(`${told}: ${answer.status} instead of ${[expected].flat().join('/')} ${JSON.stringify(answer.body).slice(0, 200)}`)
+      this.list.push(
+        `${told}: ${answer.status} instead of ${[expected].flat().join('/')} ${JSON.stringify(answer.body).slice(0, 200)}`,
+      )
   }
 }
 
 export const withToken = (token: string, headers: Record<string, string> = {}): Pick<Person, 'fetch'> => ({
-  fetch: (method, path, body, more = {}) => call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers, ...more }),
+  fetch: (method, path, body, more = {}) =>
+    call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers, ...more }),
 })
 
 /** A key of somebody's, for the organization he works in. */

@@ -14,7 +14,8 @@ const formats: Record<string, RegExp> = {
 }
 
 const typeOf = (value: Json): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value)
-const fields = (value: Json): Record<string, Json> | undefined => (typeOf(value) === 'object' ? (value as Record<string, Json>) : undefined)
+const fields = (value: Json): Record<string, Json> | undefined =>
+  typeOf(value) === 'object' ? (value as Record<string, Json>) : undefined
 
 /** What is wrong with the value, as `path: reason`; undefined when nothing is. */
 export function mismatch(schema: Json, value: Json, document: Json, at = ''): string | undefined {
@@ -35,7 +36,8 @@ export function mismatch(schema: Json, value: Json, document: Json, at = ''): st
         if (rule === 'integer' ? !Number.isInteger(value) : typeOf(value) !== rule) return no(`should be ${rule}`)
         break
       case 'anyOf':
-        if ((rule as Json[]).every((option) => mismatch(option, value, document, at))) return no('fits none of the alternatives')
+        if ((rule as Json[]).every((option) => mismatch(option, value, document, at)))
+          return no('fits none of the alternatives')
         break
       case 'enum':
         if (!(rule as Json[]).includes(value)) return no(`should be one of ${JSON.stringify(rule)}`)
@@ -54,7 +56,8 @@ export function mismatch(schema: Json, value: Json, document: Json, at = ''): st
       }
       case 'properties':
         for (const [name, inner] of Object.entries(rule as Schema)) {
-          const wrong = object && name in object ? mismatch(inner, object[name] as Json, document, `${at}/${name}`) : undefined
+          const wrong =
+            object && name in object ? mismatch(inner, object[name] as Json, document, `${at}/${name}`) : undefined
           if (wrong) return wrong
         }
         break
@@ -102,7 +105,8 @@ export function mismatch(schema: Json, value: Json, document: Json, at = ''): st
         if (typeof value === 'number' && value % n !== 0) return no(`is no multiple of ${n}`)
         break
       default:
-        if (!silent.has(keyword)) throw new Error(`test/contract/json-schema.ts does not know the keyword ${keyword} at ${at || '/'}`)
+        if (!silent.has(keyword))
+          throw new Error(`test/contract/json-schema.ts does not know the keyword ${keyword} at ${at || '/'}`)
     }
   }
   return undefined

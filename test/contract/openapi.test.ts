@@ -6,7 +6,20 @@ import { changeLink, linkTo, newAddress, post, provedPerson, resetLink } from '.
 import { codeFor, linkFor } from '../features/codes-support.ts'
 import { type Answer, call, PASSWORD, type Person, person, systemCtx, unique } from '../support/app.ts'
 import { Authenticator, newPasskey } from '../support/authenticator.ts'
-import { ask, broken, document, isPublic, isWrite, nameOf, type Operation, operationOf, routes, ruleOf, t, Wrong } from './ask.ts'
+import {
+  ask,
+  broken,
+  document,
+  isPublic,
+  isWrite,
+  nameOf,
+  type Operation,
+  operationOf,
+  routes,
+  ruleOf,
+  t,
+  Wrong,
+} from './ask.ts'
 import { type Json, mismatch, resolve } from './json-schema.ts'
 import { bodyOf, fill, invitation, paramsOf, type World, world } from './world.ts'
 
@@ -108,7 +121,8 @@ describe('the document', () => {
         ...Object.entries(o.responses).flatMap(([s, r]) => (s.startsWith('2') ? Object.values(r.content) : [])),
       ].map((c) => c.schema)
       for (const [at, node] of schemas.flatMap((schema) => [...nodes(schema)]))
-        if (node.type === 'object' && node.additionalProperties !== false && !node.patternProperties) open.push(`${name} ${at}`)
+        if (node.type === 'object' && node.additionalProperties !== false && !node.patternProperties)
+          open.push(`${name} ${at}`)
     }
     expect(open).toEqual([])
   })
@@ -127,23 +141,32 @@ describe('what it promises', () => {
   beforeAll(async () => {
     a = await world(t)
     admin = await person(t, { admin: true })
-    const note = await a.owner.fetch<{ slug: string }>('POST', '/api/notes', { title: unique('Open letter'), scope: 'public' })
+    const note = await a.owner.fetch<{ slug: string }>('POST', '/api/notes', {
+      title: unique('Open letter'),
+      scope: 'public',
+    })
     const project = await a.owner.fetch<{ id: string; slug: string }>('POST', '/api/projects', {
       name: unique('Open source'),
       visibility: 'public',
     })
     a.paths['/api/notes/public/:slug'] = note.body.slug
     for (const noun of ['skills', 'agents']) {
-      const made = await a.owner.fetch<{ slug: string }>('POST', `/api/${noun}`, { name: unique('Open'), scope: 'public' })
+      const made = await a.owner.fetch<{ slug: string }>('POST', `/api/${noun}`, {
+        name: unique('Open'),
+        scope: 'public',
+      })
       a.paths[`/api/${noun}/public/:slug`] = made.body.slug
     }
     a.paths['/api/public/projects/:user/:slug'] = project.body.slug
     const doc = { title: unique('Manual'), scope: 'public', projectId: project.body.id }
     a.paths['/api/public/docs/:team/:project'] = project.body.slug
-    a.paths['/api/public/docs/:team/:project/:slug'] = (await a.owner.fetch<{ slug: string }>('POST', '/api/notes', doc)).body.slug
+    a.paths['/api/public/docs/:team/:project/:slug'] = (
+      await a.owner.fetch<{ slug: string }>('POST', '/api/notes', doc)
+    ).body.slug
   })
 
-  const device = async () => (await call<{ deviceCode: string; userCode: string }>(t, 'POST', '/api/auth/device/request', {})).body
+  const device = async () =>
+    (await call<{ deviceCode: string; userCode: string }>(t, 'POST', '/api/auth/device/request', {})).body
 
   const codeReader = newAddress()
   /** Of the browser that asked for a link. */
@@ -151,7 +174,10 @@ describe('what it promises', () => {
 
   /** What the example of the document cannot know. */
   const special: Record<string, (who: Person) => Promise<object> | object> = {
-    'POST /api/setup': async () => ({ email: `${unique('first')}@example.com`, token: await accounts.issueSetupToken(systemCtx(t), {}) }),
+    'POST /api/setup': async () => ({
+      email: `${unique('first')}@example.com`,
+      token: await accounts.issueSetupToken(systemCtx(t), {}),
+    }),
     'POST /api/tasks/:id/relations': () => ({ task: a.fields.parentId }),
     'POST /api/auth/register': () => ({ email: `${unique('new')}@example.com` }),
     'POST /api/auth/login': () => ({ email: a.owner.email, password: PASSWORD }),
@@ -195,7 +221,10 @@ describe('what it promises', () => {
     const who = await person(t)
     const key = new Authenticator(t.app.url)
     const adding = (await who.fetch<Challenge>('POST', '/api/auth/passkey/register/begin', {})).body
-    await who.fetch('POST', '/api/auth/passkey/register/finish', { sessionId: adding.sessionId, response: key.create(adding.options) })
+    await who.fetch('POST', '/api/auth/passkey/register/finish', {
+      sessionId: adding.sessionId,
+      response: key.create(adding.options),
+    })
     const { sessionId, options } = (await call<Challenge>(t, 'POST', '/api/auth/passkey/authenticate/begin', {})).body
     return { sessionId, response: key.get(options) }
   }
@@ -208,7 +237,12 @@ describe('what it promises', () => {
   const elsewhere = new Set(['/api/auth/oauth/:provider', '/api/auth/oauth/:provider/callback'])
 
   /** Whoever calls these is signed out. */
-  const leaving = new Set(['/api/auth/logout', '/api/auth/change-password', '/api/auth/email-change/confirm', '/api/auth/account'])
+  const leaving = new Set([
+    '/api/auth/logout',
+    '/api/auth/change-password',
+    '/api/auth/email-change/confirm',
+    '/api/auth/account',
+  ])
 
   /** The set-up link is for an instance that nobody is in charge of. */
   async function withoutAdmins<T>(work: () => Promise<T>): Promise<T> {
@@ -252,7 +286,9 @@ describe('what it promises', () => {
 
   test('every route does what it says, and answers as it says', async () => {
     const wrong = new Wrong()
-    for (const route of routes.filter((r) => !elsewhere.has(r.path)).toSorted((x, y) => (order(x) < order(y) ? -1 : 1))) {
+    for (const route of routes
+      .filter((r) => !elsewhere.has(r.path))
+      .toSorted((x, y) => (order(x) < order(y) ? -1 : 1))) {
       const good = Number(Object.keys(operationOf(route).responses).find((status) => status.startsWith('2')))
       // The one there was has been accepted.
       if (route.path === '/api/invites/:token/decline') a.paths['/api/invites/:token'] = await invitation(t, a.owner)

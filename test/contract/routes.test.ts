@@ -19,12 +19,14 @@ beforeAll(async () => {
 })
 
 /** Somebody who may call it, so that only the input can be refused. */
-const allowed = (route: RouteLike): Person | undefined => (isPublic(route) ? undefined : ruleOf(route).admin ? admin : a.owner)
+const allowed = (route: RouteLike): Person | undefined =>
+  isPublic(route) ? undefined : ruleOf(route).admin ? admin : a.owner
 const properties = (schema: TSchema | undefined): [string, TSchema][] =>
   Object.entries((schema?.properties ?? {}) as Record<string, TSchema>)
 /** Forms with a file have tests of their own: test/features/uploads.test.ts. */
 const withBody = routes.filter((route) => route.hooks.body && !isUpload(route.hooks))
-const errorsOf = (answer: Answer): { pointer: string; code: string }[] => (answer.body.errors ?? []) as { pointer: string; code: string }[]
+const errorsOf = (answer: Answer): { pointer: string; code: string }[] =>
+  (answer.body.errors ?? []) as { pointer: string; code: string }[]
 
 describe('who may call', () => {
   test('there are routes to look at', () => {
@@ -55,7 +57,9 @@ describe('who may call', () => {
         await ask(route, undefined, path, undefined, { authorization: 'Bearer svc_made_up' }),
         await ask(route, undefined, path, undefined, { authorization: 'Basic YWRhOmFkYQ==' }),
         // A stranger's body is not even read.
-        ...(route.hooks.body ? [await ask(route, undefined, path, '{"broken'), await ask(route, undefined, path, { surprise: 1 })] : []),
+        ...(route.hooks.body
+          ? [await ask(route, undefined, path, '{"broken'), await ask(route, undefined, path, { surprise: 1 })]
+          : []),
       ]
       for (const answer of asked) {
         wrong.check(nameOf(route), answer, 401)
@@ -92,7 +96,10 @@ describe('who may call', () => {
 describe('what may be sent', () => {
   test('the documented example of every body is one that its schema takes', () => {
     for (const route of withBody)
-      expect([nameOf(route), check(route.hooks.body as TSchema, exampleOf(route.hooks.body as TSchema))]).toEqual([nameOf(route), []])
+      expect([nameOf(route), check(route.hooks.body as TSchema, exampleOf(route.hooks.body as TSchema))]).toEqual([
+        nameOf(route),
+        [],
+      ])
   })
 
   test('an unknown field is refused by name', async () => {
@@ -108,10 +115,23 @@ describe('what may be sent', () => {
   })
 
   test('no column can be set that the schema does not name', async () => {
-    const columns = (await columnNames(t.app.driver)).flatMap((name) => [name, name.replace(/_(\w)/g, (_, c: string) => c.toUpperCase())])
-    const names = [...new Set([...columns, 'ownerId', 'createdBy', 'admin', 'verified', 'constructor', 'prototype', 'toString'])]
+    const columns = (await columnNames(t.app.driver)).flatMap((name) => [
+      name,
+      name.replace(/_(\w)/g, (_, c: string) => c.toUpperCase()),
+    ])
+    const names = [
+      ...new Set([...columns, 'ownerId', 'createdBy', 'admin', 'verified', 'constructor', 'prototype', 'toString']),
+    ]
     expect(names).toEqual(
-      expect.arrayContaining(['id', 'passwordHash', 'password_hash', 'role', 'version', 'createdById', 'organizationId']),
+      expect.arrayContaining([
+        'id',
+        'passwordHash',
+        'password_hash',
+        'role',
+        'version',
+        'createdById',
+        'organizationId',
+      ]),
     )
     const missed: string[] = []
     for (const route of withBody) {
@@ -187,7 +207,8 @@ describe('what may be sent', () => {
     for (const route of routes) {
       const answer = await ask(route, allowed(route), `${fill(route.path, a)}?surprise=1`, bodyOf(route, a))
       wrong.check(nameOf(route), answer, 422)
-      if (!errorsOf(answer).some((e) => e.pointer === '/surprise')) wrong.list.push(`${nameOf(route)}: does not name /surprise`)
+      if (!errorsOf(answer).some((e) => e.pointer === '/surprise'))
+        wrong.list.push(`${nameOf(route)}: does not name /surprise`)
     }
     expect(wrong.list).toEqual([])
   })
@@ -212,7 +233,8 @@ describe('what may be sent', () => {
         for (const value of bad) {
           const answer = await ask(route, allowed(route), `${path}?${name}=${encodeURIComponent(value)}`)
           wrong.check(`${nameOf(route)} ${name}=${value.slice(0, 20)}`, answer, 422)
-          if (!errorsOf(answer).some((e) => e.pointer === `/${name}`)) wrong.list.push(`${nameOf(route)}: does not name /${name}`)
+          if (!errorsOf(answer).some((e) => e.pointer === `/${name}`))
+            wrong.list.push(`${nameOf(route)}: does not name /${name}`)
         }
         const hostile = [
           '%00',
@@ -260,10 +282,9 @@ describe('what may be sent', () => {
     for (const route of routes.filter((r) => r.path.includes(':'))) {
       for (const param of paramsOf(route.path))
         for (const value of hostile) {
-          const path = fill(route.path, (p) => (p === param ? { ...a, paths: { ...a.paths, [p]: 'HOSTILE' } } : a)).replace(
-            'HOSTILE',
-            value,
-          )
+          const path = fill(route.path, (p) =>
+            p === param ? { ...a, paths: { ...a.paths, [p]: 'HOSTILE' } } : a,
+          ).replace('HOSTILE', value)
           wrong.check(
             `${nameOf(route)} ${param}=${value.slice(0, 20)}`,
             await ask(route, allowed(route), path, bodyOf(route, a)),
@@ -283,7 +304,14 @@ describe('what there is', () => {
       const id = (route.hooks.detail as { operationId: string }).operationId
       const proof = recent !== undefined ? `${recent} min` : own ? 'self' : '-'
       const least = admin ? 'instance admin' : (role ?? '-')
-      return [nameOf(route).padEnd(46), id.padEnd(30), who.padEnd(28), (scope ?? '-').padEnd(20), least.padEnd(14), proof]
+      return [
+        nameOf(route).padEnd(46),
+        id.padEnd(30),
+        who.padEnd(28),
+        (scope ?? '-').padEnd(20),
+        least.padEnd(14),
+        proof,
+      ]
         .join(' ')
         .trimEnd()
     })

@@ -3,7 +3,17 @@ import type { Driver } from '../../src/db/driver.ts'
 /** Columns that tell when a credential was last used; written in the background, whatever the answer was. */
 const bookkeeping = ['last_seen_at', 'last_used_at', 'last_used_ip', 'use_count']
 /** Tables that a refused call may or must write to, and those of background work. */
-const left = ['events', 'counters', 'jobs', 'idempotency_keys', 'refresh_tokens', 'meta', 'passages', 'passage_signs', 'passage_vectors']
+const left = [
+  'events',
+  'counters',
+  'jobs',
+  'idempotency_keys',
+  'refresh_tokens',
+  'meta',
+  'passages',
+  'passage_signs',
+  'passage_vectors',
+]
 
 async function tableNames(driver: Driver): Promise<string[]> {
   const { rows } = await driver.query(`select tablename from pg_tables where schemaname = 'public' order by tablename`)

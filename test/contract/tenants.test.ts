@@ -21,7 +21,16 @@ beforeAll(async () => {
 async function unchanged(loop: (wrong: Wrong) => Promise<void>): Promise<void> {
   const before = await fingerprint(t.app.driver)
   expect(Object.keys(before)).toEqual(
-    expect.arrayContaining(['users', 'organizations', 'memberships', 'projects', 'notes', 'api_keys', 'mcp_tokens', 'login_sessions']),
+    expect.arrayContaining([
+      'users',
+      'organizations',
+      'memberships',
+      'projects',
+      'notes',
+      'api_keys',
+      'mcp_tokens',
+      'login_sessions',
+    ]),
   )
   const wrong = new Wrong()
   await loop(wrong)
@@ -37,7 +46,9 @@ const instance = new Set([
   '/api/settings/connected-accounts/:provider',
   '/api/settings/integrations/user/:provider',
 ])
-const withIds = routes.filter((route) => route.path.includes(':') && !paramsOf(route.path).every((param) => instance.has(param)))
+const withIds = routes.filter(
+  (route) => route.path.includes(':') && !paramsOf(route.path).every((param) => instance.has(param)),
+)
 const own = (route: RouteLike) => !ruleOf(route).admin
 
 describe("another tenant's ids", () => {
@@ -60,7 +71,8 @@ describe("another tenant's ids", () => {
           const asked = await ask(route, b.owner, fill(route.path, from), bodyOf(route, b))
           wrong.check(nameOf(route), asked, own(route) ? 404 : 403)
           // What is not public looks the same to a stranger as what does not exist.
-          if (isPublic(route)) wrong.check(`${nameOf(route)} as nobody`, await ask(route, undefined, fill(route.path, from)), 404)
+          if (isPublic(route))
+            wrong.check(`${nameOf(route)} as nobody`, await ask(route, undefined, fill(route.path, from)), 404)
         }
     }))
 
@@ -77,7 +89,11 @@ describe("another tenant's ids", () => {
       for (const route of nested)
         for (const foreign of paramsOf(route.path)) {
           const path = fill(route.path, (param) => (param === foreign ? a : b))
-          wrong.check(`${nameOf(route)} with foreign ${foreign}`, await ask(route, b.owner, path, bodyOf(route, b)), 404)
+          wrong.check(
+            `${nameOf(route)} with foreign ${foreign}`,
+            await ask(route, b.owner, path, bodyOf(route, b)),
+            404,
+          )
         }
     }))
 
@@ -93,7 +109,10 @@ describe("another tenant's ids", () => {
             (((route.hooks.body as TSchema).required ?? []) as string[]).map((field) => [field, whole[field]]),
           )
           for (const body of [whole, needed]) {
-            const answer = await ask(route, b.owner, fill(route.path, b), { ...body, [name]: fieldOf(a, actionOf(route).id, name) })
+            const answer = await ask(route, b.owner, fill(route.path, b), {
+              ...body,
+              [name]: fieldOf(a, actionOf(route).id, name),
+            })
             wrong.check(`${nameOf(route)} ${name}`, answer, own(route) ? 404 : 403)
           }
         }
@@ -132,7 +151,10 @@ describe("another tenant's ids", () => {
     for (const route of routes.filter((r) => r.method === 'GET' && !r.path.includes(':') && !isPublic(r) && own(r))) {
       const { status, body } = await ask(route, b.owner, route.path)
       expect([nameOf(route), status]).toEqual([nameOf(route), 200])
-      expect([nameOf(route), foreign.filter((value) => JSON.stringify(body).includes(value))]).toEqual([nameOf(route), []])
+      expect([nameOf(route), foreign.filter((value) => JSON.stringify(body).includes(value))]).toEqual([
+        nameOf(route),
+        [],
+      ])
     }
   })
 })
@@ -144,16 +166,24 @@ describe('rights that are missing', () => {
     unchanged(async (wrong) => {
       const ofTeam = writes.filter((route) => ruleOf(route).role)
       expect(ofTeam.length).toBeGreaterThan(8)
-      for (const route of ofTeam) wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a), bodyOf(route, a)), 403)
+      for (const route of ofTeam)
+        wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a), bodyOf(route, a)), 403)
       // Not even 422 or 404: who may not write learns nothing from the input.
       for (const route of ofTeam.filter((r) => r.hooks.body))
         wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a), { surprise: 1 }), 403)
-      for (const route of ofTeam) wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, b), bodyOf(route, a)), 403)
+      for (const route of ofTeam)
+        wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, b), bodyOf(route, a)), 403)
       // Where the row itself decides: 403 for what a viewer sees, 404 for what only its owner does.
       for (const route of withIds.filter((r) => writes.includes(r))) {
         const personal =
-          /api-keys|passkeys|settings\/sessions|mcp-tokens|auth\/device|notifications|invites\/:token/.test(route.path) && own(route)
-        wrong.check(nameOf(route), await ask(route, a.viewer, fill(route.path, a), bodyOf(route, a)), personal ? 404 : 403)
+          /api-keys|passkeys|settings\/sessions|mcp-tokens|auth\/device|notifications|invites\/:token/.test(
+            route.path,
+          ) && own(route)
+        wrong.check(
+          nameOf(route),
+          await ask(route, a.viewer, fill(route.path, a), bodyOf(route, a)),
+          personal ? 404 : 403,
+        )
       }
     }))
 
@@ -168,7 +198,8 @@ describe('rights that are missing', () => {
   test('a key that may only read writes nothing, and reads', async () => {
     const key = await keyOf(a.owner, ['read'])
     await unchanged(async (wrong) => {
-      for (const route of writes) wrong.check(nameOf(route), await ask(route, key, fill(route.path, a), bodyOf(route, a)), 403)
+      for (const route of writes)
+        wrong.check(nameOf(route), await ask(route, key, fill(route.path, a), bodyOf(route, a)), 403)
       for (const route of routes.filter((r) => !isWrite(r) && !isPublic(r) && ruleOf(r).kinds.includes('api_key')))
         wrong.check(nameOf(route), await ask(route, key, fill(route.path, a), bodyOf(route, a)), 200)
     })
@@ -181,7 +212,11 @@ describe('rights that are missing', () => {
       await unchanged(async (wrong) => {
         const others = routes.filter((r) => !isPublic(r) && ruleOf(r).scope?.split(':')[0] !== resource)
         for (const route of others)
-          wrong.check(`${nameOf(route)} with ${scope}`, await ask(route, key, fill(route.path, a), bodyOf(route, a)), 403)
+          wrong.check(
+            `${nameOf(route)} with ${scope}`,
+            await ask(route, key, fill(route.path, a), bodyOf(route, a)),
+            403,
+          )
         wrong.check(`its own with ${scope}`, await key.fetch('GET', `/api/${resource}`), 200)
       })
     }
@@ -194,7 +229,8 @@ describe('rights that are missing', () => {
       expect(personal.map(nameOf)).toEqual(
         expect.arrayContaining(['POST /api/settings/api-keys', 'POST /api/mcp-tokens', 'POST /api/auth/logout']),
       )
-      for (const route of personal) wrong.check(nameOf(route), await ask(route, key, fill(route.path, a), bodyOf(route, a)), 403)
+      for (const route of personal)
+        wrong.check(nameOf(route), await ask(route, key, fill(route.path, a), bodyOf(route, a)), 403)
     })
   })
 
@@ -223,7 +259,11 @@ describe('rights that are missing', () => {
       expect(routes.filter((r) => r.path.startsWith('/api/admin/') && !ruleOf(r).admin).map(nameOf)).toEqual([])
       for (const route of forAdmins) {
         wrong.check(nameOf(route), await ask(route, a.owner, fill(route.path, a), bodyOf(route, b)), 403)
-        wrong.check(`${nameOf(route)} with an administrator's key`, await ask(route, key, fill(route.path, a), bodyOf(route, b)), 403)
+        wrong.check(
+          `${nameOf(route)} with an administrator's key`,
+          await ask(route, key, fill(route.path, a), bodyOf(route, b)),
+          403,
+        )
       }
     })
   })

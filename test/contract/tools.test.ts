@@ -46,12 +46,16 @@ describe('what agents see', () => {
     expect(type).toBe('object')
     expect(additionalProperties).toBe(false)
     // Model APIs refuse these at the top.
-    for (const keyword of ['anyOf', 'oneOf', 'allOf', 'not', '$ref', 'enum', 'if']) expect(rest).not.toHaveProperty(keyword)
+    for (const keyword of ['anyOf', 'oneOf', 'allOf', 'not', '$ref', 'enum', 'if'])
+      expect(rest).not.toHaveProperty(keyword)
     expect(properties(tool).flatMap(([name, schema]) => untyped(schema, name))).toEqual([])
     for (const [name, schema] of properties(tool)) {
       expect(name).toMatch(/^[a-z][A-Za-z]*$/)
       if (schema.type === 'string')
-        expect([name, schema.maxLength !== undefined || schema.enum !== undefined || schema.format !== undefined]).toEqual([name, true])
+        expect([
+          name,
+          schema.maxLength !== undefined || schema.enum !== undefined || schema.format !== undefined,
+        ]).toEqual([name, true])
       if (schema.type === 'array') expect([name, typeof schema.maxItems]).toEqual([name, 'number'])
     }
     expect(check(tool.input, exampleOf(tool.input))).toEqual([])
@@ -60,34 +64,45 @@ describe('what agents see', () => {
     ])
   })
 
-  test.each(named)('%s may be repeated safely if it writes, and says whether it does', (_name, { action, writing, input, name }) => {
-    expect(['read', 'write']).toContain(action.kind)
-    expect('idempotencyKey' in input.properties).toBe((writing?.action ?? action).kind === 'write')
-    expect((input.required as string[] | undefined) ?? []).not.toContain('idempotencyKey')
-    if (/^(list|search)_/.test(name)) expect(action.kind).toBe('read')
-    if (/^(create|update|delete|archive|store|log|clear)_/.test(name)) expect(action.kind).toBe('write')
-    expect(action.hints.destructive === true).toBe(/^(delete|clear)_/.test(name))
-    expect(action.rule.kinds).toContain('mcp_token')
-    expect(action.rule.scope).toEndWith(action.kind === 'read' ? ':read' : ':write')
-    expect(action.rule.role).not.toBeNull()
-    if (!writing) return
-    expect([action.kind, writing.action.kind]).toEqual(['read', 'write'])
-    expect(writing.action.rule).toEqual({ ...action.rule, scope: action.rule.scope?.replace(':read', ':write') ?? null, role: 'member' })
-    for (const field of writing.fields) expect((input.required as string[] | undefined) ?? []).not.toContain(field)
-  })
+  test.each(named)(
+    '%s may be repeated safely if it writes, and says whether it does',
+    (_name, { action, writing, input, name }) => {
+      expect(['read', 'write']).toContain(action.kind)
+      expect('idempotencyKey' in input.properties).toBe((writing?.action ?? action).kind === 'write')
+      expect((input.required as string[] | undefined) ?? []).not.toContain('idempotencyKey')
+      if (/^(list|search)_/.test(name)) expect(action.kind).toBe('read')
+      if (/^(create|update|delete|archive|store|log|clear)_/.test(name)) expect(action.kind).toBe('write')
+      expect(action.hints.destructive === true).toBe(/^(delete|clear)_/.test(name))
+      expect(action.rule.kinds).toContain('mcp_token')
+      expect(action.rule.scope).toEndWith(action.kind === 'read' ? ':read' : ':write')
+      expect(action.rule.role).not.toBeNull()
+      if (!writing) return
+      expect([action.kind, writing.action.kind]).toEqual(['read', 'write'])
+      expect(writing.action.rule).toEqual({
+        ...action.rule,
+        scope: action.rule.scope?.replace(':read', ':write') ?? null,
+        role: 'member',
+      })
+      for (const field of writing.fields) expect((input.required as string[] | undefined) ?? []).not.toContain(field)
+    },
+  )
 
   test('the whole list', () => {
-    const list = tools.map(({ name, title, description, toolset, core, input, action: { id, kind, rule, hints }, writing }) => ({
-      name,
-      title,
-      description,
-      toolset: core ? `${toolset}, core` : toolset,
-      runs: `${id} (${kind}${Object.keys(hints)
-        .map((hint) => `, ${hint}`)
-        .join('')}), ${rule.scope}, ${rule.role}`,
-      ...(writing && { writes: `${writing.action.id} with ${writing.fields.join(' or ')}, ${writing.action.rule.scope}` }),
-      input: JSON.parse(JSON.stringify(input)) as object,
-    }))
+    const list = tools.map(
+      ({ name, title, description, toolset, core, input, action: { id, kind, rule, hints }, writing }) => ({
+        name,
+        title,
+        description,
+        toolset: core ? `${toolset}, core` : toolset,
+        runs: `${id} (${kind}${Object.keys(hints)
+          .map((hint) => `, ${hint}`)
+          .join('')}), ${rule.scope}, ${rule.role}`,
+        ...(writing && {
+          writes: `${writing.action.id} with ${writing.fields.join(' or ')}, ${writing.action.rule.scope}`,
+        }),
+        input: JSON.parse(JSON.stringify(input)) as object,
+      }),
+    )
     expect(list).toMatchSnapshot()
   })
 })
@@ -158,7 +173,10 @@ describe('who may use them', () => {
 
   test('nor by an argument of a tool that reads', async () => {
     const t = await sharedApp()
-    const [reader, viewer] = [await mcpToken(t, a.owner, { scopes: ['read'] }), await mcpToken(t, a.viewer, { scopes: ['write'] })]
+    const [reader, viewer] = [
+      await mcpToken(t, a.owner, { scopes: ['read'] }),
+      await mcpToken(t, a.viewer, { scopes: ['write'] }),
+    ]
     const both = tools.filter(({ writing }) => writing)
     expect(both.length).toBeGreaterThan(1)
     const before = await fingerprint(t.app.driver)
@@ -174,7 +192,8 @@ describe('who may use them', () => {
     expect(await fingerprint(t.app.driver)).toEqual(before)
   })
 
-  test('a scope for one resource is none for another', () => refused(a.owner, ['organizations:write'], tools, a, 'forbidden'))
+  test('a scope for one resource is none for another', () =>
+    refused(a.owner, ['organizations:write'], tools, a, 'forbidden'))
 
   test('its owner uses every tool', async () => {
     const t = await sharedApp()

@@ -6,7 +6,17 @@ import { notifications } from '../../src/features/notifications/table.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
 import { actionOf, exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
-import { type Answer, call, member, PASSWORD, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
+import {
+  type Answer,
+  call,
+  member,
+  PASSWORD,
+  type Person,
+  person,
+  systemCtx,
+  type TestApp,
+  unique,
+} from '../support/app.ts'
 import { newPasskey } from '../support/authenticator.ts'
 import { EXAMPLE_TOKEN } from '../support/code-host.ts'
 import { keptMail, linkSecretIn } from '../support/mail.ts'
@@ -34,26 +44,42 @@ export async function world(t: TestApp): Promise<World> {
   const colleague = await member(t, owner, 'member')
   const viewer = await member(t, owner, 'viewer')
   const project = made(await owner.fetch('POST', '/api/projects', { name: unique('Engine'), settings }))
-  const note = made(await owner.fetch('POST', '/api/notes', { title: unique('Runbook'), scope: 'team', projectId: project.id }))
+  const note = made(
+    await owner.fetch('POST', '/api/notes', { title: unique('Runbook'), scope: 'team', projectId: project.id }),
+  )
   const loose = made(await owner.fetch('POST', '/api/notes', { title: unique('Loose'), scope: 'team' }))
   const secret = made(await owner.fetch('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' }))
   const feature = made(await owner.fetch('POST', `/api/projects/${project.id}/features`, { title: unique('Lock') }))
   const epic = made(await owner.fetch('POST', `/api/projects/${project.id}/epics`, { title: unique('Durability') }))
-  const story = made(await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('One process') }))
+  const story = made(
+    await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('One process') }),
+  )
   const tasks = `/api/projects/${project.id}/epics/${epic.id}/stories/${story.id}/tasks`
   const nestedTask = made(await owner.fetch('POST', tasks, { title: unique('Lock the data folder') }))
   const task = made(await owner.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('Sweep') }))
   const nextEpic = made(await owner.fetch('POST', `/api/projects/${project.id}/epics`, { title: unique('Papers') }))
-  const nextStory = made(await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('Papers') }))
+  const nextStory = made(
+    await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('Papers') }),
+  )
   const whole = made(await owner.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('Whole') }))
   const secretTask = made(await owner.fetch('POST', `/api/projects/${secret.id}/tasks`, { title: unique('Secret') }))
-  const memory = made(await owner.fetch('POST', '/api/memories', { content: unique('Remember'), scope: 'project', scopeId: project.id }))
-  const decision = made(
-    await owner.fetch('POST', '/api/decisions', { title: unique('One process'), decision: 'It is so.', projectId: project.id }),
+  const memory = made(
+    await owner.fetch('POST', '/api/memories', { content: unique('Remember'), scope: 'project', scopeId: project.id }),
   )
-  const spec = made(await owner.fetch('POST', '/api/specs', { title: unique('Folder lock'), content: 'One.', projectId: project.id }))
+  const decision = made(
+    await owner.fetch('POST', '/api/decisions', {
+      title: unique('One process'),
+      decision: 'It is so.',
+      projectId: project.id,
+    }),
+  )
+  const spec = made(
+    await owner.fetch('POST', '/api/specs', { title: unique('Folder lock'), content: 'One.', projectId: project.id }),
+  )
   const session = made(await owner.fetch('POST', '/api/sessions', { projectId: project.id }))
-  const secretFeature = made(await owner.fetch('POST', `/api/projects/${secret.id}/features`, { title: unique('Secret') }))
+  const secretFeature = made(
+    await owner.fetch('POST', `/api/projects/${secret.id}/features`, { title: unique('Secret') }),
+  )
   await owner.fetch('PUT', '/api/settings/integrations/user/github', { secret: EXAMPLE_TOKEN })
   const repository = made(await owner.fetch('POST', '/api/repos', { repo: 'tutti/tutti', projectId: project.id }))
   const secretRepository = made(await owner.fetch('POST', '/api/repos', { repo: 'tutti/tutti', projectId: secret.id }))
@@ -63,12 +89,23 @@ export async function world(t: TestApp): Promise<World> {
   const personalSkill = made(await owner.fetch('POST', '/api/skills', { name: unique('Personal') }))
   const agent = made(await owner.fetch('POST', '/api/agents', { name: unique('Reviewer'), scope: 'team' }))
   const personalAgent = made(await owner.fetch('POST', '/api/agents', { name: unique('Personal') }))
-  const link = made(await owner.fetch('POST', '/api/links', { fromType: 'project', fromId: project.id, toType: 'note', toId: loose.id }))
-  const activity = made(await owner.fetch('POST', '/api/activities', { type: 'deploy', description: 'Done', projectId: project.id }))
+  const link = made(
+    await owner.fetch('POST', '/api/links', {
+      fromType: 'project',
+      fromId: project.id,
+      toType: 'note',
+      toId: loose.id,
+    }),
+  )
+  const activity = made(
+    await owner.fetch('POST', '/api/activities', { type: 'deploy', description: 'Done', projectId: project.id }),
+  )
   const friends = made(await self.fetch('POST', '/api/teams', { name: unique('Friends') }))
   const workspace = made(await owner.fetch('POST', '/api/workspaces', { name: unique('Engines') }))
   await owner.fetch('POST', `/api/workspaces/${workspace.id}/teams`, { teamId: friends.id, role: 'editor' })
-  const invite = made(await owner.fetch('POST', `/api/teams/${team.id}/invite`, { email: `${unique('guest')}@example.com` }))
+  const invite = made(
+    await owner.fetch('POST', `/api/teams/${team.id}/invite`, { email: `${unique('guest')}@example.com` }),
+  )
   const device = (await call<{ userCode: string }>(t, 'POST', '/api/auth/device/request', {})).body
   await owner.fetch('GET', `/api/auth/device/${device.userCode}`)
   // Switched off: its messages would come in between while tables are compared.
@@ -78,12 +115,15 @@ export async function world(t: TestApp): Promise<World> {
   })
   const { avatarUrl } = (await owner.fetch<{ avatarUrl: string }>('POST', '/api/settings/avatar', pictureForm())).body
   await call(t, 'POST', '/api/auth/login', { email: self.email, password: PASSWORD })
-  const sessions = (await owner.fetch<{ items: { id: string; current: boolean }[] }>('GET', '/api/settings/sessions')).body.items
+  const sessions = (await owner.fetch<{ items: { id: string; current: boolean }[] }>('GET', '/api/settings/sessions'))
+    .body.items
   // Of its own, for a team that administrators have deleted is gone for its owner too.
   const managed = made(await self.fetch('POST', '/api/teams', { name: unique('Managed') }))
   const managedMember = await member(t, inTeam(self, managed.id), 'member')
   const issue = made(await owner.fetch('POST', '/api/issues', { title: unique('Broken'), description: 'It is.' }))
-  const passkey = made(await owner.fetch('POST', '/api/auth/passkey/register/finish', await newPasskey(t.app.url, owner)))
+  const passkey = made(
+    await owner.fetch('POST', '/api/auth/passkey/register/finish', await newPasskey(t.app.url, owner)),
+  )
   const notification = newId()
   await give(systemCtx(t), { id: notification, userId: owner.userId, code: colleague.email })
   const { handle } = (await owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
@@ -208,21 +248,30 @@ export async function invitation(t: TestApp, to: Person): Promise<string> {
 }
 
 /** What nobody can make through the web, or not without a provider: a notification, an identity elsewhere, and a code that an administrator may read out. */
-const give = write('test.give', machine, async (ctx, { id, userId, code }: { id: string; userId: string; code: string }): Promise<void> => {
-  await ctx.db
-    .insert(notifications)
-    .values({ id, userId, type: 'info', reason: 'test', title: 'News', createdAt: ctx.now, updatedAt: ctx.now })
-  await ctx.db.insert(connectedAccounts).values({ userId, provider: 'github', subject: id, createdAt: ctx.now, updatedAt: ctx.now })
-  await issueCode(ctx, code, null)
-})
+const give = write(
+  'test.give',
+  machine,
+  async (ctx, { id, userId, code }: { id: string; userId: string; code: string }): Promise<void> => {
+    await ctx.db
+      .insert(notifications)
+      .values({ id, userId, type: 'info', reason: 'test', title: 'News', createdAt: ctx.now, updatedAt: ctx.now })
+    await ctx.db
+      .insert(connectedAccounts)
+      .values({ userId, provider: 'github', subject: id, createdAt: ctx.now, updatedAt: ctx.now })
+    await issueCode(ctx, code, null)
+  },
+)
 
 /** A resource that is made by POST to its collection needs no line above: its documented example becomes the row. */
 async function makePlainRows(t: TestApp, known: World): Promise<void> {
   const params = new Set(t.server.routes.flatMap((route) => paramsOf(route.path)))
   for (const param of [...params].filter((p) => !(p in known.paths)).sort((a, b) => a.length - b.length)) {
     const collection = param.replace(/\/:\w+$/, '')
-    const maker = t.server.routes.find((route) => route.method === 'POST' && route.path === collection && route.hooks.body)
-    if (maker) known.paths[param] = made(await known.owner.fetch('POST', fill(collection, known), bodyOf(maker, known))).id
+    const maker = t.server.routes.find(
+      (route) => route.method === 'POST' && route.path === collection && route.hooks.body,
+    )
+    if (maker)
+      known.paths[param] = made(await known.owner.fetch('POST', fill(collection, known), bodyOf(maker, known))).id
   }
 }
 
@@ -234,11 +283,13 @@ const made = ({ status, body }: Answer): { id: string; slug: string } => {
 export const inTeam = (who: Person, organizationId: string): Person => ({
   ...who,
   organizationId,
-  fetch: (method, path, body, headers = {}) => who.fetch(method, path, body, { 'x-organization-id': organizationId, ...headers }),
+  fetch: (method, path, body, headers = {}) =>
+    who.fetch(method, path, body, { 'x-organization-id': organizationId, ...headers }),
 })
 
 const params = /\/:\w+/g
-export const paramsOf = (path: string): string[] => [...path.matchAll(params)].map((found) => path.slice(0, found.index + found[0].length))
+export const paramsOf = (path: string): string[] =>
+  [...path.matchAll(params)].map((found) => path.slice(0, found.index + found[0].length))
 
 /** The path with ids in place of its parameters. `from` picks the tenant for each of them. */
 export function fill(path: string, from: World | ((param: string) => World)): string {
@@ -248,7 +299,9 @@ export function fill(path: string, from: World | ((param: string) => World)): st
     const { paths } = typeof from === 'function' ? from(param) : from
     const value = paths[param]
     if (value === undefined)
-      throw new Error(`Nothing to put for ${param} of ${path}. Make such a row in test/contract/world.ts and add it to \`paths\`.`)
+      throw new Error(
+        `Nothing to put for ${param} of ${path}. Make such a row in test/contract/world.ts and add it to \`paths\`.`,
+      )
     filled += param.slice(done).replace(/:\w+$/, encodeURIComponent(value))
     done = param.length
   }
@@ -261,13 +314,15 @@ export const idFields = (schema: TSchema | undefined): string[] =>
       ((field.anyOf as TSchema[] | undefined) ?? [field]).some(
         // A reference that also takes slugs and keys is plain text.
         (option) =>
-          option.format === 'uuid' || (name.endsWith('Id') && option.type === 'string' && !/^svc_/.test(String(option.examples?.[0]))),
+          option.format === 'uuid' ||
+          (name.endsWith('Id') && option.type === 'string' && !/^svc_/.test(String(option.examples?.[0]))),
       ),
     )
     .map(([name]) => name)
 
 /** The id for a field: of the action's own kind where the name alone does not tell. */
-export const fieldOf = ({ fields }: World, action: string, name: string): string | undefined => fields[`${action}.${name}`] ?? fields[name]
+export const fieldOf = ({ fields }: World, action: string, name: string): string | undefined =>
+  fields[`${action}.${name}`] ?? fields[name]
 
 /** The documented example with ids that exist, or a form with a picture; undefined for a route without a body. */
 export function bodyOf(route: RouteLike, from: World): Record<string, unknown> | undefined {

@@ -111,11 +111,15 @@ describe('on one instance', () => {
 })
 
 describe('what a write says', () => {
-  const says = write('probe.says', machine, async (ctx, { types, meanwhile }: { types: string[]; meanwhile?: () => Promise<void> }) => {
-    for (const type of types) ctx.emit(type, { data: { said: type } })
-    await meanwhile?.()
-    return 'done'
-  })
+  const says = write(
+    'probe.says',
+    machine,
+    async (ctx, { types, meanwhile }: { types: string[]; meanwhile?: () => Promise<void> }) => {
+      for (const type of types) ctx.emit(type, { data: { said: type } })
+      await meanwhile?.()
+      return 'done'
+    },
+  )
   const rows = async (requestId: string) => {
     const { app } = await sharedApp()
     return (await app.db.select({ type: events.type, action: events.action, data: events.data }).from(events).where(eq(events.requestId, requestId)).orderBy(events.seq))
@@ -133,7 +137,10 @@ describe('what a write says', () => {
   test('is heard after the commit, in the order it was said, and stored', async () => {
     const { ctx, ear, leave } = await call()
     const before: string[][] = []
-    await says(ctx, { types: ['probe.a', 'probe.b', 'probe.a'], meanwhile: async () => void before.push(ear.types.slice()) })
+    await says(ctx, {
+      types: ['probe.a', 'probe.b', 'probe.a'],
+      meanwhile: async () => void before.push(ear.types.slice()),
+    })
     leave()
     expect(before).toEqual([[]])
     expect(ear.types).toEqual(['probe.a', 'probe.b', 'probe.a'])
@@ -290,7 +297,8 @@ describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
     const d = await instance()
     await d.commit('z')
     await Promise.all([a, b, c].map(({ ear }) => ear.until('z')))
-    for (const { ear } of [a, b, c]) expect(ear.types.toSorted()).toEqual(['early.0', 'early.1', 'early.2', 'late', 'other', 'z'])
+    for (const { ear } of [a, b, c])
+      expect(ear.types.toSorted()).toEqual(['early.0', 'early.1', 'early.2', 'late', 'other', 'z'])
     // Of those that came from elsewhere; the own ones are heard at the commit.
     const foreign = (i: Instance) => i.ear.heard.filter((e) => e.origin !== i.id).map((e) => e.type)
     const order = ['late', 'early.0', 'early.1', 'other', 'early.2', 'z']

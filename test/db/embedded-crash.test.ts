@@ -24,7 +24,11 @@ const writer = `
   }`
 
 function start(dir: string, wrapper: string[] = []) {
-  const child = Bun.spawn([...wrapper, process.execPath, '-e', writer, dir], { cwd: root, stdout: 'pipe', stderr: 'pipe' })
+  const child = Bun.spawn([...wrapper, process.execPath, '-e', writer, dir], {
+    cwd: root,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
   const lines: string[] = []
   let wake = () => {}
   const done = (async () => {
@@ -59,7 +63,9 @@ async function expectAll(dir: string, acked: string[]) {
   const stored = new Map(rows.rows as [string, string][])
   expect(acked.filter((id) => stored.get(id) !== 'done')).toEqual([])
   expect([...stored.values()].filter((v) => v !== 'done')).toEqual([])
-  await db.query('select bt_index_check(indexrelid, true) from pg_index join pg_class on pg_class.oid = indexrelid where relam = 403')
+  await db.query(
+    'select bt_index_check(indexrelid, true) from pg_index join pg_class on pg_class.oid = indexrelid where relam = 403',
+  )
   await db.close()
 }
 
@@ -83,7 +89,8 @@ describe('kill -9', () => {
     async (path) => {
       const dir = join(folder, `first-${path.replace('/', '-')}`)
       const run = start(dir)
-      while (!existsSync(join(dir, path)) && run.child.exitCode === null) await new Promise((resolve) => setImmediate(resolve))
+      while (!existsSync(join(dir, path)) && run.child.exitCode === null)
+        await new Promise((resolve) => setImmediate(resolve))
       run.child.kill('SIGKILL')
       await run.ended
       const db = await openEmbedded({ dir, minFreeBytes: 0 })
@@ -105,7 +112,9 @@ test('a directory has one owner at a time, and the next may take over when that 
   const second = start(dir)
   await second.ended
   expect(second.child.exitCode).not.toBe(0)
-  expect(await new Response(second.child.stderr).text()).toContain(`in use by another tutti process (pid ${first.child.pid})`)
+  expect(await new Response(second.child.stderr).text()).toContain(
+    `in use by another tutti process (pid ${first.child.pid})`,
+  )
   first.child.kill('SIGKILL')
   await first.ended
   const db = await openEmbedded({ dir, minFreeBytes: 0 })
@@ -113,13 +122,26 @@ test('a directory has one owner at a time, and the next may take over when that 
   await db.close()
 })
 
-test.skipIf(Bun.which('strace') === null)('a failed fsync ends the process and nothing unsafe is acknowledged', async () => {
-  const dir = join(folder, 'fsync')
-  await (await openEmbedded({ dir, minFreeBytes: 0 })).close()
-  const run = start(dir, ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=fsync', '-e', 'inject=fsync:error=EIO:when=60'])
-  await run.ended
-  expect(run.child.exitCode).toBe(1)
-  expect(await new Response(run.child.stderr).text()).toContain('the disk failed, stopping')
-  expect(run.lines.length).toBeGreaterThan(10)
-  await expectAll(dir, run.lines.slice(1))
-})
+test.skipIf(Bun.which('strace') === null)(
+  'a failed fsync ends the process and nothing unsafe is acknowledged',
+  async () => {
+    const dir = join(folder, 'fsync')
+    await (await openEmbedded({ dir, minFreeBytes: 0 })).close()
+    const run = start(dir, [
+      'strace',
+      '-f',
+      '-qq',
+      '-o',
+      '/dev/null',
+      '-e',
+      'trace=fsync',
+      '-e',
+      'inject=fsync:error=EIO:when=60',
+    ])
+    await run.ended
+    expect(run.child.exitCode).toBe(1)
+    expect(await new Response(run.child.stderr).text()).toContain('the disk failed, stopping')
+    expect(run.lines.length).toBeGreaterThan(10)
+    await expectAll(dir, run.lines.slice(1))
+  },
+)

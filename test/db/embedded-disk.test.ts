@@ -81,7 +81,10 @@ describe.skipIf(process.getuid?.() !== 0)('on a small disk', () => {
     const acked: number[] = []
     const write = (rows: number) =>
       db
-        .query(`insert into t (v) select string_agg(md5(random()::text), '') from generate_series(1, $1) returning id`, [rows])
+        .query(
+          `insert into t (v) select string_agg(md5(random()::text), '') from generate_series(1, $1) returning id`,
+          [rows],
+        )
         .then(({ rows }) => acked.push(rows[0]?.[0] as number))
     let code = 'ok'
     while (code === 'ok') code = await codeOf(write(3000))
@@ -89,7 +92,8 @@ describe.skipIf(process.getuid?.() !== 0)('on a small disk', () => {
     expect((await db.query('select count(*)::int from t')).rows).toEqual([[acked.length]])
     // No room for the WAL either: Postgres panics, and does not come up again.
     code = 'ok'
-    while (code === 'ok') code = await codeOf(db.query(`select pg_logical_emit_message(true, 'test', repeat('x', 500000))`))
+    while (code === 'ok')
+      code = await codeOf(db.query(`select pg_logical_emit_message(true, 'test', repeat('x', 500000))`))
     expect(code).toBe('disk_full')
     await eventually(() => !db.status().ok)
     expect(await codeOf(db.query('select 1'))).toBe('disk_full')

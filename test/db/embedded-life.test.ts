@@ -55,7 +55,9 @@ test.skipIf(process.platform !== 'linux')('a replaced worker leaves no files ope
   const open = () => readdirSync('/proc/self/fd').length
   const before = open()
   for (let i = 0; i < 3; i++) {
-    expect((await failure(db.query('select count(*) from generate_series(1, 1e10)', [], { timeout: 100 }))).code).toBe('timeout')
+    expect((await failure(db.query('select count(*) from generate_series(1, 1e10)', [], { timeout: 100 }))).code).toBe(
+      'timeout',
+    )
     await db.query('select 1')
   }
   expect(open() - before).toBeLessThan(20)
@@ -64,7 +66,9 @@ test.skipIf(process.platform !== 'linux')('a replaced worker leaves no files ope
 test('a transaction cut off by the time limit is undone', async () => {
   const tx = await db.begin()
   await tx.query('insert into kept values (3)')
-  expect((await failure(tx.query('select count(*) from generate_series(1, 1e10)', [], { timeout: 200 }))).code).toBe('timeout')
+  expect((await failure(tx.query('select count(*) from generate_series(1, 1e10)', [], { timeout: 200 }))).code).toBe(
+    'timeout',
+  )
   expect((await failure(tx.query('select 1'))).code).toBe('unavailable')
   await tx.rollback()
   expect(await one('select count(*)::int from kept')).toBe(2)
@@ -112,7 +116,9 @@ test('nobody else can read the files', async () => {
 test('a snapshot opens and has everything', async () => {
   const copy = join(folder, 'copy')
   await db.query('create table photographed (id int)')
-  const writes = Promise.all(Array.from({ length: 50 }, (_, i) => db.query('insert into photographed values ($1)', [i])))
+  const writes = Promise.all(
+    Array.from({ length: 50 }, (_, i) => db.query('insert into photographed values ($1)', [i])),
+  )
   const snapshot = db.snapshot(join(copy, 'db'))
   await Promise.all([writes, snapshot])
   await db.query('insert into photographed values (1000)')
@@ -124,7 +130,8 @@ test('a snapshot opens and has everything', async () => {
 test('relaxed durability reaches the disk soon after', async () => {
   const relaxed = await openEmbedded({ dir: join(folder, 'relaxed'), durability: 'relaxed', minFreeBytes: 0 })
   const fsyncs = () => Number(relaxed.status().detail.fsyncs)
-  const flushed = async () => (await relaxed.query('select pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()')).rows[0]?.[0]
+  const flushed = async () =>
+    (await relaxed.query('select pg_current_wal_flush_lsn() >= pg_current_wal_insert_lsn()')).rows[0]?.[0]
   await relaxed.exec('create table quick (id int); checkpoint')
   const before = fsyncs()
   for (let i = 0; i < 50; i++) await relaxed.query('insert into quick values ($1)', [i])

@@ -62,7 +62,19 @@ describe('values', () => {
     const at = new Date('2026-01-02T03:04:05.678Z')
     const { rows } = await db.query(
       `select $1::text, $2::int4, $3::int8, $4::bool, $5::timestamptz, $6::bytea, $7::jsonb, $8::jsonb, $9::text, $10::text, $11::float8`,
-      ['a\nb\\', 42, 2n ** 62n, false, at, new Uint8Array([1, 2]).subarray(1), { a: 'ü' }, [1, null], null, undefined, -0.25],
+      [
+        'a\nb\\',
+        42,
+        2n ** 62n,
+        false,
+        at,
+        new Uint8Array([1, 2]).subarray(1),
+        { a: 'ü' },
+        [1, null],
+        null,
+        undefined,
+        -0.25,
+      ],
     )
     expect(rows[0]).toEqual([
       'a\nb\\',
@@ -162,7 +174,9 @@ describe('prepared statements', () => {
   })
 
   test('in a transaction the error shows once', async () => {
-    await db.exec(`create table shape2 (id int); create function widen2() returns void language sql as 'alter table shape2 add extra int'`)
+    await db.exec(
+      `create table shape2 (id int); create function widen2() returns void language sql as 'alter table shape2 add extra int'`,
+    )
     await db.query('select * from shape2')
     await db.query('select widen2()')
     const tx = await db.begin()
@@ -266,7 +280,9 @@ describe('the queue', () => {
   })
 
   test('takes thousands at once, failures stay alone', async () => {
-    const results = await Promise.allSettled(Array.from({ length: 3000 }, (_, i) => db.query('select 10 / $1::int', [i % 10])))
+    const results = await Promise.allSettled(
+      Array.from({ length: 3000 }, (_, i) => db.query('select 10 / $1::int', [i % 10])),
+    )
     expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(300)
     for (const [i, result] of results.entries()) {
       if (result.status === 'fulfilled') expect(result.value.rows[0]).toEqual([Math.trunc(10 / (i % 10))])

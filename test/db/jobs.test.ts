@@ -166,7 +166,11 @@ describe('a job', () => {
 describe('a failing job', () => {
   const failing = (failures: number, definition: Partial<JobDefinition> = {}): JobDefinition => {
     let runs = 0
-    return { name: 'a', run: async () => void (++runs <= failures && (await Promise.reject(new Error(`no ${runs}`)))), ...definition }
+    return {
+      name: 'a',
+      run: async () => void (++runs <= failures && (await Promise.reject(new Error(`no ${runs}`)))),
+      ...definition,
+    }
   }
 
   test('is tried again until it succeeds, with a wait that depends on the attempt', async () => {
@@ -193,7 +197,8 @@ describe('a failing job', () => {
       jobs.wake([])
     }
     await said.until('job failed for good')
-    for (const [n, wait] of waits.entries()) expect(Math.abs(wait - Math.min(3600, 5 * 2 ** n))).toBeLessThanOrEqual(1 + 2 ** n)
+    for (const [n, wait] of waits.entries())
+      expect(Math.abs(wait - Math.min(3600, 5 * 2 ** n))).toBeLessThanOrEqual(1 + 2 ** n)
   })
 
   test('is dead after its retries, stays to be seen, and goes after 30 days', async () => {
@@ -211,11 +216,14 @@ describe('a failing job', () => {
 
   test('is told to end when it takes too long', async () => {
     const ended: unknown[] = []
-    const run = async (_: App, __: object, signal: AbortSignal) => until(signal).then(() => void ended.push(signal.reason))
+    const run = async (_: App, __: object, signal: AbortSignal) =>
+      until(signal).then(() => void ended.push(signal.reason))
     const jobs = make([{ name: 'a', run, retries: 0, timeoutSeconds: 0.02 }])
     await jobs.start(app)
     await enqueue(jobs, [{ name: 'a', data: {} }])
-    expect(await jobs.said.until('job failed for good')).toMatchObject({ error: new Error('it took longer than 0.02 s') })
+    expect(await jobs.said.until('job failed for good')).toMatchObject({
+      error: new Error('it took longer than 0.02 s'),
+    })
     expect(ended).toHaveLength(1)
   })
 })
@@ -263,7 +271,9 @@ describe('a key', () => {
         run: async (_, data) => {
           got.push(data.n)
           if (data.n === 2) return
-          await enqueue(jobs, [{ name: 'a', key: 'k', data: { n: 2 }, runAt: new Date(Date.now() + 3_600_000).toISOString() }])
+          await enqueue(jobs, [
+            { name: 'a', key: 'k', data: { n: 2 }, runAt: new Date(Date.now() + 3_600_000).toISOString() },
+          ])
           throw new Error('no')
         },
       },
@@ -322,7 +332,9 @@ describe('several instances', () => {
 
   test('run a schedule once, make up for what was missed, and go on', async () => {
     let runs = 0
-    const instances = [driver, other].map((on) => make([{ name: 'a', every: '0 0 1 1 *', run: async () => void runs++ }], {}, on))
+    const instances = [driver, other].map((on) =>
+      make([{ name: 'a', every: '0 0 1 1 *', run: async () => void runs++ }], {}, on),
+    )
     await Promise.all(instances.map((jobs) => jobs.start(app)))
     await Promise.all(instances.map((jobs) => jobs.stop()))
     expect(await instances[0]!.status()).toEqual(none)
@@ -333,7 +345,9 @@ describe('several instances', () => {
     await Promise.all(instances.map((jobs) => jobs.stop()))
     expect(runs).toBe(1)
     const newYear = Date.UTC(new Date().getUTCFullYear() + 1, 0, 1) / 1000
-    expect(await rows('id, state, attempt, extract(epoch from run_at)::int')).toEqual([['cron:a', 'waiting', 0, newYear]])
+    expect(await rows('id, state, attempt, extract(epoch from run_at)::int')).toEqual([
+      ['cron:a', 'waiting', 0, newYear],
+    ])
   })
 
   test('keep a schedule whose job is dead', async () => {
@@ -388,7 +402,8 @@ describe('a lease', () => {
           name: 'a',
           run: async () => {
             const [first] = await rows('run_at::text')
-            for (let now = first; String(now) === String(first); [now] = await rows('run_at::text')) await new Promise(setImmediate)
+            for (let now = first; String(now) === String(first); [now] = await rows('run_at::text'))
+              await new Promise(setImmediate)
           },
         },
       ],
@@ -423,7 +438,9 @@ describe('a lease', () => {
 
   test('runs out when the process is killed, and the job runs again', async () => {
     const folder = join(dir, '../killed')
-    const opener = onPostgres ? `openPostgres({ url: ${JSON.stringify(url.href)} })` : `openEmbedded({ dir: ${JSON.stringify(folder)} })`
+    const opener = onPostgres
+      ? `openPostgres({ url: ${JSON.stringify(url.href)} })`
+      : `openEmbedded({ dir: ${JSON.stringify(folder)} })`
     const code = `
       import { openEmbedded } from './src/db/embedded/index.ts'
       import { openPostgres } from './src/db/postgres.ts'
@@ -439,7 +456,11 @@ describe('a lease', () => {
       await jobs.insert(tx, [{ name: 'a', data: { n: 1 } }])
       await tx.commit()
       jobs.wake([])`
-    const child = Bun.spawn([process.execPath, '-e', code], { cwd: join(import.meta.dir, '../..'), stdout: 'pipe', stderr: 'inherit' })
+    const child = Bun.spawn([process.execPath, '-e', code], {
+      cwd: join(import.meta.dir, '../..'),
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
     const { value } = await child.stdout.getReader().read()
     expect(new TextDecoder().decode(value)).toBe('running\n')
     child.kill('SIGKILL')

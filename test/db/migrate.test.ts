@@ -18,7 +18,8 @@ let driver: Driver
 beforeAll(async () => {
   if (onPostgres) ({ url, drop } = await freshDatabase())
   // The embedded database is only looked at where it is tested: it needs a file that a build step makes.
-  const embedded = async () => (await import('../../src/db/embedded/index.ts')).openEmbedded({ dir: folder, minFreeBytes: 0 })
+  const embedded = async () =>
+    (await import('../../src/db/embedded/index.ts')).openEmbedded({ dir: folder, minFreeBytes: 0 })
   driver = onPostgres ? await openPostgres({ url, poolSize: 3 }) : await embedded()
   await clear()
 })
@@ -55,7 +56,10 @@ const tables = async () =>
   ).rows.flat()
 const columns = async (table: string) =>
   (
-    await driver.query('select column_name from information_schema.columns where table_name = $1 order by ordinal_position', [table])
+    await driver.query(
+      'select column_name from information_schema.columns where table_name = $1 order by ordinal_position',
+      [table],
+    )
   ).rows.flat()
 const applied = async () => (await driver.query('select id from migrations order by id')).rows.flat()
 
@@ -115,7 +119,10 @@ describe('migrating', () => {
     await failure(migrate(driver, [one, two, broken]))
     await Promise.all(times(3, () => failure(driver.exec('begin; create table m_one (id int); select 1 / 0; commit;'))))
     const limits = await Promise.all(
-      times(12, async () => (await driver.query("select current_setting('statement_timeout'), 'x' || $1::text", ['y'])).rows[0]),
+      times(
+        12,
+        async () => (await driver.query("select current_setting('statement_timeout'), 'x' || $1::text", ['y'])).rows[0],
+      ),
     )
     expect(new Set(limits.map((r) => String(r)))).toEqual(new Set([String(limits[0])]))
     if (onPostgres) expect(limits[0]).toEqual(['5s', 'xy'])
@@ -194,7 +201,9 @@ test.skipIf(!onPostgres)(
         expect(await applied()).toEqual(['0001_one', '0002_two', '0003_three'])
         expect((await driver.query('select id from m_three')).rows.flat()).toEqual([3])
         for (const other of others)
-          expect((await Promise.all(times(4, () => other.query('select 1')))).map((r) => r.rows[0]?.[0])).toEqual([1, 1, 1, 1])
+          expect((await Promise.all(times(4, () => other.query('select 1')))).map((r) => r.rows[0]?.[0])).toEqual([
+            1, 1, 1, 1,
+          ])
       }
     } finally {
       await Promise.all(others.map((other) => other.close()))
@@ -211,5 +220,7 @@ test('the real ones: names in order, and a fresh database takes them all', async
   expect(await migrate(driver, real)).toEqual(names)
   expect(await migrate(driver, real)).toEqual([])
   const { rows } = await driver.query("select table_name from information_schema.tables where table_schema = 'public'")
-  expect(rows.flat()).toEqual(expect.arrayContaining(['users', 'organizations', 'projects', 'notes', 'events', 'jobs', 'migrations']))
+  expect(rows.flat()).toEqual(
+    expect.arrayContaining(['users', 'organizations', 'projects', 'notes', 'events', 'jobs', 'migrations']),
+  )
 })

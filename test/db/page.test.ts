@@ -43,7 +43,9 @@ interface Query {
 }
 
 const fetchPage = async (list: string, query: Query, least = 0): Promise<Page<Row>> => {
-  const page = keyset({ title: items.title, rank: items.rank, seenAt: items.seenAt }, items.id, query, { sort: 'seenAt' })
+  const page = keyset({ title: items.title, rank: items.rank, seenAt: items.seenAt }, items.id, query, {
+    sort: 'seenAt',
+  })
   const rows = await db
     .select()
     .from(items)
@@ -85,7 +87,8 @@ describe('pages', () => {
     const { list, rows } = await fill(23)
     for (const sort of ['title', 'rank', 'seenAt'] as const)
       for (const order of ['asc', 'desc'] as const)
-        for (const limit of [1, 5, 23, 24]) expect(await walk(list, { sort, order, limit })).toEqual(inOrder(rows, sort, order))
+        for (const limit of [1, 5, 23, 24])
+          expect(await walk(list, { sort, order, limit })).toEqual(inOrder(rows, sort, order))
   })
 
   test('any list, any size', async () => {
@@ -96,7 +99,9 @@ describe('pages', () => {
         fc.constantFrom('title', 'rank', 'seenAt'),
         async (n, limit, sort) => {
           const { list, rows } = await fill(n)
-          expect(await walk(list, { sort: sort as Sort, order: 'asc', limit })).toEqual(inOrder(rows, sort as Sort, 'asc'))
+          expect(await walk(list, { sort: sort as Sort, order: 'asc', limit })).toEqual(
+            inOrder(rows, sort as Sort, 'asc'),
+          )
         },
       ),
       { seed: 20_261_115, numRuns: 25 },
@@ -121,7 +126,11 @@ describe('pages', () => {
   })
 
   test('carry a total when they are given one', () => {
-    expect(keyset({ title: items.title }, items.id, {}, { sort: 'title' }).page([], 7)).toEqual({ items: [], nextCursor: null, total: 7 })
+    expect(keyset({ title: items.title }, items.id, {}, { sort: 'title' }).page([], 7)).toEqual({
+      items: [],
+      nextCursor: null,
+      total: 7,
+    })
   })
 
   test('mind the filters on every page', async () => {

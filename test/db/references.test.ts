@@ -26,7 +26,8 @@ const starting = async (prefix: string) =>
   (await db.select().from(items).where(idStarts(items.id, prefix)).orderBy(items.id)).map((r) => r.id)
 
 test('ids are found by how they begin, at every length', async () => {
-  for (let length = 8; length < one.length; length++) expect([length, await starting(one.slice(0, length))]).toEqual([length, [one, next]])
+  for (let length = 8; length < one.length; length++)
+    expect([length, await starting(one.slice(0, length))]).toEqual([length, [one, next]])
   expect(await starting(one)).toEqual([one])
   expect(await starting(other.slice(0, 8))).toEqual([other])
 })

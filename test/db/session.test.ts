@@ -245,7 +245,11 @@ describe('times', () => {
   })
 
   test('any millisecond of four hundred years', async () => {
-    const at = fc.date({ min: new Date('1800-01-01T00:00:00.000Z'), max: new Date('2200-01-01T00:00:00.000Z'), noInvalidDate: true })
+    const at = fc.date({
+      min: new Date('1800-01-01T00:00:00.000Z'),
+      max: new Date('2200-01-01T00:00:00.000Z'),
+      noInvalidDate: true,
+    })
     await fc.assert(
       fc.asyncProperty(at, async (date) => {
         expect((await roundTrip({ at: date.toISOString() })).at).toBe(date.toISOString())
@@ -267,16 +271,21 @@ describe('numbers and booleans', () => {
   test.each([0, 1, -1, 2_147_483_647, -2_147_483_648])('the integer %d', async (small) => {
     expect((await roundTrip({ small })).small).toBe(small)
   })
-  test.each([0, 2 ** 31, -(2 ** 40), Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER])('the long integer %d', async (big) => {
-    expect((await roundTrip({ big })).big).toBe(big)
-  })
+  test.each([0, 2 ** 31, -(2 ** 40), Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER])(
+    'the long integer %d',
+    async (big) => {
+      expect((await roundTrip({ big })).big).toBe(big)
+    },
+  )
   test.each([0.1, -1.5, 1e300, 5e-324, 123_456_789.123_456_79])('the real number %d', async (real) => {
     expect((await roundTrip({ real })).real).toBe(real)
   })
   test('true, false and neither', async () => {
     for (const flag of [true, false, null]) expect((await roundTrip({ flag })).flag).toBe(flag)
     const marked = unique('mark')
-    await db.insert(probe).values([{ someText: marked, flag: true }, { someText: marked, flag: false }, { someText: marked }])
+    await db
+      .insert(probe)
+      .values([{ someText: marked, flag: true }, { someText: marked, flag: false }, { someText: marked }])
     const of = async (condition: ReturnType<typeof eq>) =>
       (
         await db
@@ -284,7 +293,9 @@ describe('numbers and booleans', () => {
           .from(probe)
           .where(and(eq(probe.someText, marked), condition))
       ).length
-    expect([await of(eq(probe.flag, true)), await of(eq(probe.flag, false)), await of(isNull(probe.flag))]).toEqual([1, 1, 1])
+    expect([await of(eq(probe.flag, true)), await of(eq(probe.flag, false)), await of(isNull(probe.flag))]).toEqual([
+      1, 1, 1,
+    ])
   })
   test('nothing at all', async () => {
     const { id, version, ...rest } = await roundTrip({})
@@ -303,7 +314,9 @@ describe('numbers and booleans', () => {
 describe('the session', () => {
   test('writes property names in snake case', async () => {
     const { id } = await roundTrip({ someText: 'x' })
-    const { rows } = await db.execute<{ some_text: string; n: number }>(sql`select some_text, 1 as n from ${probe} where id = ${id}`)
+    const { rows } = await db.execute<{ some_text: string; n: number }>(
+      sql`select some_text, 1 as n from ${probe} where id = ${id}`,
+    )
     expect(rows).toEqual([{ some_text: 'x', n: 1 }])
   })
 
@@ -311,7 +324,10 @@ describe('the session', () => {
     const mark = unique('mark')
     await db.insert(probe).values([{ someText: mark }, { someText: mark }, { someText: mark }])
     expect(await db.$count(probe, eq(probe.someText, mark))).toBe(3)
-    expect(await db.execute(sql`update ${probe} set flag = true where some_text = ${mark}`)).toMatchObject({ rows: [], count: 3 })
+    expect(await db.execute(sql`update ${probe} set flag = true where some_text = ${mark}`)).toMatchObject({
+      rows: [],
+      count: 3,
+    })
     expect(await db.execute(sql`delete from ${probe} where some_text = ${mark}`)).toMatchObject({ count: 3 })
     expect(await db.execute(sql`delete from ${probe} where some_text = ${mark}`)).toMatchObject({ count: 0 })
   })
@@ -370,7 +386,10 @@ describe('the session', () => {
       constraint: `${name}_pkey`,
     })
     expect(await failure(db.execute(sql`select nonsense`).execute())).toMatchObject({ name: 'DbError', code: '42703' })
-    expect(await failure(db.insert(probe).values({ someText: 'a\0b' }).execute())).toMatchObject({ name: 'DbError', code: '22021' })
+    expect(await failure(db.insert(probe).values({ someText: 'a\0b' }).execute())).toMatchObject({
+      name: 'DbError',
+      code: '22021',
+    })
     expect((await roundTrip({ someText: 'after' })).someText).toBe('after')
   })
 

@@ -11,7 +11,9 @@ test('bit for bit what was measured, on every machine', async () => {
     Float32Array,
     Float32Array,
   ]
-  expect(Bun.hash(new Uint8Array(Float32Array.from([...a, ...b]).buffer)).toString(16)).toMatchInlineSnapshot(`"5283d8fd546e6ae9"`)
+  expect(Bun.hash(new Uint8Array(Float32Array.from([...a, ...b]).buffer)).toString(16)).toMatchInlineSnapshot(
+    `"5283d8fd546e6ae9"`,
+  )
 })
 
 test('texts that mean the same are near, others are not; vectors have unit length', async () => {
@@ -35,14 +37,18 @@ test('whatever the text, there is a vector: nothing, emoji, one long word, a boo
 test('the order of texts and their company do not matter', async () => {
   const texts = ['one', 'two words', 'three words here']
   const together = await embedder.embed(texts)
-  const alone = await Promise.all(texts.toReversed().map(async (text) => (await embedder.embed([text]))[0] as Float32Array))
+  const alone = await Promise.all(
+    texts.toReversed().map(async (text) => (await embedder.embed([text]))[0] as Float32Array),
+  )
   expect(alone.toReversed()).toEqual(together)
 })
 
 test('who waits for an answer comes before what nobody waits for, and what was given up is not done', async () => {
   const order: string[] = []
   const given = new AbortController()
-  const patient = Array.from({ length: 4 }, (_, i) => embedder.embed([`patient ${i}`]).then(() => order.push(`patient ${i}`)))
+  const patient = Array.from({ length: 4 }, (_, i) =>
+    embedder.embed([`patient ${i}`]).then(() => order.push(`patient ${i}`)),
+  )
   const never = embedder.embed(['never'], { signal: given.signal }).catch((error: Error) => error.message)
   given.abort(new Error('given up'))
   const urgent = embedder.embed(['urgent'], { urgent: true }).then(() => order.push('urgent'))

@@ -24,7 +24,12 @@ interface Place {
 async function place(kind: Kind): Promise<Place> {
   const dir = join(folder(), 'data')
   if (kind === 'pglite')
-    return { dir, env: {}, open: () => openEmbedded({ dir, minFreeBytes: 0, statementTimeout: 120_000 }), drop: async () => undefined }
+    return {
+      dir,
+      env: {},
+      open: () => openEmbedded({ dir, minFreeBytes: 0, statementTimeout: 120_000 }),
+      drop: async () => undefined,
+    }
   const { url, drop } = await freshDatabase()
   return { dir, env: { DATABASE_URL: url }, open: () => openPostgres({ url, statementTimeout: 120_000 }), drop }
 }
@@ -38,7 +43,8 @@ async function run(args: string[], { dir, env }: Place): Promise<{ seconds: numb
 
 async function held(path: string): Promise<Line[]> {
   const found: Line[] = []
-  for await (const line of readBackup(path, (await checkBackup(path)).sha256)) if (!Array.isArray(line) && 'end' in line) found.push(line)
+  for await (const line of readBackup(path, (await checkBackup(path)).sha256))
+    if (!Array.isArray(line) && 'end' in line) found.push(line)
   return found
 }
 
@@ -70,7 +76,9 @@ test(
     const first = await place('pglite')
     let server = await serve({ dir: first.dir })
     const key = await apiKeyFor(server)
-    expect((await fetch(`${server.url}/api/notes`, json('POST', { title: 'first', content: 'x' }, key))).status).toBe(201)
+    expect((await fetch(`${server.url}/api/notes`, json('POST', { title: 'first', content: 'x' }, key))).status).toBe(
+      201,
+    )
     await server.stop()
     const driver = await first.open()
     await fill(driver, many)
@@ -83,7 +91,10 @@ test(
       let source = first
       if (from === 'postgres') {
         source = await place('postgres')
-        tell('moved from pglite to postgres', await run(['db', 'move', '--to', source.env.DATABASE_URL as string], first))
+        tell(
+          'moved from pglite to postgres',
+          await run(['db', 'move', '--to', source.env.DATABASE_URL as string], first),
+        )
         source.dir = first.dir
       }
       server = await serve({ dir: source.dir, env: source.env })
@@ -164,7 +175,10 @@ async function write(server: Served, key: string): Promise<Writing> {
 
 /** Whether a state was true at one moment: what is wrong with it, if anything. */
 async function flaws(driver: Driver, before: readonly number[]): Promise<string[]> {
-  const { rows: notes } = await driver.query("select title, content from notes where title like 'writer %' or title like 'counter %'", [])
+  const { rows: notes } = await driver.query(
+    "select title, content from notes where title like 'writer %' or title like 'counter %'",
+    [],
+  )
   const written = before.map(() => new Map<number, number[]>())
   const counters: number[] = []
   for (const [title, content] of notes as [string, string][]) {
@@ -181,7 +195,8 @@ async function flaws(driver: Driver, before: readonly number[]): Promise<string[
     if (counters[n] !== size && counters[n] !== size - 1) found.push(`counter ${n} says ${counters[n]} of ${size}`)
     for (const [i, seen] of of)
       for (const [m, count] of seen.entries())
-        if (count > (last[m] as number)) found.push(`writer ${n} ${i} came after ${count} of writer ${m}, of which ${last[m]} are there`)
+        if (count > (last[m] as number))
+          found.push(`writer ${n} ${i} came after ${count} of writer ${m}, of which ${last[m]} are there`)
   }
   const { rows: apart } = await driver.query(
     `select 'note without event ' || n.id from notes n where not exists (select 1 from events e where e.subject_id = n.id and e.type = 'note.created')
@@ -272,7 +287,8 @@ test('no room for the file: one clear line, nothing left, and the server goes on
   await onTmpfs('64k', async (small) => {
     const server = await serve()
     const key = await apiKeyFor(server)
-    for (let i = 0; i < 4; i++) await fetch(`${server.url}/api/notes`, json('POST', { title: `noise ${i}`, content: noise(40_000) }, key))
+    for (let i = 0; i < 4; i++)
+      await fetch(`${server.url}/api/notes`, json('POST', { title: `noise ${i}`, content: noise(40_000) }, key))
     const full = await tutti(['backup', join(small, 'x.backup'), '--data-dir', server.dir])
     expect(full).toMatchObject({ code: 6, err: expect.stringContaining('There is no room') })
     expect(readdirSync(small)).toEqual([])

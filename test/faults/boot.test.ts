@@ -32,7 +32,8 @@ test('a migration killed at any moment is applied wholly or not at all', async (
   for (let round = 0; round < count; round++) {
     const dir = folder()
     const script = join(import.meta.dir, 'migrating.ts')
-    const run = (mode: string) => Bun.spawn([process.execPath, script, dir, mode], { stdout: 'pipe', stderr: 'inherit' })
+    const run = (mode: string) =>
+      Bun.spawn([process.execPath, script, dir, mode], { stdout: 'pipe', stderr: 'inherit' })
     expect(await run('prepare').exited).toBe(0)
     const child = run('migrate')
     const reader = child.stdout.getReader()

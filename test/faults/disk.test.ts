@@ -28,7 +28,9 @@ test('little room left: writes answer 507, reads go on, and it recovers by itsel
     await leave(root, 50_000)
     const refused = await untilStatus(() => fetch(`${server.url}/api/notes`, note(key, 100)), 507)
     expect(((await refused.json()) as { code: string }).code).toBe('disk_full')
-    expect((await fetch(`${server.url}/api/notes/${id}`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(200)
+    expect((await fetch(`${server.url}/api/notes/${id}`, { headers: { authorization: `Bearer ${key}` } })).status).toBe(
+      200,
+    )
     expect(((await (await fetch(`${server.url}/health`)).json()) as { status: string }).status).toBe('read_only')
     await $`rm ${join(root, 'other')}`
     await untilStatus(() => fetch(`${server.url}/api/notes`, note(key, 100)), 201)
@@ -69,7 +71,8 @@ async function untilStatus(attempt: () => Promise<Response>, status: number): Pr
   for (;;) {
     const response = await attempt()
     if (response.status === status) return response
-    if (Date.now() > deadline) throw new Error(`still ${response.status} instead of ${status}: ${await response.text()}`)
+    if (Date.now() > deadline)
+      throw new Error(`still ${response.status} instead of ${status}: ${await response.text()}`)
     await Bun.sleep(50)
   }
 }

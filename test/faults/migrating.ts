@@ -26,7 +26,11 @@ if (mode === 'check') {
   )
   const [tables, recorded] = rows[0] as [number, number]
   console.log(
-    tables === 20 && recorded === 1 ? 'all' : tables === 0 && recorded === 0 ? 'none' : `torn: ${tables} tables, recorded ${recorded}`,
+    tables === 20 && recorded === 1
+      ? 'all'
+      : tables === 0 && recorded === 0
+        ? 'none'
+        : `torn: ${tables} tables, recorded ${recorded}`,
   )
 }
 await driver.close()

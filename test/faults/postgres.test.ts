@@ -46,7 +46,9 @@ test('an unknown outcome repeated with the same Idempotency-Key gives one record
   const writing = Promise.all(Array.from({ length: total }, (_, n) => write(n)))
   await $`${script} restart`.quiet()
   const ids = await writing
-  const listed = await fetch(`${server.url}/api/notes?limit=200&total=true`, { headers: { authorization: `Bearer ${key}` } })
+  const listed = await fetch(`${server.url}/api/notes?limit=200&total=true`, {
+    headers: { authorization: `Bearer ${key}` },
+  })
   expect(((await listed.json()) as { total: number }).total).toBe(total)
   expect(new Set(ids).size).toBe(total)
   await server.stop()

@@ -49,7 +49,8 @@ beforeAll(async () => {
 
 const remove = (who: Pick<Person, 'fetch' | 'email'>, confirm = who.email): Promise<Answer> =>
   who.fetch('DELETE', '/api/auth/account', { confirm })
-const newTeam = async (who: Person) => (await who.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Team') })).body.id
+const newTeam = async (who: Person) =>
+  (await who.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Team') })).body.id
 const join = (id: string, { userId }: Person, role: 'owner' | 'member' | 'viewer') =>
   organizations.addMember(systemCtx(t), { id, userId, role })
 const exists = async (id: string) => (await t.app.db.$count(organizationTable, eq(organizationTable.id, id))) === 1
@@ -75,7 +76,9 @@ async function rowsOf(at: TestApp, organizationId: string): Promise<Record<strin
   const counts: Record<string, number> = {}
   // Not what search keeps: a job puts it there behind the writes.
   for (const [table] of (rows as [string][]).filter(([name]) => name !== 'passages')) {
-    const found = await at.app.driver.query(`select count(*)::int from "${table}" where organization_id = $1`, [organizationId])
+    const found = await at.app.driver.query(`select count(*)::int from "${table}" where organization_id = $1`, [
+      organizationId,
+    ])
     if (found.rows[0]?.[0]) counts[table] = Number(found.rows[0][0])
   }
   return counts
@@ -105,7 +108,8 @@ describe('deleting the own account', () => {
     expect((await login(t, ada.email)).status).toBe(401)
     // Only the audit remembers him; his organizations are nowhere but there.
     expect((await places(t, ada.userId)).filter((place) => !place.startsWith('events.'))).toEqual([])
-    for (const id of [team, ada.organizationId]) expect((await places(t, id)).filter((place) => !place.startsWith('events.'))).toEqual([])
+    for (const id of [team, ada.organizationId])
+      expect((await places(t, id)).filter((place) => !place.startsWith('events.'))).toEqual([])
     expect((await mailRows(t, ada.email)).map((m) => m.kind)).toEqual(['account_deleted'])
     expect((await keptMail(t, ada.email, 'account_deleted')).text).toContain('Ada Lovelace')
     expect((await post(t, 'register', { email: ada.email, password: PASSWORD, name: 'Ada again' })).status).toBe(201)
@@ -116,7 +120,9 @@ describe('deleting the own account', () => {
     const ada = await member(t, owner, 'member', 'Ada')
     const note = (await ada.fetch<Note>('POST', '/api/notes', { title: unique('Runbook'), scope: 'team' })).body
     const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Engine') })).body
-    const inProject = (await ada.fetch<Note>('POST', '/api/notes', { title: unique('Inside'), scope: 'team', projectId: project.id })).body
+    const inProject = (
+      await ada.fetch<Note>('POST', '/api/notes', { title: unique('Inside'), scope: 'team', projectId: project.id })
+    ).body
     const now = t.app.clock().toISOString()
     const dates = { createdAt: now, updatedAt: now }
     const feature = newId()
@@ -177,7 +183,8 @@ describe('deleting the own account', () => {
   test('of somebody with one of every resource leaves no trace of him in any table', async () => {
     const { owner } = await world(t)
     const heir = await person(t)
-    for (const team of (await owner.fetch<{ items: { id: string }[] }>('GET', '/api/teams')).body.items) await join(team.id, heir, 'owner')
+    for (const team of (await owner.fetch<{ items: { id: string }[] }>('GET', '/api/teams')).body.items)
+      await join(team.id, heir, 'owner')
     const done = await remove(owner)
     expect([done.status, done.body]).toMatchObject([200, { deleted: true }])
     expect((await places(t, owner.userId)).filter((place) => !place.startsWith('events.'))).toEqual([])
@@ -237,7 +244,13 @@ describe('deleting the own account', () => {
     await expectRefusal(timed, await ada.fetch('DELETE', '/api/auth/account', {}), 422, 'invalid')
     const { token: device } = await deviceSession(timed, ada.userId)
     for (const token of [device, await apiKey(timed, ada), await impersonation(timed, ada.userId)]) {
-      const as = call(timed, 'DELETE', '/api/auth/account', { confirm: ada.email }, { authorization: `Bearer ${token}` })
+      const as = call(
+        timed,
+        'DELETE',
+        '/api/auth/account',
+        { confirm: ada.email },
+        { authorization: `Bearer ${token}` },
+      )
       await expectRefusal(timed, await as, 403, 'forbidden')
     }
     expect((await call(timed, 'DELETE', '/api/auth/account', { confirm: ada.email })).status).toBe(401)

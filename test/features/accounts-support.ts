@@ -10,7 +10,18 @@ import { signIn, startImpersonation } from '../../src/features/accounts/sessions
 import { users } from '../../src/features/accounts/table.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
 import { passkeys } from '../../src/features/passkeys/table.ts'
-import { type Answer, anyoneCtx, apiKey, call, mcpToken, PASSWORD, type Person, person, type TestApp, unique } from '../support/app.ts'
+import {
+  type Answer,
+  anyoneCtx,
+  apiKey,
+  call,
+  mcpToken,
+  PASSWORD,
+  type Person,
+  person,
+  type TestApp,
+  unique,
+} from '../support/app.ts'
 import { keptMail, linkSecretIn } from '../support/mail.ts'
 
 /** What the tests of accounts share. */
@@ -18,14 +29,19 @@ export const NEW_PASSWORD = 'seven quiet lamps at dusk'
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 export const me = (t: TestApp, token: string) => call<User>(t, 'GET', '/api/auth/me', undefined, bearer(token))
-export const post = <T = Record<string, unknown>>(t: TestApp, path: string, body: unknown, token?: string): Promise<Answer<T>> =>
-  call<T>(t, 'POST', `/api/auth/${path}`, body, token ? bearer(token) : {})
+export const post = <T = Record<string, unknown>>(
+  t: TestApp,
+  path: string,
+  body: unknown,
+  token?: string,
+): Promise<Answer<T>> => call<T>(t, 'POST', `/api/auth/${path}`, body, token ? bearer(token) : {})
 export const login = (t: TestApp, email: string, password = PASSWORD) => post<SignedIn>(t, 'login', { email, password })
 export const refresh = (t: TestApp, refreshToken: string) => post<SignedIn>(t, 'refresh', { refreshToken })
 export const newAddress = (): string => `${unique('new')}@example.com`
 
 /** The secret of the newest kept mail of this kind. */
-export const linkTo = async (t: TestApp, email: string, kind: string): Promise<string> => linkSecretIn(await keptMail(t, email, kind))
+export const linkTo = async (t: TestApp, email: string, kind: string): Promise<string> =>
+  linkSecretIn(await keptMail(t, email, kind))
 
 export async function resetLink(t: TestApp, email: string): Promise<string> {
   expect((await post(t, 'forgot-password', { email })).body).toEqual({ sent: true })
@@ -40,7 +56,9 @@ export async function changeLink(t: TestApp, who: { token: string }, email: stri
 
 /** As whoever has the mailbox would do it. */
 export async function proveAddress(t: TestApp, who: { email: string; token: string }): Promise<void> {
-  expect((await post(t, 'verify-email', { token: await linkTo(t, who.email, 'verify_email') }, who.token)).body).toEqual({ verified: true })
+  expect(
+    (await post(t, 'verify-email', { token: await linkTo(t, who.email, 'verify_email') }, who.token)).body,
+  ).toEqual({ verified: true })
 }
 
 export async function provedPerson(t: TestApp): Promise<Person> {
@@ -49,7 +67,8 @@ export async function provedPerson(t: TestApp): Promise<Person> {
   return who
 }
 
-export const userRow = async (t: TestApp, id: string) => (await t.app.db.select().from(users).where(eq(users.id, id)))[0]
+export const userRow = async (t: TestApp, id: string) =>
+  (await t.app.db.select().from(users).where(eq(users.id, id)))[0]
 
 // ---- ways in
 
@@ -82,7 +101,8 @@ export async function statusOf(t: TestApp, { jwt, refreshToken, key, mcp, device
   return {
     jwt: (await me(t, jwt)).status,
     key: (await me(t, key)).status,
-    mcp: (await call(t, 'POST', '/mcp', ping, { ...bearer(mcp), accept: 'application/json, text/event-stream' })).status,
+    mcp: (await call(t, 'POST', '/mcp', ping, { ...bearer(mcp), accept: 'application/json, text/event-stream' }))
+      .status,
     device: (await me(t, device.token)).status,
     refresh: (await refresh(t, refreshToken)).status,
     deviceRefresh: (await refresh(t, device.refreshToken)).status,
@@ -121,7 +141,8 @@ export const otherLogins = async (t: TestApp, userId: string): Promise<number> =
 const inWrite = <I, O>(work: (ctx: Ctx, input: I) => Promise<O>) => write('test.step', anyone, work)
 
 const code = inWrite((ctx, { email, userId }: { email: string; userId: string }) => issueCode(ctx, email, userId))
-export const mailedCode = (t: TestApp, who: Person): Promise<string> => code(anyoneCtx(t), { email: who.email, userId: who.userId })
+export const mailedCode = (t: TestApp, who: Person): Promise<string> =>
+  code(anyoneCtx(t), { email: who.email, userId: who.userId })
 
 const impersonate = inWrite(async (ctx, { userId, by }: { userId: string; by: string }) => {
   const [row] = await ctx.db.select().from(users).where(eq(users.id, userId))

@@ -5,9 +5,32 @@ import type { SignedIn, User } from '../../src/features/accounts/schema.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
 import { users } from '../../src/features/accounts/table.ts'
 import type { OrganizationPage } from '../../src/features/organizations/schema.ts'
-import { type Answer, apiKey, call, logged, PASSWORD, person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
+import {
+  type Answer,
+  apiKey,
+  call,
+  logged,
+  PASSWORD,
+  person,
+  sharedApp,
+  systemCtx,
+  type TestApp,
+  testApp,
+  unique,
+} from '../support/app.ts'
 import { addPasskey, otherLogins, proveAddress } from './accounts-support.ts'
-import { expectEvent, expectEvents, expectNoEvents, expectRefusal, failure, ownApp, statuses, TestClock, times, watch } from './support.ts'
+import {
+  expectEvent,
+  expectEvents,
+  expectNoEvents,
+  expectRefusal,
+  failure,
+  ownApp,
+  statuses,
+  TestClock,
+  times,
+  watch,
+} from './support.ts'
 
 let t: TestApp
 beforeAll(async () => {
@@ -21,7 +44,8 @@ const someone = (over: Partial<{ email: string; password: string; name: string }
   ...over,
 })
 const register = (at: TestApp, over = {}) => call<SignedIn>(at, 'POST', '/api/auth/register', someone(over))
-const login = (at: TestApp, email: string, password = PASSWORD) => call<SignedIn>(at, 'POST', '/api/auth/login', { email, password })
+const login = (at: TestApp, email: string, password = PASSWORD) =>
+  call<SignedIn>(at, 'POST', '/api/auth/login', { email, password })
 const refresh = (at: TestApp, refreshToken: string) => call<SignedIn>(at, 'POST', '/api/auth/refresh', { refreshToken })
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const me = (at: TestApp, token: string) => call<User>(at, 'GET', '/api/auth/me', undefined, bearer(token))
@@ -33,7 +57,14 @@ describe('registering', () => {
     expect(made.status).toBe(201)
     const { user, token, refreshToken, expiresAt } = made.body
     expect(Object.keys(made.body).sort()).toEqual(['expiresAt', 'refreshToken', 'token', 'user'])
-    expect(user).toMatchObject({ email: wanted.email, name: 'Eve Example', role: 'user', status: 'active', version: 1, preferences: {} })
+    expect(user).toMatchObject({
+      email: wanted.email,
+      name: 'Eve Example',
+      role: 'user',
+      status: 'active',
+      version: 1,
+      preferences: {},
+    })
     expect(JSON.stringify(user)).not.toContain('argon2')
     expect(Date.parse(expiresAt)).toBeGreaterThan(Date.now())
     expect(refreshToken).toStartWith('svc_ref_')
@@ -49,7 +80,12 @@ describe('registering', () => {
 
     const teams = await call<OrganizationPage>(t, 'GET', '/api/teams', undefined, bearer(token))
     expect(teams.body.items).toHaveLength(1)
-    expect(teams.body.items[0]).toMatchObject({ name: "Eve Example's space", personal: true, role: 'owner', slug: user.handle })
+    expect(teams.body.items[0]).toMatchObject({
+      name: "Eve Example's space",
+      personal: true,
+      role: 'owner',
+      slug: user.handle,
+    })
     expect((await me(t, token)).body).toEqual(user)
   })
 
@@ -98,7 +134,12 @@ describe('registering', () => {
     await expectRefusal(t, await register(t, { email, password: email }), 422, 'invalid')
     const local = `Longer.${unique('Name')}`
     await expectRefusal(t, await register(t, { email: `${local}@example.com`, password: local }), 422, 'invalid')
-    await expectRefusal(t, await register(t, { email, name: 'Eve Adelaide Example', password: 'eve adelaide example' }), 422, 'invalid')
+    await expectRefusal(
+      t,
+      await register(t, { email, name: 'Eve Adelaide Example', password: 'eve adelaide example' }),
+      422,
+      'invalid',
+    )
     const long = await expectRefusal(
       t,
       await register(t, { email, password: `${PASSWORD}${'x'.repeat(129 - PASSWORD.length)}` }),
@@ -168,7 +209,9 @@ describe('signing in', () => {
     expect((await register(own)).status).toBe(201)
     clock.forward({ minutes: 15, seconds: 1 })
     expect((await login(own, user.email)).status).toBe(200)
-    expect(statuses(await Promise.all(times(5, () => login(own, user.email, 'not the password at all'))))).toEqual(times(5, () => 401))
+    expect(statuses(await Promise.all(times(5, () => login(own, user.email, 'not the password at all'))))).toEqual(
+      times(5, () => 401),
+    )
     await own.close()
   })
 
@@ -202,7 +245,8 @@ describe('signing in', () => {
     const answers = [made, signedIn, renewed]
     expect(answers.map((a) => a.status)).toEqual([201, 200, 200])
     const stored = JSON.stringify(await t.app.db.select().from(idempotencyKeys))
-    for (const { body } of answers) for (const secret of [body.token, body.refreshToken]) expect(stored).not.toContain(secret)
+    for (const { body } of answers)
+      for (const secret of [body.token, body.refreshToken]) expect(stored).not.toContain(secret)
   })
 })
 
@@ -210,10 +254,15 @@ describe('the caller', () => {
   test('sees the own account and role; without a credential there is none', async () => {
     const ada = await person(t)
     const boss = await person(t, { admin: true })
-    expect((await ada.fetch<User>('GET', '/api/auth/me')).body).toMatchObject({ id: ada.userId, email: ada.email, role: 'user' })
+    expect((await ada.fetch<User>('GET', '/api/auth/me')).body).toMatchObject({
+      id: ada.userId,
+      email: ada.email,
+      role: 'user',
+    })
     expect((await ada.fetch('GET', '/api/auth/me/role')).body).toEqual({ role: 'user' })
     expect((await boss.fetch('GET', '/api/auth/me/role')).body).toEqual({ role: 'admin' })
-    for (const path of ['/api/auth/me', '/api/auth/me/role']) await expectRefusal(t, await call(t, 'GET', path), 401, 'unauthenticated')
+    for (const path of ['/api/auth/me', '/api/auth/me/role'])
+      await expectRefusal(t, await call(t, 'GET', path), 401, 'unauthenticated')
     for (const token of ['eyJhbGciOiJub25lIn0.e30.', `${ada.token}x`, 'svc_not_a_real_one'])
       await expectRefusal(t, await me(t, token), 401, 'unauthenticated')
   })
@@ -229,7 +278,14 @@ describe('the caller', () => {
       handle,
     })
     expect(first.status).toBe(200)
-    expect(first.body).toMatchObject({ name: 'Ada King', bio: 'Numbers', timezone: 'Europe/London', locale: 'en-GB', handle, version: 2 })
+    expect(first.body).toMatchObject({
+      name: 'Ada King',
+      bio: 'Numbers',
+      timezone: 'Europe/London',
+      locale: 'en-GB',
+      handle,
+      version: 2,
+    })
     expect(await expectEvent(t, first, 'user.updated')).toMatchObject({
       userId: ada.userId,
       data: { fields: ['name', 'bio', 'timezone', 'locale', 'handle'] },
@@ -293,7 +349,13 @@ describe('refreshing', () => {
 
   test('a browser may send its cookie instead', async () => {
     const { body } = await register(t)
-    const next = await call<SignedIn>(t, 'POST', '/api/auth/refresh', {}, { cookie: `tutti_refresh=${body.refreshToken}` })
+    const next = await call<SignedIn>(
+      t,
+      'POST',
+      '/api/auth/refresh',
+      {},
+      { cookie: `tutti_refresh=${body.refreshToken}` },
+    )
     expect(next.status).toBe(200)
     expect(next.body.user.id).toBe(body.user.id)
   })
@@ -322,7 +384,8 @@ describe('refreshing', () => {
 
   test('refuses what is no refresh token', async () => {
     const { body } = await register(t)
-    for (const token of ['', 'nonsense', body.refreshToken.slice(0, -1)]) expect((await refresh(t, token)).status).toBe(401)
+    for (const token of ['', 'nonsense', body.refreshToken.slice(0, -1)])
+      expect((await refresh(t, token)).status).toBe(401)
     expect((await call(t, 'POST', '/api/auth/refresh', {})).status).toBe(401)
     // The refresh token itself opens nothing.
     expect((await me(t, body.refreshToken)).status).toBe(401)
@@ -407,7 +470,9 @@ describe('the first administrator', () => {
     expect(made.status).toBe(201)
     expect(made.body.user.role).toBe('admin')
     expect(await expectEvent(own, made, 'user.registered')).toMatchObject({ data: { role: 'admin' } })
-    expect((await call(own, 'GET', '/api/auth/me/role', undefined, bearer(made.body.token))).body).toEqual({ role: 'admin' })
+    expect((await call(own, 'GET', '/api/auth/me/role', undefined, bearer(made.body.token))).body).toEqual({
+      role: 'admin',
+    })
     expect(await accounts.firstAdmin(systemCtx(own), {})).toBeString()
     await expectRefusal(own, await setup(token), 410, 'gone')
   })
@@ -439,7 +504,8 @@ describe('the first administrator', () => {
 })
 
 describe('tutti admin create', () => {
-  const createAdmin = (email: string, password: string) => accounts.createAdmin(systemCtx(t), { email, password, name: 'Operator' })
+  const createAdmin = (email: string, password: string) =>
+    accounts.createAdmin(systemCtx(t), { email, password, name: 'Operator' })
 
   test('makes an administrator with a long enough password', async () => {
     const email = `${unique('boss')}@example.com`

@@ -30,7 +30,8 @@ const task = async (who: Person, { id }: Project, title = 'Lock the data folder'
   (await who.fetch<Task>('POST', `/api/projects/${id}/tasks`, { title })).body
 const log = (who: Person, more: object = {}) =>
   who.fetch<Activity>('POST', '/api/activities', { type: 'deploy', description: 'Deployed 1.4', ...more })
-const feed = async (who: Person, query = '') => (await who.fetch<ActivityPage>('GET', `/api/activities?limit=200${query}`)).body.items
+const feed = async (who: Person, query = '') =>
+  (await who.fetch<ActivityPage>('GET', `/api/activities?limit=200${query}`)).body.items
 const words = async (who: Person, query = '') => (await feed(who, query)).map((a) => a.description)
 const use = async (token: string, name: string, input: object): Promise<unknown> =>
   tools.find((tool) => tool.name === name)?.run(await ctxOf(t, token), input as never)
@@ -79,7 +80,11 @@ describe('written by every change', () => {
       { key: 'TUT-4', title: 'Lock', from: 'todo', status: 'todo', fields: ['status', 'labels'] },
       'changed labels of TUT-4 Lock',
     ],
-    ['task.updated', { key: 'TUT-4', title: 'Lock', from: 'todo', status: 'todo', fields: ['status'] }, 'changed TUT-4 Lock'],
+    [
+      'task.updated',
+      { key: 'TUT-4', title: 'Lock', from: 'todo', status: 'todo', fields: ['status'] },
+      'changed TUT-4 Lock',
+    ],
     ['note.updated', { title: 'Runbook', fields: ['title', 'tags'] }, 'changed title, tags of note Runbook'],
     ['project.shared', { name: 'Engine', from: 'x' }, 'shared project Engine'],
     ['plan.created', { epics: 1, stories: 2, tasks: 0 }, 'planned 1 epic, 2 stories and 0 tasks'],
@@ -87,7 +92,11 @@ describe('written by every change', () => {
     ['memory.cleared', { scope: 'agent', count: 1 }, 'cleared 1 memory of the agent'],
     ['epic.created', {}, 'created an epic'],
     ['session.started', { goals: ['Lock the folder'] }, 'started session Lock the folder'],
-    ['feature.advanced', { title: 'Lock', from: 'todo', to: 'in_progress' }, 'moved feature Lock from todo to in_progress'],
+    [
+      'feature.advanced',
+      { title: 'Lock', from: 'todo', to: 'in_progress' },
+      'moved feature Lock from todo to in_progress',
+    ],
     ['feature.reviewed', { title: 'Lock', verdict: 'changes_requested' }, 'asked for changes in feature Lock'],
     ['decision.commented', { title: 'Use flock' }, 'commented on decision Use flock'],
     ['something_new.turned_round', { title: 'It' }, 'turned round something new It'],
@@ -100,7 +109,11 @@ describe('written by every change', () => {
     const token = await mcpToken(t, grace, { agentId: agent.id, projectId: made.id, scopes: ['write'] })
     const team = (await ada.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Team') })).body.id
     await use(token, 'create_task', { title: 'Lock' })
-    const logged = (await use(token, 'log_activity', { type: 'test-run', description: '214 pass', metadata: { pass: 214 } })) as Activity
+    const logged = (await use(token, 'log_activity', {
+      type: 'test-run',
+      description: '214 pass',
+      metadata: { pass: 214 },
+    })) as Activity
     expect(logged).toMatchObject({
       type: 'test-run',
       description: '214 pass',
@@ -129,7 +142,11 @@ describe('written by hand', () => {
   test('about a task, a project or the team; one event, which is the activity', async () => {
     const made = await project(ada)
     const lock = await task(ada, made)
-    const answer = await log(grace, { taskId: lock.id, description: ' Tried flock ', metadata: { runs: [1, 2], ok: true } })
+    const answer = await log(grace, {
+      taskId: lock.id,
+      description: ' Tried flock ',
+      metadata: { runs: [1, 2], ok: true },
+    })
     expect(answer.status).toBe(201)
     expect(answer.headers.get('location')).toBe(`/api/activities/${answer.body.id}`)
     expect(answer.body).toMatchObject({
@@ -141,8 +158,15 @@ describe('written by hand', () => {
       metadata: { runs: [1, 2], ok: true },
     })
     const event = await expectEvent(t, answer, 'deploy')
-    expect(event).toMatchObject({ id: answer.body.id, action: 'activities.log', projectId: made.id, subjectId: lock.id })
-    expect((await viewer.fetch('GET', `/api/activities/${answer.body.id}`)).body).toEqual(answer.body as unknown as Record<string, unknown>)
+    expect(event).toMatchObject({
+      id: answer.body.id,
+      action: 'activities.log',
+      projectId: made.id,
+      subjectId: lock.id,
+    })
+    expect((await viewer.fetch('GET', `/api/activities/${answer.body.id}`)).body).toEqual(
+      answer.body as unknown as Record<string, unknown>,
+    )
     expect((await feed(viewer, `&taskId=${lock.id}&type=deploy`)).map((a) => a.id)).toEqual([answer.body.id])
     const [ofTeam, ofProject] = [(await log(grace)).body, (await log(grace, { projectId: made.id })).body]
     expect([ofTeam.projectId, ofProject.projectId]).toEqual([null, made.id])
@@ -150,16 +174,28 @@ describe('written by hand', () => {
   })
 
   test('with an own session only', async () => {
-    const start = async (who: Person) => (await who.fetch<{ id: string }>('POST', '/api/sessions', { goals: ['Lock'] })).body.id
+    const start = async (who: Person) =>
+      (await who.fetch<{ id: string }>('POST', '/api/sessions', { goals: ['Lock'] })).body.id
     const own = await start(grace)
     expect((await log(grace, { sessionId: own })).body).toMatchObject({ sessionId: own, subjectId: own })
     await expectRefusal(t, await log(grace, { sessionId: await start(ada) }), 404, 'not_found')
   })
 
   test('cannot pass for what the server writes, and has limits', async () => {
-    for (const type of ['task.completed', 'user.suspended', 'member.removed', 'Deploy', 'a b', '', '1', 'x'.repeat(51), 'activities.log'])
+    for (const type of [
+      'task.completed',
+      'user.suspended',
+      'member.removed',
+      'Deploy',
+      'a b',
+      '',
+      '1',
+      'x'.repeat(51),
+      'activities.log',
+    ])
       await expectRefusal(t, await log(grace, { type }), 422, 'invalid')
-    for (const description of ['', '   ', 'x'.repeat(2001)]) await expectRefusal(t, await log(grace, { description }), 422, 'invalid')
+    for (const description of ['', '   ', 'x'.repeat(2001)])
+      await expectRefusal(t, await log(grace, { description }), 422, 'invalid')
     const large = await expectRefusal(t, await log(grace, { metadata: { text: 'ü'.repeat(8200) } }), 422, 'invalid')
     expect(large.errors).toMatchObject([{ pointer: '/metadata', code: 'too_long' }])
     expect((await log(grace, { metadata: { text: 'ü'.repeat(8100) } })).status).toBe(201)
@@ -191,7 +227,10 @@ describe('shown to those who may know of it today', () => {
     const reader = await member(t, owner, 'member')
     const secret = await project(owner, { visibility: 'private' })
     const open = await project(owner)
-    const [hidden, shown] = [(await log(owner, { projectId: secret.id })).body, (await log(owner, { projectId: open.id })).body]
+    const [hidden, shown] = [
+      (await log(owner, { projectId: secret.id })).body,
+      (await log(owner, { projectId: open.id })).body,
+    ]
     const visible = async (who: Person, { id }: Activity) => [
       (await who.fetch('GET', `/api/activities/${id}`)).status,
       (await feed(who)).some((a) => a.id === id),
@@ -216,7 +255,10 @@ describe('shown to those who may know of it today', () => {
   test('a project that moves to another team takes nothing of its past along, and leaves none behind', async () => {
     const owner = await person(t)
     const before = inside(owner, owner.organizationId)
-    const next = inside(owner, (await owner.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Next') })).body.id)
+    const next = inside(
+      owner,
+      (await owner.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Next') })).body.id,
+    )
     const moving = await project(before)
     const old = (await log(before, { projectId: moving.id })).body
     await before.fetch('POST', `/api/projects/${moving.id}/share`, { organizationId: next.organizationId })
@@ -264,7 +306,10 @@ describe('shown to those who may know of it today', () => {
     const logged = (await log(ada, { metadata: { impersonatorId: 'kept, since it is only a word' } })).body
     expect(logged.metadata).toEqual({ impersonatorId: 'kept, since it is only a word' })
     const emit = write('test.acted', machine, async (ctx, _: Record<string, never>) => {
-      ctx.emit('note.pinned', { organizationId: ada.organizationId, data: { title: 'Runbook', impersonatorId: ada.userId } })
+      ctx.emit('note.pinned', {
+        organizationId: ada.organizationId,
+        data: { title: 'Runbook', impersonatorId: ada.userId },
+      })
     })
     await emit(systemCtx(t), {})
     const [found] = await feed(ada, '&type=note.pinned')
@@ -276,7 +321,8 @@ describe('shown to those who may know of it today', () => {
 test('can be narrowed by type and time, and pages without gaps while more happens', async () => {
   const owner = await person(t)
   const made = await project(owner)
-  for (const i of times(5, (n) => n)) await log(owner, { description: `No. ${i}`, ...(i % 2 && { projectId: made.id, type: 'build' }) })
+  for (const i of times(5, (n) => n))
+    await log(owner, { description: `No. ${i}`, ...(i % 2 && { projectId: made.id, type: 'build' }) })
   expect(await words(owner, '&type=build')).toEqual(['No. 3', 'No. 1'])
   const all = await feed(owner)
   const middle = all[2]?.at as string

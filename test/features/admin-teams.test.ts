@@ -12,11 +12,11 @@ let ada: Person
 let grace: Person
 beforeAll(async () => {
   t = watch(await sharedApp())
-  ;[admin, ada, grace] = (await Promise.all([person(t, { admin: true }), person(t), person(t, { name: 'Grace Hopper' })])) as [
-    Person,
-    Person,
-    Person,
-  ]
+  ;[admin, ada, grace] = (await Promise.all([
+    person(t, { admin: true }),
+    person(t),
+    person(t, { name: 'Grace Hopper' }),
+  ])) as [Person, Person, Person]
 })
 
 const newTeam = async (owner = ada, name = unique('Team')): Promise<Organization> =>
@@ -29,7 +29,11 @@ const at = (team: { id: string }, who?: Person) => `/api/admin/teams/${team.id}$
 describe('all teams', () => {
   test('are listed with their number of members, found by name or slug, page by page', async () => {
     const mark = unique('Gremium')
-    const made = [await newTeam(ada, `${mark} one`), await newTeam(ada, `${mark} two`), await newTeam(grace, `${mark} three`)]
+    const made = [
+      await newTeam(ada, `${mark} one`),
+      await newTeam(ada, `${mark} two`),
+      await newTeam(grace, `${mark} three`),
+    ]
     await add(made[0] as Organization, grace, 'viewer')
     const found = await list(`?search=${mark}&total=true&sort=createdAt&order=asc`)
     expect(found.total).toBe(3)
@@ -49,9 +53,13 @@ describe('all teams', () => {
     const [who, team] = [await person(t), await newTeam()]
     await mcpToken(t, who, { kind: 'test' })
     const { handle } = (await who.fetch<{ handle: string }>('GET', '/api/auth/me')).body
-    expect((await list(`?search=${handle}&personal=true`)).items).toMatchObject([{ id: who.organizationId, personal: true, members: 1 }])
+    expect((await list(`?search=${handle}&personal=true`)).items).toMatchObject([
+      { id: who.organizationId, personal: true, members: 1 },
+    ])
     expect((await list('?search=sandbox-')).items).toEqual([])
-    const { rows } = await t.app.driver.query('select id::text from organizations where sandbox_of = $1', [who.organizationId])
+    const { rows } = await t.app.driver.query('select id::text from organizations where sandbox_of = $1', [
+      who.organizationId,
+    ])
     expect((await admin.fetch('GET', at({ id: String(rows[0]?.[0]) }))).status).toBe(404)
     await ada.fetch('DELETE', `/api/teams/${team.id}`)
     expect((await list(`?search=${team.slug}`)).items).toEqual([])
@@ -70,22 +78,40 @@ describe('one team', () => {
     await add(team, grace, 'owner')
     await inside(ada, team.id).fetch('POST', '/api/projects', { name: unique('Engine') })
     const { body } = await admin.fetch<AdminTeamDetail>('GET', at(team))
-    expect(body).toMatchObject({ id: team.id, name: team.name, plan: 'included', planStatus: 'active', members: 2, projects: 1 })
+    expect(body).toMatchObject({
+      id: team.id,
+      name: team.name,
+      plan: 'included',
+      planStatus: 'active',
+      members: 2,
+      projects: 1,
+    })
     expect(body.owners.map((o) => o.id)).toEqual([ada.userId, grace.userId])
   })
 
   test('is changed by an administrator who is not in it, based on the version he saw', async () => {
     const team = await newTeam()
-    const changed = await admin.fetch<AdminTeamDetail>('PATCH', at(team), { name: ' Renamed ', description: null, settings: { a: 1 } })
+    const changed = await admin.fetch<AdminTeamDetail>('PATCH', at(team), {
+      name: ' Renamed ',
+      description: null,
+      settings: { a: 1 },
+    })
     expect(changed.body).toMatchObject({ name: 'Renamed', settings: { a: 1 }, version: 2, slug: team.slug })
     expect(await expectEvent(t, changed, 'organization.updated')).toMatchObject({
       organizationId: team.id,
       actor: { id: admin.userId },
       data: { fields: ['name', 'description', 'settings'] },
     })
-    const both = await Promise.all(times(2, (i) => admin.fetch<AdminTeam>('PATCH', at(team), { name: `N${i}` }, { 'if-match': '"2"' })))
+    const both = await Promise.all(
+      times(2, (i) => admin.fetch<AdminTeam>('PATCH', at(team), { name: `N${i}` }, { 'if-match': '"2"' })),
+    )
     expect(statuses(both)).toEqual([200, 412])
-    await expectRefusal(t, await admin.fetch('PATCH', at(team), { settings: { big: 'x'.repeat(17_000) } }), 422, 'invalid')
+    await expectRefusal(
+      t,
+      await admin.fetch('PATCH', at(team), { settings: { big: 'x'.repeat(17_000) } }),
+      422,
+      'invalid',
+    )
     // It gives him no right in it.
     expect((await admin.fetch('GET', `/api/teams/${team.id}`)).status).toBe(404)
   })
@@ -127,7 +153,10 @@ describe('members', () => {
     await expectRefusal(t, await admin.fetch('DELETE', at(team, ada)), 409, 'conflict.last_owner')
     await expectRefusal(t, await admin.fetch('DELETE', at({ id: ada.organizationId }, ada)), 409, 'conflict')
     await add(team, grace, 'owner')
-    const both = await Promise.all([admin.fetch('DELETE', at(team, ada)), admin.fetch('PATCH', at(team, grace), { role: 'viewer' })])
+    const both = await Promise.all([
+      admin.fetch('DELETE', at(team, ada)),
+      admin.fetch('PATCH', at(team, grace), { role: 'viewer' }),
+    ])
     expect(statuses(both)).toEqual([200, 409])
   })
 

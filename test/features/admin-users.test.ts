@@ -15,7 +15,19 @@ import type {
 import type { ReportedIssuePage } from '../../src/features/issues/schema.ts'
 import type { Announcement, NotificationPage } from '../../src/features/notifications/schema.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
-import { apiKey, call, mcpToken, member, PASSWORD, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
+import {
+  apiKey,
+  call,
+  mcpToken,
+  member,
+  PASSWORD,
+  type Person,
+  person,
+  sharedApp,
+  type TestApp,
+  testApp,
+  unique,
+} from '../support/app.ts'
 import { keptMail, linkSecretIn, mailServer } from '../support/mail.ts'
 import { expectEvent, expectEvents, expectRefusal, ids, ownApp, statuses, TestClock, watch } from './support.ts'
 
@@ -24,7 +36,10 @@ let admin: Person
 let ada: Person
 beforeAll(async () => {
   t = watch(await sharedApp())
-  ;[admin, ada] = (await Promise.all([person(t, { admin: true, name: 'Barbara Liskov' }), person(t)])) as [Person, Person]
+  ;[admin, ada] = (await Promise.all([person(t, { admin: true, name: 'Barbara Liskov' }), person(t)])) as [
+    Person,
+    Person,
+  ]
 })
 
 const nobody = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
@@ -32,7 +47,8 @@ const at = (who: { userId: string }, rest = '') => `/api/admin/users/${who.userI
 const list = async (query: string) => (await admin.fetch<AdminUserPage>('GET', `/api/admin/users${query}`)).body
 const detail = async (who: Person) => (await admin.fetch<AdminUserDetail>('GET', at(who))).body
 const newest = async (who: Person) => (await who.fetch<NotificationPage>('GET', '/api/notifications')).body.items[0]
-const login = (email: string, password = PASSWORD) => call<{ token: string }>(t, 'POST', '/api/auth/login', { email, password })
+const login = (email: string, password = PASSWORD) =>
+  call<{ token: string }>(t, 'POST', '/api/auth/login', { email, password })
 
 describe('the list of users', () => {
   test('finds by a part of the name, the address or the handle; % and _ mean themselves', async () => {
@@ -48,14 +64,20 @@ describe('the list of users', () => {
 
   test('filters by role and status, and pages without gaps', async () => {
     const mark = unique('Paged')
-    const people = [await person(t, { name: mark, admin: true }), await person(t, { name: mark }), await person(t, { name: mark })]
+    const people = [
+      await person(t, { name: mark, admin: true }),
+      await person(t, { name: mark }),
+      await person(t, { name: mark }),
+    ]
     await admin.fetch('PATCH', at(people[2] as Person, '/suspend'), {})
     expect(ids(await list(`?search=${mark}&role=admin`))).toEqual([people[0]?.userId as string])
     expect(ids(await list(`?search=${mark}&status=suspended`))).toEqual([people[2]?.userId as string])
     for (const sort of ['createdAt', 'name', 'email']) {
       const seen: string[] = []
       for (let cursor: string | null = ''; cursor !== null; ) {
-        const page: AdminUserPage = await list(`?search=${mark}&limit=1&total=true&sort=${sort}${cursor && `&cursor=${cursor}`}`)
+        const page: AdminUserPage = await list(
+          `?search=${mark}&limit=1&total=true&sort=${sort}${cursor && `&cursor=${cursor}`}`,
+        )
         expect(page.total).toBe(3)
         seen.push(...page.items.map((u) => u.id))
         cursor = page.nextCursor
@@ -66,7 +88,13 @@ describe('the list of users', () => {
 
   test('shows accounts, and nothing that is private in them', async () => {
     const [found] = (await list(`?search=${ada.email}`)).items as [AdminUser]
-    expect(found).toMatchObject({ id: ada.userId, email: ada.email, role: 'user', status: 'active', lastSeenAt: expect.any(String) })
+    expect(found).toMatchObject({
+      id: ada.userId,
+      email: ada.email,
+      role: 'user',
+      status: 'active',
+      lastSeenAt: expect.any(String),
+    })
     expect(Object.keys(found).filter((key) => /password|hash|preferences|secret/i.test(key))).toEqual([])
   })
 
@@ -81,7 +109,11 @@ describe('what a user has', () => {
     const who = await person(t)
     const friend = await person(t)
     const project = (
-      await who.fetch('POST', '/api/projects', { name: unique('Engine'), description: 'secret plan', visibility: 'private' })
+      await who.fetch('POST', '/api/projects', {
+        name: unique('Engine'),
+        description: 'secret plan',
+        visibility: 'private',
+      })
     ).body
     const gone = (await who.fetch('POST', '/api/projects', { name: unique('Gone') })).body
     await who.fetch('DELETE', `/api/projects/${gone.id}`)
@@ -152,11 +184,18 @@ describe('a role', () => {
     try {
       const [boss, who] = [await person(late, { admin: true }), await person(late)]
       clock.forward({ minutes: 59 })
-      const [, again] = [0, await call<{ token: string }>(late, 'POST', '/api/auth/refresh', { refreshToken: boss.refreshToken })]
-      const asBoss = (path: string, body: object) => call(late, 'PATCH', path, body, { authorization: `Bearer ${again.body.token}` })
+      const [, again] = [
+        0,
+        await call<{ token: string }>(late, 'POST', '/api/auth/refresh', { refreshToken: boss.refreshToken }),
+      ]
+      const asBoss = (path: string, body: object) =>
+        call(late, 'PATCH', path, body, { authorization: `Bearer ${again.body.token}` })
       expect((await asBoss(at(who, '/role'), { role: 'admin' })).status).toBe(200)
       clock.forward({ minutes: 2 })
-      expect(await asBoss(at(who, '/role'), { role: 'user' })).toMatchObject({ status: 403, body: { code: 'forbidden.reauth' } })
+      expect(await asBoss(at(who, '/role'), { role: 'user' })).toMatchObject({
+        status: 403,
+        body: { code: 'forbidden.reauth' },
+      })
       expect((await asBoss(at(who, '/suspend'), {})).status).toBe(200)
     } finally {
       await late.close()
@@ -188,9 +227,15 @@ describe('the last administrator', () => {
     return contextOf(own.app, { ...actor, admin: true, session })
   }
   const restore = () =>
-    own.app.driver.query(`update users set role = 'admin', status = 'active' where id in ($1, $2)`, [one.userId, two.userId])
+    own.app.driver.query(`update users set role = 'admin', status = 'active' where id in ($1, $2)`, [
+      one.userId,
+      two.userId,
+    ])
   const left = async () =>
-    Number((await own.app.driver.query(`select count(*)::int from users where role = 'admin' and status = 'active'`)).rows[0]?.[0])
+    Number(
+      (await own.app.driver.query(`select count(*)::int from users where role = 'admin' and status = 'active'`))
+        .rows[0]?.[0],
+    )
 
   test('can neither step down nor be suspended, not even by himself', async () => {
     expect((await one.fetch('PATCH', at(two, '/role'), { role: 'user' })).status).toBe(200)
@@ -214,7 +259,9 @@ describe('the last administrator', () => {
       const [byOne, byTwo] = [await as(one), await as(two)]
       const results = await Promise.allSettled([first?.(byOne, two.userId), second?.(byTwo, one.userId)])
       const outcome = results
-        .map((r) => (r.status === 'fulfilled' ? 'done' : r.reason instanceof AppError ? r.reason.code : String(r.reason)))
+        .map((r) =>
+          r.status === 'fulfilled' ? 'done' : r.reason instanceof AppError ? r.reason.code : String(r.reason),
+        )
         .sort()
         .join(' ')
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
@@ -280,7 +327,12 @@ describe('the last code', () => {
       expect(read.status).toBe(200)
       expect(read.body.code).toMatch(/^\d{6}$/)
       const events = await expectEvents(t, read, 'user.code_read', 'notification.created')
-      expect(events[0]).toMatchObject({ subjectId: who.userId, userId: who.userId, actor: { id: admin.userId }, ip: '127.0.0.1' })
+      expect(events[0]).toMatchObject({
+        subjectId: who.userId,
+        userId: who.userId,
+        actor: { id: admin.userId },
+        ip: '127.0.0.1',
+      })
       expect(JSON.stringify(events)).not.toContain(read.body.code)
     }
     expect(await newest(who)).toMatchObject({ reason: 'security', title: 'An administrator read your sign-in code' })
@@ -338,7 +390,9 @@ describe('the last code', () => {
     [{ ADMIN_SEES_CODES: 'off' }, false, 403],
     [{ ADMIN_SEES_CODES: 'off' }, true, 403],
   ] as const)('with %p and a mail server %p: %p', async (settings, mailed, expected) => {
-    const smtp: Record<string, string> = mailed ? { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'tutti@example.com', background: 'off' } : {}
+    const smtp: Record<string, string> = mailed
+      ? { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'tutti@example.com', background: 'off' }
+      : {}
     const other = await testApp({ ...settings, ...smtp })
     try {
       const [boss, who] = [await person(other, { admin: true }), await person(other)]
@@ -358,9 +412,18 @@ describe('other powers', () => {
       type: 'success',
       link: '/manual',
     })
-    expect(sent).toMatchObject({ status: 201, body: { title: 'Hello', recipients: 1, audience: { userIds: [ada.userId] } } })
+    expect(sent).toMatchObject({
+      status: 201,
+      body: { title: 'Hello', recipients: 1, audience: { userIds: [ada.userId] } },
+    })
     await expectEvents(t, sent, 'notification.created', 'announcement.sent')
-    expect(await newest(ada)).toMatchObject({ title: 'Hello', message: 'You', type: 'success', link: '/manual', reason: 'admin' })
+    expect(await newest(ada)).toMatchObject({
+      title: 'Hello',
+      message: 'You',
+      type: 'success',
+      link: '/manual',
+      reason: 'admin',
+    })
   })
 
   test('a plan is set on the personal team, or on one that the user is in', async () => {
@@ -369,12 +432,21 @@ describe('other powers', () => {
     const set = (body: object) => admin.fetch<SubscriptionSet>('POST', at(who, '/subscription'), body)
     const personal = await set({ plan: 'pro', status: 'trialing' })
     expect(personal).toMatchObject({ status: 200, body: { plan: 'pro', status: 'trialing' } })
-    expect(await expectEvent(t, personal, 'organization.plan_changed')).toMatchObject({ data: { plan: 'pro', status: 'trialing' } })
+    expect(await expectEvent(t, personal, 'organization.plan_changed')).toMatchObject({
+      data: { plan: 'pro', status: 'trialing' },
+    })
     const seen = await who.fetch<Organization>('GET', `/api/teams/${personal.body.organizationId}`)
     expect(seen.body).toMatchObject({ personal: true, plan: 'pro', planStatus: 'trialing', version: 2 })
     const team = await set({ plan: 'business', status: 'past_due', organizationId: owner.organizationId })
     expect(team.body).toEqual({ organizationId: owner.organizationId, plan: 'business', status: 'past_due' })
-    await expectRefusal(t, await set({ plan: 'pro', status: 'active', organizationId: ada.organizationId }), 404, 'not_found')
-    expect(statuses([await set({ plan: 'Pro!', status: 'active' }), await set({ plan: 'pro', status: 'paid' })])).toEqual([422, 422])
+    await expectRefusal(
+      t,
+      await set({ plan: 'pro', status: 'active', organizationId: ada.organizationId }),
+      404,
+      'not_found',
+    )
+    expect(
+      statuses([await set({ plan: 'Pro!', status: 'active' }), await set({ plan: 'pro', status: 'paid' })]),
+    ).toEqual([422, 422])
   })
 })

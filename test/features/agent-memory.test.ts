@@ -16,11 +16,15 @@ const made = <T extends { id: string }>({ status, body }: Answer<unknown>): T =>
   return body as T
 }
 const agentOf = async (extra = {}) =>
-  made<{ id: string; slug: string }>(await ada.fetch('POST', '/api/agents', { name: unique('Rex'), scope: 'team', ...extra }))
+  made<{ id: string; slug: string }>(
+    await ada.fetch('POST', '/api/agents', { name: unique('Rex'), scope: 'team', ...extra }),
+  )
 const remember = async (agent: string, content: string) =>
   made<{ id: string }>(await ada.fetch('POST', '/api/memories', { content, scope: 'agent', scopeId: agent })).id
 const listed = async (agent: string) =>
-  (await ada.fetch<{ items: { id: string }[] }>('GET', `/api/memories?scope=agent&scopeId=${agent}`)).body.items.map((m) => m.id)
+  (await ada.fetch<{ items: { id: string }[] }>('GET', `/api/memories?scope=agent&scopeId=${agent}`)).body.items.map(
+    (m) => m.id,
+  )
 
 describe('an agent that goes', () => {
   test('takes what it remembered with it, and brings it back', async () => {
@@ -85,14 +89,21 @@ describe('one agent in detail', () => {
     const open = await task(project.slug, 'Open')
     const hidden = await task(secret.slug, 'Hidden')
     const token = await mcpToken(t, ada, { agentId: agent.id })
-    await memory.store(await ctxOf(t, token), { content: 'Done by the agent itself.', scope: 'project', scopeId: project.id })
+    await memory.store(await ctxOf(t, token), {
+      content: 'Done by the agent itself.',
+      scope: 'project',
+      scopeId: project.id,
+    })
     const mine = await detail(await ada.ctx(), { ref: agent.slug })
     expect(mine.recentMemories.map((m) => m.id)).toEqual([memoryId])
     expect(mine.openTasks.map((o) => o.id).sort()).toEqual([open, hidden].sort())
     expect(mine.recentActivity.map((a) => a.type)).toContain('memory.stored')
     const grace = await member(t, ada, 'member')
     const ctx = await grace.ctx()
-    const seen = await detail({ ...ctx, actor: { ...ctx.actor, organizationId: ada.organizationId } }, { ref: agent.slug })
+    const seen = await detail(
+      { ...ctx, actor: { ...ctx.actor, organizationId: ada.organizationId } },
+      { ref: agent.slug },
+    )
     expect(seen.openTasks.map((o) => o.id)).toEqual([open])
     // A credential for agents alone learns nothing else.
     const narrow = await detail(
@@ -112,9 +123,16 @@ describe('where an agent remembers that does not say where', () => {
   test('is what its memoryScope says, as far as there is such a place', async () => {
     const project = made<{ id: string }>(await ada.fetch('POST', '/api/projects', { name: unique('P') }))
     const own = await agentOf({ memoryScope: 'agent' })
-    expect(await storedBy(own.id, { projectId: project.id })).toMatchObject({ scope: 'agent', scopeId: own.id, projectId: null })
+    expect(await storedBy(own.id, { projectId: project.id })).toMatchObject({
+      scope: 'agent',
+      scopeId: own.id,
+      projectId: null,
+    })
     const shared = await agentOf({ memoryScope: 'project' })
-    expect(await storedBy(shared.id, { projectId: project.id })).toMatchObject({ scope: 'project', scopeId: project.id })
+    expect(await storedBy(shared.id, { projectId: project.id })).toMatchObject({
+      scope: 'project',
+      scopeId: project.id,
+    })
     expect(await storedBy(shared.id)).toMatchObject({ scope: 'agent', scopeId: shared.id })
   })
 

@@ -49,10 +49,12 @@ const make = async (who: Person, input: Partial<AgentCreate> = {}): Promise<Agen
 const skill = async (who: Person, input: Partial<SkillCreate> = {}) =>
   (await who.fetch<Skill>('POST', '/api/skills', { name: unique('skill'), ...input })).body
 const get = (who: Person, ref: string) => who.fetch<Agent>('GET', `/api/agents/${ref}`)
-const put = (who: Person, ref: string, patch: object, headers = {}) => who.fetch<Agent>('PUT', `/api/agents/${ref}`, patch, headers)
+const put = (who: Person, ref: string, patch: object, headers = {}) =>
+  who.fetch<Agent>('PUT', `/api/agents/${ref}`, patch, headers)
 const drop = (who: Person, ref: string) => who.fetch('DELETE', `/api/agents/${ref}`)
 const restore = (who: Person, ref: string) => who.fetch<Agent>('POST', `/api/agents/${ref}/restore`)
-const list = async (who: Person, query = '?limit=200') => (await who.fetch<AgentPage>('GET', `/api/agents${query}`)).body
+const list = async (who: Person, query = '?limit=200') =>
+  (await who.fetch<AgentPage>('GET', `/api/agents${query}`)).body
 const visit = (slug: string) => call<PublicAgent>(t, 'GET', `/api/agents/public/${slug}`)
 
 describe('creating', () => {
@@ -113,7 +115,9 @@ describe('creating', () => {
       await people.author.fetch('POST', '/api/agents', { name: 'x', systemPrompt: `${fits}é` }),
       await put(people.author, agent.id, { systemPrompt: `${fits}é` }),
     ])
-      expect(await expectRefusal(t, refused, 422, 'invalid')).toMatchObject({ errors: [{ pointer: '/systemPrompt', code: 'too_long' }] })
+      expect(await expectRefusal(t, refused, 422, 'invalid')).toMatchObject({
+        errors: [{ pointer: '/systemPrompt', code: 'too_long' }],
+      })
   })
 
   test('the same key makes it once', async () => {
@@ -133,7 +137,10 @@ describe('its skills', () => {
       await skill(team.author, { scope: 'team' }),
       await skill(people.stranger, { scope: 'public' }),
     ]
-    const agent = await make(team.author, { scope: 'team', skills: [c.slug, a.id, b.id.slice(0, 32), a.slug.toUpperCase()] })
+    const agent = await make(team.author, {
+      scope: 'team',
+      skills: [c.slug, a.id, b.id.slice(0, 32), a.slug.toUpperCase()],
+    })
     expect(agent.skills).toEqual([c.id, a.id, b.id])
     expect((await put(team.member, agent.id, { skills: [b.slug] })).body.skills).toEqual([b.id])
     expect((await put(team.member, agent.id, { name: 'Other' })).body.skills).toEqual([b.id])
@@ -145,9 +152,19 @@ describe('its skills', () => {
     const hidden = [await skill(team.author, { scope: 'team' }), await skill(team.author)]
     for (const { id, slug } of hidden)
       for (const ref of [id, slug, id.slice(0, 32)])
-        await expectRefusal(t, await people.stranger.fetch('POST', '/api/agents', { name: 'x', skills: [ref] }), 404, 'not_found')
+        await expectRefusal(
+          t,
+          await people.stranger.fetch('POST', '/api/agents', { name: 'x', skills: [ref] }),
+          404,
+          'not_found',
+        )
     const agent = await make(people.stranger)
-    await expectRefusal(t, await put(people.stranger, agent.id, { skills: [(hidden[0] as Skill).id] }), 404, 'not_found')
+    await expectRefusal(
+      t,
+      await put(people.stranger, agent.id, { skills: [(hidden[0] as Skill).id] }),
+      404,
+      'not_found',
+    )
     expect((await get(people.stranger, agent.id)).body).toEqual(agent)
   })
 
@@ -167,7 +184,8 @@ describe('its skills', () => {
       return Object.fromEntries(await Promise.all(answers))
     }
     expect(await takes('personal')).toEqual({ personal: 201, here: 201, there: 201, public: 201 })
-    for (const scope of ['team', 'public']) expect(await takes(scope)).toEqual({ personal: 422, here: 201, there: 422, public: 201 })
+    for (const scope of ['team', 'public'])
+      expect(await takes(scope)).toEqual({ personal: 422, here: 201, there: 422, public: 201 })
 
     // Sharing the agent asks again.
     const own = await make(here.author, { skills: [skills.personal.id, skills.here.id] })
@@ -192,10 +210,15 @@ describe('its skills', () => {
 describe('who sees what', () => {
   test('personal its author; team its members; public whoever names it', async () => {
     const team = await newTeam()
-    const made = [await make(team.author), await make(team.author, { scope: 'team' }), await make(team.author, { scope: 'public' })]
+    const made = [
+      await make(team.author),
+      await make(team.author, { scope: 'team' }),
+      await make(team.author, { scope: 'public' }),
+    ]
     const seenBy = async (who: Person) => (await Promise.all(made.map((a) => get(who, a.slug)))).map((a) => a.status)
     expect(await seenBy(team.author)).toEqual([200, 200, 200])
-    for (const who of [team.owner, team.admin, team.member, team.viewer]) expect(await seenBy(who)).toEqual([404, 200, 200])
+    for (const who of [team.owner, team.admin, team.member, team.viewer])
+      expect(await seenBy(who)).toEqual([404, 200, 200])
     expect(await seenBy(team.stranger)).toEqual([404, 404, 200])
 
     const listed = async (who: Person, query?: string) => {
@@ -218,7 +241,9 @@ describe('who sees what', () => {
       own.map((a) => a.id).sort(),
     )
     expect((await agents.resolve(ctx, (own[0] as Agent).slug)).id).toBe((own[0] as Agent).id)
-    expect(await failure(agents.resolve(await people.stranger.ctx(), (own[0] as Agent).id))).toMatchObject({ code: 'not_found' })
+    expect(await failure(agents.resolve(await people.stranger.ctx(), (own[0] as Agent).id))).toMatchObject({
+      code: 'not_found',
+    })
   })
 
   test('active ones unless archived ones are asked for; no bodies; searched by name, role and persona', async () => {
@@ -245,7 +270,9 @@ describe('changing', () => {
     }
     const may = async (who: Person) =>
       Object.fromEntries(
-        await Promise.all(Object.entries(made).map(async ([scope, a]) => [scope, (await put(who, a.id, { role: unique('r') })).status])),
+        await Promise.all(
+          Object.entries(made).map(async ([scope, a]) => [scope, (await put(who, a.id, { role: unique('r') })).status]),
+        ),
       )
     expect(await may(team.author)).toEqual({ personal: 200, team: 200, public: 200 })
     expect(await may(team.member)).toEqual({ personal: 404, team: 200, public: 403 })
@@ -260,8 +287,12 @@ describe('changing', () => {
     const agent = await make(people.author, { role: 'r', model: 'm' })
     const changed = await put(people.author, agent.id, { name: ' New ', role: null })
     expect(changed.body).toEqual({ ...agent, name: 'New', role: null, version: 2, updatedAt: changed.body.updatedAt })
-    expect(await expectEvent(t, changed, 'agent.updated')).toMatchObject({ data: { version: 2, fields: ['name', 'role'] } })
-    const answers = await Promise.all(times(5, (i) => put(people.author, agent.id, { role: `${i}` }, { 'if-match': '"2"' })))
+    expect(await expectEvent(t, changed, 'agent.updated')).toMatchObject({
+      data: { version: 2, fields: ['name', 'role'] },
+    })
+    const answers = await Promise.all(
+      times(5, (i) => put(people.author, agent.id, { role: `${i}` }, { 'if-match': '"2"' })),
+    )
     expect(statuses(answers)).toEqual([200, 412, 412, 412, 412])
   })
 
@@ -296,7 +327,8 @@ test('the public page shows it with those of its skills that are public too', as
     createdAt: agent.createdAt,
     updatedAt: agent.updatedAt,
   })
-  for (const scope of ['personal', 'team'] as const) expect((await visit((await make(team.author, { scope })).slug)).status).toBe(404)
+  for (const scope of ['personal', 'team'] as const)
+    expect((await visit((await make(team.author, { scope })).slug)).status).toBe(404)
   await team.owner.fetch('DELETE', `/api/teams/${team.id}`)
   expect((await visit(agent.slug)).status).toBe(404)
 })
@@ -318,7 +350,8 @@ describe('over MCP', () => {
     const { slug } = (await team.author.fetch<Project>('POST', '/api/projects', { name: unique('project') })).body
     await connected(await mcpToken(t, team.author, { organizationId: team.id }), async (client) => {
       const given = { name: 'Reviewer', role: 'r', memoryScope: 'agent', systemPrompt: 'You review.' }
-      const made = (await client.call('create_agent', { ...given, skills: `["${review.slug}"]` })).structuredContent as unknown as Agent
+      const made = (await client.call('create_agent', { ...given, skills: `["${review.slug}"]` }))
+        .structuredContent as unknown as Agent
       expect(made).toMatchObject({ ...given, skills: [review.id], scope: 'team' })
       const stored = (await team.author.fetch('GET', `/api/agents/${made.id}`)).body
       expect(stored).toMatchObject({ organizationId: team.id, createdById: people.author.userId })
@@ -336,7 +369,10 @@ describe('over MCP', () => {
       const changed = await client.call('update_agent', { agent: made.slug, role: 'Reviews', expectedVersion: 1 })
       expect(changed.structuredContent).toMatchObject({ role: 'Reviews', version: 2, skills: [review.id] })
       const late = await client.call('update_agent', { agent: made.slug, role: 'x', expectedVersion: 1 })
-      expect(late).toMatchObject({ isError: true, structuredContent: { code: 'version_mismatch', current: { version: 2 } } })
+      expect(late).toMatchObject({
+        isError: true,
+        structuredContent: { code: 'version_mismatch', current: { version: 2 } },
+      })
 
       const read = (await client.call('get_agent', { agent: made.id })).structuredContent as unknown as AgentDetail
       expect(read.systemPrompt).toBe('You review.')

@@ -27,11 +27,16 @@ describe('a key for e-mail and password', () => {
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(`/api/settings/api-keys/${made.body.id}`)
     expect(made.body).toMatchObject({ name: 'script', scopes: ['account:read'], organizationId: null, prefix: 'svc_' })
-    expect(await expectEvent(t, made, 'api_key.created')).toMatchObject({ userId: ada.userId, actor: { id: ada.userId } })
+    expect(await expectEvent(t, made, 'api_key.created')).toMatchObject({
+      userId: ada.userId,
+      actor: { id: ada.userId },
+    })
     const token = made.body.token as string
     expect((await me(t, token)).body.id).toBe(ada.userId)
     expect((await call(t, 'GET', '/api/notes', undefined, bearer(token))).status).toBe(403)
-    expect((await ada.fetch('GET', '/api/settings/api-keys')).body.items).toMatchObject([{ id: made.body.id, last4: token.slice(-4) }])
+    expect((await ada.fetch('GET', '/api/settings/api-keys')).body.items).toMatchObject([
+      { id: made.body.id, last4: token.slice(-4) },
+    ])
     const plain = await exchange(t, { email: ada.email, password: PASSWORD })
     expect(plain.body).toMatchObject({ name: 'API key', scopes: ['write'] })
     expect(await dump(t.app.driver)).not.toContain(token)
@@ -42,7 +47,12 @@ describe('a key for e-mail and password', () => {
     const ada = await person(t)
     const wrong = { email: ada.email, password: 'not the password at all' }
     const [there, here] = [await post(t, 'login', wrong), await exchange(t, wrong)]
-    const plain = ({ status, body }: { status: number; body: object }) => ({ status, ...body, requestId: '', instance: '' })
+    const plain = ({ status, body }: { status: number; body: object }) => ({
+      status,
+      ...body,
+      requestId: '',
+      instance: '',
+    })
     expect(plain(here)).toEqual(plain(there))
     expect(plain(await exchange(t, { ...wrong, email: newAddress() }))).toEqual(plain(there))
     expect(statuses(await Promise.all(times(5, () => exchange(t, wrong))))).toEqual([401, 401, 401, 429, 429])

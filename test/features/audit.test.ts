@@ -24,7 +24,8 @@ describe('the audit log', () => {
     const fetched = { email: who.email, password: PASSWORD }
     await call(t, 'POST', '/api/auth/login', { ...fetched, password: 'wrong wrong wrong' })
     const { token } = (await call<{ token: string }>(t, 'POST', '/api/auth/login', fetched)).body
-    const his = (method: string, path: string, body?: unknown) => call(t, method, path, body, { authorization: `Bearer ${token}` })
+    const his = (method: string, path: string, body?: unknown) =>
+      call(t, method, path, body, { authorization: `Bearer ${token}` })
     const key = (await his('POST', '/api/settings/api-keys', { name: 'laptop' })).body
     await his('DELETE', `/api/settings/api-keys/${key.id}`)
     const mcp = (await his('POST', '/api/mcp-tokens', { name: 'agent', organizationId: who.organizationId })).body
@@ -112,7 +113,9 @@ describe('the audit log', () => {
 
   test('names the administrator who acted as somebody, and finds it by him', async () => {
     const [boss, who] = [await person(t, { admin: true }), await person(t)]
-    const { token } = (await boss.fetch<Impersonation>('POST', `/api/admin/users/${who.userId}/impersonate`, { reason: 'help' })).body
+    const { token } = (
+      await boss.fetch<Impersonation>('POST', `/api/admin/users/${who.userId}/impersonate`, { reason: 'help' })
+    ).body
     await call(t, 'GET', '/api/notes', undefined, { authorization: `Bearer ${token}` })
     await call(t, 'POST', '/api/notes', { title: 'Diary' }, { authorization: `Bearer ${token}` })
     const his = await audit(`actorId=${boss.userId}`)

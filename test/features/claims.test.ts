@@ -34,7 +34,9 @@ const isExplained = (result: Result): boolean => {
   return (
     result.isError === true &&
     code === 'conflict.lease_held' &&
-    /works on \S+: last seen 2\S+, theirs until 2\S+ unless they go on\. .* try again in \d+ seconds/.test(detail as string)
+    /works on \S+: last seen 2\S+, theirs until 2\S+ unless they go on\. .* try again in \d+ seconds/.test(
+      detail as string,
+    )
   )
 }
 
@@ -47,14 +49,19 @@ describe(`${MANY} agents at once`, () => {
     const some = MANY - 20
     await Promise.all(times(some, () => newTask(team.owner, project)))
     const answers = await Promise.all(
-      agents.map(async ({ name, client }) => ({ name, ...told<Taken>(await client.call('next_task', { project: project.slug })) })),
+      agents.map(async ({ name, client }) => ({
+        name,
+        ...told<Taken>(await client.call('next_task', { project: project.slug })),
+      })),
     )
     const winners = answers.filter((a) => a.task)
     expect(winners).toHaveLength(some)
     expect(new Set(winners.map((a) => a.task?.key)).size).toBe(some)
     expect(winners.filter((a) => a.task?.lease?.holder.name !== a.name || a.task.status !== 'in_progress')).toEqual([])
     expect(
-      answers.filter((a) => !a.task && !/^No task in this project can be started now: \S+ Worker\S* works on it until /.test(a.why)),
+      answers.filter(
+        (a) => !a.task && !/^No task in this project can be started now: \S+ Worker\S* works on it until /.test(a.why),
+      ),
     ).toEqual([])
     const stored = await tasksIn(project.id)
     expect(new Set(stored.map((task) => task.lease?.holder.id)).size).toBe(some)
@@ -67,7 +74,9 @@ describe(`${MANY} agents at once`, () => {
     const results = await Promise.all(
       agents.map(({ client }, i) => client.call('claim_task', { task: (wanted[i % wanted.length] as Task).key })),
     )
-    const won = results.flatMap((result, i) => (result.isError ? [] : [{ agent: agents[i]?.id, key: told<Task>(result).key }]))
+    const won = results.flatMap((result, i) =>
+      result.isError ? [] : [{ agent: agents[i]?.id, key: told<Task>(result).key }],
+    )
     expect(won).toHaveLength(wanted.length)
     expect(new Set(won.map(({ key }) => key)).size).toBe(wanted.length)
     expect(results.filter((result) => result.isError && !isExplained(result))).toEqual([])
@@ -85,9 +94,14 @@ describe(`${MANY} agents at once`, () => {
         for (let turn = 0; turn < 8; turn++) {
           // Every second one goes for a certain task, the way a person would have told it to.
           const named = wanted[(i * 5 + turn) % wanted.length] as Task
-          const result = await client.call(i % 2 ? 'next_task' : 'claim_task', i % 2 ? { project: project.key } : { task: named.id })
+          const result = await client.call(
+            i % 2 ? 'next_task' : 'claim_task',
+            i % 2 ? { project: project.key } : { task: named.id },
+          )
           if (result.isError) {
-            const closed = /^conflict: \S+ is done\. Take another one with next_task/.test(result.content[0]?.text ?? '')
+            const closed = /^conflict: \S+ is done\. Take another one with next_task/.test(
+              result.content[0]?.text ?? '',
+            )
             if (!closed && !isExplained(result)) strange.push(result)
             continue
           }

@@ -16,7 +16,8 @@ type Headers = Record<string, string>
 export const newAddress = (name = 'eve'): string => `${unique(name)}@example.com`
 export const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` })
 
-export const sendCode = (t: TestApp, email: string, headers: Headers = {}) => call(t, 'POST', '/api/auth/otp/send', { email }, headers)
+export const sendCode = (t: TestApp, email: string, headers: Headers = {}) =>
+  call(t, 'POST', '/api/auth/otp/send', { email }, headers)
 export const verifyCode = (t: TestApp, email: string, code: string, headers: Headers = {}) =>
   call<SignedIn>(t, 'POST', '/api/auth/otp/verify', { email, code }, headers)
 
@@ -37,7 +38,9 @@ export const exchangeLink = (t: TestApp, token: string, headers: Headers = {}) =
   call<{ email: string; code: string; expiresAt: string }>(t, 'POST', '/api/auth/magic-link/code', { token }, headers)
 
 /** Name and value, as the browser sends it back. */
-export const cookieFrom = (answer: Answer<unknown>): Headers => ({ cookie: answer.headers.getSetCookie()[0]?.split(';')[0] as string })
+export const cookieFrom = (answer: Answer<unknown>): Headers => ({
+  cookie: answer.headers.getSetCookie()[0]?.split(';')[0] as string,
+})
 
 export async function linkFor(t: TestApp, email: string): Promise<{ token: string; browser: Headers }> {
   const browser = cookieFrom(await sendLink(t, email))
@@ -57,7 +60,12 @@ export const sessionsOf = (t: TestApp, userId: string) =>
     .where(eq(loginSessions.userId, userId))
 
 /** An invite as a row; how one is made is another feature's business. */
-export async function invite(t: TestApp, by: Person, email: string, over: Partial<typeof invites.$inferInsert> = {}): Promise<void> {
+export async function invite(
+  t: TestApp,
+  by: Person,
+  email: string,
+  over: Partial<typeof invites.$inferInsert> = {},
+): Promise<void> {
   const now = t.app.clock()
   await t.app.db.insert(invites).values({
     id: newId(),

@@ -43,7 +43,13 @@ const openCodes = (email: string) =>
   t.app.db
     .select()
     .from(oneTimeSecrets)
-    .where(and(eq(oneTimeSecrets.purpose, 'code'), eq(oneTimeSecrets.subject, email.toLowerCase()), isNull(oneTimeSecrets.usedAt)))
+    .where(
+      and(
+        eq(oneTimeSecrets.purpose, 'code'),
+        eq(oneTimeSecrets.subject, email.toLowerCase()),
+        isNull(oneTimeSecrets.usedAt),
+      ),
+    )
 /** What a caller can see of an answer, but for what differs with every request. */
 const seen = ({ status, body, headers }: Answer<unknown>) => ({
   status,
@@ -57,7 +63,10 @@ describe('a code', () => {
     await prove(t, ada)
     const asked = await sendCode(t, ada.email)
     expect([asked.status, asked.body]).toEqual([200, { sent: true }])
-    expect(await expectEvent(t, asked, 'auth.code_requested')).toMatchObject({ userId: ada.userId, subjectId: ada.userId })
+    expect(await expectEvent(t, asked, 'auth.code_requested')).toMatchObject({
+      userId: ada.userId,
+      subjectId: ada.userId,
+    })
     const mail = await keptMail(t, ada.email, 'code')
     const code = codeIn(mail)
     expect(mail.text).toContain('10 minutes')
@@ -83,7 +92,10 @@ describe('a code', () => {
     await sendCode(t, ada.email.toUpperCase())
     const code = codeIn(await keptMail(t, ada.email, 'code'))
     expect((await mailRows(t, ada.email, 'code')).map((m) => m.recipient)).toEqual([ada.email])
-    expect((await verifyCode(t, ada.email.toUpperCase(), code)).body.user).toMatchObject({ id: ada.userId, role: 'admin' })
+    expect((await verifyCode(t, ada.email.toUpperCase(), code)).body.user).toMatchObject({
+      id: ada.userId,
+      role: 'admin',
+    })
   })
 
   test('is never mailed to a mailbox that only looks like the one of the account', async () => {
@@ -172,7 +184,8 @@ describe('a code', () => {
 
   test('still works while guesses at the password have to wait', async () => {
     const ada = await person(t)
-    for (let i = 0; i < 5; i++) await call(t, 'POST', '/api/auth/login', { email: ada.email, password: 'not the password at all' })
+    for (let i = 0; i < 5; i++)
+      await call(t, 'POST', '/api/auth/login', { email: ada.email, password: 'not the password at all' })
     const locked = await call(t, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD })
     expect(locked.status).toBe(429)
     expect((await verifyCode(t, ada.email, await codeFor(t, ada.email))).status).toBe(200)
@@ -182,7 +195,10 @@ describe('a code', () => {
     const ada = await person(t)
     const answer = await verifyCode(t, ada.email, await codeFor(t, ada.email))
     expect(answer.body.user.emailVerifiedAt).toBeString()
-    expect((await expectEvents(t, answer, 'user.email_verified', 'user.signed_in')).map((e) => e.userId)).toEqual([ada.userId, ada.userId])
+    expect((await expectEvents(t, answer, 'user.email_verified', 'user.signed_in')).map((e) => e.userId)).toEqual([
+      ada.userId,
+      ada.userId,
+    ])
     expect((await me(answer.body.token)).status).toBe(200)
     expect((await me(ada.token)).status).toBe(401)
     expect((await call(t, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD })).status).toBe(401)
@@ -240,7 +256,11 @@ describe('asking', () => {
     const ada = await person(t)
     const gone = await person(t)
     await suspend(t, gone)
-    const sending = await open({ REGISTRATION: 'closed', SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'tutti@example.com' })
+    const sending = await open({
+      REGISTRATION: 'closed',
+      SMTP_URL: 'smtp://127.0.0.1:9',
+      MAIL_FROM: 'tutti@example.com',
+    })
     for (const at of [t, closed, sending]) {
       const recording = await recordingApp(at)
       for (const send of [sendCode, sendLink]) {
@@ -263,7 +283,9 @@ describe('asking', () => {
     const gone = await person(t)
     await suspend(t, gone)
     expect((await sendCode(t, gone.email)).body).toEqual({ sent: true })
-    expect(await mailRows(t, gone.email, 'code')).toMatchObject([{ sealed: null, status: 'failed', error: 'This account is suspended.' }])
+    expect(await mailRows(t, gone.email, 'code')).toMatchObject([
+      { sealed: null, status: 'failed', error: 'This account is suspended.' },
+    ])
   })
 
   test('one mailbox is written to once a minute, three times in a quarter of an hour, ten times a day', async () => {
@@ -308,7 +330,9 @@ describe('asking', () => {
     expect((await sendCode(own, email, from(`${network}::1`))).status).toBe(200)
     expect((await sendLink(own, newAddress(), from(`${network}::2`))).status).toBe(200)
     expect((await verifyCode(own, email, '000000', from(`${network}::3`))).status).toBe(401)
-    expect((await call(own, 'POST', '/api/auth/login', { email, password: PASSWORD }, from(`${network}::4`))).status).toBe(401)
+    expect(
+      (await call(own, 'POST', '/api/auth/login', { email, password: PASSWORD }, from(`${network}::4`))).status,
+    ).toBe(401)
     const code = codeIn(await keptMail(own, email, 'code'))
     expect((await verifyCode(own, email, code, from(`${network}:a:b:c:d`))).status).toBe(429)
     expect((await sendCode(own, newAddress(), from(`${network}::5`))).status).toBe(429)
@@ -324,7 +348,10 @@ describe('signing up', () => {
     const { user, token } = answer.body
     expect(user).toMatchObject({ email: email.toLowerCase(), name: 'Ada Lovelace', role: 'user', status: 'active' })
     expect(user.emailVerifiedAt).toBeString()
-    expect((await expectEvents(t, answer, 'user.registered', 'user.signed_in')).map((e) => e.userId)).toEqual([user.id, user.id])
+    expect((await expectEvents(t, answer, 'user.registered', 'user.signed_in')).map((e) => e.userId)).toEqual([
+      user.id,
+      user.id,
+    ])
     const [row] = await t.app.db.select({ hash: users.passwordHash }).from(users).where(eq(users.id, user.id))
     expect(row?.hash).toBeNull()
     const teams = await call<OrganizationPage>(t, 'GET', '/api/teams', undefined, bearer(token))
@@ -385,6 +412,9 @@ describe('signing up', () => {
 })
 
 async function expectWrong(answer: Answer<unknown>, userId: string | null, at = t): Promise<void> {
-  expect({ status: answer.status, code: (answer.body as { code: string }).code }).toEqual({ status: 401, code: 'unauthenticated' })
+  expect({ status: answer.status, code: (answer.body as { code: string }).code }).toEqual({
+    status: 401,
+    code: 'unauthenticated',
+  })
   expect(await expectEvent(at, answer, 'auth.sign_in_failed')).toMatchObject({ userId, data: { via: 'code' } })
 }

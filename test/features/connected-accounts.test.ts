@@ -26,7 +26,11 @@ describe('connecting an identity to the own account', () => {
       'updatedAt',
       'version',
     ])
-    expect(account).toMatchObject({ provider: 'github', email: elsewhere.email, avatarUrl: 'https://avatars.example/1' })
+    expect(account).toMatchObject({
+      provider: 'github',
+      email: elsewhere.email,
+      avatarUrl: 'https://avatars.example/1',
+    })
     expect((await keptMail(t, ada.email, 'new_way_in')).text).toContain('GitHub')
     expect((await come('github', elsewhere)).body.user.id).toBe(ada.userId)
     // Once more is no harm.
@@ -47,10 +51,13 @@ describe('connecting an identity to the own account', () => {
     await expectRefusal(own, await start(bearer(await apiKey(own, ada))), 403, 'forbidden')
     for (const site of ['cross-site', 'same-site'])
       await expectRefusal(own, await start({ ...bearer(ada.token), 'sec-fetch-site': site }), 403, 'forbidden.origin')
-    for (const site of ['same-origin', 'none']) expect((await start({ ...bearer(ada.token), 'sec-fetch-site': site })).status).toBe(302)
+    for (const site of ['same-origin', 'none'])
+      expect((await start({ ...bearer(ada.token), 'sec-fetch-site': site })).status).toBe(302)
     clock.forward({ minutes: 5, seconds: 1 })
     await expectRefusal(own, await start(bearer(ada.token)), 403, 'forbidden.reauth')
-    expect((await start({ ...bearer(ada.token), ...page })).location).toBe('/login?next=%2Faccount#error=forbidden.reauth')
+    expect((await start({ ...bearer(ada.token), ...page })).location).toBe(
+      '/login?next=%2Faccount#error=forbidden.reauth',
+    )
     await own.close()
   })
 
@@ -58,7 +65,8 @@ describe('connecting an identity to the own account', () => {
     const ada = await person(t)
     const ended = await link(ada, 'github', somebody(), { meanwhile: () => ada.fetch('POST', '/api/auth/logout') })
     expect([ended.status, ended.body.code]).toEqual([401, 'unauthenticated'])
-    const { token } = (await call<SignedIn>(t, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD })).body
+    const { token } = (await call<SignedIn>(t, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD }))
+      .body
     expect(await connected(token)).toEqual([])
   })
 

@@ -23,18 +23,23 @@ describe('the history of a project', () => {
     await owner.fetch('PUT', `/api/notes/${note.id}`, { projectId: null })
     expect((await owner.fetch('POST', `/api/projects/${project.id}/share`, { organizationId: to.id })).status).toBe(200)
     await inside(ada, to.id).fetch('PUT', `/api/projects/${project.id}`, { description: 'Theirs now' })
-    const { recentActivity } = (await inside(reader, to.id).fetch<ProjectDetail>('GET', `/api/projects/${project.id}`)).body
+    const { recentActivity } = (await inside(reader, to.id).fetch<ProjectDetail>('GET', `/api/projects/${project.id}`))
+      .body
     expect(recentActivity?.map((a) => a.type)).toEqual(['project.updated', 'project.shared'])
     expect(JSON.stringify(recentActivity)).not.toContain('Salaries')
   })
 
   test('does not tell the team which administrator acted in somebody’s name', async () => {
     const [admin, who] = [await person(t, { admin: true }), await person(t)]
-    const { token } = (await admin.fetch<Impersonation>('POST', `/api/admin/users/${who.userId}/impersonate`, { reason: 'x' })).body
+    const { token } = (
+      await admin.fetch<Impersonation>('POST', `/api/admin/users/${who.userId}/impersonate`, { reason: 'x' })
+    ).body
     const acting = { authorization: `Bearer ${token}` }
     const project = (await call<ProjectDetail>(t, 'POST', '/api/projects', { name: unique('project') }, acting)).body
     const seen = (await who.fetch<ProjectDetail>('GET', `/api/projects/${project.id}`)).body.recentActivity
-    const feed = (await who.fetch<ActivityPage>('GET', `/api/teams/${who.organizationId}/activity?type=project.created`)).body.items
+    const feed = (
+      await who.fetch<ActivityPage>('GET', `/api/teams/${who.organizationId}/activity?type=project.created`)
+    ).body.items
     for (const list of [seen, feed]) {
       expect(list).toMatchObject([{ type: 'project.created', actor: { id: who.userId }, data: { name: project.name } }])
       expect(JSON.stringify(list)).not.toContain(admin.userId)
@@ -64,7 +69,9 @@ describe('an assigned agent', () => {
 describe('notices about a feature', () => {
   const evidence = (summary: string) => ({ evidence: { summary, files: ['a'], testRuns: ['b'] } })
   /** Assigned to the first while he saw it; sent back to him by the second. */
-  async function sentBack(lose: (place: { team: { id: string }; project: ProjectDetail; who: string }) => Promise<unknown>) {
+  async function sentBack(
+    lose: (place: { team: { id: string }; project: ProjectDetail; who: string }) => Promise<unknown>,
+  ) {
     const team = await newTeam()
     const [assignee, reviewer] = [await person(t), await person(t)]
     await join(team, assignee, 'member')
@@ -77,7 +84,9 @@ describe('notices about a feature', () => {
     for (const body of [{}, evidence('code'), evidence('tests'), evidence('docs')])
       expect((await author.fetch('POST', `/api/features/${id}/advance`, body)).status).toBe(200)
     await author.fetch('PATCH', `/api/features/${id}`, { title: unique('renamed') })
-    const sent = await inside(reviewer, team.id).fetch('POST', `/api/features/${id}/reviews`, { verdict: 'changes_requested' })
+    const sent = await inside(reviewer, team.id).fetch('POST', `/api/features/${id}/reviews`, {
+      verdict: 'changes_requested',
+    })
     expect(sent.status).toBe(200)
     const { items } = (await assignee.fetch<NotificationPage>('GET', '/api/notifications')).body
     return items.map((n) => n.reason).reverse()
@@ -88,8 +97,12 @@ describe('notices about a feature', () => {
   })
 
   test('do not reach who has left the team, or cannot see the project any more', async () => {
-    expect(await sentBack(({ team, who }) => ada.fetch('DELETE', `/api/teams/${team.id}/members/${who}`))).toEqual(['assignment'])
-    expect(await sentBack(({ project }) => ada.fetch('DELETE', `/api/projects/${project.id}/share`))).toEqual(['assignment'])
+    expect(await sentBack(({ team, who }) => ada.fetch('DELETE', `/api/teams/${team.id}/members/${who}`))).toEqual([
+      'assignment',
+    ])
+    expect(await sentBack(({ project }) => ada.fetch('DELETE', `/api/projects/${project.id}/share`))).toEqual([
+      'assignment',
+    ])
   })
 
   test('reach who left the team but sees the project in a workspace that is shared with another of his', async () => {
@@ -110,7 +123,10 @@ describe('notices about a feature', () => {
     await join(team, maker, 'member')
     const project = await newProject(team)
     const { id } = (
-      await inside(maker, team.id).fetch<Feature>('POST', `/api/projects/${project.id}/features`, { title: unique('feature'), kind: 'bug' })
+      await inside(maker, team.id).fetch<Feature>('POST', `/api/projects/${project.id}/features`, {
+        title: unique('feature'),
+        kind: 'bug',
+      })
     ).body
     await ada.fetch('DELETE', `/api/projects/${project.id}/share`)
     for (const body of [{}, evidence('code'), evidence('tests'), evidence('docs')])

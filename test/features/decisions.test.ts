@@ -1,7 +1,18 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Decision, DecisionDetail, DecisionLogged, DecisionPage } from '../../src/features/decisions/schema.ts'
 import { ways } from '../mcp/support.ts'
-import { type Answer, apiKey, call, mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import {
+  type Answer,
+  apiKey,
+  call,
+  mcpToken,
+  member,
+  type Person,
+  person,
+  sharedApp,
+  type TestApp,
+  unique,
+} from '../support/app.ts'
 import { expectEvents, expectRefusal, ids, statuses, times, watch } from './support.ts'
 
 let t: TestApp
@@ -20,9 +31,15 @@ beforeAll(async () => {
 })
 
 const log = (who: Person, more: Record<string, unknown> = {}): Promise<Answer<DecisionLogged>> =>
-  who.fetch('POST', '/api/decisions', { title: unique('Lock'), decision: 'We hold flock.', projectId: project, ...more })
+  who.fetch('POST', '/api/decisions', {
+    title: unique('Lock'),
+    decision: 'We hold flock.',
+    projectId: project,
+    ...more,
+  })
 const made = async (more: Record<string, unknown> = {}): Promise<DecisionLogged> => (await log(ada, more)).body
-const get = async (id: string): Promise<DecisionDetail> => (await ada.fetch<DecisionDetail>('GET', `/api/decisions/${id}`)).body
+const get = async (id: string): Promise<DecisionDetail> =>
+  (await ada.fetch<DecisionDetail>('GET', `/api/decisions/${id}`)).body
 const patch = (id: string, body: object, who = ada, headers = {}): Promise<Answer<Decision>> =>
   who.fetch('PATCH', `/api/decisions/${id}`, body, headers)
 
@@ -63,20 +80,39 @@ describe('logging', () => {
     expect((await viewer.fetch('GET', `/api/decisions/${id}`)).status).toBe(200)
     await expectRefusal(t, await log(viewer), 403, 'forbidden')
     await expectRefusal(t, await patch(id, { title: 'Mine' }, viewer), 403, 'forbidden')
-    await expectRefusal(t, await viewer.fetch('POST', `/api/decisions/${id}/comments`, { body: 'No.' }), 403, 'forbidden')
+    await expectRefusal(
+      t,
+      await viewer.fetch('POST', `/api/decisions/${id}/comments`, { body: 'No.' }),
+      403,
+      'forbidden',
+    )
     await expectRefusal(t, await patch(id, { title: 'Mine' }, stranger), 404, 'not_found')
-    await expectRefusal(t, await stranger.fetch('POST', `/api/decisions/${id}/comments`, { body: 'No.' }), 404, 'not_found')
-    await expectRefusal(t, await stranger.fetch('POST', '/api/decisions', { title: 'x', decision: 'y', supersedes: id }), 404, 'not_found')
+    await expectRefusal(
+      t,
+      await stranger.fetch('POST', `/api/decisions/${id}/comments`, { body: 'No.' }),
+      404,
+      'not_found',
+    )
+    await expectRefusal(
+      t,
+      await stranger.fetch('POST', '/api/decisions', { title: 'x', decision: 'y', supersedes: id }),
+      404,
+      'not_found',
+    )
     await expectRefusal(t, await log(stranger), 404, 'not_found')
   })
 
   test('one of a private project is for those who see that', async () => {
-    const secret = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' })).body.id
+    const secret = (
+      await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' })
+    ).body.id
     const title = unique('Zanzibar')
     const { id } = await made({ projectId: secret, title })
     expect((await grace.fetch('GET', `/api/decisions/${id}`)).status).toBe(404)
     expect((await grace.fetch<DecisionPage>('GET', `/api/decisions?search=${title}`)).body.items).toEqual([])
-    expect((await grace.fetch<DecisionLogged>('POST', '/api/decisions', { title, decision: 'x' })).body.similar).toEqual([])
+    expect(
+      (await grace.fetch<DecisionLogged>('POST', '/api/decisions', { title, decision: 'x' })).body.similar,
+    ).toEqual([])
     expect((await ada.fetch('GET', `/api/decisions/${id}`)).status).toBe(200)
   })
 
@@ -90,7 +126,9 @@ describe('logging', () => {
     const { similar } = await made({ title: `How ${word} numbers are kept in storage` })
     expect(similar.map((d) => d.id).sort()).toEqual([team.id, here.id].sort())
     // One common word is not enough.
-    expect((await made({ title: `Numbers ${unique('a')} ${unique('b')} ${unique('c')} ${unique('d')}` })).similar).toEqual([])
+    expect(
+      (await made({ title: `Numbers ${unique('a')} ${unique('b')} ${unique('c')} ${unique('d')}` })).similar,
+    ).toEqual([])
   })
 
   test('what does not fit is refused by name', async () => {
@@ -112,14 +150,17 @@ describe('logging', () => {
 
 test('whoever a comment names is told, if he sees the decision', async () => {
   const handle = async (who: Person) => (await who.fetch<{ handle: string }>('GET', '/api/auth/me')).body.handle
-  const secret = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' })).body.id
+  const secret = (
+    await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' })
+  ).body.id
   const mentions = async (who: Person) =>
     (await who.fetch<{ items: { reason: string; link: string }[] }>('GET', '/api/notifications')).body.items
       .filter((n) => n.reason === 'mention')
       .map((n) => n.link)
   const [open, team, hidden] = [await made(), await made({ projectId: undefined }), await made({ projectId: secret })]
   const body = `What do you say, @${await handle(grace)}? And @${await handle(stranger)}, @${await handle(ada)}?`
-  for (const { id } of [open, team, hidden]) expect((await ada.fetch('POST', `/api/decisions/${id}/comments`, { body })).status).toBe(201)
+  for (const { id } of [open, team, hidden])
+    expect((await ada.fetch('POST', `/api/decisions/${id}/comments`, { body })).status).toBe(201)
   expect((await mentions(grace)).sort()).toEqual([open, team].map(({ id }) => `/decisions/${id}`).sort())
   for (const who of [stranger, ada]) expect(await mentions(who)).toEqual([])
 })
@@ -134,7 +175,9 @@ describe('superseding', () => {
 
     const again = await expectRefusal(t, await log(ada, { supersedes: old.id }), 409, 'conflict')
     expect(again.detail).toContain(answer.body.id)
-    expect((await expectRefusal(t, await patch(old.id, { status: 'accepted' }), 409, 'conflict')).detail).toContain(answer.body.id)
+    expect((await expectRefusal(t, await patch(old.id, { status: 'accepted' }), 409, 'conflict')).detail).toContain(
+      answer.body.id,
+    )
     // The newer one can be replaced in turn.
     expect((await log(ada, { supersedes: answer.body.id })).status).toBe(201)
   })
@@ -163,7 +206,10 @@ describe('superseding', () => {
 
   test('of two proposals for the same, the second to be accepted is told', async () => {
     const old = await made()
-    const [a, b] = [await made({ status: 'proposed', supersedes: old.id }), await made({ status: 'proposed', supersedes: old.id })]
+    const [a, b] = [
+      await made({ status: 'proposed', supersedes: old.id }),
+      await made({ status: 'proposed', supersedes: old.id }),
+    ]
     expect((await patch(a.id, { status: 'accepted' })).status).toBe(200)
     await expectRefusal(t, await patch(b.id, { status: 'accepted' }), 409, 'conflict')
     expect(await get(b.id)).toMatchObject({ status: 'proposed', version: 1 })
@@ -173,7 +219,9 @@ describe('superseding', () => {
 describe('discussion and outcome', () => {
   test('comments are kept in their order, with their authors', async () => {
     const { id } = await made()
-    const answer = await grace.fetch('POST', `/api/decisions/${id}/comments`, { body: 'What about network file systems?' })
+    const answer = await grace.fetch('POST', `/api/decisions/${id}/comments`, {
+      body: 'What about network file systems?',
+    })
     expect(answer.status).toBe(201)
     await expectEvents(t, answer, 'decision.commented')
     await ada.fetch('POST', `/api/decisions/${id}/comments`, { body: 'Refused at start.' })
@@ -190,7 +238,12 @@ describe('discussion and outcome', () => {
     const { id } = await made()
     const answer = await patch(id, { outcome: 'No damage since.', rationale: null }, grace, { 'if-match': '"1"' })
     expect(answer.body).toMatchObject({ outcome: 'No damage since.', rationale: null, version: 2 })
-    const refused = await expectRefusal(t, await patch(id, { outcome: 'x' }, ada, { 'if-match': '"1"' }), 412, 'version_mismatch')
+    const refused = await expectRefusal(
+      t,
+      await patch(id, { outcome: 'x' }, ada, { 'if-match': '"1"' }),
+      412,
+      'version_mismatch',
+    )
     expect(refused.current).toMatchObject({ id, version: 2, outcome: 'No damage since.' })
     const both = await Promise.all(times(2, (i) => patch(id, { title: `Title ${i}` }, ada, { 'if-match': '"2"' })))
     expect(statuses(both)).toEqual([200, 412])
@@ -207,7 +260,8 @@ describe('lists', () => {
       await made({ projectId: own, status: 'proposed', tags: ['b'] }),
       await made({ projectId: own }),
     ]
-    const list = async (query: string) => (await viewer.fetch<DecisionPage>('GET', `/api/decisions?projectId=${own}${query}`)).body
+    const list = async (query: string) =>
+      (await viewer.fetch<DecisionPage>('GET', `/api/decisions?projectId=${own}${query}`)).body
     expect(ids(await list(''))).toEqual(all.map((d) => d.id).sort())
     expect(ids(await list('&status=proposed'))).toEqual([all[1]?.id as string])
     expect(ids(await list('&tag=a'))).toEqual([all[0]?.id as string])
@@ -240,7 +294,9 @@ describe('as agents do it', () => {
   test('log, list by words, discuss and tell the outcome, by the beginning of an id', async () => {
     const agent = (await ada.fetch<{ id: string }>('POST', '/api/agents', { name: 'Builder', scope: 'team' })).body.id
     const token = await mcpToken(t, ada, { projectId: project, agentId: agent })
-    const client = (await ways['v2 client, HTTP 2026-07-28']?.(t.url, token)) as NonNullable<Awaited<ReturnType<(typeof ways)[string]>>>
+    const client = (await ways['v2 client, HTTP 2026-07-28']?.(t.url, token)) as NonNullable<
+      Awaited<ReturnType<(typeof ways)[string]>>
+    >
     const use = async (name: string, args: Record<string, unknown>) => {
       const { isError, content, structuredContent } = await client.call(name, args)
       if (isError) throw new Error(content[0]?.text)
@@ -248,7 +304,10 @@ describe('as agents do it', () => {
     }
     const word = unique('okapi').replaceAll('-', '')
     const old = await use('log_decision', { title: `Keep ${word} files`, decision: 'In a folder.' })
-    expect(await get(old.id)).toMatchObject({ projectId: project, author: { type: 'agent', id: agent, name: 'Builder' } })
+    expect(await get(old.id)).toMatchObject({
+      projectId: project,
+      author: { type: 'agent', id: agent, name: 'Builder' },
+    })
     const { id, similar } = await use('log_decision', {
       title: `Keep ${word} files in the database`,
       decision: 'One place.',
@@ -257,7 +316,10 @@ describe('as agents do it', () => {
     })
     expect(similar ?? []).toEqual([])
     expect(await get(old.id)).toMatchObject({ status: 'superseded', supersededById: id })
-    expect((await get(id)).alternatives).toEqual([{ option: 'A folder' }, { option: 'A bucket', cons: 'Needs a network' }])
+    expect((await get(id)).alternatives).toEqual([
+      { option: 'A folder' },
+      { option: 'A bucket', cons: 'Needs a network' },
+    ])
 
     expect((await use('list_decisions', { query: word })).items).toBeArrayOfSize(2)
     expect((await use('list_decisions', { query: word, status: 'accepted' })).items).toMatchObject([{ id }])
@@ -265,11 +327,25 @@ describe('as agents do it', () => {
     const before = await get(id)
     await use('get_decision', { decision: id })
     expect(await get(id)).toEqual(before)
-    const told = await use('get_decision', { decision: id, comment: 'It held.', outcome: 'Backups are one file.', idempotencyKey: word })
+    const told = await use('get_decision', {
+      decision: id,
+      comment: 'It held.',
+      outcome: 'Backups are one file.',
+      idempotencyKey: word,
+    })
     expect(told).toMatchObject({ outcome: 'Backups are one file.' })
     // Said once, though sent twice.
-    await use('get_decision', { decision: id, comment: 'It held.', outcome: 'Backups are one file.', idempotencyKey: word })
-    expect(await get(id)).toMatchObject({ outcome: 'Backups are one file.', version: 2, discussion: [{ body: 'It held.' }] })
+    await use('get_decision', {
+      decision: id,
+      comment: 'It held.',
+      outcome: 'Backups are one file.',
+      idempotencyKey: word,
+    })
+    expect(await get(id)).toMatchObject({
+      outcome: 'Backups are one file.',
+      version: 2,
+      discussion: [{ body: 'It held.' }],
+    })
     await client.close()
   })
 })

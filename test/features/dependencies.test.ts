@@ -74,7 +74,10 @@ describe('what waits', () => {
     expect((await complete(team.viewer, second, { force: true })).status).toBe(403)
     const closed = await complete(team.member, second, { force: true })
     expect(closed.body).toMatchObject({ status: 'done', blockedBy: [first.key] })
-    expect((await expectEvent(t, closed, 'task.completed')).data).toMatchObject({ forced: true, openBlockers: [first.key] })
+    expect((await expectEvent(t, closed, 'task.completed')).data).toMatchObject({
+      forced: true,
+      openBlockers: [first.key],
+    })
   })
 
   test('is free when the last blocker is closed, cancelled or deleted: who is assigned hears of it, and what was blocked is to do again', async () => {
@@ -84,7 +87,10 @@ describe('what waits', () => {
       (task: Task) => remove(team.member, task),
     ]) {
       const blockers = [await newTask(team.member, team.project), await newTask(team.member, team.project)]
-      const waiting = await newTask(team.member, team.project, { blockedBy: keys(blockers), assignee: team.other.userId })
+      const waiting = await newTask(team.member, team.project, {
+        blockedBy: keys(blockers),
+        assignee: team.other.userId,
+      })
       await patch(team.member, waiting, { status: 'blocked' })
       await close(blockers[0] as Task)
       expect(await noticesTo(team.other, waiting)).toEqual(['assignment'])
@@ -107,7 +113,10 @@ describe('what waits', () => {
   test('two who close its last two blockers at the same moment free it, every time', async () => {
     for (const _ of times(8, (i) => i)) {
       const blockers = await Promise.all([newTask(team.member, team.project), newTask(team.member, team.project)])
-      const waiting = await newTask(team.member, team.project, { blockedBy: keys(blockers), assignee: team.other.userId })
+      const waiting = await newTask(team.member, team.project, {
+        blockedBy: keys(blockers),
+        assignee: team.other.userId,
+      })
       await patch(team.member, waiting, { status: 'blocked' })
       const closed = await Promise.all([complete(team.member, blockers[0]), complete(team.owner, blockers[1])])
       expect(closed.flatMap((c) => keys(c.body.freed))).toEqual([waiting.key])
@@ -117,8 +126,14 @@ describe('what waits', () => {
 
   test('a dependency and a claim at the same moment: it is not begun while it waits, unless it was begun before', async () => {
     for (const _ of times(8, (i) => i)) {
-      const [blocker, task] = await Promise.all([newTask(team.member, team.project), newTask(team.member, team.project)])
-      const [set, taken] = await Promise.all([patch(team.owner, task, { blockedBy: [blocker.key] }), claim(team.other, task)])
+      const [blocker, task] = await Promise.all([
+        newTask(team.member, team.project),
+        newTask(team.member, team.project),
+      ])
+      const [set, taken] = await Promise.all([
+        patch(team.owner, task, { blockedBy: [blocker.key] }),
+        claim(team.other, task),
+      ])
       expect([200, 412]).toContain(set.status)
       if (taken.status !== 200) await expectRefusal(t, taken, 409, 'conflict.blocked')
       // Both only when the claim came first: then the change was made to what had begun already.
@@ -140,7 +155,10 @@ describe('circles', () => {
   test('are not made by two at once, each of whom sees nothing wrong', async () => {
     for (const _ of times(10, (i) => i)) {
       const [a, b] = await Promise.all([newTask(team.member, team.project), newTask(team.member, team.project)])
-      const answers = await Promise.all([patch(team.member, a, { blockedBy: [b.key] }), patch(team.owner, b, { blockedBy: [a.key] })])
+      const answers = await Promise.all([
+        patch(team.member, a, { blockedBy: [b.key] }),
+        patch(team.owner, b, { blockedBy: [a.key] }),
+      ])
       expect(answers.map((r) => r.status).sort()).toEqual([200, 409])
     }
   })
@@ -150,11 +168,17 @@ describe('circles', () => {
     const project = await newProject(team.member)
     let before: string[] = []
     for (const layer of times(12, (i) => i)) {
-      const made = await Promise.all(times(3, () => newTask(team.member, project, { title: `Layer ${layer}`, blockedBy: before })))
+      const made = await Promise.all(
+        times(3, () => newTask(team.member, project, { title: `Layer ${layer}`, blockedBy: before })),
+      )
       before = keys(made)
     }
-    const [first] = (await team.member.fetch<{ items: Task[] }>('GET', `/api/tasks?projectId=${project.id}&sort=number&order=asc&limit=1`))
-      .body.items
+    const [first] = (
+      await team.member.fetch<{ items: Task[] }>(
+        'GET',
+        `/api/tasks?projectId=${project.id}&sort=number&order=asc&limit=1`,
+      )
+    ).body.items
     const began = performance.now()
     await expectRefusal(t, await patch(team.member, first as Task, { blockedBy: before }), 409, 'conflict.cycle')
     expect(performance.now() - began).toBeLessThan(5000)
@@ -219,7 +243,9 @@ test('other ties are no order of work: made, seen from both ends, and taken away
   await expectEvent(t, await tie(null), 'task.unrelated')
   expect((await get(team.viewer, b)).body.related).toEqual([])
   expect((await tie('blocks')).status).toBe(422)
-  expect((await team.member.fetch('POST', `/api/tasks/${a.id}/relations`, { task: a.key, kind: 'relates' })).status).toBe(422)
+  expect(
+    (await team.member.fetch('POST', `/api/tasks/${a.id}/relations`, { task: a.key, kind: 'relates' })).status,
+  ).toBe(422)
 })
 
 test('a circle is found among many, and that there is none is known without looking again from each', () => {

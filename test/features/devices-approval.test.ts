@@ -50,7 +50,13 @@ describe('D2: whose it is', () => {
   test('however it is typed', async () => {
     const { userCode } = await d.request()
     const bare = userCode.replace('-', '')
-    for (const typed of [userCode, bare, userCode.toLowerCase(), ` ${userCode.replace('-', ' ')} `, [...bare].join('-')])
+    for (const typed of [
+      userCode,
+      bare,
+      userCode.toLowerCase(),
+      ` ${userCode.replace('-', ' ')} `,
+      [...bare].join('-'),
+    ])
       expect([typed, (await look(ada, typed)).status]).toEqual([typed, 200])
     for (const typed of ['BCDF-GHJ', 'BCDF-GHJKL', 'ABCD-EFGH', 'BCDF-GHJ1', 'ВСDF-GHJK', '%'])
       expect([typed, (await look(ada, typed)).body.errors?.[0]?.pointer]).toEqual([typed, '/userCode'])
@@ -96,7 +102,8 @@ describe('D3: who may approve', () => {
     ]
     for (const [name, who, status] of refused) {
       expect([name, (await look(who, userCode)).status]).toEqual([name, status])
-      for (const more of [{}, { deny: true }]) expect([name, (await approve(who, userCode, more)).status]).toEqual([name, status])
+      for (const more of [{}, { deny: true }])
+        expect([name, (await approve(who, userCode, more)).status]).toEqual([name, status])
       // Before the input is looked at.
       expect([name, (await approve(who, 'x', { surprise: 1 })).status]).toEqual([name, status])
     }
@@ -123,13 +130,16 @@ describe('D3: who may approve', () => {
     expect(renewed.status).toBe(200)
     const other = await d.request()
     expect((await approve(d.as(ada, renewed.body.token), other.userCode)).status).toBe(403)
-    const [session] = (await t.app.db.select().from(loginSessions).where(eq(loginSessions.userId, ada.userId))).filter((s) => s.device)
+    const [session] = (await t.app.db.select().from(loginSessions).where(eq(loginSessions.userId, ada.userId))).filter(
+      (s) => s.device,
+    )
     expect(session).toMatchObject({ via: 'device', device: 'tutti on laptop', authenticatedAt: null, revokedAt: null })
   })
 })
 
 describe('D4: guessing', () => {
-  const wrong = (i: number): string => `BCDF-${[...i.toString().padStart(4, '0')].map((d) => 'BCDFGHJKLM'[Number(d)]).join('')}`
+  const wrong = (i: number): string =>
+    `BCDF-${[...i.toString().padStart(4, '0')].map((d) => 'BCDFGHJKLM'[Number(d)]).join('')}`
 
   test('five wrong codes in a session, then nothing for ten minutes', async () => {
     const { userCode } = await d.request()

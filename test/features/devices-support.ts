@@ -58,7 +58,8 @@ export class Devices {
   as(who: Person, token: string): Person {
     return {
       ...who,
-      fetch: (method, path, body, headers = {}) => call(this.t, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
+      fetch: (method, path, body, headers = {}) =>
+        call(this.t, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
     }
   }
 }

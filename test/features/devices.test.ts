@@ -77,7 +77,10 @@ describe('D1: asking and polling', () => {
   test('of twenty polls at once all but the first are slowed down', async () => {
     const { deviceCode } = await d.request()
     const answers = await Promise.all(times(20, () => d.poll(deviceCode)))
-    expect(answers.map((a) => a.body.error).sort()).toEqual(['authorization_pending', ...times(19, () => 'slow_down' as const)])
+    expect(answers.map((a) => a.body.error).sort()).toEqual([
+      'authorization_pending',
+      ...times(19, () => 'slow_down' as const),
+    ])
     expect((await d.row(deviceCode))?.interval).toBe(100)
   })
 
@@ -86,8 +89,14 @@ describe('D1: asking and polling', () => {
     await d.expectPoll(deviceCode, 'authorization_pending')
     expect((await approve(ada, userCode)).body).toMatchObject({ status: 'approved', clientName: 'tutti on laptop' })
     const { status, body, headers } = await d.poll(deviceCode)
-    expect({ status, user: body.user.id, cookie: headers.get('set-cookie') }).toEqual({ status: 200, user: ada.userId, cookie: null })
-    expect((await call(t, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${body.token}` })).body.id).toBe(ada.userId)
+    expect({ status, user: body.user.id, cookie: headers.get('set-cookie') }).toEqual({
+      status: 200,
+      user: ada.userId,
+      cookie: null,
+    })
+    expect((await call(t, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${body.token}` })).body.id).toBe(
+      ada.userId,
+    )
     await d.expectPoll(deviceCode, 'expired_token')
     expect((await approve(ada, userCode)).status).toBe(409)
     expect((await look(ada, userCode)).body.status).toBe('used')
@@ -141,10 +150,11 @@ describe('D1: asking and polling', () => {
     const answers = await Promise.all(times(20, (i) => d.poll(deviceCode, i % 2 ? t : other)))
     expect(statuses(answers)).toEqual([200, ...times(19, () => 400)])
     for (const { body } of answers.filter((a) => a.status === 400)) expect(body.error).toBe('expired_token')
-    expect((await t.app.db.select().from(loginSessions).where(eq(loginSessions.userId, ada.userId))).map((s) => s.via).sort()).toEqual([
-      'device',
-      'password',
-    ])
+    expect(
+      (await t.app.db.select().from(loginSessions).where(eq(loginSessions.userId, ada.userId)))
+        .map((s) => s.via)
+        .sort(),
+    ).toEqual(['device', 'password'])
   })
 
   test('one network may ask so often; another is not kept waiting', async () => {
@@ -153,7 +163,9 @@ describe('D1: asking and polling', () => {
     const ask = (headers: Record<string, string>) => call(few, 'POST', '/api/auth/device/request', {}, headers)
     expect(statuses(await Promise.all(times(5, () => ask(from))))).toEqual([200, 200, 200, 429, 429])
     // The same /64, spelled otherwise.
-    expect((await ask({ 'x-forwarded-for': from['x-forwarded-for']?.replace('::7', ':0:ABCD::9') as string })).status).toBe(429)
+    expect(
+      (await ask({ 'x-forwarded-for': from['x-forwarded-for']?.replace('::7', ':0:ABCD::9') as string })).status,
+    ).toBe(429)
     expect((await ask(network())).status).toBe(200)
     clock.forward({ minutes: 10 })
     expect((await ask(from)).status).toBe(200)
@@ -167,7 +179,15 @@ describe('D5: theft, and being told', () => {
     await approve(ada, userCode)
     const stored = await d.row(deviceCode)
     const changed = `${deviceCode[0] === 'A' ? 'B' : 'A'}${deviceCode.slice(1)}`
-    for (const guess of [userCode, userCode.replace('-', ''), changed, stored?.deviceHash, stored?.userHash, stored?.id, `${deviceCode} `])
+    for (const guess of [
+      userCode,
+      userCode.replace('-', ''),
+      changed,
+      stored?.deviceHash,
+      stored?.userHash,
+      stored?.id,
+      `${deviceCode} `,
+    ])
       await expectNoEvents(t, await d.expectPoll(guess as string, 'expired_token'))
     expect((await d.poll(deviceCode)).status).toBe(200)
   })
@@ -189,7 +209,13 @@ describe('D5: theft, and being told', () => {
   })
 
   test('the person is mailed and notified, and every step leaves a trace without a secret', async () => {
-    const asked = await call<DeviceStarted>(t, 'POST', '/api/auth/device/request', { clientName: 'tutti on laptop' }, network())
+    const asked = await call<DeviceStarted>(
+      t,
+      'POST',
+      '/api/auth/device/request',
+      { clientName: 'tutti on laptop' },
+      network(),
+    )
     const { deviceCode, userCode } = asked.body
     const seen = await look(ada, userCode)
     const again = await look(ada, userCode)
@@ -206,7 +232,13 @@ describe('D5: theft, and being told', () => {
     await expectNoEvents(t, again)
     expect(trail[2]).toMatchObject({ userId: ada.userId, data: { clientName: 'tutti on laptop' } })
     expect(trail[3]).toMatchObject({ userId: ada.userId, data: { via: 'device' } })
-    for (const secret of [deviceCode, userCode, userCode.replace('-', ''), signedIn.body.token, signedIn.body.refreshToken])
+    for (const secret of [
+      deviceCode,
+      userCode,
+      userCode.replace('-', ''),
+      signedIn.body.token,
+      signedIn.body.refreshToken,
+    ])
       expect(JSON.stringify(trail)).not.toContain(secret)
     const [mail] = await mailRows(t, ada.email, 'new_device')
     expect(mail).toMatchObject({ kind: 'new_device', subject: 'New device: tutti on laptop', status: 'kept' })

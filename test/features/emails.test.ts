@@ -40,7 +40,8 @@ beforeAll(async () => {
 afterAll(() => timed.close())
 
 const verify = (at: TestApp, token: string, body: object = {}) => post(at, 'verify-email', body, token)
-const confirm = (at: TestApp, who: { token: string }, token: string) => post(at, 'email-change/confirm', { token }, who.token)
+const confirm = (at: TestApp, who: { token: string }, token: string) =>
+  post(at, 'email-change/confirm', { token }, who.token)
 const undo = (at: TestApp, token: string) => post(at, 'email-change/undo', { token })
 const kinds = async (at: TestApp, email: string) => (await mailRows(at, email)).map((m) => m.kind)
 const provedAt = async (who: Person) => (await userRow(t, who.userId))?.emailVerifiedAt
@@ -53,7 +54,10 @@ describe('proving an address', () => {
     expect(await provedAt(ada)).toBeNull()
     const done = await verify(t, ada.token, { token: await linkTo(t, ada.email, 'verify_email') })
     expect([done.status, done.body]).toEqual([200, { verified: true }])
-    expect(await expectEvent(t, done, 'user.email_verified')).toMatchObject({ subjectId: ada.userId, userId: ada.userId })
+    expect(await expectEvent(t, done, 'user.email_verified')).toMatchObject({
+      subjectId: ada.userId,
+      userId: ada.userId,
+    })
     const { body } = await ada.fetch<User>('GET', '/api/auth/me')
     expect([typeof body.emailVerifiedAt, body.version]).toEqual(['string', 2])
     expect((await mailRows(t, ada.email)).filter((m) => m.sealed)).toEqual([])
@@ -94,7 +98,12 @@ describe('proving an address', () => {
     const grace = await person(timed)
     const late = await linkTo(timed, grace.email, 'verify_email')
     clock.forward({ days: 1 })
-    await expectRefusal(timed, await verify(timed, (await login(timed, grace.email)).body.token, { token: late }), 410, 'gone')
+    await expectRefusal(
+      timed,
+      await verify(timed, (await login(timed, grace.email)).body.token, { token: late }),
+      410,
+      'gone',
+    )
   })
 
   test('mails as seldom as any other mail', async () => {
@@ -141,7 +150,11 @@ describe('another address', () => {
     const pending = await changeLink(t, ada, newAddress())
     const asked = await post(t, 'email-change', { email: grace.email.toUpperCase() }, ada.token)
     const free = await post(t, 'email-change', { email: newAddress() }, (await person(t)).token)
-    expect([asked.status, asked.body, [...asked.headers.keys()]]).toEqual([free.status, free.body, [...free.headers.keys()]])
+    expect([asked.status, asked.body, [...asked.headers.keys()]]).toEqual([
+      free.status,
+      free.body,
+      [...free.headers.keys()],
+    ])
     const mail = await keptMail(t, grace.email, 'email_taken')
     expect(mail.text).not.toContain('svc_one_')
     expect(mail.text).not.toContain(ada.email)
@@ -180,7 +193,9 @@ describe('another address', () => {
     // Somebody who has stolen a session asks; the owner takes his account back before it is confirmed.
     const grace = await person(t)
     const stolen = await changeLink(t, grace, newAddress())
-    expect((await post(t, 'reset-password', { token: await resetLink(t, grace.email), password: NEW_PASSWORD })).status).toBe(200)
+    expect(
+      (await post(t, 'reset-password', { token: await resetLink(t, grace.email), password: NEW_PASSWORD })).status,
+    ).toBe(200)
     await expectRefusal(t, await confirm(t, (await login(t, grace.email, NEW_PASSWORD)).body, stolen), 410, 'gone')
 
     const eve = await person(t)
@@ -235,7 +250,13 @@ describe('undoing it', () => {
     const thief = await moved(t, ada)
     await addPasskey(t, ada.userId)
     await addIdentity(t, ada.userId)
-    const key = await call<{ token: string }>(t, 'POST', '/api/settings/api-keys', { name: 'mine' }, bearer(thief.token))
+    const key = await call<{ token: string }>(
+      t,
+      'POST',
+      '/api/settings/api-keys',
+      { name: 'mine' },
+      bearer(thief.token),
+    )
     const token = await linkTo(t, ada.email, 'email_undo')
 
     const done = await undo(t, token)
@@ -251,7 +272,9 @@ describe('undoing it', () => {
     expect((await login(t, ada.email)).status).toBe(401)
     await expectRefusal(t, await undo(t, token), 410, 'gone')
     // The owner comes back with her mailbox.
-    expect((await post(t, 'reset-password', { token: await resetLink(t, ada.email), password: NEW_PASSWORD })).status).toBe(200)
+    expect(
+      (await post(t, 'reset-password', { token: await resetLink(t, ada.email), password: NEW_PASSWORD })).status,
+    ).toBe(200)
     expect((await login(t, ada.email, NEW_PASSWORD)).body.user.id).toBe(ada.userId)
   })
 
@@ -266,7 +289,12 @@ describe('undoing it', () => {
     const ada = await provedPerson(t)
     const second = newAddress()
     const thief = await moved(t, ada, second)
-    const changed = await post<SignedIn>(t, 'change-password', { currentPassword: PASSWORD, newPassword: NEW_PASSWORD }, thief.token)
+    const changed = await post<SignedIn>(
+      t,
+      'change-password',
+      { currentPassword: PASSWORD, newPassword: NEW_PASSWORD },
+      thief.token,
+    )
     const third = newAddress()
     expect((await confirm(t, changed.body, await changeLink(t, changed.body, third))).status).toBe(200)
     const his = await linkTo(t, second, 'email_undo')
@@ -289,7 +317,8 @@ describe('undoing it', () => {
   test('nobody takes the old address meanwhile: not by registering, not by changing to it; its owner may go back', async () => {
     const ada = await provedPerson(timed)
     const thief = await moved(timed, ada)
-    const register = () => post(timed, 'register', { email: ada.email.toUpperCase(), password: PASSWORD, name: 'Squatter' })
+    const register = () =>
+      post(timed, 'register', { email: ada.email.toUpperCase(), password: PASSWORD, name: 'Squatter' })
     await expectRefusal(timed, await register(), 409, 'conflict.exists')
     const grace = await person(timed)
     expect((await post(timed, 'email-change', { email: ada.email }, grace.token)).status).toBe(200)

@@ -53,7 +53,10 @@ describe('creating', () => {
       taskIds: [],
       specId: null,
       blockedBy: [],
-      gates: ['code_complete', 'test_complete', 'docs_complete', 'review'].map((gate) => ({ gate, state: 'open' as const })),
+      gates: ['code_complete', 'test_complete', 'docs_complete', 'review'].map((gate) => ({
+        gate,
+        state: 'open' as const,
+      })),
       next: { to: 'in_progress', missing: [] },
     })
     expect(await expectEvent(t, made, 'feature.created')).toMatchObject({
@@ -62,7 +65,13 @@ describe('creating', () => {
       projectId: project.id,
       data: { title: 'Lock', status: 'todo', version: 1 },
     })
-    expect((await get(viewer, made.body.id)).body).toEqual({ ...made.body, spec: null, evidence: [], reviews: [], pullRequests: [] })
+    expect((await get(viewer, made.body.id)).body).toEqual({
+      ...made.body,
+      spec: null,
+      evidence: [],
+      reviews: [],
+      pullRequests: [],
+    })
     expect((await get(viewer, made.body.id.slice(0, 32))).body.id).toBe(made.body.id)
   })
 
@@ -73,7 +82,8 @@ describe('creating', () => {
       author.fetch<Tree>('POST', `/api/projects/${of.id}/plan`, {
         epics: [{ title: 'E', stories: [{ title: 'S', tasks: [{ title: 'A' }, { title: 'B' }, { title: 'C' }] }] }],
       })
-    const tasksOf = async (of: Project) => ((await plan(of)).body.epics[0]?.stories[0]?.tasks ?? []) as [Task, Task, Task]
+    const tasksOf = async (of: Project) =>
+      ((await plan(of)).body.epics[0]?.stories[0]?.tasks ?? []) as [Task, Task, Task]
     const [a, b, c] = await tasksOf(project)
     const [foreign] = await tasksOf(other)
     const feature = await make(author, project, { taskIds: [b.key, a.id, c.id.slice(0, 32)] })
@@ -119,7 +129,9 @@ describe('dependencies', () => {
     const b = await make(author, project, { title: 'B', blockedBy: [a.id] })
     const c = await make(author, project, { title: 'C', blockedBy: [b.id] })
     const refused = await patch(author, a.id, { blockedBy: [c.id] })
-    expect((await expectRefusal(t, refused, 422, 'invalid')).errors).toMatchObject([{ pointer: '/blockedBy', code: 'cycle' }])
+    expect((await expectRefusal(t, refused, 422, 'invalid')).errors).toMatchObject([
+      { pointer: '/blockedBy', code: 'cycle' },
+    ])
     expect((refused.body as unknown as Problem).detail).toContain('A → C → B → A')
     await expectRefusal(t, await patch(author, a.id, { blockedBy: [a.id] }), 422, 'invalid')
     expect((await patch(author, c.id, { blockedBy: [] })).body.blockedBy).toEqual([])
@@ -130,7 +142,10 @@ describe('dependencies', () => {
     const { author, project } = await newTeam()
     for (const _ of times(8, (i) => i)) {
       const [a, b] = [await make(author, project), await make(author, project)]
-      const answers = await Promise.all([patch(author, a.id, { blockedBy: [b.id] }), patch(author, b.id, { blockedBy: [a.id] })])
+      const answers = await Promise.all([
+        patch(author, a.id, { blockedBy: [b.id] }),
+        patch(author, b.id, { blockedBy: [a.id] }),
+      ])
       expect(statuses(answers)).toEqual([200, 422])
     }
   })
@@ -167,7 +182,14 @@ describe('assignees', () => {
     const feature = await make(author, project)
     const theirs = (await stranger.fetch<Agent>('POST', '/api/agents', { name: 'Spy', scope: 'team' })).body
     const personal = (await author.fetch<Agent>('POST', '/api/agents', { name: 'Mine' })).body
-    for (const ref of [people.stranger.userId, people.stranger.email, theirs.id, theirs.slug, 'nobody@example.com', 'zz'])
+    for (const ref of [
+      people.stranger.userId,
+      people.stranger.email,
+      theirs.id,
+      theirs.slug,
+      'nobody@example.com',
+      'zz',
+    ])
       await expectRefusal(t, await patch(author, feature.id, { assignee: ref }), 404, 'not_found')
     await expectRefusal(t, await patch(author, feature.id, { assignee: personal.id }), 422, 'invalid')
     const secret = await newProject(owner, { visibility: 'private' })
@@ -199,15 +221,20 @@ describe('who sees and lists what', () => {
 
   test('a team that shares the workspace works on them as its role there allows, and no longer than that', async () => {
     const { owner, author, project } = await newTeam()
-    const { id: guests } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('guests') })).body
+    const { id: guests } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('guests') }))
+      .body
     await organizations.addMember(systemCtx(t), { id: guests, userId: people.stranger.userId, role: 'member' })
     const guest = inside(people.stranger, guests)
-    const { id: workspaceId } = (await owner.fetch<{ id: string }>('POST', '/api/workspaces', { name: unique('space') })).body
+    const { id: workspaceId } = (
+      await owner.fetch<{ id: string }>('POST', '/api/workspaces', { name: unique('space') })
+    ).body
     await owner.fetch('POST', `/api/projects/${project.id}/share`, { workspaceId })
     const feature = await make(author, project)
     const share = async (role: string) => {
       await owner.fetch('DELETE', `/api/workspaces/${workspaceId}/teams/${guests}`)
-      expect((await owner.fetch('POST', `/api/workspaces/${workspaceId}/teams`, { teamId: guests, role })).status).toBe(201)
+      expect((await owner.fetch('POST', `/api/workspaces/${workspaceId}/teams`, { teamId: guests, role })).status).toBe(
+        201,
+      )
     }
     expect((await get(guest, feature.id)).status).toBe(404)
     await share('viewer')
@@ -235,18 +262,31 @@ describe('who sees and lists what', () => {
       (await who.fetch<FeaturePage>('GET', `/api/projects/${project.slug}/features${query}`)).body
     const all = await list(viewer, '?total=true')
     expect([ids(all), all.total]).toEqual([[a.id, b.id].sort(), 2])
-    expect(all.items.find((f) => f.id === b.id)?.gates.map((g) => g.state)).toEqual(['passed', 'open', 'skipped', 'open'])
+    expect(all.items.find((f) => f.id === b.id)?.gates.map((g) => g.state)).toEqual([
+      'passed',
+      'open',
+      'skipped',
+      'open',
+    ])
     expect(JSON.stringify(all)).not.toContain('secret sauce')
     expect(ids(await list(viewer, '?status=in_testing'))).toEqual([b.id])
     expect(ids(await list(viewer, '?kind=feature'))).toEqual([a.id])
     expect(ids(await list(viewer, `?search=${word}`))).toEqual([a.id, b.id].sort())
     const first = await list(viewer, '?limit=1&sort=title&order=asc')
-    const rest = await list(viewer, `?limit=1&sort=title&order=asc&cursor=${encodeURIComponent(first.nextCursor as string)}`)
+    const rest = await list(
+      viewer,
+      `?limit=1&sort=title&order=asc&cursor=${encodeURIComponent(first.nextCursor as string)}`,
+    )
     expect([...first.items, ...rest.items].map((f) => f.id).sort()).toEqual([a.id, b.id].sort())
 
     const ofTeam = async (who: Person) => {
       const ctx = await who.ctx()
-      return ids(await workflow.list({ ...ctx, actor: { ...ctx.actor, organizationId: project.organizationId } }, { search: word }))
+      return ids(
+        await workflow.list(
+          { ...ctx, actor: { ...ctx.actor, organizationId: project.organizationId } },
+          { search: word },
+        ),
+      )
     }
     expect(await ofTeam(people.viewer)).toEqual([a.id, b.id].sort())
     expect(await ofTeam(people.owner)).toEqual([a.id, b.id, hidden.id].sort())
@@ -257,7 +297,9 @@ describe('who sees and lists what', () => {
     const { id } = await make(author, project)
     await patch(author, id, { priority: 'high' })
     const late = await patch(author, id, { priority: 'low' }, { 'if-match': '"1"' })
-    expect(await expectRefusal(t, late, 412, 'version_mismatch')).toMatchObject({ current: { version: 2, priority: 'high' } })
+    expect(await expectRefusal(t, late, 412, 'version_mismatch')).toMatchObject({
+      current: { version: 2, priority: 'high' },
+    })
   })
 })
 
@@ -307,7 +349,8 @@ describe('the workflow of a project', () => {
   test('is changed by who made the project or manages the team, never by an agent', async () => {
     const { author, member, admin, project } = await newTeam()
     const own = await newProject(author)
-    const put = (who: Person, of: Project, settings: object) => who.fetch<Project>('PUT', `/api/projects/${of.id}`, { settings })
+    const put = (who: Person, of: Project, settings: object) =>
+      who.fetch<Project>('PUT', `/api/projects/${of.id}`, { settings })
     for (const settings of [{ workflow: short }, { allowSelfReview: true }]) {
       await expectRefusal(t, await put(member, project, settings), 403, 'forbidden')
       expect((await put(author, own, settings)).status).toBe(200)
@@ -324,7 +367,9 @@ describe('the workflow of a project', () => {
         const made = await client.call('create_project', { name: unique('project'), settings })
         expect(made).toMatchObject({ isError: true, structuredContent: { code: 'forbidden' } })
       }
-      expect((await client.call('create_project', { name: unique('project'), settings: { colour: 'red' } })).isError).not.toBe(true)
+      expect(
+        (await client.call('create_project', { name: unique('project'), settings: { colour: 'red' } })).isError,
+      ).not.toBe(true)
     })
   })
 

@@ -63,7 +63,10 @@ describe('an account that somebody made with another’s address', () => {
   test('is not entered when it moves to another address at the very moment', async () => {
     const eve = await person(t)
     const before = (await userRow(t, eve.userId)) as User
-    await t.app.db.update(users).set({ email: newAddress(), emailVerifiedAt: new Date().toISOString() }).where(eq(users.id, eve.userId))
+    await t.app.db
+      .update(users)
+      .set({ email: newAddress(), emailVerifiedAt: new Date().toISOString() })
+      .where(eq(users.id, eve.userId))
     const prove = write('test.prove', anyone, (ctx, user: User) => proveMailbox(ctx, user))
     expect(((await failure(prove(anyoneCtx(t), before))) as AppError).code).toBe('conflict')
     expect((await userRow(t, eve.userId))?.passwordHash).toBeString()
@@ -74,10 +77,13 @@ describe('a session that has ended while its request was under way', () => {
   /** Let in before, and carried out after the owner has taken the account back. */
   const stale = async (who: Person) => {
     const ctx = await who.ctx()
-    expect((await post(t, 'reset-password', { token: await resetLink(t, who.email), password: NEW_PASSWORD })).status).toBe(200)
+    expect(
+      (await post(t, 'reset-password', { token: await resetLink(t, who.email), password: NEW_PASSWORD })).status,
+    ).toBe(200)
     return ctx
   }
-  const refused = async (work: Promise<unknown>) => expect(((await failure(work)) as AppError).code).toBe('unauthenticated')
+  const refused = async (work: Promise<unknown>) =>
+    expect(((await failure(work)) as AppError).code).toBe('unauthenticated')
 
   test('approves no device', async () => {
     const ada = await person(t)

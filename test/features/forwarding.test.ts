@@ -46,7 +46,11 @@ beforeAll(async () => {
     CODEHOST_CLIENT_SECRET: 'operator-hush',
     METRICS_TOKEN: 'operator-metrics-hush-0',
   }
-  t = await ownApp(undefined, { background: 'on', ...operator }, { ...asIfPublic(tls.cert), resolve: async () => resolved })
+  t = await ownApp(
+    undefined,
+    { background: 'on', ...operator },
+    { ...asIfPublic(tls.cert), resolve: async () => resolved },
+  )
   // A job's outcome is written down after the place has answered.
   t.app.bus.subscribe((event) => {
     if (event.type === 'integrations.settle') for (const wake of waiting.splice(0)) wake()
@@ -92,7 +96,14 @@ const place = () => `/place-${++paths}`
 test('a webhook gets it whole, and signed', async () => {
   const path = place()
   const { signingKey } = await connect('webhook', path)
-  await tell(t, { userId: ada.userId, type: 'warning', reason: 'security', title: 'Größe', message: 'Zeile\n2', link: '/account?a=1' })
+  await tell(t, {
+    userId: ada.userId,
+    type: 'warning',
+    reason: 'security',
+    title: 'Größe',
+    message: 'Zeile\n2',
+    link: '/account?a=1',
+  })
   await delivered('webhook')
   const [got] = arrived(path)
   expect(JSON.parse(got?.body ?? '')).toEqual({
@@ -150,7 +161,12 @@ test('only what is wanted, where it is wanted', async () => {
   await connect('webhook', some, { events: ['mention', 'review'] })
   await connect('slack', errors, { events: ['error'] })
   await connect('discord', none, { enabled: false })
-  const notice = (reason: string, title: string, type: Notice['type'] = 'info') => ({ userId: ada.userId, reason, title, type })
+  const notice = (reason: string, title: string, type: Notice['type'] = 'info') => ({
+    userId: ada.userId,
+    reason,
+    title,
+    type,
+  })
   await tell(t, notice('admin', 'not this'), notice('mention', 'this'), notice('review', 'and this', 'error'))
   const titles = (path: string) => arrived(path).map((h) => /(?:"title":"|\*)([^"*]+)/.exec(h.body)?.[1])
   await until(async () => titles(some).length === 2 && titles(errors).length === 1)
@@ -163,7 +179,9 @@ test('what administrators send is passed on too', async () => {
   await connect('webhook', path)
   const admin = await person(t, { admin: true })
   for (const audience of [{ userIds: [ada.userId] }, { organizationId: ada.organizationId }])
-    expect((await admin.fetch('POST', '/api/admin/notifications/send', { title: 'Maintenance', audience })).status).toBe(201)
+    expect(
+      (await admin.fetch('POST', '/api/admin/notifications/send', { title: 'Maintenance', audience })).status,
+    ).toBe(201)
   await until(async () => arrived(path).length === 2)
 })
 
@@ -177,7 +195,11 @@ test('a place that fails is tried again later, and says why until it works', asy
     return waits?.state === 'waiting' && waits.attempt === 1 && [waits]
   })
   expect(job).toEqual({ state: 'waiting', attempt: 1, error: 'webhook answered with status 503.', due: false })
-  expect(await shown('webhook')).toMatchObject({ lastError: 'webhook answered with status 503.', lastDeliveredAt: null, version: 1 })
+  expect(await shown('webhook')).toMatchObject({
+    lastError: 'webhook answered with status 503.',
+    lastDeliveredAt: null,
+    version: 1,
+  })
   answers.delete(path)
   await hurry(id)
   await delivered('webhook')
@@ -188,10 +210,10 @@ test('a place that fails is tried again later, and says why until it works', asy
 })
 
 const hurry = async (id: string, attempt?: number) => {
-  await t.app.driver.query(`update jobs set run_at = now(), attempt = coalesce($2::int, attempt) where data->>'integrationId' = $1`, [
-    id,
-    attempt ?? null,
-  ])
+  await t.app.driver.query(
+    `update jobs set run_at = now(), attempt = coalesce($2::int, attempt) where data->>'integrationId' = $1`,
+    [id, attempt ?? null],
+  )
   t.app.jobs.wake([])
 }
 
@@ -250,7 +272,10 @@ test('a test message tells what came of it, ten a minute', async () => {
   const path = place()
   await connect('webhook', path)
   const send = () => ada.fetch('POST', `${at('webhook')}/test`)
-  expect([(await send()).body, (await shown('webhook')).lastDeliveredAt]).toEqual([{ delivered: true, error: null }, expect.any(String)])
+  expect([(await send()).body, (await shown('webhook')).lastDeliveredAt]).toEqual([
+    { delivered: true, error: null },
+    expect.any(String),
+  ])
   answers.set(path, () => new Response('', { status: 500 }))
   expect((await send()).body).toEqual({ delivered: false, error: 'webhook answered with status 500.' })
   resolved = []
@@ -264,7 +289,10 @@ test("no token and no credential of the operator's goes along, and the signature
   const [path, elsewhere] = [place(), place()]
   await ada.fetch('PUT', at('github'), { secret: TOKEN })
   await connect('webhook', path)
-  answers.set(path, () => new Response('', { status: 307, headers: { location: address(elsewhere, 'other.example.com') } }))
+  answers.set(
+    path,
+    () => new Response('', { status: 307, headers: { location: address(elsewhere, 'other.example.com') } }),
+  )
   await tell(t, { userId: ada.userId, reason: 'mention', title: 'Hello' })
   await delivered('webhook')
   const sent = [...arrived(path), ...arrived(elsewhere)]

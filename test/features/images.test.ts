@@ -32,9 +32,13 @@ describe('what is taken', () => {
   test('8192 pixels a side and 40 megapixels, not one more', () => {
     const sized = (width: number, height: number) => refusal(png([], pngHeader(width, height)))
     expect([sized(8192, 4882), sized(1, 8192), sized(6324, 6324)]).toEqual(['taken', 'taken', 'taken'])
-    expect([sized(8193, 1), sized(1, 8193), sized(8192, 4883), sized(50_000, 50_000), sized(2 ** 32 - 1, 2 ** 32 - 1)]).toEqual(
-      Array(5).fill('too_large'),
-    )
+    expect([
+      sized(8193, 1),
+      sized(1, 8193),
+      sized(8192, 4883),
+      sized(50_000, 50_000),
+      sized(2 ** 32 - 1, 2 ** 32 - 1),
+    ]).toEqual(Array(5).fill('too_large'))
     expect([sized(0, 8), sized(8, 0), sized(0, 0)]).toEqual(Array(3).fill('invalid'))
     expect(refusal(gif([], 50_000, 50_000))).toBe('too_large')
     expect(refusal(gif([gifFrame(60_000, 60_000)]))).toBe('too_large')
@@ -56,7 +60,10 @@ describe('what is not', () => {
       '\0\0\0\x20ftypavif', '{"file":{"path":"/etc/passwd"}}', ` ${png().toString('latin1')}`, `\n${gif().toString('latin1')}`, `<script>/*${jpeg().toString('latin1')}`,
     ] // biome-ignore format: a table
     for (const text of others)
-      expect([text.slice(0, 30), refusal(Buffer.from(text, 'latin1'))]).toEqual([text.slice(0, 30), 'unsupported_media'])
+      expect([text.slice(0, 30), refusal(Buffer.from(text, 'latin1'))]).toEqual([
+        text.slice(0, 30),
+        'unsupported_media',
+      ])
   })
 
   test.each(pictures)('%s that is cut off, wherever that is', (_name, _type, bytes) => {
@@ -171,10 +178,17 @@ describe('what is kept', () => {
             Buffer.from(bytes)
               .subarray(jfif.length + 2, jfif.length + 38)
               .toString('latin1'),
-          ).toBe(`\xff\xe1\0\x22Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0${String.fromCharCode(orientation)}\0\0\0\0\0\0`)
+          ).toBe(
+            `\xff\xe1\0\x22Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0${String.fromCharCode(orientation)}\0\0\0\0\0\0`,
+          )
         expect(readPicture(bytes).bytes).toEqual(bytes)
       }
-    for (const broken of ['Exif\0\0', 'Exif\0\0II*\0', 'Exif\0\0II*\0\xff\xff\xff\xff\xff\xff', 'Exif\0\0MM\0*\0\0\0\x08\xff\xff\x01\x12'])
+    for (const broken of [
+      'Exif\0\0',
+      'Exif\0\0II*\0',
+      'Exif\0\0II*\0\xff\xff\xff\xff\xff\xff',
+      'Exif\0\0MM\0*\0\0\0\x08\xff\xff\x01\x12',
+    ])
       expect(readPicture(jpeg([jpegSegment(0xe1, Buffer.from(broken, 'latin1'))])).bytes).toEqual(jpeg())
   })
 
@@ -212,13 +226,21 @@ describe('whatever is sent', () => {
         webp(webpChunk('EXIF', 'x')),
       ),
       fc.array(
-        fc.tuple(fc.constantFrom('set', 'cut', 'add', 'copy'), fc.nat(1000), fc.nat(1000), fc.uint8Array({ minLength: 1, maxLength: 8 })),
+        fc.tuple(
+          fc.constantFrom('set', 'cut', 'add', 'copy'),
+          fc.nat(1000),
+          fc.nat(1000),
+          fc.uint8Array({ minLength: 1, maxLength: 8 }),
+        ),
         { minLength: 1, maxLength: 6 },
       ),
     )
     .map(([picture, changes]) =>
       changes.reduce((bytes: Buffer, [kind, at, other, data]) => {
-        const [from, to] = [at % (bytes.length + 1), other % (bytes.length + 1)].sort((a, b) => a - b) as [number, number]
+        const [from, to] = [at % (bytes.length + 1), other % (bytes.length + 1)].sort((a, b) => a - b) as [
+          number,
+          number,
+        ]
         if (kind === 'set') return join(bytes.subarray(0, from), data, bytes.subarray(from + data.length))
         if (kind === 'cut') return join(bytes.subarray(0, from), bytes.subarray(to))
         if (kind === 'add') return join(bytes.subarray(0, from), data, bytes.subarray(from))

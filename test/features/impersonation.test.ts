@@ -2,7 +2,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Impersonation } from '../../src/features/admin/schema.ts'
 import type { NotificationPage } from '../../src/features/notifications/schema.ts'
 import { actionOf, documented, type RouteLike } from '../../src/http/openapi.ts'
-import { type Answer, call, PASSWORD, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
+import {
+  type Answer,
+  call,
+  PASSWORD,
+  type Person,
+  person,
+  sharedApp,
+  type TestApp,
+  testApp,
+  unique,
+} from '../support/app.ts'
 import { expectEvents, expectRefusal, TestClock, watch } from './support.ts'
 
 let t: TestApp
@@ -23,7 +33,10 @@ interface Acting {
 async function actAs(who: Person, by = admin, app = t): Promise<Acting> {
   const { status, body } = await start(who, by)
   expect(status).toBe(201)
-  return { token: body.token, fetch: (method, path, sent) => call(app, method, path, sent, { authorization: `Bearer ${body.token}` }) }
+  return {
+    token: body.token,
+    fetch: (method, path, sent) => call(app, method, path, sent, { authorization: `Bearer ${body.token}` }),
+  }
 }
 
 describe('acting as somebody', () => {
@@ -45,13 +58,16 @@ describe('acting as somebody', () => {
     const [told] = (await who.fetch<NotificationPage>('GET', '/api/notifications')).body.items
     expect(told).toMatchObject({ reason: 'security', type: 'warning', title: 'An administrator acts as you' })
     expect(told?.message).toContain('ticket 42')
-    const sessions = (await who.fetch<{ items: { id: string; via: string; impersonated: boolean }[] }>('GET', '/api/settings/sessions'))
-      .body
+    const sessions = (
+      await who.fetch<{ items: { id: string; via: string; impersonated: boolean }[] }>('GET', '/api/settings/sessions')
+    ).body
     const [acting] = sessions.items.filter((s) => s.impersonated)
     expect(acting?.via).toBe('impersonation')
     // He can end it.
     expect((await who.fetch('DELETE', `/api/settings/sessions/${acting?.id}`)).status).toBe(200)
-    expect((await call(t, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${started.body.token}` })).status).toBe(401)
+    expect(
+      (await call(t, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${started.body.token}` })).status,
+    ).toBe(401)
   })
 
   test('is not for administrators, suspended users or oneself, and needs a reason', async () => {
@@ -62,9 +78,10 @@ describe('acting as somebody', () => {
     await expectRefusal(t, await start(who, admin, '  '), 422, 'invalid')
     await admin.fetch('PATCH', at(who, '/suspend'), {})
     await expectRefusal(t, await start(who), 409, 'conflict')
-    const { rows } = await t.app.driver.query(`select 1 from login_sessions where via = 'impersonation' and user_id = any($1::uuid[])`, [
-      `{${[other, who, admin].map((p) => p.userId).join(',')}}`,
-    ])
+    const { rows } = await t.app.driver.query(
+      `select 1 from login_sessions where via = 'impersonation' and user_id = any($1::uuid[])`,
+      [`{${[other, who, admin].map((p) => p.userId).join(',')}}`],
+    )
     expect(rows).toEqual([])
   })
 
@@ -97,7 +114,8 @@ describe('while acting', () => {
     for (const route of refused) {
       const body = route.method === 'GET' ? undefined : {}
       const answer = await acting.fetch(route.method, route.path.replace(/:\w+/g, anyId), body)
-      if (answer.status !== 403 || answer.body.code !== 'forbidden') wrong.push(`${nameOf(route)}: ${answer.status} ${answer.body.code}`)
+      if (answer.status !== 403 || answer.body.code !== 'forbidden')
+        wrong.push(`${nameOf(route)}: ${answer.status} ${answer.body.code}`)
     }
     expect(wrong).toEqual([])
     // The rule must stand where it matters, or the loop above proves nothing.
@@ -105,7 +123,8 @@ describe('while acting', () => {
     const mustHave = all().filter(
       ({ method, path }) =>
         path.startsWith('/api/admin/') ||
-        (method !== 'GET' && /^\/api\/(settings\/(sessions|api-keys|passkeys|connected-accounts|integrations)|mcp-tokens)/.test(path)) ||
+        (method !== 'GET' &&
+          /^\/api\/(settings\/(sessions|api-keys|passkeys|connected-accounts|integrations)|mcp-tokens)/.test(path)) ||
         /^\/api\/auth\/(reauth|change-password|email-change|account|device\/approve|passkey\/register.*)$/.test(path),
     )
     expect(mustHave.map(nameOf).filter((name) => !names.has(name))).toEqual([])

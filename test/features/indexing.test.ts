@@ -29,10 +29,17 @@ const follow = async (ctx = systemCtx(t)) => {
   while ((await catchUp(ctx, {})) === 'waiting') await Bun.sleep(5)
 }
 const find = async (who: Person, text: string, kind?: Kind): Promise<string[]> =>
-  (await hybrid(await who.ctx(), { text, limit: 20, ...(kind && { kinds: [kind] }) }, undefined)).map((hit) => hit.recordId)
+  (await hybrid(await who.ctx(), { text, limit: 20, ...(kind && { kinds: [kind] }) }, undefined)).map(
+    (hit) => hit.recordId,
+  )
 const passagesOf = (id: string) =>
   t.app.db
-    .select({ content: passages.content, title: passages.title, organizationId: passages.organizationId, chunk: passages.chunk })
+    .select({
+      content: passages.content,
+      title: passages.title,
+      organizationId: passages.organizationId,
+      chunk: passages.chunk,
+    })
     .from(passages)
     .where(eq(passages.recordId, id))
     .orderBy(passages.chunk)
@@ -72,10 +79,13 @@ describe('every kind of record', () => {
     await follow()
   })
 
-  test.each(kinds.filter((kind) => kind !== 'memory'))('%s is found by its words, after the write and not by it', async (kind) => {
-    expect(await find(ada, words[kind as keyof typeof words])).toEqual([ids[kind] as string])
-    expect(await find(ada, words[kind as keyof typeof words], kind)).toEqual([ids[kind] as string])
-  })
+  test.each(kinds.filter((kind) => kind !== 'memory'))(
+    '%s is found by its words, after the write and not by it',
+    async (kind) => {
+      expect(await find(ada, words[kind as keyof typeof words])).toEqual([ids[kind] as string])
+      expect(await find(ada, words[kind as keyof typeof words], kind)).toEqual([ids[kind] as string])
+    },
+  )
 
   test('a stranger finds none of them', async () => {
     const mallory = await person(t)
@@ -86,7 +96,8 @@ describe('every kind of record', () => {
 describe('what changes afterwards', () => {
   const note = async (who: Person, body: object) =>
     made<{ id: string }>(await who.fetch('POST', '/api/notes', { title: unique('N'), ...body })).id
-  const patch = async (who: Person, path: string, body: object) => expect((await who.fetch('PUT', path, body)).status).toBe(200)
+  const patch = async (who: Person, path: string, body: object) =>
+    expect((await who.fetch('PUT', path, body)).status).toBe(200)
 
   test('new words are found and old ones are not; a change that leaves a text alone leaves its pieces alone', async () => {
     const id = await note(ada, { content: 'an aardvark', scope: 'team' })
@@ -95,7 +106,9 @@ describe('what changes afterwards', () => {
     await patch(ada, `/api/notes/${id}`, { tags: ['zoo'] })
     await follow()
     expect(await passagesOf(id)).toEqual(before)
-    expect((await hybrid(await ada.ctx(), { text: 'aardvark', tags: ['zoo'], limit: 5 }, undefined)).map((h) => h.recordId)).toEqual([id])
+    expect(
+      (await hybrid(await ada.ctx(), { text: 'aardvark', tags: ['zoo'], limit: 5 }, undefined)).map((h) => h.recordId),
+    ).toEqual([id])
     await patch(ada, `/api/notes/${id}`, { content: 'an axolotl' })
     await follow()
     expect(await find(ada, 'aardvark')).toEqual([])
@@ -114,7 +127,9 @@ describe('what changes afterwards', () => {
   })
 
   test('deleted is gone, restored is back', async () => {
-    const id = made<{ id: string }>(await ada.fetch('POST', '/api/skills', { name: 'Gecko', scope: 'team', content: 'x' })).id
+    const id = made<{ id: string }>(
+      await ada.fetch('POST', '/api/skills', { name: 'Gecko', scope: 'team', content: 'x' }),
+    ).id
     await follow()
     await ada.fetch('DELETE', `/api/skills/${id}`)
     await follow()
@@ -127,7 +142,8 @@ describe('what changes afterwards', () => {
   test('what becomes personal is its author’s alone, and no MCP token’s; the token’s rights are those of now', async () => {
     const grace = await member(t, ada, 'member')
     const token = await mcpToken(t, ada)
-    const asToken = async () => (await hybrid(await ctxOf(t, token), { text: 'pangolin', limit: 5 }, undefined)).map((h) => h.recordId)
+    const asToken = async () =>
+      (await hybrid(await ctxOf(t, token), { text: 'pangolin', limit: 5 }, undefined)).map((h) => h.recordId)
     const id = await note(ada, { content: 'a pangolin', scope: 'team' })
     await follow()
     expect(await find(grace, 'pangolin')).toEqual([id])
@@ -161,7 +177,9 @@ describe('what changes afterwards', () => {
   test('whole plans, and what goes with an epic or a project, by comparing what stands in it', async () => {
     const home = await project()
     const compared = () => compare(systemCtx(t), { projectId: home.id })
-    const plan = { epics: [{ title: 'Okapi epic', stories: [{ title: 'Okapi story', tasks: [{ title: 'Okapi task' }] }] }] }
+    const plan = {
+      epics: [{ title: 'Okapi epic', stories: [{ title: 'Okapi story', tasks: [{ title: 'Okapi task' }] }] }],
+    }
     expect((await ada.fetch('POST', `/api/projects/${home.slug}/plan`, plan)).status).toBe(201)
     await follow()
     expect(await jobsFor(home.id)).toBe(1)
@@ -184,7 +202,10 @@ describe('what changes afterwards', () => {
 })
 
 const jobsFor = async (key: string): Promise<number> =>
-  Number((await t.app.driver.query(`select count(*)::int from jobs where name = 'search.compare' and key = $1`, [key])).rows[0]?.[0])
+  Number(
+    (await t.app.driver.query(`select count(*)::int from jobs where name = 'search.compare' and key = $1`, [key]))
+      .rows[0]?.[0],
+  )
 
 const cursor = async () => (await t.app.db.select().from(meta).where(eq(meta.key, 'search.cursor')))[0]?.value
 const setCursor = write('test.setCursor', machine, async (ctx, { value }: { value: string }): Promise<void> => {
@@ -268,7 +289,8 @@ test('a running server follows by itself, soon after the write', async () => {
   try {
     const who = await person(own)
     const { id } = made<{ id: string }>(await who.fetch('POST', '/api/notes', { title: 'Ibex', scope: 'team' }))
-    const found = async () => (await hybrid(await who.ctx(), { text: 'ibex', limit: 5 }, undefined)).map((hit) => hit.recordId)
+    const found = async () =>
+      (await hybrid(await who.ctx(), { text: 'ibex', limit: 5 }, undefined)).map((hit) => hit.recordId)
     const until = Date.now() + 10_000
     while ((await found()).length === 0 && Date.now() < until) await Bun.sleep(20)
     expect(await found()).toEqual([id])

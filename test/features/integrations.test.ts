@@ -4,7 +4,17 @@ import { machine } from '../../src/auth/policy.ts'
 import type { Integration, IntegrationSaved } from '../../src/features/integrations/schema.ts'
 import { notify } from '../../src/features/notifications/service.ts'
 import { dump } from '../contract/tables.ts'
-import { apiKey, call, logged, type Person, person, sharedApp, systemCtx, type TestApp, testApp } from '../support/app.ts'
+import {
+  apiKey,
+  call,
+  logged,
+  type Person,
+  person,
+  sharedApp,
+  systemCtx,
+  type TestApp,
+  testApp,
+} from '../support/app.ts'
 import { expectEvent, expectRefusal, statuses, watch } from './support.ts'
 
 type Page = { items: Integration[] }
@@ -41,7 +51,10 @@ test('a token and addresses are kept, and only their ends are shown', async () =
     userId: ada.userId,
     data: { provider: 'github' },
   })
-  const webhook = await ada.fetch<IntegrationSaved>('PUT', at('webhook'), { secret: WEBHOOK, settings: { events: ['mention'] } })
+  const webhook = await ada.fetch<IntegrationSaved>('PUT', at('webhook'), {
+    secret: WEBHOOK,
+    settings: { events: ['mention'] },
+  })
   expect(webhook.body.signingKey).toMatch(/^whsec_[\w-]{43}$/)
   await ada.fetch('PUT', at('slack'), { secret: 'https://hooks.slack.com/services/T0/B0/slackhush' })
   await ada.fetch('PUT', at('discord'), { secret: 'https://discord.com/api/webhooks/1/discordhush' })
@@ -59,7 +72,9 @@ test('a token and addresses are kept, and only their ends are shown', async () =
 })
 
 test('what is given is changed, the rest stays', async () => {
-  const made = (await ada.fetch<IntegrationSaved>('PUT', at('webhook'), { secret: WEBHOOK, settings: { events: ['mention'] } })).body
+  const made = (
+    await ada.fetch<IntegrationSaved>('PUT', at('webhook'), { secret: WEBHOOK, settings: { events: ['mention'] } })
+  ).body
   const changed = await ada.fetch<IntegrationSaved>('PUT', at('webhook'), { settings: { enabled: false } })
   expect(changed.body).toMatchObject({
     id: made.id,
@@ -68,8 +83,13 @@ test('what is given is changed, the rest stays', async () => {
     settings: { enabled: false, events: ['mention'], login: null },
   })
   expect(changed.body).not.toHaveProperty('signingKey')
-  expect((await expectEvent(t, changed, 'integration.updated')).data).toEqual({ provider: 'webhook', fields: ['enabled'] })
-  const moved = await ada.fetch<IntegrationSaved>('PUT', at('webhook'), { secret: 'https://hooks.example.com/in/other-5555' })
+  expect((await expectEvent(t, changed, 'integration.updated')).data).toEqual({
+    provider: 'webhook',
+    fields: ['enabled'],
+  })
+  const moved = await ada.fetch<IntegrationSaved>('PUT', at('webhook'), {
+    secret: 'https://hooks.example.com/in/other-5555',
+  })
   expect(moved.body).toMatchObject({ version: 3, last4: '5555', settings: { enabled: false, events: ['mention'] } })
   expect((await expectEvent(t, moved, 'integration.updated')).data).toEqual({ provider: 'webhook', fields: ['secret'] })
   await expectRefusal(
@@ -78,7 +98,8 @@ test('what is given is changed, the rest stays', async () => {
     412,
     'version_mismatch',
   )
-  const github = (await ada.fetch<IntegrationSaved>('PUT', at('github'), { secret: TOKEN, settings: { login: 'ada' } })).body
+  const github = (await ada.fetch<IntegrationSaved>('PUT', at('github'), { secret: TOKEN, settings: { login: 'ada' } }))
+    .body
   expect((await ada.fetch<IntegrationSaved>('PUT', at('github'), { settings: { login: null } })).body).toMatchObject({
     id: github.id,
     settings: { login: null },
@@ -86,7 +107,8 @@ test('what is given is changed, the rest stays', async () => {
 })
 
 test('the signing key is shown once, also to who repeats the call', async () => {
-  const make = () => ada.fetch<IntegrationSaved>('PUT', at('webhook'), { secret: WEBHOOK }, { 'idempotency-key': 'once' })
+  const make = () =>
+    ada.fetch<IntegrationSaved>('PUT', at('webhook'), { secret: WEBHOOK }, { 'idempotency-key': 'once' })
   const [first, second] = [await make(), await make()]
   const { signingKey, ...rest } = first.body
   expect(signingKey).toBeString()
@@ -116,7 +138,10 @@ test('settings that the provider does not have', async () => {
     ['slack', { events: ['No Such'] }, '/settings/events/0'],
   ] as const) {
     const secret = provider === 'github' ? TOKEN : WEBHOOK
-    const { status, body } = await ada.fetch<{ errors: { pointer: string }[] }>('PUT', at(provider), { secret, settings })
+    const { status, body } = await ada.fetch<{ errors: { pointer: string }[] }>('PUT', at(provider), {
+      secret,
+      settings,
+    })
     expect([provider, status, body.errors[0]?.pointer]).toEqual([provider, 422, pointer])
   }
 })
@@ -138,11 +163,18 @@ test('two at once: one connects', async () => {
 
 test('disconnecting forgets the secret', async () => {
   const { id } = (await ada.fetch<IntegrationSaved>('PUT', at('github'), { secret: TOKEN })).body
-  await expectRefusal(t, await ada.fetch('DELETE', at('github'), undefined, { 'if-match': '"2"' }), 412, 'version_mismatch')
+  await expectRefusal(
+    t,
+    await ada.fetch('DELETE', at('github'), undefined, { 'if-match': '"2"' }),
+    412,
+    'version_mismatch',
+  )
   const gone = await ada.fetch('DELETE', at('github'))
   expect(gone.body).toEqual({ id, deleted: true })
   expect((await expectEvent(t, gone, 'integration.removed')).data).toEqual({ provider: 'github' })
-  expect((await t.app.driver.query('select count(*)::int from integrations where user_id = $1', [ada.userId])).rows).toEqual([[0]])
+  expect(
+    (await t.app.driver.query('select count(*)::int from integrations where user_id = $1', [ada.userId])).rows,
+  ).toEqual([[0]])
   await expectRefusal(t, await ada.fetch('DELETE', at('github')), 404, 'not_found')
   await expectRefusal(t, await ada.fetch('POST', `${at('github')}/test`), 404, 'not_found')
 })
@@ -170,7 +202,8 @@ test('OUTBOUND=off: no address is taken, none is called, a token is', async () =
   await ada.fetch('PUT', at('webhook'), { secret: WEBHOOK })
   const off = watch(await testApp({ OUTBOUND: 'off', background: 'off' }))
   try {
-    const same = (method: string, path: string, body?: unknown) => call(off, method, path, body, { authorization: `Bearer ${ada.token}` })
+    const same = (method: string, path: string, body?: unknown) =>
+      call(off, method, path, body, { authorization: `Bearer ${ada.token}` })
     const refused = await expectRefusal(off, await same('PUT', at('slack'), { secret: WEBHOOK }), 403, 'forbidden')
     expect(refused.detail).toContain('OUTBOUND=off')
     expect((await same('PUT', at('github'), { secret: TOKEN })).status).toBe(200)

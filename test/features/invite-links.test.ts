@@ -16,10 +16,12 @@ beforeAll(async () => {
   ada = await person(t, { name: 'Ada Lovelace' })
 })
 
-const newTeam = async (): Promise<Organization> => (await ada.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
+const newTeam = async (): Promise<Organization> =>
+  (await ada.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
 const send = (team: { id: string }, email: string, role?: Role, by = ada) =>
   by.fetch<Invite>('POST', `/api/teams/${team.id}/invite`, { email, ...(role && { role }) })
-const tokenFor = async (team: { id: string }, email: string, at = t) => linkSecretIn(await keptMail(at, email, `invite:${team.id}`))
+const tokenFor = async (team: { id: string }, email: string, at = t) =>
+  linkSecretIn(await keptMail(at, email, `invite:${team.id}`))
 const accept = (who: Person, token: string) => who.fetch<Organization>('POST', `/api/invites/${token}/accept`)
 const preview = (token: string, at = t) => call<InvitePreview>(at, 'POST', '/api/invites/preview', { token })
 const isVerified = async (who: Person) =>
@@ -55,7 +57,9 @@ describe('an address that was never proved', () => {
       // The access token lives fifteen minutes, so the session is renewed and is as old as it was.
       const renewed = await call<SignedIn>(own, 'POST', '/api/auth/refresh', { refreshToken: me.refreshToken })
       clock.forward({ minutes: 1 })
-      const stale = await call(own, 'POST', `/api/invites/${token}/accept`, undefined, { authorization: `Bearer ${renewed.body.token}` })
+      const stale = await call(own, 'POST', `/api/invites/${token}/accept`, undefined, {
+        authorization: `Bearer ${renewed.body.token}`,
+      })
       await expectRefusal(own, stale, 403, 'forbidden.reauth')
       const declined = await call(own, 'POST', `/api/invites/${token}/decline`, undefined, {
         authorization: `Bearer ${renewed.body.token}`,
@@ -114,11 +118,21 @@ describe('without an account', () => {
       await send(team, email, 'admin')
       const token = await tokenFor(team, email)
       const register = (body: object) =>
-        call<SignedIn>(closed, 'POST', '/api/auth/register', { email, password: PASSWORD, name: 'Joan Clarke', ...body })
+        call<SignedIn>(closed, 'POST', '/api/auth/register', {
+          email,
+          password: PASSWORD,
+          name: 'Joan Clarke',
+          ...body,
+        })
       await expectRefusal(closed, await register({}), 403, 'forbidden')
       await expectRefusal(closed, await register({ inviteToken: 'nonsense' }), 404, 'not_found')
       await expectRefusal(closed, await register({ inviteToken: newSecret('invite') }), 410, 'gone')
-      const other = await expectRefusal(closed, await register({ inviteToken: token, email: `x${email}` }), 422, 'invalid')
+      const other = await expectRefusal(
+        closed,
+        await register({ inviteToken: token, email: `x${email}` }),
+        422,
+        'invalid',
+      )
       expect(other.errors).toMatchObject([{ pointer: '/email' }])
       await expectRefusal(closed, await register({ inviteToken: token, password: 'short' }), 422, 'invalid')
       const answers = await Promise.all(times(3, () => register({ inviteToken: token, email: email.toUpperCase() })))

@@ -10,7 +10,19 @@ import { invites as inviteTable } from '../../src/features/invites/table.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
 import type { MemberPage, Organization } from '../../src/features/organizations/schema.ts'
 import * as organizations from '../../src/features/organizations/service.ts'
-import { apiKey, call, logged, PASSWORD, type Person, person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
+import {
+  apiKey,
+  call,
+  logged,
+  PASSWORD,
+  type Person,
+  person,
+  sharedApp,
+  systemCtx,
+  type TestApp,
+  testApp,
+  unique,
+} from '../support/app.ts'
 import { keptMail, linkSecretIn, mailRows } from '../support/mail.ts'
 import { expectEvent, expectEvents, expectRefusal, ids, statuses, TestClock, times, watch } from './support.ts'
 
@@ -23,20 +35,25 @@ let stranger: Person
 beforeAll(async () => {
   t = watch(await sharedApp())
   ;[ada, grace, edsger, barbara, stranger] = (await Promise.all(
-    ['Ada Lovelace', 'Grace Hopper', 'Edsger Dijkstra', 'Barbara Liskov', 'Some Stranger'].map((name) => person(t, { name })),
+    ['Ada Lovelace', 'Grace Hopper', 'Edsger Dijkstra', 'Barbara Liskov', 'Some Stranger'].map((name) =>
+      person(t, { name }),
+    ),
   )) as [Person, Person, Person, Person, Person]
 })
 
-const newTeam = async (): Promise<Organization> => (await ada.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
+const newTeam = async (): Promise<Organization> =>
+  (await ada.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
 const add = (team: { id: string }, who: Person, role: Role) =>
   organizations.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
 const send = (team: { id: string }, email: string, role?: Role, by = ada) =>
   by.fetch<Invite>('POST', `/api/teams/${team.id}/invite`, { email, ...(role && { role }) })
-const tokenFor = async (team: { id: string }, email: string, at = t) => linkSecretIn(await keptMail(at, email, `invite:${team.id}`))
+const tokenFor = async (team: { id: string }, email: string, at = t) =>
+  linkSecretIn(await keptMail(at, email, `invite:${team.id}`))
 const answer = (who: Person, ref: string, verb: 'accept' | 'decline' = 'accept') =>
   who.fetch<Organization>('POST', `/api/invites/${ref}/${verb}`)
 const preview = (token: string, at = t) => call<InvitePreview>(at, 'POST', '/api/invites/preview', { token })
-const verify = (who: Person) => t.app.db.update(users).set({ emailVerifiedAt: new Date().toISOString() }).where(eq(users.id, who.userId))
+const verify = (who: Person) =>
+  t.app.db.update(users).set({ emailVerifiedAt: new Date().toISOString() }).where(eq(users.id, who.userId))
 const rolesIn = async (team: { id: string }) => {
   const { body } = await ada.fetch<MemberPage>('GET', `/api/teams/${team.id}/members?limit=200`)
   return new Map(body.items.map((m) => [m.id, m.role]))
@@ -84,7 +101,12 @@ describe('inviting', () => {
         else await expectRefusal(t, tried, 403, 'forbidden')
       }
     await expectRefusal(t, await send(team, 'x@example.com', 'member', stranger), 404, 'not_found')
-    await expectRefusal(t, await call(t, 'POST', `/api/teams/${team.id}/invite`, { email: 'x@example.com' }), 401, 'unauthenticated')
+    await expectRefusal(
+      t,
+      await call(t, 'POST', `/api/teams/${team.id}/invite`, { email: 'x@example.com' }),
+      401,
+      'unauthenticated',
+    )
   })
 
   test.each([
@@ -143,7 +165,9 @@ describe('inviting', () => {
 
   test('a name cannot put lines of its own into the mail', async () => {
     const email = `${unique('lines')}@example.com`
-    const team = (await ada.fetch<Organization>('POST', '/api/teams', { name: 'Evil\r\nBcc: all@example.com\u2028<b>hi</b>' })).body
+    const team = (
+      await ada.fetch<Organization>('POST', '/api/teams', { name: 'Evil\r\nBcc: all@example.com\u2028<b>hi</b>' })
+    ).body
     await send(team, email)
     const mail = await keptMail(t, email)
     expect(mail.subject).not.toMatch(/[\r\n\u2028]/)
@@ -156,24 +180,33 @@ describe('inviting', () => {
     try {
       const boss = await person(own)
       const teams: Organization[] = []
-      for (let i = 0; i < 12; i++) teams.push((await boss.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body)
+      for (let i = 0; i < 12; i++)
+        teams.push((await boss.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body)
       const email = `${unique('bombed')}@example.com`
       for (const team of teams.slice(0, 10)) expect((await send(team, email, 'member', boss)).status).toBe(201)
       const refused = await send(teams[10] as Organization, email, 'member', boss)
       await expectRefusal(own, refused, 429, 'rate_limited')
       expect(Number(refused.headers.get('retry-after'))).toBe(86_400)
       const [team] = teams as [Organization]
-      for (let i = 0; i < 40; i++) expect((await send(team, `${unique('many')}@example.com`, 'member', boss)).status).toBe(201)
+      for (let i = 0; i < 40; i++)
+        expect((await send(team, `${unique('many')}@example.com`, 'member', boss)).status).toBe(201)
       await expectRefusal(own, await send(team, `${unique('many')}@example.com`, 'member', boss), 429, 'rate_limited')
       // Somebody else of the team has some left: only so many as the team has.
       const second = await person(own)
       await organizations.addMember(systemCtx(own), { id: team.id, userId: second.userId, role: 'admin' })
-      for (let i = 0; i < 9; i++) expect((await send(team, `${unique('many')}@example.com`, 'member', second)).status).toBe(201)
+      for (let i = 0; i < 9; i++)
+        expect((await send(team, `${unique('many')}@example.com`, 'member', second)).status).toBe(201)
       await expectRefusal(own, await send(team, `${unique('many')}@example.com`, 'member', second), 429, 'rate_limited')
       clock.forward({ days: 1, seconds: 1 })
       expect((await call(own, 'POST', '/api/auth/login', { email: boss.email, password: PASSWORD })).status).toBe(200)
       const { body } = await call<SignedIn>(own, 'POST', '/api/auth/login', { email: boss.email, password: PASSWORD })
-      const again = await call(own, 'POST', `/api/teams/${team.id}/invite`, { email }, { authorization: `Bearer ${body.token}` })
+      const again = await call(
+        own,
+        'POST',
+        `/api/teams/${team.id}/invite`,
+        { email },
+        { authorization: `Bearer ${body.token}` },
+      )
       expect(again.status).toBe(201)
     } finally {
       await own.close()
@@ -190,7 +223,10 @@ describe('the team', () => {
     await send(other, emails[0] as string)
     expect(ids(await openInvites(team, barbara))).toEqual(ids({ items: sent.map((s) => s.body) }))
     const paged = await ada.fetch<InvitePage>('GET', `/api/teams/${team.id}/invites?limit=2`)
-    const rest = await ada.fetch<InvitePage>('GET', `/api/teams/${team.id}/invites?limit=2&cursor=${paged.body.nextCursor}`)
+    const rest = await ada.fetch<InvitePage>(
+      'GET',
+      `/api/teams/${team.id}/invites?limit=2&cursor=${paged.body.nextCursor}`,
+    )
     expect(ids({ items: [...paged.body.items, ...rest.body.items] })).toEqual(ids({ items: sent.map((s) => s.body) }))
     expect(JSON.stringify(paged.body)).not.toContain('svc_inv_')
     await expectRefusal(t, await stranger.fetch('GET', `/api/teams/${team.id}/invites`), 404, 'not_found')
@@ -222,7 +258,11 @@ describe('the receiver', () => {
     expect(accepted.status).toBe(200)
     expect(accepted.body).toMatchObject({ id: team.id, name: team.name, role: 'viewer', planStatus: 'active' })
     const [joined] = await expectEvents(t, accepted, 'member.added', 'invite.accepted')
-    expect(joined).toMatchObject({ organizationId: team.id, data: { userId: me.userId, role: 'viewer' }, actor: { id: me.userId } })
+    expect(joined).toMatchObject({
+      organizationId: team.id,
+      data: { userId: me.userId, role: 'viewer' },
+      actor: { id: me.userId },
+    })
     expect((await me.fetch('GET', `/api/teams/${team.id}`)).status).toBe(200)
     expect((await rolesIn(team)).get(me.userId)).toBe('viewer')
     expect((await openInvites(team)).items).toEqual([])
@@ -230,14 +270,20 @@ describe('the receiver', () => {
     // The token is in the path, and must not come back in what people paste into tickets.
     expect(JSON.stringify(used)).not.toContain(token)
     await expectRefusal(t, await preview(token), 410, 'gone')
-    expect((await mailRows(t, me.email)).filter((m) => m.kind.startsWith('invite')).every((m) => m.sealed === null)).toBe(true)
+    expect(
+      (await mailRows(t, me.email)).filter((m) => m.kind.startsWith('invite')).every((m) => m.sealed === null),
+    ).toBe(true)
   })
 
   test('with a proven address sees the own open ones, and answers by id', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const me = await person(t)
     const sent = [await send(team, me.email), await send(other, me.email, 'admin')]
-    expect((await me.fetch<InvitePage>('GET', '/api/invites?total=true')).body).toEqual({ items: [], nextCursor: null, total: 0 })
+    expect((await me.fetch<InvitePage>('GET', '/api/invites?total=true')).body).toEqual({
+      items: [],
+      nextCursor: null,
+      total: 0,
+    })
     await expectRefusal(t, await answer(me, sent[0]?.body.id as string), 404, 'not_found')
     await verify(me)
     const mine = (await me.fetch<InvitePage>('GET', '/api/invites?total=true')).body
@@ -260,7 +306,8 @@ describe('the receiver', () => {
     const sent = await send(team, email)
     const token = await tokenFor(team, email)
     for (const ref of [token, sent.body.id, newSecret('once'), 'nonsense', Bun.randomUUIDv7()])
-      for (const verb of ['accept', 'decline'] as const) await expectRefusal(t, await answer(stranger, ref, verb), 404, 'not_found')
+      for (const verb of ['accept', 'decline'] as const)
+        await expectRefusal(t, await answer(stranger, ref, verb), 404, 'not_found')
     // A link of ours that is not there any more was replaced or cleared away.
     await expectRefusal(t, await answer(stranger, newSecret('invite')), 410, 'gone')
     expect((await preview(token)).status).toBe(200)
@@ -288,7 +335,12 @@ describe('the receiver', () => {
       await expectRefusal(t, await me.fetch('GET', `/api/teams/${team.id}${path}`), 404, 'not_found')
     await expectRefusal(t, await me.fetch('PATCH', `/api/teams/${team.id}`, { name: 'Mine' }), 404, 'not_found')
     await expectRefusal(t, await send(team, 'x@example.com', 'member', me), 404, 'not_found')
-    await expectRefusal(t, await me.fetch('GET', '/api/projects', undefined, { 'x-organization-id': team.id }), 404, 'not_found')
+    await expectRefusal(
+      t,
+      await me.fetch('GET', '/api/projects', undefined, { 'x-organization-id': team.id }),
+      404,
+      'not_found',
+    )
   })
 
   test('a key does not answer for its owner', async () => {
@@ -380,7 +432,12 @@ describe('the receiver', () => {
       expect((await preview(token, own)).status).toBe(200)
       clock.forward({ minutes: 1 })
       await expectRefusal(own, await preview(token, own), 410, 'gone')
-      const { status } = await call(own, 'POST', '/api/auth/register', { email, password: PASSWORD, name: 'Late', inviteToken: token })
+      const { status } = await call(own, 'POST', '/api/auth/register', {
+        email,
+        password: PASSWORD,
+        name: 'Late',
+        inviteToken: token,
+      })
       expect(status).toBe(410)
     } finally {
       await own.close()

@@ -18,7 +18,11 @@ beforeAll(async () => {
 })
 
 const report = async (who: Person, more: object = {}): Promise<Issue> => {
-  const { status, body } = await who.fetch<Issue>('POST', '/api/issues', { title: unique('broken'), description: 'It is broken.', ...more })
+  const { status, body } = await who.fetch<Issue>('POST', '/api/issues', {
+    title: unique('broken'),
+    description: 'It is broken.',
+    ...more,
+  })
   expect(status).toBe(201)
   return body
 }
@@ -29,7 +33,11 @@ const toldTo = async (who: Person) =>
 
 describe('a report', () => {
   test('is made by a user, who sees his own and nobody else’s', async () => {
-    const made = await ada.fetch<Issue>('POST', '/api/issues', { title: '  Search is slow ', description: 'Very.', priority: 'high' })
+    const made = await ada.fetch<Issue>('POST', '/api/issues', {
+      title: '  Search is slow ',
+      description: 'Very.',
+      priority: 'high',
+    })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(`/api/issues/${made.body.id}`)
     expect(made.body).toMatchObject({
@@ -61,7 +69,9 @@ describe('a report', () => {
     expect(ids(await list('?status=closed'))).toEqual([(made[1] as Issue).id])
     const first = await list('?limit=2')
     expect(first.items.map((i) => i.id)).toEqual([made[2]?.id, made[1]?.id] as string[])
-    expect((await list(`?limit=2&cursor=${first.nextCursor}`)).items.map((i) => i.id)).toEqual([made[0]?.id] as string[])
+    expect((await list(`?limit=2&cursor=${first.nextCursor}`)).items.map((i) => i.id)).toEqual([
+      made[0]?.id,
+    ] as string[])
   })
 
   test('needs a title and a description that say something', async () => {
@@ -78,7 +88,8 @@ describe('an administrator', () => {
   test('sees all of them with who reported them, and filters', async () => {
     const low = await report(ada, { priority: 'low' })
     const critical = await report(grace, { priority: 'critical' })
-    const list = async (query: string) => (await admin.fetch<ReportedIssuePage>('GET', `/api/admin/issues${query}`)).body
+    const list = async (query: string) =>
+      (await admin.fetch<ReportedIssuePage>('GET', `/api/admin/issues${query}`)).body
     const [newest] = (await list('?limit=1')).items
     expect(newest).toEqual({
       ...critical,
@@ -102,7 +113,10 @@ describe('an administrator', () => {
       version: 2,
     })
     const [updated] = await expectEvents(t, answered, 'issue.updated', 'notification.created')
-    expect(updated).toMatchObject({ userId: ada.userId, data: { fields: ['status', 'priority', 'answer'], status: 'in_review' } })
+    expect(updated).toMatchObject({
+      userId: ada.userId,
+      data: { fields: ['status', 'priority', 'answer'], status: 'in_review' },
+    })
     expect((await toldTo(ada))[0]).toMatchObject({
       title: `Your report was answered: ${issue.title}`,
       message: 'We are on it.',
@@ -120,7 +134,11 @@ describe('an administrator', () => {
   test('closes; the reporter is told once', async () => {
     const issue = await report(grace)
     await expectEvents(t, await patch(issue, { status: 'closed' }), 'issue.updated', 'notification.created')
-    expect((await toldTo(grace))[0]).toMatchObject({ title: `Your report was closed: ${issue.title}`, type: 'success', message: null })
+    expect((await toldTo(grace))[0]).toMatchObject({
+      title: `Your report was closed: ${issue.title}`,
+      type: 'success',
+      message: null,
+    })
     await expectEvents(t, await patch(issue, { status: 'closed', priority: 'low' }), 'issue.updated')
   })
 
@@ -145,6 +163,11 @@ describe('an administrator', () => {
     const issue = await report(ada)
     await expectRefusal(t, await ada.fetch('GET', '/api/admin/issues'), 403, 'forbidden')
     await expectRefusal(t, await patch(issue, { status: 'closed' }, {}, ada), 403, 'forbidden')
-    await expectRefusal(t, await patch({ id: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }, { status: 'closed' }), 404, 'not_found')
+    await expectRefusal(
+      t,
+      await patch({ id: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }, { status: 'closed' }),
+      404,
+      'not_found',
+    )
   })
 })

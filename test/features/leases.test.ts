@@ -45,10 +45,18 @@ describe('a claim', () => {
       version: 2,
       startedAt: now,
       assignee: { type: 'user', id: team.member.userId, name: 'Edsger' },
-      lease: { holder: { type: 'user', id: team.member.userId, name: 'Edsger' }, sessionId: null, since: now, lastSeenAt: now },
+      lease: {
+        holder: { type: 'user', id: team.member.userId, name: 'Edsger' },
+        sessionId: null,
+        since: now,
+        lastSeenAt: now,
+      },
     })
     expect(Date.parse(taken.body.lease?.expiresAt as string) - clock.now().getTime()).toBe(15 * 60_000)
-    expect((await expectEvent(t, taken, 'task.claimed')).data).toMatchObject({ key: made.key, holder: { name: 'Edsger' } })
+    expect((await expectEvent(t, taken, 'task.claimed')).data).toMatchObject({
+      key: made.key,
+      holder: { name: 'Edsger' },
+    })
   })
 
   test('of somebody else is refused with who, last sign of life, until when, and when to try again', async () => {
@@ -74,7 +82,9 @@ describe('a claim', () => {
       expect(again.body).toMatchObject({ version: 2, lease: { since, lastSeenAt: clock.now().toISOString() } })
       expect(Date.parse(again.body.lease?.expiresAt as string) - clock.now().getTime()).toBe(60 * 60_000)
     }
-    expect(await expectRefusal(t, await claim(team.other, made, { action: 'renew' }), 409, 'conflict.lease_held')).toBeTruthy()
+    expect(
+      await expectRefusal(t, await claim(team.other, made, { action: 'renew' }), 409, 'conflict.lease_held'),
+    ).toBeTruthy()
   })
 
   test('runs out: then anybody has it, goes on where it was left, and who lost it is told on renewing', async () => {
@@ -114,7 +124,9 @@ describe('a claim', () => {
     expect((await claim(team.member, made, { agent: 'nobody-such' })).status).toBe(404)
     expect((await claim(team.member, made, { minutes: 481 })).status).toBe(422)
     const session = (
-      await team.other.fetch<{ id?: string; session?: { id: string } }>('POST', '/api/sessions', { projectId: team.project.id })
+      await team.other.fetch<{ id?: string; session?: { id: string } }>('POST', '/api/sessions', {
+        projectId: team.project.id,
+      })
     ).body
     const sessionId = session.id ?? session.session?.id
     expect((await claim(team.member, made, { sessionId })).status).toBe(404)
@@ -197,7 +209,13 @@ describe('signs of life', () => {
     const own = await newTeam()
     const made = await newTask(own.owner, own.project)
     const headers = { authorization: `Bearer ${await apiKey(t, own.member)}` }
-    const claimed = await call(t, 'POST', `/api/tasks/${made.id}/claim`, { minutes: 5 }, { ...headers, 'x-organization-id': own.id })
+    const claimed = await call(
+      t,
+      'POST',
+      `/api/tasks/${made.id}/claim`,
+      { minutes: 5 },
+      { ...headers, 'x-organization-id': own.id },
+    )
     expect(claimed.status).toBe(200)
     expect((await own.owner.fetch('DELETE', `/api/teams/${own.id}/members/${own.member.userId}`)).status).toBe(200)
     const lease = async () => (await get(own.owner, made)).body.lease
@@ -232,7 +250,9 @@ describe('whoever is at work', () => {
     const worker = await connect(team.member)
     const other = await connect(team.other)
     told(await worker.call('claim_task', { task: made.key, agent: one.slug }))
-    expect(refused(await worker.call('claim_task', { task: made.key, agent: two.slug }))).toContain(`${one.name} works on`)
+    expect(refused(await worker.call('claim_task', { task: made.key, agent: two.slug }))).toContain(
+      `${one.name} works on`,
+    )
     for (const [tool, more] of [
       ['update_task', { title: 'Mine' }],
       ['complete_task', {}],
@@ -252,7 +272,10 @@ describe('whoever is at work', () => {
     const moved = await patch(team.owner, made, { assignee: team.other.email })
     expect(moved.body).toMatchObject({ assignee: { name: 'Alan' }, lease: { holder: { name: 'Alan' }, expiresAt } })
     await expectRefusal(t, await claim(team.member, made), 409, 'conflict.lease_held')
-    expect((await patch(team.owner, made, { status: 'todo' })).body).toMatchObject({ lease: null, assignee: { name: 'Alan' } })
+    expect((await patch(team.owner, made, { status: 'todo' })).body).toMatchObject({
+      lease: null,
+      assignee: { name: 'Alan' },
+    })
     await claim(team.other, made)
     expect((await patch(team.owner, made, { assignee: null })).body).toMatchObject({ lease: null, assignee: null })
   })

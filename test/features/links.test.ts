@@ -55,9 +55,16 @@ describe('a link', () => {
     const answer = await verifyLink(t, token, cookieFrom(asked))
     expect(answer.status).toBe(200)
     expect(answer.body.user.id).toBe(ada.userId)
-    expect(answer.headers.getSetCookie().map((c) => c.split(/[=;]/)[0])).toEqual(['tutti_access', 'tutti_refresh', 'tutti_link'])
+    expect(answer.headers.getSetCookie().map((c) => c.split(/[=;]/)[0])).toEqual([
+      'tutti_access',
+      'tutti_refresh',
+      'tutti_link',
+    ])
     expect(answer.headers.getSetCookie()[2]).toContain('Max-Age=0')
-    expect(await expectEvent(t, answer, 'user.signed_in')).toMatchObject({ userId: ada.userId, data: { via: 'magic_link' } })
+    expect(await expectEvent(t, answer, 'user.signed_in')).toMatchObject({
+      userId: ada.userId,
+      data: { via: 'magic_link' },
+    })
     expect((await sessionsOf(t, ada.userId)).map((s) => s.via).sort()).toEqual(['magic_link', 'password'])
     expect((await mailRows(t, ada.email, 'magic_link')).map((m) => m.sealed)).toEqual([null])
 
@@ -78,7 +85,9 @@ describe('a link', () => {
     const { text, html } = await keptMail(own, email)
     expect(text).toContain('https://tutti.example.com/magic#svc_one_')
     expect(text + html).not.toContain('evil')
-    expect(asked.headers.getSetCookie()[0]).toMatch(/^__Host-tutti_link=[\w-]{43}; Path=\/; Max-Age=900; HttpOnly; SameSite=Lax; Secure$/)
+    expect(asked.headers.getSetCookie()[0]).toMatch(
+      /^__Host-tutti_link=[\w-]{43}; Path=\/; Max-Age=900; HttpOnly; SameSite=Lax; Secure$/,
+    )
     const { cookie } = cookieFrom(asked) as { cookie: string }
     const plain = { cookie: cookie.replace('__Host-', '') }
     expect(outcome(await verifyLink(own, linkSecretIn({ text }), plain))).toEqual(elsewhere)
@@ -92,7 +101,10 @@ describe('a link', () => {
     const answer = await verifyLink(t, token)
     expect(outcome(answer)).toEqual(elsewhere)
     expect(answer.headers.getSetCookie()).toEqual([])
-    expect(await expectEvent(t, answer, 'auth.sign_in_failed')).toMatchObject({ userId: ada.userId, data: { via: 'magic_link' } })
+    expect(await expectEvent(t, answer, 'auth.sign_in_failed')).toMatchObject({
+      userId: ada.userId,
+      data: { via: 'magic_link' },
+    })
     for (const cookie of [other, { cookie: 'tutti_link=' }, { cookie: `tutti_link=${token}` }])
       expect(outcome(await verifyLink(t, token, cookie))).toEqual(elsewhere)
     expect((await sessionsOf(t, ada.userId)).map((s) => s.via)).toEqual(['password'])
@@ -104,7 +116,11 @@ describe('a link', () => {
     const { token, browser } = await linkFor(t, ada.email)
     const answer = await exchangeLink(t, token)
     expect(answer.status).toBe(200)
-    expect(answer.body).toEqual({ email: ada.email, code: expect.stringMatching(/^\d{6}$/), expiresAt: expect.any(String) })
+    expect(answer.body).toEqual({
+      email: ada.email,
+      code: expect.stringMatching(/^\d{6}$/),
+      expiresAt: expect.any(String),
+    })
     expect(Date.parse(answer.body.expiresAt) - Date.now()).toBeWithin(9 * 60_000, 10 * 60_000 + 1)
     expect(answer.headers.getSetCookie()).toEqual([])
     const event = await expectEvent(t, answer, 'auth.code_requested')
@@ -121,7 +137,11 @@ describe('a link', () => {
     const { token, browser } = await linkFor(t, ada.email)
     const look = (method: string, path: string) => fetch(t.url + path, { method, headers: browser })
     for (const method of ['HEAD', 'GET', 'GET', 'GET']) {
-      for (const path of ['/api/auth/magic-link/verify', '/api/auth/magic-link/code', `/api/auth/magic-link/verify?token=${token}`])
+      for (const path of [
+        '/api/auth/magic-link/verify',
+        '/api/auth/magic-link/code',
+        `/api/auth/magic-link/verify?token=${token}`,
+      ])
         expect((await look(method, path)).status).toBe(405)
       const page = await look(method, '/magic')
       expect(page.status).toBe(200)
@@ -137,12 +157,14 @@ describe('a link', () => {
     const email = newAddress()
     const first = await linkFor(own, email)
     const second = await linkFor(own, email)
-    for (const use of [verifyLink, exchangeLink]) expect(outcome(await use(own, first.token, first.browser))).toEqual(gone)
+    for (const use of [verifyLink, exchangeLink])
+      expect(outcome(await use(own, first.token, first.browser))).toEqual(gone)
     clock.forward({ minutes: 14, seconds: 59 })
     expect((await verifyLink(own, second.token, second.browser)).status).toBe(200)
     const third = await linkFor(own, email)
     clock.forward({ minutes: 15 })
-    for (const use of [verifyLink, exchangeLink]) expect(outcome(await use(own, third.token, third.browser))).toEqual(gone)
+    for (const use of [verifyLink, exchangeLink])
+      expect(outcome(await use(own, third.token, third.browser))).toEqual(gone)
   })
 
   test('of twenty uses at once exactly one succeeds', async () => {
@@ -238,7 +260,9 @@ describe('what works once', () => {
   test('opens no door that is not its own, on any route that takes a token', async () => {
     const ada = await person(t)
     const ctx = systemCtx(t)
-    const secrets = await Promise.all(purposes.map(async (purpose) => ({ purpose, secret: await issueFor(ctx, { purpose, who: ada }) })))
+    const secrets = await Promise.all(
+      purposes.map(async (purpose) => ({ purpose, secret: await issueFor(ctx, { purpose, who: ada }) })),
+    )
     const routes = t.server.routes.filter((route) => route.method === 'POST' && route.hooks.body?.properties?.token)
     expect(routes.map((r) => r.path)).toEqual(
       expect.arrayContaining(['/api/auth/magic-link/verify', '/api/auth/magic-link/code', '/api/setup']),
@@ -248,7 +272,8 @@ describe('what works once', () => {
       for (const { purpose, secret } of secrets.filter((s) => s.purpose !== doors[route.path])) {
         const body = { ...(exampleOf(route.hooks.body!) as object), token: secret }
         for (const answer of [await call(t, 'POST', route.path, body), await ada.fetch('POST', route.path, body)])
-          if (![401, 403, 404, 410, 422].includes(answer.status)) taken.push(`${purpose} on ${route.path}: ${answer.status}`)
+          if (![401, 403, 404, 410, 422].includes(answer.status))
+            taken.push(`${purpose} on ${route.path}: ${answer.status}`)
         if (!(await peekSecret(ctx, purpose, secret))) taken.push(`${purpose} on ${route.path}: used up`)
       }
     expect(taken).toEqual([])
@@ -258,6 +283,10 @@ describe('what works once', () => {
     const ada = await person(t)
     const { token, browser } = await linkFor(t, ada.email)
     const [row] = await t.app.db.select().from(oneTimeSecrets).where(eq(oneTimeSecrets.subject, ada.email))
-    expect(row).toMatchObject({ hash: hashSecret(token), boundTo: hashSecret(browser.cookie?.split('=')[1] as string), sealed: null })
+    expect(row).toMatchObject({
+      hash: hashSecret(token),
+      boundTo: hashSecret(browser.cookie?.split('=')[1] as string),
+      sealed: null,
+    })
   })
 })

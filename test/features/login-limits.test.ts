@@ -19,7 +19,8 @@ const login = (t: TestApp, email: string, password: string, headers: Record<stri
 const right = (t: TestApp, email: string) => login(t, email, PASSWORD)
 const wrong = (t: TestApp, email: string) => login(t, email, 'not the password at all')
 /** Seconds to wait, or what else was answered. */
-const waitOf = ({ status, headers }: Answer): string => (status === 429 ? `wait ${headers.get('retry-after')}` : String(status))
+const waitOf = ({ status, headers }: Answer): string =>
+  status === 429 ? `wait ${headers.get('retry-after')}` : String(status)
 
 async function fail(t: TestApp, email: string, often: number): Promise<void> {
   for (let i = 0; i < often; i++) expect((await wrong(t, email)).status).toBe(401)
@@ -116,17 +117,23 @@ describe('guessing at a password', () => {
     const t = await open(new TestClock(), { RATE_LIMIT_LOGIN: '40' })
     const network = `2001:db8:${(process.pid & 0xffff).toString(16)}:${Math.floor(Math.random() * 0xffff).toString(16)}`
     const from = (i: number) => ({ 'x-forwarded-for': `${network}:${i.toString(16)}::1` })
-    const answers = await Promise.all(times(100, (i) => login(t, `guess-${i}@example.com`, 'not the password at all', from(i))))
+    const answers = await Promise.all(
+      times(100, (i) => login(t, `guess-${i}@example.com`, 'not the password at all', from(i))),
+    )
     const looked = answers.filter((a) => a.status !== 429)
     expect(looked).toHaveLength(40)
-    const { rows } = await t.app.driver.query('select count from counters where key = $1', [`login-from:${networkOf(`${network}::1`)}`])
+    const { rows } = await t.app.driver.query('select count from counters where key = $1', [
+      `login-from:${networkOf(`${network}::1`)}`,
+    ])
     expect(rows).toEqual([[100]])
   })
 })
 
 describe('hashing passwords', () => {
   test('is done two at a time with fifty waiting; more are sent away', async () => {
-    const all = await Promise.all(times(60, () => verifyPassword('some password', null).catch((error: AppError) => error)))
+    const all = await Promise.all(
+      times(60, () => verifyPassword('some password', null).catch((error: AppError) => error)),
+    )
     const away = all.filter((answer) => answer !== false) as AppError[]
     expect(away.map(({ status, details }) => [status, details.retryAfter])).toEqual(times(8, () => [503, 3]))
     expect(await verifyPassword('some password', null)).toBe(false)
@@ -148,7 +155,8 @@ test('what is counted in memory is bounded: a million networks cost less than 64
   Bun.gc(true)
   const before = process.memoryUsage().heapUsed
   const buckets = new Buckets(120, 120)
-  for (let i = 0; i < 1_000_000; i++) buckets.take(`2001:db8:${(i >> 16).toString(16)}:${(i & 0xffff).toString(16)}::/64`, i)
+  for (let i = 0; i < 1_000_000; i++)
+    buckets.take(`2001:db8:${(i >> 16).toString(16)}:${(i & 0xffff).toString(16)}::/64`, i)
   Bun.gc(true)
   expect((process.memoryUsage().heapUsed - before) / 1024 / 1024).toBeLessThan(64)
   // The last one is still known.

@@ -17,7 +17,8 @@ afterAll(() => timed.close())
 
 const list = async (at: TestApp, token: string, query = '') =>
   (await call<SessionPage>(at, 'GET', `/api/settings/sessions${query}`, undefined, bearer(token))).body
-const end = (at: TestApp, token: string, id: string) => call(at, 'DELETE', `/api/settings/sessions/${id}`, undefined, bearer(token))
+const end = (at: TestApp, token: string, id: string) =>
+  call(at, 'DELETE', `/api/settings/sessions/${id}`, undefined, bearer(token))
 const sessionOf = (token: string): string =>
   (JSON.parse(Buffer.from(token.split('.')[1] as string, 'base64url').toString()) as { sid: string }).sid
 
@@ -38,7 +39,18 @@ describe('where one is signed in', () => {
       [sessionOf(ada.token), 'password', true, false],
     ])
     expect(Object.keys(items[0] as object).sort()).toEqual(
-      ['createdAt', 'current', 'device', 'expiresAt', 'id', 'impersonated', 'ip', 'lastSeenAt', 'userAgent', 'via'].sort(),
+      [
+        'createdAt',
+        'current',
+        'device',
+        'expiresAt',
+        'id',
+        'impersonated',
+        'ip',
+        'lastSeenAt',
+        'userAgent',
+        'via',
+      ].sort(),
     )
     expect(items[1]?.device).toBe('tutti on laptop')
     expect(items[2]).toMatchObject({ userAgent: 'Lynx/2.9', ip: expect.stringMatching(/127\.0\.0\.1$/) })
@@ -68,7 +80,11 @@ describe('where one is signed in', () => {
     const seen: string[] = []
     let cursor = ''
     for (let page = 0; page < 3; page++) {
-      const { items, nextCursor, total } = await list(t, ada.token, `?limit=2&total=true&sort=lastSeenAt&order=asc${cursor}`)
+      const { items, nextCursor, total } = await list(
+        t,
+        ada.token,
+        `?limit=2&total=true&sort=lastSeenAt&order=asc${cursor}`,
+      )
       expect(total).toBe(5)
       seen.push(...items.map((s) => s.id))
       cursor = `&cursor=${nextCursor}`
@@ -115,7 +131,8 @@ describe('ending a session', () => {
     const id = sessionOf(ada.token)
     await expectRefusal(t, await end(t, grace.token, id), 404, 'not_found')
     const helper = await impersonation(t, ada.userId)
-    for (const token of [await apiKey(t, ada), helper]) await expectRefusal(t, await end(t, token, id), 403, 'forbidden')
+    for (const token of [await apiKey(t, ada), helper])
+      await expectRefusal(t, await end(t, token, id), 403, 'forbidden')
     expect((await call(t, 'DELETE', `/api/settings/sessions/${id}`)).status).toBe(401)
     expect((await me(t, helper)).status).toBe(200)
     expect((await end(t, ada.token, sessionOf(helper))).status).toBe(200)

@@ -16,7 +16,11 @@ import { expectRefusal, failure, ownApp, TestClock, watch } from './support.ts'
 
 const minutes = (t: TestApp, n: number): string => new Date(t.app.clock().getTime() + n * 60_000).toISOString()
 const put = write('test.put', machine, async (ctx, message: Message): Promise<void> => queueMail(ctx, message))
-const wipe = write('test.wipe', machine, async (ctx, { to, kind }: { to: string; kind: string }): Promise<void> => wipeMail(ctx, to, kind))
+const wipe = write(
+  'test.wipe',
+  machine,
+  async (ctx, { to, kind }: { to: string; kind: string }): Promise<void> => wipeMail(ctx, to, kind),
+)
 const mailFor = (t: TestApp, to: string, over: Partial<Message> = {}): Message => ({
   to,
   kind: 'code',
@@ -48,9 +52,11 @@ describe('with a mail server', () => {
         resolve()
       })
     })
-  const jobs = async () => (await t.app.driver.query(`select state, attempt, data->>'id' from jobs where name = 'mail.send'`)).rows
+  const jobs = async () =>
+    (await t.app.driver.query(`select state, attempt, data->>'id' from jobs where name = 'mail.send'`)).rows
   async function until(what: () => Promise<boolean>): Promise<void> {
-    for (const end = Date.now() + 20_000; !(await what()); ) if (Date.now() > end) throw new Error('It did not happen within 20 s.')
+    for (const end = Date.now() + 20_000; !(await what()); )
+      if (Date.now() > end) throw new Error('It did not happen within 20 s.')
   }
   /** What waits for a while is due now. */
   async function hurry(): Promise<void> {
@@ -75,7 +81,13 @@ describe('with a mail server', () => {
     expect(mail.headers.find((h) => h.key === 'auto-submitted')?.value).toBe('auto-generated')
     await sent
     const [row] = await mailRows(t, to)
-    expect(row).toMatchObject({ status: 'sent', attempts: 1, error: null, sealed: null, sentAt: t.app.clock().toISOString() })
+    expect(row).toMatchObject({
+      status: 'sent',
+      attempts: 1,
+      error: null,
+      sealed: null,
+      sentAt: t.app.clock().toISOString(),
+    })
     expect(mail.messageId).toBe(`<${row?.id}@example.com>`)
   })
 
@@ -116,7 +128,9 @@ describe('with a mail server', () => {
     const failed = settled('failed')
     await put(systemCtx(t), mailFor(t, to))
     await Promise.all([refused, failed])
-    expect(await mailRows(t, to)).toMatchObject([{ status: 'failed', attempts: 1, error: expect.stringContaining('550') }])
+    expect(await mailRows(t, to)).toMatchObject([
+      { status: 'failed', attempts: 1, error: expect.stringContaining('550') },
+    ])
     await until(async () => (await jobs()).length === 0)
   })
 
@@ -134,10 +148,17 @@ describe('with a mail server', () => {
     expect(codeIn(await server.mailTo(replaced))).toBe('111111')
     await hurry()
     await until(async () => (await jobs()).length === 0)
-    expect(server.received.filter((m) => [stale, replaced, unneeded].includes(m.recipients[0] as string))).toHaveLength(1)
+    expect(server.received.filter((m) => [stale, replaced, unneeded].includes(m.recipients[0] as string))).toHaveLength(
+      1,
+    )
     await wipeStale(systemCtx(t), {})
     for (const to of [stale, replaced, unneeded])
-      expect((await mailRows(t, to)).at(-1)).toMatchObject({ status: 'failed', sealed: null, attempts: 1, sentAt: null })
+      expect((await mailRows(t, to)).at(-1)).toMatchObject({
+        status: 'failed',
+        sealed: null,
+        attempts: 1,
+        sentAt: null,
+      })
   })
 
   test('nothing that users chose can add a header, a receiver or a line of its own', async () => {
@@ -145,12 +166,26 @@ describe('with a mail server', () => {
     const evil = 'Eve\r\nBcc: eve@example.org\r\n\r\nPay here\u2028now\u0000\u202Eyap<script>alert(1)</script>'
     await put(
       systemCtx(t),
-      mailFor(t, to, { subject: `${evil} invites you`, lines: [`${evil} has invited you.`], notes: [evil], button: undefined }),
+      mailFor(t, to, {
+        subject: `${evil} invites you`,
+        lines: [`${evil} has invited you.`],
+        notes: [evil],
+        button: undefined,
+      }),
     )
     const mail = await server.mailTo(to)
     expect(mail.recipients).toEqual([to])
     expect(mail.headers.map((h) => h.key)).toEqual(
-      expect.arrayContaining(['from', 'to', 'subject', 'message-id', 'date', 'auto-submitted', 'mime-version', 'content-type']),
+      expect.arrayContaining([
+        'from',
+        'to',
+        'subject',
+        'message-id',
+        'date',
+        'auto-submitted',
+        'mime-version',
+        'content-type',
+      ]),
     )
     expect(mail.headers.filter((h) => ['bcc', 'cc'].includes(h.key))).toEqual([])
     const line = 'Eve Bcc: eve@example.org Pay here now yap<script>alert(1)</script>'
@@ -163,7 +198,9 @@ describe('with a mail server', () => {
   test('a password is not told to a server that does not encrypt', async () => {
     const url = server.url.replace('smtp://', 'smtp://tutti:the-password@')
     const mailer = createMailer({ ...t.app.config, SMTP_URL: url })
-    const error = (await failure(mailer.send({ id: 'x', to: newAddress(), subject: 'Hello', text: 'x', html: 'x' }))) as Error
+    const error = (await failure(
+      mailer.send({ id: 'x', to: newAddress(), subject: 'Hello', text: 'x', html: 'x' }),
+    )) as Error
     expect(error.message).toContain('STARTTLS')
     mailer.close()
   })
@@ -174,7 +211,9 @@ describe('with a mail server', () => {
     expect((await sendCode(t, ada.email)).body).toEqual({ sent: true })
     await until(async () => (await jobs()).length === 0)
     expect(await mailRows(t, ada.email, 'code')).toMatchObject([{ status: 'failed', attempts: 0, sealed: null }])
-    expect(server.received.filter((m) => m.recipients.includes(ada.email)).map((m) => m.subject)).toEqual(['Confirm your e-mail address'])
+    expect(server.received.filter((m) => m.recipients.includes(ada.email)).map((m) => m.subject)).toEqual([
+      'Confirm your e-mail address',
+    ])
   })
 })
 
@@ -189,7 +228,11 @@ describe('without a mail server', () => {
   test('a mail is kept until it is used, replaced or stale', async () => {
     const to = newAddress()
     await put(systemCtx(t), mailFor(t, to))
-    expect(await keptMail(t, to)).toMatchObject({ status: 'kept', subject: 'Hello', text: expect.stringContaining('042042') })
+    expect(await keptMail(t, to)).toMatchObject({
+      status: 'kept',
+      subject: 'Hello',
+      text: expect.stringContaining('042042'),
+    })
     await put(systemCtx(t), mailFor(t, to))
     await put(systemCtx(t), mailFor(t, to, { kind: 'reset' }))
     const rows = () => mailRows(t, to).then((all) => all.map((m) => [m.kind, m.status, m.sealed !== null]))
@@ -225,7 +268,8 @@ describe('without a mail server', () => {
     const { token, browser } = await linkFor(t, email)
     const stored = await dump(t.app.driver)
     expect(stored).toContain(ada.email)
-    for (const secret of [token, browser.cookie?.split('=')[1] as string, 'Type this code', '/magic#']) expect(stored).not.toContain(secret)
+    for (const secret of [token, browser.cookie?.split('=')[1] as string, 'Type this code', '/magic#'])
+      expect(stored).not.toContain(secret)
     const about = stored.split('\n').filter((line) => line.includes(ada.email) || line.includes(ada.userId))
     expect(about.length).toBeGreaterThan(2)
     for (const line of about) expect(line).not.toMatch(new RegExp(`\\b${code}\\b`))
@@ -315,7 +359,9 @@ describe('the outbox', () => {
     const own = watch(await testApp({ background: 'off' }, later.now))
     const other = await person(own, { admin: true })
     later.forward({ minutes: 61 })
-    const renewed = await call<{ token: string }>(own, 'POST', '/api/auth/refresh', { refreshToken: other.refreshToken })
+    const renewed = await call<{ token: string }>(own, 'POST', '/api/auth/refresh', {
+      refreshToken: other.refreshToken,
+    })
     await expectRefusal(own, await read(own, '', renewed.body.token), 403, 'forbidden.reauth')
     await own.close()
   })
@@ -335,7 +381,9 @@ describe('the outbox', () => {
     ['on', true, true],
     ['off', false, false],
   ])('ADMIN_SEES_CODES=%s, a mail server: %p, may be read: %p', async (setting, smtp, readable) => {
-    const mailing: Record<string, string> = smtp ? { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'tutti@example.com' } : {}
+    const mailing: Record<string, string> = smtp
+      ? { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'tutti@example.com' }
+      : {}
     const own = await testApp({ background: 'off', ADMIN_SEES_CODES: setting, ...mailing }, clock.now)
     const to = newAddress()
     await put(systemCtx(own), mailFor(own, to))

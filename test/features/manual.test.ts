@@ -47,9 +47,9 @@ describe('the manual', () => {
     const plain = await call(t, 'GET', '/api/docs/start')
     const ada = await person(t)
     expect((await ada.fetch('GET', '/api/docs/start')).body).toEqual(plain.body)
-    expect((await call(t, 'GET', '/api/docs/start', undefined, { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.' })).body).toEqual(
-      plain.body,
-    )
+    expect(
+      (await call(t, 'GET', '/api/docs/start', undefined, { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.' })).body,
+    ).toEqual(plain.body)
   })
 
   test('names only tools, settings, addresses and pages that there are', async () => {
@@ -59,10 +59,12 @@ describe('the manual', () => {
     const wrong: string[] = []
     for (const { id } of body.items) {
       const { content } = (await call<ManualPage>(t, 'GET', `/api/docs/${id}`)).body
-      for (const [, link = ''] of content.matchAll(/\]\(([a-z]+)\)/g)) if (!known.has(link)) wrong.push(`${id}: page ${link}`)
+      for (const [, link = ''] of content.matchAll(/\]\(([a-z]+)\)/g))
+        if (!known.has(link)) wrong.push(`${id}: page ${link}`)
       for (const [, name = ''] of content.matchAll(/`([a-z]+_[a-z]+)`/g))
         if (!tools.some((tool) => tool.name === name) && !words.has(name)) wrong.push(`${id}: tool ${name}`)
-      for (const [, name = ''] of content.matchAll(/`([A-Z]{2,}_[A-Z_]+)`/g)) if (!(name in settings)) wrong.push(`${id}: setting ${name}`)
+      for (const [, name = ''] of content.matchAll(/`([A-Z]{2,}_[A-Z_]+)`/g))
+        if (!(name in settings)) wrong.push(`${id}: setting ${name}`)
       for (const [, path = ''] of content.matchAll(/(?:GET|POST|PUT) (\/api\/[^\s`?]*)/g))
         if (!paths.some((pattern) => pattern.test(path))) wrong.push(`${id}: address ${path}`)
     }

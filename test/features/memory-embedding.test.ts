@@ -22,7 +22,8 @@ const directions: Record<string, string[]> = {
 }
 const meaning = (text: string, size: number): number[] => {
   const vector = Array.from({ length: size }, (_, i) => 0.01 * (i + 1))
-  for (const [i, words] of Object.values(directions).entries()) if (words.some((word) => text.includes(word))) vector[i] = 1
+  for (const [i, words] of Object.values(directions).entries())
+    if (words.some((word) => text.includes(word))) vector[i] = 1
   return vector
 }
 
@@ -52,11 +53,11 @@ const modelsOf = async (recordId: string, app: App = t.app) =>
       .orderBy(passageVectors.model)
   ).map((row) => row.model)
 const store = async (content: string, extra = {}) => {
-  const { status, body } = await ada.fetch<{ id: string; similar: { id: string; similarity: number }[]; embeddingModel: string | null }>(
-    'POST',
-    '/api/memories',
-    { content, scopeId: projectId, ...extra },
-  )
+  const { status, body } = await ada.fetch<{
+    id: string
+    similar: { id: string; similarity: number }[]
+    embeddingModel: string | null
+  }>('POST', '/api/memories', { content, scopeId: projectId, ...extra })
   if (status !== 201) throw new Error(JSON.stringify(body))
   return body
 }
@@ -204,7 +205,9 @@ describe('a change of model', () => {
     // Seen through.
     await embedMissing(contextOf(app, system), {})
     expect(await modelsOf(dog.id)).toEqual(['http:large:9'])
-    expect(await app.db.selectDistinct({ model: passageSigns.model }).from(passageSigns)).toEqual([{ model: 'http:large:9' }])
+    expect(await app.db.selectDistinct({ model: passageSigns.model }).from(passageSigns)).toEqual([
+      { model: 'http:large:9' },
+    ])
     expect((await found('puppy', app)).ids).toContain(dog.id)
     expect(server.last().body.model).toBe('large')
     await app.close()
@@ -238,7 +241,10 @@ describe('off', () => {
     const bob = await person(words)
     const scopeId = (await bob.fetch<{ id: string }>('POST', '/api/projects', { name: unique('P') })).body.id
     const asked = server.requests.length
-    const { body: stored } = await bob.fetch('POST', '/api/memories', { content: 'The hound sleeps in the kitchen.', scopeId })
+    const { body: stored } = await bob.fetch('POST', '/api/memories', {
+      content: 'The hound sleeps in the kitchen.',
+      scopeId,
+    })
     expect(stored).toMatchObject({ embeddingModel: null })
     const search = async (query: string) =>
       (await bob.fetch<{ items: { id: string }[]; mode: string }>('POST', '/api/memories/search', { query })).body

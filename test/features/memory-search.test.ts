@@ -15,7 +15,11 @@ let t: TestApp
 let ada: Person
 let mallory: Person
 beforeAll(async () => {
-  t = await ownApp(clock.now, { EMBEDDINGS_URL: 'http://127.0.0.1:9/v1', EMBEDDINGS_MODEL: 'none', EMBEDDINGS_DIMENSIONS: '8' })
+  t = await ownApp(clock.now, {
+    EMBEDDINGS_URL: 'http://127.0.0.1:9/v1',
+    EMBEDDINGS_MODEL: 'none',
+    EMBEDDINGS_DIMENSIONS: '8',
+  })
   ada = await person(t)
   mallory = await person(t)
   await follow()
@@ -27,7 +31,10 @@ const follow = async () => {
 }
 const projectOf = async (who: Person, extra = {}) =>
   (await who.fetch<{ id: string; slug: string }>('POST', '/api/projects', { name: unique('P'), ...extra })).body
-const store = async (who: Person, input: Partial<MemoryCreate> & { content: string; scopeId: string }): Promise<MemoryStored> => {
+const store = async (
+  who: Person,
+  input: Partial<MemoryCreate> & { content: string; scopeId: string },
+): Promise<MemoryStored> => {
   const { status, body } = await who.fetch<MemoryStored>('POST', '/api/memories', input)
   if (status !== 201) throw new Error(JSON.stringify(body))
   return body
@@ -39,14 +46,20 @@ const search = async (who: Person, input: object) => {
 }
 const idsOf = (hits: MemoryHits) => hits.items.map((hit) => hit.id)
 /** Unit vectors that lie as near to the first axis as told. */
-const at = (cosine: number, axis = 1): number[] => Object.assign(new Array(8).fill(0), { 0: cosine, [axis]: Math.sqrt(1 - cosine ** 2) })
+const at = (cosine: number, axis = 1): number[] =>
+  Object.assign(new Array(8).fill(0), { 0: cosine, [axis]: Math.sqrt(1 - cosine ** 2) })
 const near = (cosine: number) => ({ model: 'http:none:8', values: Float32Array.from(at(cosine)) })
 const queryVector = near(1)
 
 describe('what is found', () => {
   test('shows how well it fits, how old it is and where it comes from', async () => {
     const home = await projectOf(ada)
-    const { id } = await store(ada, { content: 'The kestrel nests on the roof.', scopeId: home.id, title: 'Kestrel', tags: ['birds'] })
+    const { id } = await store(ada, {
+      content: 'The kestrel nests on the roof.',
+      scopeId: home.id,
+      title: 'Kestrel',
+      tags: ['birds'],
+    })
     clock.forward({ minutes: 5 })
     const { items, mode } = await search(ada, { query: 'kestrel' })
     expect(mode).toBe('words')
@@ -111,7 +124,8 @@ describe('what is found', () => {
 
   test('fits the budget: less, or the beginning of the best', async () => {
     const home = await projectOf(ada)
-    for (const i of times(4, (n) => n)) await store(ada, { content: `Gannet ${i} ${'colony '.repeat(100)}`, scopeId: home.id })
+    for (const i of times(4, (n) => n))
+      await store(ada, { content: `Gannet ${i} ${'colony '.repeat(100)}`, scopeId: home.id })
     const whole = await search(ada, { query: 'gannet' })
     expect(whole).toMatchObject({ items: { length: 4 } })
     expect(whole.truncated).toBeUndefined()
@@ -170,7 +184,8 @@ describe('whatever somebody types', () => {
 describe('who finds what', () => {
   test('another team’s nearer vectors and better words push nothing out and do not show', async () => {
     const [home, theirs] = [await projectOf(ada), await projectOf(mallory)]
-    for (let i = 0; i < 30; i++) await store(mallory, { content: 'avocet avocet avocet', scopeId: theirs.id, embedding: at(1 - i * 0.001) })
+    for (let i = 0; i < 30; i++)
+      await store(mallory, { content: 'avocet avocet avocet', scopeId: theirs.id, embedding: at(1 - i * 0.001) })
     const mine = await store(ada, { content: 'One avocet among others.', scopeId: home.id, embedding: at(0.4) })
     const hits = await hybrid(await ada.ctx(), { text: 'avocet', limit: 10 }, queryVector)
     expect(hits.map((hit) => hit.recordId)).toEqual([mine.id])
@@ -183,7 +198,8 @@ describe('who finds what', () => {
     const close = await store(ada, { content: 'Alpha.', scopeId: home.id, embedding: at(0.8) })
     await store(ada, { content: 'Beta.', scopeId: home.id, embedding: at(0.05) })
     const worded = await store(ada, { content: 'Gamma curlew.', scopeId: home.id, embedding: at(0.05, 2) })
-    const found = async (text: string) => (await hybrid(await ada.ctx(), { text, ...place }, queryVector)).map((hit) => hit.recordId)
+    const found = async (text: string) =>
+      (await hybrid(await ada.ctx(), { text, ...place }, queryVector)).map((hit) => hit.recordId)
     expect(await found('something else')).toEqual([close.id])
     expect(await found('curlew')).toEqual([close.id, worded.id])
   })
@@ -231,7 +247,9 @@ describe('many memories', () => {
       const made: Made[] = ids.map((id, i) => ({
         id,
         // The nearest has the signs of the query, as near ones have.
-        vector: Float32Array.from(i === 777 ? [0.99, -0.1411, 0, 0, 0, 0, 0, 0] : at(0.3 + (i % 100) / 1000, 1 + (i % 7))),
+        vector: Float32Array.from(
+          i === 777 ? [0.99, -0.1411, 0, 0, 0, 0, 0, 0] : at(0.3 + (i % 100) / 1000, 1 + (i % 7)),
+        ),
       }))
       for (let from = 0; from < made.length; from += 200) await putVectors(ctx, made.slice(from, from + 200))
     },

@@ -44,7 +44,12 @@ describe('one memory', () => {
     const got = await ada.fetch<Memory>('GET', `/api/memories/${made.body.id}`)
     const { similar: _, embeddingModel: __, ...stored } = made.body
     expect(got.body).toMatchObject(stored)
-    const changed = await ada.fetch<Memory>('PATCH', `/api/memories/${made.body.id}`, { content: 'Other.' }, { 'if-match': '"1"' })
+    const changed = await ada.fetch<Memory>(
+      'PATCH',
+      `/api/memories/${made.body.id}`,
+      { content: 'Other.' },
+      { 'if-match': '"1"' },
+    )
     expect(changed.body).toMatchObject({ content: 'Other.', version: 2 })
     expect((await expectEvent(t, changed, 'memory.updated')).data).toMatchObject({ fields: ['content'] })
     await expectRefusal(
@@ -70,7 +75,12 @@ describe('one memory', () => {
     await expectRefusal(t, await post(viewer), 403, 'forbidden')
     await expectRefusal(t, await viewer.fetch('PATCH', `/api/memories/${id}`, { content: 'x' }), 403, 'forbidden')
     await expectRefusal(t, await viewer.fetch('DELETE', `/api/memories/${id}`), 403, 'forbidden')
-    await expectRefusal(t, await viewer.fetch('POST', '/api/memories/clear', { scope: 'project', scopeId: project.id }), 403, 'forbidden')
+    await expectRefusal(
+      t,
+      await viewer.fetch('POST', '/api/memories/clear', { scope: 'project', scopeId: project.id }),
+      403,
+      'forbidden',
+    )
     for (const [method, path, body] of [
       ['GET', `/api/memories/${id}`],
       ['PATCH', `/api/memories/${id}`, { content: 'x' }],
@@ -82,7 +92,9 @@ describe('one memory', () => {
   })
 
   test('of a private project is its author’s, and no colleague’s', async () => {
-    const secret = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('S'), visibility: 'private' })).body
+    const secret = (
+      await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('S'), visibility: 'private' })
+    ).body
     const { id } = await store({ scopeId: secret.id })
     const grace = await member(t, ada, 'member')
     await expectRefusal(t, await grace.fetch('GET', `/api/memories/${id}`), 404, 'not_found')
@@ -193,12 +205,18 @@ describe('clearing', () => {
     const about = { scope: 'session' as const, scopeId: session.id }
     const { id } = await store(about, grace)
     expect((await ada.fetch('DELETE', `/api/projects/${home.id}/share`)).status).toBe(200)
-    for (const confirm of [undefined, 1]) await expectRefusal(t, await clear({ ...about, confirm }, grace), 404, 'not_found')
+    for (const confirm of [undefined, 1])
+      await expectRefusal(t, await clear({ ...about, confirm }, grace), 404, 'not_found')
     expect((await ada.fetch('GET', `/api/memories/${id}`)).status).toBe(200)
   })
 
   test('a stranger cannot', async () => {
-    await expectRefusal(t, await clear({ scope: 'project', scopeId: project.id, confirm: 1 }, mallory), 404, 'not_found')
+    await expectRefusal(
+      t,
+      await clear({ scope: 'project', scopeId: project.id, confirm: 1 }, mallory),
+      404,
+      'not_found',
+    )
   })
 })
 

@@ -72,7 +72,9 @@ describe('the next task', () => {
       task: { key: made.key, status: 'in_progress', lease: { holder: { name: 'Edsger' } } },
       waiting: [],
     })
-    expect(answer.body.why).toBe(`high priority, first of 2 ready tasks; due 2026-12-01; ${one.key}, ${two.key} wait for it`)
+    expect(answer.body.why).toBe(
+      `high priority, first of 2 ready tasks; due 2026-12-01; ${one.key}, ${two.key} wait for it`,
+    )
     expect(Date.parse(answer.body.task?.lease?.expiresAt as string) - clock.now().getTime()).toBe(60 * 60_000)
     expect((await expectEvent(t, answer, 'task.claimed')).subjectId).toBe(made.id)
   })
@@ -120,7 +122,9 @@ describe('the next task', () => {
     clock.forward({ minutes: 10 })
     const looked = await next(team.member, { claim: false })
     expect(looked.body).toMatchObject({ task: { key: one.key, version: 2 }, waiting: [] })
-    expect(looked.body.why).toStartWith(`You are at work on it already; it is yours until ${looked.body.task?.lease?.expiresAt}. Finish it`)
+    expect(looked.body.why).toStartWith(
+      `You are at work on it already; it is yours until ${looked.body.task?.lease?.expiresAt}. Finish it`,
+    )
     const again = await next(team.member, { minutes: 60 })
     expect(again.body.task).toMatchObject({ key: one.key, version: 2 })
     expect(Date.parse(again.body.task?.lease?.expiresAt as string) - clock.now().getTime()).toBe(60 * 60_000)
@@ -161,7 +165,8 @@ describe('the next task', () => {
     await task({ status: 'backlog' })
     await task({ blockedBy: [ready.key] })
     await claim(team.other, held)
-    const list = async () => keys((await team.viewer.fetch<TaskPage>('GET', '/api/tasks?ready=true&sort=number&order=asc')).body.items)
+    const list = async () =>
+      keys((await team.viewer.fetch<TaskPage>('GET', '/api/tasks?ready=true&sort=number&order=asc')).body.items)
     expect(await list()).toEqual([ready.key])
     clock.forward({ minutes: 15 })
     expect(await list()).toEqual([ready.key, held.key])
@@ -183,7 +188,10 @@ describe('the next task', () => {
   test('waits for whoever is only changing the one task there is', async () => {
     for (let round = 0; round < 5; round++) {
       const made = await task()
-      const [changed, answer] = await Promise.all([patch(team.owner, made, { title: `Round ${round}` }), next(team.member)])
+      const [changed, answer] = await Promise.all([
+        patch(team.owner, made, { title: `Round ${round}` }),
+        next(team.member),
+      ])
       expect([200, 412]).toContain(changed.status)
       expect(answer.body.task?.key).toBe(made.key)
       await complete(team.member, made)
@@ -219,9 +227,9 @@ describe('over MCP', () => {
     const theirs = await newAgent(other.owner)
     await task()
     expect(refused(await client.call('next_task', { agent: theirs.slug }))).toMatch(/not_found|invalid/)
-    expect(refused(await client.call('create_task', { title: 'A story', project: team.project.slug, story: 'not-an-id' }))).toMatch(
-      /not_found|invalid/,
-    )
+    expect(
+      refused(await client.call('create_task', { title: 'A story', project: team.project.slug, story: 'not-an-id' })),
+    ).toMatch(/not_found|invalid/)
     await client.close()
   })
 })

@@ -8,8 +8,30 @@ import { notes as noteTable } from '../../src/features/notes/table.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import * as organizations from '../../src/features/organizations/service.ts'
 import type { Project, ProjectCreate } from '../../src/features/projects/schema.ts'
-import { call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
-import { ctxOf, expectEvent, expectNoEvents, expectRefusal, failure, ids, inside, statuses, TestClock, times, watch } from './support.ts'
+import {
+  call,
+  mcpToken,
+  type Person,
+  person,
+  sharedApp,
+  systemCtx,
+  type TestApp,
+  testApp,
+  unique,
+} from '../support/app.ts'
+import {
+  ctxOf,
+  expectEvent,
+  expectNoEvents,
+  expectRefusal,
+  failure,
+  ids,
+  inside,
+  statuses,
+  TestClock,
+  times,
+  watch,
+} from './support.ts'
 
 let t: TestApp
 let people: Record<Role | 'author' | 'stranger', Person>
@@ -51,7 +73,8 @@ const write = async (who: Person, input: Partial<NoteCreate> = {}): Promise<Note
 const project = async (who: Person, input: Partial<ProjectCreate> = {}) =>
   (await who.fetch<Project>('POST', '/api/projects', { name: unique('project'), ...input })).body
 const get = (who: Person, id: string) => who.fetch<Note>('GET', `/api/notes/${id}`)
-const put = (who: Person, id: string, patch: object, headers = {}) => who.fetch<Note>('PUT', `/api/notes/${id}`, patch, headers)
+const put = (who: Person, id: string, patch: object, headers = {}) =>
+  who.fetch<Note>('PUT', `/api/notes/${id}`, patch, headers)
 const list = async (who: Person, query = '') => (await who.fetch<NotePage>('GET', `/api/notes${query}`)).body
 const visit = (slug: string) => call<PublicNote>(t, 'GET', `/api/notes/public/${slug}`)
 const run = (name: string, ctx: Ctx, input: object) => {
@@ -109,8 +132,17 @@ describe('creating', () => {
       pinned: true,
     }
     const made = await team.member.fetch<Note>('POST', '/api/notes', input)
-    expect(made.body).toMatchObject({ ...input, scope: 'team', organizationId: team.id, createdById: people.member.userId })
-    expect(await expectEvent(t, made, 'note.created')).toMatchObject({ organizationId: team.id, projectId, userId: null })
+    expect(made.body).toMatchObject({
+      ...input,
+      scope: 'team',
+      organizationId: team.id,
+      createdById: people.member.userId,
+    })
+    expect(await expectEvent(t, made, 'note.created')).toMatchObject({
+      organizationId: team.id,
+      projectId,
+      userId: null,
+    })
     expect((await get(team.viewer, made.body.id)).body).toEqual(made.body)
   })
 
@@ -147,7 +179,12 @@ describe('creating', () => {
     ] as const
     const made = await write(people.author)
     for (const [over, full] of long) {
-      const refused = await expectRefusal(t, await people.author.fetch('POST', '/api/notes', { title: 'x', content: over }), 422, 'invalid')
+      const refused = await expectRefusal(
+        t,
+        await people.author.fetch('POST', '/api/notes', { title: 'x', content: over }),
+        422,
+        'invalid',
+      )
       expect(refused.errors).toMatchObject([{ pointer: '/content', code: 'too_long' }])
       await expectRefusal(t, await put(people.author, made.id, { content: over }), 422, 'invalid')
       expect((await write(people.author, { content: full })).content).toBe(full)
@@ -169,7 +206,9 @@ describe('creating', () => {
       const hard = part.repeat(200_000 / part.length)
       // Postgres' own parser takes minutes for some of these, so the statement's time limit answers 503 where they reach it.
       expect((await ada.fetch('POST', '/api/notes', { title: 'Hard', content: hard })).status).toBe(201)
-      expect((await ada.fetch('GET', `/api/notes?search=${encodeURIComponent(part.repeat(200 / part.length))}`)).status).toBe(200)
+      expect(
+        (await ada.fetch('GET', `/api/notes?search=${encodeURIComponent(part.repeat(200 / part.length))}`)).status,
+      ).toBe(200)
     },
   )
 })
@@ -177,7 +216,14 @@ describe('creating', () => {
 describe('who sees and changes what', () => {
   const everybody = ['owner', 'admin', 'author', 'member', 'viewer', 'stranger'] as const
   type Team = Awaited<ReturnType<typeof newTeam>>
-  const kinds = ['personal', 'team', 'public', 'in a private project', 'in a team project', 'public in a private project'] as const
+  const kinds = [
+    'personal',
+    'team',
+    'public',
+    'in a private project',
+    'in a team project',
+    'public in a private project',
+  ] as const
   const one = async (team: Team, kind: (typeof kinds)[number]): Promise<Note> => {
     if (kind === 'personal' || kind === 'team' || kind === 'public') return write(team.author, { scope: kind })
     const visibility = kind === 'in a team project' ? 'team' : 'private'
@@ -203,13 +249,18 @@ describe('who sees and changes what', () => {
       expect({ who, listed: ids(await list(team[who], '?limit=200')).includes(note.id) }).toEqual({ who, listed: sees })
       // A viewer lacks the role whatever the note is.
       const mayWrite = who === 'viewer' ? 403 : sees ? 200 : 404
-      expect({ who, status: (await put(team[who], note.id, { pinned: true })).status }).toEqual({ who, status: mayWrite })
+      expect({ who, status: (await put(team[who], note.id, { pinned: true })).status }).toEqual({
+        who,
+        status: mayWrite,
+      })
       if (mayWrite === 200) continue
       const refused = await team[who].fetch('DELETE', `/api/notes/${note.id}`)
       await expectRefusal(t, refused, mayWrite, mayWrite === 403 ? 'forbidden' : 'not_found')
     }
     for (const method of ['GET', 'PUT', 'DELETE'])
-      expect((await call(t, method, `/api/notes/${note.id}`, method === 'PUT' ? { pinned: true } : undefined)).status).toBe(401)
+      expect(
+        (await call(t, method, `/api/notes/${note.id}`, method === 'PUT' ? { pinned: true } : undefined)).status,
+      ).toBe(401)
     for (const who of everybody.filter((w) => seen[kind].includes(w) && w !== 'viewer')) {
       const victim = kind === 'personal' ? note : await one(team, kind)
       expect((await team[who].fetch('DELETE', `/api/notes/${victim.id}`)).status).toBe(200)
@@ -231,7 +282,11 @@ describe('who sees and changes what', () => {
     const me = await person(t)
     await organizations.addMember(systemCtx(t), { id: team.id, userId: me.userId, role: 'member' })
     await organizations.addMember(systemCtx(t), { id: other.id, userId: me.userId, role: 'member' })
-    const [mine, here, there] = [await write(me), await write(team.author, { scope: 'team' }), await write(other.author, { scope: 'team' })]
+    const [mine, here, there] = [
+      await write(me),
+      await write(team.author, { scope: 'team' }),
+      await write(other.author, { scope: 'team' }),
+    ]
     expect(ids(await list(inside(me, team.id), '?total=true'))).toEqual(ids({ items: [mine, here] }))
     expect((await list(inside(me, team.id), '?total=true')).total).toBe(2)
     expect(ids(await list(inside(me, other.id)))).toEqual(ids({ items: [mine, there] }))
@@ -304,8 +359,13 @@ describe('finding', () => {
       clock.forward({ minutes: 5 })
     }
     const [a, b, c] = made as [Note, Note, Note]
-    expect([a, b, c].map((n) => n.updatedAt)).toEqual(['2026-11-15T09:30:00.000Z', '2026-11-15T09:35:00.000Z', '2026-11-15T09:40:00.000Z'])
-    const between = async (query: string) => (await list(me, `?sort=createdAt&order=asc&${query}`)).items.map((n) => n.id)
+    expect([a, b, c].map((n) => n.updatedAt)).toEqual([
+      '2026-11-15T09:30:00.000Z',
+      '2026-11-15T09:35:00.000Z',
+      '2026-11-15T09:40:00.000Z',
+    ])
+    const between = async (query: string) =>
+      (await list(me, `?sort=createdAt&order=asc&${query}`)).items.map((n) => n.id)
     expect(await between('since=2026-11-15T09:35:00Z')).toEqual([b.id, c.id])
     expect(await between('since=2026-11-15T09:35:00.001Z')).toEqual([c.id])
     expect(await between('until=2026-11-15T09:35:00Z')).toEqual([a.id])
@@ -329,7 +389,9 @@ describe('finding', () => {
     await me.fetch('DELETE', `/api/notes/${made[1]?.id}`)
     const second = await list(me, `?sort=title&order=asc&limit=2&cursor=${first.nextCursor}`)
     expect(second.items.map((n) => n.title)).toEqual(['Note 2', 'Note 3'])
-    expect((await list(me, `?sort=title&order=asc&limit=2&cursor=${second.nextCursor}`)).items.map((n) => n.title)).toEqual(['Note 4'])
+    expect(
+      (await list(me, `?sort=title&order=asc&limit=2&cursor=${second.nextCursor}`)).items.map((n) => n.title),
+    ).toEqual(['Note 4'])
   })
 
   test('tools also take a slug or the beginning of an id', async () => {
@@ -355,14 +417,20 @@ describe('wiki links', () => {
     })
     const hidden = await write(team.author, { title: 'Plot', content: '[[error budget]]', projectId: secret })
     const diary = await write(team.author, { title: 'Diary', content: 'I fear the [[Error budget]]' })
-    await write(team.author, { title: 'Not one', content: '[Error budget] [[Error]] Error budget [[Error\nbudget]]', scope: 'team' })
+    await write(team.author, {
+      title: 'Not one',
+      content: '[Error budget] [[Error]] Error budget [[Error\nbudget]]',
+      scope: 'team',
+    })
     const names = async (ctx: Ctx) => (await detail(ctx, target.id)).backlinks.map((b) => b.title)
     expect(await names(await people.author.ctx())).toEqual(['Deploy', 'Diary', 'Plot'])
     expect(await names(await people.admin.ctx())).toEqual(['Deploy', 'Plot'])
     expect(await names(await people.viewer.ctx())).toEqual(['Deploy'])
     // A token is bound to the organization and sees nobody's diary.
     expect(await names(await ctxOf(t, await mcpToken(t, team.author)))).toEqual(['Deploy', 'Plot'])
-    expect((await detail(await people.viewer.ctx(), target.id)).backlinks).toEqual([{ id: open.id, title: 'Deploy', slug: open.slug }])
+    expect((await detail(await people.viewer.ctx(), target.id)).backlinks).toEqual([
+      { id: open.id, title: 'Deploy', slug: open.slug },
+    ])
     expect([hidden.id, diary.id]).not.toContain(open.id)
   })
 
@@ -389,9 +457,20 @@ describe('wiki links', () => {
 describe('changing', () => {
   test('only the given fields', async () => {
     const team = await newTeam()
-    const made = await write(team.author, { scope: 'team', content: 'old', tags: ['a'], links: [{ url: 'https://example.com' }] })
+    const made = await write(team.author, {
+      scope: 'team',
+      content: 'old',
+      tags: ['a'],
+      links: [{ url: 'https://example.com' }],
+    })
     const changed = await put(team.member, made.id, { content: 'new', pinned: true })
-    expect(changed.body).toEqual({ ...made, content: 'new', pinned: true, version: 2, updatedAt: changed.body.updatedAt })
+    expect(changed.body).toEqual({
+      ...made,
+      content: 'new',
+      pinned: true,
+      version: 2,
+      updatedAt: changed.body.updatedAt,
+    })
     expect(await expectEvent(t, changed, 'note.updated')).toMatchObject({
       subjectId: made.id,
       organizationId: team.id,
@@ -423,7 +502,9 @@ describe('changing', () => {
     const editors = [team.owner, team.admin, team.member, team.author]
     for (let version = 1; version <= 5; version++) {
       const answers = await Promise.all(
-        times(20, (i) => put(editors[i % 4] as Person, made.id, { content: `${version}.${i}` }, { 'if-match': `"${version}"` })),
+        times(20, (i) =>
+          put(editors[i % 4] as Person, made.id, { content: `${version}.${i}` }, { 'if-match': `"${version}"` }),
+        ),
       )
       expect(statuses(answers)).toEqual([200, ...times(19, () => 412)])
       const won = answers.find((a) => a.status === 200)
@@ -511,11 +592,21 @@ describe('changing', () => {
     const note = await write(team.author, { projectId })
     const inProject = await expectRefusal(t, await put(team.author, note.id, { scope: 'personal' }), 422, 'invalid')
     expect(inProject.errors).toMatchObject([{ pointer: '/scope' }])
-    await expectRefusal(t, await team.author.fetch('POST', '/api/notes', { title: 'x', projectId, scope: 'personal' }), 422, 'invalid')
+    await expectRefusal(
+      t,
+      await team.author.fetch('POST', '/api/notes', { title: 'x', projectId, scope: 'personal' }),
+      422,
+      'invalid',
+    )
     await expectRefusal(t, await put(team.member, note.id, { scope: 'personal', projectId: null }), 403, 'forbidden')
     for (const target of [secret, elsewhere.id, Bun.randomUUIDv7()]) {
       await expectRefusal(t, await put(team.author, note.id, { projectId: target }), 404, 'not_found')
-      await expectRefusal(t, await team.author.fetch('POST', '/api/notes', { title: 'x', projectId: target }), 404, 'not_found')
+      await expectRefusal(
+        t,
+        await team.author.fetch('POST', '/api/notes', { title: 'x', projectId: target }),
+        404,
+        'not_found',
+      )
     }
     // In the own organization a viewer of the team is an owner, but the note's place counts.
     await expectRefusal(t, await put(people.viewer, note.id, { pinned: true }), 403, 'forbidden')
@@ -582,7 +673,10 @@ describe('the public page of a note', () => {
     const note = await write(team.author, { scope: 'public' })
     for (const scope of ['team', 'public', 'personal'] as const) {
       await put(team.author, note.id, { scope })
-      expect({ scope, status: (await visit(note.slug)).status }).toEqual({ scope, status: scope === 'public' ? 200 : 404 })
+      expect({ scope, status: (await visit(note.slug)).status }).toEqual({
+        scope,
+        status: scope === 'public' ? 200 : 404,
+      })
     }
   })
 
@@ -607,8 +701,15 @@ describe('an agent with an MCP token', () => {
       projectId: null,
       createdById: people.member.userId,
     })
-    expect(await run('create_note', plain, { title: 'x', project: place.slug })).toMatchObject({ scope: 'team', projectId: place.id })
-    expect(await run('create_note', bound, { title: 'x' })).toMatchObject({ scope: 'team', organizationId: team.id, projectId: place.id })
+    expect(await run('create_note', plain, { title: 'x', project: place.slug })).toMatchObject({
+      scope: 'team',
+      projectId: place.id,
+    })
+    expect(await run('create_note', bound, { title: 'x' })).toMatchObject({
+      scope: 'team',
+      organizationId: team.id,
+      projectId: place.id,
+    })
     const { create, update } = await import('../../src/features/notes/service.ts')
     const note = await create(plain, { title: 'x' })
     expect(await failure(create(plain, { title: 'x', scope: 'personal' }))).toMatchObject({ code: 'invalid' })
@@ -620,14 +721,20 @@ describe('an agent with an MCP token', () => {
     const ctx = await ctxOf(t, await mcpToken(t, team.member))
     const note = (await run('create_note', ctx, { title: 'Found', content: 'text', tags: ['x'] })) as Note
     await write(people.member, { title: 'Diary' })
-    expect(await run('list_notes', ctx, {})).toMatchObject({ items: [{ id: note.id, title: 'Found' }], total: 1, nextCursor: null })
+    expect(await run('list_notes', ctx, {})).toMatchObject({
+      items: [{ id: note.id, title: 'Found' }],
+      total: 1,
+      nextCursor: null,
+    })
     expect(await run('list_notes', ctx, { tag: 'y' })).toMatchObject({ items: [], total: 0 })
     expect(await run('update_note', ctx, { note: note.slug, content: 'more' })).toMatchObject({
       content: 'more',
       title: 'Found',
       version: 2,
     })
-    expect(await failure(run('update_note', { ...ctx, expectedVersion: 1 }, { note: note.id, content: 'late' }))).toMatchObject({
+    expect(
+      await failure(run('update_note', { ...ctx, expectedVersion: 1 }, { note: note.id, content: 'late' })),
+    ).toMatchObject({
       code: 'version_mismatch',
       details: { current: { version: 2, content: 'more' } },
     })

@@ -2,9 +2,24 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { write } from '../../src/action.ts'
 import { machine } from '../../src/auth/policy.ts'
 import { deliverRest } from '../../src/features/notifications/announcements.ts'
-import type { Announcement, AnnouncementPage, Notification, NotificationPage } from '../../src/features/notifications/schema.ts'
+import type {
+  Announcement,
+  AnnouncementPage,
+  Notification,
+  NotificationPage,
+} from '../../src/features/notifications/schema.ts'
 import { type Notice, notify } from '../../src/features/notifications/service.ts'
-import { apiKey, call, member, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
+import {
+  apiKey,
+  call,
+  member,
+  type Person,
+  person,
+  sharedApp,
+  systemCtx,
+  type TestApp,
+  unique,
+} from '../support/app.ts'
 import { expectEvent, expectEvents, expectRefusal, ownApp, times, watch } from './support.ts'
 
 let t: TestApp
@@ -13,11 +28,11 @@ let ada: Person
 let grace: Person
 beforeAll(async () => {
   t = watch(await sharedApp())
-  ;[admin, ada, grace] = (await Promise.all([person(t, { admin: true }), person(t), person(t, { name: 'Grace Hopper' })])) as [
-    Person,
-    Person,
-    Person,
-  ]
+  ;[admin, ada, grace] = (await Promise.all([
+    person(t, { admin: true }),
+    person(t),
+    person(t, { name: 'Grace Hopper' }),
+  ])) as [Person, Person, Person]
 })
 
 const give = write('test.notify', machine, (ctx, notices: Notice[]) => notify(ctx, ...notices))
@@ -27,8 +42,10 @@ const notice = (who: Person, title = unique('notice'), more: Partial<Notice> = {
   title,
   ...more,
 })
-const listOf = async (who: Person, query = '') => (await who.fetch<NotificationPage>('GET', `/api/notifications${query}`)).body
-const unreadOf = async (who: Person) => (await who.fetch<{ unread: number }>('GET', '/api/notifications/count')).body.unread
+const listOf = async (who: Person, query = '') =>
+  (await who.fetch<NotificationPage>('GET', `/api/notifications${query}`)).body
+const unreadOf = async (who: Person) =>
+  (await who.fetch<{ unread: number }>('GET', '/api/notifications/count')).body.unread
 const titles = (page: NotificationPage) => page.items.map((n) => n.title)
 const send = (who: Person, body: object) => who.fetch<Announcement>('POST', '/api/admin/notifications/send', body)
 
@@ -65,7 +82,11 @@ describe('a reader', () => {
     const [two] = (await listOf(who)).items as [Notification]
     const read = await who.fetch<Notification>('PATCH', `/api/notifications/${two.id}/read`)
     expect(read).toMatchObject({ status: 200, body: { id: two.id, version: 2, readAt: expect.any(String) } })
-    expect(await expectEvent(t, read, 'notification.read')).toMatchObject({ subjectId: two.id, userId: who.userId, data: {} })
+    expect(await expectEvent(t, read, 'notification.read')).toMatchObject({
+      subjectId: two.id,
+      userId: who.userId,
+      data: {},
+    })
     const again = await who.fetch<Notification>('PATCH', `/api/notifications/${two.id}/read`)
     expect(again.body).toEqual(read.body)
     expect(titles(await listOf(who, '?unread=false'))).toEqual([two.title])
@@ -97,14 +118,17 @@ describe('a reader', () => {
     const who = await person(t)
     await give(systemCtx(t), [notice(who)])
     const withKey = async (body: object) => {
-      const { token } = (await who.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'k', ...body })).body
+      const { token } = (await who.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'k', ...body }))
+        .body
       return call<NotificationPage>(t, 'GET', '/api/notifications', undefined, { authorization: `Bearer ${token}` })
     }
     expect((await withKey({ scopes: ['notifications:read'] })).body.items).toHaveLength(1)
     expect((await withKey({ scopes: ['notes:read'] })).status).toBe(403)
     expect((await withKey({ organizationId: who.organizationId })).body.items).toEqual([])
     const reads = await apiKey(t, who, ['read'])
-    expect((await call(t, 'PATCH', '/api/notifications/read-all', undefined, { authorization: `Bearer ${reads}` })).status).toBe(403)
+    expect(
+      (await call(t, 'PATCH', '/api/notifications/read-all', undefined, { authorization: `Bearer ${reads}` })).status,
+    ).toBe(403)
   })
 })
 
@@ -129,7 +153,14 @@ describe('an administrator', () => {
     const events = await expectEvents(t, sent, 'notification.created', 'notification.created', 'announcement.sent')
     expect(events.map((e) => e.userId).sort()).toEqual([ada.userId, grace.userId, null].sort())
     const [got] = (await listOf(ada)).items as [Notification]
-    expect(got).toMatchObject({ title, message: 'At six', type: 'warning', link: '/manual', reason: 'admin', readAt: null })
+    expect(got).toMatchObject({
+      title,
+      message: 'At six',
+      type: 'warning',
+      link: '/manual',
+      reason: 'admin',
+      readAt: null,
+    })
     expect(got.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/)
     expect(Number.parseInt(got.id.replace('-', '').slice(0, 12), 16)).toBe(Date.parse(got.createdAt))
     expect(events[0]?.data).toEqual({ type: 'warning', reason: 'admin', title })
@@ -154,9 +185,20 @@ describe('an administrator', () => {
     const nobody = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
     for (const audience of [{ userIds: [nobody] }, { userIds: [] }, { organizationId: nobody }])
       await expectRefusal(t, await send(admin, { title: 'x', audience }), 404, 'not_found')
-    const both = await send(admin, { title: 'x', audience: { userIds: [ada.userId], organizationId: ada.organizationId } })
+    const both = await send(admin, {
+      title: 'x',
+      audience: { userIds: [ada.userId], organizationId: ada.organizationId },
+    })
     await expectRefusal(t, both, 422, 'invalid')
-    for (const link of ['javascript:alert(1)', '//evil.example', '/\\evil.example', 'evil', '/a b', 'data:text/html,x', '/\t/evil'])
+    for (const link of [
+      'javascript:alert(1)',
+      '//evil.example',
+      '/\\evil.example',
+      'evil',
+      '/a b',
+      'data:text/html,x',
+      '/\t/evil',
+    ])
       expect([link, (await send(admin, { title: 'x', link })).status]).toEqual([link, 422])
     await expectRefusal(t, await send(ada, { title: 'x' }), 403, 'forbidden')
   })
@@ -172,9 +214,13 @@ describe('an administrator', () => {
 
   test('gets a few samples, once, also when he asks twice at the same moment', async () => {
     const boss = await person(t, { admin: true })
-    const answers = await Promise.all(times(4, () => boss.fetch<{ created: number }>('POST', '/api/admin/notifications/seed')))
+    const answers = await Promise.all(
+      times(4, () => boss.fetch<{ created: number }>('POST', '/api/admin/notifications/seed')),
+    )
     expect(answers.map((a) => a.body.created).sort()).toEqual([0, 0, 0, 4])
-    expect(new Set((await listOf(boss)).items.map((n) => n.type))).toEqual(new Set(['info', 'success', 'warning', 'error']))
+    expect(new Set((await listOf(boss)).items.map((n) => n.type))).toEqual(
+      new Set(['info', 'success', 'warning', 'error']),
+    )
   })
 })
 

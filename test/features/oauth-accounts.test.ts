@@ -163,7 +163,8 @@ describe('an address that has an account', () => {
       return p
     })
     await prove(userId)
-    for (const { email } of [ada, grace]) await t.app.db.update(users).set({ status: 'suspended' }).where(eq(users.email, email))
+    for (const { email } of [ada, grace])
+      await t.app.db.update(users).set({ status: 'suspended' }).where(eq(users.email, email))
     for (const [who, provider] of [
       [ada, 'google'],
       [ada, 'oidc'],
@@ -188,13 +189,25 @@ describe('an address that has an account', () => {
 test('an address in the request counts for nothing, in whatever field', async () => {
   const victim = await person(t)
   await prove(victim.userId)
-  const fields = ['scope', 'session_state', 'hd', 'prompt', 'authuser', 'error_description', 'error_uri', 'error_subcode', 'client_info']
+  const fields = [
+    'scope',
+    'session_state',
+    'hd',
+    'prompt',
+    'authuser',
+    'error_description',
+    'error_uri',
+    'error_subcode',
+    'client_info',
+  ]
   for (const name of [...fields, 'email', 'login_hint', 'user', 'id_token', 'sub']) {
     const visitor = new Visitor()
     const own = somebody()
     at.google.subject = own
     const back = await visitor.next(await visitor.next(`${t.app.url}/api/auth/oauth/google`))
-    const answer = await visitor.get(`${back}&${name}=${encodeURIComponent(victim.email)}`, { accept: 'application/json' })
+    const answer = await visitor.get(`${back}&${name}=${encodeURIComponent(victim.email)}`, {
+      accept: 'application/json',
+    })
     if (fields.includes(name)) expect(((await answer.json()) as SignedIn).user.email).toBe(own.email)
     else expect([name, answer.status]).toEqual([name, 422])
   }
@@ -214,11 +227,16 @@ test('pre-hijack: whatever an attacker prepared, the one who proves the address 
   // A passkey, a key, a token, a second identity, and three things begun and not finished.
   const key = new Authenticator(t.app.url)
   const begin = async () =>
-    (await as<{ sessionId: string; options: Record<string, unknown> }>('POST', '/api/auth/passkey/register/begin', {})).body
+    (await as<{ sessionId: string; options: Record<string, unknown> }>('POST', '/api/auth/passkey/register/begin', {}))
+      .body
   const first = await begin()
   expect(
-    (await as<Passkey>('POST', '/api/auth/passkey/register/finish', { sessionId: first.sessionId, response: key.create(first.options) }))
-      .status,
+    (
+      await as<Passkey>('POST', '/api/auth/passkey/register/finish', {
+        sessionId: first.sessionId,
+        response: key.create(first.options),
+      })
+    ).status,
   ).toBe(201)
   const secret = (await as<ApiKeyCreated>('POST', '/api/settings/api-keys', { name: 'k' })).body.token as string
   const mcp = (await as<McpTokenCreated>('POST', '/api/mcp-tokens', { name: 'm', organizationId })).body.token as string
@@ -248,17 +266,29 @@ test('pre-hijack: whatever an attacker prepared, the one who proves the address 
     ).status,
   ).toBe(401)
   expect((await late.get(lateBack, bearer(token))).status).toBe(400)
-  const login = (await call<{ sessionId: string; options: Record<string, unknown> }>(t, 'POST', '/api/auth/passkey/authenticate/begin', {}))
-    .body
+  const login = (
+    await call<{ sessionId: string; options: Record<string, unknown> }>(
+      t,
+      'POST',
+      '/api/auth/passkey/authenticate/begin',
+      {},
+    )
+  ).body
   expect(
-    (await call(t, 'POST', '/api/auth/passkey/authenticate/finish', { sessionId: login.sessionId, response: key.get(login.options) }))
-      .status,
+    (
+      await call(t, 'POST', '/api/auth/passkey/authenticate/finish', {
+        sessionId: login.sessionId,
+        response: key.get(login.options),
+      })
+    ).status,
   ).toBe(401)
   // The identities with which he came are strangers again.
   expect((await come('oidc', attacker)).status).toBe(409)
   expect((await come('github', second)).body.user.id).not.toBe(user.id)
   expect(await connected(proved.body.token)).toHaveLength(1)
-  expect((await t.app.driver.query('select count(*)::int from passkeys where user_id = $1', [user.id])).rows[0]?.[0]).toBe(0)
+  expect(
+    (await t.app.driver.query('select count(*)::int from passkeys where user_id = $1', [user.id])).rows[0]?.[0],
+  ).toBe(0)
 })
 
 test('an attacker who adds a passkey at the very moment at which the address is proved does not keep it', async () => {
@@ -269,8 +299,14 @@ test('an attacker who adds a passkey at the very moment at which the address is 
     }),
   )
   for (const { squatter, passkey, owner } of rounds) {
-    const [, proved] = await Promise.all([squatter.fetch('POST', '/api/auth/passkey/register/finish', passkey), come('google', owner)])
+    const [, proved] = await Promise.all([
+      squatter.fetch('POST', '/api/auth/passkey/register/finish', passkey),
+      come('google', owner),
+    ])
     expect(proved.body.user.id).toBe(squatter.userId)
-    expect((await t.app.driver.query('select count(*)::int from passkeys where user_id = $1', [squatter.userId])).rows[0]?.[0]).toBe(0)
+    expect(
+      (await t.app.driver.query('select count(*)::int from passkeys where user_id = $1', [squatter.userId]))
+        .rows[0]?.[0],
+    ).toBe(0)
   }
 })

@@ -15,7 +15,12 @@ const bare = watch(await sharedApp())
 const startAt = (provider: Provider, query = '', app = t) => `${app.app.url}/api/auth/oauth/${provider}${query}`
 
 /** Goes there and is sent back: the address of the callback, not yet visited. */
-async function goThere(provider: Provider, visitor = new Visitor(), query = '', app = t): Promise<{ back: string; visitor: Visitor }> {
+async function goThere(
+  provider: Provider,
+  visitor = new Visitor(),
+  query = '',
+  app = t,
+): Promise<{ back: string; visitor: Visitor }> {
   return { back: await visitor.next(await visitor.next(startAt(provider, query, app))), visitor }
 }
 async function signIn(provider: Provider, headers: Record<string, string> = asJson, query = ''): Promise<Response> {
@@ -43,21 +48,33 @@ describe('what there is', () => {
     expect((await call<SignInWays>(t, 'GET', '/api/auth/providers')).body).toEqual(all)
     expect((await call<SignInWays>(bare, 'GET', '/api/auth/providers')).body).toEqual({ ...all, oauth: [] })
     const closed = await testApp({ REGISTRATION: 'closed', ...at.google.settings, background: 'off' })
-    expect((await call<SignInWays>(closed, 'GET', '/api/auth/providers')).body).toMatchObject({ registration: 'closed', oauth: ['google'] })
+    expect((await call<SignInWays>(closed, 'GET', '/api/auth/providers')).body).toMatchObject({
+      registration: 'closed',
+      oauth: ['google'],
+    })
     await closed.close()
   })
 
-  test.each<Provider>(['github', 'google', 'oidc'])('%s that is not set up is refused, going there and coming back', async (provider) => {
-    for (const query of ['', '?link=1'])
-      expect((await refusal(await fetch(startAt(provider, query, bare)), 404, 'not_found')).detail).toContain('is not set up')
-    // Switched off between going and coming back.
-    at[provider].subject = somebody()
-    const { back, visitor } = await goThere(provider)
-    const there = new URL(back)
-    const cookie = [...visitor.cookies(back)].map((c) => c.join('=')).join('; ')
-    await refusal(await fetch(`${bare.app.url}${there.pathname}${there.search}`, { headers: { cookie } }), 404, 'not_found')
-    expect((await visitor.get(back)).status).toBe(302)
-  })
+  test.each<Provider>(['github', 'google', 'oidc'])(
+    '%s that is not set up is refused, going there and coming back',
+    async (provider) => {
+      for (const query of ['', '?link=1'])
+        expect((await refusal(await fetch(startAt(provider, query, bare)), 404, 'not_found')).detail).toContain(
+          'is not set up',
+        )
+      // Switched off between going and coming back.
+      at[provider].subject = somebody()
+      const { back, visitor } = await goThere(provider)
+      const there = new URL(back)
+      const cookie = [...visitor.cookies(back)].map((c) => c.join('=')).join('; ')
+      await refusal(
+        await fetch(`${bare.app.url}${there.pathname}${there.search}`, { headers: { cookie } }),
+        404,
+        'not_found',
+      )
+      expect((await visitor.get(back)).status).toBe(302)
+    },
+  )
 
   test('there are no others', async () => {
     await refusal(await fetch(`${t.url}/api/auth/oauth/evil`), 422, 'invalid')
@@ -93,7 +110,14 @@ describe.each<Provider>(['github', 'google', 'oidc'])('signing in with %s', (pro
     const { user, token } = await bodyOf(first)
     expect(user).toMatchObject({ email: who.email, name: 'Ada Lovelace', role: 'user' })
     expect(user.emailVerifiedAt).toBeString()
-    const fired = await expectEvents(t, first, 'oauth.recall', 'user.registered', 'connected_account.created', 'user.signed_in')
+    const fired = await expectEvents(
+      t,
+      first,
+      'oauth.recall',
+      'user.registered',
+      'connected_account.created',
+      'user.signed_in',
+    )
     expect(fired[3]).toMatchObject({ userId: user.id, data: { via: provider } })
     expect((await call(t, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${token}` })).status).toBe(200)
 
@@ -103,7 +127,9 @@ describe.each<Provider>(['github', 'google', 'oidc'])('signing in with %s', (pro
     expect((await bodyOf(second)).user).toMatchObject({ id: user.id, email: who.email, name: 'Ada Lovelace' })
     await expectEvents(t, second, 'oauth.recall', 'user.signed_in')
     const headers = { authorization: `Bearer ${token}` }
-    const { items } = (await call<ConnectedAccountPage>(t, 'GET', '/api/settings/connected-accounts', undefined, headers)).body
+    const { items } = (
+      await call<ConnectedAccountPage>(t, 'GET', '/api/settings/connected-accounts', undefined, headers)
+    ).body
     expect(items).toMatchObject([{ provider, email: at[provider].subject.email, name: 'Countess', version: 2 }])
   })
 
@@ -125,10 +151,17 @@ describe.each<Provider>(['github', 'google', 'oidc'])('signing in with %s', (pro
     at[provider].issued.length = 0
     const answer = await (await signIn(provider)).text()
     const { user, token } = JSON.parse(answer) as SignedIn
-    const listed = await call(t, 'GET', '/api/settings/connected-accounts', undefined, { authorization: `Bearer ${token}` })
+    const listed = await call(t, 'GET', '/api/settings/connected-accounts', undefined, {
+      authorization: `Bearer ${token}`,
+    })
     const [row] = await t.app.db.select().from(connectedAccounts).where(eq(connectedAccounts.userId, user.id))
-    expect(JSON.parse(t.app.seal.open(row?.sealed as string) as string)).toMatchObject({ accessToken: at[provider].issued[0] })
-    const { rows } = await t.app.driver.query('select row_to_json(c)::text from connected_accounts c where user_id = $1', [user.id])
+    expect(JSON.parse(t.app.seal.open(row?.sealed as string) as string)).toMatchObject({
+      accessToken: at[provider].issued[0],
+    })
+    const { rows } = await t.app.driver.query(
+      'select row_to_json(c)::text from connected_accounts c where user_id = $1',
+      [user.id],
+    )
     const shown = [answer, JSON.stringify(listed.body), String(rows), logged.join('\n')].join('\n')
     expect(at[provider].issued).toHaveLength(2)
     for (const secret of at[provider].issued) expect(shown).not.toContain(secret)
@@ -226,8 +259,13 @@ describe('the state', () => {
 
   test('leaves neither verifier nor state in the database', async () => {
     const { back, visitor } = await goThere('github')
-    const { rows } = await t.app.driver.query(`select row_to_json(s)::text from one_time_secrets s where purpose = 'oauth'`)
-    const [state, mark] = [new URL(back).searchParams.get('state') as string, visitor.cookies(back).get('tutti_oauth') as string]
+    const { rows } = await t.app.driver.query(
+      `select row_to_json(s)::text from one_time_secrets s where purpose = 'oauth'`,
+    )
+    const [state, mark] = [
+      new URL(back).searchParams.get('state') as string,
+      visitor.cookies(back).get('tutti_oauth') as string,
+    ]
     for (const secret of [state, mark]) expect(rows.join()).not.toContain(secret)
     expect(rows.join()).not.toMatch(/"verifier":\s*"[\w-]{43}"/)
   })
@@ -267,10 +305,15 @@ describe('where to go afterwards', () => {
     '/account#error=x',
     `/${'a'.repeat(500)}`,
   ])('%p is refused', async (path) => {
-    const answer = await refusal(await fetch(startAt('github', `?returnTo=${encodeURIComponent(path)}`)), 422, 'invalid')
+    const answer = await refusal(
+      await fetch(startAt('github', `?returnTo=${encodeURIComponent(path)}`)),
+      422,
+      'invalid',
+    )
     expect(answer.errors).toMatchObject([{ pointer: '/returnTo' }])
     const encodedTwice = encodeURIComponent(encodeURIComponent(path))
-    if (path && !/^[a-z.]+$/.test(path)) await refusal(await fetch(startAt('github', `?returnTo=${encodedTwice}`)), 422, 'invalid')
+    if (path && !/^[a-z.]+$/.test(path))
+      await refusal(await fetch(startAt('github', `?returnTo=${encodedTwice}`)), 422, 'invalid')
   })
 
   test('a bad path takes no time to refuse', async () => {
@@ -309,7 +352,13 @@ describe('a provider that misbehaves', () => {
       expect([response.status, response.headers.get('location')]).toEqual([302, '/login#error=upstream_failed'])
     }
     expect(
-      (await call(t, 'POST', '/api/auth/register', { email: who.email, password: 'violet anchor prefers rain', name: 'A' })).status,
+      (
+        await call(t, 'POST', '/api/auth/register', {
+          email: who.email,
+          password: 'violet anchor prefers rain',
+          name: 'A',
+        })
+      ).status,
     ).toBe(201)
   })
 
@@ -353,7 +402,11 @@ describe('a provider that misbehaves', () => {
     at.google.subject = somebody()
     const { back, visitor } = await goThere('google')
     at.google.asked.length = 0
-    await refusal(await visitor.get(`${back}&iss=${encodeURIComponent('https://evil.example')}`, asJson), 502, 'upstream_failed')
+    await refusal(
+      await visitor.get(`${back}&iss=${encodeURIComponent('https://evil.example')}`, asJson),
+      502,
+      'upstream_failed',
+    )
     expect(at.google.asked).toEqual([])
   })
 })

@@ -3,7 +3,17 @@ import type { User } from '../../src/features/accounts/schema.ts'
 import type { InvitePage, Onboarded, Onboarding } from '../../src/features/invites/schema.ts'
 import type { Organization, OrganizationPage } from '../../src/features/organizations/schema.ts'
 import * as organizations from '../../src/features/organizations/service.ts'
-import { apiKey, call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
+import {
+  apiKey,
+  call,
+  mcpToken,
+  type Person,
+  person,
+  sharedApp,
+  systemCtx,
+  type TestApp,
+  unique,
+} from '../support/app.ts'
 import { keptMail } from '../support/mail.ts'
 import { expectEvents, expectRefusal, inside, statuses, times, watch } from './support.ts'
 
@@ -51,7 +61,10 @@ describe('onboarding', () => {
     const me = await person(t)
     const emails = times(2, () => `${unique('friend')}@example.com`) as [string, string]
     const name = unique('First team')
-    const answer = await start(me, { organization: { name }, invites: [{ email: emails[0], role: 'admin' }, { email: emails[1] }] })
+    const answer = await start(me, {
+      organization: { name },
+      invites: [{ email: emails[0], role: 'admin' }, { email: emails[1] }],
+    })
     expect(answer.status).toBe(201)
     const { organization, invites, onboardedAt } = answer.body
     expect(answer.headers.get('location')).toBe(`/api/teams/${organization.id}`)
@@ -92,7 +105,10 @@ describe('onboarding', () => {
     const me = await person(t)
     const email = `${unique('friend')}@example.com`
     // Oneself is in the team already.
-    const refused = await start(me, { organization: { name: unique('none') }, invites: [{ email }, { email: me.email }] })
+    const refused = await start(me, {
+      organization: { name: unique('none') },
+      invites: [{ email }, { email: me.email }],
+    })
     await expectRefusal(t, refused, 409, 'conflict.exists')
     expect((await me.fetch<OrganizationPage>('GET', '/api/teams')).body.items).toHaveLength(1)
     expect((await me.fetch<User>('GET', '/api/auth/me')).body.onboardedAt).toBeNull()
@@ -102,11 +118,22 @@ describe('onboarding', () => {
   test('is for the person himself, with a name and at most twenty invites', async () => {
     const me = await person(t)
     const key = await apiKey(t, me)
-    const withKey = call(t, 'POST', '/api/onboarding', { organization: { name: 'x' } }, { authorization: `Bearer ${key}` })
+    const withKey = call(
+      t,
+      'POST',
+      '/api/onboarding',
+      { organization: { name: 'x' } },
+      { authorization: `Bearer ${key}` },
+    )
     await expectRefusal(t, await withKey, 403, 'forbidden')
     await expectRefusal(t, await call(t, 'POST', '/api/onboarding', {}), 401, 'unauthenticated')
     const invites = times(21, (i) => ({ email: `x${i}@example.com` }))
-    for (const body of [{}, { organization: {} }, { organization: { name: ' ' } }, { organization: { name: 'x', personal: true } }])
+    for (const body of [
+      {},
+      { organization: {} },
+      { organization: { name: ' ' } },
+      { organization: { name: 'x', personal: true } },
+    ])
       await expectRefusal(t, await start(me, body), 422, 'invalid')
     await expectRefusal(t, await start(me, { organization: { name: 'x' }, invites }), 422, 'invalid')
   })

@@ -18,7 +18,9 @@ let stranger: Person
 beforeAll(async () => {
   t = watch(await sharedApp())
   ;[ada, grace, edsger, barbara, stranger] = (await Promise.all(
-    ['Ada Lovelace', 'Grace Hopper', 'Edsger Dijkstra', 'Barbara Liskov', 'Some Stranger'].map((name) => person(t, { name })),
+    ['Ada Lovelace', 'Grace Hopper', 'Edsger Dijkstra', 'Barbara Liskov', 'Some Stranger'].map((name) =>
+      person(t, { name }),
+    ),
   )) as [Person, Person, Person, Person, Person]
 })
 
@@ -126,7 +128,12 @@ describe('changing a team', () => {
     }
     for (const role of ['member', 'viewer'] as const) {
       await expectRefusal(t, await by[role].fetch('PATCH', path, { description: 'x' }), 403, 'forbidden')
-      await expectRefusal(t, await inside(by[role], team.id).fetch('PATCH', '/api/team', { description: 'x' }), 403, 'forbidden')
+      await expectRefusal(
+        t,
+        await inside(by[role], team.id).fetch('PATCH', '/api/team', { description: 'x' }),
+        403,
+        'forbidden',
+      )
     }
     await expectRefusal(t, await stranger.fetch('PATCH', path, { description: 'x' }), 404, 'not_found')
     await expectRefusal(t, await call(t, 'PATCH', path, { description: 'x' }), 401, 'unauthenticated')
@@ -139,7 +146,12 @@ describe('changing a team', () => {
       name: '  New name ',
       settings: { weekStart: 'monday' },
     })
-    expect(changed.body).toMatchObject({ id: team.id, name: 'New name', slug: team.slug, settings: { weekStart: 'monday' } })
+    expect(changed.body).toMatchObject({
+      id: team.id,
+      name: 'New name',
+      slug: team.slug,
+      settings: { weekStart: 'monday' },
+    })
     await expectEvent(t, changed, 'organization.updated')
   })
 
@@ -148,7 +160,13 @@ describe('changing a team', () => {
     const path = `/api/teams/${team.id}`
     await ada.fetch('PATCH', path, { description: 'x' })
     expect((await ada.fetch<Organization>('PATCH', path, { description: null })).body.description).toBeNull()
-    for (const patch of [{ plan: 'gold' }, { personal: true }, { slug: 'mine' }, { name: null }, { settings: { x: 'é'.repeat(8 << 10) } }])
+    for (const patch of [
+      { plan: 'gold' },
+      { personal: true },
+      { slug: 'mine' },
+      { name: null },
+      { settings: { x: 'é'.repeat(8 << 10) } },
+    ])
       await expectRefusal(t, await ada.fetch('PATCH', path, patch), 422, 'invalid')
   })
 
@@ -172,10 +190,16 @@ describe('deleting a team', () => {
     const path = `/api/teams/${team.id}`
     const there = inside(ada, team.id)
     const handle = ((await ada.fetch('GET', '/api/auth/me')).body as { handle: string }).handle
-    const project = (await there.fetch<Project>('POST', '/api/projects', { name: unique('open'), visibility: 'public' })).body
+    const project = (
+      await there.fetch<Project>('POST', '/api/projects', { name: unique('open'), visibility: 'public' })
+    ).body
     const note = (await there.fetch<Note>('POST', '/api/notes', { title: 'Open', scope: 'public' })).body
     const visitor = () =>
-      Promise.all([`/api/public/projects/${handle}/${project.slug}`, `/api/notes/public/${note.slug}`].map((p) => call(t, 'GET', p)))
+      Promise.all(
+        [`/api/public/projects/${handle}/${project.slug}`, `/api/notes/public/${note.slug}`].map((p) =>
+          call(t, 'GET', p),
+        ),
+      )
     expect(statuses(await visitor())).toEqual([200, 200])
     const token = await mcpToken(t, inside(by.member, team.id))
     await t.app.auth.authenticate(token)
@@ -272,11 +296,24 @@ describe('members', () => {
       data: { userId: grace.userId, role: 'member' },
     })
     expect((await grace.fetch('GET', `/api/teams/${team.id}`)).status).toBe(200)
-    await expectRefusal(t, await boss.fetch('POST', path, { userId: grace.userId, role: 'owner' }), 409, 'conflict.exists')
-    await expectRefusal(t, await boss.fetch('POST', path, { userId: Bun.randomUUIDv7(), role: 'member' }), 404, 'not_found')
     await expectRefusal(
       t,
-      await boss.fetch('POST', `/api/admin/teams/${Bun.randomUUIDv7()}/members`, { userId: edsger.userId, role: 'member' }),
+      await boss.fetch('POST', path, { userId: grace.userId, role: 'owner' }),
+      409,
+      'conflict.exists',
+    )
+    await expectRefusal(
+      t,
+      await boss.fetch('POST', path, { userId: Bun.randomUUIDv7(), role: 'member' }),
+      404,
+      'not_found',
+    )
+    await expectRefusal(
+      t,
+      await boss.fetch('POST', `/api/admin/teams/${Bun.randomUUIDv7()}/members`, {
+        userId: edsger.userId,
+        role: 'member',
+      }),
       404,
       'not_found',
     )
@@ -302,7 +339,13 @@ describe('members', () => {
             expect((await roleOf(team, ada)).get(target.userId)).toBe(from)
             continue
           }
-          expect({ actor, from, to, status: answer.status, role: answer.body.role }).toEqual({ actor, from, to, status: 200, role: to })
+          expect({ actor, from, to, status: answer.status, role: answer.body.role }).toEqual({
+            actor,
+            from,
+            to,
+            status: 200,
+            role: to,
+          })
           const event = await expectEvent(t, answer, 'member.role_changed')
           expect(event).toMatchObject({ organizationId: team.id, data: { userId: target.userId, from, to } })
           expect((await roleOf(team, ada)).get(target.userId)).toBe(to)
@@ -332,7 +375,10 @@ describe('members', () => {
           continue
         }
         expect(answer.body).toEqual({ organizationId: team.id, userId: target.userId, removed: true })
-        expect(await expectEvent(t, answer, 'member.removed')).toMatchObject({ organizationId: team.id, data: { userId: target.userId } })
+        expect(await expectEvent(t, answer, 'member.removed')).toMatchObject({
+          organizationId: team.id,
+          data: { userId: target.userId },
+        })
         break
       }
       expect((await roleOf(team, ada)).has(target.userId)).toBe(false)
@@ -370,10 +416,16 @@ describe('members', () => {
     const project = (await there.fetch<Project>('POST', '/api/projects', { name: 'Mine', visibility: 'private' })).body
     const note = (await there.fetch<Note>('POST', '/api/notes', { title: 'Mine', scope: 'team' })).body
     const token = await mcpToken(t, there)
-    const key = (await edsger.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'k', organizationId: team.id })).body.token
+    const key = (
+      await edsger.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'k', organizationId: team.id })
+    ).body.token
     const withKey = () => call<ProjectPage>(t, 'GET', '/api/projects', undefined, { authorization: `Bearer ${key}` })
     const look = () =>
-      Promise.all([`/api/teams/${team.id}`, `/api/projects/${project.id}`, `/api/notes/${note.id}`].map((p) => edsger.fetch('GET', p)))
+      Promise.all(
+        [`/api/teams/${team.id}`, `/api/projects/${project.id}`, `/api/notes/${note.id}`].map((p) =>
+          edsger.fetch('GET', p),
+        ),
+      )
     // Everything is in the cache now.
     expect(statuses(await look())).toEqual([200, 200, 200])
     expect((await withKey()).body.items).toHaveLength(1)
@@ -404,7 +456,8 @@ describe('the last owner', () => {
   test('two owners who demote each other at the same moment: one stays, thirty times', async () => {
     const team = await newTeam(ada)
     await add(team, grace, 'owner')
-    const demote = (who: Person, whom: Person) => who.fetch('PATCH', `/api/teams/${team.id}/members/${whom.userId}`, { role: 'member' })
+    const demote = (who: Person, whom: Person) =>
+      who.fetch('PATCH', `/api/teams/${team.id}/members/${whom.userId}`, { role: 'member' })
     for (let round = 0; round < 30; round++) {
       const answers = await Promise.all([demote(ada, grace), demote(grace, ada)])
       // The loser was no longer owner when he tried, or would have been the last one.
@@ -414,7 +467,9 @@ describe('the last owner', () => {
       const held = await roleOf(team, ada)
       const [owner, other] = held.get(ada.userId) === 'owner' ? [ada, grace] : [grace, ada]
       expect([...held.values()].sort()).toEqual(['member', 'owner'])
-      expect((await owner.fetch('PATCH', `/api/teams/${team.id}/members/${other.userId}`, { role: 'owner' })).status).toBe(200)
+      expect(
+        (await owner.fetch('PATCH', `/api/teams/${team.id}/members/${other.userId}`, { role: 'owner' })).status,
+      ).toBe(200)
     }
   }, 30_000)
 

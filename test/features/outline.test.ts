@@ -33,7 +33,8 @@ beforeAll(async () => {
 
 const epicAt = ({ projectId, id }: Epic) => `/api/projects/${projectId}/epics/${id}`
 const storyAt = ({ projectId, epicId, id }: Story) => `/api/projects/${projectId}/epics/${epicId}/stories/${id}`
-const treeOf = async (who: Person, project: Project) => (await who.fetch<Tree>('GET', `/api/projects/${project.id}/tree`)).body
+const treeOf = async (who: Person, project: Project) =>
+  (await who.fetch<Tree>('GET', `/api/projects/${project.id}/tree`)).body
 
 async function outline() {
   const project = await newProject(team.owner)
@@ -47,7 +48,13 @@ async function outline() {
 describe('the long paths', () => {
   test('epics, stories and tasks are made, read, listed, changed and deleted by them', async () => {
     const { project, epic, story, task, taskPath } = await outline()
-    expect(epic).toMatchObject({ projectId: project.id, status: 'todo', priority: 'medium', progress: { tasks: 0, done: 0 }, version: 1 })
+    expect(epic).toMatchObject({
+      projectId: project.id,
+      status: 'todo',
+      priority: 'medium',
+      progress: { tasks: 0, done: 0 },
+      version: 1,
+    })
     expect(story).toMatchObject({ epicId: epic.id, points: 5 })
     expect(task).toMatchObject({ storyId: story.id, projectId: project.id, key: `${project.key}-1` })
     expect((await team.viewer.fetch<TaskDetail>('GET', taskPath)).body.id).toBe(task.id)
@@ -55,8 +62,12 @@ describe('the long paths', () => {
       total: 1,
       items: [{ id: task.id }],
     })
-    expect((await team.viewer.fetch<EpicPage>('GET', `/api/projects/${project.slug}/epics`)).body.items).toMatchObject([{ id: epic.id }])
-    expect((await team.viewer.fetch<StoryPage>('GET', `${epicAt(epic)}/stories`)).body.items).toMatchObject([{ id: story.id }])
+    expect((await team.viewer.fetch<EpicPage>('GET', `/api/projects/${project.slug}/epics`)).body.items).toMatchObject([
+      { id: epic.id },
+    ])
+    expect((await team.viewer.fetch<StoryPage>('GET', `${epicAt(epic)}/stories`)).body.items).toMatchObject([
+      { id: story.id },
+    ])
     const changed = await team.member.fetch<TaskChanged>('PUT', taskPath, { status: 'done' })
     expect(changed.body).toMatchObject({ status: 'done', freed: [] })
     await expectEvent(t, changed, 'task.completed')
@@ -65,8 +76,15 @@ describe('the long paths', () => {
       status: 'in_progress',
       description: 'All of it',
     })
-    expect(renamed.body).toMatchObject({ title: 'Durable', status: 'in_progress', version: 2, progress: { tasks: 1, done: 1 } })
-    expect((await expectEvent(t, renamed, 'epic.updated')).data).toMatchObject({ fields: ['title', 'status', 'description'] })
+    expect(renamed.body).toMatchObject({
+      title: 'Durable',
+      status: 'in_progress',
+      version: 2,
+      progress: { tasks: 1, done: 1 },
+    })
+    expect((await expectEvent(t, renamed, 'epic.updated')).data).toMatchObject({
+      fields: ['title', 'status', 'description'],
+    })
     expect((await team.member.fetch<Story>('PUT', storyAt(story), { points: null })).body).toMatchObject({
       points: null,
       progress: { tasks: 1, done: 1 },
@@ -98,10 +116,14 @@ describe('the long paths', () => {
   test('a task moves to another story or out of all, a story to another epic; nested bodies do not name the place twice', async () => {
     const { project, epic, story, task, taskPath } = await outline()
     const other = await newStory(team.member, await newEpic(team.member, project))
-    expect((await team.member.fetch('POST', `${storyAt(story)}/tasks`, { title: 'x', storyId: other.id })).status).toBe(422)
+    expect((await team.member.fetch('POST', `${storyAt(story)}/tasks`, { title: 'x', storyId: other.id })).status).toBe(
+      422,
+    )
     expect((await team.member.fetch<TaskChanged>('PUT', taskPath, { storyId: other.id })).body.storyId).toBe(other.id)
     expect((await team.member.fetch('GET', taskPath)).status).toBe(404)
-    expect((await team.member.fetch<TaskChanged>('PATCH', `/api/tasks/${task.id}`, { storyId: null })).body.storyId).toBeNull()
+    expect(
+      (await team.member.fetch<TaskChanged>('PATCH', `/api/tasks/${task.id}`, { storyId: null })).body.storyId,
+    ).toBeNull()
     expect((await treeOf(team.member, project)).tasks).toMatchObject([{ key: task.key }])
     const moved = await team.member.fetch<Story>('PUT', storyAt(other), { epicId: epic.id })
     expect(moved.body).toMatchObject({ epicId: epic.id })
@@ -113,7 +135,9 @@ describe('the long paths', () => {
     const { project, epic, story, taskPath } = await outline()
     await team.member.fetch('PUT', epicAt(epic), { title: 'Newer' })
     const stale = await team.member.fetch('PUT', epicAt(epic), { title: 'x' }, { 'if-match': '"1"' })
-    expect((await expectRefusal(t, stale, 412, 'version_mismatch')) as object).toMatchObject({ current: { title: 'Newer', version: 2 } })
+    expect((await expectRefusal(t, stale, 412, 'version_mismatch')) as object).toMatchObject({
+      current: { title: 'Newer', version: 2 },
+    })
     const paths = [epicAt(epic), storyAt(story), taskPath]
     for (const path of paths)
       for (const [method, body] of [['PUT', { title: 'x' }], ['DELETE']] as const) {
@@ -126,14 +150,22 @@ describe('the long paths', () => {
 
   test('epics and stories are dragged too, also very often between the same two', async () => {
     const project = await newProject(team.owner)
-    const [a, b, c] = [await newEpic(team.member, project), await newEpic(team.member, project), await newEpic(team.member, project)]
-    for (let i = 0; i < 61; i++) expect((await team.member.fetch('PUT', epicAt(i % 2 ? b : c), { after: a.id })).status).toBe(200)
+    const [a, b, c] = [
+      await newEpic(team.member, project),
+      await newEpic(team.member, project),
+      await newEpic(team.member, project),
+    ]
+    for (let i = 0; i < 61; i++)
+      expect((await team.member.fetch('PUT', epicAt(i % 2 ? b : c), { after: a.id })).status).toBe(200)
     const order = (await team.member.fetch<EpicPage>('GET', `/api/projects/${project.id}/epics`)).body.items
     expect(order.map(({ id }) => id)).toEqual([a.id, c.id, b.id])
     expect(new Set(order.map(({ position }) => position)).size).toBe(3)
     const [x, y] = [await newStory(team.member, a), await newStory(team.member, a)]
     await team.member.fetch('PUT', storyAt(y), { after: null })
-    expect((await team.member.fetch<StoryPage>('GET', `${epicAt(a)}/stories`)).body.items.map(({ id }) => id)).toEqual([y.id, x.id])
+    expect((await team.member.fetch<StoryPage>('GET', `${epicAt(a)}/stories`)).body.items.map(({ id }) => id)).toEqual([
+      y.id,
+      x.id,
+    ])
     expect((await team.member.fetch('PUT', epicAt(a), { after: x.id })).status).toBe(404)
   })
 })
@@ -155,7 +187,8 @@ describe('deleting and bringing back', () => {
     for (const id of [task.id, part.id]) expect((await get(team.member, id)).status).toBe(404)
     await expectRefusal(t, await team.admin.fetch('POST', `${storyAt(story)}/restore`), 409, 'conflict')
     expect((await restore(team.admin, task)).status).toBe(409)
-    for (const who of [team.member, team.viewer]) expect((await who.fetch('POST', `${epicAt(epic)}/restore`)).status).toBe(403)
+    for (const who of [team.member, team.viewer])
+      expect((await who.fetch('POST', `${epicAt(epic)}/restore`)).status).toBe(403)
     expect((await team.stranger.fetch('POST', `${epicAt(epic)}/restore`)).status).toBe(404)
     const back = await team.admin.fetch<Epic>('POST', `${epicAt(epic)}/restore`)
     expect(back.body).toMatchObject({ id: epic.id, progress: { tasks: 2 } })
@@ -171,7 +204,9 @@ describe('deleting and bringing back', () => {
         ],
       },
     ])
-    expect((await team.admin.fetch<Story>('POST', `${storyAt(earlier)}/restore`)).body).toMatchObject({ id: earlier.id })
+    expect((await team.admin.fetch<Story>('POST', `${storyAt(earlier)}/restore`)).body).toMatchObject({
+      id: earlier.id,
+    })
     expect((await team.admin.fetch<Epic>('POST', `${epicAt(epic)}/restore`)).body.version).toBe(back.body.version)
   })
 
@@ -180,7 +215,9 @@ describe('deleting and bringing back', () => {
     await team.member.fetch('DELETE', storyAt(story))
     await team.member.fetch('DELETE', epicAt(epic))
     for (const table of ['epics', 'stories'])
-      await t.app.driver.query(`update ${table} set deleted_at = now() - interval '31 days' where project_id = $1`, [epic.projectId])
+      await t.app.driver.query(`update ${table} set deleted_at = now() - interval '31 days' where project_id = $1`, [
+        epic.projectId,
+      ])
     expect((await team.admin.fetch('POST', `${epicAt(epic)}/restore`)).status).toBe(404)
     expect((await team.admin.fetch('POST', `${storyAt(story)}/restore`)).status).toBe(404)
   })
@@ -190,7 +227,9 @@ describe('deleting and bringing back', () => {
     const holder = await connect(team.member, { agentId: (await newAgent(team.owner)).id })
     told(await holder.call('claim_task', { task: task.key }))
     const other = await connect(team.other)
-    expect(refused(await other.call('delete_task', { task: task.key, reason: 'Not needed' }))).toContain('conflict.lease_held')
+    expect(refused(await other.call('delete_task', { task: task.key, reason: 'Not needed' }))).toContain(
+      'conflict.lease_held',
+    )
     expect((await team.owner.fetch('DELETE', epicAt(epic))).status).toBe(200)
     const back = await team.owner.fetch('POST', `${epicAt(epic)}/restore`)
     expect(back.status).toBe(200)
@@ -204,8 +243,13 @@ describe('deleting and bringing back', () => {
     const { project, epic, task } = await outline()
     const lost = await newTask(team.member, project)
     await remove(team.member, lost)
-    const note = (await team.owner.fetch<{ id: string }>('POST', '/api/notes', { title: 'In it', scope: 'team', projectId: project.id }))
-      .body
+    const note = (
+      await team.owner.fetch<{ id: string }>('POST', '/api/notes', {
+        title: 'In it',
+        scope: 'team',
+        projectId: project.id,
+      })
+    ).body
     expect((await team.owner.fetch('DELETE', `/api/projects/${project.id}`)).status).toBe(200)
     const path = `/api/projects/${project.id}/restore`
     expect((await team.viewer.fetch('POST', path)).status).toBe(403)
@@ -270,7 +314,12 @@ describe('the tree', () => {
       epics: [
         {
           title: 'Second',
-          stories: [{ title: 'S', tasks: times(3, (i) => ({ ref: `r${i}`, title: `T${i}`, blockedBy: i ? [`r${i - 1}`] : [] })) }],
+          stories: [
+            {
+              title: 'S',
+              tasks: times(3, (i) => ({ ref: `r${i}`, title: `T${i}`, blockedBy: i ? [`r${i - 1}`] : [] })),
+            },
+          ],
         },
       ],
     }
@@ -280,7 +329,8 @@ describe('the tree', () => {
     expect(tasks.map(({ blockedBy }) => blockedBy)).toEqual([[], [tasks[0]?.key], [tasks[1]?.key]] as string[][])
     const whole = await treeOf(team.viewer, project)
     expect(whole.epics.map(({ title }) => title)).toEqual([epic.title, 'Second'])
-    const all = (await team.viewer.fetch<TaskPage>('GET', `/api/tasks?projectId=${project.id}&sort=position&order=asc`)).body.items
+    const all = (await team.viewer.fetch<TaskPage>('GET', `/api/tasks?projectId=${project.id}&sort=position&order=asc`))
+      .body.items
     expect(keys(all)).toEqual([task.key, ...keys(tasks)])
     expect(new Set(all.map(({ position }) => position)).size).toBe(4)
     await expectRefusal(t, await claim(team.member, tasks[1]?.id as string), 409, 'conflict.blocked')

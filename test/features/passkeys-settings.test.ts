@@ -4,7 +4,19 @@ import { users } from '../../src/features/accounts/table.ts'
 import type { Passkey, PasskeyPage } from '../../src/features/passkeys/schema.ts'
 import { apiKey, call, person, type TestApp, testApp } from '../support/app.ts'
 import { Authenticator } from '../support/authenticator.ts'
-import { add, authenticator, type Begun, begin, beginLogin, finish, finishLogin, holder, prove, signIn, t } from './passkeys-support.ts'
+import {
+  add,
+  authenticator,
+  type Begun,
+  begin,
+  beginLogin,
+  finish,
+  finishLogin,
+  holder,
+  prove,
+  signIn,
+  t,
+} from './passkeys-support.ts'
 import { expectEvents, expectRefusal, statuses, TestClock, watch } from './support.ts'
 
 describe('time', () => {
@@ -22,7 +34,12 @@ describe('time', () => {
     const adding = await begin(who)
     expect((await finishLogin({ sessionId: login.sessionId, response: key.get(login.options) }, own)).status).toBe(200)
     clock.forward({ seconds: 1 })
-    await expectRefusal(own, await finishLogin({ sessionId: late.sessionId, response: key.get(late.options) }, own), 410, 'gone')
+    await expectRefusal(
+      own,
+      await finishLogin({ sessionId: late.sessionId, response: key.get(late.options) }, own),
+      410,
+      'gone',
+    )
     clock.forward({ minutes: 4, seconds: 59 })
     const response = authenticator(own).create(adding.options)
     await expectRefusal(own, await finish(who, { sessionId: adding.sessionId, response }), 410, 'gone')
@@ -35,7 +52,9 @@ describe('time', () => {
     await expectRefusal(own, await who.fetch('POST', '/api/auth/passkey/register/begin', {}), 403, 'forbidden.reauth')
     await expectRefusal(own, await who.fetch('PATCH', path, { name: 'x' }), 403, 'forbidden.reauth')
     await expectRefusal(own, await who.fetch('DELETE', path), 403, 'forbidden.reauth')
-    expect((await who.fetch<PasskeyPage>('GET', '/api/settings/passkeys')).body.items).toMatchObject([{ id: passkey.id }])
+    expect((await who.fetch<PasskeyPage>('GET', '/api/settings/passkeys')).body.items).toMatchObject([
+      { id: passkey.id },
+    ])
     const fresh = (await signIn(key, {}, own)).body
     expect((await call(own, 'PATCH', path, { name: 'x' }, { authorization: `Bearer ${fresh.token}` })).status).toBe(200)
   })
@@ -86,7 +105,12 @@ describe('those there are', () => {
     const key = { authorization: `Bearer ${await apiKey(t, who)}` }
     expect((await call<PasskeyPage>(t, 'GET', '/api/settings/passkeys', undefined, key)).body.items).toHaveLength(1)
     await expectRefusal(t, await call(t, 'POST', '/api/auth/passkey/register/begin', {}, key), 403, 'forbidden')
-    await expectRefusal(t, await call(t, 'DELETE', `/api/settings/passkeys/${passkey.id}`, undefined, key), 403, 'forbidden')
+    await expectRefusal(
+      t,
+      await call(t, 'DELETE', `/api/settings/passkeys/${passkey.id}`, undefined, key),
+      403,
+      'forbidden',
+    )
   })
 
   test('the last way to sign in stays', async () => {

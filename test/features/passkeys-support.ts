@@ -14,10 +14,14 @@ export interface Begun {
 export const t = watch(await sharedApp())
 
 export const authenticator = (at = t, steps?: number) => new Authenticator(at.app.url, steps)
-export const begin = async (who: Person) => (await who.fetch<Begun>('POST', '/api/auth/passkey/register/begin', {})).body
-export const finish = (who: Person, body: object) => who.fetch<Passkey>('POST', '/api/auth/passkey/register/finish', body)
-export const beginLogin = async (at = t, body = {}) => (await call<Begun>(at, 'POST', '/api/auth/passkey/authenticate/begin', body)).body
-export const finishLogin = (body: object, at = t) => call<SignedIn>(at, 'POST', '/api/auth/passkey/authenticate/finish', body)
+export const begin = async (who: Person) =>
+  (await who.fetch<Begun>('POST', '/api/auth/passkey/register/begin', {})).body
+export const finish = (who: Person, body: object) =>
+  who.fetch<Passkey>('POST', '/api/auth/passkey/register/finish', body)
+export const beginLogin = async (at = t, body = {}) =>
+  (await call<Begun>(at, 'POST', '/api/auth/passkey/authenticate/begin', body)).body
+export const finishLogin = (body: object, at = t) =>
+  call<SignedIn>(at, 'POST', '/api/auth/passkey/authenticate/finish', body)
 
 export async function add(who: Person, key: Authenticator, name = 'laptop'): Promise<Answer<Passkey>> {
   const { sessionId, options } = await begin(who)
@@ -36,4 +40,8 @@ export async function holder(at = t): Promise<{ who: Person; key: Authenticator;
 export const prove = (who: Person) =>
   t.app.db.update(users).set({ emailVerifiedAt: new Date().toISOString() }).where(eq(users.id, who.userId))
 export const notices = async (who: Person) =>
-  (await t.app.driver.query('select reason, title, message from notifications where user_id = $1 order by id', [who.userId])).rows
+  (
+    await t.app.driver.query('select reason, title, message from notifications where user_id = $1 order by id', [
+      who.userId,
+    ])
+  ).rows

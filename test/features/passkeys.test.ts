@@ -7,7 +7,19 @@ import { passkeys } from '../../src/features/passkeys/table.ts'
 import { call, logged, PASSWORD, person } from '../support/app.ts'
 import { newPasskey, type Wrong } from '../support/authenticator.ts'
 import { keptMail, mailRows } from '../support/mail.ts'
-import { add, authenticator, begin, beginLogin, finish, finishLogin, holder, notices, prove, signIn, t } from './passkeys-support.ts'
+import {
+  add,
+  authenticator,
+  begin,
+  beginLogin,
+  finish,
+  finishLogin,
+  holder,
+  notices,
+  prove,
+  signIn,
+  t,
+} from './passkeys-support.ts'
 import { expectEvents, expectRefusal, statuses, times } from './support.ts'
 
 describe('adding a passkey', () => {
@@ -53,7 +65,9 @@ describe('adding a passkey', () => {
     const [, added] = await expectEvents(t, made, 'passkeys.useChallenge', 'passkey.created', 'notification.created')
     expect(added).toMatchObject({ subjectId: made.body.id, userId: who.userId, data: { name: 'this laptop' } })
     const [notice] = await notices(who)
-    expect(notice?.join(': ')).toStartWith('security: A new way to sign in was added: The passkey “this laptop” can be used')
+    expect(notice?.join(': ')).toStartWith(
+      'security: A new way to sign in was added: The passkey “this laptop” can be used',
+    )
     expect((await keptMail(t, who.email, 'new_way_in')).text).toContain('“this laptop” can be used to sign in')
     const page = await who.fetch<PasskeyPage>('GET', '/api/settings/passkeys')
     expect(page.body).toEqual({ items: [made.body], nextCursor: null })
@@ -98,7 +112,10 @@ describe('adding a passkey', () => {
     const key = authenticator()
     const { sessionId, options } = await begin(who)
     const answer = await finish(who, { sessionId, response: key.create(options, wrong(t.app.url)) })
-    expect([answer.status, answer.body]).toMatchObject([422, { code: 'invalid', errors: [{ pointer: '/response', code: 'not_verified' }] }])
+    expect([answer.status, answer.body]).toMatchObject([
+      422,
+      { code: 'invalid', errors: [{ pointer: '/response', code: 'not_verified' }] },
+    ])
     // Used up: the right answer comes too late.
     const late = await finish(who, { sessionId, response: key.create(options) })
     await expectRefusal(t, late, 410, 'gone')
@@ -108,7 +125,9 @@ describe('adding a passkey', () => {
   test('an attestation with certificates is not even looked at: its lists of revoked ones are at addresses it names', async () => {
     const who = await person(t)
     const { sessionId, options } = await begin(who)
-    expect((await finish(who, { sessionId, response: authenticator().create(options, { format: 'android-key' }) })).status).toBe(422)
+    expect(
+      (await finish(who, { sessionId, response: authenticator().create(options, { format: 'android-key' }) })).status,
+    ).toBe(422)
     expect(logged.join('\n')).toContain('attestation of the format android-key')
   })
 
@@ -134,12 +153,15 @@ describe('adding a passkey', () => {
     }
     const { sessionId } = await begin(who)
     const large = await finish(who, { sessionId, response: { ...good, more: 'x'.repeat(33_000) } })
-    expect((await expectRefusal(t, large, 422, 'invalid')).errors).toMatchObject([{ pointer: '/response', code: 'too_long' }])
+    expect((await expectRefusal(t, large, 422, 'invalid')).errors).toMatchObject([
+      { pointer: '/response', code: 'too_long' },
+    ])
   })
 
   test('a challenge is for the session that asked, not for another of the same person, nor for somebody else', async () => {
     const who = await person(t)
-    const { token } = (await call<SignedIn>(t, 'POST', '/api/auth/login', { email: who.email, password: PASSWORD })).body
+    const { token } = (await call<SignedIn>(t, 'POST', '/api/auth/login', { email: who.email, password: PASSWORD }))
+      .body
     const elsewhere = { authorization: `Bearer ${token}` }
     const { sessionId, options } = await begin(who)
     const body = { sessionId, response: authenticator().create(options) }
@@ -155,7 +177,9 @@ describe('adding a passkey', () => {
   test('ten answers at once to one challenge add one passkey', async () => {
     const who = await person(t)
     const { sessionId, options } = await begin(who)
-    const answers = await Promise.all(times(10, () => finish(who, { sessionId, response: authenticator().create(options) })))
+    const answers = await Promise.all(
+      times(10, () => finish(who, { sessionId, response: authenticator().create(options) })),
+    )
     expect(statuses(answers)).toEqual([201, ...times(9, () => 410)])
   })
 
@@ -187,7 +211,9 @@ describe('signing in', () => {
     const cookies = answer.headers.getSetCookie()
     expect(cookies).toHaveLength(2)
     expect(cookies[0]).toMatch(/^tutti_access=eyJ.*HttpOnly; SameSite=Lax/)
-    expect((await call(t, 'GET', '/api/auth/me', undefined, { cookie: cookies[0]?.split(';')[0] as string })).status).toBe(200)
+    expect(
+      (await call(t, 'GET', '/api/auth/me', undefined, { cookie: cookies[0]?.split(';')[0] as string })).status,
+    ).toBe(200)
     const [row] = await t.app.db.select().from(passkeys).where(eq(passkeys.id, passkey.id))
     expect(row).toMatchObject({ counter: key.counter, version: 1 })
     expect(row?.lastUsedAt).toBeString()
@@ -198,7 +224,11 @@ describe('signing in', () => {
 
   test('beginning tells nothing of whoever is named, and names no credentials', async () => {
     const { who } = await holder()
-    const answers = [await beginLogin(), await beginLogin(t, { email: who.email }), await beginLogin(t, { email: 'nobody@example.com' })]
+    const answers = [
+      await beginLogin(),
+      await beginLogin(t, { email: who.email }),
+      await beginLogin(t, { email: 'nobody@example.com' }),
+    ]
     for (const { options } of answers)
       expect({ ...options, challenge: '' }).toEqual({
         challenge: '',
@@ -257,7 +287,13 @@ describe('signing in', () => {
     for (const wrong of [{ counter }, { counter: counter - 1 }, { counter: 0 }]) {
       const answer = await signIn(key, wrong)
       expect([answer.status, answer.body]).toMatchObject([401, { code: 'unauthenticated' }])
-      const [, refused] = await expectEvents(t, answer, 'passkeys.useChallenge', 'passkey.refused', 'notification.created')
+      const [, refused] = await expectEvents(
+        t,
+        answer,
+        'passkeys.useChallenge',
+        'passkey.refused',
+        'notification.created',
+      )
       expect(refused).toMatchObject({
         subjectId: passkey.id,
         userId: who.userId,
@@ -282,7 +318,9 @@ describe('signing in', () => {
     const { key } = await holder()
     const challenges = await Promise.all(times(5, () => beginLogin()))
     const answers = await Promise.all(
-      challenges.map(({ sessionId, options }) => finishLogin({ sessionId, response: key.get(options, { counter: 100 }) })),
+      challenges.map(({ sessionId, options }) =>
+        finishLogin({ sessionId, response: key.get(options, { counter: 100 }) }),
+      ),
     )
     expect(statuses(answers)).toEqual([200, 401, 401, 401, 401])
   })
@@ -312,7 +350,12 @@ describe('signing in', () => {
 
   test('takes no nonsense', async () => {
     const { key } = await holder()
-    for (const strange of [{}, { id: key.credentialId }, { id: { a: 1 } }, { ...key.get({ challenge: 'x' }), response: null }]) {
+    for (const strange of [
+      {},
+      { id: key.credentialId },
+      { id: { a: 1 } },
+      { ...key.get({ challenge: 'x' }), response: null },
+    ]) {
       const { sessionId } = await beginLogin()
       expect((await finishLogin({ sessionId, response: strange })).status).toBe(401)
     }

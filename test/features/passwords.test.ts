@@ -9,7 +9,18 @@ import { notifications } from '../../src/features/notifications/table.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import { dump } from '../contract/tables.ts'
 import { serverOver } from '../http/server.ts'
-import { anyoneCtx, apiKey, call, logged, PASSWORD, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
+import {
+  anyoneCtx,
+  apiKey,
+  call,
+  logged,
+  PASSWORD,
+  person,
+  sharedApp,
+  type TestApp,
+  testApp,
+  unique,
+} from '../support/app.ts'
 import { keptMail, mailRows } from '../support/mail.ts'
 import {
   addIdentity,
@@ -67,9 +78,12 @@ describe('a forgotten password', () => {
     const [ada, gone] = [await person(t), await person(t)]
     await t.app.db.update(users).set({ status: 'suspended' }).where(eq(users.id, gone.userId))
     const stranger = newAddress()
-    const asked = await Promise.all([ada.email, gone.email, stranger].map((email) => post(t, 'forgot-password', { email })))
+    const asked = await Promise.all(
+      [ada.email, gone.email, stranger].map((email) => post(t, 'forgot-password', { email })),
+    )
     const headers = (i: number) => [...(asked[i]?.headers.keys() ?? [])]
-    for (const [i, { status, body }] of asked.entries()) expect([status, body, headers(i)]).toEqual([200, { sent: true }, headers(0)])
+    for (const [i, { status, body }] of asked.entries())
+      expect([status, body, headers(i)]).toEqual([200, { sent: true }, headers(0)])
     expect((await keptMail(t, ada.email, 'reset')).status).toBe('kept')
     for (const email of [gone.email, stranger])
       for (const mail of (await mailRows(t, email)).filter((m) => m.kind === 'reset'))
@@ -174,7 +188,9 @@ describe('a forgotten password', () => {
     await expectRefusal(t, await reset(t, second), 410, 'gone')
 
     const third = await resetLink(t, ada.email)
-    expect((await post(t, 'email-change/confirm', { token: await changeLink(t, body, newAddress()) }, body.token)).status).toBe(200)
+    expect(
+      (await post(t, 'email-change/confirm', { token: await changeLink(t, body, newAddress()) }, body.token)).status,
+    ).toBe(200)
     await expectRefusal(t, await reset(t, third), 410, 'gone')
 
     const grace = await person(t)
@@ -213,7 +229,13 @@ describe('a forgotten password', () => {
       const ada = await person(t)
       const token = await resetLink(t, ada.email)
       const exchange = () => post<SignedIn>(t, 'api-key-exchange', { email: ada.email, password: PASSWORD })
-      const [done, ...others] = await Promise.all([reset(t, token), login(t, ada.email), exchange(), login(t, ada.email), exchange()])
+      const [done, ...others] = await Promise.all([
+        reset(t, token),
+        login(t, ada.email),
+        exchange(),
+        login(t, ada.email),
+        exchange(),
+      ])
       expect(done.status).toBe(200)
       for (const other of others) if (other.status < 300) expect((await me(t, other.body.token)).status).toBe(401)
     }
@@ -225,9 +247,13 @@ describe('a forgotten password', () => {
     const passwordHash = (await userRow(t, ada.userId))?.passwordHash as string
     expect((await reset(t, await resetLink(t, ada.email))).status).toBe(200)
     const refused = { code: 'unauthenticated' }
-    expect(await failure(signIn(anyoneCtx(t), { userId: ada.userId, via: 'password', passwordHash }))).toMatchObject(refused)
+    expect(await failure(signIn(anyoneCtx(t), { userId: ada.userId, via: 'password', passwordHash }))).toMatchObject(
+      refused,
+    )
     expect(await failure(tokens.createKey(before, { name: 'late' }))).toMatchObject(refused)
-    expect(await failure(tokens.createToken(before, { name: 'late', organizationId: ada.organizationId }))).toMatchObject(refused)
+    expect(
+      await failure(tokens.createToken(before, { name: 'late', organizationId: ada.organizationId })),
+    ).toMatchObject(refused)
   })
 
   test('ends the wait that failed sign-ins brought about', async () => {
@@ -246,7 +272,9 @@ describe('a forgotten password', () => {
       'email-change/confirm': await changeLink(t, ada, newAddress()),
     }
     const grace = await provedPerson(t)
-    expect((await post(t, 'email-change/confirm', { token: await changeLink(t, grace, newAddress()) }, grace.token)).status).toBe(200)
+    expect(
+      (await post(t, 'email-change/confirm', { token: await changeLink(t, grace, newAddress()) }, grace.token)).status,
+    ).toBe(200)
     secrets['email-change/undo'] = await linkTo(t, grace.email, 'email_undo')
     for (const door of Object.keys(secrets))
       for (const [kind, token] of [...Object.entries(secrets), ['nothing', 'nonsense'] as const]) {
@@ -302,7 +330,9 @@ describe('changing a password', () => {
     const wrong = await change(t, ada.token, { currentPassword: 'not the password at all' })
     expect([wrong.status, wrong.body]).toMatchObject([403, { code: 'forbidden' }])
     expect(await expectEvent(t, wrong, 'auth.sign_in_failed')).toMatchObject({ userId: ada.userId })
-    const guesses = await Promise.all(times(6, () => change(t, ada.token, { currentPassword: 'not the password at all' })))
+    const guesses = await Promise.all(
+      times(6, () => change(t, ada.token, { currentPassword: 'not the password at all' })),
+    )
     expect(statuses(guesses)).toEqual([403, 403, 403, 403, 429, 429])
     expect((await change(t, ada.token)).status).toBe(429)
     expect((await post(t, 'reauth', { password: PASSWORD }, ada.token)).status).toBe(429)
@@ -358,7 +388,8 @@ describe('changing a password', () => {
 
 describe('a hash of former days', () => {
   test('is told from one of today', async () => {
-    const made = (memoryCost: number, timeCost: number) => Bun.password.hash('x', { algorithm: 'argon2id', memoryCost, timeCost })
+    const made = (memoryCost: number, timeCost: number) =>
+      Bun.password.hash('x', { algorithm: 'argon2id', memoryCost, timeCost })
     expect(needsRehash(await made(19_456, 2))).toBe(false)
     expect(needsRehash(await made(65_536, 3))).toBe(false)
     expect(needsRehash(await made(8192, 2))).toBe(true)

@@ -12,7 +12,12 @@ beforeAll(async () => {
 })
 
 const project = async (who = ada, body: object = {}): Promise<{ id: string; slug: string; key: string }> =>
-  (await who.fetch<{ id: string; slug: string; key: string }>('POST', '/api/projects', { name: `Plan ${++count}`, ...body })).body
+  (
+    await who.fetch<{ id: string; slug: string; key: string }>('POST', '/api/projects', {
+      name: `Plan ${++count}`,
+      ...body,
+    })
+  ).body
 
 const plan = {
   epics: [
@@ -23,7 +28,13 @@ const plan = {
           title: 'Never lose a write',
           points: 5,
           tasks: [
-            { ref: 'lock', title: 'Lock the folder', priority: 'high', acceptance: ['A second process is refused'], labels: ['db'] },
+            {
+              ref: 'lock',
+              title: 'Lock the folder',
+              priority: 'high',
+              acceptance: ['A second process is refused'],
+              labels: ['db'],
+            },
             { title: 'Real fsync', blockedBy: ['lock'] },
           ],
         },
@@ -52,12 +63,18 @@ describe('a plan', () => {
       { title: 'Real fsync', key: `${key}-2`, blockedBy: [`${key}-1`] },
     ])
     expect((await ada.fetch<Tree>('GET', `/api/projects/${slug}/tree`)).body).toEqual(made.body)
-    expect((await ada.fetch<{ stats: object }>('GET', `/api/projects/${slug}`)).body.stats).toEqual({ notes: 0, tasks: 2, tasksDone: 0 })
+    expect((await ada.fetch<{ stats: object }>('GET', `/api/projects/${slug}`)).body.stats).toEqual({
+      notes: 0,
+      tasks: 2,
+      tasksDone: 0,
+    })
   })
 
   test('a second one goes behind the first and its numbers go on, also when two are made at once', async () => {
     const { slug, key } = await project()
-    const many = await Promise.all(Array.from({ length: 5 }, () => ada.fetch('POST', `/api/projects/${slug}/plan`, plan)))
+    const many = await Promise.all(
+      Array.from({ length: 5 }, () => ada.fetch('POST', `/api/projects/${slug}/plan`, plan)),
+    )
     expect(many.map((m) => m.status)).toEqual([201, 201, 201, 201, 201])
     const { body } = await ada.fetch<Tree>('GET', `/api/projects/${slug}/tree`)
     const keys = body.epics.flatMap((e) => e.stories.flatMap((s) => s.tasks.map((task) => task.key)))
@@ -76,7 +93,11 @@ describe('a plan', () => {
       'A → B → A',
     ],
     ['a task that waits for itself', withTasks({ title: 'A', ref: 'a', blockedBy: ['a'] }), 'A → A'],
-    ['an unknown field deep inside', withTasks({ title: 'A', assignee: 'x' }), 'epics.0.stories.0.tasks.0.assignee is not a field'],
+    [
+      'an unknown field deep inside',
+      withTasks({ title: 'A', assignee: 'x' }),
+      'epics.0.stories.0.tasks.0.assignee is not a field',
+    ],
     [
       'more than 500 items',
       {
@@ -123,7 +144,10 @@ describe('a plan', () => {
     expect((await ada.fetch<Tree>('GET', `/api/projects/${id}/tree`)).body.epics).toHaveLength(2)
     await ada.fetch('DELETE', `/api/projects/${id}`)
     expect((await ada.fetch('GET', `/api/projects/${id}/tree`)).status).toBe(404)
-    const left = await t.app.driver.query('select count(*)::int from tasks where project_id = $1 and deleted_at is null', [id])
+    const left = await t.app.driver.query(
+      'select count(*)::int from tasks where project_id = $1 and deleted_at is null',
+      [id],
+    )
     expect(left.rows).toEqual([[0]])
   })
 })

@@ -11,7 +11,8 @@ beforeAll(async () => {
 
 const read = async (who: Person) => (await who.fetch<PreferencesAnswer>('GET', '/api/settings/preferences')).body
 const patch = (who: Person, body: object) => who.fetch<PreferencesAnswer>('PATCH', '/api/settings/preferences', body)
-const newTeam = async (who: Person) => (await who.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Team') })).body.id
+const newTeam = async (who: Person) =>
+  (await who.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Team') })).body.id
 const currentTeam = async (who: Person) => (await who.fetch<{ id: string }>('GET', '/api/team')).body.id
 
 const usual: PreferencesAnswer = {
@@ -51,7 +52,13 @@ describe('preferences', () => {
       patch(ada, { notifications: { email: false } }),
     ])
     expect(statuses(answers)).toEqual([200, 200, 200, 200])
-    expect(await read(ada)).toEqual({ ...usual, theme: 'light', density: 'compact', weekStart: 'sunday', notifications: { email: false } })
+    expect(await read(ada)).toEqual({
+      ...usual,
+      theme: 'light',
+      density: 'compact',
+      weekStart: 'sunday',
+      notifications: { email: false },
+    })
   })
 
   test.each([
@@ -102,7 +109,10 @@ describe('the current team', () => {
   test('that one has left counts as none chosen', async () => {
     const owner = await person(t)
     const grace = await member(t, owner, 'member')
-    const headless: Person = { ...grace, fetch: (m, p, b, h = {}) => call(t, m, p, b, { ...bearer(grace.token), ...h }) }
+    const headless: Person = {
+      ...grace,
+      fetch: (m, p, b, h = {}) => call(t, m, p, b, { ...bearer(grace.token), ...h }),
+    }
     expect((await patch(headless, { currentOrganizationId: owner.organizationId })).status).toBe(200)
     expect(await currentTeam(headless)).toBe(owner.organizationId)
     await owner.fetch('DELETE', `/api/teams/${owner.organizationId}/members/${grace.userId}`)

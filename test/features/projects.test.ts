@@ -8,11 +8,29 @@ import type { Note, NotePage } from '../../src/features/notes/schema.ts'
 import { notes as noteTable } from '../../src/features/notes/table.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import * as organizations from '../../src/features/organizations/service.ts'
-import type { Project, ProjectCreate, ProjectDetail, ProjectPage, PublicProject } from '../../src/features/projects/schema.ts'
+import type {
+  Project,
+  ProjectCreate,
+  ProjectDetail,
+  ProjectPage,
+  PublicProject,
+} from '../../src/features/projects/schema.ts'
 import * as projects from '../../src/features/projects/service.ts'
 import { projects as projectTable } from '../../src/features/projects/table.ts'
 import { call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
-import { ctxOf, expectEvent, expectEvents, expectNoEvents, expectRefusal, failure, ids, inside, statuses, times, watch } from './support.ts'
+import {
+  ctxOf,
+  expectEvent,
+  expectEvents,
+  expectNoEvents,
+  expectRefusal,
+  failure,
+  ids,
+  inside,
+  statuses,
+  times,
+  watch,
+} from './support.ts'
 
 let t: TestApp
 /** Each test makes a team of its own with these people in it. */
@@ -147,7 +165,12 @@ describe('creating', () => {
   test('the key can be chosen, unless it is taken', async () => {
     const team = await newTeam()
     expect((await create(team.member, { name: 'Tutti', key: 'ENGINE' })).key).toBe('ENGINE')
-    await expectRefusal(t, await team.member.fetch('POST', '/api/projects', { name: 'Other', key: 'ENGINE' }), 409, 'conflict.exists')
+    await expectRefusal(
+      t,
+      await team.member.fetch('POST', '/api/projects', { name: 'Other', key: 'ENGINE' }),
+      409,
+      'conflict.exists',
+    )
     for (const key of ['E', 'ENGINES', 'engine', 'EN1'])
       await expectRefusal(t, await team.member.fetch('POST', '/api/projects', { name: 'Other', key }), 422, 'invalid')
   })
@@ -159,7 +182,9 @@ describe('creating', () => {
       times(20, (i) => (who[i % 4] as Person).fetch<Project>('POST', '/api/projects', { name: 'Rush Hour' })),
     )
     expect(statuses(answers)).toEqual(times(20, () => 201))
-    expect(answers.map((a) => a.body.slug).sort()).toEqual(times(20, (i) => (i === 0 ? 'rush-hour' : `rush-hour-${i + 1}`)).sort())
+    expect(answers.map((a) => a.body.slug).sort()).toEqual(
+      times(20, (i) => (i === 0 ? 'rush-hour' : `rush-hour-${i + 1}`)).sort(),
+    )
     expect(new Set(answers.map((a) => a.body.key)).size).toBe(20)
     for (const answer of answers) await expectEvents(t, answer, 'project.created')
   })
@@ -257,7 +282,10 @@ describe('finding', () => {
     expect(names(await list(team.viewer))).toEqual(['Steam engine', 'Difference engine'])
     expect(names(await list(team.viewer, '?status=archived'))).toEqual(['Loom'])
     expect(names(await list(team.viewer, '?sort=name&order=asc'))).toEqual(['Difference engine', 'Steam engine'])
-    expect(names(await list(team.viewer, '?search=ENGINE&sort=createdAt&order=asc'))).toEqual(['Steam engine', 'Difference engine'])
+    expect(names(await list(team.viewer, '?search=ENGINE&sort=createdAt&order=asc'))).toEqual([
+      'Steam engine',
+      'Difference engine',
+    ])
     expect(names(await list(team.viewer, '?search=water'))).toEqual(['Steam engine'])
     expect(names(await list(team.viewer, '?search=engine%20-water'))).toEqual(['Difference engine'])
     for (const odd of ['"', "'", '&|!', ':*', '\\'])
@@ -268,7 +296,12 @@ describe('finding', () => {
       items: [{ id: difference.id }],
       nextCursor: null,
     })
-    await expectRefusal(t, await team.viewer.fetch('GET', `/api/projects?sort=name&cursor=${first.nextCursor}`), 400, 'invalid.cursor')
+    await expectRefusal(
+      t,
+      await team.viewer.fetch('GET', `/api/projects?sort=name&cursor=${first.nextCursor}`),
+      400,
+      'invalid.cursor',
+    )
     await expectRefusal(t, await team.viewer.fetch('GET', '/api/projects?sort=settings'), 422, 'invalid')
   })
 })
@@ -304,7 +337,8 @@ describe('who sees and changes what', () => {
       stranger: [404, 404, 404],
     })
     const [, shared, open] = made as [Project, Project, Project]
-    for (const who of ['owner', 'admin', 'creator'] as const) expect(ids(await list(team[who]))).toEqual(ids({ items: made }))
+    for (const who of ['owner', 'admin', 'creator'] as const)
+      expect(ids(await list(team[who]))).toEqual(ids({ items: made }))
     for (const who of ['member', 'viewer'] as const) {
       expect(ids(await list(team[who], '?total=true'))).toEqual(ids({ items: [shared, open] }))
       expect((await list(team[who], '?total=true')).total).toBe(2)
@@ -317,7 +351,11 @@ describe('who sees and changes what', () => {
     const team = await newTeam()
     const made = await three(team)
     expect(
-      await grid(team, made, async (who, { id }) => (await who.fetch('PUT', `/api/projects/${id}`, { description: 'x' })).status),
+      await grid(
+        team,
+        made,
+        async (who, { id }) => (await who.fetch('PUT', `/api/projects/${id}`, { description: 'x' })).status,
+      ),
     ).toEqual({
       owner: [200, 200, 200],
       admin: [200, 200, 200],
@@ -333,7 +371,9 @@ describe('who sees and changes what', () => {
     const team = await newTeam()
     const made = await three(team)
     for (const what of ['archive', 'restore'])
-      expect(await grid(team, made, async (who, { id }) => (await who.fetch('POST', `/api/projects/${id}/${what}`)).status)).toEqual({
+      expect(
+        await grid(team, made, async (who, { id }) => (await who.fetch('POST', `/api/projects/${id}/${what}`)).status),
+      ).toEqual({
         owner: [200, 200, 200],
         admin: [200, 200, 200],
         creator: [200, 200, 200],
@@ -354,7 +394,8 @@ describe('who sees and changes what', () => {
       viewer: [403, 403, 403],
       stranger: [404, 404, 404],
     }
-    const share = (who: Person, { id, visibility }: Project) => who.fetch('POST', `/api/projects/${id}/share`, { visibility })
+    const share = (who: Person, { id, visibility }: Project) =>
+      who.fetch('POST', `/api/projects/${id}/share`, { visibility })
     expect(await grid(team, made, async (who, p) => (await share(who, p)).status)).toEqual(expected)
     const unshared = await grid(team, made, async (who, p) => {
       const { status } = await who.fetch('DELETE', `/api/projects/${p.id}/share`)
@@ -370,7 +411,11 @@ describe('who sees and changes what', () => {
       const made = await three(team)
       const got: number[] = []
       for (const { id } of made) got.push((await team[who].fetch('DELETE', `/api/projects/${id}`)).status)
-      const expected: Record<string, number[]> = { member: [404, 403, 403], viewer: [403, 403, 403], stranger: [404, 404, 404] }
+      const expected: Record<string, number[]> = {
+        member: [404, 403, 403],
+        viewer: [403, 403, 403],
+        stranger: [404, 404, 404],
+      }
       expect({ who, got }).toEqual({ who, got: expected[who] ?? [200, 200, 200] })
     }
   })
@@ -396,7 +441,14 @@ describe('changing', () => {
       data: { fields: ['name'], version: 2, slug: 'first-name' },
     })
     const cleared = await team.member.fetch<Project>('PUT', path, { description: null, settings: {}, key: 'NEW' })
-    expect(cleared.body).toMatchObject({ name: 'Second name', slug: 'first-name', description: null, settings: {}, key: 'NEW', version: 3 })
+    expect(cleared.body).toMatchObject({
+      name: 'Second name',
+      slug: 'first-name',
+      description: null,
+      settings: {},
+      key: 'NEW',
+      version: 3,
+    })
     for (const patch of [
       { slug: 'x' },
       { visibility: 'public' },
@@ -410,7 +462,12 @@ describe('changing', () => {
   test('a key that is taken is refused, the own one is not', async () => {
     const team = await newTeam()
     const [a, b] = [await create(team.creator, { key: 'AAA' }), await create(team.creator, { key: 'BBB' })]
-    await expectRefusal(t, await team.creator.fetch('PUT', `/api/projects/${a.id}`, { key: b.key }), 409, 'conflict.exists')
+    await expectRefusal(
+      t,
+      await team.creator.fetch('PUT', `/api/projects/${a.id}`, { key: b.key }),
+      409,
+      'conflict.exists',
+    )
     expect((await team.creator.fetch('PUT', `/api/projects/${a.id}`, { key: a.key })).status).toBe(200)
   })
 
@@ -418,7 +475,14 @@ describe('changing', () => {
     const team = await newTeam()
     const made = await create(team.creator)
     const answers = await Promise.all(
-      times(20, (i) => team.member.fetch<Project>('PUT', `/api/projects/${made.id}`, { description: `by ${i}` }, { 'if-match': '"1"' })),
+      times(20, (i) =>
+        team.member.fetch<Project>(
+          'PUT',
+          `/api/projects/${made.id}`,
+          { description: `by ${i}` },
+          { 'if-match': '"1"' },
+        ),
+      ),
     )
     expect(statuses(answers)).toEqual([200, ...times(19, () => 412)])
     const won = answers.find((a) => a.status === 200)?.body as Project
@@ -455,7 +519,10 @@ describe('archiving', () => {
     expect(archived.body).toMatchObject({ status: 'archived', archivedAt: archived.body.updatedAt, version: 2 })
     await expectEvent(t, archived, 'project.archived')
     expect(ids(await list(team.viewer))).toEqual([])
-    expect((await get(team.viewer, made.slug)).body).toMatchObject({ status: 'archived', stats: { notes: 1, tasks: 0, tasksDone: 0 } })
+    expect((await get(team.viewer, made.slug)).body).toMatchObject({
+      status: 'archived',
+      stats: { notes: 1, tasks: 0, tasksDone: 0 },
+    })
     expect((await team.viewer.fetch('GET', `/api/notes/${note.id}`)).status).toBe(200)
 
     const restored = await team.member.fetch<Project>('POST', `/api/projects/${made.slug}/restore`)
@@ -488,8 +555,14 @@ describe('archiving', () => {
     const ctx = await ctxOf(t, await mcpToken(t, team.member))
     expect(await run('archive_project', ctx, { project: made.key })).toMatchObject({ id: made.id, status: 'archived' })
     expect(await run('list_projects', ctx, {})).toMatchObject({ items: [], total: 0 })
-    expect(await run('list_projects', ctx, { status: 'archived' })).toMatchObject({ items: [{ id: made.id }], total: 1 })
-    expect(await run('archive_project', ctx, { project: 'tooled', restore: true })).toMatchObject({ status: 'active', archivedAt: null })
+    expect(await run('list_projects', ctx, { status: 'archived' })).toMatchObject({
+      items: [{ id: made.id }],
+      total: 1,
+    })
+    expect(await run('archive_project', ctx, { project: 'tooled', restore: true })).toMatchObject({
+      status: 'active',
+      archivedAt: null,
+    })
   })
 })
 
@@ -529,9 +602,15 @@ describe('sharing', () => {
       visibility: 'team',
       version: 2,
     })
-    expect(await expectEvent(t, moved, 'project.shared')).toMatchObject({ organizationId: other.id, data: { from: team.id } })
+    expect(await expectEvent(t, moved, 'project.shared')).toMatchObject({
+      organizationId: other.id,
+      data: { from: team.id },
+    })
     expect((await get(team.viewer, 'mover')).status).toBe(404)
-    expect((await get(other.viewer, 'mover-2')).body).toMatchObject({ id: made.id, stats: { notes: 1, tasks: 0, tasksDone: 0 } })
+    expect((await get(other.viewer, 'mover-2')).body).toMatchObject({
+      id: made.id,
+      stats: { notes: 1, tasks: 0, tasksDone: 0 },
+    })
     expect((await other.viewer.fetch<Note>('GET', `/api/notes/${note.id}`)).body).toMatchObject({
       organizationId: other.id,
       projectId: made.id,
@@ -559,7 +638,9 @@ describe('sharing', () => {
     const made: Project[] = []
     for (let i = 0; i < 20; i++) made.push(await create(team.creator, { name: 'Flock' }))
     const answers = await Promise.all(
-      made.map(({ id }) => team.admin.fetch<Project>('POST', `/api/projects/${id}/share`, { organizationId: other.id })),
+      made.map(({ id }) =>
+        team.admin.fetch<Project>('POST', `/api/projects/${id}/share`, { organizationId: other.id }),
+      ),
     )
     expect(statuses(answers)).toEqual(times(20, () => 200))
     expect(new Set(answers.map((a) => a.body.slug)).size).toBe(20)
@@ -604,7 +685,12 @@ describe('deleting', () => {
 describe('the public view', () => {
   test('shows a public project to anyone by its creator’s handle, and no more than it should', async () => {
     const team = await newTeam()
-    const made = await create(team.creator, { name: 'Open work', description: 'See', visibility: 'public', settings: { secret: 'plan' } })
+    const made = await create(team.creator, {
+      name: 'Open work',
+      description: 'See',
+      visibility: 'public',
+      settings: { secret: 'plan' },
+    })
     await addNote(team.member, made.id)
     const handle = await handleOf(people.creator)
     const seen = await call<PublicProject>(t, 'GET', `/api/public/projects/${handle.toUpperCase()}/${made.slug}`)
@@ -621,7 +707,9 @@ describe('the public view', () => {
     })
     await expectNoEvents(t, seen)
     await team.creator.fetch('POST', `/api/projects/${made.id}/archive`)
-    expect((await call<PublicProject>(t, 'GET', `/api/public/projects/${handle}/${made.slug}`)).body.archived).toBe(true)
+    expect((await call<PublicProject>(t, 'GET', `/api/public/projects/${handle}/${made.slug}`)).body.archived).toBe(
+      true,
+    )
     // By its creator, not by others of the team.
     expect((await call(t, 'GET', `/api/public/projects/${await handleOf(people.owner)}/${made.slug}`)).status).toBe(404)
     await team.creator.fetch('DELETE', `/api/projects/${made.id}/share`)
@@ -646,7 +734,9 @@ describe('the public view', () => {
     expect(newer.slug).toBe(older.slug)
     const path = `/api/public/projects/${await handleOf(people.creator)}/${older.slug}`
     expect((await call(t, 'GET', path)).body).toMatchObject({ id: older.id })
-    await inside(people.creator, newer.organizationId).fetch('PUT', `/api/projects/${older.id}`, { description: 'touched' })
+    await inside(people.creator, newer.organizationId).fetch('PUT', `/api/projects/${older.id}`, {
+      description: 'touched',
+    })
     expect((await call(t, 'GET', path)).body).toMatchObject({ id: older.id })
   })
 })
@@ -691,7 +781,11 @@ describe('numbers and recent activity', () => {
     await addNote(team.creator, hidden.id, { title: 'Plot' })
     // What leaves the project takes its new name with it.
     await team.creator.fetch('PUT', `/api/notes/${moving.id}`, { title: 'Plot, continued', projectId: hidden.id })
-    await team.creator.fetch('PUT', `/api/notes/${moving.id}`, { title: 'Dear diary, again', projectId: null, scope: 'personal' })
+    await team.creator.fetch('PUT', `/api/notes/${moving.id}`, {
+      title: 'Dear diary, again',
+      projectId: null,
+      scope: 'personal',
+    })
     for (const who of [team.viewer, team.member, team.owner]) {
       const { body } = await get(who, made.id)
       expect(body.recentActivity?.map((a) => [a.type, a.data.title ?? a.data.name])).toEqual([
@@ -706,7 +800,12 @@ describe('numbers and recent activity', () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const ctx = await ctxOf(t, await mcpToken(t, team.member))
     const made = (await run('create_project', ctx, { name: 'By an agent', settings: { a: 1 } })) as Project
-    expect(made).toMatchObject({ organizationId: team.id, visibility: 'team', slug: 'by-an-agent', createdById: people.member.userId })
+    expect(made).toMatchObject({
+      organizationId: team.id,
+      visibility: 'team',
+      slug: 'by-an-agent',
+      createdById: people.member.userId,
+    })
     expect(await run('get_project', ctx, { project: 'by-an-agent' })).toMatchObject({
       id: made.id,
       stats: { notes: 0, tasks: 0, tasksDone: 0 },

@@ -56,7 +56,9 @@ describe('documents of a project', () => {
     })
     expect((await read(`${s.at}/${faq.slug}`)).body.backlinks).toEqual([{ title: 'Guide', slug: guide.slug }])
     for (const answer of [listed, one]) await expectNoEvents(t, answer)
-    expect((await read(`${s.at.toUpperCase().replace('/API/PUBLIC/DOCS', '/api/public/docs')}/${guide.slug}`)).status).toBe(200)
+    expect(
+      (await read(`${s.at.toUpperCase().replace('/API/PUBLIC/DOCS', '/api/public/docs')}/${guide.slug}`)).status,
+    ).toBe(200)
   })
 
   test('come in pages, in the order asked for', async () => {
@@ -64,14 +66,17 @@ describe('documents of a project', () => {
     for (const title of ['B', 'A', 'D', 'C']) await publish(s, title)
     const titles: string[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
-      const { body }: { body: ProjectDocPage } = await list(`${s.at}?limit=3&total=true${cursor && `&cursor=${cursor}`}`)
+      const { body }: { body: ProjectDocPage } = await list(
+        `${s.at}?limit=3&total=true${cursor && `&cursor=${cursor}`}`,
+      )
       expect(body.total).toBe(4)
       titles.push(...body.items.map((doc) => doc.title))
       cursor = body.nextCursor
     }
     expect(titles).toEqual(['A', 'B', 'C', 'D'])
     expect((await list(`${s.at}?sort=createdAt`)).body.items.map((doc) => doc.title)).toEqual(['C', 'D', 'A', 'B'])
-    for (const query of ['limit=0', 'sort=content', 'search=x']) await expectRefusal(t, await list(`${s.at}?${query}`), 422, 'invalid')
+    for (const query of ['limit=0', 'sort=content', 'search=x'])
+      await expectRefusal(t, await list(`${s.at}?${query}`), 422, 'invalid')
     await expectRefusal(t, await list(`${s.at}?cursor=x`), 400, 'invalid.cursor')
   })
 
@@ -81,7 +86,12 @@ describe('documents of a project', () => {
     const elsewhere = await write(s.owner, { title: 'Elsewhere', content: '[[Guide]]', scope: 'public' })
     const other = await newProject(s.owner, { visibility: 'public' })
     await write(s.owner, { title: 'Other', content: '[[Guide]]', scope: 'public', projectId: other.id })
-    await s.owner.fetch('POST', '/api/specs', { title: 'Spec', content: 'x', status: 'approved', projectId: s.project.id })
+    await s.owner.fetch('POST', '/api/specs', {
+      title: 'Spec',
+      content: 'x',
+      status: 'approved',
+      projectId: s.project.id,
+    })
     const guide = await publish(s, 'Guide', '[[Internal]] [[Elsewhere]] [[Other]]')
     expect((await list(s.at)).body.items.map((doc) => doc.title)).toEqual(['Guide'])
     expect((await read(`${s.at}/${guide.slug}`)).body).toMatchObject({ mentions: [], backlinks: [] })
@@ -109,7 +119,11 @@ describe('documents of a project', () => {
     const [s, other] = [await site(), await site()]
     const guide = await publish(s, 'Guide')
     const team = other.at.split('/')[4]
-    for (const path of [`/api/public/docs/${team}/${s.project.slug}`, `${other.at}/${guide.slug}`, '/api/public/docs/nobody/nothing'])
+    for (const path of [
+      `/api/public/docs/${team}/${s.project.slug}`,
+      `${other.at}/${guide.slug}`,
+      '/api/public/docs/nobody/nothing',
+    ])
       await expectRefusal(t, await read(path), 404, 'not_found')
     expect((await list(other.at)).body).toEqual({ items: [], nextCursor: null })
   })

@@ -57,7 +57,9 @@ describe('confirming who one is', () => {
 
   test('guesses are counted, a hundred at once too', async () => {
     const ada = await person(t)
-    const answers = await Promise.all(times(20, (i) => post(t, 'reauth', i % 2 ? { code: '000000' } : { password: 'wrong' }, ada.token)))
+    const answers = await Promise.all(
+      times(20, (i) => post(t, 'reauth', i % 2 ? { code: '000000' } : { password: 'wrong' }, ada.token)),
+    )
     expect(statuses(answers)).toEqual([...times(5, () => 403), ...times(15, () => 429)])
   })
 

@@ -44,8 +44,15 @@ const note = async (who = ada, more: object = { scope: 'team' }): Promise<End & 
   ...(await make(who, '/api/notes', { title: unique('Runbook'), ...more })),
   type: 'note',
 })
-const body = (from: End, to: End, more: object = {}) => ({ fromType: from.type, fromId: from.id, toType: to.type, toId: to.id, ...more })
-const tie = (who: Person, from: End, to: End, more: object = {}) => who.fetch<Link>('POST', '/api/links', body(from, to, more))
+const body = (from: End, to: End, more: object = {}) => ({
+  fromType: from.type,
+  fromId: from.id,
+  toType: to.type,
+  toId: to.id,
+  ...more,
+})
+const tie = (who: Person, from: End, to: End, more: object = {}) =>
+  who.fetch<Link>('POST', '/api/links', body(from, to, more))
 const of = async (who: Person, { type, id }: End, query = '') =>
   (await who.fetch<LinkPage>('GET', `/api/links?type=${type}&id=${id}${query}`)).body
 const others = async (who: Person, end: End) =>
@@ -74,7 +81,11 @@ describe('a link', () => {
     expect((await viewer.fetch('GET', `/api${answer.body.to.path}`)).body).toMatchObject({ id: lock.id })
     expect((await viewer.fetch('GET', `/api${answer.body.from.path}`)).body).toMatchObject({ id: runbook.id })
     const event = await expectEvent(t, answer, 'link.created')
-    expect(event).toMatchObject({ organizationId: ada.organizationId, subjectId: runbook.id, data: { kind: 'documents', other: 'task' } })
+    expect(event).toMatchObject({
+      organizationId: ada.organizationId,
+      subjectId: runbook.id,
+      data: { kind: 'documents', other: 'task' },
+    })
     // The type is asked for too: an id alone is not believed.
     expect((await of(viewer, { type: 'task', id: runbook.id })).items).toEqual([])
   })
@@ -88,8 +99,18 @@ describe('a link', () => {
       ['project', project.id, project.name, `/projects/${project.id}`],
       ['epic', epic.id, 'Durability', `/projects/${project.id}/epics/${epic.id}`],
       ['story', story.id, 'One process', `/projects/${project.id}/epics/${epic.id}/stories/${story.id}`],
-      ['feature', (await make(ada, `/api/projects/${project.id}/features`, { title: 'Locking' })).id, 'Locking', '/features/'],
-      ['decision', (await make(ada, '/api/decisions', { title: 'Use flock', decision: 'It is so.' })).id, 'Use flock', '/decisions/'],
+      [
+        'feature',
+        (await make(ada, `/api/projects/${project.id}/features`, { title: 'Locking' })).id,
+        'Locking',
+        '/features/',
+      ],
+      [
+        'decision',
+        (await make(ada, '/api/decisions', { title: 'Use flock', decision: 'It is so.' })).id,
+        'Use flock',
+        '/decisions/',
+      ],
       [
         'spec',
         (await make(ada, '/api/specs', { title: 'Folder lock', content: 'One.', projectId: project.id })).id,
@@ -138,7 +159,8 @@ describe('a link', () => {
     const [lock, runbook] = [await task(), await note()]
     const self = await expectRefusal(t, await tie(ada, lock, lock), 422, 'invalid')
     expect(self.errors).toMatchObject([{ pointer: '/toId' }])
-    for (const kind of ['', 'Has Spaces', 'x'.repeat(41)]) await expectRefusal(t, await tie(ada, lock, runbook, { kind }), 422, 'invalid')
+    for (const kind of ['', 'Has Spaces', 'x'.repeat(41)])
+      await expectRefusal(t, await tie(ada, lock, runbook, { kind }), 422, 'invalid')
     await expectRefusal(t, await tie(ada, lock, { type: 'user' as Linkable, id: ada.userId }), 422, 'invalid')
     await expectRefusal(t, await tie(ada, lock, { type: 'note', id: Bun.randomUUIDv7() }), 404, 'not_found')
     // A task is no note.
@@ -181,7 +203,11 @@ describe('who sees both ends sees the link, and nobody else', () => {
     const answer = await tie(ada, lock, diary)
     expect(await others(ada, lock)).toEqual([diary.id])
     expect(await others(grace, lock)).toEqual([])
-    expect(await expectEvent(t, answer, 'link.created')).toMatchObject({ organizationId: null, projectId: null, userId: ada.userId })
+    expect(await expectEvent(t, answer, 'link.created')).toMatchObject({
+      organizationId: null,
+      projectId: null,
+      userId: ada.userId,
+    })
     const { token } = (
       await ada.fetch<{ token: string }>('POST', '/api/settings/api-keys', {
         name: 'bound',
@@ -189,7 +215,9 @@ describe('who sees both ends sees the link, and nobody else', () => {
         organizationId: ada.organizationId,
       })
     ).body
-    const bound = await call<LinkPage>(t, 'GET', `/api/links?type=task&id=${lock.id}`, undefined, { authorization: `Bearer ${token}` })
+    const bound = await call<LinkPage>(t, 'GET', `/api/links?type=task&id=${lock.id}`, undefined, {
+      authorization: `Bearer ${token}`,
+    })
     expect(bound.body.items).toEqual([])
   })
 
@@ -216,16 +244,24 @@ describe('who sees both ends sees the link, and nobody else', () => {
     const theirs = await task(stranger, await make(stranger, '/api/projects', { name: unique('Theirs') }))
     const made = await tie(stranger, { type: 'skill', id: skill.id }, theirs, { kind: 'used-by' })
     const home = { subjectId: theirs.id, organizationId: stranger.organizationId }
-    expect(await expectEvent(t, made, 'link.created')).toMatchObject({ ...home, data: { noun: 'task', other: 'skill' } })
+    expect(await expectEvent(t, made, 'link.created')).toMatchObject({
+      ...home,
+      data: { noun: 'task', other: 'skill' },
+    })
     const gone = await stranger.fetch('DELETE', '/api/links', { id: made.body.id })
     expect(await expectEvent(t, gone, 'link.deleted')).toMatchObject(home)
   })
 
   test('a link is no way around the scopes of a key: what it may not read is not named to it', async () => {
     const lock = await task()
-    const memory = await make(ada, '/api/memories', { content: 'Nothing for this key.', scope: 'project', scopeId: project.id })
+    const memory = await make(ada, '/api/memories', {
+      content: 'Nothing for this key.',
+      scope: 'project',
+      scopeId: project.id,
+    })
     const book = await note()
-    for (const to of [book, { type: 'memory' as const, id: memory.id }]) expect((await tie(ada, lock, to)).status).toBe(201)
+    for (const to of [book, { type: 'memory' as const, id: memory.id }])
+      expect((await tie(ada, lock, to)).status).toBe(201)
     const withScopes = async (path: string, ...scopes: string[]) =>
       (
         await call<LinkPage & { links: LinkedRecord[] }>(t, 'GET', path, undefined, {
@@ -234,18 +270,25 @@ describe('who sees both ends sees the link, and nobody else', () => {
       ).body
     const listed = `/api/links?type=task&id=${lock.id}`
     expect((await withScopes(`/api/tasks/${lock.id}`, 'tasks:read')).links).toEqual([])
-    expect((await withScopes(`/api/tasks/${lock.id}`, 'tasks:read', 'notes:read')).links.map(({ id }) => id)).toEqual([book.id])
-    expect((await withScopes(listed, 'links:read')).items).toEqual([])
-    expect((await withScopes(listed, 'links:read', 'tasks:read', 'memories:read')).items.map(({ to, from }) => [to, from])).toMatchObject([
-      [{ id: expect.any(String) }, { id: expect.any(String) }],
+    expect((await withScopes(`/api/tasks/${lock.id}`, 'tasks:read', 'notes:read')).links.map(({ id }) => id)).toEqual([
+      book.id,
     ])
+    expect((await withScopes(listed, 'links:read')).items).toEqual([])
+    expect(
+      (await withScopes(listed, 'links:read', 'tasks:read', 'memories:read')).items.map(({ to, from }) => [to, from]),
+    ).toMatchObject([[{ id: expect.any(String) }, { id: expect.any(String) }]])
     const key = await apiKey(t, ada, ['links:write', 'tasks:read'])
-    const blind = await call(t, 'POST', '/api/links', body(lock, book, { kind: 'names' }), { authorization: `Bearer ${key}` })
+    const blind = await call(t, 'POST', '/api/links', body(lock, book, { kind: 'names' }), {
+      authorization: `Bearer ${key}`,
+    })
     await expectRefusal(t, blind, 404, 'not_found')
   })
 
   test('a deleted end takes it out of sight, and brings it back', async () => {
-    const [lock, skill] = [await task(), { type: 'skill' as const, ...(await make(ada, '/api/skills', { name: 'Review', scope: 'team' })) }]
+    const [lock, skill] = [
+      await task(),
+      { type: 'skill' as const, ...(await make(ada, '/api/skills', { name: 'Review', scope: 'team' })) },
+    ]
     await tie(ada, lock, skill)
     await ada.fetch('DELETE', `/api/skills/${skill.id}`)
     expect((await of(ada, lock)).items).toEqual([])
@@ -257,7 +300,10 @@ describe('who sees both ends sees the link, and nobody else', () => {
   test('a project that moves to another team keeps what is tied inside it, and what its reader sees on both sides', async () => {
     const owner = await person(t)
     const colleague = await member(t, owner, 'member')
-    const next = inside(owner, (await owner.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Next') })).body.id)
+    const next = inside(
+      owner,
+      (await owner.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Next') })).body.id,
+    )
     const moving = await make<Project>(owner, '/api/projects', { name: unique('Moving') })
     const [one, two, staying] = [await task(owner, moving), await task(owner, moving), await note(owner)]
     await tie(owner, one, two)
@@ -274,14 +320,21 @@ describe('who sees both ends sees the link, and nobody else', () => {
 test('a task shows what is linked with it and what names it, once each and only what its reader sees', async () => {
   const lock = await task()
   const other = await task()
-  const decision = await make(ada, '/api/decisions', { title: 'Use flock', decision: 'It is so.', projectId: project.id })
+  const decision = await make(ada, '/api/decisions', {
+    title: 'Use flock',
+    decision: 'It is so.',
+    projectId: project.id,
+  })
   const noting = await note(ada, {
     scope: 'team',
     links: [{ type: 'task', id: lock.id, kind: 'explains' }, { url: 'https://example.com' }],
   })
   const diary = await note(ada, { links: [{ type: 'task', id: lock.id }] })
   await note(stranger, { links: [{ type: 'task', id: lock.id }] })
-  const memory = await make(ada, '/api/memories', { content: `${lock.key} taught us that NFS ignores flock`, scopeId: project.id })
+  const memory = await make(ada, '/api/memories', {
+    content: `${lock.key} taught us that NFS ignores flock`,
+    scopeId: project.id,
+  })
   await make(ada, '/api/memories', { content: `${lock.key}0 is about something else`, scopeId: project.id })
   const secret = await make<Project>(ada, '/api/projects', { name: unique('Secret'), visibility: 'private' })
   const hidden = await make(ada, '/api/memories', { content: `Hidden: ${lock.key}`, scopeId: secret.id })
@@ -323,5 +376,10 @@ test('many are paged, newest first, and hidden ones leave no gaps', async () => 
     cursor = `&cursor=${nextCursor}`
   }
   expect(paged).toEqual(made)
-  await expectRefusal(t, await grace.fetch('GET', `/api/links?type=task&id=${lock.id}&cursor=abc`), 400, 'invalid.cursor')
+  await expectRefusal(
+    t,
+    await grace.fetch('GET', `/api/links?type=task&id=${lock.id}&cursor=abc`),
+    400,
+    'invalid.cursor',
+  )
 })

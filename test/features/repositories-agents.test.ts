@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { inline, merged, quoted } from '../../src/features/repositories/agents-text.ts'
-import { type AgentsFile, type AgentsFileMade, type Repository, targets } from '../../src/features/repositories/schema.ts'
+import {
+  type AgentsFile,
+  type AgentsFileMade,
+  type Repository,
+  targets,
+} from '../../src/features/repositories/schema.ts'
 import type { FeatureDetail } from '../../src/features/workflow/schema.ts'
 import { apiKey, call, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { type FakeCodeHost, type FakeRepository, fakeRepositoryHost, SHA } from '../support/code-host.ts'
@@ -17,7 +22,12 @@ const paths = {
 }
 
 async function projectOf(who: Person, more: object = {}): Promise<{ id: string; key: string; name: string }> {
-  return (await who.fetch<{ id: string; key: string; name: string }>('POST', '/api/projects', { name: unique('Engine'), ...more })).body
+  return (
+    await who.fetch<{ id: string; key: string; name: string }>('POST', '/api/projects', {
+      name: unique('Engine'),
+      ...more,
+    })
+  ).body
 }
 
 describe('the file that agents read', () => {
@@ -37,16 +47,30 @@ describe('the file that agents read', () => {
   test('is made of the records of the project, the same ones giving the same text', async () => {
     const project = await projectOf(ada, { description: 'A server for people\nand agents.' })
     const say = async (path: string, body: object) => (await ada.fetch<{ id: string }>('POST', path, body)).body.id
-    const decision = await say('/api/decisions', { title: 'Lock with flock', decision: 'We hold flock.', projectId: project.id })
+    const decision = await say('/api/decisions', {
+      title: 'Lock with flock',
+      decision: 'We hold flock.',
+      projectId: project.id,
+    })
     await say('/api/decisions', { title: 'Undecided', decision: 'Maybe.', status: 'proposed', projectId: project.id })
     const spec = await say('/api/specs', { title: 'Locking', content: '# x', projectId: project.id })
     await ada.fetch('PATCH', `/api/specs/${spec}`, { status: 'approved' }, { 'if-match': '"1"' })
     await say('/api/specs', { title: 'A mere draft', content: '# x', projectId: project.id })
     const { slug: skill } = (
-      await ada.fetch<{ slug: string }>('POST', '/api/skills', { name: 'Review', description: 'How we review', scope: 'team' })
+      await ada.fetch<{ slug: string }>('POST', '/api/skills', {
+        name: 'Review',
+        description: 'How we review',
+        scope: 'team',
+      })
     ).body
     await say('/api/skills', { name: 'My own tricks' })
-    await say('/api/notes', { title: 'Commands', content: 'Run `bun test`.', tags: ['agents'], projectId: project.id, scope: 'team' })
+    await say('/api/notes', {
+      title: 'Commands',
+      content: 'Run `bun test`.',
+      tags: ['agents'],
+      projectId: project.id,
+      scope: 'team',
+    })
     await say('/api/notes', { title: 'Shopping', content: 'Milk', projectId: project.id, scope: 'team' })
     await say('/api/notes', { title: 'Diary', content: 'Dear diary', tags: ['agents'] })
     const { path, content } = await read(project.id)
@@ -58,14 +82,18 @@ describe('the file that agents read', () => {
       '`resume_session`',
       '`next_task`',
       '`complete_task`',
-      '| in_progress | in_testing | code_complete | what changed; at least one file path, commit or pull request |'.replaceAll('_', '_'),
+      '| in_progress | in_testing | code_complete | what changed; at least one file path, commit or pull request |'.replaceAll(
+        '_',
+        '_',
+      ),
       `- **Lock with flock** (\`get_decision ${decision.slice(0, 13)}\`): We hold flock.`,
       '- **Locking**, version 2 (`get_spec locking`)',
       `- **Review** (\`get_skill ${skill}\`): How we review`,
       '### Commands\n\n> Run `bun test`.',
     ])
       expect(content).toContain(part)
-    for (const part of ['Undecided', 'mere draft', 'My own tricks', 'Shopping', 'Diary']) expect(content).not.toContain(part)
+    for (const part of ['Undecided', 'mere draft', 'My own tricks', 'Shopping', 'Diary'])
+      expect(content).not.toContain(part)
     expect((await read(project.id)).content).toBe(content)
     for (const target of targets) {
       const file = await read(project.id, target)
@@ -89,13 +117,21 @@ describe('the file that agents read', () => {
     const project = await projectOf(ada, { description: `${evil}\n\`\`\`\n@in/code\n\`\`\`\nsee @secrets.md` })
     const more = { projectId: project.id }
     await ada.fetch('POST', '/api/decisions', { title: evil.split('\n')[0], decision: evil, ...more })
-    await ada.fetch('POST', '/api/notes', { title: evil.split('\n')[0], content: evil, tags: ['agents'], scope: 'team', ...more })
+    await ada.fetch('POST', '/api/notes', {
+      title: evil.split('\n')[0],
+      content: evil,
+      tags: ['agents'],
+      scope: 'team',
+      ...more,
+    })
     const { content } = await read(project.id)
     expect(content.match(/<!--/g)).toHaveLength(2)
     expect(content.match(/tutti:end/g)?.length).toBeGreaterThan(3)
     expect(content.indexOf('<!-- tutti:end -->')).toBe(content.trimEnd().length - '<!-- tutti:end -->'.length)
     const headings = content.split('\n').filter((line) => /^#/.test(line))
-    expect(headings.map((line) => line.replace(/^(#+ \S+).*/, '$1')).filter((line) => /Ignore|New/.test(line))).toEqual([])
+    expect(headings.map((line) => line.replace(/^(#+ \S+).*/, '$1')).filter((line) => /Ignore|New/.test(line))).toEqual(
+      [],
+    )
     // Where agents would look for a file to read in.
     expect(content.split('\n').filter((line) => /(^|[\s(])@/.test(line))).toEqual(['> @in/code'])
   })
@@ -128,7 +164,9 @@ describe('the file that agents read', () => {
     const before = '# Mine\n\n<!-- tutti:begin -->\nold\n<!-- tutti:end -->\n\n# More\n'
     expect(merged(before, text, 'agents')).toBe(`# Mine\n\n${text.trimEnd()}\n\n# More\n`)
     expect(merged(merged(before, text, 'agents'), text, 'agents')).toBe(merged(before, text, 'agents'))
-    expect(merged('<!-- tutti:end --> odd <!-- tutti:begin -->', text, 'agents')).toContain(`odd <!-- tutti:begin -->\n\n${text}`)
+    expect(merged('<!-- tutti:end --> odd <!-- tutti:begin -->', text, 'agents')).toContain(
+      `odd <!-- tutti:begin -->\n\n${text}`,
+    )
   })
 })
 
@@ -152,7 +190,8 @@ describe.each(['github', 'gitea', 'gitlab'] as const)('as a pull request at %s',
     await ada.fetch('PUT', at(kind), { secret: TOKEN })
     repository = (await ada.fetch<Repository>('POST', '/api/repos', { repo: slug, projectId: project.id })).body
   })
-  const generate = (body: object, who = ada) => who.fetch<AgentsFileMade>('POST', `/api/repos/${repository.id}/agents-md`, body)
+  const generate = (body: object, who = ada) =>
+    who.fetch<AgentsFileMade>('POST', `/api/repos/${repository.id}/agents-md`, body)
 
   test('the file alone is made without asking anybody', async () => {
     host.asked.length = 0
@@ -164,7 +203,11 @@ describe.each(['github', 'gitea', 'gitlab'] as const)('as a pull request at %s',
   test('a branch with the file, and one pull request however often', async () => {
     there.branches.get('main')?.set('CLAUDE.md', '# Ours\n\nBe kind.\n')
     const first = (await generate({ target: 'claude', commit: true })).body
-    expect(first).toMatchObject({ path: 'CLAUDE.md', unchanged: false, pullRequest: { number: 1, base: 'main', existed: false } })
+    expect(first).toMatchObject({
+      path: 'CLAUDE.md',
+      unchanged: false,
+      pullRequest: { number: 1, base: 'main', existed: false },
+    })
     const head = first.pullRequest?.head as string
     expect(head).toMatch(/^tutti\/claude-[0-9a-f]{12}$/)
     expect(there.branches.get(head)?.get('CLAUDE.md')).toBe(first.content)
@@ -175,9 +218,16 @@ describe.each(['github', 'gitea', 'gitlab'] as const)('as a pull request at %s',
     expect(there.pulls).toHaveLength(1)
     // Merged: there is nothing to do any more.
     there.branches.get('main')?.set('CLAUDE.md', first.content)
-    expect((await generate({ target: 'claude', commit: true })).body).toMatchObject({ unchanged: true, pullRequest: null })
+    expect((await generate({ target: 'claude', commit: true })).body).toMatchObject({
+      unchanged: true,
+      pullRequest: null,
+    })
     // A new record, a new file, which takes the place of the old one.
-    await ada.fetch('POST', '/api/decisions', { title: 'Lock with flock', decision: 'We hold flock.', projectId: project.id })
+    await ada.fetch('POST', '/api/decisions', {
+      title: 'Lock with flock',
+      decision: 'We hold flock.',
+      projectId: project.id,
+    })
     const later = (await generate({ target: 'claude', commit: true })).body
     expect(later.pullRequest).toMatchObject({ number: 2, existed: false })
     expect(later.content.match(/tutti:begin/g)).toHaveLength(1)
@@ -224,14 +274,19 @@ describe.each(['github', 'gitlab'] as const)('evidence that is at %s', (kind) =>
     const project = await projectOf(ada)
     await ada.fetch('PUT', at(kind), { secret: TOKEN })
     repository = (await ada.fetch<Repository>('POST', '/api/repos', { repo: slug, projectId: project.id })).body
-    feature = (await ada.fetch<{ id: string }>('POST', `/api/projects/${project.id}/features`, { title: unique('Lock') })).body.id
+    feature = (
+      await ada.fetch<{ id: string }>('POST', `/api/projects/${project.id}/features`, { title: unique('Lock') })
+    ).body.id
     await ada.fetch('POST', `/api/features/${feature}/advance`, {})
   })
   const advance = async (evidence: object) => {
-    const answer = await ada.fetch('POST', `/api/features/${feature}/advance`, { evidence: { summary: 'Done', ...evidence } })
+    const answer = await ada.fetch('POST', `/api/features/${feature}/advance`, {
+      evidence: { summary: 'Done', ...evidence },
+    })
     expect(answer.status).toBe(200)
   }
-  const levels = async () => (await ada.fetch<FeatureDetail>('GET', `/api/features/${feature}`)).body.evidence.map(({ level }) => level)
+  const levels = async () =>
+    (await ada.fetch<FeatureDetail>('GET', `/api/features/${feature}`)).body.evidence.map(({ level }) => level)
   /** The job has done what it does. */
   async function settled(): Promise<void> {
     for (;;) {
@@ -248,7 +303,9 @@ describe.each(['github', 'gitlab'] as const)('evidence that is at %s', (kind) =>
     there.pulls.push({ number: 1, title: 'Lock', head: 'lock', base: 'main', open: false, body: '', reviewers: [] })
     there.runs.set(42, 'success')
     const [pull, run] =
-      kind === 'github' ? [`${repository.url}/pull/1`, `${repository.url}/actions/runs/42`] : ['!1', `${repository.url}/-/pipelines/42`]
+      kind === 'github'
+        ? [`${repository.url}/pull/1`, `${repository.url}/actions/runs/42`]
+        : ['!1', `${repository.url}/-/pipelines/42`]
     await advance({ commits: [SHA.slice(0, 9)], pullRequests: [pull], links: [run, 'https://ci.example.com/7'] })
     await settled()
     expect(await levels()).toEqual(['observed'])
@@ -260,16 +317,22 @@ describe.each(['github', 'gitlab'] as const)('evidence that is at %s', (kind) =>
     ['an unknown commit', { commits: ['abcdef1'] }],
     ['one of two commits', { commits: [SHA, 'abcdef1'] }],
     ['an unknown pull request', { commits: [SHA], pullRequests: ['#9'] }],
-    ['a pull request of somewhere else', { commits: [SHA], pullRequests: ['https://evil.example/tutti/engine/pull/1'] }],
+    [
+      'a pull request of somewhere else',
+      { commits: [SHA], pullRequests: ['https://evil.example/tutti/engine/pull/1'] },
+    ],
     ['a run that failed', { commits: [SHA], links: 'failed' }],
     ['what is no commit', { commits: ['../../user'] }],
-  ])('%s: stays reported', async (_name, { links, ...evidence }: { links?: string; commits?: string[]; pullRequests?: string[] }) => {
-    there.runs.set(43, 'failure')
-    const run = kind === 'github' ? `${repository.url}/actions/runs/43` : `${repository.url}/-/pipelines/43`
-    await advance({ ...evidence, ...(links && { links: [run] }) })
-    await settled()
-    expect(await levels()).toEqual(['reported'])
-  })
+  ])(
+    '%s: stays reported',
+    async (_name, { links, ...evidence }: { links?: string; commits?: string[]; pullRequests?: string[] }) => {
+      there.runs.set(43, 'failure')
+      const run = kind === 'github' ? `${repository.url}/actions/runs/43` : `${repository.url}/-/pipelines/43`
+      await advance({ ...evidence, ...(links && { links: [run] }) })
+      await settled()
+      expect(await levels()).toEqual(['reported'])
+    },
+  )
 
   test('a host that is away holds up nobody', async () => {
     const held = Promise.withResolvers<Response>()

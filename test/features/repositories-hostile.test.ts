@@ -78,8 +78,12 @@ describe('a host that a user names', () => {
   test('a saved token cannot be pointed at another host by whoever cannot send it', async () => {
     await saveOutside()
     const moved = await ada.fetch('PUT', at('gitea'), { settings: { url: addressOf(other, 'other.example.com') } })
-    expect((await expectRefusal(t, moved, 422, 'invalid')).errors).toMatchObject([{ pointer: '/secret', code: 'required' }])
-    expect((await ada.fetch('PUT', at('gitea'), { settings: { url: `${addressOf(outside)}/`, login: 'ada' } })).status).toBe(200)
+    expect((await expectRefusal(t, moved, 422, 'invalid')).errors).toMatchObject([
+      { pointer: '/secret', code: 'required' },
+    ])
+    expect(
+      (await ada.fetch('PUT', at('gitea'), { settings: { url: `${addressOf(outside)}/`, login: 'ada' } })).status,
+    ).toBe(200)
   })
 
   test('whose name leads inside is not called', async () => {
@@ -106,8 +110,18 @@ describe('a host that a user names', () => {
     try {
       const eve = await person(closed)
       await eve.fetch('PUT', at('gitea'), { secret: TOKEN, settings: { url: addressOf(outside) } })
-      await expectRefusal(closed, await eve.fetch('POST', '/api/repos', { repo: `${addressOf(outside)}/${slug}` }), 403, 'forbidden')
-      await expectRefusal(closed, await eve.fetch('POST', '/api/repos', { repo: `https://gitlab.com/${slug}` }), 403, 'forbidden')
+      await expectRefusal(
+        closed,
+        await eve.fetch('POST', '/api/repos', { repo: `${addressOf(outside)}/${slug}` }),
+        403,
+        'forbidden',
+      )
+      await expectRefusal(
+        closed,
+        await eve.fetch('POST', '/api/repos', { repo: `https://gitlab.com/${slug}` }),
+        403,
+        'forbidden',
+      )
       expect((await eve.fetch('POST', '/api/repos', { repo: slug })).status).toBe(201)
     } finally {
       await closed.close()
@@ -117,7 +131,8 @@ describe('a host that a user names', () => {
 })
 
 describe('a host that does not behave', () => {
-  const json = (body: unknown, status = 200, headers: Record<string, string> = {}) => Response.json(body, { status, headers })
+  const json = (body: unknown, status = 200, headers: Record<string, string> = {}) =>
+    Response.json(body, { status, headers })
   const garbage: [string, () => Response][] = [
     ['no JSON', () => new Response('<html>hello</html>')],
     ['nothing', () => new Response('')],
@@ -137,9 +152,17 @@ describe('a host that does not behave', () => {
     expect(synced).toMatchObject({ status: 502, body: { code: 'upstream_failed' } })
     await expectEvents(t, synced, 'repos.begin', 'repository.failed')
     const now = (await ada.fetch<Repository>('GET', `/api/repos/${made.id}`)).body
-    expect(now).toMatchObject({ status: 'error', error: synced.body.detail, branches: made.branches, syncedAt: made.syncedAt })
+    expect(now).toMatchObject({
+      status: 'error',
+      error: synced.body.detail,
+      branches: made.branches,
+      syncedAt: made.syncedAt,
+    })
     own.fault = undefined
-    expect((await ada.fetch<Repository>('POST', `/api/repos/${made.id}/sync`)).body).toMatchObject({ status: 'ready', error: null })
+    expect((await ada.fetch<Repository>('POST', `/api/repos/${made.id}/sync`)).body).toMatchObject({
+      status: 'ready',
+      error: null,
+    })
   })
 
   test('is away when a repository is connected: it waits for a sync', async () => {
@@ -149,7 +172,10 @@ describe('a host that does not behave', () => {
     expect(made.body).toMatchObject({ status: 'pending', syncedAt: null, branches: [], defaultBranch: null })
     expect(made.body.error).toContain('answered with status 503')
     own.fault = undefined
-    expect((await ada.fetch<Repository>('POST', `/api/repos/${made.body.id}/sync`)).body).toMatchObject({ status: 'ready', error: null })
+    expect((await ada.fetch<Repository>('POST', `/api/repos/${made.body.id}/sync`)).body).toMatchObject({
+      status: 'ready',
+      error: null,
+    })
   })
 
   test('has had enough of us: when to come back', async () => {
@@ -171,7 +197,10 @@ describe('a host that does not behave', () => {
       if ('retry-after' in headers && headers['retry-after'] === '17') expect(wait).toBe(17)
     }
     // Nothing is wrong with the repository.
-    expect((await ada.fetch<Repository>('GET', `/api/repos/${id}`)).body).toMatchObject({ status: 'ready', error: null })
+    expect((await ada.fetch<Repository>('GET', `/api/repos/${id}`)).body).toMatchObject({
+      status: 'ready',
+      error: null,
+    })
   })
 
   test('repeats the token it was sent: nobody sees it', async () => {
@@ -186,14 +215,18 @@ describe('a host that does not behave', () => {
     expect(forbidden).toMatchObject({ status: 403, body: { code: 'forbidden' } })
     expect(JSON.stringify([refused.body, forbidden.body])).not.toContain(TOKEN)
     expect(logged.join('\n')).not.toContain(TOKEN)
-    const { rows } = await t.app.driver.query("select count(*)::int from events where data::text like '%' || $1 || '%'", [TOKEN])
+    const { rows } = await t.app.driver.query(
+      "select count(*)::int from events where data::text like '%' || $1 || '%'",
+      [TOKEN],
+    )
     expect(rows).toEqual([[0]])
   })
 
   test('changes nothing by redirecting what was to be written', async () => {
     await ada.fetch('PUT', at('github'), { secret: TOKEN })
     const { id } = (await connect(slug)).body
-    own.fault = ({ method, path }) => (method === 'POST' ? Response.redirect(`${own.url}/api/v3${path}`, 302) : undefined)
+    own.fault = ({ method, path }) =>
+      method === 'POST' ? Response.redirect(`${own.url}/api/v3${path}`, 302) : undefined
     const answer = await ada.fetch('POST', `/api/repos/${id}/pulls`, { title: 'x', head: 'lock' })
     expect((await expectRefusal(t, answer, 502, 'upstream_failed')).detail).toContain('redirects to another address')
     expect(there.pulls).toEqual([])
@@ -208,7 +241,10 @@ describe('a host that does not behave', () => {
       method === 'GET' && path.startsWith(`/repos/${slug}`) && !path.startsWith(`/repos/${moved}`)
         ? new Response(null, { status: 301, headers: { location: `${own.url}/api/v3${path.replace(slug, moved)}` } })
         : undefined
-    expect((await ada.fetch<Repository>('POST', `/api/repos/${id}/sync`)).body).toMatchObject({ status: 'ready', defaultBranch: 'lock' })
+    expect((await ada.fetch<Repository>('POST', `/api/repos/${id}/sync`)).body).toMatchObject({
+      status: 'ready',
+      defaultBranch: 'lock',
+    })
   })
 
   test('one sync at a time; one that died is not waited for', async () => {
@@ -226,7 +262,10 @@ describe('a host that does not behave', () => {
     held.resolve(undefined)
     expect((await first).body.status).toBe('ready')
     own.fault = undefined
-    await t.app.driver.query("update repositories set status = 'syncing', updated_at = now() - interval '2 minutes' where id = $1", [id])
+    await t.app.driver.query(
+      "update repositories set status = 'syncing', updated_at = now() - interval '2 minutes' where id = $1",
+      [id],
+    )
     expect((await ada.fetch<Repository>('POST', `/api/repos/${id}/sync`)).body.status).toBe('ready')
   })
 
@@ -250,7 +289,10 @@ test('a host that never answers is waited for no longer than a while', async () 
     await eve.fetch('PUT', at('gitea'), { secret: TOKEN, settings: { url: addressOf(outside) } })
     const made = (await eve.fetch<Repository>('POST', '/api/repos', { repo: `${addressOf(outside)}/${slug}` })).body
     outside.fault = () => new Promise<Response>(() => undefined)
-    expect(await eve.fetch('POST', `/api/repos/${made.id}/sync`)).toMatchObject({ status: 504, body: { code: 'upstream_timeout' } })
+    expect(await eve.fetch('POST', `/api/repos/${made.id}/sync`)).toMatchObject({
+      status: 504,
+      body: { code: 'upstream_timeout' },
+    })
     expect((await eve.fetch<Repository>('GET', `/api/repos/${made.id}`)).body).toMatchObject({ status: 'error' })
   } finally {
     await slow.close()
@@ -276,7 +318,10 @@ test.each([
   expect(() => fileName(path)).toThrow('must lie inside the repository')
 })
 
-test.each([['AGENTS.md'], ['.github/copilot-instructions.md'], ['.cursor/rules/tutti.mdc'], ['.gitignore'], ['docs/a..b.md']])(
-  'the file name %p is taken',
-  (path) => expect(fileName(path)).toBe(path),
-)
+test.each([
+  ['AGENTS.md'],
+  ['.github/copilot-instructions.md'],
+  ['.cursor/rules/tutti.mdc'],
+  ['.gitignore'],
+  ['docs/a..b.md'],
+])('the file name %p is taken', (path) => expect(fileName(path)).toBe(path))

@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { Hosted, PullOpened, Repository, RepositoryPage } from '../../src/features/repositories/schema.ts'
 import { ways } from '../mcp/support.ts'
-import { apiKey, call, logged, mcpToken, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
+import {
+  apiKey,
+  call,
+  logged,
+  mcpToken,
+  member,
+  type Person,
+  person,
+  type TestApp,
+  testApp,
+  unique,
+} from '../support/app.ts'
 import { type FakeCodeHost, type FakeRepository, fakeRepositoryHost, SHA } from '../support/code-host.ts'
 import { expectEvent, expectEvents, expectNoEvents, expectRefusal, watch } from './support.ts'
 
@@ -34,7 +45,8 @@ const save = async (who: Person, provider: string, secret = `${TOKEN}${unique('x
   expect((await who.fetch('PUT', at(provider), { secret })).status).toBe(200)
   return secret
 }
-const pathOf = ({ provider }: FakeCodeHost) => (provider === 'gitlab' ? '/-/merge_requests' : provider === 'gitea' ? '/pulls' : '/pull')
+const pathOf = ({ provider }: FakeCodeHost) =>
+  provider === 'gitlab' ? '/-/merge_requests' : provider === 'gitea' ? '/pulls' : '/pull'
 
 describe.each(kinds)('at %s', (kind) => {
   let t: TestApp
@@ -50,10 +62,19 @@ describe.each(kinds)('at %s', (kind) => {
     slug = `${unique('tutti')}/engine`
     there = host.add(slug)
   })
-  const connect = async (who: Person, body: object = {}) => who.fetch<Repository>('POST', '/api/repos', { repo: slug, ...body })
+  const connect = async (who: Person, body: object = {}) =>
+    who.fetch<Repository>('POST', '/api/repos', { repo: slug, ...body })
 
   test('a public repository is connected and read without a token', async () => {
-    there.pulls.push({ number: 3, title: 'Lock\u202e it', head: 'lock', base: 'main', open: true, body: '', reviewers: [] })
+    there.pulls.push({
+      number: 3,
+      title: 'Lock\u202e it',
+      head: 'lock',
+      base: 'main',
+      open: true,
+      body: '',
+      reviewers: [],
+    })
     const made = await connect(ada)
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(`/api/repos/${made.body.id}`)
@@ -72,12 +93,17 @@ describe.each(kinds)('at %s', (kind) => {
       lastCommit: { sha: SHA, title: 'Lock the data folder', author: 'Ada Lovelace', at: '2026-11-01T12:00:00.000Z' },
       language: 'TypeScript',
       topics: ['agents', 'mcp'],
-      pullRequests: [{ number: 3, title: 'Lock it', head: 'lock', base: 'main', author: 'ada', url: `${url}${pathOf(host)}/3` }],
+      pullRequests: [
+        { number: 3, title: 'Lock it', head: 'lock', base: 'main', author: 'ada', url: `${url}${pathOf(host)}/3` },
+      ],
       status: 'ready',
       error: null,
     })
     expect(made.body).not.toHaveProperty('host')
-    expect(await expectEvent(t, made, 'repository.connected')).toMatchObject({ subjectId: made.body.id, data: { url, status: 'ready' } })
+    expect(await expectEvent(t, made, 'repository.connected')).toMatchObject({
+      subjectId: made.body.id,
+      data: { url, status: 'ready' },
+    })
     expect(host.asked.every(({ headers }) => !headers.has('authorization'))).toBe(true)
     expect((await ada.fetch<Repository>('GET', `/api/repos/${made.body.id}`)).body).toEqual(made.body)
   })
@@ -86,7 +112,13 @@ describe.each(kinds)('at %s', (kind) => {
     const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Engine') })).body
     const [port] = host.url.split(':').slice(-1)
     const first = (await connect(ada, { projectId: project.id })).body
-    const names = [slug, `${host.url}/${slug}`, `${host.url}/${slug}.git`, `${host.url}/${slug}/-/tree/main`, `git@127.0.0.1:${slug}.git`]
+    const names = [
+      slug,
+      `${host.url}/${slug}`,
+      `${host.url}/${slug}.git`,
+      `${host.url}/${slug}/-/tree/main`,
+      `git@127.0.0.1:${slug}.git`,
+    ]
     for (const repo of [...names, `ssh://git@127.0.0.1:22/${slug}.git`, `127.0.0.1:${port}/${slug}`]) {
       const again = await ada.fetch<Repository>('POST', '/api/repos', { repo, projectId: project.id })
       expect([repo, again.status, again.body.id]).toEqual([repo, 201, first.id])
@@ -126,7 +158,10 @@ describe.each(kinds)('at %s', (kind) => {
     const tried = await grace.fetch('POST', `/api/repos/${made.body.id}/sync`)
     expect(tried).toMatchObject({ status: 404, body: { code: 'not_found' } })
     await expectEvents(t, tried, 'repos.begin', 'repos.finish')
-    expect((await ada.fetch<Repository>('GET', `/api/repos/${made.body.id}`)).body).toMatchObject({ status: 'ready', error: null })
+    expect((await ada.fetch<Repository>('GET', `/api/repos/${made.body.id}`)).body).toMatchObject({
+      status: 'ready',
+      error: null,
+    })
     expect(logged.join('\n')).not.toContain(secret)
     const { rows } = await t.app.driver.query('select data::text from events where subject_id = $1', [made.body.id])
     expect(JSON.stringify(rows)).not.toContain(secret)
@@ -173,7 +208,10 @@ describe.each(kinds)('at %s', (kind) => {
   test('a sync takes over what has changed, page after page, and no more than it should', async () => {
     const { id } = (await connect(ada)).body
     there.defaultBranch = 'trunk'
-    there.branches = new Map([...Array.from({ length: 260 }, (_, i) => [`b${i}`, new Map()] as const), ['trunk', new Map()]])
+    there.branches = new Map([
+      ...Array.from({ length: 260 }, (_, i) => [`b${i}`, new Map()] as const),
+      ['trunk', new Map()],
+    ])
     there.language = null
     there.topics = []
     there.pulls = Array.from({ length: 70 }, (_, i) => ({
@@ -197,17 +235,34 @@ describe.each(kinds)('at %s', (kind) => {
 
   test('an empty repository is one all the same', async () => {
     there.branches.clear()
-    expect((await connect(ada)).body).toMatchObject({ branches: [], commitSha: null, lastCommit: null, status: 'ready' })
+    expect((await connect(ada)).body).toMatchObject({
+      branches: [],
+      commitSha: null,
+      lastCommit: null,
+      status: 'ready',
+    })
     await save(ada, kind)
     const { id } = (await connect(ada)).body
-    await expectRefusal(t, await ada.fetch('POST', `/api/repos/${id}/pulls`, { title: 'x', head: 'lock' }), 409, 'conflict')
+    await expectRefusal(
+      t,
+      await ada.fetch('POST', `/api/repos/${id}/pulls`, { title: 'x', head: 'lock' }),
+      409,
+      'conflict',
+    )
   })
 
   test('a pull request is opened with the token of whoever asks, once, and linked to its feature', async () => {
     const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Engine') })).body
-    const feature = (await ada.fetch<{ id: string }>('POST', `/api/projects/${project.id}/features`, { title: 'Lock' })).body
+    const feature = (await ada.fetch<{ id: string }>('POST', `/api/projects/${project.id}/features`, { title: 'Lock' }))
+      .body
     const { id } = (await connect(ada, { projectId: project.id })).body
-    const wanted = { title: 'Lock the data folder', head: 'lock', description: 'As decided.', reviewers: ['grace'], featureId: feature.id }
+    const wanted = {
+      title: 'Lock the data folder',
+      head: 'lock',
+      description: 'As decided.',
+      reviewers: ['grace'],
+      featureId: feature.id,
+    }
     const missing = await expectRefusal(t, await ada.fetch('POST', `/api/repos/${id}/pulls`, wanted), 403, 'forbidden')
     expect(missing.detail).toContain(`You have saved no token for ${new URL(host.url).host}.`)
     expect(missing.detail).toContain(`PUT ${at(kind)}`)
@@ -229,10 +284,18 @@ describe.each(kinds)('at %s', (kind) => {
       subjectId: id,
       data: { url, number: 1, featureId: feature.id },
     })
-    expect(there.pulls).toMatchObject([{ title: 'Lock the data folder', head: 'lock', base: 'main', body: 'As decided.' }])
+    expect(there.pulls).toMatchObject([
+      { title: 'Lock the data folder', head: 'lock', base: 'main', body: 'As decided.' },
+    ])
     expect(there.pulls[0]?.reviewers).toEqual([kind === 'gitlab' ? '42' : 'grace'])
     const again = await ada.fetch<PullOpened>('POST', `/api/repos/${id}/pulls`, { title: 'Other words', head: 'lock' })
-    expect(again.body).toMatchObject({ id: opened.body.id, number: 1, existed: true, featureId: feature.id, title: 'Lock the data folder' })
+    expect(again.body).toMatchObject({
+      id: opened.body.id,
+      number: 1,
+      existed: true,
+      featureId: feature.id,
+      title: 'Lock the data folder',
+    })
     await expectEvent(t, again, 'pull_request.found')
     expect(there.pulls).toHaveLength(1)
     expect((await ada.fetch('GET', `/api/features/${feature.id}`)).body.pullRequests).toEqual([
@@ -243,7 +306,8 @@ describe.each(kinds)('at %s', (kind) => {
   test('a pull request that cannot be opened says why, and reviewers that cannot be asked are no reason', async () => {
     await save(ada, kind)
     const { id } = (await connect(ada)).body
-    const open = (body: object) => ada.fetch<PullOpened>('POST', `/api/repos/${id}/pulls`, { title: 'x', head: 'lock', ...body })
+    const open = (body: object) =>
+      ada.fetch<PullOpened>('POST', `/api/repos/${id}/pulls`, { title: 'x', head: 'lock', ...body })
     await expectRefusal(t, await open({ head: 'unknown' }), 409, 'conflict')
     await expectRefusal(t, await open({ head: 'main' }), 422, 'invalid')
     expect(there.pulls).toEqual([])
@@ -279,7 +343,9 @@ describe.each(kinds)('at %s', (kind) => {
   })
 
   test('the repository of a private project is as private as that', async () => {
-    const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' })).body
+    const project = (
+      await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' })
+    ).body
     const grace = await member(t, ada, 'member')
     const { id } = (await connect(ada, { projectId: project.id })).body
     expect((await grace.fetch<RepositoryPage>('GET', '/api/repos')).body.items).toEqual([])
@@ -337,7 +403,9 @@ test('the token of MCP stays here, and an agent works with the token of its user
   ] as const)
     expect([name, (await use(name, args)).isError]).toEqual([name, undefined])
   expect(host.asked.length).toBeGreaterThan(8)
-  const sent = JSON.stringify(host.asked.map(({ path, query, headers, body }) => [path, [...query], [...headers], body]))
+  const sent = JSON.stringify(
+    host.asked.map(({ path, query, headers, body }) => [path, [...query], [...headers], body]),
+  )
   expect(sent).not.toContain(token)
   expect(sent).not.toContain('svc_')
   expect(sent).not.toContain('operator-')
@@ -367,6 +435,9 @@ test('a token that is for trying things out opens nothing', async () => {
   const ctx = contextOf(t.app, await t.app.auth.authenticate(token))
   const { id } = await service.connect(ctx, { repo: slug })
   const error = await pulls.create(ctx, { ref: id, title: 'Lock', head: 'lock' }).catch((e: unknown) => e)
-  expect(error).toMatchObject({ code: 'forbidden', message: 'A test token changes nothing at code hosts. Use a live one.' })
+  expect(error).toMatchObject({
+    code: 'forbidden',
+    message: 'A test token changes nothing at code hosts. Use a live one.',
+  })
   expect(there.pulls).toEqual([])
 })

@@ -14,7 +14,8 @@ beforeAll(async () => {
 const note = async (input: object): Promise<Note> =>
   (await team.member.fetch<Note>('POST', '/api/notes', { title: 'Runbook', ...input })).body
 const feature = async (input: object = {}): Promise<Feature> =>
-  (await team.member.fetch<Feature>('POST', `/api/projects/${team.project.id}/features`, { title: 'Lock', ...input })).body
+  (await team.member.fetch<Feature>('POST', `/api/projects/${team.project.id}/features`, { title: 'Lock', ...input }))
+    .body
 
 test.each([
   ['note', 'notes', () => note({ scope: 'team' })],
@@ -22,7 +23,8 @@ test.each([
   ['feature', 'features', () => feature()],
 ])('a %s of the team comes back by its administrators, for thirty days', async (noun, path, make) => {
   const { id } = await make()
-  const back = (who = team.admin, headers = {}) => who.fetch<{ version: number }>('POST', `/api/${path}/${id}/restore`, undefined, headers)
+  const back = (who = team.admin, headers = {}) =>
+    who.fetch<{ version: number }>('POST', `/api/${path}/${id}/restore`, undefined, headers)
   const owned = noun === 'feature' ? `/api/projects/${team.project.id}/features/${id}` : `/api/notes/${id}`
   expect((await back()).body.version).toBe(1)
   expect((await team.member.fetch('DELETE', owned)).status).toBe(200)

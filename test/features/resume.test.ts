@@ -12,9 +12,16 @@ beforeAll(async () => {
 afterAll(() => t.close())
 
 const ways3 = ['v2 client, HTTP 2026-07-28', 'v2 client, SSE', 'v1 client, HTTP'] as const
-const connect = (token: string, way: keyof typeof ways): Promise<McpClient> => ways[way]?.(t.url, token) as Promise<McpClient>
+const connect = (token: string, way: keyof typeof ways): Promise<McpClient> =>
+  ways[way]?.(t.url, token) as Promise<McpClient>
 
-type Facts = Record<string, unknown> & { id: string; key: string; slug: string; version: number; brief: { text: string; tokens: number } }
+type Facts = Record<string, unknown> & {
+  id: string
+  key: string
+  slug: string
+  version: number
+  brief: { text: string; tokens: number }
+}
 async function use(client: McpClient, tool: string, args: Record<string, unknown> = {}): Promise<Facts> {
   const { isError, content, structuredContent } = await client.call(tool, args)
   if (isError) throw new Error(`${tool}: ${content[0]?.text}`)
@@ -47,14 +54,19 @@ async function plan(): Promise<Plan & { key: string; second: string }> {
 }
 
 /** What is in the brief under a heading. */
-const part = (text: string, title: string): string => new RegExp(`## ${title}[^\\n]*\\n([^]*?)(?=\\n\\n## |$)`).exec(text)?.[1] ?? ''
+const part = (text: string, title: string): string =>
+  new RegExp(`## ${title}[^\\n]*\\n([^]*?)(?=\\n\\n## |$)`).exec(text)?.[1] ?? ''
 
 describe.each(ways3)('by %s', (way) => {
   test('it goes on from the brief alone, and finishes the task', async () => {
     const { token, other, project, key, second } = await plan()
 
     const first = await connect(token, way)
-    await use(first, 'create_session', { project, goals: ['One process for each folder'], context: 'A database was damaged last week.' })
+    await use(first, 'create_session', {
+      project,
+      goals: ['One process for each folder'],
+      context: 'A database was damaged last week.',
+    })
     // From here on the project goes without saying: the session names it.
     expect((await use(first, 'next_task')).task).toMatchObject({ key })
     const { id: memory } = await use(first, 'store_memory', {
@@ -131,11 +143,19 @@ describe.each(ways3)('by %s', (way) => {
     // What the brief says is enough: the task's key and the next step are read from it.
     const known = /## Your task: (\S+)/.exec(brief.text)?.[1] as string
     await use(again, 'claim_task', { task: known })
-    const done = await use(again, 'complete_task', { task: known, notes: 'Locked.', evidence: ['bun test test/db: 214 pass'] })
+    const done = await use(again, 'complete_task', {
+      task: known,
+      notes: 'Locked.',
+      evidence: ['bun test test/db: 214 pass'],
+    })
     expect(done).toMatchObject({ key, status: 'done' })
     const ended = await use(again, 'end_session', { summary: 'The folder is locked while a server runs.' })
     expect(ended.memories).toBeArrayOfSize(1)
-    const found = await use(again, 'search_memory', { query: 'which branch has the folder lock', scope: 'project', scopeId: project })
+    const found = await use(again, 'search_memory', {
+      query: 'which branch has the folder lock',
+      scope: 'project',
+      scopeId: project,
+    })
     expect(JSON.stringify(found)).toContain('Branch: lock-folder')
     expect(JSON.stringify(found)).toContain(memory)
     await again.close()

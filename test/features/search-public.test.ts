@@ -20,7 +20,8 @@ const search = async (q: string, more = ''): Promise<PublicFoundList['items']> =
   expect([status, body]).toEqual([200, body])
   return body.items
 }
-const named = async (q: string, more = '') => (await search(q, more)).map(({ kind, title }) => `${kind} ${title}`).sort()
+const named = async (q: string, more = '') =>
+  (await search(q, more)).map(({ kind, title }) => `${kind} ${title}`).sort()
 const slugOf = async (who: Person) => (await who.fetch<{ slug: string }>('GET', '/api/team')).body.slug
 
 describe('what is public', () => {
@@ -28,7 +29,11 @@ describe('what is public', () => {
     const word = newWord()
     const project = await newProject(ada, { name: `Project ${word}`, visibility: 'public' })
     const doc = await write(ada, { title: `Doc ${word}`, scope: 'public', projectId: project.id })
-    const note = await write(ada, { title: `Note ${word}`, content: `All about ${word} & <b>more</b>`, scope: 'public' })
+    const note = await write(ada, {
+      title: `Note ${word}`,
+      content: `All about ${word} & <b>more</b>`,
+      scope: 'public',
+    })
     for (const kind of ['Skill', 'Agent'])
       await ada.fetch('POST', `/api/${kind.toLowerCase()}s`, { name: `${kind} ${word}`, scope: 'public' })
     expect(await named(word)).toEqual([
@@ -43,7 +48,9 @@ describe('what is public', () => {
       expect([kind, author, matches(highlight.title)]).toEqual([kind, { handle, name: 'Ada Lovelace' }, [word]])
       expect([path, (await call(t, 'GET', path as string)).status]).toEqual([path, 200])
     }
-    expect(found.find((item) => item.kind === 'doc')?.path).toBe(`/api/public/docs/${await slugOf(ada)}/${project.slug}/${doc.slug}`)
+    expect(found.find((item) => item.kind === 'doc')?.path).toBe(
+      `/api/public/docs/${await slugOf(ada)}/${project.slug}/${doc.slug}`,
+    )
     const { highlight, updatedAt } = found.find((item) => item.kind === 'note') as PublicFoundList['items'][0]
     expect([plain(highlight.text), updatedAt]).toEqual([`All about ${word} & <b>more</b>`, note.updatedAt])
     expect(await named(word, '&kinds=doc,agent')).toEqual([`agent Agent ${word}`, `doc Doc ${word}`])
@@ -85,8 +92,14 @@ describe('what is public', () => {
     const open = await newProject(ada, { visibility: 'public' })
     await write(ada, { title: `Work ${word}`, projectId: open.id })
     await ada.fetch('POST', `/api/projects/${open.id}/tasks`, { title: `Task ${word}` })
-    await ada.fetch('POST', '/api/specs', { title: `Spec ${word}`, content: word, status: 'approved', projectId: open.id })
-    for (const kind of ['skills', 'agents']) await ada.fetch('POST', `/api/${kind}`, { name: `Team ${word}`, scope: 'team' })
+    await ada.fetch('POST', '/api/specs', {
+      title: `Spec ${word}`,
+      content: word,
+      status: 'approved',
+      projectId: open.id,
+    })
+    for (const kind of ['skills', 'agents'])
+      await ada.fetch('POST', `/api/${kind}`, { name: `Team ${word}`, scope: 'team' })
     expect(await search(word)).toEqual([])
     // One's own rights add nothing here.
     for (const who of [ada, colleague])
@@ -109,7 +122,10 @@ describe('what is public', () => {
     await me.fetch('PUT', `/api/notes/${doc.id}`, { scope: 'team' })
     await me.fetch('DELETE', `/api/notes/${note.id}`)
     expect(await search(word)).toEqual([])
-    const headers = { authorization: `Bearer ${await mcpToken(t, me, { kind: 'test' })}`, accept: 'application/json, text/event-stream' }
+    const headers = {
+      authorization: `Bearer ${await mcpToken(t, me, { kind: 'test' })}`,
+      accept: 'application/json, text/event-stream',
+    }
     const message = {
       jsonrpc: '2.0',
       id: 1,
@@ -121,7 +137,24 @@ describe('what is public', () => {
   })
 
   test('nothing for nothing, and nothing breaks', async () => {
-    for (const q of ['', ' ', '"', "'", '\\', ':*', '-', '%', '_', '🎼', '<->', "';--", 'or', '"unclosed', 'x'.repeat(200)]) await search(q)
+    for (const q of [
+      '',
+      ' ',
+      '"',
+      "'",
+      '\\',
+      ':*',
+      '-',
+      '%',
+      '_',
+      '🎼',
+      '<->',
+      "';--",
+      'or',
+      '"unclosed',
+      'x'.repeat(200),
+    ])
+      await search(q)
     expect((await call(t, 'GET', '/api/search/public')).body).toEqual({ items: [], nextCursor: null })
     expect(await search('%')).toEqual([])
     for (const query of ['limit=51', 'limit=0', 'kinds=user', 'kinds=memory', `q=${'x'.repeat(201)}`, 'projectId=1'])

@@ -13,7 +13,10 @@ beforeAll(async () => {
 })
 
 const suggest = async (who: Pick<Person, 'fetch'>, q: string, more = ''): Promise<string[]> => {
-  const { status, body } = await who.fetch<Suggestions>('GET', `/api/search/suggestions?q=${encodeURIComponent(q)}${more}`)
+  const { status, body } = await who.fetch<Suggestions>(
+    'GET',
+    `/api/search/suggestions?q=${encodeURIComponent(q)}${more}`,
+  )
   expect([q, status]).toEqual([q, 200])
   return body.items.map((item) => item.title)
 }
@@ -50,7 +53,16 @@ describe('suggestions', () => {
 
   test('forgive a slip of the finger, more of them in longer words, none in short ones', async () => {
     const me = await withTitles('Deployment checklist', 'Cat pictures', 'Über naïve Ünterhaltung')
-    for (const q of ['deplyoment', 'depoyment', 'deploymment', 'deplozment', 'edployment', 'deployent', 'dpeloy', 'Deplyoment chekclist'])
+    for (const q of [
+      'deplyoment',
+      'depoyment',
+      'deploymment',
+      'deplozment',
+      'edployment',
+      'deployent',
+      'dpeloy',
+      'Deplyoment chekclist',
+    ])
       expect([q, await suggest(me, q)]).toEqual([q, ['Deployment checklist']])
     for (const q of ['car', 'cta', 'dqplqyment', 'xyz', 'loyment']) expect([q, await suggest(me, q)]).toEqual([q, []])
     expect(await suggest(me, 'ünterhlatung')).toEqual(['Über naïve Ünterhaltung'])
@@ -78,7 +90,22 @@ describe('suggestions', () => {
 
   test('nothing for nothing, and nothing breaks', async () => {
     const me = await withTitles('Deploy')
-    for (const q of ['', ' ', '"', "'", '\\', ':*', '!', '(', '🎼', '<->', "';--", 'a&b', 'x'.repeat(200), 'a '.repeat(100)])
+    for (const q of [
+      '',
+      ' ',
+      '"',
+      "'",
+      '\\',
+      ':*',
+      '!',
+      '(',
+      '🎼',
+      '<->',
+      "';--",
+      'a&b',
+      'x'.repeat(200),
+      'a '.repeat(100),
+    ])
       expect([q, await suggest(me, q)]).toEqual([q, []])
     expect((await me.fetch('GET', '/api/search/suggestions')).body).toEqual({ items: [], nextCursor: null })
     for (const query of ['limit=11', 'limit=0', 'kinds=x', 'projectId=1', `q=${'x'.repeat(201)}`, 'cursor=x'])
@@ -99,16 +126,14 @@ describe('suggestions', () => {
       expect([q, (await suggest(team, q)).length]).toEqual([q, 4])
     }
     const key = await apiKey(t, team, ['search:read', 'projects:read'])
-    const narrow = { fetch: (m: string, p: string) => call(t, m, p, undefined, { authorization: `Bearer ${key}` }) } as Pick<
-      Person,
-      'fetch'
-    >
+    const narrow = {
+      fetch: (m: string, p: string) => call(t, m, p, undefined, { authorization: `Bearer ${key}` }),
+    } as Pick<Person, 'fetch'>
     expect(await suggest(narrow, 'acqu')).toEqual(['Acquisition secrets'])
     await team.fetch('DELETE', `/api/teams/${team.organizationId}/members/${colleague.userId}`)
-    const left = { fetch: (m: string, p: string) => call(t, m, p, undefined, { authorization: `Bearer ${colleague.token}` }) } as Pick<
-      Person,
-      'fetch'
-    >
+    const left = {
+      fetch: (m: string, p: string) => call(t, m, p, undefined, { authorization: `Bearer ${colleague.token}` }),
+    } as Pick<Person, 'fetch'>
     expect(await suggest(left, 'acqu')).toEqual([])
   })
 })

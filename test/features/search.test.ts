@@ -36,8 +36,11 @@ async function oneOfEach(who: Person, word: string): Promise<Record<Kind, string
     note: (await made(who, '/api/notes', { title: `Note ${word}`, projectId: project.id })).id,
     skill: (await made(who, '/api/skills', { name: `Skill ${word}`, scope: 'team' })).id,
     agent: (await made(who, '/api/agents', { name: `Agent ${word}`, scope: 'team' })).id,
-    memory: (await made(who, '/api/memories', { title: `Memory ${word}`, content: 'x', scope: 'project', scopeId: project.id })).id,
-    decision: (await made(who, '/api/decisions', { title: `Decision ${word}`, decision: 'Yes', projectId: project.id })).id,
+    memory: (
+      await made(who, '/api/memories', { title: `Memory ${word}`, content: 'x', scope: 'project', scopeId: project.id })
+    ).id,
+    decision: (await made(who, '/api/decisions', { title: `Decision ${word}`, decision: 'Yes', projectId: project.id }))
+      .id,
     spec: (await made(who, '/api/specs', { title: `Spec ${word}`, content: 'x', projectId: project.id })).id,
     session: (await made(who, '/api/sessions', { goals: [`Session ${word}`], projectId: project.id })).id,
   }
@@ -56,7 +59,10 @@ describe('what is found', () => {
       expect([kind, total, items.map((item) => item.id)]).toEqual([kind, 1, [ids[kind]]])
       const [item] = items as [FoundGroups['items'][0]['items'][0]]
       expect(item).toMatchObject({ kind, organizationId: ada.organizationId })
-      expect([kind, matches([...item.highlight.title, ...item.highlight.text])]).toEqual([kind, expect.arrayContaining([word])])
+      expect([kind, matches([...item.highlight.title, ...item.highlight.text])]).toEqual([
+        kind,
+        expect.arrayContaining([word]),
+      ])
       const opened = await ada.fetch<{ id: string }>('GET', item.path)
       expect([item.path, opened.status, opened.body.id]).toEqual([item.path, 200, ids[kind]])
     }
@@ -72,12 +78,17 @@ describe('what is found', () => {
     expect(await found('&kinds=note')).toEqual(['note'])
     expect(await found('&kinds=task,note')).toEqual(['note', 'task'])
     expect(await found(`&projectId=${other.id}`)).toEqual(['project'])
-    expect((await search(ada, word, `&projectId=${ids.project}&kinds=project`)).items[0]?.items.map((i) => i.id)).toEqual([ids.project])
+    expect(
+      (await search(ada, word, `&projectId=${ids.project}&kinds=project`)).items[0]?.items.map((i) => i.id),
+    ).toEqual([ids.project])
   })
 
   test('best first: in the title before in the text; at most as many as asked for, while all are counted', async () => {
     const word = newWord()
-    await write(ada, { title: 'Elsewhere', content: `Long before anybody says ${word}, ${'something else '.repeat(50)}` })
+    await write(ada, {
+      title: 'Elsewhere',
+      content: `Long before anybody says ${word}, ${'something else '.repeat(50)}`,
+    })
     await write(ada, { title: `All about ${word}` })
     await Promise.all(times(4, (i) => write(ada, { title: `More ${i}`, content: `${word} again` })))
     await indexed(t)
@@ -93,7 +104,10 @@ describe('what is found', () => {
 
   test('a long record once, by the piece that fits', async () => {
     const word = newWord()
-    const note = await write(ada, { title: 'Long', content: `${'lorem ipsum '.repeat(500)} ${word} ${'dolor sit '.repeat(500)} ${word}` })
+    const note = await write(ada, {
+      title: 'Long',
+      content: `${'lorem ipsum '.repeat(500)} ${word} ${'dolor sit '.repeat(500)} ${word}`,
+    })
     await indexed(t)
     const { items } = await search(ada, word)
     expect(items).toMatchObject([{ kind: 'note', total: 1, items: [{ id: note.id }] }])
@@ -153,19 +167,27 @@ describe('what is found', () => {
     expect((await ada.fetch('GET', '/api/search')).body).toEqual({ items: [], nextCursor: null })
   })
 
-  test.each(['q=a&limit=0', 'q=a&limit=51', 'q=a&kinds=user', 'q=a&kinds=note,', 'q=a&projectId=zz', `q=${'x'.repeat(201)}`, 'q=a&page=2'])(
-    'refuses %s',
-    async (query) => {
-      await expectRefusal(t, await ada.fetch('GET', `/api/search?${query}`), 422, 'invalid')
-    },
-  )
+  test.each([
+    'q=a&limit=0',
+    'q=a&limit=51',
+    'q=a&kinds=user',
+    'q=a&kinds=note,',
+    'q=a&projectId=zz',
+    `q=${'x'.repeat(201)}`,
+    'q=a&page=2',
+  ])('refuses %s', async (query) => {
+    await expectRefusal(t, await ada.fetch('GET', `/api/search?${query}`), 422, 'invalid')
+  })
 
   test('what has expired is not found', async () => {
     const word = newWord()
     const project = await newProject(ada)
     const memory = { title: word, content: 'x', scope: 'project', scopeId: project.id }
     await made(ada, '/api/memories', { ...memory, expiresAt: new Date(Date.now() - 1000).toISOString() })
-    const kept = await made(ada, '/api/memories', { ...memory, expiresAt: new Date(Date.now() + 3_600_000).toISOString() })
+    const kept = await made(ada, '/api/memories', {
+      ...memory,
+      expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
+    })
     await indexed(t)
     expect((await search(ada, word)).items.flatMap((group) => group.items.map((item) => item.id))).toEqual([kept.id])
   })
@@ -200,7 +222,9 @@ describe('the text around it', () => {
     await indexed(t)
     const [hit] = (await search(ada, word)).items[0]?.items ?? []
     expect(hit?.highlight.title).toEqual([{ text: '<b>' }, { text: word, match: true }, { text: '</b>' }])
-    expect(plain(hit?.highlight.text ?? [])).toBe(`<script>alert(1)</script> <mark>${word}</mark> & "${word}" txet ${word} zerowidth`)
+    expect(plain(hit?.highlight.text ?? [])).toBe(
+      `<script>alert(1)</script> <mark>${word}</mark> & "${word}" txet ${word} zerowidth`,
+    )
     expect(matches(hit?.highlight.text ?? [])).toEqual([word, word, word])
   })
 
@@ -220,7 +244,9 @@ describe('the text around it', () => {
       await write(ada, { title: word, content: `${word} ${part.repeat(100_000 / part.length)}` })
       await indexed(t)
       expect(titles(await search(ada, word))).toEqual([word])
-      expect((await ada.fetch('GET', `/api/search?q=${encodeURIComponent(part.repeat(200 / part.length))}`)).status).toBe(200)
+      expect(
+        (await ada.fetch('GET', `/api/search?q=${encodeURIComponent(part.repeat(200 / part.length))}`)).status,
+      ).toBe(200)
     },
   )
 })
@@ -258,7 +284,9 @@ describe('who finds what', () => {
     expect(await search(stranger, word)).toEqual({ items: [], nextCursor: null })
     expect(await search(stranger, word, `&projectId=${ids.project}`)).toEqual({ items: [], nextCursor: null })
     // What somebody had in mind while he worked is his own.
-    expect((await search(viewer, word)).items.map((group) => group.kind).sort()).toEqual(kinds.filter((k) => k !== 'session').sort())
+    expect((await search(viewer, word)).items.map((group) => group.kind).sort()).toEqual(
+      kinds.filter((k) => k !== 'session').sort(),
+    )
     await write(stranger, { title: word })
     await indexed(t)
     expect(await search(stranger, word)).toMatchObject({ items: [{ kind: 'note', total: 1 }] })
@@ -292,7 +320,9 @@ describe('who finds what', () => {
     await team.fetch('DELETE', `/api/projects/${project.id}/share`)
     expect(await counts(leaving)).toEqual(['note 1'])
     await team.fetch('DELETE', `/api/teams/${team.organizationId}/members/${leaving.userId}`)
-    expect((await call(t, 'GET', `/api/search?q=${word}`, undefined, { authorization: `Bearer ${leaving.token}` })).body).toEqual({
+    expect(
+      (await call(t, 'GET', `/api/search?q=${word}`, undefined, { authorization: `Bearer ${leaving.token}` })).body,
+    ).toEqual({
       items: [],
       nextCursor: null,
     })

@@ -67,7 +67,11 @@ describe.each(seeds)('$name', ({ seed, size }) => {
     const seeded = await projects.list(ctx, { limit: 200 })
     expect(seeded.items.length).toBeGreaterThanOrEqual(size.projects)
     for (const project of seeded.items) {
-      expect(project).toMatchObject({ createdById: admin, organizationId: ctx.actor.organizationId as string, visibility: 'team' })
+      expect(project).toMatchObject({
+        createdById: admin,
+        organizationId: ctx.actor.organizationId as string,
+        visibility: 'team',
+      })
       const { recentActivity } = await projects.get(ctx, { ref: project.id })
       expect(recentActivity?.at(-1)).toMatchObject({ type: 'project.created', actor: { id: admin } })
       const inside = await notes.list(ctx, { projectId: project.id })
@@ -91,5 +95,6 @@ test('what the administrator archived is not made again', async () => {
 
 test('are for the machine only', async () => {
   const boss = await person(t, { admin: true })
-  for (const seed of [loadDefaults, loadDemo]) expect(await failure(seed(await boss.ctx(), {}))).toMatchObject({ code: 'forbidden' })
+  for (const seed of [loadDefaults, loadDemo])
+    expect(await failure(seed(await boss.ctx(), {}))).toMatchObject({ code: 'forbidden' })
 })

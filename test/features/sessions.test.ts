@@ -29,7 +29,8 @@ const newTask = async (in_ = project, title = 'Lock the folder'): Promise<Task> 
   (await ada.fetch<Task>('POST', `/api/projects/${in_}/tasks`, { title })).body
 const begin = (who: Person, more: object = {}): Promise<Answer<SessionBrief>> =>
   who.fetch('POST', '/api/sessions', { goals: ['Lock the folder'], projectId: project, ...more })
-const get = async (who: Person, id: string): Promise<Session> => (await who.fetch<Session>('GET', `/api/sessions/${id}`)).body
+const get = async (who: Person, id: string): Promise<Session> =>
+  (await who.fetch<Session>('GET', `/api/sessions/${id}`)).body
 const on = <T = Session>(who: Person, id: string, what: string, body: object = {}): Promise<Answer<T>> =>
   who.fetch('POST', `/api/sessions/${id}/${what}`, body)
 const saved = { checkpoint: { nextStep: 'Write the test', files: ['a.ts'] } }
@@ -57,7 +58,13 @@ describe('a session from its beginning to its end', () => {
     const begun = await begin(ada, { taskId: task.key, context: 'It was damaged.' })
     expect(begun.status).toBe(201)
     expect(begun.headers.get('location')).toBe(`/api/sessions/${begun.body.id}`)
-    expect(begun.body).toMatchObject({ status: 'active', projectId: project, taskId: task.id, userId: ada.userId, agentId: null })
+    expect(begun.body).toMatchObject({
+      status: 'active',
+      projectId: project,
+      taskId: task.id,
+      userId: ada.userId,
+      agentId: null,
+    })
     expect(begun.body.brief.text).toContain(`## Your task: ${task.key}`)
     const event = await expectEvent(t, begun, 'session.started')
     // That somebody is at work is the team's to know, not at what.
@@ -69,11 +76,16 @@ describe('a session from its beginning to its end', () => {
     await expectEvent(t, kept, 'session.checkpointed')
 
     const ended = await on<SessionEnded>(ada, id, 'end', { summary: 'The folder is locked.' })
-    expect(ended.body).toMatchObject({ session: { status: 'ended', summary: 'The folder is locked.', ...saved }, memories: [{}] })
+    expect(ended.body).toMatchObject({
+      session: { status: 'ended', summary: 'The folder is locked.', ...saved },
+      memories: [{}],
+    })
     await expectEvents(t, ended, 'session.ended', 'memory.stored')
     const memory = await grace.fetch<Memory>('GET', `/api/memories/${ended.body.memories[0]?.id}`)
     expect(memory.body).toMatchObject({ scope: 'project', projectId: project, tags: ['session'] })
-    expect(memory.body.content).toBe('The folder is locked.\nGoals: Lock the folder\nNext step: Write the test\nFiles: a.ts')
+    expect(memory.body.content).toBe(
+      'The folder is locked.\nGoals: Lock the folder\nNext step: Write the test\nFiles: a.ts',
+    )
   })
 
   test('nothing to say leaves nothing; a long state in any script is cut to what a memory holds', async () => {
@@ -93,14 +105,19 @@ describe('a session from its beginning to its end', () => {
     const answers = await Promise.all(times(5, () => on(ada, id, 'end', { summary: 'Done.' })))
     expect(statuses(answers)).toEqual([200, 409, 409, 409, 409])
     await expectRefusal(t, await on(ada, id, 'end'), 409, 'conflict')
-    const found = await ada.fetch<{ items: Memory[] }>('GET', `/api/memories?projectId=${project}&tag=session&limit=200`)
+    const found = await ada.fetch<{ items: Memory[] }>(
+      'GET',
+      `/api/memories?projectId=${project}&tag=session&limit=200`,
+    )
     expect(found.body.items.filter((m) => m.source === `session ${id}`)).toBeArrayOfSize(1)
   })
 
   test('an ended one takes no checkpoint until it is resumed', async () => {
     const { id } = (await begin(ada)).body
     await on(ada, id, 'end', { summary: 'Done.' })
-    expect((await expectRefusal(t, await on(ada, id, 'checkpoint', saved), 409, 'conflict')).detail).toContain('resume_session')
+    expect((await expectRefusal(t, await on(ada, id, 'checkpoint', saved), 409, 'conflict')).detail).toContain(
+      'resume_session',
+    )
     const again = await on<SessionBrief>(ada, id, 'resume')
     expect(again.body).toMatchObject({ status: 'active', endedAt: null })
     expect(again.body.brief.text).toContain('Summary: «Done.»')
@@ -168,7 +185,9 @@ describe('which session is meant', () => {
   test("none: the token's last; an agent's own, where one speaks", async () => {
     const who = await person(t)
     const [builder, tester] = await Promise.all(
-      ['Builder', 'Tester'].map(async (name) => (await who.fetch<{ id: string }>('POST', '/api/agents', { name, scope: 'team' })).body.id),
+      ['Builder', 'Tester'].map(
+        async (name) => (await who.fetch<{ id: string }>('POST', '/api/agents', { name, scope: 'team' })).body.id,
+      ),
     )
     const [one, two] = [await agent(who, { agentId: builder }), await agent(who, { agentId: tester })]
     expect(await refusal(one, 'resume_session')).toContain('create_session begins one')
@@ -236,7 +255,9 @@ describe('the project goes without saying', () => {
     await use(client, 'create_session', { project: silent })
     const task = await use(client, 'create_task', { title: 'Said once' })
     expect((await ada.fetch<Task>('GET', `/api/tasks/${task.key as string}`)).body.projectId).toBe(silent)
-    expect(((await use(client, 'list_tasks')).items as unknown as { key: string }[]).map((i) => i.key)).toEqual([task.key as string])
+    expect(((await use(client, 'list_tasks')).items as unknown as { key: string }[]).map((i) => i.key)).toEqual([
+      task.key as string,
+    ])
     expect((await use(client, 'next_task', { claim: false })).task).toMatchObject({ key: task.key })
     const places = {
       decisions: await use(client, 'log_decision', { title: 'Said once', decision: 'So.' }),
@@ -263,7 +284,10 @@ describe('the project goes without saying', () => {
     const client = await agent(ada)
     const silent = await newProject()
     await use(client, 'create_session', { project: silent })
-    const { body } = await ada.fetch<{ projectId: string | null }>('POST', '/api/decisions', { title: 'Of the team', decision: 'So.' })
+    const { body } = await ada.fetch<{ projectId: string | null }>('POST', '/api/decisions', {
+      title: 'Of the team',
+      decision: 'So.',
+    })
     expect(body.projectId).toBeNull()
     expect(await refusal(await agent(ada), 'create_task', { title: 'Where?' })).toContain('Say which project')
   })
@@ -291,7 +315,10 @@ describe('what was lost from sight', () => {
     expect(says((await sessions.context(await ctx(), {})).brief.text)).toEqual([])
     await sessions.checkpoint(await ctx(), { checkpoint: { nextStep: 'x' } })
     // It is not told to the whole team instead.
-    expect(await sessions.end(await ctx(), { summary: 'What I did there.' })).toMatchObject({ session: { id: session }, memories: [] })
+    expect(await sessions.end(await ctx(), { summary: 'What I did there.' })).toMatchObject({
+      session: { id: session },
+      memories: [],
+    })
   })
 
   test('a project or a task that was deleted', async () => {

@@ -23,7 +23,17 @@ import {
   testApp,
   unique,
 } from '../support/app.ts'
-import { expectEvent, expectNoEvents, expectRefusal, ids, inside, statuses, TestClock, times, watch } from './support.ts'
+import {
+  expectEvent,
+  expectNoEvents,
+  expectRefusal,
+  ids,
+  inside,
+  statuses,
+  TestClock,
+  times,
+  watch,
+} from './support.ts'
 
 let t: TestApp
 let people: Record<Role | 'author' | 'stranger', Person>
@@ -65,7 +75,8 @@ async function loner(): Promise<Person> {
   return {
     ...who,
     token,
-    fetch: (method, path, body, headers = {}) => call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
+    fetch: (method, path, body, headers = {}) =>
+      call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
   }
 }
 
@@ -75,7 +86,8 @@ const write = async (who: Person, input: Partial<SkillCreate> = {}): Promise<Ski
   return made.body
 }
 const get = (who: Person, ref: string) => who.fetch<Skill>('GET', `/api/skills/${ref}`)
-const put = (who: Person, ref: string, patch: object, headers = {}) => who.fetch<Skill>('PUT', `/api/skills/${ref}`, patch, headers)
+const put = (who: Person, ref: string, patch: object, headers = {}) =>
+  who.fetch<Skill>('PUT', `/api/skills/${ref}`, patch, headers)
 const drop = (who: Person, ref: string) => who.fetch('DELETE', `/api/skills/${ref}`)
 const restore = (who: Person, ref: string) => who.fetch<Skill>('POST', `/api/skills/${ref}/restore`)
 const list = async (who: Person, query = '') => {
@@ -120,7 +132,12 @@ describe('creating', () => {
 
   test('for the team or for all it belongs to the current organization; everything given comes back', async () => {
     const team = await newTeam()
-    const input = { name: 'Deploy', description: 'When "main" is green', content: '# \\ 🎼', tags: ['a,b', '{x}', 'quo"te'] }
+    const input = {
+      name: 'Deploy',
+      description: 'When "main" is green',
+      content: '# \\ 🎼',
+      tags: ['a,b', '{x}', 'quo"te'],
+    }
     for (const scope of ['team', 'public'] as const) {
       const made = await team.member.fetch<Skill>('POST', '/api/skills', { ...input, scope })
       expect(made.body).toMatchObject({ ...input, scope, organizationId: team.id, createdById: people.member.userId })
@@ -133,13 +150,16 @@ describe('creating', () => {
     const fits = 'é'.repeat(128 << 10)
     expect((await write(people.author, { content: fits })).content).toBe(fits)
     const refused = await people.author.fetch('POST', '/api/skills', { name: 'x', content: `${fits}é` })
-    expect(await expectRefusal(t, refused, 422, 'invalid')).toMatchObject({ errors: [{ pointer: '/content', code: 'too_long' }] })
+    expect(await expectRefusal(t, refused, 422, 'invalid')).toMatchObject({
+      errors: [{ pointer: '/content', code: 'too_long' }],
+    })
     const skill = await write(people.author)
     await expectRefusal(t, await put(people.author, skill.id, { content: `${fits}é` }), 422, 'invalid')
   })
 
   test('the same key makes it once', async () => {
-    const send = (name: string) => people.author.fetch<Skill>('POST', '/api/skills', { name }, { 'idempotency-key': key })
+    const send = (name: string) =>
+      people.author.fetch<Skill>('POST', '/api/skills', { name }, { 'idempotency-key': key })
     const key = unique('key')
     const made = await Promise.all(times(4, () => send('Once')))
     expect(new Set(made.map((m) => m.body.id)).size).toBe(1)
@@ -156,25 +176,30 @@ describe('creating', () => {
 describe('who sees what', () => {
   test('personal its author; team its members; public everybody who is signed in', async () => {
     const team = await newTeam()
-    const made = [await write(team.author), await write(team.author, { scope: 'team' }), await write(team.author, { scope: 'public' })] as [
-      Skill,
-      Skill,
-      Skill,
-    ]
+    const made = [
+      await write(team.author),
+      await write(team.author, { scope: 'team' }),
+      await write(team.author, { scope: 'public' }),
+    ] as [Skill, Skill, Skill]
     const seenBy = async (who: Person) => (await Promise.all(made.map((s) => get(who, s.id)))).map((a) => a.status)
     expect(await seenBy(team.author)).toEqual([200, 200, 200])
-    for (const who of [team.owner, team.admin, team.member, team.viewer]) expect(await seenBy(who)).toEqual([404, 200, 200])
+    for (const who of [team.owner, team.admin, team.member, team.viewer])
+      expect(await seenBy(who)).toEqual([404, 200, 200])
     expect(await seenBy(team.stranger)).toEqual([404, 404, 200])
 
     expect(await among(team.author, made)).toEqual(['personal', 'team', 'public'])
-    for (const who of [team.owner, team.admin, team.member, team.viewer]) expect(await among(who, made)).toEqual(['team', 'public'])
+    for (const who of [team.owner, team.admin, team.member, team.viewer])
+      expect(await among(who, made)).toEqual(['team', 'public'])
     expect(await among(team.stranger, made)).toEqual(['public'])
     expect((await call(t, 'GET', `/api/skills/${made[2].id}`)).status).toBe(401)
   })
 
   test('the current organization decides whose team’s are listed; a reference finds them all', async () => {
     const [here, there] = [await newTeam(), await newTeam()]
-    const made = [await write(here.member, { scope: 'team' }), await write(there.member, { scope: 'team' })] as [Skill, Skill]
+    const made = [await write(here.member, { scope: 'team' }), await write(there.member, { scope: 'team' })] as [
+      Skill,
+      Skill,
+    ]
     expect(await among(here.member, [made[0]])).toEqual(['team'])
     expect(await among(here.member, [made[1]])).toEqual([])
     expect((await get(here.member, made[1].id)).status).toBe(200)
@@ -227,7 +252,10 @@ describe('who sees what', () => {
   test('a credential bound to one organization sees and makes nothing personal', async () => {
     const team = await newTeam()
     const { token } = await tokens.createKey(await people.author.ctx(), { name: 'bound', organizationId: team.id })
-    const bound: Person = { ...people.author, fetch: (m, p, b, h = {}) => call(t, m, p, b, { authorization: `Bearer ${token}`, ...h }) }
+    const bound: Person = {
+      ...people.author,
+      fetch: (m, p, b, h = {}) => call(t, m, p, b, { authorization: `Bearer ${token}`, ...h }),
+    }
     const made = [
       await write(team.author),
       await write(team.author, { scope: 'team' }),
@@ -293,10 +321,12 @@ describe('the list', () => {
       await write(team.author, { scope: 'public', content: `so ${word} it is`, tags: ['x', 'y'] }),
       await write(team.author, { scope: 'team', name: 'another' }),
     ] as [Skill, Skill, Skill, Skill]
-    const found = async (query: string): Promise<string[]> => (await list(team.author, query)).items.map((i) => i.scope).sort()
+    const found = async (query: string): Promise<string[]> =>
+      (await list(team.author, query)).items.map((i) => i.scope).sort()
     expect(await found(`?search=${word}`)).toEqual(['personal', 'public', 'team'])
     expect(await found(`?search=${word}&tag=x`)).toEqual(['personal', 'public'])
-    for (const scope of ['personal', 'team', 'public']) expect(await found(`?search=${word}&scope=${scope}`)).toEqual([scope])
+    for (const scope of ['personal', 'team', 'public'])
+      expect(await found(`?search=${word}&scope=${scope}`)).toEqual([scope])
     expect((await list(team.author, `?search=${word}`)).items.every((i) => !('content' in i))).toBe(true)
     expect((await list(people.stranger, `?search=${word}&total=true`)).total).toBe(1)
     expect(ids(await list(people.stranger, `?search=${word}`))).toEqual([made[2].id])
@@ -322,7 +352,10 @@ describe('changing', () => {
     const may = async (who: Person) =>
       Object.fromEntries(
         await Promise.all(
-          Object.entries(made).map(async ([scope, skill]) => [scope, (await put(who, skill.id, { description: unique('d') })).status]),
+          Object.entries(made).map(async ([scope, skill]) => [
+            scope,
+            (await put(who, skill.id, { description: unique('d') })).status,
+          ]),
         ),
       )
     expect(await may(team.author)).toEqual({ personal: 200, team: 200, public: 200 })
@@ -347,7 +380,13 @@ describe('changing', () => {
   test('only the given fields change, null clears, and the event names them', async () => {
     const skill = await write(people.author, { description: 'd', content: 'c', tags: ['t'] })
     const changed = await put(people.author, skill.slug, { name: ' New ', description: null })
-    expect(changed.body).toEqual({ ...skill, name: 'New', description: null, version: 2, updatedAt: changed.body.updatedAt })
+    expect(changed.body).toEqual({
+      ...skill,
+      name: 'New',
+      description: null,
+      version: 2,
+      updatedAt: changed.body.updatedAt,
+    })
     expect(await expectEvent(t, changed, 'skill.updated')).toMatchObject({
       subjectId: skill.id,
       userId: people.author.userId,
@@ -359,13 +398,17 @@ describe('changing', () => {
     const skill = await write(people.author)
     await put(people.author, skill.id, { content: 'two' })
     const late = await put(people.author, skill.id, { content: 'three' }, { 'if-match': '"1"' })
-    expect(await expectRefusal(t, late, 412, 'version_mismatch')).toMatchObject({ current: { version: 2, content: 'two' } })
+    expect(await expectRefusal(t, late, 412, 'version_mismatch')).toMatchObject({
+      current: { version: 2, content: 'two' },
+    })
     expect((await put(people.author, skill.id, { content: 'three' }, { 'if-match': '"2"' })).body.version).toBe(3)
   })
 
   test('of many at once with the same version one wins', async () => {
     const skill = await write(people.author)
-    const answers = await Promise.all(times(6, (i) => put(people.author, skill.id, { content: `${i}` }, { 'if-match': '"1"' })))
+    const answers = await Promise.all(
+      times(6, (i) => put(people.author, skill.id, { content: `${i}` }, { 'if-match': '"1"' })),
+    )
     expect(statuses(answers)).toEqual([200, 412, 412, 412, 412, 412])
     expect((await get(people.author, skill.id)).body.version).toBe(2)
   })
@@ -380,9 +423,15 @@ describe('changing', () => {
     await expectRefusal(t, await put(team.member, skill.id, { scope: 'public' }), 403, 'forbidden')
     await expectRefusal(t, await put(team.member, skill.id, { scope: 'personal' }), 403, 'forbidden')
     await expectRefusal(t, await put(team.admin, skill.id, { scope: 'personal' }), 403, 'forbidden')
-    expect((await put(team.admin, skill.id, { scope: 'public' })).body).toMatchObject({ scope: 'public', organizationId: team.id })
+    expect((await put(team.admin, skill.id, { scope: 'public' })).body).toMatchObject({
+      scope: 'public',
+      organizationId: team.id,
+    })
     expect((await visit(skill.slug)).status).toBe(200)
-    expect((await put(team.author, skill.id, { scope: 'personal' })).body).toMatchObject({ scope: 'personal', organizationId: null })
+    expect((await put(team.author, skill.id, { scope: 'personal' })).body).toMatchObject({
+      scope: 'personal',
+      organizationId: null,
+    })
     expect((await visit(skill.slug)).status).toBe(404)
     expect((await get(team.owner, skill.id)).status).toBe(404)
   })
@@ -403,7 +452,8 @@ describe('the public page', () => {
       createdAt: skill.createdAt,
       updatedAt: skill.updatedAt,
     })
-    for (const scope of ['personal', 'team'] as const) expect((await visit((await write(people.author, { scope })).slug)).status).toBe(404)
+    for (const scope of ['personal', 'team'] as const)
+      expect((await visit((await write(people.author, { scope })).slug)).status).toBe(404)
     expect((await visit(skill.id)).status).toBe(404)
     await drop(people.author, skill.id)
     expect((await visit(skill.slug)).status).toBe(404)
@@ -420,7 +470,8 @@ describe('deleting and restoring', () => {
     expect((await get(team.author, skill.id)).status).toBe(404)
     await expectRefusal(t, await drop(team.member, skill.id), 404, 'not_found')
 
-    for (const who of [team.member, team.author, team.viewer]) await expectRefusal(t, await restore(who, skill.id), 403, 'forbidden')
+    for (const who of [team.member, team.author, team.viewer])
+      await expectRefusal(t, await restore(who, skill.id), 403, 'forbidden')
     await expectRefusal(t, await restore(team.stranger, skill.id), 404, 'not_found')
     const back = await restore(team.admin, skill.slug)
     expect(back.body).toEqual({ ...skill, version: 3, updatedAt: back.body.updatedAt })
@@ -433,7 +484,8 @@ describe('deleting and restoring', () => {
     const team = await newTeam()
     const skill = await write(team.author)
     await drop(team.author, skill.id)
-    for (const who of [team.owner, team.stranger]) await expectRefusal(t, await restore(who, skill.id), 404, 'not_found')
+    for (const who of [team.owner, team.stranger])
+      await expectRefusal(t, await restore(who, skill.id), 404, 'not_found')
     expect((await restore(team.author, skill.id)).status).toBe(200)
   })
 
@@ -447,7 +499,9 @@ describe('deleting and restoring', () => {
       const later = async (days: number, ref: string) => {
         clock.forward({ days })
         const { token } = await accounts.login(anyoneCtx(timed), { email: who.email, password: PASSWORD })
-        return (await call(timed, 'POST', `/api/skills/${ref}/restore`, undefined, { authorization: `Bearer ${token}` })).status
+        return (
+          await call(timed, 'POST', `/api/skills/${ref}/restore`, undefined, { authorization: `Bearer ${token}` })
+        ).status
       }
       expect([await later(29, made[0].id), await later(1, made[1].id)]).toEqual([200, 404])
     } finally {
@@ -468,12 +522,17 @@ describe('over MCP', () => {
 
   test('get_skill reads one, and lists the team’s before strangers’ public ones', async () => {
     const team = await newTeam()
-    const [personal, shared] = [await write(team.author), await write(team.author, { scope: 'team', content: '# How', tags: ['x'] })]
+    const [personal, shared] = [
+      await write(team.author),
+      await write(team.author, { scope: 'team', content: '# How', tags: ['x'] }),
+    ]
     await write(people.stranger, { scope: 'public' })
     await connected(await mcpToken(t, team.author, { organizationId: team.id }), async (client) => {
       const one = await client.call('get_skill', { skill: shared.slug })
       const { organizationId: _, createdById: __, createdAt: ___, ...told } = shared
-      expect(one.structuredContent).toMatchObject(Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null)))
+      expect(one.structuredContent).toMatchObject(
+        Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null)),
+      )
       const all = (await client.call('get_skill')).structuredContent as unknown as SkillPage
       expect(all.items[0]?.slug).toBe(shared.slug)
       expect(all.items.slice(1).every((s) => s.scope === 'public')).toBe(true)

@@ -28,14 +28,21 @@ beforeAll(async () => {
 const newProject = async (more: object = {}): Promise<string> =>
   (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Engine'), ...more })).body.id
 const create = (more: Record<string, unknown> = {}, who = ada): Promise<Answer<Spec>> =>
-  who.fetch('POST', '/api/specs', { title: unique('Lock'), content: '# Lock\n\nOne process.\n', projectId: project, ...more })
+  who.fetch('POST', '/api/specs', {
+    title: unique('Lock'),
+    content: '# Lock\n\nOne process.\n',
+    projectId: project,
+    ...more,
+  })
 const made = async (more: Record<string, unknown> = {}): Promise<Spec> => (await create(more)).body
 const update = (id: string, body: object, who = ada, headers = {}): Promise<Answer<SpecUpdated>> =>
   who.fetch('PATCH', `/api/specs/${id}`, body, headers)
-const get = async (id: string, query = ''): Promise<Spec> => (await ada.fetch<Spec>('GET', `/api/specs/${id}${query}`)).body
+const get = async (id: string, query = ''): Promise<Spec> =>
+  (await ada.fetch<Spec>('GET', `/api/specs/${id}${query}`)).body
 const versionsOf = async (id: string, query = ''): Promise<SpecVersions> =>
   (await ada.fetch<SpecVersions>('GET', `/api/specs/${id}/versions${query}`)).body
-const compare = (id: string, query: string, who = ada): Promise<Answer<Comparison>> => who.fetch('GET', `/api/specs/${id}/compare?${query}`)
+const compare = (id: string, query: string, who = ada): Promise<Answer<Comparison>> =>
+  who.fetch('GET', `/api/specs/${id}/compare?${query}`)
 
 describe('versions', () => {
   test('every change is one, with its author and message; none is ever changed', async () => {
@@ -44,20 +51,44 @@ describe('versions', () => {
     expect(answer.headers.get('location')).toBe(`/api/specs/${answer.body.id}`)
     expect(answer.body).toMatchObject({ title: 'Folder lock', status: 'draft', version: 1, createdById: ada.userId })
     expect(answer.body.slug).toMatch(/^folder-lock/)
-    expect(await expectEvent(t, answer, 'spec.created')).toMatchObject({ projectId: project, data: { title: 'Folder lock', version: 1 } })
+    expect(await expectEvent(t, answer, 'spec.created')).toMatchObject({
+      projectId: project,
+      data: { title: 'Folder lock', version: 1 },
+    })
     const { id } = answer.body
 
-    const second = await update(id, { content: '# Lock\n\nOne process.\nNFS is refused.\n', message: 'NFS', baseVersion: 1 }, grace)
+    const second = await update(
+      id,
+      { content: '# Lock\n\nOne process.\nNFS is refused.\n', message: 'NFS', baseVersion: 1 },
+      grace,
+    )
     expect(second.body).toMatchObject({ version: 2, change: { added: 1, removed: 0 } })
     await expectEvent(t, second, 'spec.updated')
     const third = await update(id, { title: 'The folder lock', status: 'review' }, ada, { 'if-match': '"2"' })
-    expect(third.body).toMatchObject({ version: 3, title: 'The folder lock', status: 'review', change: { added: 0, removed: 0 } })
+    expect(third.body).toMatchObject({
+      version: 3,
+      title: 'The folder lock',
+      status: 'review',
+      change: { added: 0, removed: 0 },
+    })
     // The slug stays: links must not break.
     expect(third.body.slug).toBe(answer.body.slug)
 
     expect((await versionsOf(id)).items).toMatchObject([
-      { version: 3, title: 'The folder lock', status: 'review', message: null, author: { type: 'user', name: 'Ada Lovelace' } },
-      { version: 2, title: 'Folder lock', status: 'draft', message: 'NFS', author: { id: grace.userId, name: 'Grace Hopper' } },
+      {
+        version: 3,
+        title: 'The folder lock',
+        status: 'review',
+        message: null,
+        author: { type: 'user', name: 'Ada Lovelace' },
+      },
+      {
+        version: 2,
+        title: 'Folder lock',
+        status: 'draft',
+        message: 'NFS',
+        author: { id: grace.userId, name: 'Grace Hopper' },
+      },
       { version: 1, title: 'Folder lock', message: 'First thoughts', author: { id: ada.userId } },
     ])
     expect(await get(id, '?version=1')).toMatchObject({
@@ -89,15 +120,21 @@ describe('versions', () => {
     const current = { id, version: 1 }
     const none = await expectRefusal(t, await update(id, { content: 'x' }), 412, 'version_mismatch')
     expect(none).toMatchObject({ current, detail: expect.stringContaining('it is at 1 now') })
-    expect((await expectRefusal(t, await update(id, { content: 'x', baseVersion: 7 }), 412, 'version_mismatch')).current).toMatchObject(
-      current,
-    )
+    expect(
+      (await expectRefusal(t, await update(id, { content: 'x', baseVersion: 7 }), 412, 'version_mismatch')).current,
+    ).toMatchObject(current)
     await expectRefusal(t, await update(id, { content: 'x' }, ada, { 'if-match': '"2"' }), 412, 'version_mismatch')
     // Of many at once, one.
-    const answers = await Promise.all(times(8, (i) => update(id, { content: `Text ${i}`, baseVersion: 1 }, i % 2 ? ada : grace)))
+    const answers = await Promise.all(
+      times(8, (i) => update(id, { content: `Text ${i}`, baseVersion: 1 }, i % 2 ? ada : grace)),
+    )
     expect(statuses(answers)).toEqual([200, ...times(7, () => 412)])
     expect((await versionsOf(id)).items.map((v) => v.version)).toEqual([2, 1])
-    expect(answers.filter((a) => a.status === 412).every((a) => (a.body as unknown as { current: Spec }).current.version === 2)).toBe(true)
+    expect(
+      answers
+        .filter((a) => a.status === 412)
+        .every((a) => (a.body as unknown as { current: Spec }).current.version === 2),
+    ).toBe(true)
   })
 
   test('a change that changes nothing is none', async () => {
@@ -109,11 +146,17 @@ describe('versions', () => {
 
   test('an archived one is history until it is a draft again', async () => {
     const { id } = await made()
-    expect((await update(id, { status: 'approved', baseVersion: 1 })).body).toMatchObject({ status: 'approved', version: 2 })
+    expect((await update(id, { status: 'approved', baseVersion: 1 })).body).toMatchObject({
+      status: 'approved',
+      version: 2,
+    })
     expect((await update(id, { status: 'archived', baseVersion: 2 })).status).toBe(200)
     await expectRefusal(t, await update(id, { content: 'x', baseVersion: 3 }), 409, 'conflict')
     await expectRefusal(t, await update(id, { status: 'approved', baseVersion: 3 }), 409, 'conflict')
-    expect((await update(id, { status: 'draft', content: 'x', baseVersion: 3 })).body).toMatchObject({ status: 'draft', version: 4 })
+    expect((await update(id, { status: 'draft', content: 'x', baseVersion: 3 })).body).toMatchObject({
+      status: 'draft',
+      version: 4,
+    })
   })
 })
 
@@ -124,7 +167,9 @@ describe('comparing', () => {
     await update(id, { content: 'c\nd\n', title: 'Compared', status: 'review', baseVersion: 2 })
     const { body } = await compare(id, 'from=1&to=2', viewer)
     expect(body).toMatchObject({ from: 1, to: 2, added: 2, removed: 1 })
-    expect(body.diff).toBe(`--- ${slug} v1 (Compare, draft)\n+++ ${slug} v2 (Compare, draft)\n@@ -1,3 +1,4 @@\n a\n-b\n+B\n c\n+d`)
+    expect(body.diff).toBe(
+      `--- ${slug} v1 (Compare, draft)\n+++ ${slug} v2 (Compare, draft)\n@@ -1,3 +1,4 @@\n a\n-b\n+B\n c\n+d`,
+    )
     expect((await compare(id, 'from=1')).body).toMatchObject({ from: 1, to: 3, added: 1, removed: 2 })
     expect((await compare(id, 'from=3&to=1')).body).toMatchObject({ from: 3, to: 1, added: 2, removed: 1 })
     expect((await compare(id, 'from=1')).body.diff).toContain('(Compared, review)')
@@ -191,7 +236,8 @@ describe('who and where', () => {
   test('one of a private project is for those who see that, and goes with it', async () => {
     const secret = await newProject({ visibility: 'private' })
     const { id, slug } = await made({ projectId: secret })
-    for (const ref of [id, slug, id.slice(0, 34)]) expect((await grace.fetch('GET', `/api/specs/${ref}`)).status).toBe(404)
+    for (const ref of [id, slug, id.slice(0, 34)])
+      expect((await grace.fetch('GET', `/api/specs/${ref}`)).status).toBe(404)
     expect((await ada.fetch('DELETE', `/api/projects/${secret}`)).status).toBe(200)
     expect((await ada.fetch('GET', `/api/specs/${id}`)).status).toBe(404)
     expect((await ada.fetch('GET', `/api/specs/${id}/compare?from=1`)).status).toBe(404)
@@ -209,7 +255,9 @@ describe('who and where', () => {
     expect([...slugs, elsewhere.slug]).toHaveLength(new Set([...slugs, elsewhere.slug]).size)
     for (const slug of [...slugs, elsewhere.slug]) expect((await get(slug)).slug).toBe(slug)
     await t.app.db.update(specTable).set({ slug: first }).where(eq(specTable.id, elsewhere.id))
-    expect((await ada.fetch<{ detail: string }>('GET', `/api/specs/${first}`)).body.detail).toContain('Name it by its id')
+    expect((await ada.fetch<{ detail: string }>('GET', `/api/specs/${first}`)).body.detail).toContain(
+      'Name it by its id',
+    )
     expect((await ada.fetch('GET', `/api/specs/${elsewhere.id}`)).status).toBe(200)
     // Who is at work in one of them means that one.
     const ctx = await ctxOf(t, await mcpToken(t, ada, { projectId: elsewhere.projectId }))
@@ -219,8 +267,12 @@ describe('who and where', () => {
   test('lists by project, status and words, without the text', async () => {
     const own = await newProject()
     const word = unique('giraffe').replaceAll('-', '')
-    const all = [await made({ projectId: own, content: `About ${word}` }), await made({ projectId: own, status: 'review' })]
-    const list = async (query = '') => (await viewer.fetch<SpecPage>('GET', `/api/specs?projectId=${own}&total=true${query}`)).body
+    const all = [
+      await made({ projectId: own, content: `About ${word}` }),
+      await made({ projectId: own, status: 'review' }),
+    ]
+    const list = async (query = '') =>
+      (await viewer.fetch<SpecPage>('GET', `/api/specs?projectId=${own}&total=true${query}`)).body
     expect(ids(await list())).toEqual(all.map((s) => s.id).sort())
     expect(ids(await list('&status=review'))).toEqual([all[1]?.id as string])
     expect(await list(`&search=${word}`)).toMatchObject({ total: 1, items: [{ id: all[0]?.id as string }] })
@@ -247,7 +299,10 @@ describe('who and where', () => {
 describe('as agents do it', () => {
   let client: McpClient
   beforeAll(async () => {
-    client = (await ways['v2 client, HTTP 2026-07-28']?.(t.url, await mcpToken(t, ada, { projectId: project }))) as McpClient
+    client = (await ways['v2 client, HTTP 2026-07-28']?.(
+      t.url,
+      await mcpToken(t, ada, { projectId: project }),
+    )) as McpClient
   })
   const use = async <T = Spec>(name: string, args: Record<string, unknown>): Promise<T> => {
     const { isError, content, structuredContent } = await client.call(name, args)
@@ -257,7 +312,13 @@ describe('as agents do it', () => {
 
   test('create, read, write the next version, compare', async () => {
     const { id, slug } = await use('create_spec', { title: unique('Protocol'), content: 'one\ntwo\n' })
-    const next = { spec: slug, content: 'one\n2\n', message: 'Digits', expectedVersion: 1, idempotencyKey: unique('key') }
+    const next = {
+      spec: slug,
+      content: 'one\n2\n',
+      message: 'Digits',
+      expectedVersion: 1,
+      idempotencyKey: unique('key'),
+    }
     expect(await use('update_spec', next)).toMatchObject({ version: 2, change: { added: 1, removed: 1 } })
     // Sent again because the answer was lost: still version 2.
     expect(await use('update_spec', next)).toMatchObject({ version: 2, change: { added: 1, removed: 1 } })
@@ -266,7 +327,9 @@ describe('as agents do it', () => {
       isError: true,
       structuredContent: { code: 'version_mismatch', current: { slug, version: 2, content: 'one\n2\n' } },
     })
-    expect((await client.call('update_spec', { spec: slug, content: 'x' })).structuredContent).toMatchObject({ code: 'invalid' })
+    expect((await client.call('update_spec', { spec: slug, content: 'x' })).structuredContent).toMatchObject({
+      code: 'invalid',
+    })
     expect(await use('get_spec', { spec: slug, version: 1 })).toMatchObject({ content: 'one\ntwo\n', version: 1 })
     expect((await use<{ diff: string }>('get_spec', { spec: id, diffWith: 1 })).diff).toContain('-two\n+2')
     expect((await use<SpecPage>('list_specs', { status: 'draft' })).items.map((s) => s.slug)).toContain(slug)

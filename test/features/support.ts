@@ -28,7 +28,11 @@ export function watch(t: TestApp): TestApp {
 }
 
 /** Exactly these events fired during the request, once each and in this order, and the audit table holds the same. */
-export async function expectEvents(t: TestApp, answer: Pick<Answer, 'headers'>, ...types: string[]): Promise<AppEvent[]> {
+export async function expectEvents(
+  t: TestApp,
+  answer: Pick<Answer, 'headers'>,
+  ...types: string[]
+): Promise<AppEvent[]> {
   const requestId = answer.headers.get('x-request-id') as string
   expect(requestId).toBeString()
   const list = heard.get(t)
@@ -37,7 +41,10 @@ export async function expectEvents(t: TestApp, answer: Pick<Answer, 'headers'>, 
   const rows = await t.app.db.select().from(events).where(eq(events.requestId, requestId)).orderBy(events.seq)
   expect(fired.map((e) => e.type)).toEqual(types)
   expect(
-    rows.map(({ seq: _, xid: __, actorKind: kind, actorId: id, actorName: name, ...row }) => ({ ...row, actor: { kind, id, name } })),
+    rows.map(({ seq: _, xid: __, actorKind: kind, actorId: id, actorName: name, ...row }) => ({
+      ...row,
+      actor: { kind, id, name },
+    })),
   ).toEqual(fired)
   return fired
 }
@@ -51,7 +58,12 @@ export async function expectEvent(t: TestApp, answer: Pick<Answer, 'headers'>, t
 export const expectNoEvents = (t: TestApp, answer: Pick<Answer, 'headers'>) => expectEvents(t, answer)
 
 /** Refused for this reason, and without a trace. */
-export async function expectRefusal(t: TestApp, answer: Answer<unknown>, status: number, code: string): Promise<Problem> {
+export async function expectRefusal(
+  t: TestApp,
+  answer: Answer<unknown>,
+  status: number,
+  code: string,
+): Promise<Problem> {
   const body = answer.body as Problem
   expect({ status: answer.status, code: body.code }).toEqual({ status, code: code as Problem['code'] })
   await expectNoEvents(t, answer)
@@ -72,13 +84,15 @@ export const times = <T>(n: number, make: (i: number) => T): T[] => Array.from({
 export const ids = (page: { items: { id: string }[] }): string[] => page.items.map((i) => i.id).sort()
 
 /** A call with this credential, past HTTP. */
-export const ctxOf = async (t: TestApp, secret: string): Promise<Ctx> => contextOf(t.app, await t.app.auth.authenticate(secret))
+export const ctxOf = async (t: TestApp, secret: string): Promise<Ctx> =>
+  contextOf(t.app, await t.app.auth.authenticate(secret))
 
 /** The same person, working in another organization. */
 export const inside = (who: Person, organizationId: string): Person => ({
   ...who,
   organizationId,
-  fetch: (method, path, body, headers = {}) => who.fetch(method, path, body, { 'x-organization-id': organizationId, ...headers }),
+  fetch: (method, path, body, headers = {}) =>
+    who.fetch(method, path, body, { 'x-organization-id': organizationId, ...headers }),
 })
 
 const DAY = 86_400_000

@@ -3,7 +3,17 @@ import type { AdminUser } from '../../src/features/admin/schema.ts'
 import * as organizations from '../../src/features/organizations/service.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import { openRaw, type RawStream } from '../mcp/support.ts'
-import { apiKey, call, mcpToken, PASSWORD, type Person, person, systemCtx, type TestApp, testApp } from '../support/app.ts'
+import {
+  apiKey,
+  call,
+  mcpToken,
+  PASSWORD,
+  type Person,
+  person,
+  systemCtx,
+  type TestApp,
+  testApp,
+} from '../support/app.ts'
 import { expectEvent, expectRefusal, watch } from './support.ts'
 
 /** Two instances on one Postgres; an embedded database belongs to one by nature. */
@@ -20,7 +30,8 @@ afterAll(() => Promise.all(apps.map((app) => app.close())))
 
 const at = (who: { userId: string }, rest: string) => `/api/admin/users/${who.userId}${rest}`
 const suspend = (who: Person, body: object = {}) => admin.fetch<AdminUser>('PATCH', at(who, '/suspend'), body)
-const me = (app: TestApp, secret: string) => call(app, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${secret}` })
+const me = (app: TestApp, secret: string) =>
+  call(app, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${secret}` })
 
 /** A second after the answer is the promise; a little more, so that a busy machine does not lie. */
 async function within(act: () => Promise<unknown>, ...so: (() => Promise<boolean>)[]): Promise<void> {
@@ -32,7 +43,8 @@ async function within(act: () => Promise<unknown>, ...so: (() => Promise<boolean
     }),
   )
 }
-const ended = (stream: RawStream) => async () => (await Promise.race([stream.ended.then(() => true), Bun.sleep(5)])) === true
+const ended = (stream: RawStream) => async () =>
+  (await Promise.race([stream.ended.then(() => true), Bun.sleep(5)])) === true
 
 describe('suspending', () => {
   test('reaches every credential and open stream within a second, on every instance', async () => {
@@ -46,7 +58,9 @@ describe('suspending', () => {
     await within(
       async () => expect((await suspend(who)).status).toBe(200),
       ...apps.flatMap((app) => [who.token, key].map((secret) => async () => (await me(app, secret)).status === 401)),
-      ...apps.map((app) => async () => (await call(app, 'POST', '/mcp', {}, { authorization: `Bearer ${token}` })).status === 401),
+      ...apps.map(
+        (app) => async () => (await call(app, 'POST', '/mcp', {}, { authorization: `Bearer ${token}` })).status === 401,
+      ),
       ...streams.map(ended),
     )
     expect((await call(t, 'POST', '/api/auth/refresh', { refreshToken: who.refreshToken })).status).toBe(401)
@@ -106,7 +120,8 @@ describe('suspending', () => {
 describe('losing rights', () => {
   test('the role of an administrator: his next call on any instance is refused', async () => {
     const boss = await person(t, { admin: true })
-    const users = (app: TestApp) => call(app, 'GET', '/api/admin/users?limit=1', undefined, { authorization: `Bearer ${boss.token}` })
+    const users = (app: TestApp) =>
+      call(app, 'GET', '/api/admin/users?limit=1', undefined, { authorization: `Bearer ${boss.token}` })
     for (const app of apps) expect((await users(app)).status).toBe(200)
     await within(
       async () => expect((await admin.fetch('PATCH', at(boss, '/role'), { role: 'user' })).status).toBe(200),

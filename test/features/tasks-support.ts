@@ -11,7 +11,17 @@ import type { Epic, Story } from '../../src/features/planning/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { NextTask, Task, TaskChanged, TaskCompleted, TaskDetail } from '../../src/features/tasks/schema.ts'
 import { type McpClient, type Result, ways } from '../mcp/support.ts'
-import { call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
+import {
+  call,
+  mcpToken,
+  type Person,
+  person,
+  sharedApp,
+  systemCtx,
+  type TestApp,
+  testApp,
+  unique,
+} from '../support/app.ts'
 import { inside, TestClock, watch } from './support.ts'
 
 /** A team with somebody in every role and a project, for the tests of tasks and of what they stand in. */
@@ -30,12 +40,17 @@ async function assemble(app: TestApp): Promise<void> {
 export async function signedInForDays(name: string): Promise<Person> {
   const who = await person(t, { name })
   const { credentialId } = await t.app.auth.authenticate(who.token)
-  const { token } = await t.app.jwt.sign({ userId: who.userId, sessionId: credentialId as string }, t.app.clock(), 3 * 24 * 60)
+  const { token } = await t.app.jwt.sign(
+    { userId: who.userId, sessionId: credentialId as string },
+    t.app.clock(),
+    3 * 24 * 60,
+  )
   return {
     ...who,
     token,
     ctx: async () => contextOf(t.app, await t.app.auth.authenticate(token)),
-    fetch: (method, path, body, headers = {}) => call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
+    fetch: (method, path, body, headers = {}) =>
+      call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
   }
 }
 
@@ -87,15 +102,18 @@ export const newTask = (who: Person, project: { id: string }, input: object = {}
 type Ref = string | { id: string }
 const at = (task: Ref) => `/api/tasks/${typeof task === 'string' ? task : task.id}`
 export const get = (who: Person, task: Ref) => who.fetch<TaskDetail>('GET', at(task))
-export const patch = (who: Person, task: Ref, change: object, headers = {}) => who.fetch<TaskChanged>('PATCH', at(task), change, headers)
+export const patch = (who: Person, task: Ref, change: object, headers = {}) =>
+  who.fetch<TaskChanged>('PATCH', at(task), change, headers)
 export const remove = (who: Person, task: Ref, headers = {}) => who.fetch('DELETE', at(task), undefined, headers)
-export const restore = (who: Person, task: Ref, headers = {}) => who.fetch<Task>('POST', `${at(task)}/restore`, undefined, headers)
+export const restore = (who: Person, task: Ref, headers = {}) =>
+  who.fetch<Task>('POST', `${at(task)}/restore`, undefined, headers)
 export const claim = (who: Person, task: Ref, how: object = {}) => who.fetch<Task>('POST', `${at(task)}/claim`, how)
 export const release = (who: Person, task: Ref) => who.fetch<Task>('POST', `${at(task)}/release`)
 export const complete = (who: Person, task: Ref, how: object = {}, headers = {}) =>
   who.fetch<TaskCompleted>('POST', `${at(task)}/complete`, how, headers)
 export const next = (who: Person, how: object = {}) => who.fetch<NextTask>('POST', '/api/tasks/next', how)
-export const comment = (who: Person, task: Ref, body: string) => who.fetch<{ id: string }>('POST', `${at(task)}/comments`, { body })
+export const comment = (who: Person, task: Ref, body: string) =>
+  who.fetch<{ id: string }>('POST', `${at(task)}/comments`, { body })
 
 export const detailOf = ({ body }: { body: unknown }): string => (body as Problem).detail as string
 export const keys = (list: { key: string }[]): string[] => list.map(({ key }) => key)

@@ -66,9 +66,17 @@ describe('a task', () => {
       lease: null,
       blockedBy: [],
     })
-    expect((await expectEvent(t, made, 'task.created')).data).toMatchObject({ key: made.body.key, title: 'Lock the folder' })
+    expect((await expectEvent(t, made, 'task.created')).data).toMatchObject({
+      key: made.body.key,
+      title: 'Lock the folder',
+    })
     const { body } = await get(team.viewer, made.body.key.toLowerCase())
-    expect(body).toMatchObject({ id: made.body.id, project: { id: project.id, slug: project.slug }, subtasks: [], comments: [] })
+    expect(body).toMatchObject({
+      id: made.body.id,
+      project: { id: project.id, slug: project.slug },
+      subtasks: [],
+      comments: [],
+    })
     expect((await get(team.viewer, made.body.id.slice(0, 18))).body.id).toBe(made.body.id)
     const cleared = await patch(team.member, made.body, {
       description: null,
@@ -128,7 +136,12 @@ describe('a task', () => {
 
   test('the same request again is the same task; the key for another one is refused', async () => {
     const send = (title: string) =>
-      team.member.fetch<Task>('POST', `/api/projects/${team.project.id}/tasks`, { title }, { 'idempotency-key': 'once' })
+      team.member.fetch<Task>(
+        'POST',
+        `/api/projects/${team.project.id}/tasks`,
+        { title },
+        { 'idempotency-key': 'once' },
+      )
     const [first, again] = [await send('Once'), await send('Once')]
     expect([again.status, again.body]).toEqual([201, first.body])
     await expectRefusal(t, await send('Twice'), 409, 'conflict.idempotency')
@@ -146,7 +159,9 @@ describe('a task', () => {
       expect((problem as { current?: Task }).current).toMatchObject({ id: made.id, title: 'Newer', version: 2 })
     }
     expect((await patch(team.member, made, { title: 'Mine' }, { 'if-match': '"2"' })).status).toBe(200)
-    const both = await Promise.all(times(6, (i) => patch(team.member, made, { title: `Writer ${i}` }, { 'if-match': '"3"' })))
+    const both = await Promise.all(
+      times(6, (i) => patch(team.member, made, { title: `Writer ${i}` }, { 'if-match': '"3"' })),
+    )
     expect(both.filter((a) => a.status === 200)).toHaveLength(1)
     expect(both.filter((a) => a.status === 412)).toHaveLength(5)
   })
@@ -175,10 +190,12 @@ describe('a task', () => {
     const project = await newProject(team.owner)
     const [one] = [await newTask(team.member, project), await newTask(team.member, project)]
     await complete(team.member, one)
-    expect((await team.viewer.fetch<{ stats: object }>('GET', `/api/projects/${project.id}`)).body.stats).toMatchObject({
-      tasks: 2,
-      tasksDone: 1,
-    })
+    expect((await team.viewer.fetch<{ stats: object }>('GET', `/api/projects/${project.id}`)).body.stats).toMatchObject(
+      {
+        tasks: 2,
+        tasksDone: 1,
+      },
+    )
   })
 })
 
@@ -189,7 +206,11 @@ describe('lists', () => {
     const agent = await newAgent(team.owner)
     const plain = await newTask(team.member, project, { title: 'Plain' })
     const labelled = await newTask(team.member, project, { title: 'Labelled', labels: ['a,b"c'], priority: 'critical' })
-    const theirs = await newTask(team.member, project, { title: 'Sharpen the flywheel', assignee: agent.slug, storyId: story.id })
+    const theirs = await newTask(team.member, project, {
+      title: 'Sharpen the flywheel',
+      assignee: agent.slug,
+      storyId: story.id,
+    })
     const part = await newTask(team.member, project, { title: 'Part', parentId: theirs.id })
     await patch(team.member, plain, { status: 'cancelled' })
     const of = (query: string) => list(`projectId=${project.id}&sort=number&order=asc&${query}`)
@@ -200,8 +221,12 @@ describe('lists', () => {
     expect(await of(`storyId=${story.id}`)).toEqual(keys([theirs, part]))
     expect(await of(`parentId=${theirs.id}`)).toEqual([part.key])
     expect(await of('search=flywheel')).toEqual([theirs.key])
-    const page = (await team.viewer.fetch<TaskPage>('GET', `/api/tasks?projectId=${project.id}&sort=position&order=asc&limit=3&total=true`))
-      .body
+    const page = (
+      await team.viewer.fetch<TaskPage>(
+        'GET',
+        `/api/tasks?projectId=${project.id}&sort=position&order=asc&limit=3&total=true`,
+      )
+    ).body
     expect([page.items.length, page.total]).toEqual([3, 4])
     const rest = await list(`projectId=${project.id}&sort=position&order=asc&cursor=${page.nextCursor}`)
     expect([...keys(page.items), ...rest]).toEqual(keys([plain, labelled, theirs, part]))
@@ -213,7 +238,11 @@ describe('order', () => {
 
   test('a task is dragged behind another, or to the top, and nobody else moves', async () => {
     const project = await newProject(team.owner)
-    const [a, b, c] = [await newTask(team.member, project), await newTask(team.member, project), await newTask(team.member, project)]
+    const [a, b, c] = [
+      await newTask(team.member, project),
+      await newTask(team.member, project),
+      await newTask(team.member, project),
+    ]
     await patch(team.member, c, { after: a.key })
     expect(await order(project)).toEqual(keys([a, c, b]))
     await patch(team.member, b, { after: null })
@@ -228,12 +257,9 @@ describe('order', () => {
 
   test('holds after very many moves between the same two: when the numbers run out, all are numbered anew', async () => {
     const project = await newProject(team.owner)
-    const [first, x, y, last] = (await Promise.all(times(4, () => newTask(team.member, project)))).sort((m, n) => m.number - n.number) as [
-      Task,
-      Task,
-      Task,
-      Task,
-    ]
+    const [first, x, y, last] = (await Promise.all(times(4, () => newTask(team.member, project)))).sort(
+      (m, n) => m.number - n.number,
+    ) as [Task, Task, Task, Task]
     let anew = 0
     for (let i = 0; i < 130; i++) {
       const moved = await patch(team.member, i % 2 ? x : y, { after: first.id })
@@ -246,7 +272,9 @@ describe('order', () => {
     expect(await order(project)).toEqual(keys([first, x, y, last]))
     expect(anew).toBeGreaterThan(0)
     expect(anew).toBeLessThan(5)
-    const { rows } = await t.app.driver.query('select count(distinct position)::int from tasks where project_id = $1', [project.id])
+    const { rows } = await t.app.driver.query('select count(distinct position)::int from tasks where project_id = $1', [
+      project.id,
+    ])
     expect(rows).toEqual([[4]])
   })
 
@@ -255,7 +283,9 @@ describe('order', () => {
     const [top, ...others] = await Promise.all(times(10, () => newTask(team.member, project)))
     const moves = await Promise.all(others.map((task) => patch(team.member, task, { after: (top as Task).id })))
     expect(moves.map((m) => m.status)).toEqual(times(9, () => 200))
-    const { rows } = await t.app.driver.query('select count(distinct position)::int from tasks where project_id = $1', [project.id])
+    const { rows } = await t.app.driver.query('select count(distinct position)::int from tasks where project_id = $1', [
+      project.id,
+    ])
     expect(rows).toEqual([[10]])
   })
 })
@@ -264,14 +294,19 @@ describe('parts', () => {
   test('stand with the whole, and are never a part of themselves, also when two try together', async () => {
     const whole = await newTask(team.member, team.project)
     const part = await newTask(team.member, team.project, { parentId: whole.id })
-    expect((await get(team.viewer, whole)).body.subtasks).toEqual([{ id: part.id, key: part.key, title: part.title, status: 'todo' }])
+    expect((await get(team.viewer, whole)).body.subtasks).toEqual([
+      { id: part.id, key: part.key, title: part.title, status: 'todo' },
+    ])
     await expectRefusal(t, await patch(team.member, whole, { parentId: part.id }), 409, 'conflict.cycle')
     await expectRefusal(t, await patch(team.member, whole, { parentId: whole.id }), 409, 'conflict.cycle')
     const elsewhere = await newTask(team.member, await newProject(team.owner))
     expect((await patch(team.member, part, { parentId: elsewhere.id })).status).toBe(404)
     for (const _ of times(5, (i) => i)) {
       const [a, b] = await Promise.all([newTask(team.member, team.project), newTask(team.member, team.project)])
-      const both = await Promise.all([patch(team.member, a, { parentId: b.id }), patch(team.owner, b, { parentId: a.id })])
+      const both = await Promise.all([
+        patch(team.member, a, { parentId: b.id }),
+        patch(team.owner, b, { parentId: a.id }),
+      ])
       expect(both.map((r) => r.status).sort()).toEqual([200, 409])
     }
   })
@@ -290,7 +325,8 @@ describe('parts', () => {
     const back = await restore(team.admin, whole.key)
     expect(back.body).toMatchObject({ id: whole.id, key: whole.key })
     await expectEvent(t, back, 'task.restored')
-    for (const task of [whole, part, deep]) expect((await get(team.member, task)).body).toMatchObject({ key: task.key, version: 3 })
+    for (const task of [whole, part, deep])
+      expect((await get(team.member, task)).body).toMatchObject({ key: task.key, version: 3 })
     expect((await get(team.member, earlier)).status).toBe(404)
     expect((await restore(team.admin, whole)).body.version).toBe(3)
   })
@@ -314,7 +350,11 @@ describe('people', () => {
     for (const who of [team.viewer, team.other, team.stranger])
       handles.set(who.userId, (await who.fetch<{ handle: string }>('GET', '/api/auth/me')).body.handle)
     const [viewer, other, stranger] = [...handles.values()]
-    const said = await comment(team.other, made, `Look, @${viewer} and @${viewer}, and @${other}, @${stranger}; not me@${viewer}.example`)
+    const said = await comment(
+      team.other,
+      made,
+      `Look, @${viewer} and @${viewer}, and @${other}, @${stranger}; not me@${viewer}.example`,
+    )
     expect(said.status).toBe(201)
     expect(said.headers.get('location')).toBe(`/api/tasks/${made.id}/comments`)
     await expectEvents(t, said, 'task.commented', 'notification.created')
@@ -355,7 +395,8 @@ describe('who may', () => {
       expect([path, (await call(t, method, path, body)).status]).toEqual([path, 401])
     }
     await team.owner.fetch('POST', `/api/projects/${project.id}/archive`)
-    for (const [method, path, body] of writes) expect([path, (await team.owner.fetch(method, path, body)).status]).toEqual([path, 409])
+    for (const [method, path, body] of writes)
+      expect([path, (await team.owner.fetch(method, path, body)).status]).toEqual([path, 409])
     expect((await get(team.viewer, made)).body.version).toBe(1)
   })
 
@@ -366,7 +407,8 @@ describe('who may', () => {
     await team.owner.fetch('POST', `/api/projects/${project.id}/share`, { workspaceId: space.id })
     const made = await newTask(team.owner, project)
     const lone = await member(t, guests.owner, 'member')
-    const share = (role: string) => team.owner.fetch('POST', `/api/workspaces/${space.id}/teams`, { teamId: guests.id, role })
+    const share = (role: string) =>
+      team.owner.fetch('POST', `/api/workspaces/${space.id}/teams`, { teamId: guests.id, role })
     expect((await get(lone, made)).status).toBe(404)
     expect((await share('viewer')).status).toBeLessThan(300)
     expect((await get(lone, made.key)).body.id).toBe(made.id)

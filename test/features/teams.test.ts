@@ -13,7 +13,17 @@ import type { SkillPage } from '../../src/features/skills/schema.ts'
 import { tasks } from '../../src/features/tasks/table.ts'
 import type { FeaturePage } from '../../src/features/workflow/schema.ts'
 import { features } from '../../src/features/workflow/table.ts'
-import { call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
+import {
+  call,
+  mcpToken,
+  type Person,
+  person,
+  sharedApp,
+  systemCtx,
+  type TestApp,
+  testApp,
+  unique,
+} from '../support/app.ts'
 import { ctxOf, expectRefusal, ids, inside, TestClock, times, watch } from './support.ts'
 
 let t: TestApp
@@ -41,12 +51,23 @@ const note = async (who: Person, over: object = {}) =>
   (await who.fetch<Note>('POST', '/api/notes', { title: unique('note'), scope: 'team', ...over })).body
 
 describe("a team's lists", () => {
-  const paths = ['projects', 'features', 'skills', 'agents', 'activity', 'analytics', 'presence', 'workspaces', 'invites']
+  const paths = [
+    'projects',
+    'features',
+    'skills',
+    'agents',
+    'activity',
+    'analytics',
+    'presence',
+    'workspaces',
+    'invites',
+  ]
 
   test('are for everybody in it, whatever his current team is, and for nobody else', async () => {
     const team = await newTeam()
     for (const path of paths) {
-      for (const role of roles) expect([path, (await people[role].fetch('GET', `${team.path}/${path}`)).status]).toEqual([path, 200])
+      for (const role of roles)
+        expect([path, (await people[role].fetch('GET', `${team.path}/${path}`)).status]).toEqual([path, 200])
       await expectRefusal(t, await people.stranger.fetch('GET', `${team.path}/${path}`), 404, 'not_found')
       await expectRefusal(t, await call(t, 'GET', `${team.path}/${path}`), 401, 'unauthenticated')
     }
@@ -57,7 +78,8 @@ describe("a team's lists", () => {
     const open = await project(team.member)
     const secret = await project(team.member, { visibility: 'private' })
     await project(other.member)
-    const list = async (who: Person) => ids((await who.fetch<ProjectPage>('GET', `${team.path}/projects?total=true`)).body)
+    const list = async (who: Person) =>
+      ids((await who.fetch<ProjectPage>('GET', `${team.path}/projects?total=true`)).body)
     expect(await list(people.viewer)).toEqual([open.id])
     expect(await list(people.member)).toEqual(ids({ items: [open, secret] }))
     expect(await list(people.admin)).toEqual(ids({ items: [open, secret] }))
@@ -83,9 +105,12 @@ describe("a team's lists", () => {
         feature(open.id, { deletedAt: new Date().toISOString() }),
       ])
       .returning({ id: features.id })
-    const seen = async (who: Person, query = '') => (await who.fetch<FeaturePage>('GET', `${team.path}/features?total=true${query}`)).body
+    const seen = async (who: Person, query = '') =>
+      (await who.fetch<FeaturePage>('GET', `${team.path}/features?total=true${query}`)).body
     expect(await seen(people.viewer)).toMatchObject({
-      items: [{ id: rows[0]?.id, projectId: open.id, assignee: { type: 'user', id: people.member.userId, name: 'Edsger' } }],
+      items: [
+        { id: rows[0]?.id, projectId: open.id, assignee: { type: 'user', id: people.member.userId, name: 'Edsger' } },
+      ],
       total: 1,
     })
     expect(ids(await seen(people.owner))).toEqual(ids({ items: rows.slice(0, 2) }))
@@ -99,7 +124,8 @@ describe("a team's lists", () => {
       ['skills', { name: 'Deploy', content: 'x' }],
       ['agents', { name: 'Reviewer' }],
     ] as const) {
-      const make = async (who: Person, scope: string) => (await who.fetch<{ id: string }>('POST', `/api/${noun}`, { ...body, scope })).body
+      const make = async (who: Person, scope: string) =>
+        (await who.fetch<{ id: string }>('POST', `/api/${noun}`, { ...body, scope })).body
       const mine = await make(team.member, 'team')
       const published = await make(team.admin, 'public')
       await make(team.member, 'personal')
@@ -131,7 +157,16 @@ describe('activity', () => {
       projectId: made.id,
       data: { name: 'Engine' },
     })
-    expect(Object.keys(all[0] as object).sort()).toEqual(['actor', 'at', 'data', 'description', 'id', 'projectId', 'subjectId', 'type'])
+    expect(Object.keys(all[0] as object).sort()).toEqual([
+      'actor',
+      'at',
+      'data',
+      'description',
+      'id',
+      'projectId',
+      'subjectId',
+      'type',
+    ])
     // Nothing that is only for the audit.
     expect(all.map((e) => e.type).filter((type) => !/^[a-z_]+\.([a-z_]+ed|made)$/.test(type))).toEqual([])
     const paged: string[] = []
@@ -170,7 +205,8 @@ describe('activity', () => {
     const open = await project(team.member)
     const loose = await note(team.member)
     expect([...(await about(people.viewer, team))]).toEqual(expect.arrayContaining([open.id, loose.id]))
-    for (const hidden of [secret.id, inside.id, personal.id]) expect((await about(people.viewer, team)).has(hidden)).toBe(false)
+    for (const hidden of [secret.id, inside.id, personal.id])
+      expect((await about(people.viewer, team)).has(hidden)).toBe(false)
     for (const who of [people.member, people.admin]) {
       const seen = await about(who, team)
       expect([secret.id, inside.id].every((id) => seen.has(id))).toBe(true)
@@ -200,7 +236,9 @@ describe('activity', () => {
   test('leaves out what is only for the audit', async () => {
     const team = await newTeam()
     const only = Bun.randomUUIDv7()
-    const note = write('test.note', machine, async (ctx, type: string) => ctx.emit(type, { organizationId: team.id, subjectId: only }))
+    const note = write('test.note', machine, async (ctx, type: string) =>
+      ctx.emit(type, { organizationId: team.id, subjectId: only }),
+    )
     await note(systemCtx(t), 'test.note')
     expect((await about(people.owner, team)).has(only)).toBe(false)
     await note(systemCtx(t), 'test.noted')
@@ -209,12 +247,19 @@ describe('activity', () => {
 })
 
 describe('analytics', () => {
-  const numbers = async (who: Person, team: Team, query = '') => (await who.fetch<Analytics>('GET', `${team.path}/analytics${query}`)).body
+  const numbers = async (who: Person, team: Team, query = '') =>
+    (await who.fetch<Analytics>('GET', `${team.path}/analytics${query}`)).body
 
   test('are counted from records and events, as far as the reader sees them', async () => {
     const team = await newTeam()
     const fresh = await numbers(people.owner, team)
-    expect(fresh).toMatchObject({ days: 30, members: 4, activeMembers: 1, projects: { active: 0, archived: 0 }, notes: 0 })
+    expect(fresh).toMatchObject({
+      days: 30,
+      members: 4,
+      activeMembers: 1,
+      projects: { active: 0, archived: 0 },
+      notes: 0,
+    })
     expect(fresh.contributors).toEqual([{ id: people.owner.userId, name: 'Ada', changes: 1 }])
     expect(fresh.changes).toHaveLength(30)
 
@@ -272,7 +317,8 @@ describe('analytics', () => {
           email: me.email,
           password: 'violet anchor prefers rain',
         })
-        return (path: string) => call<Analytics>(own, 'GET', path, undefined, { authorization: `Bearer ${login.body.token}` })
+        return (path: string) =>
+          call<Analytics>(own, 'GET', path, undefined, { authorization: `Bearer ${login.body.token}` })
       }
       clock.forward({ days: 2 })
       const ask = await again()
@@ -284,7 +330,8 @@ describe('analytics', () => {
         { date: '2026-11-17', people: 0, agents: 0 },
       ])
       expect((await ask(`/api/teams/${id}/analytics?days=365`)).body.changes).toHaveLength(365)
-      for (const days of ['0', '366', '1.5', 'x']) expect((await ask(`/api/teams/${id}/analytics?days=${days}`)).status).toBe(422)
+      for (const days of ['0', '366', '1.5', 'x'])
+        expect((await ask(`/api/teams/${id}/analytics?days=${days}`)).status).toBe(422)
     } finally {
       await own.close()
     }
@@ -296,7 +343,12 @@ describe('presence', () => {
     const clock = new TestClock()
     const own = await testApp({}, clock.now)
     try {
-      const [owner, admin, member, viewer] = (await Promise.all(times(4, () => person(own)))) as [Person, Person, Person, Person]
+      const [owner, admin, member, viewer] = (await Promise.all(times(4, () => person(own)))) as [
+        Person,
+        Person,
+        Person,
+        Person,
+      ]
       const team = await newTeam(own, { owner, admin, member, viewer, stranger: owner })
       const at = async () => {
         const login = await call<{ token: string }>(own, 'POST', '/api/auth/login', {
@@ -325,7 +377,12 @@ describe('presence', () => {
       await own.app.auth.authenticate(token)
       await own.app.auth.authenticate(elsewhere)
       const seen = await at()
-      expect(seen.get(member.userId)).toMatchObject({ status: 'online', agents: 1, role: 'member', lastSeenAt: clock.now().toISOString() })
+      expect(seen.get(member.userId)).toMatchObject({
+        status: 'online',
+        agents: 1,
+        role: 'member',
+        lastSeenAt: clock.now().toISOString(),
+      })
       expect(seen.get(viewer.userId)).toMatchObject({ status: 'away', agents: 0 })
       await own.app.auth.flushUsage()
       expect((await at()).get(member.userId)).toMatchObject({ status: 'online', agents: 1 })
@@ -342,7 +399,10 @@ describe('presence', () => {
     const team = await newTeam()
     await t.app.auth.flushUsage()
     const longAgo = '2020-01-01T00:00:00.000Z'
-    await t.app.db.update(loginSessions).set({ lastSeenAt: longAgo }).where(eq(loginSessions.userId, people.viewer.userId))
+    await t.app.db
+      .update(loginSessions)
+      .set({ lastSeenAt: longAgo })
+      .where(eq(loginSessions.userId, people.viewer.userId))
     await t.app.db.insert(loginSessions).values({
       userId: people.viewer.userId,
       via: 'impersonation',

@@ -17,8 +17,31 @@ import type {
   McpTokenCreated,
   McpTokenPage,
 } from '../../src/features/tokens/schema.ts'
-import { call, logged, mcpToken, member, type Person, person, sharedApp, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
-import { ctxOf, expectEvent, expectNoEvents, expectRefusal, failure, ids, inside, statuses, times, watch } from './support.ts'
+import {
+  call,
+  logged,
+  mcpToken,
+  member,
+  type Person,
+  person,
+  sharedApp,
+  systemCtx,
+  type TestApp,
+  testApp,
+  unique,
+} from '../support/app.ts'
+import {
+  ctxOf,
+  expectEvent,
+  expectNoEvents,
+  expectRefusal,
+  failure,
+  ids,
+  inside,
+  statuses,
+  times,
+  watch,
+} from './support.ts'
 
 let t: TestApp
 let ada: Person
@@ -39,7 +62,8 @@ const using = (secret: string, at = t) =>
   }
 const refused = async (secret: string, at = t) =>
   expect(await failure(at.app.auth.authenticate(secret))).toMatchObject({ code: 'unauthenticated' })
-const newTeam = async (owner: Person) => (await owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
+const newTeam = async (owner: Person) =>
+  (await owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
 const days = (n: number) => n * 86_400_000
 
 /** Both kinds of secret share a life cycle. */
@@ -67,7 +91,13 @@ describe.each(kinds)('$what', ({ path, event, create, shape }) => {
     expect(made.headers.get('location')).toBe(`${path}/${made.body.id}`)
     const { token, ...record } = made.body
     expect(token).toMatch(shape)
-    expect(record).toMatchObject({ scopes: ['write'], last4: token?.slice(-4), revokedAt: null, lastUsedAt: null, version: 1 })
+    expect(record).toMatchObject({
+      scopes: ['write'],
+      last4: token?.slice(-4),
+      revokedAt: null,
+      lastUsedAt: null,
+      version: 1,
+    })
     expect(token).toStartWith(record.prefix)
     expect(Date.parse(record.expiresAt) - Date.parse(record.createdAt)).toBe(days(90))
 
@@ -120,7 +150,9 @@ describe.each(kinds)('$what', ({ path, event, create, shape }) => {
     // Once more changes nothing.
     const again = await ada.fetch('DELETE', `${path}/${id}`)
     expect(again.status).toBe(200)
-    expect((await ada.fetch<ApiKeyPage>('GET', path)).body.items.find((k) => k.id === id)?.revokedAt).toBe(listed?.revokedAt as string)
+    expect((await ada.fetch<ApiKeyPage>('GET', path)).body.items.find((k) => k.id === id)?.revokedAt).toBe(
+      listed?.revokedAt as string,
+    )
   })
 
   test('expires', async () => {
@@ -138,7 +170,8 @@ describe.each(kinds)('$what', ({ path, event, create, shape }) => {
   test('one that is made up or mistyped is refused', async () => {
     const { token } = (await create(ada)).body
     const wrong = (token as string).slice(0, -1) + (token?.endsWith('A') ? 'B' : 'A')
-    for (const secret of [wrong, (token as string).slice(0, -1), `${token}x`, (token as string).toUpperCase()]) await refused(secret)
+    for (const secret of [wrong, (token as string).slice(0, -1), `${token}x`, (token as string).toUpperCase()])
+      await refused(secret)
     expect((await using(wrong)('GET', '/api/auth/me')).status).toBe(401)
   })
 
@@ -146,7 +179,12 @@ describe.each(kinds)('$what', ({ path, event, create, shape }) => {
     const { token } = (await createKey(ada)).body
     const { id } = (await create(ada)).body
     const send = using(token as string)
-    await expectRefusal(t, await send('POST', path, { name: 'x', organizationId: ada.organizationId }), 403, 'forbidden')
+    await expectRefusal(
+      t,
+      await send('POST', path, { name: 'x', organizationId: ada.organizationId }),
+      403,
+      'forbidden',
+    )
     await expectRefusal(t, await send('DELETE', `${path}/${id}`), 403, 'forbidden')
     expect((await send<ApiKeyPage>('GET', path)).status).toBe(200)
     await expectRefusal(t, await call(t, 'GET', path), 401, 'unauthenticated')
@@ -253,9 +291,18 @@ describe('an API key narrowed to one organization', () => {
     expect(listed.body).toMatchObject({ items: [{ id: last.id }], nextCursor: null, total: 1 })
     expect((await send<Organization>('GET', '/api/team')).body.id).toBe(last.id)
     expect(ids((await send<ProjectPage>('GET', '/api/projects')).body)).toEqual([here.id])
-    for (const path of [`/api/teams/${me.organizationId}`, `/api/teams/${me.organizationId}/members`, `/api/projects/${elsewhere.id}`])
+    for (const path of [
+      `/api/teams/${me.organizationId}`,
+      `/api/teams/${me.organizationId}/members`,
+      `/api/projects/${elsewhere.id}`,
+    ])
       await expectRefusal(t, await send('GET', path), 404, 'not_found')
-    await expectRefusal(t, await send('GET', '/api/projects', undefined, { 'x-organization-id': me.organizationId }), 404, 'not_found')
+    await expectRefusal(
+      t,
+      await send('GET', '/api/projects', undefined, { 'x-organization-id': me.organizationId }),
+      404,
+      'not_found',
+    )
     await expectRefusal(t, await send('DELETE', `/api/projects/${elsewhere.id}`), 404, 'not_found')
   })
 
@@ -263,19 +310,23 @@ describe('an API key narrowed to one organization', () => {
     const me = await person(t)
     const [left, deleted] = [await newTeam(ada), await newTeam(me)]
     await organizations.addMember(systemCtx(t), { id: left.id, userId: me.userId, role: 'member' })
-    const bound = async ({ id }: Organization) => using((await createKey(me, { organizationId: id })).body.token as string)
+    const bound = async ({ id }: Organization) =>
+      using((await createKey(me, { organizationId: id })).body.token as string)
     const [first, second] = [await bound(left), await bound(deleted)]
     for (const send of [first, second]) expect((await send('GET', '/api/auth/me')).status).toBe(200)
     await ada.fetch('DELETE', `/api/teams/${left.id}/members/${me.userId}`)
     await me.fetch('DELETE', `/api/teams/${deleted.id}`)
-    for (const send of [first, second]) await expectRefusal(t, await send('GET', '/api/auth/me'), 401, 'unauthenticated')
+    for (const send of [first, second])
+      await expectRefusal(t, await send('GET', '/api/auth/me'), 401, 'unauthenticated')
   })
 
   test('without narrowing it reaches all of its user', async () => {
     const team = await newTeam(ada)
     const send = using((await createKey(ada)).body.token as string)
     expect((await send('GET', `/api/teams/${team.id}`)).status).toBe(200)
-    expect((await send<Organization>('GET', '/api/team', undefined, { 'x-organization-id': team.id })).body.id).toBe(team.id)
+    expect((await send<Organization>('GET', '/api/team', undefined, { 'x-organization-id': team.id })).body.id).toBe(
+      team.id,
+    )
   })
 
   test('cannot be made for an organization the user is not in', async () => {
@@ -288,7 +339,13 @@ describe('an MCP token', () => {
     const team = await newTeam(ada)
     await organizations.addMember(systemCtx(t), { id: team.id, userId: grace.userId, role: 'viewer' })
     const made = await createToken(inside(grace, team.id), { scopes: ['read'], toolsets: ['core', 'notes'] })
-    expect(made.body).toMatchObject({ kind: 'live', organizationId: team.id, toolsets: ['core', 'notes'], useCount: 0, projectId: null })
+    expect(made.body).toMatchObject({
+      kind: 'live',
+      organizationId: team.id,
+      toolsets: ['core', 'notes'],
+      useCount: 0,
+      projectId: null,
+    })
     const actor = await t.app.auth.authenticate(made.body.token as string)
     expect({ ...actor, memberships: [...actor.memberships] }).toMatchObject({
       kind: 'mcp_token',
@@ -311,7 +368,9 @@ describe('an MCP token', () => {
     const team = await newTeam(ada)
     const worker = await member(t, inside(ada, team.id), 'member')
     const open = (await inside(ada, team.id).fetch<Project>('POST', '/api/projects', { name: 'Open' })).body
-    const closed = (await inside(ada, team.id).fetch<Project>('POST', '/api/projects', { name: 'Closed', visibility: 'private' })).body
+    const closed = (
+      await inside(ada, team.id).fetch<Project>('POST', '/api/projects', { name: 'Closed', visibility: 'private' })
+    ).body
     const elsewhere = (await ada.fetch<Project>('POST', '/api/projects', { name: 'Elsewhere' })).body
     const made = await createToken(worker, { projectId: open.id })
     expect(made.body.projectId).toBe(open.id)
@@ -323,7 +382,14 @@ describe('an MCP token', () => {
 
   test('is worth nothing on the web API', async () => {
     const token = await mcpToken(t, ada)
-    for (const path of ['/api/auth/me', '/api/teams', '/api/mcp-tokens', '/api/settings/api-keys', '/api/notes', '/api/projects'])
+    for (const path of [
+      '/api/auth/me',
+      '/api/teams',
+      '/api/mcp-tokens',
+      '/api/settings/api-keys',
+      '/api/notes',
+      '/api/projects',
+    ])
       await expectRefusal(t, await using(token)('GET', path), 403, 'forbidden')
     await expectRefusal(t, await using(token)('PATCH', '/api/auth/profile', { bio: 'x' }), 403, 'forbidden')
   })
@@ -373,10 +439,14 @@ describe('a test token', () => {
     expect(await failure(notes.update(test, { ref: realNote.id, title: 'x' }))).toMatchObject(missing)
     expect(await failure(notes.create(test, { title: 'x', projectId: real.id }))).toMatchObject(missing)
     expect(await failure(removeProject(test, { ref: real.id }))).toMatchObject(missing)
-    expect(await failure(sharing.share(test, { ref: fake.id, organizationId: me.organizationId }))).toMatchObject(missing)
+    expect(await failure(sharing.share(test, { ref: fake.id, organizationId: me.organizationId }))).toMatchObject(
+      missing,
+    )
     expect(await failure(projects.get(live, { ref: fake.id }))).toMatchObject(missing)
     expect(await failure(notes.get(live, { ref: fakeNote.id }))).toMatchObject(missing)
-    expect(await failure(sharing.share(live, { ref: real.id, organizationId: test.actor.organizationId as string }))).toMatchObject(missing)
+    expect(
+      await failure(sharing.share(live, { ref: real.id, organizationId: test.actor.organizationId as string })),
+    ).toMatchObject(missing)
 
     for (const path of [`/api/projects/${fake.id}`, `/api/notes/${fakeNote.id}`])
       await expectRefusal(t, await me.fetch('GET', path), 404, 'not_found')
@@ -398,7 +468,12 @@ describe('a test token', () => {
       ['DELETE', `/api/teams/${twin}`],
       ['GET', `/api/teams/${twin}/members`],
     ] as const)
-      await expectRefusal(t, await me.fetch(method, path, method === 'PATCH' ? { name: 'x' } : undefined), 404, 'not_found')
+      await expectRefusal(
+        t,
+        await me.fetch(method, path, method === 'PATCH' ? { name: 'x' } : undefined),
+        404,
+        'not_found',
+      )
     await expectRefusal(t, await inside(me, twin).fetch('GET', '/api/projects'), 404, 'not_found')
     await expectRefusal(t, await createToken(me, { organizationId: twin }), 404, 'not_found')
     await expectRefusal(t, await createKey(me, { organizationId: twin }), 404, 'not_found')
@@ -411,7 +486,9 @@ describe('a test token', () => {
     const team = inside(ada, (await newTeam(ada)).id)
     const answers = await Promise.all(times(10, () => createToken(team, { kind: 'test' })))
     expect(statuses(answers)).toEqual(times(10, () => 201))
-    const twins = await Promise.all(answers.map(async (a) => (await t.app.auth.authenticate(a.body.token as string)).organizationId))
+    const twins = await Promise.all(
+      answers.map(async (a) => (await t.app.auth.authenticate(a.body.token as string)).organizationId),
+    )
     expect(new Set(twins).size).toBe(1)
 
     const viewer = await member(t, team, 'viewer')

@@ -107,10 +107,22 @@ describe('deleted things', () => {
       const query = async (text: string, params: unknown[] = []) => (await own.app.driver.query(text, params)).rows
       const counted = async (table: string) => Number((await query(`select count(*) from "${table}"`))[0]?.[0])
       const soft = (
-        await query(`select table_name::text from information_schema.columns where column_name = 'deleted_at' and table_schema = 'public'`)
+        await query(
+          `select table_name::text from information_schema.columns where column_name = 'deleted_at' and table_schema = 'public'`,
+        )
       ).map(([name]) => String(name))
       expect(soft).toEqual(
-        expect.arrayContaining(['tasks', 'epics', 'stories', 'memories', 'decisions', 'specs', 'notes', 'features', 'projects']),
+        expect.arrayContaining([
+          'tasks',
+          'epics',
+          'stories',
+          'memories',
+          'decisions',
+          'specs',
+          'notes',
+          'features',
+          'projects',
+        ]),
       )
       // A row of each comes from test/contract/world.ts.
       for (const table of soft) expect([table, (await counted(table)) > 0]).toEqual([table, true])
@@ -120,14 +132,17 @@ describe('deleted things', () => {
         toType: 'skill',
         toId: (await query('select id from skills'))[0]?.[0],
       })
-      for (const table of soft) await query(`update "${table}" set deleted_at = $1 where deleted_at is null`, [clock.now().toISOString()])
+      for (const table of soft)
+        await query(`update "${table}" set deleted_at = $1 where deleted_at is null`, [clock.now().toISOString()])
       clock.forward({ days: 30, seconds: 1 })
       const removed = await purge(systemCtx(own), {})
       for (const table of soft) expect([table, removed[table]]).not.toEqual([table, 0])
       const hanging = await query(`with recursive t as (select 'organizations'::regclass::oid as id
         union select f.conrelid from t join pg_constraint f on f.confrelid = t.id and f.contype = 'f' and f.confdeltype = 'c')
         select id::regclass::text from t`)
-      expect(hanging.flat()).toEqual(expect.arrayContaining([...soft, 'sessions', 'passages', 'task_comments', 'spec_versions']))
+      expect(hanging.flat()).toEqual(
+        expect.arrayContaining([...soft, 'sessions', 'passages', 'task_comments', 'spec_versions']),
+      )
       // A key or a picture may be a person's, and in no team.
       const ofTeams = (table: unknown) =>
         query(`select 1 from "${table}" t where coalesce(to_jsonb(t) -> 'organization_id', '0') <> 'null'`)
@@ -165,7 +180,8 @@ describe('deleted things', () => {
 
 test('audit and activity stay 365 days', async () => {
   const note = await notes.create(await asAda(), { title: 'long ago' })
-  const traces = async () => (await t.app.db.select().from(events).where(eq(events.subjectId, note.id))).map((e) => e.type)
+  const traces = async () =>
+    (await t.app.db.select().from(events).where(eq(events.subjectId, note.id))).map((e) => e.type)
   clock.forward({ days: 364 })
   await notes.update(await asAda(), { ref: note.id, pinned: true })
   await run()
@@ -198,7 +214,9 @@ test('idempotency keys stay 24 hours, counters and refresh tokens as long as the
 
   clock.forward({ minutes: 23 * 60 + 59 })
   await run()
-  expect([await keys(), await tokens(), await left(counters, counters.key, [`${wrong}-1`, `${wrong}-2`])]).toEqual([1, 1, 1])
+  expect([await keys(), await tokens(), await left(counters, counters.key, [`${wrong}-1`, `${wrong}-2`])]).toEqual([
+    1, 1, 1,
+  ])
   clock.forward({ minutes: 1, seconds: 1 })
   expect((await run()).idempotencyKeys).toBe(1)
   expect([await keys(), await tokens(), await left(counters, counters.key, [`${wrong}-2`])]).toEqual([0, 1, 1])
@@ -211,7 +229,8 @@ test('codes and links go when they have run out, used or not; what the mails sai
   const grace = await person(t)
   const secrets = (purpose: 'reset' | 'verify_email') =>
     t.app.db.$count(oneTimeSecrets, and(eq(oneTimeSecrets.purpose, purpose), eq(oneTimeSecrets.userId, grace.userId)))
-  const told = async () => (await mailRows(t, grace.email)).filter((mail) => mail.sealed !== null).map((mail) => mail.kind)
+  const told = async () =>
+    (await mailRows(t, grace.email)).filter((mail) => mail.sealed !== null).map((mail) => mail.kind)
   await call(t, 'POST', '/api/auth/forgot-password', { email: grace.email })
   expect([await secrets('reset'), await secrets('verify_email')]).toEqual([1, 1])
   expect(await told()).toEqual(['reset', 'verify_email'])
@@ -220,7 +239,9 @@ test('codes and links go when they have run out, used or not; what the mails sai
   await run()
   expect(await secrets('reset')).toBe(1)
   clock.forward({ minutes: 2 })
-  expect((await call(t, 'POST', '/api/auth/reset-password', { token: link, password: 'seven quiet lamps at dusk' })).status).toBe(410)
+  expect(
+    (await call(t, 'POST', '/api/auth/reset-password', { token: link, password: 'seven quiet lamps at dusk' })).status,
+  ).toBe(410)
   await wipeStale(systemCtx(t), {})
   expect(await told()).toEqual(['verify_email'])
   expect((await run()).oneTimeSecrets).toBeGreaterThanOrEqual(1)
@@ -229,7 +250,9 @@ test('codes and links go when they have run out, used or not; what the mails sai
   // A used one tells a second use from a made-up one only as long as it would have lived.
   await call(t, 'POST', '/api/auth/forgot-password', { email: grace.email })
   const used = linkSecretIn(await keptMail(t, grace.email, 'reset'))
-  expect((await call(t, 'POST', '/api/auth/reset-password', { token: used, password: 'seven quiet lamps at dusk' })).status).toBe(200)
+  expect(
+    (await call(t, 'POST', '/api/auth/reset-password', { token: used, password: 'seven quiet lamps at dusk' })).status,
+  ).toBe(200)
   expect(await secrets('reset')).toBe(1)
   clock.forward({ minutes: 31 })
   await run()

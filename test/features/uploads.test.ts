@@ -31,13 +31,22 @@ async function look(
   return { status: response.status, headers: response.headers, bytes: Buffer.from(await response.arrayBuffer()) }
 }
 const stored = async (id: string) =>
-  (await t.app.driver.query('select purpose, type, width, height from uploads where user_id = $1 or organization_id = $1', [id])).rows
+  (
+    await t.app.driver.query(
+      'select purpose, type, width, height from uploads where user_id = $1 or organization_id = $1',
+      [id],
+    )
+  ).rows
 const routes = ['/api/settings/avatar', '/api/settings/cover', '/api/team/avatar']
 
 describe('a picture of oneself', () => {
   test.each(pictures)('%s is taken, and seen by anyone who has its address', async (_name, type, bytes) => {
     const who = await person(t)
-    const answer = await who.fetch<Shown>('POST', '/api/settings/avatar', pictureForm(bytes, '../../etc/passwd.html', 'text/html'))
+    const answer = await who.fetch<Shown>(
+      'POST',
+      '/api/settings/avatar',
+      pictureForm(bytes, '../../etc/passwd.html', 'text/html'),
+    )
     expect(answer.status).toBe(200)
     const { avatarUrl } = answer.body
     expect(avatarUrl).toMatch(/^\/uploads\/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -71,7 +80,8 @@ describe('a picture of oneself', () => {
 
   test('a new one replaces the old one, whose bytes are gone', async () => {
     const who = await person(t)
-    const put = async (bytes: Uint8Array) => (await who.fetch<Shown>('POST', '/api/settings/avatar', pictureForm(bytes))).body.avatarUrl
+    const put = async (bytes: Uint8Array) =>
+      (await who.fetch<Shown>('POST', '/api/settings/avatar', pictureForm(bytes))).body.avatarUrl
     const first = await put(png())
     const second = await put(gif())
     expect(second).not.toBe(first)
@@ -110,7 +120,9 @@ describe('a picture of oneself', () => {
     for (const [method, body] of [['POST', pictureForm(gif())], ['DELETE', undefined]] as const)
       await expectRefusal(t, await who.fetch(method, '/api/settings/avatar', body, { 'if-match': `"${version - 1}"` }), 412, 'version_mismatch') // biome-ignore format: a table
     expect((await look(avatarUrl)).status).toBe(200)
-    expect((await who.fetch('POST', '/api/settings/avatar', pictureForm(gif()), { 'if-match': `"${version}"` })).status).toBe(200)
+    expect(
+      (await who.fetch('POST', '/api/settings/avatar', pictureForm(gif()), { 'if-match': `"${version}"` })).status,
+    ).toBe(200)
   })
 
   test('a photo does not tell where it was taken', async () => {
@@ -119,9 +131,10 @@ describe('a picture of oneself', () => {
     const { bytes } = await look(avatarUrl)
     expect(photo.includes('GPS 52.5200 N')).toBe(true)
     expect([bytes.includes('GPS'), bytes.includes('Grace'), bytes.includes('Exif')]).toEqual([false, false, true])
-    const { rows } = await t.app.driver.query(`select position('GPS'::bytea in bytes), octet_length(bytes) from uploads where id = $1`, [
-      idOf(avatarUrl),
-    ])
+    const { rows } = await t.app.driver.query(
+      `select position('GPS'::bytea in bytes), octet_length(bytes) from uploads where id = $1`,
+      [idOf(avatarUrl)],
+    )
     expect(rows).toEqual([[0, bytes.length]])
   })
 
@@ -141,7 +154,11 @@ describe('a picture of oneself', () => {
 describe('the picture of a team', () => {
   test('its admins set it, members and viewers do not, and their bytes are not even read', async () => {
     const owner = await person(t)
-    const [manager, worker, viewer] = [await member(t, owner, 'admin'), await member(t, owner, 'member'), await member(t, owner, 'viewer')]
+    const [manager, worker, viewer] = [
+      await member(t, owner, 'admin'),
+      await member(t, owner, 'member'),
+      await member(t, owner, 'viewer'),
+    ]
     const set = await manager.fetch<Shown>('POST', '/api/team/avatar', pictureForm())
     expect([set.status, set.body.id]).toEqual([200, owner.organizationId])
     expect((await expectEvent(t, set, 'organization.updated')).organizationId).toBe(owner.organizationId)
@@ -196,7 +213,9 @@ describe('what is refused', () => {
   }
 
   test('a body that only looks like an upload: 415', async () => {
-    const lookalike = { file: { path: '/etc/passwd', filepath: '/etc/passwd', name: 'a.png', size: 1, mimetype: 'image/png' } }
+    const lookalike = {
+      file: { path: '/etc/passwd', filepath: '/etc/passwd', name: 'a.png', size: 1, mimetype: 'image/png' },
+    }
     await refuse(lookalike, 415, 'unsupported_media')
     await refuse(JSON.stringify(lookalike), 415, 'unsupported_media')
     const types = [
@@ -215,7 +234,9 @@ describe('what is refused', () => {
     await refuse('file=@/etc/passwd', 415, 'unsupported_media')
     expect((await ada.fetch('POST', '/api/settings/avatar')).status).toBe(415)
     // The same said as a form is a text, and no file either.
-    await refuse('{"file":{"path":"/etc/passwd"}}', 400, 'invalid.malformed', { 'content-type': 'multipart/form-data; boundary=x' })
+    await refuse('{"file":{"path":"/etc/passwd"}}', 400, 'invalid.malformed', {
+      'content-type': 'multipart/form-data; boundary=x',
+    })
     const text = new FormData()
     text.set('file', '/etc/passwd')
     expect((await refuse(text, 422, 'invalid')).errors).toMatchObject([{ pointer: '/file', code: 'type' }])
@@ -299,7 +320,11 @@ describe('what is refused', () => {
   })
 
   const head = (who: Person, ...more: string[]) =>
-    wire(t, 'POST /api/settings/avatar', [`Authorization: Bearer ${who.token}`, 'Content-Type: multipart/form-data; boundary=x', ...more])
+    wire(t, 'POST /api/settings/avatar', [
+      `Authorization: Bearer ${who.token}`,
+      'Content-Type: multipart/form-data; boundary=x',
+      ...more,
+    ])
 
   test('10 MB announced: 413 before a byte is sent; without end: 413 when the limit is passed', async () => {
     for (const announced of [`Content-Length: ${10 << 20}`, 'Transfer-Encoding: chunked']) {
@@ -308,7 +333,8 @@ describe('what is refused', () => {
         const answers = read(socket)
         socket.write(head(ada, announced))
         if (announced.startsWith('T'))
-          for (let sent = 0; sent < 160 && !socket.destroyed; sent++) socket.write(`10000\r\n${'a'.repeat(0x10000)}\r\n`)
+          for (let sent = 0; sent < 160 && !socket.destroyed; sent++)
+            socket.write(`10000\r\n${'a'.repeat(0x10000)}\r\n`)
         expect([announced, (await answers)[0]?.status]).toEqual([announced, 413])
       } finally {
         socket.destroy()
@@ -337,7 +363,9 @@ describe('what is refused', () => {
 
   test('many people at once all get theirs', async () => {
     const people = await Promise.all(times(8, () => person(t)))
-    const answers = await Promise.all(people.flatMap((who) => times(2, () => who.fetch('POST', '/api/settings/cover', pictureForm()))))
+    const answers = await Promise.all(
+      people.flatMap((who) => times(2, () => who.fetch('POST', '/api/settings/cover', pictureForm()))),
+    )
     expect(statuses(answers)).toEqual(Array(16).fill(200))
   })
 

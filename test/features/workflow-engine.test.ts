@@ -76,7 +76,9 @@ describe('the default workflow', () => {
   test('a verdict counts in review only', () => {
     for (const state of defaultWorkflow.states) {
       expect(outcome(defaultWorkflow, at(state), { by: 'approved' })).toBe(state === 'in_review' ? 'done' : 'refused')
-      expect(outcome(defaultWorkflow, at(state), { by: 'changes_requested' })).toBe(state === 'in_review' ? 'needs_edits' : 'refused')
+      expect(outcome(defaultWorkflow, at(state), { by: 'changes_requested' })).toBe(
+        state === 'in_review' ? 'needs_edits' : 'refused',
+      )
     }
   })
 
@@ -92,7 +94,10 @@ describe('the default workflow', () => {
   })
 
   test('says what comes next and which gates there are', () => {
-    expect(next(defaultWorkflow, at('in_progress'))).toMatchObject({ to: 'in_testing', missing: [{ needs: 'what changed' }, {}] })
+    expect(next(defaultWorkflow, at('in_progress'))).toMatchObject({
+      to: 'in_testing',
+      missing: [{ needs: 'what changed' }, {}],
+    })
     expect(next(defaultWorkflow, at('in_docs', 'bug'))).toEqual({ to: 'in_review', missing: [] })
     expect(next(defaultWorkflow, at('in_review'))).toMatchObject({ to: 'done', missing: [{ item: 'review' }] })
     expect(next(defaultWorkflow, at('done'))).toBeNull()
@@ -125,7 +130,11 @@ describe('a workflow of one’s own', () => {
     ['an unknown field', with_({ surprise: 1 } as object), '/surprise'],
     ['a strange name', with_({ states: ['Open!', 'closed'] }), '/states/0'],
     ['an initial state that is none', with_({ initial: 'nowhere' }), '/initial'],
-    ['a transition from nowhere', with_({ transitions: [...two.transitions, { from: 'nowhere', to: 'closed' }] }), '/transitions/1/from'],
+    [
+      'a transition from nowhere',
+      with_({ transitions: [...two.transitions, { from: 'nowhere', to: 'closed' }] }),
+      '/transitions/1/from',
+    ],
     ['a transition to nowhere', with_({ transitions: [{ from: 'open', to: 'nowhere' }] }), '/transitions/0/to'],
     ['an unknown gate', with_({ transitions: [{ from: 'open', to: 'closed', gate: 'g' }] }), '/transitions/0/gate'],
     ['a state twice', with_({ states: ['open', 'open', 'closed'] }), '/states'],
@@ -214,22 +223,30 @@ const anyMove: fc.Arbitrary<Move> = fc.oneof(
 
 test('whatever the workflow and the calls: every step that is made is one of its transitions, with what its gate asks for', () => {
   fc.assert(
-    fc.property(anyWorkflow, fc.constantFrom(...kinds), fc.array(anyMove, { maxLength: 30 }), (workflow, kind, moves) => {
-      fc.pre(problemsIn(workflow).length === 0)
-      let status = workflow.initial
-      for (const move of moves) {
-        const found = step(workflow, { status, kind }, move)
-        if ('refused' in found || found.missing.length > 0) continue
-        const used = workflow.transitions.find((t) => t.from === status && t.to === found.to && (t.by ?? 'advance') === move.by)
-        expect(used).toBeDefined()
-        const gate = workflow.gates?.find((g) => g.name === used?.gate)
-        if (gate && !gate.skipFor?.includes(kind)) {
-          const evidence = (move.by === 'advance' && move.evidence) || undefined
-          for (const { anyOf } of gate.needs) expect(anyOf.some((part) => (evidence?.[part]?.length ?? 0) > 0)).toBe(true)
+    fc.property(
+      anyWorkflow,
+      fc.constantFrom(...kinds),
+      fc.array(anyMove, { maxLength: 30 }),
+      (workflow, kind, moves) => {
+        fc.pre(problemsIn(workflow).length === 0)
+        let status = workflow.initial
+        for (const move of moves) {
+          const found = step(workflow, { status, kind }, move)
+          if ('refused' in found || found.missing.length > 0) continue
+          const used = workflow.transitions.find(
+            (t) => t.from === status && t.to === found.to && (t.by ?? 'advance') === move.by,
+          )
+          expect(used).toBeDefined()
+          const gate = workflow.gates?.find((g) => g.name === used?.gate)
+          if (gate && !gate.skipFor?.includes(kind)) {
+            const evidence = (move.by === 'advance' && move.evidence) || undefined
+            for (const { anyOf } of gate.needs)
+              expect(anyOf.some((part) => (evidence?.[part]?.length ?? 0) > 0)).toBe(true)
+          }
+          status = found.to
         }
-        status = found.to
-      }
-    }),
+      },
+    ),
     { numRuns: 2000 },
   )
 })
@@ -269,7 +286,10 @@ test('no sequence of calls reaches done without every gate', () => {
 
 describe('the order of work', () => {
   test('the shortest way to a feature that is waited for in the end, if there is one', () => {
-    const edges = ['a b', 'b c', 'c d', 'a d', 'x y'].map((pair) => ({ from: pair[0] as string, to: pair[2] as string }))
+    const edges = ['a b', 'b c', 'c d', 'a d', 'x y'].map((pair) => ({
+      from: pair[0] as string,
+      to: pair[2] as string,
+    }))
     expect(wayTo('d', ['a'], edges)).toEqual(['a', 'd'])
     expect(wayTo('c', ['x', 'a'], edges)).toEqual(['a', 'b', 'c'])
     expect(wayTo('a', ['a'], edges)).toEqual(['a'])
@@ -278,7 +298,10 @@ describe('the order of work', () => {
   })
 
   test('is looked at once, however much there is: everybody else waits meanwhile', () => {
-    const edges = Array.from({ length: 100_000 }, (_, i) => ({ from: `${i % 2000}`, to: `${(i % 2000) + 1 + Math.floor(i / 2000)}` }))
+    const edges = Array.from({ length: 100_000 }, (_, i) => ({
+      from: `${i % 2000}`,
+      to: `${(i % 2000) + 1 + Math.floor(i / 2000)}`,
+    }))
     const starts = Array.from({ length: 50 }, (_, i) => `${i}`)
     expect(wayTo('none', starts, edges)).toBeUndefined()
     expect(wayTo('2000', starts, edges)).toHaveLength(41)

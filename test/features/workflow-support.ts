@@ -50,7 +50,10 @@ export const newProject = async (who: Person, input: object = {}): Promise<Proje
   return made.body
 }
 export const make = async (who: Person, project: Project, input: Partial<FeatureCreate> = {}): Promise<Feature> => {
-  const made = await who.fetch<Feature>('POST', `/api/projects/${project.id}/features`, { title: unique('feature'), ...input })
+  const made = await who.fetch<Feature>('POST', `/api/projects/${project.id}/features`, {
+    title: unique('feature'),
+    ...input,
+  })
   expect([made.status, made.body]).toMatchObject([201, { projectId: project.id }])
   return made.body
 }

@@ -1,7 +1,14 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AppError } from '../../src/errors.ts'
-import { type Evidence, type Feature, type FeatureDetail, type FeaturePage, type Kind, kinds } from '../../src/features/workflow/schema.ts'
+import {
+  type Evidence,
+  type Feature,
+  type FeatureDetail,
+  type FeaturePage,
+  type Kind,
+  kinds,
+} from '../../src/features/workflow/schema.ts'
 import * as workflow from '../../src/features/workflow/service.ts'
 import { defaultWorkflow } from '../../src/features/workflow/workflow.ts'
 import { apiKey, call, mcpToken, type Person, unique } from '../support/app.ts'
@@ -35,13 +42,19 @@ describe('gates', () => {
   test('all the way: each refuses without its evidence, keeps what was shown, and says what comes next', async () => {
     const { author, member, project } = await newTeam()
     const { id } = await make(author, project)
-    expect((await advance(author, id)).body).toMatchObject({ status: 'in_progress', version: 2, next: { to: 'in_testing' } })
+    expect((await advance(author, id)).body).toMatchObject({
+      status: 'in_progress',
+      version: 2,
+      next: { to: 'in_testing' },
+    })
 
     const empty = await advance(author, id)
     const problem = await expectRefusal(t, empty, 409, 'conflict.gate')
     expect(missingOf(empty)).toEqual(['/evidence/summary', '/evidence/files'])
     expect(problem.detail).toContain('what changed')
-    expect(problem.errors?.every((e) => e.message.includes('advance_feature (POST /api/features/{id}/advance)'))).toBe(true)
+    expect(problem.errors?.every((e) => e.message.includes('advance_feature (POST /api/features/{id}/advance)'))).toBe(
+      true,
+    )
     expect(missingOf(await advance(author, id, { summary: 'x', testRuns: ['y'] }))).toEqual(['/evidence/files'])
 
     const code = shown.code()
@@ -114,7 +127,12 @@ describe('gates', () => {
     await expectRefusal(t, await advance(author, feature.id), 409, 'conflict.gate')
     const old = (await get(author, feature.id)).body.evidence[0]?.evidence as Evidence
     await expectRefusal(t, await advance(author, feature.id, old), 409, 'conflict')
-    expect((await advance(author, feature.id, shown.code())).body.gates.map((g) => g.state)).toEqual(['passed', 'open', 'open', 'open'])
+    expect((await advance(author, feature.id, shown.code())).body.gates.map((g) => g.state)).toEqual([
+      'passed',
+      'open',
+      'open',
+      'open',
+    ])
   })
 
   test('a status in PUT or PATCH goes through the same gates', async () => {
@@ -177,13 +195,17 @@ describe('gates', () => {
   test('of many at once one passes', async () => {
     const { author, member, project } = await newTeam()
     const { id } = await make(author, project)
-    expect(statuses(await Promise.all(times(5, () => patch(author, id, { status: 'in_progress' }, { 'if-match': '"1"' }))))).toEqual([
-      200, 412, 412, 412, 412,
-    ])
+    expect(
+      statuses(await Promise.all(times(5, () => patch(author, id, { status: 'in_progress' }, { 'if-match': '"1"' })))),
+    ).toEqual([200, 412, 412, 412, 412])
     const code = shown.code()
     const answers = await Promise.all(times(5, () => advance(author, id, code)))
     expect(answers.filter((a) => a.status === 200)).toHaveLength(1)
-    expect((await get(author, id)).body).toMatchObject({ status: 'in_testing', version: 3, evidence: [{ gate: 'code_complete' }] })
+    expect((await get(author, id)).body).toMatchObject({
+      status: 'in_testing',
+      version: 3,
+      evidence: [{ gate: 'code_complete' }],
+    })
     await advance(author, id, shown.tests())
     await advance(author, id, shown.docs())
     const verdicts = await Promise.all(times(6, (i) => review(member, id, i % 2 ? 'approved' : 'changes_requested')))
@@ -239,7 +261,8 @@ describe('override', () => {
   test('an admin puts it anywhere, with a reason that is kept', async () => {
     const { admin, project, author, member, viewer, stranger } = await newTeam()
     const { id } = await make(author, project)
-    for (const who of [author, member, viewer]) await expectRefusal(t, await override(who, id, 'done'), 403, 'forbidden')
+    for (const who of [author, member, viewer])
+      await expectRefusal(t, await override(who, id, 'done'), 403, 'forbidden')
     await expectRefusal(t, await override(stranger, id, 'done'), 404, 'not_found')
     await expectRefusal(t, await override(admin, id, 'done', '  '), 422, 'invalid')
     await expectRefusal(t, await override(admin, id, 'nowhere'), 422, 'invalid')
@@ -259,7 +282,13 @@ describe('override', () => {
     const key = await apiKey(t, people.admin)
     await expectRefusal(
       t,
-      await call(t, 'POST', `/api/features/${id}/override`, { status: 'done', reason: 'x' }, { authorization: `Bearer ${key}` }),
+      await call(
+        t,
+        'POST',
+        `/api/features/${id}/override`,
+        { status: 'done', reason: 'x' },
+        { authorization: `Bearer ${key}` },
+      ),
       403,
       'forbidden',
     )
@@ -277,7 +306,9 @@ describe('over MCP', () => {
       const made = (await client.call('create_feature', { title: 'Lock', project: project.key, kind: 'bug' }))
         .structuredContent as unknown as Feature
       expect(made).toMatchObject({ status: 'todo', kind: 'bug', projectId: project.id, next: { to: 'in_progress' } })
-      expect((await client.call('advance_feature', { feature: made.id })).structuredContent).toMatchObject({ status: 'in_progress' })
+      expect((await client.call('advance_feature', { feature: made.id })).structuredContent).toMatchObject({
+        status: 'in_progress',
+      })
       const refused = await client.call('advance_feature', { feature: made.id, evidence: { summary: 'Done' } })
       expect(refused).toMatchObject({
         isError: true,
@@ -289,14 +320,17 @@ describe('over MCP', () => {
       const code = await client.call('advance_feature', { feature: made.id, evidence: JSON.stringify(shown.code()) })
       expect(code.structuredContent).toMatchObject({ status: 'in_testing', next: { to: 'in_docs', missing: [{}, {}] } })
       await client.call('advance_feature', { feature: made.id, evidence: shown.tests() })
-      expect((await client.call('advance_feature', { feature: made.id })).structuredContent).toMatchObject({ status: 'in_review' })
+      expect((await client.call('advance_feature', { feature: made.id })).structuredContent).toMatchObject({
+        status: 'in_review',
+      })
       const own = await client.call('submit_review', { feature: made.id, verdict: 'approved' })
       expect(own).toMatchObject({ isError: true, structuredContent: { code: 'forbidden' } })
 
       const page = (await client.call('list_features', { project: project.slug, status: 'in_review' }))
         .structuredContent as unknown as FeaturePage
       expect([ids(page), page.total]).toEqual([[made.id], 1])
-      const read = (await client.call('get_feature', { feature: made.id })).structuredContent as unknown as FeatureDetail
+      const read = (await client.call('get_feature', { feature: made.id }))
+        .structuredContent as unknown as FeatureDetail
       expect(read.evidence.map((e) => [e.level, e.actor.type])).toEqual([
         ['reported', 'agent'],
         ['reported', 'agent'],
@@ -310,13 +344,16 @@ describe('over MCP', () => {
   test('the token’s project is the default; another agent reviews', async () => {
     const { author, member, project, stranger } = await newTeam()
     const organizationId = project.organizationId
-    const feature = await connected(await mcpToken(t, author, { organizationId, projectId: project.id }), async (client) => {
-      const made = (await client.call('create_feature', { title: 'Lock' })).structuredContent as unknown as Feature
-      expect(made.projectId).toBe(project.id)
-      await make(author, await newProject(author))
-      expect(ids((await client.call('list_features')).structuredContent as unknown as FeaturePage)).toEqual([made.id])
-      return made
-    })
+    const feature = await connected(
+      await mcpToken(t, author, { organizationId, projectId: project.id }),
+      async (client) => {
+        const made = (await client.call('create_feature', { title: 'Lock' })).structuredContent as unknown as Feature
+        expect(made.projectId).toBe(project.id)
+        await make(author, await newProject(author))
+        expect(ids((await client.call('list_features')).structuredContent as unknown as FeaturePage)).toEqual([made.id])
+        return made
+      },
+    )
     await toReview(author, feature)
     await connected(await mcpToken(t, member, { organizationId }), async (client) => {
       expect(await client.call('create_feature', { title: 'x' })).toMatchObject({
@@ -352,13 +389,22 @@ test('no sequence of calls reaches done without every gate', async () => {
   const callers = { author: await at(people.author), member: await at(people.member), agent: await ctxOf(t, token) }
   const evidence = fc.constantFrom('none', 'empty', 'code', 'tests', 'docs')
   const given = (what: string): Evidence | undefined =>
-    what === 'none' ? undefined : what === 'empty' ? { summary: unique('nothing') } : shown[what as keyof typeof shown]()
+    what === 'none'
+      ? undefined
+      : what === 'empty'
+        ? { summary: unique('nothing') }
+        : shown[what as keyof typeof shown]()
   const who = fc.constantFrom('author' as const, 'member' as const, 'agent' as const)
   const calls = fc.oneof(
     { weight: 4, arbitrary: fc.record({ call: fc.constant('advance' as const), who, evidence }) },
     {
       weight: 2,
-      arbitrary: fc.record({ call: fc.constant('patch' as const), who, evidence, status: fc.constantFrom(...defaultWorkflow.states) }),
+      arbitrary: fc.record({
+        call: fc.constant('patch' as const),
+        who,
+        evidence,
+        status: fc.constantFrom(...defaultWorkflow.states),
+      }),
     },
     { weight: 1, arbitrary: fc.record({ call: fc.constant('kind' as const), who, kind: fc.constantFrom(...kinds) }) },
     {
@@ -397,13 +443,18 @@ test('no sequence of calls reaches done without every gate', async () => {
         // Since changes were last asked for, each gate was passed, and approved by who brought none of it.
         const asked = found.reviews.findLast((r) => r.verdict === 'changes_requested')
         const round = found.evidence.filter((e) => !asked || e.id > asked.id)
-        const wanted = found.kind === 'feature' ? ['code_complete', 'docs_complete', 'test_complete'] : ['code_complete', 'test_complete']
+        const wanted =
+          found.kind === 'feature'
+            ? ['code_complete', 'docs_complete', 'test_complete']
+            : ['code_complete', 'test_complete']
         expect([...new Set(round.map((e) => e.gate))].sort()).toEqual(expect.arrayContaining(wanted))
         expect(round.find((e) => e.gate === 'code_complete')?.evidence.files?.length).toBeGreaterThan(0)
         const approval = found.reviews.at(-1)
         expect(approval?.verdict).toBe('approved')
         expect(
-          found.evidence.some((e) => e.actor.id === approval?.actor.id && !(e.actor.type === 'agent' && approval?.actor.type === 'user')),
+          found.evidence.some(
+            (e) => e.actor.id === approval?.actor.id && !(e.actor.type === 'agent' && approval?.actor.type === 'user'),
+          ),
         ).toBe(false)
       },
     ),

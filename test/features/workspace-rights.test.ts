@@ -17,15 +17,21 @@ describe('a member of another team', () => {
     const project = await newProject(team)
     const secret = await newProject(team, { visibility: 'private' })
     const outside = await newProject(team)
-    const note = (await inside(ada, team.id).fetch<Note>('POST', '/api/notes', { title: unique('note'), projectId: project.id })).body
-    const loose = (await inside(ada, team.id).fetch<Note>('POST', '/api/notes', { title: unique('note'), scope: 'team' })).body
+    const note = (
+      await inside(ada, team.id).fetch<Note>('POST', '/api/notes', { title: unique('note'), projectId: project.id })
+    ).body
+    const loose = (
+      await inside(ada, team.id).fetch<Note>('POST', '/api/notes', { title: unique('note'), scope: 'team' })
+    ).body
     for (const p of [project, secret]) await put(ada, p, space.id)
     await addTeam(ada, space, other, teamRole)
     return { team, other, space, project, secret, outside, note, loose, mallory: inside(stranger, other.id) }
   }
   const reads = ({ project, note }: { project: Project; note: Note }, who: Person) =>
     Promise.all(
-      [`/api/projects/${project.id}`, `/api/projects/${project.id}/tree`, `/api/notes/${note.id}`].map((path) => who.fetch('GET', path)),
+      [`/api/projects/${project.id}`, `/api/projects/${project.id}/tree`, `/api/notes/${note.id}`].map((path) =>
+        who.fetch('GET', path),
+      ),
     )
   const plan = { epics: [{ title: 'E', stories: [{ title: 'S', tasks: [{ title: 'T' }] }] }] }
   const writes = ({ project, note }: { project: Project; note: Note }, who: Person) =>
@@ -45,26 +51,29 @@ describe('a member of another team', () => {
     ['owner', 'viewer', 'viewer'],
     ['owner', 'admin', 'admin'],
   ]
-  test.each(cases)('of which his team is %s and he is %s there has the lesser: %s', async (teamRole, role, effective) => {
-    const place = await shared(teamRole, role)
-    const { space, project, secret, outside, note, loose, mallory } = place
-    expect((await get(mallory, space)).body).toMatchObject({ role: effective, counts: { projects: 1, teams: 2 } })
-    expect(statuses(await reads(place, mallory))).toEqual([200, 200, 200])
-    expect(await projectsIn(mallory, space)).toEqual([project.id])
-    expect(ids((await mallory.fetch<NotePage>('GET', `/api/notes?projectId=${project.id}`)).body)).toEqual([note.id])
-    // Neither a private project in the workspace, nor one outside of it, nor the team's other records, nor the team itself.
-    for (const path of [
-      `/api/projects/${secret.id}`,
-      `/api/projects/${outside.id}`,
-      `/api/notes/${loose.id}`,
-      `/api/teams/${place.team.id}`,
-      `/api/teams/${place.team.id}/activity`,
-    ])
-      await expectRefusal(t, await mallory.fetch('GET', path), 404, 'not_found')
-    const answers = await writes(place, mallory)
-    if (effective === 'viewer') for (const answer of answers) await expectRefusal(t, answer, 403, 'forbidden')
-    else expect(statuses(answers)).toEqual([200, 200, 201, 201])
-  })
+  test.each(cases)(
+    'of which his team is %s and he is %s there has the lesser: %s',
+    async (teamRole, role, effective) => {
+      const place = await shared(teamRole, role)
+      const { space, project, secret, outside, note, loose, mallory } = place
+      expect((await get(mallory, space)).body).toMatchObject({ role: effective, counts: { projects: 1, teams: 2 } })
+      expect(statuses(await reads(place, mallory))).toEqual([200, 200, 200])
+      expect(await projectsIn(mallory, space)).toEqual([project.id])
+      expect(ids((await mallory.fetch<NotePage>('GET', `/api/notes?projectId=${project.id}`)).body)).toEqual([note.id])
+      // Neither a private project in the workspace, nor one outside of it, nor the team's other records, nor the team itself.
+      for (const path of [
+        `/api/projects/${secret.id}`,
+        `/api/projects/${outside.id}`,
+        `/api/notes/${loose.id}`,
+        `/api/teams/${place.team.id}`,
+        `/api/teams/${place.team.id}/activity`,
+      ])
+        await expectRefusal(t, await mallory.fetch('GET', path), 404, 'not_found')
+      const answers = await writes(place, mallory)
+      if (effective === 'viewer') for (const answer of answers) await expectRefusal(t, answer, 403, 'forbidden')
+      else expect(statuses(answers)).toEqual([200, 200, 201, 201])
+    },
+  )
 
   test('loses it at once when his team is removed, lowered, the workspace deleted, or he leaves the team', async () => {
     const ends: [string, (place: Awaited<ReturnType<typeof shared>>) => Promise<unknown>][] = [
@@ -97,7 +106,8 @@ describe('a member of another team', () => {
   test('an archived workspace is for reading, takes nothing new, and comes back', async () => {
     const place = await shared('editor', 'member')
     const { space, team, other, project } = place
-    const archive = (status: string, who = ada) => who.fetch<Workspace>('PATCH', `/api/workspaces/${space.id}`, { status })
+    const archive = (status: string, who = ada) =>
+      who.fetch<Workspace>('PATCH', `/api/workspaces/${space.id}`, { status })
     expect((await archive('archived')).body.status).toBe('archived')
     expect(statuses(await reads(place, stranger))).toEqual([200, 200, 200])
     expect(statuses(await writes(place, stranger))).toEqual([403, 403, 403, 403])
@@ -105,13 +115,19 @@ describe('a member of another team', () => {
     expect((await ada.fetch('PUT', `/api/projects/${project.id}`, { description: 'ours' })).status).toBe(200)
     await expectRefusal(t, await put(ada, await newProject(team), space.id), 409, 'conflict')
     await expectRefusal(t, await addTeam(ada, space, await newTeam(), 'viewer'), 409, 'conflict')
-    const lists = async (query: string) => ids((await ada.fetch<WorkspacePage>('GET', `/api/teams/${other.id}/workspaces${query}`)).body)
+    const lists = async (query: string) =>
+      ids((await ada.fetch<WorkspacePage>('GET', `/api/teams/${other.id}/workspaces${query}`)).body)
     expect(await lists('')).toEqual([])
     expect(await lists('?status=archived')).toEqual([space.id])
     // Who may only read cannot give himself more.
     expect((await get(stranger, space)).body.role).toBe('viewer')
     await expectRefusal(t, await archive('active', stranger), 403, 'forbidden')
-    await expectRefusal(t, await stranger.fetch('PATCH', `/api/workspaces/${space.id}`, { name: 'Ours' }), 403, 'forbidden')
+    await expectRefusal(
+      t,
+      await stranger.fetch('PATCH', `/api/workspaces/${space.id}`, { name: 'Ours' }),
+      403,
+      'forbidden',
+    )
     expect((await archive('active')).status).toBe(200)
     expect(statuses(await writes(place, stranger))).toEqual([200, 200, 201, 201])
   })
@@ -139,9 +155,16 @@ describe('a member of another team', () => {
       scope: 'team',
     })
     const own = await mallory.fetch<Note>('POST', '/api/notes', { title: 'x', projectId: project.id })
-    await expectRefusal(t, await mallory.fetch('PUT', `/api/notes/${own.body.id}`, { projectId: mine.id }), 403, 'forbidden')
+    await expectRefusal(
+      t,
+      await mallory.fetch('PUT', `/api/notes/${own.body.id}`, { projectId: mine.id }),
+      403,
+      'forbidden',
+    )
     // Its own team may.
-    expect((await ada.fetch<Note>('PUT', `/api/notes/${note.id}`, { projectId: mine.id })).body.organizationId).toBe(other.id)
+    expect((await ada.fetch<Note>('PUT', `/api/notes/${note.id}`, { projectId: mine.id })).body.organizationId).toBe(
+      other.id,
+    )
   })
 
   test('does not archive what is another team’s, whatever his role', async () => {
@@ -152,7 +175,10 @@ describe('a member of another team', () => {
       const { space } = await shared(teamRole, role)
       const change = (patch: object) => stranger.fetch<Workspace>('PATCH', `/api/workspaces/${space.id}`, patch)
       await expectRefusal(t, await change({ status: 'archived' }), 403, 'forbidden')
-      expect((await change({ status: 'active', name: 'Named by both' })).body).toMatchObject({ name: 'Named by both', status: 'active' })
+      expect((await change({ status: 'active', name: 'Named by both' })).body).toMatchObject({
+        name: 'Named by both',
+        status: 'active',
+      })
     }
   })
 
@@ -164,7 +190,10 @@ describe('a member of another team', () => {
     expect(await failure(projects.get(token, { ref: project.id }))).toMatchObject({ code: 'not_found' })
     expect((await projects.get(token, { ref: own.id })).id).toBe(own.id)
     const key = async (body: object) => {
-      const { body: made } = await stranger.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'k', ...body })
+      const { body: made } = await stranger.fetch<{ token: string }>('POST', '/api/settings/api-keys', {
+        name: 'k',
+        ...body,
+      })
       return (path: string) => call<ProjectPage>(t, 'GET', path, undefined, { authorization: `Bearer ${made.token}` })
     }
     const bound = await key({ organizationId: other.id })

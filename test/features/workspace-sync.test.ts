@@ -19,7 +19,8 @@ describe('sync', () => {
       await own.close()
     }
   }
-  const sync = (who: Person, since?: string) => who.fetch<Synced>('POST', '/api/workspaces/sync', { ...(since && { since }) })
+  const sync = (who: Person, since?: string) =>
+    who.fetch<Synced>('POST', '/api/workspaces/sync', { ...(since && { since }) })
   const brief = ({ full, items, removed }: Synced) => ({ full, names: items.map((w) => w.name), removed })
 
   test(
@@ -61,7 +62,9 @@ describe('sync', () => {
           last = (await sync(boss, last.syncedAt)).body
           expect(brief(last)).toEqual({ full: false, names, removed })
         }
-        expect((await sync(boss, new Date(clock.now().getTime() - 8 * 86_400_000).toISOString())).body).toMatchObject({ full: true })
+        expect((await sync(boss, new Date(clock.now().getTime() - 8 * 86_400_000).toISOString())).body).toMatchObject({
+          full: true,
+        })
       }),
     60_000,
   )

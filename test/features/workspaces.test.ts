@@ -3,7 +3,22 @@ import { roles } from '../../src/auth/policy.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { Workspace, WorkspacePage } from '../../src/features/workspaces/schema.ts'
 import { type Person, person } from '../support/app.ts'
-import { ada, addTeam, dropTeam, fullTeam, get, join, make, newProject, newTeam, people, projectsIn, put, stranger, t } from './spaces.ts'
+import {
+  ada,
+  addTeam,
+  dropTeam,
+  fullTeam,
+  get,
+  join,
+  make,
+  newProject,
+  newTeam,
+  people,
+  projectsIn,
+  put,
+  stranger,
+  t,
+} from './spaces.ts'
 import { expectEvents, expectRefusal, ids, inside, statuses, times } from './support.ts'
 
 describe('a workspace', () => {
@@ -35,7 +50,9 @@ describe('a workspace', () => {
     const list = await ada.fetch<WorkspacePage>('GET', `/api/teams/${team.id}/workspaces?total=true`)
     expect(ids(list.body)).toEqual(ids({ items: [made.body, named] }))
     expect(list.body.total).toBe(2)
-    expect(ids((await ada.fetch<WorkspacePage>('GET', '/api/workspaces?limit=200')).body)).toEqual(expect.arrayContaining(ids(list.body)))
+    expect(ids((await ada.fetch<WorkspacePage>('GET', '/api/workspaces?limit=200')).body)).toEqual(
+      expect.arrayContaining(ids(list.body)),
+    )
   })
 
   test('who may make, change and delete one', async () => {
@@ -47,7 +64,9 @@ describe('a workspace', () => {
       const made = await who.fetch<Workspace>('POST', `/api/teams/${team.id}/workspaces`, { name: 'x' })
       if (writes) expect(made.body).toMatchObject({ role, createdById: who.userId })
       else await expectRefusal(t, made, 403, 'forbidden')
-      expect((await inside(who, team.id).fetch('POST', '/api/workspaces', { name: 'x' })).status).toBe(writes ? 201 : 403)
+      expect((await inside(who, team.id).fetch('POST', '/api/workspaces', { name: 'x' })).status).toBe(
+        writes ? 201 : 403,
+      )
       for (const method of ['PUT', 'PATCH']) {
         const changed = await who.fetch<Workspace>(method, `/api/workspaces/${space.id}`, { description: role })
         if (writes) expect(changed.body.description).toBe(role)
@@ -78,7 +97,11 @@ describe('a workspace', () => {
     for (const method of ['GET', 'POST'])
       await expectRefusal(
         t,
-        await nobody.fetch(method, `/api/teams/${space.organizationId}/workspaces`, method === 'POST' ? { name: 'x' } : undefined),
+        await nobody.fetch(
+          method,
+          `/api/teams/${space.organizationId}/workspaces`,
+          method === 'POST' ? { name: 'x' } : undefined,
+        ),
         404,
         'not_found',
       )
@@ -98,7 +121,9 @@ describe('a workspace', () => {
   test('of many changes on one version exactly one wins', async () => {
     const space = await make(await newTeam())
     const answers = await Promise.all(
-      times(8, (i) => ada.fetch<Workspace>('PATCH', `/api/workspaces/${space.id}`, { name: `n${i}` }, { 'if-match': '"1"' })),
+      times(8, (i) =>
+        ada.fetch<Workspace>('PATCH', `/api/workspaces/${space.id}`, { name: `n${i}` }, { 'if-match': '"1"' }),
+      ),
     )
     expect(statuses(answers)).toEqual([200, ...times(7, () => 412)])
     const won = answers.find((a) => a.status === 200) as (typeof answers)[number]
@@ -119,7 +144,9 @@ describe('a workspace', () => {
     expect(fired.map((e) => e.organizationId).sort()).toEqual([team.id, other.id].sort())
     for (const who of [ada, stranger]) await expectRefusal(t, await get(who, space), 404, 'not_found')
     expect((await stranger.fetch('GET', `/api/projects/${project.id}`)).status).toBe(404)
-    expect((await inside(people.viewer, team.id).fetch<Project>('GET', `/api/projects/${project.id}`)).body.workspaceId).toBeNull()
+    expect(
+      (await inside(people.viewer, team.id).fetch<Project>('GET', `/api/projects/${project.id}`)).body.workspaceId,
+    ).toBeNull()
     await expectRefusal(t, await put(ada, project, space.id), 404, 'not_found')
   })
 })
@@ -223,7 +250,10 @@ describe('a project', () => {
       ada.fetch<Project>('POST', `/api/projects/${project.id}/share`, { organizationId, ...over })
     await expectRefusal(t, await move(other.id, { workspaceId: space.id }), 404, 'not_found')
     expect((await move(other.id)).body).toMatchObject({ organizationId: other.id, workspaceId: null })
-    expect((await move(team.id, { workspaceId: space.id })).body).toMatchObject({ organizationId: team.id, workspaceId: space.id })
+    expect((await move(team.id, { workspaceId: space.id })).body).toMatchObject({
+      organizationId: team.id,
+      workspaceId: space.id,
+    })
   })
 
   test('stays its team’s: what a workspace gives is not enough to share, move or delete it', async () => {
@@ -238,8 +268,18 @@ describe('a project', () => {
     const path = `/api/projects/${project.id}`
     expect((await people.member.fetch('GET', path)).status).toBe(200)
     expect((await people.member.fetch('PUT', path, { description: 'still helping' })).status).toBe(200)
-    await expectRefusal(t, await people.member.fetch('POST', `${path}/share`, { visibility: 'public' }), 403, 'forbidden')
-    await expectRefusal(t, await people.member.fetch('POST', `${path}/share`, { organizationId: other.id }), 403, 'forbidden')
+    await expectRefusal(
+      t,
+      await people.member.fetch('POST', `${path}/share`, { visibility: 'public' }),
+      403,
+      'forbidden',
+    )
+    await expectRefusal(
+      t,
+      await people.member.fetch('POST', `${path}/share`, { organizationId: other.id }),
+      403,
+      'forbidden',
+    )
     await expectRefusal(t, await people.member.fetch('DELETE', `${path}/share`), 403, 'forbidden')
     await expectRefusal(t, await people.member.fetch('DELETE', path), 403, 'forbidden')
   })

@@ -59,7 +59,18 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
     const inspect = async (path: string, transport: string, ...args: string[]) => {
       const { code, out } = await agent(
         programs.inspector,
-        ['--cli', url + path, '--transport', transport, '--header', bearer(), '--stored-auth-only', '--format', 'json', ...args],
+        [
+          '--cli',
+          url + path,
+          '--transport',
+          transport,
+          '--header',
+          bearer(),
+          '--stored-auth-only',
+          '--format',
+          'json',
+          ...args,
+        ],
         { MCP_INSPECTOR_SECRET_STORE: 'memory' },
       )
       if (code !== 0) throw new Error(`${code}: ${out}`)
@@ -73,12 +84,23 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
       async (path, transport) => {
         const [listed, called, templates, prompts] = await Promise.all([
           inspect(path, transport, '--method', 'tools/list', '--strict'),
-          inspect(path, transport, '--method', 'tools/call', '--tool-name', 'list_projects', '--tool-args-json', '{"limit":5}'),
+          inspect(
+            path,
+            transport,
+            '--method',
+            'tools/call',
+            '--tool-name',
+            'list_projects',
+            '--tool-args-json',
+            '{"limit":5}',
+          ),
           inspect(path, transport, '--method', 'resources/templates/list'),
           inspect(path, transport, '--method', 'prompts/list'),
         ])
         const of = (answer: Record<string, unknown>) => (answer.result ?? answer) as Record<string, unknown>
-        expect((of(listed).tools as { name: string }[]).map((tool) => tool.name)).toEqual(tools.map((tool) => tool.name))
+        expect((of(listed).tools as { name: string }[]).map((tool) => tool.name)).toEqual(
+          tools.map((tool) => tool.name),
+        )
         expect(of(called)).toMatchObject({ structuredContent: { items: [], total: 0 } })
         expect(of(templates).resourceTemplates).toHaveLength(10)
         expect(of(prompts).prompts).toEqual([])
@@ -122,7 +144,10 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
       'hello',
     ]
     const { out } = await agent(programs.codex, args)
-    expect([seen, out]).toEqual([expect.arrayContaining(['POST /mcp initialize', 'POST /mcp tools/list']), expect.any(String)])
+    expect([seen, out]).toEqual([
+      expect.arrayContaining(['POST /mcp initialize', 'POST /mcp tools/list']),
+      expect.any(String),
+    ])
   }, 120_000)
 
   test('Gemini CLI connects', async () => {

@@ -27,7 +27,9 @@ const withToken = (request: Request, token: string): Request => {
 }
 
 const conformance = async (url: string, ...args: string[]): Promise<{ code: number; out: string }> =>
-  run([...programs.conformance, 'server', '--url', `${url}/mcp`, '--timeout', '20000', '-o', folder, ...args], { seconds: 100 })
+  run([...programs.conformance, 'server', '--url', `${url}/mcp`, '--timeout', '20000', '-o', folder, ...args], {
+    seconds: 100,
+  })
 
 const baseline = (name: string, lines: readonly string[]): string => {
   const path = join(folder, `${name}.yml`)
@@ -41,7 +43,11 @@ describe.if(process.env.FULL === '1')('the conformance suite', () => {
     t = await sharedApp()
     const ada = await person(t)
     const token = await mcpToken(t, ada)
-    const product = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: (request) => t.server.handle(withToken(request, token)) })
+    const product = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: (request) => t.server.handle(withToken(request, token)),
+    })
     urls.product = product.url.origin
 
     // A change of role is what makes the product list other tools.
@@ -57,7 +63,9 @@ describe.if(process.env.FULL === '1')('the conformance suite', () => {
       await organizations.setRole(await ada.ctx(), { id: ada.organizationId, userId: grace.userId, role })
     }
     const guard = new Guard(
-      loadConfig({ env: { DATA_DIR: t.app.config.DATA_DIR, RATE_LIMIT_PER_MINUTE: '1000000', RATE_LIMIT_BURST: '1000000' } }),
+      loadConfig({
+        env: { DATA_DIR: t.app.config.DATA_DIR, RATE_LIMIT_PER_MINUTE: '1000000', RATE_LIMIT_BURST: '1000000' },
+      }),
     )
     const mcp = createMcp(t.app, guard, [], fixture(trigger))
     const served = Bun.serve({
@@ -144,7 +152,14 @@ describe.if(process.env.FULL === '1')('the conformance suite', () => {
       for (let next = left.pop(); next; next = left.pop()) {
         const [revision, scenario, untestable = []] = next
         const expected = untestable.length > 0 ? ['--expected-failures', baseline(scenario, untestable)] : []
-        const { code, out } = await conformance(urls.product, '--spec-version', revision, '--scenario', scenario, ...expected)
+        const { code, out } = await conformance(
+          urls.product,
+          '--spec-version',
+          revision,
+          '--scenario',
+          scenario,
+          ...expected,
+        )
         if (code !== 0) failed.push(`${revision} ${scenario}: ${out.slice(-2000)}`)
       }
     }

@@ -33,7 +33,8 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
       at,
       env,
       file,
-      run: (program: readonly string[], words: string[]) => run([...program, ...words], { cwd: at, env: { ...env, ...more }, seconds: 90 }),
+      run: (program: readonly string[], words: string[]) =>
+        run([...program, ...words], { cwd: at, env: { ...env, ...more }, seconds: 90 }),
     }
   }
 
@@ -80,7 +81,13 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
       await tutti(['link', 'TUT'], { env, cwd: at })
       const provider = `model_providers.none={name="none",base_url="${office.url}/v1",wire_api="responses",request_max_retries=0,stream_max_retries=0}`
       const model = ['-c', provider, '-c', 'model_provider="none"', '-c', 'model="none"']
-      const { out } = await run(programs.codex, ['exec', '--skip-git-repo-check', '--dangerously-bypass-hook-trust', ...model, 'hello'])
+      const { out } = await run(programs.codex, [
+        'exec',
+        '--skip-git-repo-check',
+        '--dangerously-bypass-hook-trust',
+        ...model,
+        'hello',
+      ])
       expect(out).toContain('hook: SessionStart Completed')
     }, 120_000)
   })

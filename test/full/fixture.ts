@@ -18,7 +18,10 @@ const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwA
 const WAV = 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA='
 const say = (text: string) => ({ content: [{ type: 'text', text }] })
 const image = { type: 'image', data: PNG, mimeType: 'image/png' }
-const embedded = (uri: string, mimeType: string, text: string) => ({ type: 'resource', resource: { uri, mimeType, text } })
+const embedded = (uri: string, mimeType: string, text: string) => ({
+  type: 'resource',
+  resource: { uri, mimeType, text },
+})
 const codec = createRequestStateCodec<{ step: number }>({ key: new Uint8Array(32).fill(7), ttlSeconds: 60 })
 
 const asks = (message: string, properties: Record<string, { type: string }>) => ({
@@ -42,7 +45,13 @@ const accepted = (ctx: Ctx, key: string): Record<string, unknown> | undefined =>
 const conditional = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',
-  $defs: { address: { $anchor: 'addressDef', type: 'object', properties: { street: { type: 'string' }, city: { type: 'string' } } } },
+  $defs: {
+    address: {
+      $anchor: 'addressDef',
+      type: 'object',
+      properties: { street: { type: 'string' }, city: { type: 'string' } },
+    },
+  },
   properties: {
     name: { type: 'string' },
     address: { $ref: '#/$defs/address' },
@@ -61,7 +70,8 @@ const conditional = {
 const stated = async (ctx: Ctx, requests: object, done: string): Promise<object> => {
   const state = ctx.mcpReq.requestState<{ step: number }>()
   const keys = Object.keys(requests)
-  if (!state || !keys.every((key) => key in (ctx.mcpReq.inputResponses ?? {}))) return needs(requests, await codec.mint({ step: 1 }))
+  if (!state || !keys.every((key) => key in (ctx.mcpReq.inputResponses ?? {})))
+    return needs(requests, await codec.mint({ step: 1 }))
   return say(done)
 }
 
@@ -116,7 +126,9 @@ const tools = (trigger: () => Promise<unknown>): Record<string, Run> => ({
   },
   test_input_required_result_sampling: (_args, ctx) => {
     const given = ctx.mcpReq.inputResponses?.capital_question as { content?: { text?: string } } | undefined
-    return given ? say(given.content?.text ?? '') : needs({ capital_question: samples('What is the capital of France?', 100) })
+    return given
+      ? say(given.content?.text ?? '')
+      : needs({ capital_question: samples('What is the capital of France?', 100) })
   },
   test_input_required_result_list_roots: (_args, ctx) => {
     const given = ctx.mcpReq.inputResponses?.client_roots as { roots?: { uri: string }[] } | undefined
@@ -133,12 +145,22 @@ const tools = (trigger: () => Promise<unknown>): Record<string, Run> => ({
     const { inputResponses = {} } = ctx.mcpReq
     if (step === 2 && 'step2' in inputResponses) return say('Complete.')
     return step === 1 && 'step1' in inputResponses
-      ? needs({ step2: asks('Step 2: What is your favorite color?', { color: { type: 'string' } }) }, await codec.mint({ step: 2 }))
-      : needs({ step1: asks('Step 1: What is your name?', { name: { type: 'string' } }) }, await codec.mint({ step: 1 }))
+      ? needs(
+          { step2: asks('Step 2: What is your favorite color?', { color: { type: 'string' } }) },
+          await codec.mint({ step: 2 }),
+        )
+      : needs(
+          { step1: asks('Step 1: What is your name?', { name: { type: 'string' } }) },
+          await codec.mint({ step: 1 }),
+        )
   },
   test_input_required_result_capabilities: (_args, ctx) => {
-    const can = (ctx.mcpReq as { envelope?: Record<string, unknown> }).envelope?.['io.modelcontextprotocol/clientCapabilities'] as object
-    return needs('sampling' in can ? { capital_question: samples('What is the capital of France?', 100) } : { user_name: name })
+    const can = (ctx.mcpReq as { envelope?: Record<string, unknown> }).envelope?.[
+      'io.modelcontextprotocol/clientCapabilities'
+    ] as object
+    return needs(
+      'sampling' in can ? { capital_question: samples('What is the capital of France?', 100) } : { user_name: name },
+    )
   },
 })
 
@@ -185,7 +207,11 @@ function read(uri: string): object {
     'test://static-text': { uri, mimeType: 'text/plain', text: 'This is the content of the static text resource.' },
     'test://static-binary': { uri, mimeType: 'image/png', blob: PNG },
     ...(id && {
-      [uri]: { uri, mimeType: 'application/json', text: JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }) },
+      [uri]: {
+        uri,
+        mimeType: 'application/json',
+        text: JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }),
+      },
     }),
   }
   if (!contents[uri]) throw new ResourceNotFoundError(uri)
@@ -211,10 +237,14 @@ export const fixture =
         },
         requestState: { verify: codec.verify },
         cacheHints: Object.fromEntries(
-          ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'resources/read', 'server/discover'].map((m) => [
-            m,
-            hint,
-          ]),
+          [
+            'tools/list',
+            'prompts/list',
+            'resources/list',
+            'resources/templates/list',
+            'resources/read',
+            'server/discover',
+          ].map((m) => [m, hint]),
         ),
       },
     )

@@ -12,7 +12,7 @@ const dependencies = {
   [`@anthropic-ai/claude-code-linux-${arch}`]: '2.1.325',
   [`opencode-linux-${arch}`]: '1.18.18',
   // Most of them want a newer Node than the machine may have.
-  [`node-linux-${arch}`]: '24.22.0',
+  [`node-linux-${arch}`]: '24.21.0',
 }
 const folder = resolve(import.meta.dir, '../../.cache/agents')
 const modules = join(folder, 'node_modules')
@@ -33,7 +33,10 @@ export async function install(): Promise<void> {
   if (existsSync(done) && readFileSync(done, 'utf8') === wanted) return
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), wanted)
-  const { code, out } = await run([process.execPath, 'install', '--ignore-scripts'], { cwd: folder, env: { HOME: process.env.HOME } })
+  const { code, out } = await run([process.execPath, 'install', '--ignore-scripts'], {
+    cwd: folder,
+    env: { HOME: process.env.HOME },
+  })
   if (code !== 0) throw new Error(`The programs to test with could not be installed:\n${out}`)
   writeFileSync(done, wanted)
 }
@@ -52,7 +55,11 @@ export async function run(
     stderr: 'pipe',
   })
   const timer = setTimeout(() => child.kill('SIGKILL'), seconds * 1000)
-  const [out, errors, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+  const [out, errors, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
   clearTimeout(timer)
   return { code, out: `${out}${errors}` }
 }

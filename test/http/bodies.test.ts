@@ -34,7 +34,11 @@ async function send(
     body,
     headers: { 'content-type': 'application/json', authorization: `Bearer ${ada.token}`, ...headers },
   })
-  return { status: response.status, headers: response.headers, body: (await response.json()) as Record<string, unknown> }
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Record<string, unknown>,
+  }
 }
 const titles = async (): Promise<string[]> =>
   (await ada.fetch<{ items: { title: string }[] }>('GET', '/api/notes?limit=200')).body.items.map((n) => n.title)
@@ -66,8 +70,16 @@ describe('what cannot be read', () => {
   })
 
   test('bytes that are no UTF-8: 400', async () => {
-    const wrapped = (...bytes: number[]) => Uint8Array.from([...Buffer.from('{"title":"'), ...bytes, ...Buffer.from('"}')])
-    for (const bytes of [[0xff], [0xc3, 0x28], [0xe2, 0x82], [0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf5, 0x80, 0x80, 0x80]]) {
+    const wrapped = (...bytes: number[]) =>
+      Uint8Array.from([...Buffer.from('{"title":"'), ...bytes, ...Buffer.from('"}')])
+    for (const bytes of [
+      [0xff],
+      [0xc3, 0x28],
+      [0xe2, 0x82],
+      [0xed, 0xa0, 0x80],
+      [0xc0, 0x80],
+      [0xf5, 0x80, 0x80, 0x80],
+    ]) {
       const answer = await post(wrapped(...bytes))
       expect([bytes, answer.status, answer.body.detail]).toEqual([bytes, 400, 'The body is not valid UTF-8.'])
     }
@@ -87,14 +99,23 @@ describe('what cannot be read', () => {
       '',
     ])
       expect([type, (await post('{"title":"x"}', { 'content-type': type })).status]).toEqual([type, 415])
-    for (const type of ['application/json', 'application/json; charset=utf-8', 'APPLICATION/JSON', 'application/merge-patch+json'])
+    for (const type of [
+      'application/json',
+      'application/json; charset=utf-8',
+      'APPLICATION/JSON',
+      'application/merge-patch+json',
+    ])
       expect([type, (await post('{"title":"x"}', { 'content-type': type })).status]).toEqual([type, 201])
   })
 
   test('a form as a browser sends it from elsewhere does nothing', async () => {
     const before = await titles()
     expect(
-      (await send('/api/notes', new URLSearchParams({ title: 'form' }), { 'content-type': 'application/x-www-form-urlencoded' })).status,
+      (
+        await send('/api/notes', new URLSearchParams({ title: 'form' }), {
+          'content-type': 'application/x-www-form-urlencoded',
+        })
+      ).status,
     ).toBe(415)
     expect((await send('/api/notes', '{"title":"form"}', { 'content-type': 'text/plain' })).status).toBe(415)
     expect(await titles()).toEqual(before)
@@ -123,9 +144,15 @@ test('of a field that may be null, what it may be otherwise is told', async () =
 describe('what is too much', () => {
   test('10 MB announced: 413 at once, and not a byte of it is waited for', async () => {
     const begun = performance.now()
-    const [answer] = await raw(t, wire(t, 'POST /api/notes', [auth, 'Content-Type: application/json', `Content-Length: ${10 << 20}`]))
+    const [answer] = await raw(
+      t,
+      wire(t, 'POST /api/notes', [auth, 'Content-Type: application/json', `Content-Length: ${10 << 20}`]),
+    )
     expect(answer?.status).toBe(413)
-    expect(JSON.parse(answer?.body ?? '')).toMatchObject({ code: 'too_large', detail: 'The body is larger than 1048576 bytes.' })
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({
+      code: 'too_large',
+      detail: 'The body is larger than 1048576 bytes.',
+    })
     expect(performance.now() - begun).toBeLessThan(1000)
   })
 
@@ -163,7 +190,10 @@ describe('what is too much', () => {
   })
 
   test('a stranger is refused before his body is read', async () => {
-    const [answer] = await raw(t, wire(t, 'POST /api/notes', ['Content-Type: application/json', `Content-Length: ${1 << 19}`]))
+    const [answer] = await raw(
+      t,
+      wire(t, 'POST /api/notes', ['Content-Type: application/json', `Content-Length: ${1 << 19}`]),
+    )
     expect(answer?.status).toBe(401)
   })
 
@@ -211,7 +241,8 @@ describe('what is too much', () => {
       // The answer tells what is wrong without sending it all back.
       expect(JSON.stringify(answer.body).length).toBeLessThan(20_000)
       // Our own check, in the processor's time. Elysia adds to it outside production, where it describes every error once more.
-      const schema = documented(t.server.routes).find((r) => r.method === method && r.path === path)?.hooks.body as TSchema
+      const schema = documented(t.server.routes).find((r) => r.method === method && r.path === path)?.hooks
+        .body as TSchema
       check(schema, {})
       const begun = process.cpuUsage()
       expect(check(schema, body).length + (path === '/api/projects' ? 1 : 0)).toBeGreaterThan(0)
@@ -269,13 +300,19 @@ describe('what looks harmless', () => {
       ['PATCH', '/api/auth/profile', { timezone: 'Europe/\0Berlin' }],
       ['POST', '/api/settings/api-keys', { name: '\0' }],
       ['POST', '/api/auth/register', { email: 'a\0b@example.com', password: 'violet anchor prefers rain', name: 'x' }],
-      ['POST', '/api/auth/register', { email: 'nul@example.com', password: 'violet anchor prefers rain', name: 'a\0b' }],
+      [
+        'POST',
+        '/api/auth/register',
+        { email: 'nul@example.com', password: 'violet anchor prefers rain', name: 'a\0b' },
+      ],
     ]
     for (const [method, path, body] of bodies) {
       const { status } = await send(path, JSON.stringify(body), {}, method)
       expect([path, JSON.stringify(body), status]).toEqual([path, JSON.stringify(body), 422])
     }
-    expect((await send('/api/auth/login', JSON.stringify({ email: 'ada@example.com', password: 'a\0b' }))).status).toBe(401)
+    expect((await send('/api/auth/login', JSON.stringify({ email: 'ada@example.com', password: 'a\0b' }))).status).toBe(
+      401,
+    )
   })
 
   test('half of a surrogate pair is refused or mended, never a fault', async () => {
@@ -321,7 +358,12 @@ describe('what looks harmless', () => {
 
   test('a body on a route that takes none changes nothing', async () => {
     expect((await send('/api/auth/me', '{"role":"admin"}', {}, 'PATCH')).status).toBe(405)
-    const socket = wire(t, 'GET /api/auth/me', [auth, 'Content-Type: application/json', 'Content-Length: 16'], '{"role":"admin"}')
+    const socket = wire(
+      t,
+      'GET /api/auth/me',
+      [auth, 'Content-Type: application/json', 'Content-Length: 16'],
+      '{"role":"admin"}',
+    )
     const [answer] = await raw(t, socket)
     expect(JSON.parse(answer?.body ?? '{}')).toMatchObject({ role: 'user' })
     expect(portOf(t)).toBeGreaterThan(0)

@@ -31,7 +31,12 @@ describe('If-Match', () => {
   test('the version that was read goes through, an older one does not and gets the record as it is', async () => {
     const { body: made } = await create(ada, 'first')
     const put = (title: string, version: string) =>
-      ada.fetch<Row & { current: Row; code: string }>('PUT', `/api/notes/${made.id}`, { title }, { 'if-match': version })
+      ada.fetch<Row & { current: Row; code: string }>(
+        'PUT',
+        `/api/notes/${made.id}`,
+        { title },
+        { 'if-match': version },
+      )
     expect(made.version).toBe(1)
     expect((await put('second', '"1"')).body).toMatchObject({ title: 'second', version: 2 })
     const late = await put('lost', '"1"')
@@ -48,15 +53,34 @@ describe('If-Match', () => {
 
   test('what is no version: 400', async () => {
     const { body: made } = await create(ada, 'kept')
-    for (const bad of ['abc', '', '""', '"x"', '1.5', '-1', '"-1"', '"1", "2"', '0x1', '1e0', '9'.repeat(20), "'1'", '"1"; drop'])
-      expect([bad, (await ada.fetch('PUT', `/api/notes/${made.id}`, { title: 'changed' }, { 'if-match': bad })).status]).toEqual([bad, 400])
+    for (const bad of [
+      'abc',
+      '',
+      '""',
+      '"x"',
+      '1.5',
+      '-1',
+      '"-1"',
+      '"1", "2"',
+      '0x1',
+      '1e0',
+      '9'.repeat(20),
+      "'1'",
+      '"1"; drop',
+    ])
+      expect([
+        bad,
+        (await ada.fetch('PUT', `/api/notes/${made.id}`, { title: 'changed' }, { 'if-match': bad })).status,
+      ]).toEqual([bad, 400])
     expect((await ada.fetch<Row>('GET', `/api/notes/${made.id}`)).body.title).toBe('kept')
   })
 
   test('of twenty who read the same version, one changes it', async () => {
     const { body: made } = await create(ada, 'contested')
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => ada.fetch<Row>('PUT', `/api/notes/${made.id}`, { title: `by ${i}` }, { 'if-match': '"1"' })),
+      Array.from({ length: 20 }, (_, i) =>
+        ada.fetch<Row>('PUT', `/api/notes/${made.id}`, { title: `by ${i}` }, { 'if-match': '"1"' }),
+      ),
     )
     const winners = answers.filter((a) => a.status === 200)
     expect(winners).toHaveLength(1)
@@ -140,7 +164,11 @@ describe('Idempotency-Key', () => {
     const key = { 'idempotency-key': 'mine' }
     const { token } = (await who.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'k' })).body
     const byKey = () => call<Row>(t, 'POST', '/api/notes', { title: 'x' }, { authorization: `Bearer ${token}`, ...key })
-    const ids = [(await create(who, 'x', key)).body.id, (await create(other, 'x', key)).body.id, (await byKey()).body.id]
+    const ids = [
+      (await create(who, 'x', key)).body.id,
+      (await create(other, 'x', key)).body.id,
+      (await byKey()).body.id,
+    ]
     expect(new Set(ids).size).toBe(3)
     expect((await byKey()).body.id).toBe(ids[2] as string)
     expect(await count(who)).toBe(2)
@@ -179,10 +207,12 @@ describe('Idempotency-Key', () => {
   test('signing in and registering are done every time, and never answered from memory', async () => {
     const key = { 'idempotency-key': unique('login') }
     const email = `${unique('twice')}@example.com`
-    const register = () => call(t, 'POST', '/api/auth/register', { email, password: 'violet anchor prefers rain', name: 'Ada' }, key)
+    const register = () =>
+      call(t, 'POST', '/api/auth/register', { email, password: 'violet anchor prefers rain', name: 'Ada' }, key)
     expect((await register()).status).toBe(201)
     expect((await register()).status).toBe(409)
-    const login = () => ada.fetch<{ token: string }>('POST', '/api/auth/login', { email, password: 'violet anchor prefers rain' }, key)
+    const login = () =>
+      ada.fetch<{ token: string }>('POST', '/api/auth/login', { email, password: 'violet anchor prefers rain' }, key)
     const [first, second] = [await login(), await login()]
     expect([first.status, second.status]).toEqual([200, 200])
     expect(first.body.token).not.toBe(second.body.token)
@@ -194,7 +224,13 @@ describe('Idempotency-Key', () => {
     try {
       const who = await personOn(later)
       const make = () =>
-        call<Row>(later, 'POST', '/api/notes', { title: 'daily' }, { authorization: `Bearer ${who.key}`, 'idempotency-key': 'day' })
+        call<Row>(
+          later,
+          'POST',
+          '/api/notes',
+          { title: 'daily' },
+          { authorization: `Bearer ${who.key}`, 'idempotency-key': 'day' },
+        )
       const first = await make()
       now += 23.9 * 3_600_000
       expect((await make()).body.id).toBe(first.body.id)
@@ -272,7 +308,10 @@ describe('pages', () => {
     const who = await person(t)
     for (let i = 0; i < 7; i++) await create(who, `n${i}`, {}, { tags: i < 3 ? ['few'] : [] })
     expect((await who.fetch<Page>('GET', '/api/notes?limit=2')).body).not.toHaveProperty('total')
-    expect((await who.fetch<Page>('GET', '/api/notes?limit=2&total=true')).body).toMatchObject({ total: 7, items: [{}, {}] })
+    expect((await who.fetch<Page>('GET', '/api/notes?limit=2&total=true')).body).toMatchObject({
+      total: 7,
+      items: [{}, {}],
+    })
     expect((await who.fetch<Page>('GET', '/api/notes?limit=2&total=true&tag=few')).body.total).toBe(3)
     const last = await who.fetch<Page>('GET', '/api/notes?limit=7')
     expect(last.body.nextCursor).toBeNull()
@@ -296,7 +335,10 @@ describe('pages', () => {
     const { nextCursor } = (await who.fetch<Page>('GET', '/api/notes?limit=1&sort=title')).body
     expect((await who.fetch('GET', `/api/notes?limit=1&sort=title&cursor=${nextCursor}`)).status).toBe(200)
     for (const query of ['', 'sort=createdAt&', 'sort=title&order=asc&'])
-      expect([query, (await who.fetch('GET', `/api/notes?${query}cursor=${nextCursor}`)).body.code]).toEqual([query, 'invalid.cursor'])
+      expect([query, (await who.fetch('GET', `/api/notes?${query}cursor=${nextCursor}`)).body.code]).toEqual([
+        query,
+        'invalid.cursor',
+      ])
     const id = '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'
     const pack = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
     const title = (value: unknown, with_: unknown = id) => ['sort=title', pack(['title.desc', value, with_])]
@@ -315,7 +357,9 @@ describe('pages', () => {
         'invalid.cursor',
       ])
     }
-    expect((await who.fetch('GET', `/api/notes?sort=title&cursor=${pack(['title.desc', 'a\0b', id])}`)).status).toBeLessThan(500)
+    expect(
+      (await who.fetch('GET', `/api/notes?sort=title&cursor=${pack(['title.desc', 'a\0b', id])}`)).status,
+    ).toBeLessThan(500)
     expect((await who.fetch('GET', `/api/notes?cursor=${'a'.repeat(2001)}`)).status).toBe(422)
   })
 
@@ -325,7 +369,9 @@ describe('pages', () => {
     const wrong: string[] = []
     const lists = documented(t.server.routes).filter(
       (r) =>
-        'cursor' in ((r.hooks.query?.properties ?? {}) as object) && !r.path.startsWith('/api/public/') && !r.hooks.query?.required?.length,
+        'cursor' in ((r.hooks.query?.properties ?? {}) as object) &&
+        !r.path.startsWith('/api/public/') &&
+        !r.hooks.query?.required?.length,
     )
     expect(lists.length).toBeGreaterThan(5)
     const admin = await person(t, { admin: true })

@@ -40,10 +40,13 @@ function isProblem(answer: Answer, status: number, code: string, instance: strin
   })
   expect(
     Object.keys(answer.body).filter(
-      (key) => !['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', 'errors', 'current'].includes(key),
+      (key) =>
+        !['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', 'errors', 'current'].includes(key),
     ),
   ).toEqual([])
-  expect(JSON.stringify(answer.body)).not.toMatch(/\bat .*\.ts|node_modules|\/src\/|\bselect\b.*\bfrom\b|\binsert into\b/i)
+  expect(JSON.stringify(answer.body)).not.toMatch(
+    /\bat .*\.ts|node_modules|\/src\/|\bselect\b.*\bfrom\b|\binsert into\b/i,
+  )
   carriesAll(answer)
 }
 
@@ -83,7 +86,9 @@ describe('on what goes well', () => {
     for (const path of ['/', '/setup', '/manual/start', '/api/reference']) {
       const { headers, body } = await call<{ text: string }>(t, 'GET', path)
       expect(headers.get('content-security-policy')).not.toMatch(/unsafe|\*|https?:/)
-      expect(body.text).not.toMatch(/<script(?![^>]*src="\/assets\/)|<style|\sstyle=|\son\w+=|(src|href)="(https?:)?\/\//)
+      expect(body.text).not.toMatch(
+        /<script(?![^>]*src="\/assets\/)|<style|\sstyle=|\son\w+=|(src|href)="(https?:)?\/\//,
+      )
     }
   })
 })
@@ -129,8 +134,18 @@ describe('on what does not', () => {
     isProblem(await call(t, 'GET', '/api/notes'), 401, 'unauthenticated', '/api/notes')
     isProblem(await call(t, 'GET', '/metrics'), 401, 'unauthenticated', '/metrics')
     isProblem(await ada.fetch('GET', '/metrics'), 403, 'forbidden', '/metrics')
-    isProblem(await call(t, 'GET', '/api/docs', undefined, { origin: 'https://evil.example' }), 403, 'forbidden.origin', '/api/docs')
-    isProblem(await ada.fetch('POST', '/api/projects', { name: 'Clash', key: 'CL' }), 409, 'conflict.exists', '/api/projects')
+    isProblem(
+      await call(t, 'GET', '/api/docs', undefined, { origin: 'https://evil.example' }),
+      403,
+      'forbidden.origin',
+      '/api/docs',
+    )
+    isProblem(
+      await ada.fetch('POST', '/api/projects', { name: 'Clash', key: 'CL' }),
+      409,
+      'conflict.exists',
+      '/api/projects',
+    )
     isProblem(
       await ada.fetch('PUT', `/api/projects/${body.id}`, { name: 'x' }, { 'if-match': '"9"' }),
       412,
@@ -138,16 +153,27 @@ describe('on what does not', () => {
       `/api/projects/${body.id}`,
     )
     isProblem(await ada.fetch('POST', '/api/notes', `"${'x'.repeat(1 << 20)}"`), 413, 'too_large', '/api/notes')
-    isProblem(await ada.fetch('POST', '/api/notes', '{}', { 'content-type': 'text/plain' }), 415, 'unsupported_media', '/api/notes')
+    isProblem(
+      await ada.fetch('POST', '/api/notes', '{}', { 'content-type': 'text/plain' }),
+      415,
+      'unsupported_media',
+      '/api/notes',
+    )
     isProblem(await ada.fetch('POST', '/api/notes', {}), 422, 'invalid', '/api/notes')
   })
 
   test('a request id that the caller gives comes back, unless it is not one', async () => {
-    const echoed = async (id: string) => (await call(t, 'GET', '/api/docs', undefined, { 'x-request-id': id })).headers.get('x-request-id')
+    const echoed = async (id: string) =>
+      (await call(t, 'GET', '/api/docs', undefined, { 'x-request-id': id })).headers.get('x-request-id')
     expect(await echoed('build-4711.retry_2')).toBe('build-4711.retry_2')
     for (const bad of ['short', 'has space in it', 'x'.repeat(101), '<script>alert(1)</script>', 'semi;colon;x'])
       expect(await echoed(bad)).not.toBe(bad)
-    isProblem(await call(t, 'GET', '/nothing', undefined, { 'x-request-id': 'build-4711' }), 404, 'not_found', '/nothing')
+    isProblem(
+      await call(t, 'GET', '/nothing', undefined, { 'x-request-id': 'build-4711' }),
+      404,
+      'not_found',
+      '/nothing',
+    )
     const [first, second] = [await call(t, 'GET', '/api/docs'), await call(t, 'GET', '/api/docs')].map((answer) =>
       answer.headers.get('x-request-id'),
     )
@@ -161,7 +187,8 @@ describe('when we are at fault', () => {
   let fails: () => never
   beforeAll(async () => {
     failing = await serverOver(t, {
-      query: (text, params, options) => (/from "?notes/.test(text) ? fails() : t.app.driver.query(text, params, options)),
+      query: (text, params, options) =>
+        /from "?notes/.test(text) ? fails() : t.app.driver.query(text, params, options),
     })
   })
   afterAll(() => failing.close())

@@ -10,7 +10,8 @@ const t = await sharedApp()
 /** Sends all but the end of a request, waits until the server has let it in, and answers how to send the rest. */
 async function held(line: string, token: string, body: object): Promise<() => Promise<RawAnswer>> {
   const { sid } = token.startsWith('eyJ') ? decodeJwt(token) : {}
-  const isLetIn = () => [...t.app.auth.unwritten()].some(({ actor }) => (sid ? actor.credentialId === sid : actor.kind === 'mcp_token'))
+  const isLetIn = () =>
+    [...t.app.auth.unwritten()].some(({ actor }) => (sid ? actor.credentialId === sid : actor.kind === 'mcp_token'))
   const text = JSON.stringify(body)
   const socket = await open(t)
   const headers = [

@@ -1,7 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Buckets, networkOf } from '../../src/auth/limits.ts'
 import { newSecret } from '../../src/auth/secrets.ts'
-import { type Answer, call, PASSWORD, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
+import {
+  type Answer,
+  call,
+  PASSWORD,
+  type Person,
+  person,
+  sharedApp,
+  type TestApp,
+  testApp,
+  unique,
+} from '../support/app.ts'
 
 /** Limits of their own, small ones: the other tests run with limits out of the way. */
 const t = await sharedApp()
@@ -51,9 +61,11 @@ describe('plain requests', () => {
     const app = await limited({ RATE_LIMIT_ANONYMOUS: '3' })
     const [here, there] = [network(), network()]
     const ask = (address: string, path = '/api/docs') => call(app, 'GET', path, undefined, from(address))
-    expect([(await ask(`${here}::1`)).status, (await ask(`${here}::2`)).status, (await ask(`${here}:ffff:ffff:ffff:ffff`)).status]).toEqual(
-      [200, 200, 200],
-    )
+    expect([
+      (await ask(`${here}::1`)).status,
+      (await ask(`${here}::2`)).status,
+      (await ask(`${here}:ffff:ffff:ffff:ffff`)).status,
+    ]).toEqual([200, 200, 200])
     isLimited(await ask(`${here}:1:2:3:4`))
     isLimited(await ask(`${here}::1`, '/api/notes'))
     expect((await ask(`${there}::1`)).status).toBe(200)
@@ -63,14 +75,18 @@ describe('plain requests', () => {
     const app = await limited({ RATE_LIMIT_ANONYMOUS: '3' })
     const here = network()
     const guess = (i: number) =>
-      call(app, 'GET', '/api/notes', undefined, { authorization: `Bearer svc_${String(i).padStart(38, '0')}`, ...from(`${here}::1`) })
+      call(app, 'GET', '/api/notes', undefined, {
+        authorization: `Bearer svc_${String(i).padStart(38, '0')}`,
+        ...from(`${here}::1`),
+      })
     for (let i = 0; i < 3; i++) expect((await guess(i)).status).toBe(401)
     isLimited(await guess(4))
   })
 
   test('only a proxy that the operator named may say where a request comes from', async () => {
     const app = await limited({ RATE_LIMIT_ANONYMOUS: '3', TRUSTED_PROXIES: '' })
-    for (let i = 0; i < 3; i++) expect((await call(app, 'GET', '/api/docs', undefined, from(`${network()}::1`))).status).toBe(200)
+    for (let i = 0; i < 3; i++)
+      expect((await call(app, 'GET', '/api/docs', undefined, from(`${network()}::1`))).status).toBe(200)
     isLimited(await call(app, 'GET', '/api/docs', undefined, from(`${network()}::1`)))
   })
 
@@ -78,7 +94,10 @@ describe('plain requests', () => {
     const app = await limited({ RATE_LIMIT_ANONYMOUS: '2', TRUSTED_PROXIES: '127.0.0.1,10.0.0.1' })
     const here = network()
     const ask = (forwarded: string) => call(app, 'GET', '/api/docs', undefined, from(forwarded))
-    expect([(await ask(`198.51.100.1, ${here}::1`)).status, (await ask(`198.51.100.2, ${here}::2, 10.0.0.1`)).status]).toEqual([200, 200])
+    expect([
+      (await ask(`198.51.100.1, ${here}::1`)).status,
+      (await ask(`198.51.100.2, ${here}::2, 10.0.0.1`)).status,
+    ]).toEqual([200, 200])
     isLimited(await ask(`198.51.100.3, ${here}::3`))
   })
 
@@ -91,9 +110,13 @@ describe('plain requests', () => {
       for (const chain of chains) all.push(await ask(chain))
       return all
     }
-    expect(await statuses(`[${here}::1]:4001`, `[${here}::2]:4002, ::ffff:10.0.0.1`, `${here}::3`)).toEqual([200, 200, 429])
+    expect(await statuses(`[${here}::1]:4001`, `[${here}::2]:4002, ::ffff:10.0.0.1`, `${here}::3`)).toEqual([
+      200, 200, 429,
+    ])
     expect(await statuses('198.51.100.9:4001', '198.51.100.9:4002', '198.51.100.9')).toEqual([200, 200, 429])
-    expect(await statuses('198.51.100.7, unknown', `198.51.100.8, ${'x'.repeat(100)}`, '127.0.0.1')).toEqual([200, 200, 429])
+    expect(await statuses('198.51.100.7, unknown', `198.51.100.8, ${'x'.repeat(100)}`, '127.0.0.1')).toEqual([
+      200, 200, 429,
+    ])
   })
 
   test('an allowance comes back with time, never beyond the burst, and old keys make room', () => {
@@ -125,7 +148,9 @@ describe('signing in', () => {
     const app = await limited({ RATE_LIMIT_LOGIN: '3' })
     const here = network()
     for (let i = 0; i < 3; i++)
-      expect((await login(app, `${unique('guess')}@example.com`, 'wrong password', `${here}::${i + 1}`)).status).toBe(401)
+      expect((await login(app, `${unique('guess')}@example.com`, 'wrong password', `${here}::${i + 1}`)).status).toBe(
+        401,
+      )
     isLimited(await login(app, ada.email, PASSWORD, `${here}::9`))
     expect((await login(app, ada.email, PASSWORD)).status).toBe(200)
     expect(await counter(`login-from:${networkOf(`${here}::1`)}`)).toBe(4)
@@ -150,7 +175,13 @@ describe('signing in', () => {
     const app = await limited({})
     const here = network()
     const guess = (token: string) =>
-      call(app, 'POST', '/api/setup', { token, email: 'a@example.com', password: PASSWORD, name: 'A' }, from(`${here}::1`))
+      call(
+        app,
+        'POST',
+        '/api/setup',
+        { token, email: 'a@example.com', password: PASSWORD, name: 'A' },
+        from(`${here}::1`),
+      )
     // What is not even well-formed does not count.
     for (let i = 0; i < 3; i++) expect((await guess(`svc_set_${'0'.repeat(38)}`)).status).toBe(410)
     for (let i = 0; i < 10; i++) expect((await guess(newSecret('setup'))).status).toBe(410)
@@ -162,7 +193,14 @@ describe('what one network is', () => {
   const same: [string, string[]][] = [
     [
       '192.0.2.7',
-      ['192.0.2.7', '::ffff:192.0.2.7', '::FFFF:192.0.2.7', '::ffff:c000:207', '0:0:0:0:0:ffff:c000:0207', '0:0:0:0:0:ffff:192.0.2.7'],
+      [
+        '192.0.2.7',
+        '::ffff:192.0.2.7',
+        '::FFFF:192.0.2.7',
+        '::ffff:c000:207',
+        '0:0:0:0:0:ffff:c000:0207',
+        '0:0:0:0:0:ffff:192.0.2.7',
+      ],
     ],
     [
       '2001:db8:1:2::/64',
@@ -183,7 +221,9 @@ describe('what one network is', () => {
   })
 
   test('neighbours are others, and no address is one too', () => {
-    const keys = ['192.0.2.7', '192.0.2.8', '2001:db8:1:2::1', '2001:db8:1:3::1', '2001:db8:1::1', '::1', null].map(networkOf)
+    const keys = ['192.0.2.7', '192.0.2.8', '2001:db8:1:2::1', '2001:db8:1:3::1', '2001:db8:1::1', '::1', null].map(
+      networkOf,
+    )
     expect(new Set(keys).size).toBe(keys.length)
     expect(networkOf(null)).toBe('unknown')
     expect(networkOf('')).toBe('unknown')

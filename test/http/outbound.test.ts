@@ -39,9 +39,16 @@ const server = Bun.serve({
   async fetch(request) {
     const url = new URL(request.url)
     const path = url.pathname + url.search
-    heard.push({ method: request.method, host: request.headers.get('host'), path, headers: request.headers, body: await request.text() })
+    heard.push({
+      method: request.method,
+      host: request.headers.get('host'),
+      path,
+      headers: request.headers,
+      body: await request.text(),
+    })
     const to = url.searchParams.get('to')
-    if (to !== null) return new Response('moved', { status: Number(url.searchParams.get('status') ?? 302), headers: { location: to } })
+    if (to !== null)
+      return new Response('moved', { status: Number(url.searchParams.get('status') ?? 302), headers: { location: to } })
     if (url.pathname === '/sized') return new Response('x'.repeat(Number(url.searchParams.get('bytes'))))
     if (url.pathname === '/endless') return endless(1 << 16, 0)
     if (url.pathname === '/drip') return endless(1, 20)
@@ -91,7 +98,11 @@ describe('what may be called', () => {
   test('https, and nothing else', async () => {
     for (const url of ['http://example.com', 'ftp://example.com', 'file:///etc/passwd', 'data:text/plain,x', 'javascript:1', '//example.com', 'example.com', '', 'https://', 'https:///'])
       expect([url, ((await failure(client().send(url))) as AppError).code]).toEqual([url, 'invalid']) // biome-ignore format: a table
-    for (const url of ['https://ada:secret@example.com/', 'https://token@example.com/', 'https://:secret@example.com/']) {
+    for (const url of [
+      'https://ada:secret@example.com/',
+      'https://token@example.com/',
+      'https://:secret@example.com/',
+    ]) {
       const { code, message } = await refused(client().send(url))
       expect(code).toBe('invalid')
       expect(message).not.toContain('secret')
@@ -136,10 +147,10 @@ describe('what may be called', () => {
   test('localhost is asked for as any other name, and its answer decides', async () => {
     const { resolve: _, ...real } = asIfPublic(tls.cert)
     for (const host of ['localhost', 'LOCALHOST'])
-      expect([host, (await refused(createOutbound({ OUTBOUND: 'on' }, real).send(`https://${host}:${server.port}/local`))).code]).toEqual([
+      expect([
         host,
-        'invalid',
-      ])
+        (await refused(createOutbound({ OUTBOUND: 'on' }, real).send(`https://${host}:${server.port}/local`))).code,
+      ]).toEqual([host, 'invalid'])
     expect(arrived('/local')).toEqual([])
   })
 
@@ -186,7 +197,12 @@ describe('what is sent and answered', () => {
     })
     expect([answer.status, answer.body.toString()]).toEqual([200, 'hello from /echo'])
     const [request] = arrived('/echo')
-    expect(request).toMatchObject({ method: 'POST', host: `${HOST}:${server.port}`, path: '/echo?a=1', body: '{"größe":1}' })
+    expect(request).toMatchObject({
+      method: 'POST',
+      host: `${HOST}:${server.port}`,
+      path: '/echo?a=1',
+      body: '{"größe":1}',
+    })
     expect([request?.headers.get('x-mark'), request?.headers.get('user-agent')]).toEqual(['1', 'Tutti'])
   })
 
@@ -196,7 +212,9 @@ describe('what is sent and answered', () => {
 
   test('a certificate nobody trusts, or of another host', async () => {
     expect(await refused(client({ ca: undefined }).send(at('/tls')))).toMatchObject({ code: 'upstream_failed' })
-    expect((await refused(client().send(at('/tls', 'third.example.com')))).message).toContain('ERR_TLS_CERT_ALTNAME_INVALID')
+    expect((await refused(client().send(at('/tls', 'third.example.com')))).message).toContain(
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+    )
     expect(arrived('/tls')).toEqual([])
   })
 
@@ -214,7 +232,9 @@ describe('what is sent and answered', () => {
 
   test('5 MiB at most, and an endless answer is cut', async () => {
     expect((await client().send(at(`/sized?bytes=${5 << 20}`))).body.length).toBe(5 << 20)
-    expect((await refused(client().send(at(`/sized?bytes=${(5 << 20) + 1}`)))).message).toContain('more than 5242880 bytes')
+    expect((await refused(client().send(at(`/sized?bytes=${(5 << 20) + 1}`)))).message).toContain(
+      'more than 5242880 bytes',
+    )
     const before = gone
     expect((await refused(client().send(at('/endless')))).message).toContain('more than 5242880 bytes')
     await until(() => gone === before + 1)
@@ -243,12 +263,18 @@ describe('how long it takes', () => {
       return (silent.address() as { port: number }).port
     }
     expect(await refused(quick().send(`https://${HOST}:${await listen(() => undefined)}/`))).toEqual(late)
-    expect((await refused(quick().send(`https://${HOST}:${await listen((s) => s.destroy())}/`))).code).toBe('upstream_failed')
-    expect((await refused(quick().send(`https://${HOST}:${await listen((s) => s.end('SSH-2.0-x\r\n'))}/`))).code).toBe('upstream_failed')
+    expect((await refused(quick().send(`https://${HOST}:${await listen((s) => s.destroy())}/`))).code).toBe(
+      'upstream_failed',
+    )
+    expect((await refused(quick().send(`https://${HOST}:${await listen((s) => s.end('SSH-2.0-x\r\n'))}/`))).code).toBe(
+      'upstream_failed',
+    )
   })
 
   test('a name server that never answers', async () => {
-    expect(await refused(client({ timeoutMs: 100, resolve: () => new Promise(() => undefined) }).send(at('/')))).toMatchObject({
+    expect(
+      await refused(client({ timeoutMs: 100, resolve: () => new Promise(() => undefined) }).send(at('/'))),
+    ).toMatchObject({
       code: 'upstream_timeout',
     })
   })
@@ -261,9 +287,10 @@ describe('how long it takes', () => {
         return [PUBLIC]
       },
     })
-    expect((await refused(slow.send(at(`/share?to=${encodeURIComponent(at(`/share?to=${encodeURIComponent('/share')}`))}`)))).code).toBe(
-      'upstream_timeout',
-    )
+    expect(
+      (await refused(slow.send(at(`/share?to=${encodeURIComponent(at(`/share?to=${encodeURIComponent('/share')}`))}`))))
+        .code,
+    ).toBe('upstream_timeout')
   })
 
   test('whoever asked may give up', async () => {
@@ -283,9 +310,9 @@ describe('redirects', () => {
     expect((await client().send(three)).body.toString()).toBe('hello from /end-of-three')
     expect((await refused(client().send(hop('/r0', three)))).message).toBe(`${HOST} redirects more than 3 times.`)
     const [round] = [at('/round?to=%2Fround%3Fto%3D')]
-    expect((await refused(client().send(`${round}${encodeURIComponent(encodeURIComponent(round as string))}`))).code).toBe(
-      'upstream_failed',
-    )
+    expect(
+      (await refused(client().send(`${round}${encodeURIComponent(encodeURIComponent(round as string))}`))).code,
+    ).toBe('upstream_failed')
   })
 
   test('each is checked as the first address was', async () => {
@@ -295,18 +322,23 @@ describe('redirects', () => {
     ] // biome-ignore format: a table
     for (const to of inside)
       for (const status of [301, 302, 303, 307, 308])
-        expect([to, status, (await refused(client().send(hop('/out', to, status), { method: 'POST', body: 'x' }))).code]).toEqual([
+        expect([
           to,
           status,
-          'invalid',
-        ])
+          (await refused(client().send(hop('/out', to, status), { method: 'POST', body: 'x' }))).code,
+        ]).toEqual([to, status, 'invalid'])
     const byName = client({ resolve: async (host) => (host === OTHER ? ['127.0.0.1'] : [PUBLIC]) })
     expect((await refused(byName.send(hop('/out', at('/caught', OTHER))))).code).toBe('invalid')
     expect(arrived('/caught').filter(({ path }) => path.startsWith('/caught'))).toEqual([])
   })
 
   test('nothing that was meant for one host goes to another', async () => {
-    const headers = { authorization: 'Bearer hush', cookie: 'a=hush', 'x-tutti-signature': 'hush', 'content-type': 'application/json' }
+    const headers = {
+      authorization: 'Bearer hush',
+      cookie: 'a=hush',
+      'x-tutti-signature': 'hush',
+      'content-type': 'application/json',
+    }
     const request = { method: 'POST', headers, body: '{}' } as const
     await client().send(hop('/leak', at('/landed-elsewhere', OTHER), 307), request)
     const [other] = arrived('/landed-elsewhere').filter(({ path }) => path.startsWith('/landed'))

@@ -18,7 +18,8 @@ afterEach(async () => {
   expect((await call(t, 'GET', '/health')).status).toBe(200)
 })
 
-const status = async (payload: string | Uint8Array): Promise<number | 'closed'> => (await raw(t, payload))[0]?.status ?? 'closed'
+const status = async (payload: string | Uint8Array): Promise<number | 'closed'> =>
+  (await raw(t, payload))[0]?.status ?? 'closed'
 const json = 'Content-Type: application/json'
 const note = '{"title":"smuggled"}'
 const notes = async () => (await ada.fetch<{ total: number }>('GET', '/api/notes?total=true')).body.total
@@ -27,18 +28,50 @@ const notes = async () => (await ada.fetch<{ total: number }>('GET', '/api/notes
 describe('how Bun reads a request', () => {
   const chunked = 'Transfer-Encoding: chunked'
   const table: [string, number | 'closed', () => string | Uint8Array][] = [
-    ['a length and chunks', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: 5', chunked], '0\r\n\r\n')],
-    ['two different lengths', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: 20', 'Content-Length: 6'], note)],
+    [
+      'a length and chunks',
+      400,
+      () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: 5', chunked], '0\r\n\r\n'),
+    ],
+    [
+      'two different lengths',
+      400,
+      () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: 20', 'Content-Length: 6'], note),
+    ],
     ['a length with a plus', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: +20'], note)],
     ['a negative length', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: -20'], note)],
     ['a hexadecimal length', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Content-Length: 0x14'], note)],
-    ['a length beyond all numbers', 400, () => wire(t, 'POST /api/notes', [auth, json, `Content-Length: ${'9'.repeat(30)}`], note)],
-    ['two codings', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Transfer-Encoding: chunked, identity'], '0\r\n\r\n')],
-    ['a made-up coding', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Transfer-Encoding: xchunked'], '0\r\n\r\n')],
-    ['a space before the colon', 400, () => wire(t, 'POST /api/notes', [auth, json, 'Transfer-Encoding : chunked'], '0\r\n\r\n')],
+    [
+      'a length beyond all numbers',
+      400,
+      () => wire(t, 'POST /api/notes', [auth, json, `Content-Length: ${'9'.repeat(30)}`], note),
+    ],
+    [
+      'two codings',
+      400,
+      () => wire(t, 'POST /api/notes', [auth, json, 'Transfer-Encoding: chunked, identity'], '0\r\n\r\n'),
+    ],
+    [
+      'a made-up coding',
+      400,
+      () => wire(t, 'POST /api/notes', [auth, json, 'Transfer-Encoding: xchunked'], '0\r\n\r\n'),
+    ],
+    [
+      'a space before the colon',
+      400,
+      () => wire(t, 'POST /api/notes', [auth, json, 'Transfer-Encoding : chunked'], '0\r\n\r\n'),
+    ],
     ['a folded header', 400, () => wire(t, 'GET /health', ['X-A: b', ' c'])],
-    ['a line end in a chunk extension', 400, () => wire(t, 'POST /api/notes', [auth, json, chunked], `14;a\nb\r\n${note}\r\n0\r\n\r\n`)],
-    ['a chunk length that is none', 400, () => wire(t, 'POST /api/notes', [auth, json, chunked], `zz\r\n${note}\r\n0\r\n\r\n`)],
+    [
+      'a line end in a chunk extension',
+      400,
+      () => wire(t, 'POST /api/notes', [auth, json, chunked], `14;a\nb\r\n${note}\r\n0\r\n\r\n`),
+    ],
+    [
+      'a chunk length that is none',
+      400,
+      () => wire(t, 'POST /api/notes', [auth, json, chunked], `zz\r\n${note}\r\n0\r\n\r\n`),
+    ],
     ['no Host', 400, () => 'GET /health HTTP/1.1\r\n\r\n'],
     ['NUL in a value', 400, () => wire(t, 'GET /health', ['X-A: a\0b'])],
     ['40 KB of header', 431, () => wire(t, 'GET /health', [`X-A: ${'a'.repeat(40_000)}`])],
@@ -94,7 +127,11 @@ describe('whom a request is for', () => {
     ['a name with a dot at its end', 403, () => wire(t, 'GET /health', ['Host: localhost.'])],
     ['another address, while we listen on loopback', 403, () => wire(t, 'GET /health', ['Host: 192.0.2.1'])],
     // Bun drops the host of such a target and we cannot see it: Host alone decides, so the two can never disagree about anything.
-    ['a target with our host, for a foreign Host', 403, () => wire(t, `GET http://${host}/health`, ['Host: evil.example'])],
+    [
+      'a target with our host, for a foreign Host',
+      403,
+      () => wire(t, `GET http://${host}/health`, ['Host: evil.example']),
+    ],
     ['a target with a foreign host, for our Host', 200, () => wire(t, 'GET http://evil.example/health')],
     ['a path that looks like a host', 404, () => wire(t, 'GET //evil/zz')],
     ['a path that looks like a host and a page of ours', 404, () => wire(t, 'GET //evil.example/health')],
@@ -109,7 +146,11 @@ describe('whom a request is for', () => {
   })
 
   test('a server with a name of its own answers to it, and one open to the network to its addresses', async () => {
-    const named = await testApp({ APP_URL: 'https://tutti.example.com', ALLOWED_HOSTS: 'intern.example', background: 'off' })
+    const named = await testApp({
+      APP_URL: 'https://tutti.example.com',
+      ALLOWED_HOSTS: 'intern.example',
+      background: 'off',
+    })
     const ask = async (...headers: string[]) => (await raw(named, wire(named, 'GET /api/docs', headers)))[0]?.status
     expect(await ask('Host: tutti.example.com')).toBe(200)
     expect(await ask('Host: TUTTI.example.com:443')).toBe(200)
@@ -140,7 +181,14 @@ describe('where a request comes from', () => {
       `http://${host}, https://evil.example`,
     ]
     for (const origin of origins)
-      for (const line of ['GET /health', 'GET /api/notes', 'HEAD /api/docs', 'OPTIONS /api/notes', 'DELETE /api/notes', 'GET /nothing']) {
+      for (const line of [
+        'GET /health',
+        'GET /api/notes',
+        'HEAD /api/docs',
+        'OPTIONS /api/notes',
+        'DELETE /api/notes',
+        'GET /nothing',
+      ]) {
         const [answer] = await raw(t, wire(t, line, [`Origin: ${origin}`, auth]), { head: line.startsWith('HEAD') })
         expect([origin, line, answer?.status]).toEqual([origin, line, 403])
         expect(answer?.headers.get('access-control-allow-origin')).toBeNull()
@@ -242,9 +290,13 @@ describe('connections', () => {
   test('a body longer than announced is not taken for the next request', async () => {
     const before = await notes()
     const inner = wire(t, 'DELETE /api/notes', [auth])
-    const list = await raw(t, wire(t, 'POST /api/auth/login', [json, 'Content-Length: 2', 'Connection: close'], `{}${inner}`), {
-      answers: 2,
-    })
+    const list = await raw(
+      t,
+      wire(t, 'POST /api/auth/login', [json, 'Content-Length: 2', 'Connection: close'], `{}${inner}`),
+      {
+        answers: 2,
+      },
+    )
     expect(list[0]?.status ?? 422).toBe(422)
     expect(await notes()).toBe(before)
   })
@@ -253,7 +305,8 @@ describe('connections', () => {
     const before = await notes()
     const apart = await testApp({ background: 'off' })
     const boss = await person(apart, { admin: true })
-    const running = async () => Number(/http_running (\d+)/.exec((await boss.fetch<{ text: string }>('GET', '/metrics')).body.text)?.[1])
+    const running = async () =>
+      Number(/http_running (\d+)/.exec((await boss.fetch<{ text: string }>('GET', '/metrics')).body.text)?.[1])
     for (let i = 0; i < 20; i++) {
       const socket = await open(apart)
       socket.write(wire(apart, 'POST /api/notes', [auth, json, 'Content-Length: 1000'], '{"title":"gone"'))
@@ -304,7 +357,10 @@ test('headers of ours that make no sense: 400, or a right that is missing', asyn
     [`Cookie: ${'a=b;'.repeat(3000)}`, 401],
   ]
   for (const [header, expected] of cases)
-    expect([header.slice(0, 40), await status(wire(t, 'GET /api/notes', [header]))]).toEqual([header.slice(0, 40), expected])
+    expect([header.slice(0, 40), await status(wire(t, 'GET /api/notes', [header]))]).toEqual([
+      header.slice(0, 40),
+      expected,
+    ])
   const signedIn: [string, number][] = [
     ['Idempotency-Key: \xff', 400],
     ['Idempotency-Key:', 400],

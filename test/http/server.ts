@@ -6,7 +6,8 @@ import type { TestApp } from '../support/app.ts'
 /** A second server on the database of the first, through a driver that the test has its hands on. */
 export async function serverOver(t: TestApp, hands: Partial<Driver>): Promise<TestApp> {
   const driver = new Proxy(t.app.driver, {
-    get: (target, name) => (name === 'close' ? async () => undefined : (hands[name as keyof Driver] ?? Reflect.get(target, name, target))),
+    get: (target, name) =>
+      name === 'close' ? async () => undefined : (hands[name as keyof Driver] ?? Reflect.get(target, name, target)),
   })
   const app = await createApp(t.app.config, { driver, log: t.app.log, background: false })
   const server = startHttp(app)

@@ -18,10 +18,12 @@ interface SignedIn {
   refreshToken: string
   expiresAt: string
 }
-const me = (token: string, app: TestApp = t) => call(app, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${token}` })
+const me = (token: string, app: TestApp = t) =>
+  call(app, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${token}` })
 const login = async ({ email }: Person, app: TestApp = t): Promise<SignedIn> =>
   (await call<SignedIn>(app, 'POST', '/api/auth/login', { email, password: PASSWORD })).body
-const refresh = (refreshToken: string, app: TestApp = t) => call<SignedIn>(app, 'POST', '/api/auth/refresh', { refreshToken })
+const refresh = (refreshToken: string, app: TestApp = t) =>
+  call<SignedIn>(app, 'POST', '/api/auth/refresh', { refreshToken })
 const newKey = async (who: Person, more: object = {}): Promise<{ id: string; token: string }> =>
   (await who.fetch<{ id: string; token: string }>('POST', '/api/settings/api-keys', { name: 'key', ...more })).body
 
@@ -53,7 +55,8 @@ async function withoutQuery(work: () => Promise<unknown>): Promise<void> {
 }
 
 describe('forged access tokens', () => {
-  const part = (value: unknown): string => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+  const part = (value: unknown): string =>
+    Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
   const seed = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), deriveKey(t.app.secret, 'jwt')])
   const ours = createPrivateKey({ key: seed, format: 'der', type: 'pkcs8' })
   const theirs = generateKeyPairSync('ed25519')
@@ -70,7 +73,8 @@ describe('forged access tokens', () => {
     const read = (text: string) => JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, unknown>
     return { header: read(header), claims: read(claims), parts: [header, claims, signature] as const }
   }
-  const without = (from: Record<string, unknown>, name: string) => Object.fromEntries(Object.entries(from).filter(([key]) => key !== name))
+  const without = (from: Record<string, unknown>, name: string) =>
+    Object.fromEntries(Object.entries(from).filter(([key]) => key !== name))
   const now = Math.floor(Date.now() / 1000)
   const publicKey = createPublicKey(ours)
 
@@ -96,10 +100,18 @@ describe('forged access tokens', () => {
   const table: [string, () => string][] = [
     ['no algorithm', () => `${part({ ...real().header, alg: 'none' })}.${real().parts[1]}.`],
     ['no algorithm, in capitals', () => `${part({ ...real().header, alg: 'NONE' })}.${real().parts[1]}.`],
-    ['no algorithm, with the old signature', () => `${part({ ...real().header, alg: 'none' })}.${real().parts[1]}.${real().parts[2]}`],
+    [
+      'no algorithm, with the old signature',
+      () => `${part({ ...real().header, alg: 'none' })}.${real().parts[1]}.${real().parts[2]}`,
+    ],
     [
       'HS256 with the public key as PEM',
-      () => hmac({ ...real().header, alg: 'HS256' }, real().claims, publicKey.export({ format: 'pem', type: 'spki' }) as string),
+      () =>
+        hmac(
+          { ...real().header, alg: 'HS256' },
+          real().claims,
+          publicKey.export({ format: 'pem', type: 'spki' }) as string,
+        ),
     ],
     [
       'HS256 with the public key as DER',
@@ -111,11 +123,17 @@ describe('forged access tokens', () => {
     ['another key', () => signed(real().header, real().claims, theirs.privateKey)],
     [
       'another key, brought along',
-      () => signed({ ...real().header, jwk: theirs.publicKey.export({ format: 'jwk' }) }, real().claims, theirs.privateKey),
+      () =>
+        signed({ ...real().header, jwk: theirs.publicKey.export({ format: 'jwk' }) }, real().claims, theirs.privateKey),
     ],
     [
       'another key, to be fetched',
-      () => signed({ ...real().header, jku: 'http://127.0.0.1:9/keys', x5u: 'http://127.0.0.1:9/x' }, real().claims, theirs.privateKey),
+      () =>
+        signed(
+          { ...real().header, jku: 'http://127.0.0.1:9/keys', x5u: 'http://127.0.0.1:9/x' },
+          real().claims,
+          theirs.privateKey,
+        ),
     ],
     ['another kid', () => signed({ ...real().header, kid: '0000000000000000' }, real().claims)],
     ['a kid that is a path', () => signed({ ...real().header, kid: '../../../../dev/null' }, real().claims)],
@@ -134,7 +152,10 @@ describe('forged access tokens', () => {
     ['no session', () => signed(real().header, without(real().claims, 'sid'))],
     ['a session that is no text', () => signed(real().header, { ...real().claims, sid: 7 })],
     ['no user', () => signed(real().header, without(real().claims, 'sub'))],
-    ['claims that were changed', () => `${real().parts[0]}.${part({ ...real().claims, exp: now + 9_999_999 })}.${real().parts[2]}`],
+    [
+      'claims that were changed',
+      () => `${real().parts[0]}.${part({ ...real().claims, exp: now + 9_999_999 })}.${real().parts[2]}`,
+    ],
     ['a signature that was cut', () => ada.token.slice(0, -4)],
     [
       'a signature with one letter changed',
@@ -177,7 +198,9 @@ describe('made-up keys', () => {
   test('a key with one letter changed is refused without a question to the database', async () => {
     const { token } = await newKey(ada)
     expect((await me(token, counting)).status).toBe(200)
-    const mutants = [...token].map((letter, at) => token.slice(0, at) + (letter === 'x' ? 'y' : 'x') + token.slice(at + 1))
+    const mutants = [...token].map(
+      (letter, at) => token.slice(0, at) + (letter === 'x' ? 'y' : 'x') + token.slice(at + 1),
+    )
     await withoutQuery(async () => {
       for (const mutant of [
         ...mutants,
@@ -195,7 +218,8 @@ describe('made-up keys', () => {
     for (const kind of ['api_key', 'mcp_live', 'mcp_test', 'refresh', 'setup', 'tunnel'] as const)
       expect([kind, (await me(newSecret(kind))).status]).toEqual([kind, 401])
     await withoutQuery(async () => {
-      for (const kind of ['refresh', 'setup', 'tunnel'] as const) expect((await me(newSecret(kind), counting)).status).toBe(401)
+      for (const kind of ['refresh', 'setup', 'tunnel'] as const)
+        expect((await me(newSecret(kind), counting)).status).toBe(401)
     })
   })
 })
@@ -268,7 +292,10 @@ describe('refreshing', () => {
     const apart = await login(who)
     const second = (await refresh(who.refreshToken)).body
     expect((await me(second.token)).status).toBe(200)
-    expect((await refresh(who.refreshToken)).body).toMatchObject({ status: 401, detail: expect.stringContaining('used before') })
+    expect((await refresh(who.refreshToken)).body).toMatchObject({
+      status: 401,
+      detail: expect.stringContaining('used before'),
+    })
     expect((await me(second.token)).status).toBe(401)
     expect((await me(who.token)).status).toBe(401)
     expect((await refresh(second.refreshToken)).status).toBe(401)
@@ -290,7 +317,9 @@ describe('refreshing', () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(refreshToken)))
       expect(answers.filter((a) => a.status === 200).length).toBeLessThanOrEqual(1)
       expect(answers.filter((a) => a.status !== 200).map((a) => a.status)).toEqual(expect.arrayContaining([401]))
-      expect(new Set(answers.map((a) => a.status))).toEqual(new Set(answers.some((a) => a.status === 200) ? [200, 401] : [401]))
+      expect(new Set(answers.map((a) => a.status))).toEqual(
+        new Set(answers.some((a) => a.status === 200) ? [200, 401] : [401]),
+      )
     }
   })
 
@@ -387,8 +416,11 @@ describe('cookies', () => {
     expect((await me(`a=b; __Host-tutti_access=${answer.body.token}; c=d`)).status).toBe(200)
     expect((await me(`tutti_access=${answer.body.token}`)).status).toBe(401)
     // Whoever tampers with plain HTTP has that origin.
-    const from = (origin: string) => call(https, 'GET', '/api/auth/providers', undefined, { host: 'tutti.example.com', origin })
-    expect([(await from('https://tutti.example.com')).status, (await from('http://tutti.example.com')).status]).toEqual([200, 403])
+    const from = (origin: string) =>
+      call(https, 'GET', '/api/auth/providers', undefined, { host: 'tutti.example.com', origin })
+    expect([(await from('https://tutti.example.com')).status, (await from('http://tutti.example.com')).status]).toEqual(
+      [200, 403],
+    )
     await https.close()
   })
 
@@ -406,8 +438,10 @@ describe('cookies', () => {
       (await call(t, 'POST', '/api/notes', { title: 'by cookie' }, { cookie, ...headers })).status
     const before = await count()
     expect(await post({})).toBe(401)
-    for (const site of ['cross-site', 'same-site', 'none', '']) expect([site, await post({ 'sec-fetch-site': site })]).toEqual([site, 401])
-    for (const origin of ['https://evil.example', 'null']) expect([origin, await post({ origin })]).toEqual([origin, 403])
+    for (const site of ['cross-site', 'same-site', 'none', ''])
+      expect([site, await post({ 'sec-fetch-site': site })]).toEqual([site, 401])
+    for (const origin of ['https://evil.example', 'null'])
+      expect([origin, await post({ origin })]).toEqual([origin, 403])
     for (const method of ['PUT', 'PATCH', 'DELETE'])
       expect([
         method,
@@ -438,9 +472,18 @@ describe('cookies', () => {
 
   test('are renewed by the refresh cookie, and taken back by signing out', async () => {
     const { body } = await signIn()
-    const renewed = await call<SignedIn>(t, 'POST', '/api/auth/refresh', {}, { cookie: `tutti_refresh=${body.refreshToken}`, origin: own })
+    const renewed = await call<SignedIn>(
+      t,
+      'POST',
+      '/api/auth/refresh',
+      {},
+      { cookie: `tutti_refresh=${body.refreshToken}`, origin: own },
+    )
     expect(renewed.status).toBe(200)
-    const out = await call(t, 'POST', '/api/auth/logout', undefined, { cookie: `tutti_access=${renewed.body.token}`, origin: own })
+    const out = await call(t, 'POST', '/api/auth/logout', undefined, {
+      cookie: `tutti_access=${renewed.body.token}`,
+      origin: own,
+    })
     expect(out.status).toBe(200)
     expect(out.headers.getSetCookie()).toEqual([
       'tutti_access=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax',

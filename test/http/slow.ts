@@ -44,8 +44,20 @@ async function start(): Promise<SlowClient[]> {
     dribble('says nothing', '', ''),
     dribble('sends a header letter by letter', 'GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: ', 'a'),
     dribble('sends one header after the other', 'GET /health HTTP/1.1\r\nHost: localhost\r\n', 'X-Slow: a\r\n'),
-    dribble('sends a body letter by letter', wire(t, 'POST /api/notes', [...json, 'Content-Length: 1000'], '{"title":"'), 'a'),
-    dribble('sends a body in tiny chunks', wire(t, 'POST /api/notes', [...json, 'Transfer-Encoding: chunked']), '1\r\na\r\n'),
-    dribble('stops in the middle of a body', wire(t, 'POST /api/notes', [...json, 'Content-Length: 1000'], '{"title"'), ''),
+    dribble(
+      'sends a body letter by letter',
+      wire(t, 'POST /api/notes', [...json, 'Content-Length: 1000'], '{"title":"'),
+      'a',
+    ),
+    dribble(
+      'sends a body in tiny chunks',
+      wire(t, 'POST /api/notes', [...json, 'Transfer-Encoding: chunked']),
+      '1\r\na\r\n',
+    ),
+    dribble(
+      'stops in the middle of a body',
+      wire(t, 'POST /api/notes', [...json, 'Content-Length: 1000'], '{"title"'),
+      '',
+    ),
   ])
 }

@@ -40,12 +40,20 @@ export async function open(t: TestApp): Promise<Socket> {
   return socket
 }
 
-export function read(socket: Socket, { answers = 1, head = false, timeout = 5000 }: Options = {}): Promise<RawAnswer[]> {
+export function read(
+  socket: Socket,
+  { answers = 1, head = false, timeout = 5000 }: Options = {},
+): Promise<RawAnswer[]> {
   return new Promise((resolve, reject) => {
     let buffer = Buffer.alloc(0)
     const found: RawAnswer[] = []
     const timer = setTimeout(
-      () => reject(new Error(`no answer within ${timeout} ms; so far: ${JSON.stringify(buffer.toString('latin1').slice(0, 300))}`)),
+      () =>
+        reject(
+          new Error(
+            `no answer within ${timeout} ms; so far: ${JSON.stringify(buffer.toString('latin1').slice(0, 300))}`,
+          ),
+        ),
       timeout,
     )
     const done = () => {
@@ -70,16 +78,25 @@ function parse(buffer: Buffer, head: boolean): { answer: RawAnswer; length: numb
   if (end < 0) return undefined
   const [first = '', ...lines] = buffer.subarray(0, end).toString('latin1').split('\r\n')
   const headers = new Headers(
-    lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as [string, string]),
+    lines.map(
+      (line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as [string, string],
+    ),
   )
   const size = head ? 0 : Number(headers.get('content-length') ?? 0)
   if (buffer.length < end + 4 + size) return undefined
   const status = Number(first.split(' ')[1])
-  return { answer: { status, headers, body: buffer.subarray(end + 4, end + 4 + size).toString() }, length: end + 4 + size }
+  return {
+    answer: { status, headers, body: buffer.subarray(end + 4, end + 4 + size).toString() },
+    length: end + 4 + size,
+  }
 }
 
 /** A request in wire form; Host is right unless told. */
 export const wire = (t: TestApp, line: string, headers: string[] = [], body = ''): string =>
-  [`${line} HTTP/1.1`, ...(headers.some((h) => /^host\s*:/i.test(h)) ? [] : [`Host: 127.0.0.1:${portOf(t)}`]), ...headers, '', body].join(
-    '\r\n',
-  )
+  [
+    `${line} HTTP/1.1`,
+    ...(headers.some((h) => /^host\s*:/i.test(h)) ? [] : [`Host: 127.0.0.1:${portOf(t)}`]),
+    ...headers,
+    '',
+    body,
+  ].join('\r\n')

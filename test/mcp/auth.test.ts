@@ -30,8 +30,16 @@ describe('only an MCP token opens the doors', () => {
   const cases: [string, () => Promise<Record<string, string>> | Record<string, string>, RegExp][] = [
     ['nothing', () => ({}), /Send an MCP token/],
     ['another scheme', () => ({ authorization: `Basic ${btoa('a:b')}` }), /Bearer/],
-    ['an API key', async () => ({ authorization: `Bearer ${await apiKey(t, ada)}` }), /An API key does not work here.*MCP token/],
-    ['a login session', () => ({ authorization: `Bearer ${ada.token}` }), /A login session does not work here.*MCP token/],
+    [
+      'an API key',
+      async () => ({ authorization: `Bearer ${await apiKey(t, ada)}` }),
+      /An API key does not work here.*MCP token/,
+    ],
+    [
+      'a login session',
+      () => ({ authorization: `Bearer ${ada.token}` }),
+      /A login session does not work here.*MCP token/,
+    ],
     ['the cookie of a session', () => ({ cookie: `tutti_access=${ada.token}` }), /Send an MCP token/],
     ['the cookie of an MCP token', () => ({ cookie: `tutti_access=${token}` }), /Send an MCP token/],
     ['a made-up token', () => ({ authorization: `Bearer ${newSecret('mcp_live')}` }), /not valid/],
@@ -75,7 +83,8 @@ describe('only an MCP token opens the doors', () => {
 test('strangers are limited for each network', async () => {
   const few = await testApp({ RATE_LIMIT_ANONYMOUS: '3' })
   const statuses: number[] = []
-  for (let i = 0; i < 5; i++) statuses.push((await call(few, 'POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' })).status)
+  for (let i = 0; i < 5; i++)
+    statuses.push((await call(few, 'POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' })).status)
   expect(statuses).toEqual([401, 401, 401, 429, 429])
   await few.close()
 })

@@ -28,7 +28,9 @@ let token: string
 async function listed(query = ''): Promise<Tool[]> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
   await client.connect(
-    new StreamableHTTPClientTransport(new URL(`${t.url}/mcp${query}`), { requestInit: { headers: { authorization: `Bearer ${token}` } } }),
+    new StreamableHTTPClientTransport(new URL(`${t.url}/mcp${query}`), {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    }),
   )
   const { tools: list } = await client.listTools()
   await client.close()
@@ -37,7 +39,10 @@ async function listed(query = ''): Promise<Tool[]> {
 
 /** What a client puts before its model: name, description and input schema, as JSON (decision 31). */
 const cost = (list: Tool[]): number =>
-  list.reduce((sum, { name, description, inputSchema }) => sum + countTokens(JSON.stringify({ name, description, inputSchema })), 0)
+  list.reduce(
+    (sum, { name, description, inputSchema }) => sum + countTokens(JSON.stringify({ name, description, inputSchema })),
+    0,
+  )
 
 beforeAll(async () => {
   t = await sharedApp()
@@ -49,7 +54,10 @@ describe('the table of tools', () => {
     expect(table.reduce((sum, [, n]) => sum + n, 0)).toBe(55)
     expect((await listed()).map((tool) => tool.name)).toEqual(table.flatMap(([, , names]) => names.split(' ')))
     for (const [toolset, n, names] of table) {
-      expect([toolset, tools.filter((tool) => tool.toolset === toolset).map((tool) => tool.name)]).toEqual([toolset, names.split(' ')])
+      expect([toolset, tools.filter((tool) => tool.toolset === toolset).map((tool) => tool.name)]).toEqual([
+        toolset,
+        names.split(' '),
+      ])
       expect(names.split(' ')).toHaveLength(n)
     }
   })

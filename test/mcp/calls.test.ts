@@ -48,7 +48,10 @@ describe('arguments are checked strictly, for every tool', () => {
       expect(said(extra)).toEndWith('Correct the arguments and call again.')
 
       for (const field of ['role', 'organizationId', 'ownerId', 'createdById', 'id', 'constructor', 'version'])
-        expect(await tool(name, { [field]: 'x' })).toMatchObject({ isError: true, structuredContent: { code: 'invalid' } })
+        expect(await tool(name, { [field]: 'x' })).toMatchObject({
+          isError: true,
+          structuredContent: { code: 'invalid' },
+        })
 
       for (const [field, schema] of properties) {
         const answer = await tool(name, { [field]: wrong(schema) })
@@ -71,7 +74,9 @@ describe('arguments are checked strictly, for every tool', () => {
         fc.constant('[1,{"a":[]}]'),
         fc.constant(null),
       )
-      const args = fc.record(Object.fromEntries(properties.map(([field]) => [field, value])), { requiredKeys: [...required] })
+      const args = fc.record(Object.fromEntries(properties.map(([field]) => [field, value])), {
+        requiredKeys: [...required],
+      })
       await fc.assert(
         fc.asyncProperty(args, async (input) => {
           fc.pre(!JSON.stringify(input).includes('"__proto__"')) // refused before it gets to the tool
@@ -88,7 +93,11 @@ describe('arguments are checked strictly, for every tool', () => {
   }
 
   test('lists and objects may come as JSON text', async () => {
-    const made = await tool('create_note', { title: unique('json'), tags: '["a","b"]', links: ' [{"url":"https://example.com"}]' })
+    const made = await tool('create_note', {
+      title: unique('json'),
+      tags: '["a","b"]',
+      links: ' [{"url":"https://example.com"}]',
+    })
     expect(made.structuredContent).toMatchObject({ tags: ['a', 'b'], links: [{ url: 'https://example.com' }] })
     expect(said(await tool('create_note', { title: 'x', tags: '["a"' }))).toContain('tags must be of type array')
     expect(said(await tool('create_note', { title: 'x', tags: '[1]' }))).toContain('tags.0 must be of type string')
@@ -123,13 +132,26 @@ describe('answers', () => {
     expect(JSON.stringify([made, items])).not.toContain('organizationId')
 
     const own = serveTools(t, [
-      anyTool('task', async () => ({ id: 'x', key: 'TUT-4', number: 4, projectId: 'y', assignee: { type: 'user', id: 'u', name: 'Ada' } })),
-      anyTool('tasks', async () => ({ items: [{ id: 'x', key: 'TUT-4', assignee: { type: 'user', id: 'u', name: 'Ada' } }] })),
+      anyTool('task', async () => ({
+        id: 'x',
+        key: 'TUT-4',
+        number: 4,
+        projectId: 'y',
+        assignee: { type: 'user', id: 'u', name: 'Ada' },
+      })),
+      anyTool('tasks', async () => ({
+        items: [{ id: 'x', key: 'TUT-4', assignee: { type: 'user', id: 'u', name: 'Ada' } }],
+      })),
     ])
     const on = await openRaw(own.url, token)
     // Who is named at the top can be given back his task, so his id stays.
     const _source = { kind: 'task', trust: 'other' }
-    expect(facts(await tool('task', {}, on))).toEqual({ _source, id: 'x', key: 'TUT-4', assignee: { type: 'user', id: 'u', name: 'Ada' } })
+    expect(facts(await tool('task', {}, on))).toEqual({
+      _source,
+      id: 'x',
+      key: 'TUT-4',
+      assignee: { type: 'user', id: 'u', name: 'Ada' },
+    })
     expect(facts(await tool('tasks', {}, on))).toEqual({
       _source: { ..._source, kind: 'tasks' },
       items: [{ key: 'TUT-4', assignee: { type: 'user', name: 'Ada' } }],
@@ -168,7 +190,11 @@ describe('answers', () => {
     })
     expect(made.status).toBe(201)
     const answer = await tool('get_note', { note: made.body.id })
-    expect(answer.structuredContent).toMatchObject({ title: `${title}abcdefgh`, content: 'line one\n\tline abcdefgh', tags: ['tabcdefgh'] })
+    expect(answer.structuredContent).toMatchObject({
+      title: `${title}abcdefgh`,
+      content: 'line one\n\tline abcdefgh',
+      tags: ['tabcdefgh'],
+    })
     expect(JSON.parse(said(answer))).toEqual(facts(answer))
     const refused = await tool('get_note', { note: hidden })
     expect(said(refused)).toStartWith('not_found: No note "abcdef')
@@ -179,7 +205,12 @@ describe('answers', () => {
     const items = Array.from({ length: 300 }, (_, n) => ({ id: n, text: 'ü'.repeat(300) }))
     const own = serveTools(t, [
       anyTool('list', async () => ({ items, nextCursor: 'abc', total: 900 })),
-      anyTool('document', async () => ({ id: 'x', content: `${'é😀"\n'.repeat(40_000)}`, tags: ['a'], other: 'y'.repeat(200_000) })),
+      anyTool('document', async () => ({
+        id: 'x',
+        content: `${'é😀"\n'.repeat(40_000)}`,
+        tags: ['a'],
+        other: 'y'.repeat(200_000),
+      })),
       anyTool('paged', async () => 'z'.repeat(200_000), { input: object({ offset: optional(text(9)) }) as TObject }),
       anyTool('many', async () => ({ tree: { deep: Array.from({ length: 50_000 }, () => 'abcdef') } })),
       anyTool('refused', async () => {
@@ -194,7 +225,11 @@ describe('answers', () => {
       expect(JSON.parse(said(answer))).toEqual(facts(answer))
       expect(said(answer)).not.toContain('\ufffd')
     }
-    const list = (await tool('list', {}, on)).structuredContent as { items: unknown[]; truncated: string; total: number }
+    const list = (await tool('list', {}, on)).structuredContent as {
+      items: unknown[]
+      truncated: string
+      total: number
+    }
     expect(list.truncated).toBe(
       `This answer was too long and is cut. items: the first ${list.items.length} of 300 items. Call again with limit: ${list.items.length} and follow nextCursor.`,
     )
@@ -205,9 +240,14 @@ describe('answers', () => {
     expect(document.truncated).toMatch(
       /other: the first \d+ of 200000 characters; content: the first \d+ of 200000 characters\. The web API/,
     )
-    expect((await tool('paged', {}, on)).structuredContent?.truncated).toMatch(/Call again with offset: \d+ for more\.$/)
+    expect((await tool('paged', {}, on)).structuredContent?.truncated).toMatch(
+      /Call again with offset: \d+ for more\.$/,
+    )
     const refused = await tool('refused', {}, on)
-    expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'version_mismatch', current: { id: 'x' } } })
+    expect(refused).toMatchObject({
+      isError: true,
+      structuredContent: { code: 'version_mismatch', current: { id: 'x' } },
+    })
     expect(JSON.stringify(refused).length).toBeLessThan(MOST_BYTES + 2000)
     await own.stop()
   })
@@ -280,7 +320,9 @@ describe('writes can be repeated safely', () => {
     expect(clash).toMatchObject({ isError: true, structuredContent: { code: 'conflict.idempotency', status: 409 } })
     // The key is the token's own.
     const hers = await openRaw(t.url, await mcpToken(t, ada))
-    expect((await tool('create_note', args, hers)).structuredContent?.id).not.toBe(first?.structuredContent?.id as string)
+    expect((await tool('create_note', args, hers)).structuredContent?.id).not.toBe(
+      first?.structuredContent?.id as string,
+    )
     hers.abort()
   })
 
@@ -302,11 +344,15 @@ test("fifty clients with the same ids never get each other's answers", async () 
   const people = [ada, await person(t)]
   const secrets = await Promise.all(Array.from({ length: 50 }, async (_, n) => mcpToken(t, people[n % 2] as Person)))
   const streams = await Promise.all(secrets.map((secret) => openRaw(own.url, secret)))
-  const credentials = await Promise.all(secrets.map(async (secret) => (await t.app.auth.authenticate(secret)).credentialId))
+  const credentials = await Promise.all(
+    secrets.map(async (secret) => (await t.app.auth.authenticate(secret)).credentialId),
+  )
   await Promise.all(
     streams.map(async (s, n) => {
       for (let round = 0; round < 5; round++) {
-        const answers = await Promise.all([1, 2, 'a'].map((same) => s.call(same, 'echo', { tag: `${n}/${round}/${same}` })))
+        const answers = await Promise.all(
+          [1, 2, 'a'].map((same) => s.call(same, 'echo', { tag: `${n}/${round}/${same}` })),
+        )
         expect(answers.map((a) => a.result?.structuredContent)).toEqual(
           [1, 2, 'a'].map((same) => ({ tag: `${n}/${round}/${same}`, credential: credentials[n] as string })),
         )

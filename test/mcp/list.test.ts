@@ -12,7 +12,9 @@ let listed: Tool[]
 async function listFor(token: string, query = ''): Promise<Tool[]> {
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: 'auto' } })
   await client.connect(
-    new StreamableHTTPClientTransport(new URL(`${t.url}/mcp${query}`), { requestInit: { headers: { authorization: `Bearer ${token}` } } }),
+    new StreamableHTTPClientTransport(new URL(`${t.url}/mcp${query}`), {
+      requestInit: { headers: { authorization: `Bearer ${token}` } },
+    }),
   )
   const { tools: list } = await client.listTools()
   await client.close()
@@ -26,7 +28,8 @@ beforeAll(async () => {
 })
 
 describe('what every client sees', () => {
-  test('all tools, in the order of the table', () => expect(listed.map((x) => x.name)).toEqual(tools.map((x) => x.name)))
+  test('all tools, in the order of the table', () =>
+    expect(listed.map((x) => x.name)).toEqual(tools.map((x) => x.name)))
 
   // Names, descriptions and schemas are a promise: whoever changes one sees it here.
   for (const { name } of tools) test(name, () => expect(listed.find((x) => x.name === name)).toMatchSnapshot())
@@ -41,7 +44,8 @@ describe('what every client sees', () => {
       expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false })
       expect(Object.keys(tool.inputSchema)).not.toContain('$schema')
       const { annotations: a } = tool
-      for (const hint of [a?.readOnlyHint, a?.destructiveHint, a?.idempotentHint, a?.openWorldHint]) expect(hint).toBeBoolean()
+      for (const hint of [a?.readOnlyHint, a?.destructiveHint, a?.idempotentHint, a?.openWorldHint])
+        expect(hint).toBeBoolean()
       expect([tool.name, a?.openWorldHint]).toEqual([tool.name, /_pr$|_repo$|^generate_/.test(tool.name)])
       expect(a?.readOnlyHint && a.destructiveHint).toBe(false)
       // Two readers also write when they are given something: a comment, a checkpoint.
@@ -65,7 +69,9 @@ describe('what a token sees is what it may use', () => {
 
   test('by scope', async () => {
     expect(await names(await mcpToken(t, ada, { scopes: ['read'] }))).toEqual(reads)
-    expect(await names(await mcpToken(t, ada, { scopes: ['notes:read'] }))).toEqual(reads.filter((n) => of('notes').includes(n)))
+    expect(await names(await mcpToken(t, ada, { scopes: ['notes:read'] }))).toEqual(
+      reads.filter((n) => of('notes').includes(n)),
+    )
     expect(await names(await mcpToken(t, ada, { scopes: ['notes:write', 'projects:read'] }))).toEqual([
       'list_projects',
       'get_project',
@@ -89,7 +95,9 @@ describe('what a token sees is what it may use', () => {
     expect(await names(token, '?toolsets=projects,notes')).toEqual(of('notes'))
     expect(await names(token, '?toolsets=projects')).toEqual([])
     expect(await names(await mcpToken(t, ada), '?toolsets=projects, notes')).toEqual(of('projects', 'notes'))
-    expect(await names(await mcpToken(t, ada), '?toolsets=core')).toEqual(tools.filter((x) => x.core).map((x) => x.name))
+    expect(await names(await mcpToken(t, ada), '?toolsets=core')).toEqual(
+      tools.filter((x) => x.core).map((x) => x.name),
+    )
     expect(await names(await mcpToken(t, ada), '?toolsets=')).toEqual(tools.map((x) => x.name))
   })
 
@@ -128,7 +136,8 @@ describe('what a token sees is what it may use', () => {
     const both = tools.flatMap(({ name, writing }) => (writing ? [{ name, fields: [...writing.fields] }] : []))
     expect(both.map(({ name }) => name).sort()).toEqual(['get_context', 'get_decision'])
     for (const { name, fields } of both) {
-      const seen = async (token: string, query?: string) => (await listFor(token, query)).find((tool) => tool.name === name)
+      const seen = async (token: string, query?: string) =>
+        (await listFor(token, query)).find((tool) => tool.name === name)
       const optional = [...fields, 'idempotencyKey']
       for (const listed of [await seen(reader), await seen(writer, '?readonly=1')]) {
         expect(listed?.annotations?.readOnlyHint).toBe(true)
@@ -158,7 +167,12 @@ test('the list may be kept for a while, by the client that asked', async () => {
       jsonrpc: '2.0',
       id: 1,
       method: 'tools/list',
-      params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} } },
+      params: {
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+          'io.modelcontextprotocol/clientCapabilities': {},
+        },
+      },
     },
     {
       authorization: `Bearer ${await mcpToken(t, ada)}`,

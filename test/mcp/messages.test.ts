@@ -50,7 +50,11 @@ describe('messages that are not', () => {
       for (const [body, status, headers] of table) {
         const answer = await post(path, body, headers)
         const text = await answer.text()
-        expect([path.slice(0, 9), body.slice(0, 60), answer.status]).toEqual([path.slice(0, 9), body.slice(0, 60), status])
+        expect([path.slice(0, 9), body.slice(0, 60), answer.status]).toEqual([
+          path.slice(0, 9),
+          body.slice(0, 60),
+          status,
+        ])
         expect(text).not.toContain('    at ')
       }
     }

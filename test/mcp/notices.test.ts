@@ -56,12 +56,20 @@ const ways: Record<string, Connect> = {
   'v2 client, SSE': (token, query = '') =>
     connectV2(new v2.SSEClientTransport(new URL(`${t.url}/mcp/sse${query}`), headers(token)), 'legacy'),
   'v2 client, HTTP 2026-07-28': (token, query = '') =>
-    connectV2(new v2.StreamableHTTPClientTransport(new URL(`${t.url}/mcp${query}`), headers(token)), { pin: '2026-07-28' }),
+    connectV2(new v2.StreamableHTTPClientTransport(new URL(`${t.url}/mcp${query}`), headers(token)), {
+      pin: '2026-07-28',
+    }),
   'v1 client, SSE': async (token, query = '') => {
     const client = new V1Client(info)
     const heard = { updated: [] as string[], statuses: [] as Record<string, unknown>[], seen: { prompts: 0 } }
-    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void heard.updated.push(params.uri))
-    client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void heard.statuses.push({ ...params }))
+    client.setNotificationHandler(
+      ResourceUpdatedNotificationSchema,
+      ({ params }) => void heard.updated.push(params.uri),
+    )
+    client.setNotificationHandler(
+      LoggingMessageNotificationSchema,
+      ({ params }) => void heard.statuses.push({ ...params }),
+    )
     client.setNotificationHandler(PromptListChangedNotificationSchema, () => void heard.seen.prompts++)
     await client.connect(new V1Sse(new URL(`${t.url}/mcp/sse${query}`), headers(token)))
     return {
@@ -172,7 +180,10 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
 
     const viewer = await member(t, ada, 'viewer')
     const reader = await connect(await mcpToken(t, viewer))
-    const hidden = await grace.fetch<{ id: string; slug: string }>('POST', '/api/projects', { name: 'Soon private', visibility: 'team' })
+    const hidden = await grace.fetch<{ id: string; slug: string }>('POST', '/api/projects', {
+      name: 'Soon private',
+      visibility: 'team',
+    })
     const inside = await other.call('create_note', { title: 'Inside', project: hidden.body.slug })
     await reader.watch(`tutti://note/${inside.id}`, uri)
     await other.call('update_note', { note: inside.id, content: 'seen' })

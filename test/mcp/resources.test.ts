@@ -37,7 +37,8 @@ const ways: Record<string, (secret: string, query?: string) => Promise<v2.Client
 }
 
 type Made = { id: string; slug: string; key: string; items: Made[] }
-const skill = async (body: object): Promise<Made> => (await ada.fetch<Made>('POST', '/api/skills', { ...body, scope: 'team' })).body
+const skill = async (body: object): Promise<Made> =>
+  (await ada.fetch<Made>('POST', '/api/skills', { ...body, scope: 'team' })).body
 const sse = (secret: string): Promise<v2.Client> => (ways['v2 client, SSE'] as (typeof ways)[string])(secret)
 const text = async (client: v2.Client, uri: string): Promise<string> => {
   const [content] = (await client.readResource({ uri })).contents
@@ -79,9 +80,17 @@ beforeAll(async () => {
     ['project', await tool('get_project', { project }), 'Tide tables'],
     ['task', await tool('create_task', task), 'Two processes must not share it.'],
     ['note', await tool('create_note', { title: 'How we deploy', content: 'By hand.' }), 'By hand.'],
-    ['decision', await tool('log_decision', { title: 'One database', decision: 'Postgres it is.', project }), 'Postgres it is.'],
+    [
+      'decision',
+      await tool('log_decision', { title: 'One database', decision: 'Postgres it is.', project }),
+      'Postgres it is.',
+    ],
     ['spec', await tool('create_spec', { title: 'Locking', content: 'A file says who.', project }), 'A file says who.'],
-    ['memory', await tool('store_memory', { content: 'The tide turns at noon.', scope: 'project', scopeId: project }), 'turns at noon'],
+    [
+      'memory',
+      await tool('store_memory', { content: 'The tide turns at noon.', scope: 'project', scopeId: project }),
+      'turns at noon',
+    ],
     ['skill', await skill({ name: 'Review', content: 'Read it twice.' }), 'Read it twice.'],
     ['agent', await tool('create_agent', { name: 'Reviewer', systemPrompt: 'You read.' }), 'You read.'],
     ['feature', await tool('create_feature', { title: 'A lock', project }), 'A lock'],
@@ -127,11 +136,15 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
   })
 
   test('what the caller has to do: what he is at work on first, nothing that is closed, and no claim of others as his', async () => {
-    const [owner, made] = [await person(t), async (path: string, body: object) => (await owner.fetch<Made>('POST', path, body)).body]
+    const [owner, made] = [
+      await person(t),
+      async (path: string, body: object) => (await owner.fetch<Made>('POST', path, body)).body,
+    ]
     const grace = await member(t, owner, 'member')
     const project = await made('/api/projects', { name: unique('Mine') })
     const agent = await made('/api/agents', { name: unique('Worker'), scope: 'team' })
-    const task = (more: object) => made(`/api/projects/${project.id}/tasks`, { title: unique('task'), assignee: agent.id, ...more })
+    const task = (more: object) =>
+      made(`/api/projects/${project.id}/tasks`, { title: unique('task'), assignee: agent.id, ...more })
     const held = await task({ assignee: undefined, priority: 'low' })
     const [lent, urgent, done] = [await task({}), await task({ priority: 'critical' }), await task({})]
     await owner.fetch('POST', `/api/tasks/${done.id}/complete`, {})
@@ -168,8 +181,12 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
   test('names what may stand for an id', async () => {
     const client = await connect(token)
     const complete = async (kind: string, value: string) =>
-      (await client.complete({ ref: { type: 'ref/resource', uri: `tutti://${kind}/{id}` }, argument: { name: 'id', value } })).completion
-        .values
+      (
+        await client.complete({
+          ref: { type: 'ref/resource', uri: `tutti://${kind}/{id}` },
+          argument: { name: 'id', value },
+        })
+      ).completion.values
     expect(await complete('project', 't')).toEqual([records.project?.handle as string])
     expect(await complete('task', '')).toEqual([records.task?.handle as string])
     expect(await complete('task', 'zzz')).toEqual([])
@@ -179,7 +196,11 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
 
   test("offers the team's skills as prompts", async () => {
     const name = unique('Ship')
-    const made = await skill({ name, description: 'Before a release', content: 'Ship {{branch}} to {{ place }}, then {{branch}}.' })
+    const made = await skill({
+      name,
+      description: 'Before a release',
+      content: 'Ship {{branch}} to {{ place }}, then {{branch}}.',
+    })
     const client = await connect(token)
     const { prompts } = await client.listPrompts()
     expect(prompts.find((p) => p.name === made.slug)).toEqual({
@@ -192,7 +213,9 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
       ],
     })
     const got = await client.getPrompt({ name: made.slug, arguments: { branch: 'main', other: 'x' } })
-    expect(got.messages).toEqual([{ role: 'user', content: { type: 'text', text: 'Ship main to {{ place }}, then main.' } }])
+    expect(got.messages).toEqual([
+      { role: 'user', content: { type: 'text', text: 'Ship main to {{ place }}, then main.' } },
+    ])
     expect(got.description).toContain('A skill written by Ada Lovelace.')
     expect((await refused(client.getPrompt({ name: 'no-such-skill' }))).code).toBe(-32602)
     const stranger = await connect(await mcpToken(t, await person(t)))
@@ -223,7 +246,10 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
       expect((await client.listPrompts()).prompts.length > 0).toBe(sees)
       const listed = (await client.listResources()).resources.map((r) => r.uri.split('/')[2])
       expect(new Set(listed)).toEqual(
-        new Set([...(left.includes('task' as never) ? ['me', 'task'] : []), ...(left.includes('project' as never) ? ['project'] : [])]),
+        new Set([
+          ...(left.includes('task' as never) ? ['me', 'task'] : []),
+          ...(left.includes('project' as never) ? ['project'] : []),
+        ]),
       )
       await client.close()
     }
@@ -232,7 +258,8 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
 
 test('prompts come in pages', async () => {
   const bob = await person(t)
-  for (let i = 0; i < 102; i++) await bob.fetch('POST', '/api/skills', { name: `Skill ${i}`, content: 'x', scope: 'team' })
+  for (let i = 0; i < 102; i++)
+    await bob.fetch('POST', '/api/skills', { name: `Skill ${i}`, content: 'x', scope: 'team' })
   // The client of the second generation fetches all pages by itself.
   const all = await sse(await mcpToken(t, bob))
   expect((await all.listPrompts()).prompts).toHaveLength(102)

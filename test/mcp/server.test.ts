@@ -16,7 +16,9 @@ test('the whole server counts streams and notices who leaves', async () => {
   const METRICS_TOKEN = 'a-metrics-token-for-this-test'
   const whole = await testApp({ METRICS_TOKEN })
   const streams = async () => {
-    const { body } = await call<{ text: string }>(whole, 'GET', '/metrics', undefined, { authorization: `Bearer ${METRICS_TOKEN}` })
+    const { body } = await call<{ text: string }>(whole, 'GET', '/metrics', undefined, {
+      authorization: `Bearer ${METRICS_TOKEN}`,
+    })
     return Number(/^tutti_mcp_streams (\d+)$/m.exec(body.text)?.[1])
   }
   const response = await fetch(`${whole.url}/mcp/sse`, { headers: { authorization: `Bearer ${token}` } })
@@ -37,15 +39,20 @@ test('the whole server counts streams and notices who leaves', async () => {
 })
 
 // The embedded database has one process by nature.
-test.if(process.env.TEST_DB === 'postgres')('revoking a token on one instance closes its streams on another within a second', async () => {
-  const [here, there] = [await testApp(), await testApp()]
-  const made = await tokens.createToken(await ada.ctx(), { name: 'gone', organizationId: ada.organizationId })
-  const stream = await openRaw(there.url, made.token as string)
-  const { status } = await call(here, 'DELETE', `/api/mcp-tokens/${made.id}`, undefined, { authorization: `Bearer ${ada.token}` })
-  expect(status).toBe(200)
-  const revoked = performance.now()
-  await stream.ended
-  expect(performance.now() - revoked).toBeLessThan(1000)
-  await here.close()
-  await there.close()
-})
+test.if(process.env.TEST_DB === 'postgres')(
+  'revoking a token on one instance closes its streams on another within a second',
+  async () => {
+    const [here, there] = [await testApp(), await testApp()]
+    const made = await tokens.createToken(await ada.ctx(), { name: 'gone', organizationId: ada.organizationId })
+    const stream = await openRaw(there.url, made.token as string)
+    const { status } = await call(here, 'DELETE', `/api/mcp-tokens/${made.id}`, undefined, {
+      authorization: `Bearer ${ada.token}`,
+    })
+    expect(status).toBe(200)
+    const revoked = performance.now()
+    await stream.ended
+    expect(performance.now() - revoked).toBeLessThan(1000)
+    await here.close()
+    await there.close()
+  },
+)

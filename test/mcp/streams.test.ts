@@ -83,7 +83,9 @@ describe('when rights end', () => {
     const streams = await Promise.all([1, 2, 3].map(() => openRaw(url, made.token as string)))
     const other = await openRaw(url, token)
     const took = await Promise.all(
-      streams.map((s, i) => timed(s, async () => (i === 0 ? tokens.revokeToken(await ada.ctx(), { id: made.id }) : undefined))),
+      streams.map((s, i) =>
+        timed(s, async () => (i === 0 ? tokens.revokeToken(await ada.ctx(), { id: made.id }) : undefined)),
+      ),
     )
     expect(Math.max(...took)).toBeLessThan(1000)
     expect((await other.call(1, 'big')).result?.isError).toBeUndefined()
@@ -99,13 +101,18 @@ describe('when rights end', () => {
     )
     const stream = await openRaw(url, hers as string)
     expect(
-      await timed(stream, async () => organizations.removeMember(await ada.ctx(), { id: ada.organizationId, userId: grace.userId })),
+      await timed(stream, async () =>
+        organizations.removeMember(await ada.ctx(), { id: ada.organizationId, userId: grace.userId }),
+      ),
     ).toBeLessThan(1000)
   })
 
   test('a subscription of the newest protocol ends too', async () => {
     const made = await tokens.createToken(await ada.ctx(), { name: 'gone', organizationId: ada.organizationId })
-    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} }
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
     const response = await fetch(`${url}/mcp`, {
       method: 'POST',
       headers: {
@@ -164,7 +171,12 @@ describe('a client that leaves', () => {
     ['2025-11-25', {}],
     [
       '2026-07-28',
-      { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} } },
+      {
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+          'io.modelcontextprotocol/clientCapabilities': {},
+        },
+      },
     ],
   ] as const)
     test(`so does one that hangs up on Streamable HTTP ${revision}`, async () => {
@@ -179,7 +191,12 @@ describe('a client that leaves', () => {
           'mcp-protocol-version': revision,
           ...(revision === '2026-07-28' && { 'mcp-method': 'tools/call', 'mcp-name': 'hold' }),
         },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold', arguments: {}, ...more } }),
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/call',
+          params: { name: 'hold', arguments: {}, ...more },
+        }),
       }).then(
         (r) => r.text().catch(() => ''),
         () => '',
@@ -229,7 +246,9 @@ describe('limits', () => {
     await until(() => held.length === 16)
     const refused = await a.call('17th', 'hold')
     expect(refused.result).toMatchObject({ isError: true, structuredContent: { code: 'rate_limited' } })
-    expect(refused.result?.content[0]?.text).toBe('rate_limited: This token has 16 calls running. Wait for one to end, then call again.')
+    expect(refused.result?.content[0]?.text).toBe(
+      'rate_limited: This token has 16 calls running. Wait for one to end, then call again.',
+    )
     expect((await c.call(1, 'big')).result?.isError).toBeUndefined()
     for (const { release } of held.splice(0)) release()
     for (const answer of await Promise.all(answers)) expect(answer.result?.structuredContent).toEqual({ held: true })

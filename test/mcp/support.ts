@@ -34,8 +34,16 @@ const withToken = (token: string) => ({ requestInit: { headers: { authorization:
 
 type Connect = (base: string, token: string, query?: string) => Promise<McpClient>
 
-async function connectV2(name: string, transport: v2.Transport, mode: v2.VersionNegotiationMode, only?: string): Promise<McpClient> {
-  const client = new v2.Client(info, { versionNegotiation: { mode }, ...(only && { supportedProtocolVersions: [only] }) })
+async function connectV2(
+  name: string,
+  transport: v2.Transport,
+  mode: v2.VersionNegotiationMode,
+  only?: string,
+): Promise<McpClient> {
+  const client = new v2.Client(info, {
+    versionNegotiation: { mode },
+    ...(only && { supportedProtocolVersions: [only] }),
+  })
   await client.connect(transport)
   return {
     name,
@@ -71,7 +79,11 @@ export const ways: Record<string, Connect> = {
   'v2 client, SSE, asking for the newest': (base, token, query = '') =>
     connectV2('v2 sse auto', new v2.SSEClientTransport(new URL(`${base}/mcp/sse${query}`), withToken(token)), 'auto'),
   'v2 client, HTTP 2025': (base, token, query = '') =>
-    connectV2('v2 http', new v2.StreamableHTTPClientTransport(new URL(`${base}/mcp${query}`), withToken(token)), 'legacy'),
+    connectV2(
+      'v2 http',
+      new v2.StreamableHTTPClientTransport(new URL(`${base}/mcp${query}`), withToken(token)),
+      'legacy',
+    ),
   'v2 client, HTTP 2025-06-18': (base, token, query = '') =>
     connectV2(
       'v2 2025-06-18',
@@ -80,11 +92,19 @@ export const ways: Record<string, Connect> = {
       '2025-06-18',
     ),
   'v2 client, HTTP 2026-07-28': (base, token, query = '') =>
-    connectV2('v2 modern', new v2.StreamableHTTPClientTransport(new URL(`${base}/mcp${query}`), withToken(token)), { pin: '2026-07-28' }),
+    connectV2('v2 modern', new v2.StreamableHTTPClientTransport(new URL(`${base}/mcp${query}`), withToken(token)), {
+      pin: '2026-07-28',
+    }),
   'v2 client, HTTP at the address of SSE': (base, token, query = '') =>
-    connectV2('v2 http at sse', new v2.StreamableHTTPClientTransport(new URL(`${base}/mcp/sse${query}`), withToken(token)), 'auto'),
-  'v1 client, SSE': (base, token, query = '') => connectV1('v1 sse', new V1Sse(new URL(`${base}/mcp/sse${query}`), withToken(token))),
-  'v1 client, HTTP': (base, token, query = '') => connectV1('v1 http', new V1Http(new URL(`${base}/mcp${query}`), withToken(token))),
+    connectV2(
+      'v2 http at sse',
+      new v2.StreamableHTTPClientTransport(new URL(`${base}/mcp/sse${query}`), withToken(token)),
+      'auto',
+    ),
+  'v1 client, SSE': (base, token, query = '') =>
+    connectV1('v1 sse', new V1Sse(new URL(`${base}/mcp/sse${query}`), withToken(token))),
+  'v1 client, HTTP': (base, token, query = '') =>
+    connectV1('v1 http', new V1Http(new URL(`${base}/mcp${query}`), withToken(token))),
 }
 
 // ---- the raw protocol
@@ -218,7 +238,9 @@ export function serveTools(
   tools: readonly Tool[],
   settings: Record<string, string> = {},
 ): { url: string; mcp: Mcp; stop(): Promise<void> } {
-  const limits = Object.fromEntries(['PER_MINUTE', 'BURST', 'ANONYMOUS', 'MCP'].map((n) => [`RATE_LIMIT_${n}`, '1000000']))
+  const limits = Object.fromEntries(
+    ['PER_MINUTE', 'BURST', 'ANONYMOUS', 'MCP'].map((n) => [`RATE_LIMIT_${n}`, '1000000']),
+  )
   const guard = new Guard(loadConfig({ env: { DATA_DIR: t.app.config.DATA_DIR, ...limits, ...settings } }))
   const mcp = createMcp(t.app, guard, tools)
   const server = Bun.serve({

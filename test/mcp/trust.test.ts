@@ -68,13 +68,21 @@ const kinds: Record<string, (bad: string) => Promise<[tool: string, args: object
     { task: (await make('create_task', { title: `T ${bad}`, description: bad, project })).key as string },
     'description',
   ],
-  note: async (bad) => ['get_note', { note: (await make('create_note', { title: `N ${bad}`, content: bad, tags: ['x'] })).id }, 'content'],
+  note: async (bad) => [
+    'get_note',
+    { note: (await make('create_note', { title: `N ${bad}`, content: bad, tags: ['x'] })).id },
+    'content',
+  ],
   decision: async (bad) => {
     const { id } = await make('log_decision', { title: `D ${bad}`, decision: bad, rationale: bad, project })
     await make('get_decision', { decision: id, comment: bad })
     return ['get_decision', { decision: id }, 'decision']
   },
-  spec: async (bad) => ['get_spec', { spec: (await make('create_spec', { title: `S ${bad}`, content: bad, project })).id }, 'content'],
+  spec: async (bad) => [
+    'get_spec',
+    { spec: (await make('create_spec', { title: `S ${bad}`, content: bad, project })).id },
+    'content',
+  ],
   feature: async (bad) => [
     'get_feature',
     { feature: (await make('create_feature', { title: `F ${bad}`, description: bad, project })).id },
@@ -85,7 +93,11 @@ const kinds: Record<string, (bad: string) => Promise<[tool: string, args: object
     return ['get_agent', { agent: id }, 'systemPrompt']
   },
   skill: async (bad) => {
-    const { body } = await ada.fetch<{ id: string }>('POST', '/api/skills', { name: `K ${bad}`.slice(0, 100), content: bad, scope: 'team' })
+    const { body } = await ada.fetch<{ id: string }>('POST', '/api/skills', {
+      name: `K ${bad}`.slice(0, 100),
+      content: bad,
+      scope: 'team',
+    })
     return ['get_skill', { skill: body.id }, 'content']
   },
 }
@@ -110,7 +122,12 @@ describe.each(Object.entries(corpus))('%s', (_name, bad) => {
     expect(status).toBe(201)
     const { facts } = await said(reader, 'get_task', { task: task.key })
     expect(facts.comments).toMatchObject([{ author: { name: 'Ada Lovelace' } }])
-    await make('store_memory', { content: `Corpus ${bad}`, title: `M ${bad}`.slice(0, 200), scope: 'project', scopeId: project })
+    await make('store_memory', {
+      content: `Corpus ${bad}`,
+      title: `M ${bad}`.slice(0, 200),
+      scope: 'project',
+      scopeId: project,
+    })
     for (const [name, args] of [
       ['list_memories', {}],
       ['search_memory', { query: 'Corpus' }],

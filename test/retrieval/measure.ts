@@ -22,7 +22,10 @@ export async function measure(
 ): Promise<Record<By, Quality & { missed: string[]; byWay: Record<Way, number> }>> {
   const ids = new Map<string, string>()
   for (const [name, content] of Object.entries(memories))
-    ids.set(name, (await memory.put({ ...ctx, requestId: newId() }, { content, scope: 'project', scopeId: projectId })).id)
+    ids.set(
+      name,
+      (await memory.put({ ...ctx, requestId: newId() }, { content, scope: 'project', scopeId: projectId })).id,
+    )
   await embedMissing(machine, {})
   const found = { vector: [] as number[], text: [] as number[], hybrid: [] as number[] }
   for (const { ask, expect } of queries) {

@@ -34,5 +34,6 @@ test('what is asked for is found, by meaning and words together at least as well
   expect(found.hybrid.mrr).toBeGreaterThanOrEqual(0.85)
   expect(found.hybrid.byWay.identifier).toBe(1)
   for (const other of [found.vector, found.text])
-    for (const name of ['recall@1', 'recall@5', 'recall@10', 'mrr'] as const) expect(found.hybrid[name]).toBeGreaterThanOrEqual(other[name])
+    for (const name of ['recall@1', 'recall@5', 'recall@10', 'mrr'] as const)
+      expect(found.hybrid[name]).toBeGreaterThanOrEqual(other[name])
 }, 120_000)

@@ -5,10 +5,12 @@
 export type Way = 'paraphrase' | 'identifier' | 'typo' | 'keywords' | 'question'
 
 export const memories: Record<string, string> = {
-  backupOrder: 'The nightly backup must finish before migrations start: a restore needs the schema that the dump was made with.',
+  backupOrder:
+    'The nightly backup must finish before migrations start: a restore needs the schema that the dump was made with.',
   backupWhere: 'Backups are kept in the object store under backups/YYYY-MM-DD and thrown away after 35 days.',
   restoreDrill: 'We practise a restore on the first Monday of every month; last time it took 22 minutes.',
-  poolSize: 'The connection pool is limited to 20 because the managed Postgres allows 25 clients and two are kept for maintenance.',
+  poolSize:
+    'The connection pool is limited to 20 because the managed Postgres allows 25 clients and two are kept for maintenance.',
   slowList: 'Listing orders was slow because the planner ignored the index on created_at until we ran ANALYZE.',
   deadlock: 'Two workers updating stock in different order deadlocked; we now lock rows sorted by product id.',
   timezones: 'All times are stored in UTC; only the browser converts them to where the user is.',
@@ -17,7 +19,8 @@ export const memories: Record<string, string> = {
   softDelete: 'Deleted records are hidden for 30 days and only then removed, so that support can bring them back.',
   deployFriday: 'No deployments after Thursday noon unless it is a security fix.',
   rollback: 'To roll back, deploy the previous tag; the database schema must always work with the release before.',
-  featureFlags: 'New features are switched on per customer through flags in the settings table, not by environment variables.',
+  featureFlags:
+    'New features are switched on per customer through flags in the settings table, not by environment variables.',
   canary: 'A release first runs on one machine for fifteen minutes and is stopped when errors rise above one percent.',
   dockerSlim: 'The container image went from 900 to 120 megabytes by copying only the compiled binary.',
   ciCache: 'The build was slow because the dependency cache was keyed by branch; it is keyed by the lock file now.',
@@ -36,9 +39,11 @@ export const memories: Record<string, string> = {
   refunds: 'Refunds older than 180 days cannot go back to the card; we send a bank transfer instead.',
   webhookRetry: 'Payment webhooks come at least once and out of order; we keep the event id and ignore repeats.',
   apiLimit: 'The shipping provider allows five requests a second; calls go through one queue.',
-  addressCheck: 'Addresses are checked when they are entered, because the carrier charges for every parcel that comes back.',
+  addressCheck:
+    'Addresses are checked when they are entered, because the carrier charges for every parcel that comes back.',
   emailSpam: 'Our mail landed in spam until the sender domain had DKIM and SPF records.',
-  unsubscribe: 'Every newsletter carries a one-click unsubscribe header; mailbox providers refuse bulk mail without it.',
+  unsubscribe:
+    'Every newsletter carries a one-click unsubscribe header; mailbox providers refuse bulk mail without it.',
   passwordHash: 'Passwords are hashed with argon2id; old bcrypt hashes are replaced when their owner signs in.',
   session: 'Sign-in sessions last thirty days and are renewed by use; a password reset ends all of them.',
   twoFactor: 'Administrators must use a second factor; without one the admin area stays closed.',
@@ -56,7 +61,8 @@ export const memories: Record<string, string> = {
   pushTokens: 'Push tokens expire silently on iOS; we refresh them at every start of the app.',
   mapTiles: 'The map provider bills by tile; we cache tiles for a week.',
   searchStems: 'Full text search uses English stems; product codes are searched as they are written.',
-  searchSynonyms: 'People type "sofa" and the catalogue says "couch"; synonyms are kept in a table that editors maintain.',
+  searchSynonyms:
+    'People type "sofa" and the catalogue says "couch"; synonyms are kept in a table that editors maintain.',
   cacheStampede:
     'When the home page expired from the cache, hundreds of requests rebuilt it at once; one rebuilds now and the others wait.',
   queueOrder: 'Jobs of one customer run one after the other; different customers run side by side.',

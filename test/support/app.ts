@@ -45,7 +45,10 @@ const settings = {
 
 async function openOnce(): Promise<Driver> {
   const postgres = process.env.TEST_DB === 'postgres' ? await freshDatabase() : undefined
-  const driver = await openDatabase(loadConfig({ env: { ...settings, ...(postgres && { DATABASE_URL: postgres.url }) } }), log)
+  const driver = await openDatabase(
+    loadConfig({ env: { ...settings, ...(postgres && { DATABASE_URL: postgres.url }) } }),
+    log,
+  )
   const close = driver.close.bind(driver)
   atEnd(async () => {
     await close()
@@ -134,7 +137,12 @@ export interface Person {
   refreshToken: string
   /** For calling actions directly, with the rights as they are now. */
   ctx(): Promise<Ctx>
-  fetch<T = Record<string, unknown>>(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer<T>>
+  fetch<T = Record<string, unknown>>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+  ): Promise<Answer<T>>
 }
 
 export async function call<T = Record<string, unknown>>(
@@ -179,7 +187,8 @@ export async function person(t: TestApp, { name = 'Ada Lovelace', admin = false 
     token,
     refreshToken,
     ctx: async () => contextOf(t.app, await t.app.auth.authenticate(token)),
-    fetch: (method, path, body, headers = {}) => call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
+    fetch: (method, path, body, headers = {}) =>
+      call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers }),
   }
 }
 
@@ -188,11 +197,19 @@ export async function member(t: TestApp, owner: Person, role: Role, name = 'Grac
   const joined = await person(t, { name })
   await organizations.addMember(systemCtx(t), { id: owner.organizationId, userId: joined.userId, role })
   const inTeam = { 'x-organization-id': owner.organizationId }
-  return { ...joined, organizationId: owner.organizationId, fetch: (m, p, b, h = {}) => joined.fetch(m, p, b, { ...inTeam, ...h }) }
+  return {
+    ...joined,
+    organizationId: owner.organizationId,
+    fetch: (m, p, b, h = {}) => joined.fetch(m, p, b, { ...inTeam, ...h }),
+  }
 }
 
 export async function mcpToken(_t: TestApp, who: Person, options: Partial<McpTokenCreate> = {}): Promise<string> {
-  const { token } = await tokens.createToken(await who.ctx(), { name: 'agent', organizationId: who.organizationId, ...options })
+  const { token } = await tokens.createToken(await who.ctx(), {
+    name: 'agent',
+    organizationId: who.organizationId,
+    ...options,
+  })
   return token as string
 }
 

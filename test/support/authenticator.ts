@@ -44,7 +44,12 @@ export class Authenticator {
     this.userHandle = (options.user as { id: string }).id
     const id = wrong.credentialId ?? this.credentialId
     const bytes = Buffer.from(id, 'base64url')
-    const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes, this.#cose()])
+    const attested = Buffer.concat([
+      Buffer.alloc(16),
+      Buffer.from([bytes.length >> 8, bytes.length & 255]),
+      bytes,
+      this.#cose(),
+    ])
     const authData = this.#authenticatorData(0x40, wrong, attested)
     const attestationObject = cbor(
       new Map<string, Cbor>([
@@ -75,7 +80,14 @@ export class Authenticator {
   }
 
   #credential(id: string, response: object): Record<string, unknown> {
-    return { id, rawId: id, type: 'public-key', authenticatorAttachment: 'platform', clientExtensionResults: {}, response }
+    return {
+      id,
+      rawId: id,
+      type: 'public-key',
+      authenticatorAttachment: 'platform',
+      clientExtensionResults: {},
+      response,
+    }
   }
 
   #clientData(type: string, options: Options, wrong: Wrong): string {
@@ -111,8 +123,15 @@ export class Authenticator {
 }
 
 /** What it takes to finish adding a passkey, for somebody who has just begun. */
-export async function newPasskey(site: string, who: Pick<Person, 'fetch'>): Promise<{ sessionId: string; response: object }> {
-  const { body } = await who.fetch<{ sessionId: string; options: Options }>('POST', '/api/auth/passkey/register/begin', {})
+export async function newPasskey(
+  site: string,
+  who: Pick<Person, 'fetch'>,
+): Promise<{ sessionId: string; response: object }> {
+  const { body } = await who.fetch<{ sessionId: string; options: Options }>(
+    'POST',
+    '/api/auth/passkey/register/begin',
+    {},
+  )
   return { sessionId: body.sessionId, response: new Authenticator(site).create(body.options) }
 }
 

@@ -29,8 +29,18 @@ export async function tutti(
   args: string[],
   { env = {}, stdin = '', cwd = tmpdir() }: { env?: Record<string, string>; stdin?: string; cwd?: string } = {},
 ): Promise<Run> {
-  const child = Bun.spawn([BINARY, ...args], { cwd, env: { ...bareEnv, ...env }, stdin: new Blob([stdin]), stdout: 'pipe', stderr: 'pipe' })
-  const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+  const child = Bun.spawn([BINARY, ...args], {
+    cwd,
+    env: { ...bareEnv, ...env },
+    stdin: new Blob([stdin]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
   return { code, out, err }
 }
 
@@ -52,14 +62,17 @@ export async function onTerminal(
   const quoted = [BINARY, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
   const file = stdin === undefined ? undefined : join(folder(), 'stdin')
   if (file) writeFileSync(file, stdin as string)
-  const child = Bun.spawn(['script', '-qec', `stty cols ${columns} rows 24; ${quoted}${file ? ` < ${file}` : ''}`, '/dev/null'], {
-    cwd,
-    env: { ...bareEnv, TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
-    // An end of input would be shown as the ^D that a terminal makes of it.
-    stdin: typed === undefined ? 'pipe' : new Blob([typed]),
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
+  const child = Bun.spawn(
+    ['script', '-qec', `stty cols ${columns} rows 24; ${quoted}${file ? ` < ${file}` : ''}`, '/dev/null'],
+    {
+      cwd,
+      env: { ...bareEnv, TERM: 'xterm-256color', SHELL: '/bin/sh', ...env },
+      // An end of input would be shown as the ^D that a terminal makes of it.
+      stdin: typed === undefined ? 'pipe' : new Blob([typed]),
+      stdout: 'pipe',
+      stderr: 'pipe',
+    },
+  )
   const [shown, code] = await Promise.all([new Response(child.stdout).text(), child.exited])
   return { code, shown: shown.replaceAll('\r\n', '\n') }
 }
@@ -89,7 +102,13 @@ interface ServeOptions {
 }
 
 /** Starts the server and resolves when it listens; rejects with its output when it ends before. */
-export async function serve({ dir = folder(), env = {}, wrap = [], port = '0', timeoutMs = 30_000 }: ServeOptions = {}): Promise<Served> {
+export async function serve({
+  dir = folder(),
+  env = {},
+  wrap = [],
+  port = '0',
+  timeoutMs = 30_000,
+}: ServeOptions = {}): Promise<Served> {
   const started = performance.now()
   const logFile = join(folder('tutti-log-'), 'stderr')
   const child = Bun.spawn([...wrap, BINARY, 'serve', '--port', port, '--data-dir', dir], {
@@ -116,7 +135,10 @@ export async function serve({ dir = folder(), env = {}, wrap = [], port = '0', t
       if (url) listening.resolve(url)
     }
   })()
-  const timer = setTimeout(() => listening.reject(new Error(`not listening after ${timeoutMs} ms:\n${output()}`)), timeoutMs)
+  const timer = setTimeout(
+    () => listening.reject(new Error(`not listening after ${timeoutMs} ms:\n${output()}`)),
+    timeoutMs,
+  )
   void child.exited.then((code) => listening.reject(new Error(`ended with ${code}:\n${output()}`)))
   const url = await listening.promise
     .finally(() => clearTimeout(timer))
@@ -145,10 +167,13 @@ export async function serve({ dir = folder(), env = {}, wrap = [], port = '0', t
 
 /** An administrator and an API key that does not expire during a test. Works on a folder with or without a running server. */
 export async function apiKeyFor(server: Served, env: Record<string, string> = {}): Promise<string> {
-  const made = await tutti(['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', server.dir], {
-    stdin: PASSWORD,
-    env,
-  })
+  const made = await tutti(
+    ['admin', 'create', '--email', EMAIL, '--name', 'Ada', '--password-stdin', '--data-dir', server.dir],
+    {
+      stdin: PASSWORD,
+      env,
+    },
+  )
   if (made.code !== 0) throw new Error(made.err)
   const login = await fetch(`${server.url}/api/auth/login`, json('POST', { email: EMAIL, password: PASSWORD }))
   const { token } = (await login.json()) as { token: string }

@@ -19,7 +19,15 @@ export interface FakeRepository {
   /** By branch: its files. */
   branches: Map<string, Map<string, string>>
   commits: Map<string, string>
-  pulls: { number: number; title: string; head: string; base: string; open: boolean; body: string; reviewers: string[] }[]
+  pulls: {
+    number: number
+    title: string
+    head: string
+    base: string
+    open: boolean
+    body: string
+    reviewers: string[]
+  }[]
   /** By number: how it ended. */
   runs: Map<number, string>
 }
@@ -94,7 +102,8 @@ export function fakeRepositoryHost(provider: FakeCodeHost['provider'], tls?: Cer
       const fault = await host.fault?.(asked)
       if (fault) return fault
       const given = /^(?:Bearer|token) (.+)$/.exec(request.headers.get('authorization') ?? '')?.[1]
-      if (given !== undefined && !host.tokens.has(given)) return Response.json({ message: 'Bad credentials' }, { status: 401 })
+      if (given !== undefined && !host.tokens.has(given))
+        return Response.json({ message: 'Bad credentials' }, { status: 401 })
       const [status, answer, headers] = dialect({ ...asked, signedIn: given !== undefined, host })
       return Response.json(answer ?? { message: 'Not Found' }, { status, headers })
     },
@@ -122,7 +131,8 @@ function page<T>(list: T[], query: URLSearchParams): T[] {
 }
 
 const base64 = (text: unknown) => Buffer.from(String(text)).toString('base64')
-const visible = ({ host, signedIn }: Received) => [...host.repositories].filter(([, repository]) => signedIn || !repository.private)
+const visible = ({ host, signedIn }: Received) =>
+  [...host.repositories].filter(([, repository]) => signedIn || !repository.private)
 
 function githubLike(asked: Received): Reply {
   const { method, path, query, signedIn, host, body } = asked
@@ -136,7 +146,8 @@ function githubLike(asked: Received): Reply {
     language: repository.language,
     topics: repository.topics,
   })
-  if (path === '/user/repos') return signedIn ? [200, page(visible(asked).map(full), query)] : [401, { message: 'Requires authentication' }]
+  if (path === '/user/repos')
+    return signedIn ? [200, page(visible(asked).map(full), query)] : [401, { message: 'Requires authentication' }]
   const [, slug = '', rest = ''] = /^\/repos\/([^/]+\/[^/]+)(\/.*)?$/.exec(path) ?? []
   const found = visible(asked).find(([name]) => name === decodeURIComponent(slug))
   if (!found) return [404]
@@ -172,7 +183,16 @@ function githubLike(asked: Received): Reply {
     const ref = decodeURIComponent(commit)
     const sha = repository.branches.has(ref) ? SHA : [...repository.commits.keys()].find((one) => one.startsWith(ref))
     if (!sha) return gitea ? [404] : [422, { message: `No commit found for SHA: ${ref}` }]
-    return [200, { sha, commit: { message: repository.commits.get(sha), author: { name: 'Ada Lovelace', date: '2026-11-01T12:00:00Z' } } }]
+    return [
+      200,
+      {
+        sha,
+        commit: {
+          message: repository.commits.get(sha),
+          author: { name: 'Ada Lovelace', date: '2026-11-01T12:00:00Z' },
+        },
+      },
+    ]
   }
   if (rest === '/pulls' && method === 'GET') {
     const head = query.get('head')?.split(':')[1]
@@ -189,10 +209,21 @@ function githubLike(asked: Received): Reply {
     if (open.some((p) => p.head === head && p.base === base))
       return gitea
         ? [409, { message: 'pull request already exists for these targets' }]
-        : [422, { message: 'Validation Failed', errors: [{ message: `A pull request already exists for tutti:${head}.` }] }]
+        : [
+            422,
+            { message: 'Validation Failed', errors: [{ message: `A pull request already exists for tutti:${head}.` }] },
+          ]
     if (!repository.branches.has(head as string))
       return gitea ? [404] : [422, { message: 'Validation Failed', errors: [{ message: 'Field head is invalid' }] }]
-    const made = { number: repository.pulls.length + 1, title, head, base, open: true, body: description, reviewers: [] } as never
+    const made = {
+      number: repository.pulls.length + 1,
+      title,
+      head,
+      base,
+      open: true,
+      body: description,
+      reviewers: [],
+    } as never
     repository.pulls.push(made)
     return [201, pull(made)]
   }
@@ -229,7 +260,8 @@ function contents(repository: FakeRepository, file: string, { method, query, bod
     return now === undefined
       ? [404]
       : [200, { type: 'file', encoding: 'base64', content: base64(now).replace(/.{60}/g, '$&\n'), sha: shaOf(now) }]
-  if (host.provider === 'gitea' && (method === 'POST') !== (now === undefined)) return [422, { message: 'repository file already exists' }]
+  if (host.provider === 'gitea' && (method === 'POST') !== (now === undefined))
+    return [422, { message: 'repository file already exists' }]
   if (now !== undefined && body?.sha !== shaOf(now)) return [409, { message: `${file} does not match` }]
   branch.set(file, Buffer.from(String(body?.content), 'base64').toString())
   return [now === undefined ? 201 : 200, { content: {} }]
@@ -245,7 +277,8 @@ function gitlab(asked: Received): Reply {
     topics: repository.topics,
   })
   if (path === '/projects') return [200, page(visible(asked).map(full), query)]
-  if (path === '/users') return [200, query.get('username') === 'nobody' ? [] : [{ id: 42, username: query.get('username') }]]
+  if (path === '/users')
+    return [200, query.get('username') === 'nobody' ? [] : [{ id: 42, username: query.get('username') }]]
   const [, slug = '', rest = ''] = /^\/projects\/([^/]+)(\/.*)?$/.exec(path) ?? []
   const found = visible(asked).find(([name]) => name === decodeURIComponent(slug))
   if (!found) return [404, { message: '404 Project Not Found' }]
@@ -297,7 +330,15 @@ function gitlab(asked: Received): Reply {
     if (repository.pulls.some((p) => p.open && p.head === head && p.base === base))
       return [409, { message: ['Another open merge request already exists for this source branch: !1'] }]
     if (!repository.branches.has(head as string)) return [400, { message: ['Source branch does not exist'] }]
-    const made = { number: repository.pulls.length + 1, title, head, base, open: true, body: description, reviewers: [] } as never
+    const made = {
+      number: repository.pulls.length + 1,
+      title,
+      head,
+      base,
+      open: true,
+      body: description,
+      reviewers: [],
+    } as never
     repository.pulls.push(made)
     return [201, pull(made)]
   }
@@ -315,7 +356,8 @@ function gitlab(asked: Received): Reply {
   const name = decodeURIComponent(file)
   const branch = repository.branches.get(method === 'GET' ? (query.get('ref') ?? '') : String(body?.branch))
   const now = branch?.get(name)
-  if (method === 'GET') return now === undefined ? [404] : [200, { encoding: 'base64', content: base64(now), blob_id: shaOf(now) }]
+  if (method === 'GET')
+    return now === undefined ? [404] : [200, { encoding: 'base64', content: base64(now), blob_id: shaOf(now) }]
   if ((method === 'POST') !== (now === undefined)) return [400, { message: 'A file with this name already exists' }]
   branch?.set(name, String(body?.content))
   return [method === 'POST' ? 201 : 200, { file_path: name }]

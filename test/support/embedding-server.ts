@@ -17,7 +17,11 @@ export class EmbeddingServer {
     port: 0,
     hostname: '127.0.0.1',
     fetch: async (request) => {
-      const asked = { path: new URL(request.url).pathname, headers: request.headers, body: (await request.json()) as Asked['body'] }
+      const asked = {
+        path: new URL(request.url).pathname,
+        headers: request.headers,
+        body: (await request.json()) as Asked['body'],
+      }
       this.requests.push(asked)
       if (this.answer) return this.answer(asked)
       const data = asked.body.input.map((text, index) => ({ index, embedding: this.vectors(text, asked.body.model) }))

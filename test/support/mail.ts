@@ -99,7 +99,9 @@ export interface KeptMail extends Rendered {
 
 /** The newest mail to this address whose content is still there: what an administrator of an instance without mail would read out. */
 export async function keptMail(t: TestApp, to: string, kind?: string): Promise<KeptMail> {
-  const kept = (await mailRows(t, to)).find((mail) => mail.sealed !== null && (kind === undefined || mail.kind === kind))
+  const kept = (await mailRows(t, to)).find(
+    (mail) => mail.sealed !== null && (kind === undefined || mail.kind === kind),
+  )
   const text = kept?.sealed ? t.app.seal.open(kept.sealed) : undefined
   if (!kept || text === undefined) throw new Error(`No ${kind ?? 'mail'} with content is kept for ${to}.`)
   return { kind: kept.kind, subject: kept.subject, status: kept.status, ...(JSON.parse(text) as Rendered) }
@@ -110,7 +112,9 @@ export const mailRows = (t: TestApp, to: string, kind?: string) =>
   t.app.db
     .select()
     .from(mails)
-    .where(and(eq(sql`lower(${mails.recipient})`, to.toLowerCase()), kind === undefined ? undefined : eq(mails.kind, kind)))
+    .where(
+      and(eq(sql`lower(${mails.recipient})`, to.toLowerCase()), kind === undefined ? undefined : eq(mails.kind, kind)),
+    )
     .orderBy(desc(mails.createdAt), desc(mails.id))
 
 /** The six digits on a line of their own. */

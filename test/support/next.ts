@@ -19,7 +19,11 @@ export async function buildNext(): Promise<string> {
     writeFileSync(path, readFileSync(path, 'utf8').replace(from, to))
   }
   change('package.json', /"version": "[^"]+"/, `"version": "${NEXT}"`)
-  change('migrations/index.ts', /\]\s*$/, `  { id: '${NEXT_MIGRATION}', sql: 'create table next_things (id text primary key);' },\n]\n`)
+  change(
+    'migrations/index.ts',
+    /\]\s*$/,
+    `  { id: '${NEXT_MIGRATION}', sql: 'create table next_things (id text primary key);' },\n]\n`,
+  )
   await $`${process.execPath} cli/dev/build.ts`.cwd(copy).quiet()
   return join(copy, 'dist', 'tutti')
 }

@@ -6,7 +6,8 @@ export const HEIGHT = 8
 
 const from = (base64: string) => Buffer.from(base64, 'base64')
 const latin = (text: string) => Buffer.from(text, 'latin1')
-const join = (...parts: (Uint8Array | string)[]) => Buffer.concat(parts.map((part) => (typeof part === 'string' ? latin(part) : part)))
+const join = (...parts: (Uint8Array | string)[]) =>
+  Buffer.concat(parts.map((part) => (typeof part === 'string' ? latin(part) : part)))
 const be32 = (value: number) => {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(value)
@@ -24,8 +25,11 @@ export function pngChunk(name: string, data: Uint8Array | string = ''): Buffer {
   const covered = join(name, data)
   return join(be32(covered.length - 4), covered, be32(Bun.hash.crc32(covered)))
 }
-export const pngHeader = (width = WIDTH, height = HEIGHT) => pngChunk('IHDR', join(be32(width), be32(height), '\x08\x02\0\0\0'))
-const pngRows = deflateSync(Buffer.concat(Array.from({ length: HEIGHT }, (_, y) => join('\0', Buffer.alloc(WIDTH * 3, y * 30)))))
+export const pngHeader = (width = WIDTH, height = HEIGHT) =>
+  pngChunk('IHDR', join(be32(width), be32(height), '\x08\x02\0\0\0'))
+const pngRows = deflateSync(
+  Buffer.concat(Array.from({ length: HEIGHT }, (_, y) => join('\0', Buffer.alloc(WIDTH * 3, y * 30)))),
+)
 /** `extra` stands between the header and the picture. */
 export const png = (extra: Uint8Array[] = [], header = pngHeader()) =>
   join('\x89PNG\r\n\x1a\n', header, ...extra, pngChunk('IDAT', pngRows), pngChunk('IEND'))
@@ -70,11 +74,13 @@ export function exif(orientation: number, order: 'II' | 'MM' = 'II'): Buffer {
 export const gifLoop = join('!\xff\x0bNETSCAPE2.0\x03\x01\0\0\0')
 export const gifExtension = (label: number, ...blocks: string[]) =>
   join('!', Buffer.of(label), ...blocks.map((block) => join(Buffer.of(block.length), block)), '\0')
-const gifHead = (width: number, height: number) => join('GIF89a', le(width, 2), le(height, 2), '\x80\0\0\0\0\0\xff\xff\xff')
+const gifHead = (width: number, height: number) =>
+  join('GIF89a', le(width, 2), le(height, 2), '\x80\0\0\0\0\0\xff\xff\xff')
 /** One pixel on a canvas of its size. */
 export const gifFrame = (left = 0, top = 0) =>
   join(gifExtension(0xf9, '\0\0\0\0'), ',', le(left, 2), le(top, 2), '\x01\0\x01\0\0\x02\x02D\x01\0')
-export const gif = (extra: Uint8Array[] = [], width = WIDTH, height = HEIGHT) => join(gifHead(width, height), ...extra, gifFrame(), ';')
+export const gif = (extra: Uint8Array[] = [], width = WIDTH, height = HEIGHT) =>
+  join(gifHead(width, height), ...extra, gifFrame(), ';')
 
 // ---- WebP
 

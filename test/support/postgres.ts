@@ -4,7 +4,9 @@ import { SQL } from 'bun'
 export async function freshDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
   const base = process.env.TEST_DATABASE_URL
   if (!base)
-    throw new Error('TEST_DB=postgres needs TEST_DATABASE_URL. Run the tests with ./test/run, which starts a Postgres and sets it.')
+    throw new Error(
+      'TEST_DB=postgres needs TEST_DATABASE_URL. Run the tests with ./test/run, which starts a Postgres and sets it.',
+    )
   const name = `tutti_test_${process.pid}_${Math.random().toString(36).slice(2, 8)}`
   const admin = new SQL(base, { max: 1 })
   await admin.unsafe(`create database ${name}`)

@@ -59,7 +59,11 @@ interface Part {
   answer(grant: Grant, accessToken: string): Promise<object>
   /** What it says to a code that it does not know. */
   refused: [body: object, status: number]
-  more(path: string, subjectOf: (request: Request) => Subject | undefined, request: Request): Promise<Response> | Response
+  more(
+    path: string,
+    subjectOf: (request: Request) => Subject | undefined,
+    request: Request,
+  ): Promise<Response> | Response
 }
 
 /** The part that is the same everywhere: a code for whoever is signed in, exchanged once, with the right secret and verifier. */
@@ -91,10 +95,9 @@ function fake(part: (provider: FakeProvider) => Part): FakeProvider {
     if (provider.fault.error) back.searchParams.set('error', provider.fault.error)
     else {
       const code = randomBytes(16).toString('hex')
-      const [challenge, nonce, redirectUri] = ['code_challenge', 'nonce', 'redirect_uri'].map((name) => asked.get(name)) as (
-        | string
-        | null
-      )[]
+      const [challenge, nonce, redirectUri] = ['code_challenge', 'nonce', 'redirect_uri'].map((name) =>
+        asked.get(name),
+      ) as (string | null)[]
       const plain = asked.get('client_id') !== CLIENT.id || asked.get('code_challenge_method') !== 'S256'
       if (plain) return new Response('unknown client, or no proof key', { status: 400 })
       grants.set(code, { subject: provider.subject, challenge, nonce, redirectUri } as Grant)
@@ -120,10 +123,18 @@ function fake(part: (provider: FakeProvider) => Part): FakeProvider {
       .update(form.get('code_verifier') ?? '')
       .digest('base64url')
     if (!grant || grant.challenge !== proof || grant.redirectUri !== form.get('redirect_uri')) return json(...refused)
-    const [accessToken, refreshToken] = [`access-${randomBytes(20).toString('hex')}`, `refresh-${randomBytes(20).toString('hex')}`]
+    const [accessToken, refreshToken] = [
+      `access-${randomBytes(20).toString('hex')}`,
+      `refresh-${randomBytes(20).toString('hex')}`,
+    ]
     provider.issued.push(accessToken, refreshToken)
     bearers.set(accessToken, grant.subject)
-    return json({ access_token: accessToken, refresh_token: refreshToken, token_type: 'bearer', ...(await answer(grant, accessToken)) })
+    return json({
+      access_token: accessToken,
+      refresh_token: refreshToken,
+      token_type: 'bearer',
+      ...(await answer(grant, accessToken)),
+    })
   }
 
   return provider
@@ -142,7 +153,13 @@ export function fakeCodeHost(): FakeProvider {
       const { sub, email, verified = true, name } = subject
       if (path === '/api/user')
         // Whatever its owner typed stands on a profile.
-        return json({ id: Number(sub), login: `user${sub}`, name, avatar_url: 'https://avatars.example/1', email: 'profile@evil.example' })
+        return json({
+          id: Number(sub),
+          login: `user${sub}`,
+          name,
+          avatar_url: 'https://avatars.example/1',
+          email: 'profile@evil.example',
+        })
       if (path === '/api/user/emails')
         return json(
           fault.emails ?? [
@@ -171,7 +188,12 @@ export async function fakeIssuer(as: 'google' | 'oidc'): Promise<FakeProvider> {
     token: '/token',
     refused: [{ error: 'invalid_grant' }, 400],
     async answer({ subject: { sub, email, verified, name }, nonce }) {
-      const claims = { email, ...(verified !== undefined && { email_verified: verified }), name, picture: 'https://pictures.example/1' }
+      const claims = {
+        email,
+        ...(verified !== undefined && { email_verified: verified }),
+        name,
+        picture: 'https://pictures.example/1',
+      }
       const now = Math.floor(Date.now() / 1000)
       const token = new SignJWT({ ...claims, nonce: fault.nonce ?? nonce })
         .setProtectedHeader({ alg: 'RS256', kid: 'one' })
@@ -180,7 +202,11 @@ export async function fakeIssuer(as: 'google' | 'oidc'): Promise<FakeProvider> {
         .setSubject(sub)
         .setIssuedAt(now)
         .setExpirationTime(now + (fault.expires ?? 3600))
-      return { scope: 'openid email profile', expires_in: 3600, id_token: await token.sign((fault.forged ? bad : good).privateKey) }
+      return {
+        scope: 'openid email profile',
+        expires_in: 3600,
+        id_token: await token.sign((fault.forged ? bad : good).privateKey),
+      }
     },
     more(path) {
       if (path === '/jwks') return json({ keys: [jwk] })
@@ -193,7 +219,8 @@ export async function fakeIssuer(as: 'google' | 'oidc'): Promise<FakeProvider> {
         response_types_supported: ['code'],
         subject_types_supported: ['public'],
         id_token_signing_alg_values_supported: ['RS256'],
-        token_endpoint_auth_methods_supported: as === 'google' ? ['client_secret_post', 'client_secret_basic'] : ['client_secret_post'],
+        token_endpoint_auth_methods_supported:
+          as === 'google' ? ['client_secret_post', 'client_secret_basic'] : ['client_secret_post'],
       })
     },
   }))
@@ -223,7 +250,13 @@ export async function realProvider(): Promise<RealProvider> {
     settings: { AUTH_BACKEND_URL: issuer, OIDC_CLIENT_ID: CLIENT.id, AUTH_BACKEND_KEY: CLIENT.secret },
     serve(appUrl) {
       const provider = new OidcProvider(issuer, {
-        clients: [{ client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [`${appUrl}/api/auth/oauth/oidc/callback`] }],
+        clients: [
+          {
+            client_id: CLIENT.id,
+            client_secret: CLIENT.secret,
+            redirect_uris: [`${appUrl}/api/auth/oauth/oidc/callback`],
+          },
+        ],
         claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
         pkce: { required: () => true },
         findAccount: async (_, id) => ({

@@ -3,7 +3,18 @@ import { dirname, join } from 'node:path'
 import { BINARY, folder, type Run } from './binary.ts'
 
 /** Targets that units here name; none of them starts anything of this machine. */
-const targets = ['sysinit', 'basic', 'shutdown', 'multi-user', 'network-online', 'default', 'umount', 'final', 'emergency', 'rescue']
+const targets = [
+  'sysinit',
+  'basic',
+  'shutdown',
+  'multi-user',
+  'network-online',
+  'default',
+  'umount',
+  'final',
+  'emergency',
+  'rescue',
+]
 
 /**
  * A real systemd as the first process of its own namespaces: it sees this machine's files, but none of its units, and has its own /etc and
@@ -14,7 +25,8 @@ export class Systemd {
 
   static async start(): Promise<Systemd> {
     const units = folder('tutti-units-')
-    for (const name of targets) writeFileSync(join(units, `${name}.target`), `[Unit]\nDescription=${name}\nDefaultDependencies=no\n`)
+    for (const name of targets)
+      writeFileSync(join(units, `${name}.target`), `[Unit]\nDescription=${name}\nDefaultDependencies=no\n`)
     const script = `set -e
 mount -t cgroup2 none /sys/fs/cgroup
 mount -t tmpfs tmpfs /run
@@ -22,11 +34,14 @@ for d in /usr/lib/systemd/system /usr/lib/systemd/system-generators /etc/systemd
 mkdir /etc/systemd/system
 cp ${units}/* /etc/systemd/system
 container=test exec /lib/systemd/systemd --system --unit=default.target --log-target=null --show-status=0`
-    const outer = Bun.spawn(['unshare', '--cgroup', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', '-c', script], {
-      stdin: 'ignore',
-      stdout: 'ignore',
-      stderr: 'inherit',
-    })
+    const outer = Bun.spawn(
+      ['unshare', '--cgroup', '--mount', '--pid', '--fork', '--kill-child', '--mount-proc', 'sh', '-c', script],
+      {
+        stdin: 'ignore',
+        stdout: 'ignore',
+        stderr: 'inherit',
+      },
+    )
     process.on('exit', () => outer.kill('SIGKILL'))
     const deadline = Date.now() + 20_000
     while (Date.now() < deadline && outer.exitCode === null) {
@@ -56,11 +71,16 @@ container=test exec /lib/systemd/systemd --system --unit=default.target --log-ta
       stdout: 'pipe',
       stderr: 'pipe',
     })
-    const [out, err, code] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text(), child.exited])
+    const [out, err, code] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+      child.exited,
+    ])
     return { code, out, err }
   }
 
-  tutti = (args: string[], env: Record<string, string> = {}, binary = BINARY): Promise<Run> => this.run([binary, ...args], { env })
+  tutti = (args: string[], env: Record<string, string> = {}, binary = BINARY): Promise<Run> =>
+    this.run([binary, ...args], { env })
 }
 
 /** A binary of its own that can be replaced: in a folder whose name is hard to quote, if told. */

@@ -28,4 +28,8 @@ export function certificateFor(...names: string[]): Certificate {
 export const PUBLIC = '93.184.215.14'
 
 /** The names that the test's server has, as if they were out on the Internet. */
-export const asIfPublic = (ca: string): OutboundOptions => ({ resolve: async () => [PUBLIC], dial: () => '127.0.0.1', ca })
+export const asIfPublic = (ca: string): OutboundOptions => ({
+  resolve: async () => [PUBLIC],
+  dial: () => '127.0.0.1',
+  ca,
+})

@@ -28,5 +28,7 @@ export function pgliteData(): Promise<ArrayBuffer> {
 /** Unpacked here: PGlite opens them with fs.createReadStream, which does not find files inside a compiled binary. */
 export async function extensionFiles(): Promise<ExtensionFile[]> {
   const paths = { vector, pg_trgm: trgm, amcheck }
-  return Promise.all(extensionNames.map(async (name) => ({ name, tar: Bun.gunzipSync(await Bun.file(paths[name]).bytes()) })))
+  return Promise.all(
+    extensionNames.map(async (name) => ({ name, tar: Bun.gunzipSync(await Bun.file(paths[name]).bytes()) })),
+  )
 }

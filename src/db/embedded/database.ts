@@ -95,7 +95,11 @@ export class EmbeddedDatabase implements EmbeddedDriver {
     return this.#engine.restarts
   }
 
-  async query(text: string, params: readonly unknown[] = [], { timeout = this.#timeout }: QueryOptions = {}): Promise<Result> {
+  async query(
+    text: string,
+    params: readonly unknown[] = [],
+    { timeout = this.#timeout }: QueryOptions = {},
+  ): Promise<Result> {
     const statement = encodeStatement({ text, params })
     this.#checkUsable()
     this.#checkRoom([statement])
@@ -214,7 +218,11 @@ export class EmbeddedDatabase implements EmbeddedDriver {
   /** In whatever transaction is open: it flushes what came before. */
   async #flush(): Promise<void> {
     if (!this.#engine.ready) throw new DbError('unavailable', 'not now')
-    const { trip, reply } = makeTrip({ statements: [encodeStatement({ text: FLUSH, params: [] })], timeout: 0, repeatable: false })
+    const { trip, reply } = makeTrip({
+      statements: [encodeStatement({ text: FLUSH, params: [] })],
+      timeout: 0,
+      repeatable: false,
+    })
     this.#pipeline.send(trip)
     const { error } = await reply
     if (error) throw error
@@ -227,7 +235,10 @@ export class EmbeddedDatabase implements EmbeddedDriver {
 
   #checkRoom(statements: readonly Pick<EncodedStatement, 'kind'>[]): void {
     if (statements.some(({ kind }) => kind !== 'read') && this.#disk.isLow) {
-      throw new DbError('disk_full', `the disk is almost full (${Math.floor(this.#disk.free / 1024 / 1024)} MiB free), changes are refused`)
+      throw new DbError(
+        'disk_full',
+        `the disk is almost full (${Math.floor(this.#disk.free / 1024 / 1024)} MiB free), changes are refused`,
+      )
     }
   }
 
@@ -253,7 +264,8 @@ export class EmbeddedDatabase implements EmbeddedDriver {
   }
 
   #failing(why: DbError): void {
-    if (!this.#trouble) this.#log('error', 'the database does not start, trying again every second', { reason: why.message })
+    if (!this.#trouble)
+      this.#log('error', 'the database does not start, trying again every second', { reason: why.message })
     this.#trouble = why
     this.#scheduler.rejectAll(why)
   }

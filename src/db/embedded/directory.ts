@@ -33,7 +33,10 @@ export async function ensureDatabase(dir: string, populate: Populate): Promise<v
     await syncAncestors(dir)
   }
   if (!existsSync(join(target, 'PG_VERSION'))) {
-    throw new DbError('unavailable', `${target} is not a database (PG_VERSION is missing); restore it from a backup or move it away`)
+    throw new DbError(
+      'unavailable',
+      `${target} is not a database (PG_VERSION is missing); restore it from a backup or move it away`,
+    )
   }
 }
 

@@ -26,7 +26,10 @@ interface Nodefs {
     fsync?(stream: FsStream): number
     setattr(stream: FsStream, attributes: { mode?: number }): void
   }
-  node_ops: { rename(node: FsNode, directory: FsNode, name: string): void; setattr(node: FsNode, attributes: { mode?: number }): void }
+  node_ops: {
+    rename(node: FsNode, directory: FsNode, name: string): void
+    setattr(node: FsNode, attributes: { mode?: number }): void
+  }
 }
 interface EmscriptenFs {
   filesystems: { NODEFS: Nodefs }

@@ -104,7 +104,8 @@ export class Engine {
 
   async #boot(): Promise<void> {
     const [module, data, extensions] = await Promise.all([pgliteModule(), pgliteData(), extensionFiles()])
-    if (this.#state !== 'starting' && this.#state !== 'restarting') throw new DbError('unavailable', 'the database was stopped')
+    if (this.#state !== 'starting' && this.#state !== 'restarting')
+      throw new DbError('unavailable', 'the database was stopped')
     this.#counters = newCounters()
     const files = new OpenFiles()
     const worker = new Worker(workerUrl('src/db/embedded/worker.ts'))

@@ -86,6 +86,8 @@ export class Maintenance {
 
   /** Written since the last checkpoint. */
   async #walBytes(): Promise<number> {
-    return Number((await this.#db.query('select pg_current_wal_insert_lsn() - redo_lsn from pg_control_checkpoint()')).rows[0]?.[0])
+    return Number(
+      (await this.#db.query('select pg_current_wal_insert_lsn() - redo_lsn from pg_control_checkpoint()')).rows[0]?.[0],
+    )
   }
 }

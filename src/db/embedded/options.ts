@@ -28,7 +28,10 @@ export interface EmbeddedDriver extends Driver {
   readonly restarts: number
 }
 
-export function postgresSettings({ durability = 'full', sharedBuffers = '16MB' }: EmbeddedOptions): Record<string, string> {
+export function postgresSettings({
+  durability = 'full',
+  sharedBuffers = '16MB',
+}: EmbeddedOptions): Record<string, string> {
   return {
     // fdatasync, the default, is a stub in this runtime
     wal_sync_method: 'fsync',

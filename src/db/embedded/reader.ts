@@ -113,7 +113,11 @@ function readError(buffer: Buffer, body: number, reply: Reply): void {
   }
   if (fields.get('V') !== 'ERROR') reply.broken = true
   const state = fields.get('C') ?? 'XX000'
-  reply.error ??= new DbError(state === '53100' ? 'disk_full' : state, fields.get('M') ?? 'unknown database error', fields.get('n'))
+  reply.error ??= new DbError(
+    state === '53100' ? 'disk_full' : state,
+    fields.get('M') ?? 'unknown database error',
+    fields.get('n'),
+  )
 }
 
 function stateOf(status: number | undefined): Reply['state'] {

@@ -70,7 +70,9 @@ export class Statements {
 const firstWord = /^(?:\s|\(|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*([a-z]+)/i
 const changes = /\b(?:insert|update|delete|merge|create|analyze)\b/i
 const kinds = new Map<string, Kind>([
-  ...['select', 'show', 'values', 'table', 'fetch', 'set', 'reset', 'savepoint', 'release'].map((word) => [word, 'read'] as const),
+  ...['select', 'show', 'values', 'table', 'fetch', 'set', 'reset', 'savepoint', 'release'].map(
+    (word) => [word, 'read'] as const,
+  ),
   ...['create', 'alter', 'drop', 'do'].map((word) => [word, 'ddl'] as const),
   ...['begin', 'start', 'commit', 'end', 'abort', 'prepare'].map((word) => [word, 'control'] as const),
 ])

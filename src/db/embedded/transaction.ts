@@ -29,7 +29,11 @@ export class EmbeddedTransaction implements Transaction, Holder {
     return this
   }
 
-  async query(text: string, params: readonly unknown[] = [], { timeout = this.#context.timeout }: QueryOptions = {}): Promise<Result> {
+  async query(
+    text: string,
+    params: readonly unknown[] = [],
+    { timeout = this.#context.timeout }: QueryOptions = {},
+  ): Promise<Result> {
     const statement = encodeStatement({ text, params })
     if (this.#over) throw this.#over
     this.#context.checkRoom([statement])
@@ -54,14 +58,20 @@ export class EmbeddedTransaction implements Transaction, Holder {
       return
     }
     // Nothing may follow COMMIT in time
-    const sent = this.#send([...statements, COMMIT], this.#context.timeout && Math.max(this.#context.timeout, COMMIT_MS))
+    const sent = this.#send(
+      [...statements, COMMIT],
+      this.#context.timeout && Math.max(this.#context.timeout, COMMIT_MS),
+    )
     this.#over = ended('committed')
     const reply = await sent.catch((error: DbError) => {
-      throw new DbError('unknown', `the database went away while committing: ${error.message}`, undefined, { cause: error })
+      throw new DbError('unknown', `the database went away while committing: ${error.message}`, undefined, {
+        cause: error,
+      })
     })
     // COMMIT of a failed transaction is answered by ROLLBACK, without an error.
     const error =
-      reply.error ?? (reply.tag === 'COMMIT' ? undefined : new DbError('25P02', 'an earlier statement failed, so all was rolled back'))
+      reply.error ??
+      (reply.tag === 'COMMIT' ? undefined : new DbError('25P02', 'an earlier statement failed, so all was rolled back'))
     if (reply.state !== 'idle') await this.#sendRollback()
     this.#end('committed')
     if (error) throw error

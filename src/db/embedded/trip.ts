@@ -34,7 +34,8 @@ export function encodeStatement({ text, params }: Statement): EncodedStatement {
   const kind = kindOf(text)
   if (kind === 'control') throw new DbError('25000', `use begin(), commit() and rollback() instead of "${text}"`)
   checkText(text)
-  if (params.length > MAX_PARAMS) throw new DbError('54023', `${params.length} parameters, at most ${MAX_PARAMS} are possible`)
+  if (params.length > MAX_PARAMS)
+    throw new DbError('54023', `${params.length} parameters, at most ${MAX_PARAMS} are possible`)
   try {
     return { text, kind, params: params.map(encodeParam) }
   } catch (error) {

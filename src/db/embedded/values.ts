@@ -13,7 +13,8 @@ export function encodeParam(value: unknown): string | null {
     default:
       if (value === null) return null
       if (value instanceof Date) return value.toISOString()
-      if (value instanceof Uint8Array) return `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}`
+      if (value instanceof Uint8Array)
+        return `\\x${Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')}`
       return JSON.stringify(value)
   }
 }
@@ -34,7 +35,8 @@ const decodeFloat: Decode = (buffer, start, end) => Number(buffer.toString('lati
 const decodeBool: Decode = (buffer, start) => buffer[start] === 0x74
 
 /** `bytea_output` is hex: a leading \x */
-const decodeBytes: Decode = (buffer, start, end) => new Uint8Array(Buffer.from(buffer.toString('latin1', start + 2, end), 'hex'))
+const decodeBytes: Decode = (buffer, start, end) =>
+  new Uint8Array(Buffer.from(buffer.toString('latin1', start + 2, end), 'hex'))
 
 const byOid = new Map<number, Decode>([
   [16, decodeBool],

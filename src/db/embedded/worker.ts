@@ -4,7 +4,14 @@ import { join } from 'node:path'
 import { type Extension, PGlite } from '@electric-sql/pglite'
 import { DurableFs } from './durable.ts'
 import { OpenFiles } from './files.ts'
-import { counter, type ExtensionFile, type FromWorker, newCounters, type OpenRequest, type ToWorker } from './messages.ts'
+import {
+  counter,
+  type ExtensionFile,
+  type FromWorker,
+  newCounters,
+  type OpenRequest,
+  type ToWorker,
+} from './messages.ts'
 
 declare const self: Worker
 
@@ -81,7 +88,10 @@ function startParams(settings: Record<string, string>): string[] {
 function extension({ name, tar }: ExtensionFile): Extension {
   return {
     name,
-    setup: async (_pg, options: { preRun?: ((module: { pg_extensions: Record<string, Promise<Blob>> }) => void)[] }) => ({
+    setup: async (
+      _pg,
+      options: { preRun?: ((module: { pg_extensions: Record<string, Promise<Blob>> }) => void)[] },
+    ) => ({
       emscriptenOpts: {
         ...options,
         preRun: [
@@ -131,8 +141,8 @@ function run(trip: Uint8Array): Uint8Array {
   const chunks: Uint8Array[] = []
   // Runs to the end before it returns. Unlike execProtocolRawSync it does not also parse, and keep for ever, every answer.
   // The chunk is a view of WASM memory and must be copied.
-  pg?.execProtocolRawStream(trip, { syncToFs: false, onRawData: (chunk) => chunks.push(chunk.slice()) }).catch((error) =>
-    die({ type: 'crashed', reason: reasonOf(error) }),
+  pg?.execProtocolRawStream(trip, { syncToFs: false, onRawData: (chunk) => chunks.push(chunk.slice()) }).catch(
+    (error) => die({ type: 'crashed', reason: reasonOf(error) }),
   )
   const [first] = chunks
   return chunks.length === 1 && first ? first : concat(chunks)

@@ -8,7 +8,15 @@ import { oneTimeSecrets } from '../../auth/table.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { countMail, queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
-import { CHANGE_MINUTES, changedMail, changeMail, takenMail, UNDO_MINUTES, VERIFY_MINUTES, verifyMail } from './messages.ts'
+import {
+  CHANGE_MINUTES,
+  changedMail,
+  changeMail,
+  takenMail,
+  UNDO_MINUTES,
+  VERIFY_MINUTES,
+  verifyMail,
+} from './messages.ts'
 import { activeUser, byEmail, dropOtherLogins, endCredentials, isReserved, visible } from './people.ts'
 import type { ChangeEmail, LinkToken, User, VerifyAnswer, VerifyEmail } from './schema.ts'
 import { users } from './table.ts'
@@ -48,7 +56,8 @@ const markVerified = write('accounts.markVerified', person, async (ctx, { token 
   const used = await redeemSecret(ctx, 'verify_email', token)
   const user = await own(ctx)
   // What is thrown here gives the link back to whom it belongs.
-  if (used?.userId !== user.id || used.data.email !== user.email) throw stale('Ask for a new one while signed in to the account it is for.')
+  if (used?.userId !== user.id || used.data.email !== user.email)
+    throw stale('Ask for a new one while signed in to the account it is for.')
   await ctx.db
     .update(users)
     .set({ emailVerifiedAt: ctx.now, updatedAt: ctx.now, version: sql`${users.version} + 1` })
@@ -57,17 +66,21 @@ const markVerified = write('accounts.markVerified', person, async (ctx, { token 
   ctx.emit('user.email_verified', { subjectId: user.id, userId: user.id })
 })
 
-export const verifyEmail = flow('accounts.verifyEmail', person, async (ctx, { token }: VerifyEmail): Promise<VerifyAnswer> => {
-  if (token !== undefined) {
-    await markVerified(ctx, { token })
-    return { verified: true }
-  }
-  const user = await own(ctx)
-  if (user.emailVerifiedAt) return { verified: true }
-  await countMail(ctx, user.email)
-  await sendAgain(ctx, {})
-  return { sent: true }
-})
+export const verifyEmail = flow(
+  'accounts.verifyEmail',
+  person,
+  async (ctx, { token }: VerifyEmail): Promise<VerifyAnswer> => {
+    if (token !== undefined) {
+      await markVerified(ctx, { token })
+      return { verified: true }
+    }
+    const user = await own(ctx)
+    if (user.emailVerifiedAt) return { verified: true }
+    await countMail(ctx, user.email)
+    await sendAgain(ctx, {})
+    return { sent: true }
+  },
+)
 
 // ---- another address
 
@@ -92,15 +105,19 @@ const askNewMailbox = write('accounts.askNewMailbox', recent(5), async (ctx, { e
 const REQUESTS_AN_HOUR = 10
 
 /** Only the mailbox itself learns whether the address has an account already. */
-export const changeEmail = flow('accounts.changeEmail', recent(5), async (ctx, { email }: ChangeEmail): Promise<{ sent: true }> => {
-  const user = await own(ctx)
-  if (email.toLowerCase() === user.email.toLowerCase()) throw invalid('/email', 'This is your address already.')
-  const { driver, clock } = ctx.app
-  await countAttempt(driver, `email-change:${user.id}`, REQUESTS_AN_HOUR, 3600, clock(), 'changes of your address')
-  await countMail(ctx, email)
-  await askNewMailbox(ctx, { email })
-  return { sent: true }
-})
+export const changeEmail = flow(
+  'accounts.changeEmail',
+  recent(5),
+  async (ctx, { email }: ChangeEmail): Promise<{ sent: true }> => {
+    const user = await own(ctx)
+    if (email.toLowerCase() === user.email.toLowerCase()) throw invalid('/email', 'This is your address already.')
+    const { driver, clock } = ctx.app
+    await countAttempt(driver, `email-change:${user.id}`, REQUESTS_AN_HOUR, 3600, clock(), 'changes of your address')
+    await countMail(ctx, email)
+    await askNewMailbox(ctx, { email })
+    return { sent: true }
+  },
+)
 
 async function putEmail(ctx: Ctx, userId: string, set: { email: string; passwordHash?: null }): Promise<void> {
   await ctx.db
@@ -126,43 +143,61 @@ async function offerWayBack(ctx: Ctx, before: User): Promise<void> {
  * Whoever has the link has the new mailbox; being signed in to the account as well, he did not just press a button in a mail that somebody
  * else had sent to him, and take over an account that the other one still has the password of. The old mailbox can take it back for a day.
  */
-export const confirmEmail = write('accounts.confirmEmail', person, async (ctx, { token }: LinkToken): Promise<{ changed: true }> => {
-  const before = await holdSession(ctx, ctx.actor.credentialId as string)
-  const used = await redeemSecret(ctx, 'email_change', token)
-  if (!used || used.userId !== before.id) throw stale('Ask for a new one: POST /api/auth/email-change.')
-  const email = String(used.data.email)
-  if ((await byEmail(ctx, email)) || (await isReserved(ctx, email, before.id)))
-    throw new AppError('conflict.exists', 'This address got an account of its own meanwhile. Use another one.')
-  await putEmail(ctx, before.id, { email })
-  await wipeMail(ctx, email, 'email_change')
-  // One that was never proved may be a stranger's, by a slip of the finger: the account is not his to take.
-  if (before.emailVerifiedAt) await offerWayBack(ctx, before)
-  await notify(ctx, { userId: before.id, type: 'warning', reason: 'security', title: 'Your e-mail address was changed' })
-  ctx.emit('user.email_changed', { subjectId: before.id, userId: before.id })
-  return { changed: true }
-})
+export const confirmEmail = write(
+  'accounts.confirmEmail',
+  person,
+  async (ctx, { token }: LinkToken): Promise<{ changed: true }> => {
+    const before = await holdSession(ctx, ctx.actor.credentialId as string)
+    const used = await redeemSecret(ctx, 'email_change', token)
+    if (!used || used.userId !== before.id) throw stale('Ask for a new one: POST /api/auth/email-change.')
+    const email = String(used.data.email)
+    if ((await byEmail(ctx, email)) || (await isReserved(ctx, email, before.id)))
+      throw new AppError('conflict.exists', 'This address got an account of its own meanwhile. Use another one.')
+    await putEmail(ctx, before.id, { email })
+    await wipeMail(ctx, email, 'email_change')
+    // One that was never proved may be a stranger's, by a slip of the finger: the account is not his to take.
+    if (before.emailVerifiedAt) await offerWayBack(ctx, before)
+    await notify(ctx, {
+      userId: before.id,
+      type: 'warning',
+      reason: 'security',
+      title: 'Your e-mail address was changed',
+    })
+    ctx.emit('user.email_changed', { subjectId: before.id, userId: before.id })
+    return { changed: true }
+  },
+)
 
 /** Whoever did it is out, with whatever he set up: the owner comes back by a new password or a code, which need his mailbox. */
-export const undoEmail = write('accounts.undoEmail', anyone, async (ctx, { token }: LinkToken): Promise<{ restored: true }> => {
-  const used = await redeemSecret(ctx, 'email_undo', token)
-  const [user] = used?.userId ? await ctx.db.select(visible).from(users).where(eq(users.id, used.userId)) : []
-  if (!used || !user) throw stale('Ask the administrator of this instance for help.')
-  const email = String(used.data.email)
-  await putEmail(ctx, user.id, { email, passwordHash: null })
-  await dropOtherLogins(ctx, user.id)
-  // Ways back to addresses that came after this one.
-  await ctx.db
-    .delete(oneTimeSecrets)
-    .where(
-      and(
-        eq(oneTimeSecrets.purpose, 'email_undo'),
-        eq(oneTimeSecrets.userId, user.id),
-        isNull(oneTimeSecrets.usedAt),
-        gt(oneTimeSecrets.id, used.id),
-      ),
-    )
-  await wipeMail(ctx, email, 'email_undo')
-  await notify(ctx, { userId: user.id, type: 'warning', reason: 'security', title: 'The change of your e-mail address was undone' })
-  ctx.emit('user.email_restored', { subjectId: user.id, userId: user.id })
-  return { restored: true }
-})
+export const undoEmail = write(
+  'accounts.undoEmail',
+  anyone,
+  async (ctx, { token }: LinkToken): Promise<{ restored: true }> => {
+    const used = await redeemSecret(ctx, 'email_undo', token)
+    const [user] = used?.userId ? await ctx.db.select(visible).from(users).where(eq(users.id, used.userId)) : []
+    if (!used || !user) throw stale('Ask the administrator of this instance for help.')
+    const email = String(used.data.email)
+    await putEmail(ctx, user.id, { email, passwordHash: null })
+    await dropOtherLogins(ctx, user.id)
+    // Ways back to addresses that came after this one.
+    await ctx.db
+      .delete(oneTimeSecrets)
+      .where(
+        and(
+          eq(oneTimeSecrets.purpose, 'email_undo'),
+          eq(oneTimeSecrets.userId, user.id),
+          isNull(oneTimeSecrets.usedAt),
+          gt(oneTimeSecrets.id, used.id),
+        ),
+      )
+    await wipeMail(ctx, email, 'email_undo')
+    await notify(ctx, {
+      userId: user.id,
+      type: 'warning',
+      reason: 'security',
+      title: 'The change of your e-mail address was undone',
+    })
+    ctx.emit('user.email_restored', { subjectId: user.id, userId: user.id })
+    return { restored: true }
+  },
+)

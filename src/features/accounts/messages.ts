@@ -9,7 +9,10 @@ export const CHANGE_MINUTES = 60
 export const UNDO_MINUTES = 24 * 60
 const NOTICE_MINUTES = 7 * 24 * 60
 
-const link = (ctx: Ctx, label: string, page: string, secret: string) => ({ label, url: `${ctx.app.url}/${page}#${secret}` })
+const link = (ctx: Ctx, label: string, page: string, secret: string) => ({
+  label,
+  url: `${ctx.app.url}/${page}#${secret}`,
+})
 const notYou = 'If this was not you, nothing has happened, and you need do nothing.'
 
 interface Person {
@@ -23,7 +26,10 @@ export const verifyMail = (ctx: Ctx, { email, name }: Person, secret: string): M
   subject: 'Confirm your e-mail address',
   lines: [`Hello ${oneLine(name)},`, 'please confirm that this address is yours. You need to be signed in to do it.'],
   button: link(ctx, 'Confirm address', 'verify-email', secret),
-  notes: ['The link works once, for 24 hours.', 'If you have no account here, somebody gave your address by mistake: ignore this mail.'],
+  notes: [
+    'The link works once, for 24 hours.',
+    'If you have no account here, somebody gave your address by mistake: ignore this mail.',
+  ],
   expiresAt: after(ctx.now, VERIFY_MINUTES),
 })
 
@@ -33,7 +39,10 @@ export const resetMail = (ctx: Ctx, { email, name }: Person, secret: string): Me
   subject: 'Choose a new password',
   lines: [`Hello ${oneLine(name)},`, 'somebody, probably you, asked for a new password for your account.'],
   button: link(ctx, 'Choose a new password', 'reset', secret),
-  notes: [`The link works once, for ${RESET_MINUTES} minutes. It ends every session, API key and MCP token of the account.`, notYou],
+  notes: [
+    `The link works once, for ${RESET_MINUTES} minutes. It ends every session, API key and MCP token of the account.`,
+    notYou,
+  ],
   expiresAt: after(ctx.now, RESET_MINUTES),
 })
 
@@ -64,7 +73,9 @@ export const takenMail = (ctx: Ctx, to: string): Message => ({
   to,
   kind: 'email_taken',
   subject: 'This address has an account already',
-  lines: ['Somebody, perhaps you, wanted to use this address for another account. It has one already, so nothing was changed.'],
+  lines: [
+    'Somebody, perhaps you, wanted to use this address for another account. It has one already, so nothing was changed.',
+  ],
   notes: [`Sign in with it, or choose a new password: ${ctx.app.url}/forgot`],
   expiresAt: after(ctx.now, NOTICE_MINUTES),
 })
@@ -73,7 +84,10 @@ export const changedMail = (ctx: Ctx, before: Person, secret: string): Message =
   to: before.email,
   kind: 'email_undo',
   subject: 'Your e-mail address was changed',
-  lines: [`Hello ${oneLine(before.name)},`, 'your account uses another e-mail address from now on. If you did this, all is well.'],
+  lines: [
+    `Hello ${oneLine(before.name)},`,
+    'your account uses another e-mail address from now on. If you did this, all is well.',
+  ],
   button: link(ctx, 'This was not me: undo it', 'undo-email', secret),
   notes: [
     'For 24 hours, the link brings this address back and locks everybody out: sessions, keys, password, passkeys and connected accounts. You then choose a new password.',

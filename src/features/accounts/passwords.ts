@@ -10,8 +10,26 @@ import { AppError, invalid } from '../../errors.ts'
 import { countMail, mailNotice, queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
 import { passwordChangedMail, RESET_MINUTES, resetMail } from './messages.ts'
-import { activeUser, byEmail, countSignIn, dropOtherLogins, endCredentials, proveMailbox, sameEmail, visible } from './people.ts'
-import type { ChangePassword, Confirmed, ForgotPassword, Login, Reauth, ResetPassword, SignedIn, User } from './schema.ts'
+import {
+  activeUser,
+  byEmail,
+  countSignIn,
+  dropOtherLogins,
+  endCredentials,
+  proveMailbox,
+  sameEmail,
+  visible,
+} from './people.ts'
+import type {
+  ChangePassword,
+  Confirmed,
+  ForgotPassword,
+  Login,
+  Reauth,
+  ResetPassword,
+  SignedIn,
+  User,
+} from './schema.ts'
 import { type Proof, startSession } from './sessions.ts'
 import { loginSessions, users } from './table.ts'
 import { holdSession } from './ways.ts'
@@ -23,16 +41,24 @@ const RECENT_MINUTES = 5
 
 // ---- proving to know it
 
-const noteFailure = write('accounts.noteFailure', anyone, async (ctx, { userId }: { userId: string | null }): Promise<void> => {
-  ctx.emit('auth.sign_in_failed', { subjectId: userId ?? undefined, userId })
-})
+const noteFailure = write(
+  'accounts.noteFailure',
+  anyone,
+  async (ctx, { userId }: { userId: string | null }): Promise<void> => {
+    ctx.emit('auth.sign_in_failed', { subjectId: userId ?? undefined, userId })
+  },
+)
 
-const putHash = write('accounts.rehash', anyone, async (ctx, { id, from, to }: { id: string; from: string; to: string }): Promise<void> => {
-  await ctx.db
-    .update(users)
-    .set({ passwordHash: to })
-    .where(and(eq(users.id, id), eq(users.passwordHash, from)))
-})
+const putHash = write(
+  'accounts.rehash',
+  anyone,
+  async (ctx, { id, from, to }: { id: string; from: string; to: string }): Promise<void> => {
+    await ctx.db
+      .update(users)
+      .set({ passwordHash: to })
+      .where(and(eq(users.id, id), eq(users.passwordHash, from)))
+  },
+)
 
 const loginKey = (email: string): string => `login:${hashSecret(email.toLowerCase())}`
 
@@ -40,8 +66,18 @@ const loginKey = (email: string): string => `login:${hashSecret(email.toLowerCas
 export async function provePassword(ctx: Ctx, { email, password }: Login): Promise<Proof> {
   const { app } = ctx
   await countSignIn(ctx)
-  await countGuess(app.driver, loginKey(email), FAILURES, FAILURE_WINDOW, app.clock(), 'failed sign-ins for this account')
-  const [user] = await ctx.db.select({ id: users.id, hash: users.passwordHash, status: users.status }).from(users).where(sameEmail(email))
+  await countGuess(
+    app.driver,
+    loginKey(email),
+    FAILURES,
+    FAILURE_WINDOW,
+    app.clock(),
+    'failed sign-ins for this account',
+  )
+  const [user] = await ctx.db
+    .select({ id: users.id, hash: users.passwordHash, status: users.status })
+    .from(users)
+    .where(sameEmail(email))
   const right = await verifyPassword(password, user?.hash)
   if (!right || !user?.hash || user.status !== 'active') {
     await noteFailure(ctx, { userId: user?.id ?? null })
@@ -89,24 +125,37 @@ const tryOwnCode = write(
   },
 )
 
-const markConfirmed = write('accounts.markConfirmed', interactive, async (ctx, _: Record<string, never>): Promise<Confirmed> => {
-  const sessionId = ctx.actor.credentialId as string
-  await ctx.db.update(loginSessions).set({ authenticatedAt: ctx.now }).where(eq(loginSessions.id, sessionId))
-  ctx.emit('session.confirmed', { subjectId: sessionId, userId: userIdOf(ctx.actor) })
-  return { authenticatedAt: ctx.now }
-})
+const markConfirmed = write(
+  'accounts.markConfirmed',
+  interactive,
+  async (ctx, _: Record<string, never>): Promise<Confirmed> => {
+    const sessionId = ctx.actor.credentialId as string
+    await ctx.db.update(loginSessions).set({ authenticatedAt: ctx.now }).where(eq(loginSessions.id, sessionId))
+    ctx.emit('session.confirmed', { subjectId: sessionId, userId: userIdOf(ctx.actor) })
+    return { authenticatedAt: ctx.now }
+  },
+)
 
 /** For what a session alone is not enough for. */
-export const reauth = flow('accounts.reauth', interactive, async (ctx, { password, code }: Reauth): Promise<Confirmed> => {
-  if ((password === undefined) === (code === undefined))
-    throw invalid(password === undefined ? '/password' : '/code', 'Send either password or code.', 'exclusive')
-  const user = await own(ctx)
-  if (code !== undefined)
-    await proveOwn(ctx, () => tryOwnCode(ctx, { email: user.email, code }), 'The code is wrong, used or too old. Ask for a new one.')
-  else if (user.passwordHash) await proveOwn(ctx, () => verifyPassword(password as string, user.passwordHash), 'The password is wrong.')
-  else throw new AppError('forbidden', 'This account has no password. Confirm with a code: POST /api/auth/otp/send.')
-  return markConfirmed(ctx, {})
-})
+export const reauth = flow(
+  'accounts.reauth',
+  interactive,
+  async (ctx, { password, code }: Reauth): Promise<Confirmed> => {
+    if ((password === undefined) === (code === undefined))
+      throw invalid(password === undefined ? '/password' : '/code', 'Send either password or code.', 'exclusive')
+    const user = await own(ctx)
+    if (code !== undefined)
+      await proveOwn(
+        ctx,
+        () => tryOwnCode(ctx, { email: user.email, code }),
+        'The code is wrong, used or too old. Ask for a new one.',
+      )
+    else if (user.passwordHash)
+      await proveOwn(ctx, () => verifyPassword(password as string, user.passwordHash), 'The password is wrong.')
+    else throw new AppError('forbidden', 'This account has no password. Confirm with a code: POST /api/auth/otp/send.')
+    return markConfirmed(ctx, {})
+  },
+)
 
 // ---- setting a new one
 
@@ -125,7 +174,13 @@ async function putPassword(
     .returning(visible)
   await endCredentials(ctx, user.id, { keepKeys })
   await wipeMail(ctx, user.email, 'reset')
-  await notify(ctx, { userId: user.id, type: 'warning', reason: 'security', title: 'Your password was changed', message: how })
+  await notify(ctx, {
+    userId: user.id,
+    type: 'warning',
+    reason: 'security',
+    title: 'Your password was changed',
+    message: how,
+  })
   await mailNotice(ctx, user, passwordChangedMail(ctx, user, how))
   return changed as User
 }
@@ -137,7 +192,8 @@ const changeTo = write(
     await holdSession(ctx, ctx.actor.credentialId as string)
     const before = await own(ctx)
     // Of two changes at once, one counts.
-    if (before.passwordHash !== from) throw new AppError('conflict', 'The password was changed at the same moment. Sign in again.')
+    if (before.passwordHash !== from)
+      throw new AppError('conflict', 'The password was changed at the same moment. Sign in again.')
     const user = await putPassword(ctx, before, to, {
       how: `You changed the password of your account. Every other session${keepKeys ? '' : ', API key and MCP token'} has ended.`,
       keepKeys,
@@ -162,12 +218,17 @@ export const changePassword = flow(
   person,
   async (ctx, { currentPassword, newPassword, keepKeys }: ChangePassword): Promise<SignedIn> => {
     const user = await own(ctx)
-    if (keepKeys || !user.passwordHash) authorize(ctx.actor, recent(RECENT_MINUTES), 'accounts.changePassword', ctx.app.clock)
+    if (keepKeys || !user.passwordHash)
+      authorize(ctx.actor, recent(RECENT_MINUTES), 'accounts.changePassword', ctx.app.clock)
     if (user.passwordHash && currentPassword === undefined)
       throw invalid('/currentPassword', 'currentPassword is required: this account has a password.', 'required')
     checkPassword(newPassword, { ...user, admin: user.role === 'admin' }, '/newPassword')
     if (user.passwordHash)
-      await proveOwn(ctx, () => verifyPassword(currentPassword as string, user.passwordHash), 'The current password is wrong.')
+      await proveOwn(
+        ctx,
+        () => verifyPassword(currentPassword as string, user.passwordHash),
+        'The current password is wrong.',
+      )
     return changeTo(ctx, { from: user.passwordHash, to: await hashPassword(newPassword), keepKeys })
   },
 )
@@ -178,20 +239,30 @@ export const changePassword = flow(
 const sendReset = write('accounts.sendReset', anyone, async (ctx, { email }: ForgotPassword): Promise<void> => {
   const found = await byEmail(ctx, email)
   const user = found?.status === 'active' ? found : undefined
-  const secret = await issueSecret(ctx, { purpose: 'reset', minutes: RESET_MINUTES, subject: user?.id ?? email, userId: user?.id })
+  const secret = await issueSecret(ctx, {
+    purpose: 'reset',
+    minutes: RESET_MINUTES,
+    subject: user?.id ?? email,
+    userId: user?.id,
+  })
   const withheld = user ? undefined : 'No active account has this address.'
   await queueMail(ctx, resetMail(ctx, user ?? { email: email.toLowerCase(), name: '' }, secret), { withheld })
   ctx.emit('auth.reset_requested', { subjectId: user?.id, userId: user?.id })
 })
 
-export const forgotPassword = flow('accounts.forgotPassword', anyone, async (ctx, { email }: ForgotPassword): Promise<{ sent: true }> => {
-  await countSignIn(ctx)
-  await countMail(ctx, email)
-  await sendReset(ctx, { email })
-  return { sent: true }
-})
+export const forgotPassword = flow(
+  'accounts.forgotPassword',
+  anyone,
+  async (ctx, { email }: ForgotPassword): Promise<{ sent: true }> => {
+    await countSignIn(ctx)
+    await countMail(ctx, email)
+    await sendReset(ctx, { email })
+    return { sent: true }
+  },
+)
 
-const stale = () => new AppError('gone', 'This link has been used or has expired. Ask for a new one: POST /api/auth/forgot-password.')
+const stale = () =>
+  new AppError('gone', 'This link has been used or has expired. Ask for a new one: POST /api/auth/forgot-password.')
 
 const useReset = write(
   'accounts.useReset',
@@ -200,7 +271,8 @@ const useReset = write(
     const used = await redeemSecret(ctx, 'reset', token)
     const user = used?.userId ? await activeUser(ctx, used.userId) : undefined
     if (!user) throw stale()
-    const how = 'You chose a new password by a link in a mail. Every session, API key and MCP token of your account has ended.'
+    const how =
+      'You chose a new password by a link in a mail. Every session, API key and MCP token of your account has ended.'
     await putPassword(ctx, await proveMailbox(ctx, user), passwordHash, { how })
     ctx.emit('user.password_reset', { subjectId: user.id, userId: user.id })
   },
@@ -228,7 +300,8 @@ const putByMachine = write(
   async (ctx, { id, passwordHash }: { id: string; passwordHash: string }): Promise<User> => {
     const [user] = await ctx.db.select(visible).from(users).where(eq(users.id, id))
     if (!user) throw new AppError('not_found', 'This account no longer exists.')
-    const how = 'The operator of this instance set a new password for you. Every session, API key and MCP token of your account has ended.'
+    const how =
+      'The operator of this instance set a new password for you. Every session, API key and MCP token of your account has ended.'
     const changed = await putPassword(ctx, user, passwordHash, { how })
     if (!user.emailVerifiedAt) await dropOtherLogins(ctx, id)
     ctx.emit('user.password_reset', { subjectId: id, userId: id })
@@ -237,11 +310,15 @@ const putByMachine = write(
 )
 
 /** `tutti admin reset-password`. */
-export const setPassword = flow('accounts.setPassword', machine, async (ctx, { email, password }: Login): Promise<User> => {
-  const user = await byEmail(ctx, email)
-  if (!user) throw new AppError('not_found', `There is no account with the address ${email}.`)
-  checkPassword(password, { ...user, admin: user.role === 'admin' })
-  const changed = await putByMachine(ctx, { id: user.id, passwordHash: await hashPassword(password) })
-  await forgetAttempts(ctx.app.driver, loginKey(user.email))
-  return changed
-})
+export const setPassword = flow(
+  'accounts.setPassword',
+  machine,
+  async (ctx, { email, password }: Login): Promise<User> => {
+    const user = await byEmail(ctx, email)
+    if (!user) throw new AppError('not_found', `There is no account with the address ${email}.`)
+    checkPassword(password, { ...user, admin: user.role === 'admin' })
+    const changed = await putByMachine(ctx, { id: user.id, passwordHash: await hashPassword(password) })
+    await forgetAttempts(ctx.app.driver, loginKey(user.email))
+    return changed
+  },
+)

@@ -77,7 +77,12 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
   // After the insert, which waits for a change of address that is under way.
   if (!user || (await isReserved(ctx, email)))
     throw new AppError('conflict.exists', 'This e-mail address has an account already. Sign in, or reset the password.')
-  await organizations.createFor(ctx, { userId: user.id, name: `${user.name.slice(0, 90)}'s space`, slug: user.handle, personal: true })
+  await organizations.createFor(ctx, {
+    userId: user.id,
+    name: `${user.name.slice(0, 90)}'s space`,
+    slug: user.handle,
+    personal: true,
+  })
   ctx.emit('user.registered', { subjectId: user.id, userId: user.id, data: { role: user.role } })
   return user
 }
@@ -107,11 +112,25 @@ export function requireOpenRegistration({ app }: Ctx): void {
 
 /** How many accounts one network may make. In a transaction a refusal takes its own count back, which leaves it at the limit. */
 export const countRegistration = ({ app, db, ip }: Ctx): Promise<void> =>
-  countAttempt(connectionOf(db), `register:${networkOf(ip)}`, app.config.RATE_LIMIT_REGISTER, 3600, app.clock(), 'registrations')
+  countAttempt(
+    connectionOf(db),
+    `register:${networkOf(ip)}`,
+    app.config.RATE_LIMIT_REGISTER,
+    3600,
+    app.clock(),
+    'registrations',
+  )
 
 /** Before the transaction: how often one network may try to sign in, in whatever way. */
 export const countSignIn = ({ app, ip }: Ctx): Promise<void> =>
-  countAttempt(app.driver, `login-from:${networkOf(ip)}`, app.config.RATE_LIMIT_LOGIN, 60, app.clock(), 'sign-in attempts')
+  countAttempt(
+    app.driver,
+    `login-from:${networkOf(ip)}`,
+    app.config.RATE_LIMIT_LOGIN,
+    60,
+    app.clock(),
+    'sign-in attempts',
+  )
 
 /**
  * Before an account is suspended, deleted or loses its role. Whoever comes second waits for the first, and then no longer counts those that
@@ -142,7 +161,11 @@ export async function endImpersonations(ctx: Ctx, userId: string): Promise<void>
     )
     .returning({ id: loginSessions.id, userId: loginSessions.userId })
   for (const session of ended)
-    ctx.emit('session.revoked', { subjectId: session.id, userId: session.userId, data: { reason: 'impersonation ended' } })
+    ctx.emit('session.revoked', {
+      subjectId: session.id,
+      userId: session.userId,
+      data: { reason: 'impersonation ended' },
+    })
 }
 
 /**

@@ -7,7 +7,10 @@ import type { Preferences, PreferencesAnswer, PreferencesPatch } from './schema.
 import { users } from './table.ts'
 
 /** What is usual; an organization that the caller has left counts as none chosen. */
-const inForce = (ctx: Ctx, { currentOrganizationId: chosen, notifications, ...rest }: Preferences): PreferencesAnswer => ({
+const inForce = (
+  ctx: Ctx,
+  { currentOrganizationId: chosen, notifications, ...rest }: Preferences,
+): PreferencesAnswer => ({
   theme: 'system',
   weekStart: 'monday',
   density: 'comfortable',

@@ -80,12 +80,17 @@ export const removeAccount = write(
       )
     await detach(ctx, userId)
     const ids = teams.filter((team) => team.others === 0).map((team) => team.id)
-    if (ids.length > 0) await ctx.db.delete(organizations).where(or(inArray(organizations.id, ids), inArray(organizations.sandboxOf, ids)))
+    if (ids.length > 0)
+      await ctx.db
+        .delete(organizations)
+        .where(or(inArray(organizations.id, ids), inArray(organizations.sandboxOf, ids)))
     for (const { id, name, others } of teams.filter((team) => team.live))
       if (others === 0) ctx.emit('organization.deleted', { subjectId: id, userId, data: { name } })
       else ctx.emit('member.removed', { subjectId: id, organizationId: id, data: { userId } })
     await endCredentials(ctx, userId)
-    await ctx.db.delete(oneTimeSecrets).where(or(eq(oneTimeSecrets.userId, userId), eq(oneTimeSecrets.subject, user.email.toLowerCase())))
+    await ctx.db
+      .delete(oneTimeSecrets)
+      .where(or(eq(oneTimeSecrets.userId, userId), eq(oneTimeSecrets.subject, user.email.toLowerCase())))
     await ctx.db.delete(mails).where(eq(sql`lower(${mails.recipient})`, user.email.toLowerCase()))
     await ctx.db.delete(users).where(eq(users.id, userId))
     await mailNotice(ctx, user, deletedMail(ctx, user))
@@ -120,7 +125,8 @@ async function detach(ctx: Ctx, userId: string): Promise<void> {
     .set({ leaseHolderId: null })
     .where(and(eq(tasks.leaseType, 'user'), eq(tasks.leaseHolderId, userId)))
   await withoutName(ctx, userId)
-  for (const table of [skills, agents]) await ctx.db.delete(table).where(and(eq(table.createdById, userId), isNull(table.organizationId)))
+  for (const table of [skills, agents])
+    await ctx.db.delete(table).where(and(eq(table.createdById, userId), isNull(table.organizationId)))
 }
 
 /** What he said stays, and does not tell that it was he. */

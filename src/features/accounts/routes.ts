@@ -42,21 +42,33 @@ import * as sessions from './sessions.ts'
 
 export const accountRoutes = (http: Http) =>
   http
-    .post('/api/setup', async ({ ctx, body, set, app }) => setCookies(set, app.config, 201, await accounts.setup(ctx, body)), {
-      ...on(accounts.setup, 'Create the first administrator with the one-time set-up link'),
-      body: Setup,
-      response: { 201: SignedIn },
-    })
-    .post('/api/auth/register', async ({ ctx, body, set, app }) => setCookies(set, app.config, 201, await accounts.register(ctx, body)), {
-      ...on(accounts.register, 'Create an account'),
-      body: Register,
-      response: { 201: SignedIn },
-    })
-    .post('/api/auth/login', async ({ ctx, body, set, app }) => setCookies(set, app.config, 200, await accounts.login(ctx, body)), {
-      ...on(accounts.login, 'Sign in with e-mail and password'),
-      body: Login,
-      response: SignedIn,
-    })
+    .post(
+      '/api/setup',
+      async ({ ctx, body, set, app }) => setCookies(set, app.config, 201, await accounts.setup(ctx, body)),
+      {
+        ...on(accounts.setup, 'Create the first administrator with the one-time set-up link'),
+        body: Setup,
+        response: { 201: SignedIn },
+      },
+    )
+    .post(
+      '/api/auth/register',
+      async ({ ctx, body, set, app }) => setCookies(set, app.config, 201, await accounts.register(ctx, body)),
+      {
+        ...on(accounts.register, 'Create an account'),
+        body: Register,
+        response: { 201: SignedIn },
+      },
+    )
+    .post(
+      '/api/auth/login',
+      async ({ ctx, body, set, app }) => setCookies(set, app.config, 200, await accounts.login(ctx, body)),
+      {
+        ...on(accounts.login, 'Sign in with e-mail and password'),
+        body: Login,
+        response: SignedIn,
+      },
+    )
     .post(
       '/api/auth/refresh',
       async ({ ctx, body, set, request, app }) =>
@@ -64,14 +76,20 @@ export const accountRoutes = (http: Http) =>
           set,
           app.config,
           200,
-          await sessions.refresh(ctx, { refreshToken: body.refreshToken ?? cookieOf(request, app.config, REFRESH_COOKIE) }),
+          await sessions.refresh(ctx, {
+            refreshToken: body.refreshToken ?? cookieOf(request, app.config, REFRESH_COOKIE),
+          }),
         ),
       { ...on(sessions.refresh, 'Exchange a refresh token for a new pair'), body: Refresh, response: SignedIn },
     )
-    .post('/api/auth/logout', async ({ ctx, set, app }) => clearCookies(set, app.config, await sessions.logout(ctx, {})), {
-      ...on(sessions.logout, 'End this session'),
-      response: LoggedOut,
-    })
+    .post(
+      '/api/auth/logout',
+      async ({ ctx, set, app }) => clearCookies(set, app.config, await sessions.logout(ctx, {})),
+      {
+        ...on(sessions.logout, 'End this session'),
+        response: LoggedOut,
+      },
+    )
     .get('/api/auth/me', ({ ctx }) => accounts.me(ctx, {}), { ...on(accounts.me, 'Your account'), response: User })
     .get('/api/auth/me/role', ({ ctx }) => accounts.role(ctx, {}), {
       ...on(accounts.role, 'Your role on this instance'),
@@ -116,7 +134,9 @@ export const accountRoutes = (http: Http) =>
       response: Confirmed,
     })
     .post('/api/auth/verify-email', ({ ctx, body }) => emails.verifyEmail(ctx, body), {
-      ...on(emails.verifyEmail, 'Get the mail that confirms your address, or confirm it with its link', { answers: [410] }),
+      ...on(emails.verifyEmail, 'Get the mail that confirms your address, or confirm it with its link', {
+        answers: [410],
+      }),
       body: VerifyEmail,
       response: VerifyAnswer,
     })
@@ -135,11 +155,15 @@ export const accountRoutes = (http: Http) =>
       body: LinkToken,
       response: EmailRestored,
     })
-    .delete('/api/auth/account', async ({ ctx, body, set, app }) => clearCookies(set, app.config, await removal.removeAccount(ctx, body)), {
-      ...on(removal.removeAccount, 'Delete your account for good'),
-      body: RemoveAccount,
-      response: Deleted,
-    })
+    .delete(
+      '/api/auth/account',
+      async ({ ctx, body, set, app }) => clearCookies(set, app.config, await removal.removeAccount(ctx, body)),
+      {
+        ...on(removal.removeAccount, 'Delete your account for good'),
+        body: RemoveAccount,
+        response: Deleted,
+      },
+    )
     .patch('/api/settings/profile', ({ ctx, body }) => accounts.updateSettingsProfile(ctx, body), {
       ...on(accounts.updateSettingsProfile, 'Change your profile'),
       body: ProfilePatch,

@@ -40,7 +40,9 @@ export const PreferencesAnswer = object({
   theme,
   weekStart,
   density,
-  notifications: object({ email: bool({ description: 'Notifications may be mailed too; mails about the account itself always come' }) }),
+  notifications: object({
+    email: bool({ description: 'Notifications may be mailed too; mails about the account itself always come' }),
+  }),
 })
 export type PreferencesAnswer = Static<typeof PreferencesAnswer>
 
@@ -89,7 +91,9 @@ export const Register = object(
   {
     ...newcomer,
     inviteToken: optional(
-      text(100, { description: 'From the mailed invitation; works where registration is closed, and joins the team at once' }),
+      text(100, {
+        description: 'From the mailed invitation; works where registration is closed, and joins the team at once',
+      }),
     ),
   },
   { examples: [{ email: 'ada@example.com', password: 'violet anchor prefers rain', name: 'Ada Lovelace' }] },
@@ -100,7 +104,9 @@ export const Login = object({ email: email(), password })
 export type Login = Static<typeof Login>
 
 export const Refresh = object({
-  refreshToken: optional(text(200, { description: 'Browsers may leave it out: they hold it in a cookie', example: 'svc_ref_…' })),
+  refreshToken: optional(
+    text(200, { description: 'Browsers may leave it out: they hold it in a cookie', example: 'svc_ref_…' }),
+  ),
 })
 export type Refresh = Static<typeof Refresh>
 
@@ -141,15 +147,27 @@ export type ResetPassword = Static<typeof ResetPassword>
 export const PasswordReset = object({ reset: yes() })
 
 export const ChangePassword = object({
-  currentPassword: optional(text(128, { example: 'violet anchor prefers rain', description: 'Only who has none may leave it out' })),
-  newPassword: text(128, { minLength: 1, example: 'seven quiet lamps at dusk', description: 'At least 12 characters, administrators 15' }),
-  keepKeys: optional(bool({ description: 'API keys and MCP tokens stay; you must have confirmed within 5 minutes that it is you' })),
+  currentPassword: optional(
+    text(128, { example: 'violet anchor prefers rain', description: 'Only who has none may leave it out' }),
+  ),
+  newPassword: text(128, {
+    minLength: 1,
+    example: 'seven quiet lamps at dusk',
+    description: 'At least 12 characters, administrators 15',
+  }),
+  keepKeys: optional(
+    bool({ description: 'API keys and MCP tokens stay; you must have confirmed within 5 minutes that it is you' }),
+  ),
 })
 export type ChangePassword = Static<typeof ChangePassword>
 
 export const Reauth = object({
-  password: optional(text(128, { minLength: 1, example: 'violet anchor prefers rain', description: 'Either this or a code' })),
-  code: optional(text(6, { pattern: '^[0-9]{6}$', example: '042917', description: 'The code mailed by POST /api/auth/otp/send' })),
+  password: optional(
+    text(128, { minLength: 1, example: 'violet anchor prefers rain', description: 'Either this or a code' }),
+  ),
+  code: optional(
+    text(6, { pattern: '^[0-9]{6}$', example: '042917', description: 'The code mailed by POST /api/auth/otp/send' }),
+  ),
 })
 export type Reauth = Static<typeof Reauth>
 export const Confirmed = object({ authenticatedAt: instant() })
@@ -175,7 +193,9 @@ export const EmailRestored = object({ restored: yes() })
 
 // ---- the end of an account
 
-export const RemoveAccount = object({ confirm: text(254, { example: 'ada@example.com', description: 'Your e-mail address, to be sure' }) })
+export const RemoveAccount = object({
+  confirm: text(254, { example: 'ada@example.com', description: 'Your e-mail address, to be sure' }),
+})
 export type RemoveAccount = Static<typeof RemoveAccount>
 
 // ---- sessions

@@ -51,7 +51,14 @@ export const register = flow(
     checkPassword(password, { email, name })
     if (!invited) await countRegistration(ctx)
     // The token came to this address by mail, which proves it.
-    return addUser(ctx, { email, name, passwordHash: await hashPassword(password), role: 'user', emailVerified: invited, inviteToken })
+    return addUser(ctx, {
+      email,
+      name,
+      passwordHash: await hashPassword(password),
+      role: 'user',
+      emailVerified: invited,
+      inviteToken,
+    })
   },
 )
 
@@ -63,7 +70,13 @@ const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser)
   if (!known) return insertUser(ctx, input)
   const [user] = await ctx.db
     .update(users)
-    .set({ role: 'admin', status: 'active', passwordHash: input.passwordHash, updatedAt: ctx.now, version: sql`${users.version} + 1` })
+    .set({
+      role: 'admin',
+      status: 'active',
+      passwordHash: input.passwordHash,
+      updatedAt: ctx.now,
+      version: sql`${users.version} + 1`,
+    })
     .where(eq(users.id, known.id))
     .returning(visible)
   await endCredentials(ctx, known.id)
@@ -74,30 +87,57 @@ const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser)
 })
 
 /** Whoever owns the machine vouches for the address: or the first code sent to it would take the password away, as it does from strangers. */
-export const createAdmin = flow('accounts.createAdmin', machine, async (ctx, { email, password, name }: Register): Promise<User> => {
-  checkPassword(password, { email, name, admin: true })
-  return putAdmin(ctx, { email, name, passwordHash: await hashPassword(password), role: 'admin', emailVerified: true })
-})
+export const createAdmin = flow(
+  'accounts.createAdmin',
+  machine,
+  async (ctx, { email, password, name }: Register): Promise<User> => {
+    checkPassword(password, { email, name, admin: true })
+    return putAdmin(ctx, {
+      email,
+      name,
+      passwordHash: await hashPassword(password),
+      role: 'admin',
+      emailVerified: true,
+    })
+  },
+)
 
 // ---- the first administrator
 
-export const firstAdmin = read('accounts.firstAdmin', machine, async (ctx, _: Record<string, never>): Promise<string | null> => {
-  const [admin] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.role, 'admin')).orderBy(users.createdAt).limit(1)
-  return admin?.id ?? null
-})
+export const firstAdmin = read(
+  'accounts.firstAdmin',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<string | null> => {
+    const [admin] = await ctx.db
+      .select({ id: users.id })
+      .from(users)
+      .where(eq(users.role, 'admin'))
+      .orderBy(users.createdAt)
+      .limit(1)
+    return admin?.id ?? null
+  },
+)
 
-export const firstUser = read('accounts.firstUser', machine, async (ctx, _: Record<string, never>): Promise<string | null> => {
-  const [user] = await ctx.db.select({ email: users.email }).from(users).orderBy(users.createdAt).limit(1)
-  return user?.email ?? null
-})
+export const firstUser = read(
+  'accounts.firstUser',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<string | null> => {
+    const [user] = await ctx.db.select({ email: users.email }).from(users).orderBy(users.createdAt).limit(1)
+    return user?.email ?? null
+  },
+)
 
 /** A fresh one-time token for the set-up link; an earlier one stops working. */
-export const issueSetupToken = write('accounts.issueSetupToken', machine, async (ctx, _: Record<string, never>): Promise<string> => {
-  const token = newSecret('setup')
-  const value = hashSecret(token)
-  await ctx.db.insert(meta).values({ key: 'setup', value }).onConflictDoUpdate({ target: meta.key, set: { value } })
-  return token
-})
+export const issueSetupToken = write(
+  'accounts.issueSetupToken',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<string> => {
+    const token = newSecret('setup')
+    const value = hashSecret(token)
+    await ctx.db.insert(meta).values({ key: 'setup', value }).onConflictDoUpdate({ target: meta.key, set: { value } })
+    return token
+  },
+)
 
 const useSetupToken = write(
   'accounts.useSetupToken',
@@ -111,14 +151,28 @@ const useSetupToken = write(
 )
 
 const usedUp = () =>
-  new AppError('gone', 'This set-up link has been used or replaced. Start the server again for a new one, or run: tutti admin create')
+  new AppError(
+    'gone',
+    'This set-up link has been used or replaced. Start the server again for a new one, or run: tutti admin create',
+  )
 
-export const setup = flow('accounts.setup', anyone, async (ctx, { token, email, password, name }: Setup): Promise<SignedIn> => {
-  if (kindOf(token) !== 'setup') throw usedUp()
-  checkPassword(password, { email, name, admin: true })
-  await countAttempt(ctx.app.driver, `setup:${networkOf(ctx.ip)}`, 10, 3600, ctx.app.clock(), 'set-up attempts')
-  return useSetupToken(ctx, { token, email, name, passwordHash: await hashPassword(password), role: 'admin', emailVerified: true })
-})
+export const setup = flow(
+  'accounts.setup',
+  anyone,
+  async (ctx, { token, email, password, name }: Setup): Promise<SignedIn> => {
+    if (kindOf(token) !== 'setup') throw usedUp()
+    checkPassword(password, { email, name, admin: true })
+    await countAttempt(ctx.app.driver, `setup:${networkOf(ctx.ip)}`, 10, 3600, ctx.app.clock(), 'set-up attempts')
+    return useSetupToken(ctx, {
+      token,
+      email,
+      name,
+      passwordHash: await hashPassword(password),
+      role: 'admin',
+      emailVerified: true,
+    })
+  },
+)
 
 // ---- signing in
 

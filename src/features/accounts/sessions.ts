@@ -38,7 +38,8 @@ export async function admitted(ctx: Ctx, { userId, passwordHash }: Proof): Promi
     .from(users)
     .where(and(eq(users.id, userId), eq(users.status, 'active'), same))
     .for('share')
-  if (!user) throw new AppError('unauthenticated', 'This account cannot sign in. Ask the administrator of this instance.')
+  if (!user)
+    throw new AppError('unauthenticated', 'This account cannot sign in. Ask the administrator of this instance.')
   return user
 }
 
@@ -64,21 +65,36 @@ export async function startSession(ctx: Ctx, user: User, { via, device }: Sessio
 
 async function newTokens(ctx: Ctx, userId: string, sessionId: string): Promise<Omit<SignedIn, 'user'>> {
   const refreshToken = newSecret('refresh')
-  await ctx.db.insert(refreshTokens).values({ hash: hashSecret(refreshToken), sessionId, expiresAt: later(ctx.now, IDLE_DAYS) })
+  await ctx.db
+    .insert(refreshTokens)
+    .values({ hash: hashSecret(refreshToken), sessionId, expiresAt: later(ctx.now, IDLE_DAYS) })
   const { token, expiresAt } = await ctx.app.jwt.sign({ userId, sessionId }, ctx.app.clock())
   return { token, refreshToken, expiresAt }
 }
 
 /** An administrator acts as somebody: short, without a refresh token, and marked in every audit entry. The caller has checked that he may. */
-export async function startImpersonation(ctx: Ctx, user: User, impersonatorId: string): Promise<Omit<SignedIn, 'refreshToken'>> {
+export async function startImpersonation(
+  ctx: Ctx,
+  user: User,
+  impersonatorId: string,
+): Promise<Omit<SignedIn, 'refreshToken'>> {
   const until = new Date(Date.parse(ctx.now) + IMPERSONATION_MINUTES * 60_000).toISOString()
-  const session = { userId: user.id, via: 'impersonation' as const, impersonatorId, userAgent: ctx.userAgent?.slice(0, 300), ip: ctx.ip }
+  const session = {
+    userId: user.id,
+    via: 'impersonation' as const,
+    impersonatorId,
+    userAgent: ctx.userAgent?.slice(0, 300),
+    ip: ctx.ip,
+  }
   const [row] = await ctx.db
     .insert(loginSessions)
     .values({ ...session, createdAt: ctx.now, lastSeenAt: ctx.now, expiresAt: until })
     .returning({ id: loginSessions.id })
   if (!row) throw new Error('insert returned nothing')
-  return { ...(await ctx.app.jwt.sign({ userId: user.id, sessionId: row.id }, ctx.app.clock(), IMPERSONATION_MINUTES)), user }
+  return {
+    ...(await ctx.app.jwt.sign({ userId: user.id, sessionId: row.id }, ctx.app.clock(), IMPERSONATION_MINUTES)),
+    user,
+  }
 }
 
 /** Whoever calls this has checked who it is; a suspended user gets in by no way. */
@@ -88,42 +104,56 @@ export const signIn = write(
   async (ctx, { userId, passwordHash, ...how }: SessionStart & Proof): Promise<SignedIn> => {
     const user = await admitted(ctx, { userId, passwordHash })
     const answer = await startSession(ctx, user, how)
-    ctx.emit('user.signed_in', { subjectId: user.id, userId: user.id, data: { via: how.via, userAgent: ctx.userAgent } })
+    ctx.emit('user.signed_in', {
+      subjectId: user.id,
+      userId: user.id,
+      data: { via: how.via, userAgent: ctx.userAgent },
+    })
     return answer
   },
 )
 
-const rotate = write('accounts.rotate', anyone, async (ctx, { hash }: { hash: string }): Promise<SignedIn | 'unknown' | 'reused'> => {
-  // One statement decides who may use it: of two refreshes at once, one wins and the other counts as reuse.
-  const [fresh] = await ctx.db
-    .update(refreshTokens)
-    .set({ usedAt: ctx.now })
-    .where(and(eq(refreshTokens.hash, hash), isNull(refreshTokens.usedAt), gt(refreshTokens.expiresAt, ctx.now)))
-    .returning({ sessionId: refreshTokens.sessionId })
-  const [found] = await ctx.db
-    .select({ sessionId: loginSessions.id, userId: loginSessions.userId, usedAt: refreshTokens.usedAt })
-    .from(refreshTokens)
-    .innerJoin(loginSessions, eq(loginSessions.id, refreshTokens.sessionId))
-    .where(and(eq(refreshTokens.hash, hash), isNull(loginSessions.revokedAt), gt(loginSessions.expiresAt, ctx.now)))
-  if (!found) return 'unknown'
-  if (!fresh) {
-    if (!found.usedAt) return 'unknown'
-    await revoke(ctx, found.sessionId, found.userId, 'refresh token used twice')
-    return 'reused'
-  }
-  const [user] = await ctx.db
-    .select(visible)
-    .from(users)
-    .where(and(eq(users.id, found.userId), eq(users.status, 'active')))
-  if (!user) return 'unknown'
-  ctx.emit('user.refreshed', { subjectId: user.id, userId: user.id })
-  return { ...(await newTokens(ctx, user.id, found.sessionId)), user }
-})
+const rotate = write(
+  'accounts.rotate',
+  anyone,
+  async (ctx, { hash }: { hash: string }): Promise<SignedIn | 'unknown' | 'reused'> => {
+    // One statement decides who may use it: of two refreshes at once, one wins and the other counts as reuse.
+    const [fresh] = await ctx.db
+      .update(refreshTokens)
+      .set({ usedAt: ctx.now })
+      .where(and(eq(refreshTokens.hash, hash), isNull(refreshTokens.usedAt), gt(refreshTokens.expiresAt, ctx.now)))
+      .returning({ sessionId: refreshTokens.sessionId })
+    const [found] = await ctx.db
+      .select({ sessionId: loginSessions.id, userId: loginSessions.userId, usedAt: refreshTokens.usedAt })
+      .from(refreshTokens)
+      .innerJoin(loginSessions, eq(loginSessions.id, refreshTokens.sessionId))
+      .where(and(eq(refreshTokens.hash, hash), isNull(loginSessions.revokedAt), gt(loginSessions.expiresAt, ctx.now)))
+    if (!found) return 'unknown'
+    if (!fresh) {
+      if (!found.usedAt) return 'unknown'
+      await revoke(ctx, found.sessionId, found.userId, 'refresh token used twice')
+      return 'reused'
+    }
+    const [user] = await ctx.db
+      .select(visible)
+      .from(users)
+      .where(and(eq(users.id, found.userId), eq(users.status, 'active')))
+    if (!user) return 'unknown'
+    ctx.emit('user.refreshed', { subjectId: user.id, userId: user.id })
+    return { ...(await newTokens(ctx, user.id, found.sessionId)), user }
+  },
+)
 
 export const refresh = flow('accounts.refresh', anyone, async (ctx, { refreshToken }: Refresh): Promise<SignedIn> => {
-  const answer = refreshToken && kindOf(refreshToken) === 'refresh' ? await rotate(ctx, { hash: hashSecret(refreshToken) }) : 'unknown'
+  const answer =
+    refreshToken && kindOf(refreshToken) === 'refresh'
+      ? await rotate(ctx, { hash: hashSecret(refreshToken) })
+      : 'unknown'
   if (answer === 'reused')
-    throw new AppError('unauthenticated', 'This refresh token was used before, so the session has been ended. Sign in again.')
+    throw new AppError(
+      'unauthenticated',
+      'This refresh token was used before, so the session has been ended. Sign in again.',
+    )
   if (answer === 'unknown') throw new AppError('unauthenticated', 'The refresh token is not valid. Sign in again.')
   return answer
 })
@@ -157,7 +187,13 @@ const liveOf = (ctx: Ctx) =>
         ctx.db
           .select({ hash: refreshTokens.hash })
           .from(refreshTokens)
-          .where(and(eq(refreshTokens.sessionId, loginSessions.id), isNull(refreshTokens.usedAt), gt(refreshTokens.expiresAt, ctx.now))),
+          .where(
+            and(
+              eq(refreshTokens.sessionId, loginSessions.id),
+              isNull(refreshTokens.usedAt),
+              gt(refreshTokens.expiresAt, ctx.now),
+            ),
+          ),
       ),
     ),
   )
@@ -183,7 +219,11 @@ export const listSessions = read(
       .where(page.where(liveOf(ctx)))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    const shown = rows.map((row) => ({ ...row, current: row.id === ctx.actor.credentialId, impersonated: row.via === 'impersonation' }))
+    const shown = rows.map((row) => ({
+      ...row,
+      current: row.id === ctx.actor.credentialId,
+      impersonated: row.via === 'impersonation',
+    }))
     return page.page(shown, query.total ? await ctx.db.$count(loginSessions, liveOf(ctx)) : undefined)
   },
 )

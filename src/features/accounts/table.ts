@@ -23,7 +23,10 @@ export const users = pgTable(
     onboardedAt: instant(),
     preferences: json<Preferences>().notNull(),
   },
-  (t) => [uniqueIndex('users_email').on(sql`lower(${t.email})`), uniqueIndex('users_handle').on(sql`lower(${t.handle})`)],
+  (t) => [
+    uniqueIndex('users_email').on(sql`lower(${t.email})`),
+    uniqueIndex('users_handle').on(sql`lower(${t.handle})`),
+  ],
 )
 
 /** A JWT carries its session's id; the row decides whether it still counts. */

@@ -19,7 +19,11 @@ const NOTICE_DAYS = 7
  * because somebody else has proved that the account is his: whoever comes second waits here, and then sees it.
  */
 export async function holdSession(ctx: Ctx, sessionId: string): Promise<User> {
-  const live = and(eq(loginSessions.id, sessionId), isNull(loginSessions.revokedAt), gt(loginSessions.expiresAt, ctx.now))
+  const live = and(
+    eq(loginSessions.id, sessionId),
+    isNull(loginSessions.revokedAt),
+    gt(loginSessions.expiresAt, ctx.now),
+  )
   const [owner] = await ctx.db.select({ id: loginSessions.userId }).from(loginSessions).where(live)
   const [user] = owner
     ? await ctx.db
@@ -37,7 +41,14 @@ export async function holdSession(ctx: Ctx, sessionId: string): Promise<User> {
 export async function tellOfNewWay(ctx: Ctx, user: User, what: string): Promise<void> {
   const title = 'A new way to sign in was added'
   const advice = 'If this was not you, remove it in your account and change your password.'
-  await notify(ctx, { userId: user.id, type: 'warning', reason: 'security', title, message: `${what} ${advice}`, link: '/account' })
+  await notify(ctx, {
+    userId: user.id,
+    type: 'warning',
+    reason: 'security',
+    title,
+    message: `${what} ${advice}`,
+    link: '/account',
+  })
   await mailNotice(ctx, user, {
     to: user.email,
     kind: 'new_way_in',

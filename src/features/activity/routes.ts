@@ -18,6 +18,8 @@ export const activityRoutes = (http: Http) =>
     )
     .get('/api/activities/:id', ({ ctx, params }) => activities.get(ctx, { ref: params.id }), {
       ...on(activities.get, 'Get one activity with its metadata'),
-      params: object({ id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }) }),
+      params: object({
+        id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
+      }),
       response: Activity,
     })

@@ -1,4 +1,17 @@
-import { id, instant, jsonObject, nullable, object, oneOf, optional, pageOf, paging, type Static, text, title } from '../../schema.ts'
+import {
+  id,
+  instant,
+  jsonObject,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
 
 export const METADATA_BYTES = 16 << 10
 
@@ -16,7 +29,11 @@ export const ActivityItem = object({
   at: instant(),
   type: text(100, { example: 'task.completed' }),
   description: text(3000, { example: 'completed TUT-4 Lock the data folder' }),
-  actor: object({ type: oneOf(['user', 'agent', 'system']), id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) }),
+  actor: object({
+    type: oneOf(['user', 'agent', 'system']),
+    id: nullable(id()),
+    name: text(100, { example: 'Ada Lovelace' }),
+  }),
   organizationId: id(),
   projectId: nullable(id()),
   taskId: nullable(id()),

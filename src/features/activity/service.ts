@@ -16,7 +16,14 @@ import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { sessions } from '../sessions/table.ts'
 import { find as findTask } from '../tasks/rows.ts'
-import { type Activity, type ActivityItem, type ActivityLog, type ActivityPage, type ActivityQuery, METADATA_BYTES } from './schema.ts'
+import {
+  type Activity,
+  type ActivityItem,
+  type ActivityLog,
+  type ActivityPage,
+  type ActivityQuery,
+  METADATA_BYTES,
+} from './schema.ts'
 
 /**
  * What the caller may know of today: of his organizations, and of projects that he sees and while they were where they are now. What a
@@ -45,9 +52,21 @@ const columns = {
 /** Lists carry no bodies. */
 const listed = { ...columns, data: sql<Record<string, unknown>>`${events.data} - 'metadata'`.mapWith(events.data) }
 
-type Row = Parameters<typeof feedEntry>[0] & Pick<ActivityItem, 'id' | 'at' | 'organizationId' | 'projectId' | 'subjectId'>
+type Row = Parameters<typeof feedEntry>[0] &
+  Pick<ActivityItem, 'id' | 'at' | 'organizationId' | 'projectId' | 'subjectId'>
 
-function toActivity({ id, at, type, actorKind, actorId, actorName, data, organizationId, projectId, subjectId }: Row): Activity {
+function toActivity({
+  id,
+  at,
+  type,
+  actorKind,
+  actorId,
+  actorName,
+  data,
+  organizationId,
+  projectId,
+  subjectId,
+}: Row): Activity {
   const { description, actor, data: shown } = feedEntry({ type, actorKind, actorId, actorName, data })
   const byHand = !type.includes('.')
   return {
@@ -59,7 +78,11 @@ function toActivity({ id, at, type, actorKind, actorId, actorName, data, organiz
     organizationId,
     projectId,
     taskId: byHand ? ((shown.taskId as string | undefined) ?? null) : type.startsWith('task.') ? subjectId : null,
-    sessionId: byHand ? ((shown.sessionId as string | undefined) ?? null) : type.startsWith('session.') ? subjectId : null,
+    sessionId: byHand
+      ? ((shown.sessionId as string | undefined) ?? null)
+      : type.startsWith('session.')
+        ? subjectId
+        : null,
     subjectId,
     metadata: byHand ? ((shown.metadata as Activity['metadata'] | undefined) ?? {}) : shown,
   }
@@ -77,31 +100,37 @@ function writtenAfter(since: string): SQL {
   return sql`${events.seq} > coalesce((select e.seq from ${events} e where e.id < ${id}::uuid order by e.id desc limit 1), 0)`
 }
 
-export const list = read('activities.list', member('activities:read'), async (ctx, query: ActivityQuery): Promise<ActivityPage> => {
-  const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })
-  const { type, agentId, projectId, taskId, since, until } = query
-  const rows = await ctx.db
-    .select(listed)
-    .from(events)
-    .where(
-      page.where(
-        // A project may be another team's, in a workspace that both share.
-        projectId === undefined ? eq(events.organizationId, currentOrganization(ctx.actor)) : eq(events.projectId, projectId),
-        // What costs least and leaves out most comes first.
-        since === undefined ? undefined : and(gte(events.at, since), writtenAfter(since)),
-        until === undefined ? undefined : lt(events.at, until),
-        taskId === undefined ? undefined : eq(events.subjectId, taskId),
-        // In words that the partial index can be found by.
-        agentId === undefined ? undefined : sql`${events.actorKind} = 'agent' and ${eq(events.actorId, agentId)}`,
-        isWork(type),
-        seenBy(ctx),
-      ),
-    )
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const { items, nextCursor } = page.page(rows)
-  return { items: items.map((row) => (({ metadata: _, ...item }) => item)(toActivity(row))), nextCursor }
-})
+export const list = read(
+  'activities.list',
+  member('activities:read'),
+  async (ctx, query: ActivityQuery): Promise<ActivityPage> => {
+    const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })
+    const { type, agentId, projectId, taskId, since, until } = query
+    const rows = await ctx.db
+      .select(listed)
+      .from(events)
+      .where(
+        page.where(
+          // A project may be another team's, in a workspace that both share.
+          projectId === undefined
+            ? eq(events.organizationId, currentOrganization(ctx.actor))
+            : eq(events.projectId, projectId),
+          // What costs least and leaves out most comes first.
+          since === undefined ? undefined : and(gte(events.at, since), writtenAfter(since)),
+          until === undefined ? undefined : lt(events.at, until),
+          taskId === undefined ? undefined : eq(events.subjectId, taskId),
+          // In words that the partial index can be found by.
+          agentId === undefined ? undefined : sql`${events.actorKind} = 'agent' and ${eq(events.actorId, agentId)}`,
+          isWork(type),
+          seenBy(ctx),
+        ),
+      )
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const { items, nextCursor } = page.page(rows)
+    return { items: items.map((row) => (({ metadata: _, ...item }) => item)(toActivity(row))), nextCursor }
+  },
+)
 
 /** The same for whoever names agents and projects as people do. */
 export const listNamed = read(
@@ -118,47 +147,59 @@ export const listNamed = read(
     }),
 )
 
-export const get = read('activities.get', member('activities:read'), async (ctx, { ref }: { ref: string }): Promise<Activity> => {
-  const select = (match: SQL) =>
-    ctx.db
-      .select(columns)
-      .from(events)
-      .where(and(match, isWork(), seenBy(ctx)))
-      .limit(2)
-  const found = await byReference(ref, {
-    id: (id) => select(eq(events.id, id)),
-    name: async () => [],
-    prefix: (prefix) => select(idStarts(events.id, prefix)),
-  })
-  if (!found) throw notFound('activity', ref)
-  return toActivity(found)
-})
+export const get = read(
+  'activities.get',
+  member('activities:read'),
+  async (ctx, { ref }: { ref: string }): Promise<Activity> => {
+    const select = (match: SQL) =>
+      ctx.db
+        .select(columns)
+        .from(events)
+        .where(and(match, isWork(), seenBy(ctx)))
+        .limit(2)
+    const found = await byReference(ref, {
+      id: (id) => select(eq(events.id, id)),
+      name: async () => [],
+      prefix: (prefix) => select(idStarts(events.id, prefix)),
+    })
+    if (!found) throw notFound('activity', ref)
+    return toActivity(found)
+  },
+)
 
 /** By hand: what no record shows, such as a deployment, or a try that failed. */
-export const log = write('activities.log', member('activities:write'), async (ctx, input: ActivityLog): Promise<Activity> => {
-  const { type, description, metadata, sessionId } = input
-  if (metadata && Buffer.byteLength(JSON.stringify(metadata)) > METADATA_BYTES)
-    throw invalid('/metadata', 'metadata is larger than 16 KiB. Write a note for long texts.', 'too_long')
-  const task = input.task === undefined ? undefined : await findTask(ctx, input.task)
-  const project = await projectOf(ctx, input.project ?? task?.projectId)
-  if (task && project && task.projectId !== project.id) throw invalid('/task', `${task.key} is not a task of ${project.name}.`)
-  if (sessionId) await requireOwnSession(ctx, sessionId)
-  const place = { organizationId: project?.organizationId ?? currentOrganization(ctx.actor), projectId: project?.id ?? null }
-  await projects.requireWriter(ctx, place, 'Logging an activity')
-  ctx.emit(type, {
-    ...place,
-    subjectId: task?.id ?? sessionId ?? project?.id,
-    data: {
-      description: description.trim(),
-      ...(task && { taskId: task.id }),
-      ...(sessionId && { sessionId }),
-      ...(metadata && { metadata }),
-    },
-  })
-  const event = ctx.unit?.events.at(-1) as AppEvent
-  const { kind: actorKind, id: actorId, name: actorName } = event.actor
-  return toActivity({ ...event, ...place, actorKind, actorId, actorName })
-})
+export const log = write(
+  'activities.log',
+  member('activities:write'),
+  async (ctx, input: ActivityLog): Promise<Activity> => {
+    const { type, description, metadata, sessionId } = input
+    if (metadata && Buffer.byteLength(JSON.stringify(metadata)) > METADATA_BYTES)
+      throw invalid('/metadata', 'metadata is larger than 16 KiB. Write a note for long texts.', 'too_long')
+    const task = input.task === undefined ? undefined : await findTask(ctx, input.task)
+    const project = await projectOf(ctx, input.project ?? task?.projectId)
+    if (task && project && task.projectId !== project.id)
+      throw invalid('/task', `${task.key} is not a task of ${project.name}.`)
+    if (sessionId) await requireOwnSession(ctx, sessionId)
+    const place = {
+      organizationId: project?.organizationId ?? currentOrganization(ctx.actor),
+      projectId: project?.id ?? null,
+    }
+    await projects.requireWriter(ctx, place, 'Logging an activity')
+    ctx.emit(type, {
+      ...place,
+      subjectId: task?.id ?? sessionId ?? project?.id,
+      data: {
+        description: description.trim(),
+        ...(task && { taskId: task.id }),
+        ...(sessionId && { sessionId }),
+        ...(metadata && { metadata }),
+      },
+    })
+    const event = ctx.unit?.events.at(-1) as AppEvent
+    const { kind: actorKind, id: actorId, name: actorName } = event.actor
+    return toActivity({ ...event, ...place, actorKind, actorId, actorName })
+  },
+)
 
 async function requireOwnSession(ctx: Ctx, id: string): Promise<void> {
   const own = and(

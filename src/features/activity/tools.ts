@@ -15,9 +15,16 @@ export const activityTools = [
   tool({
     name: 'log_activity',
     title: 'Log activity',
-    description: 'Write down what no record shows: a deployment, a try that failed. Changes of records are logged by themselves.',
+    description:
+      'Write down what no record shows: a deployment, a try that failed. Changes of records are logged by themselves.',
     toolset: 'activity',
-    input: object({ type, description, metadata, project, task: optional(text(100, { minLength: 1, description: 'Id or key' })) }),
+    input: object({
+      type,
+      description,
+      metadata,
+      project,
+      task: optional(text(100, { minLength: 1, description: 'Id or key' })),
+    }),
     action: activities.log,
     with: (input) => input,
     show: whole,

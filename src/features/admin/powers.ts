@@ -15,7 +15,15 @@ import * as announcements from '../notifications/announcements.ts'
 import type { Announcement, NotificationContent } from '../notifications/schema.ts'
 import { notify } from '../notifications/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
-import type { AdminUser, Impersonation, PasswordReset, SentCode, Subscription, SubscriptionSet, Suspend } from './schema.ts'
+import type {
+  AdminUser,
+  Impersonation,
+  PasswordReset,
+  SentCode,
+  Subscription,
+  SubscriptionSet,
+  Suspend,
+} from './schema.ts'
 import { find } from './users.ts'
 
 /** What an administrator may do to an account. What opens it to him asks for a fresh proof, is never for another administrator's, and is told. */
@@ -101,9 +109,15 @@ export const unsuspend = write(
 
 function requireReadableCodes({ app: { config } }: Ctx): void {
   if (config.ADMIN_SEES_CODES === 'off')
-    throw new AppError('forbidden', 'Codes cannot be read on this instance (ADMIN_SEES_CODES=off). The user must read his mail.')
+    throw new AppError(
+      'forbidden',
+      'Codes cannot be read on this instance (ADMIN_SEES_CODES=off). The user must read his mail.',
+    )
   if (config.ADMIN_SEES_CODES === 'auto' && config.SMTP_URL)
-    throw new AppError('forbidden', 'This instance can send mail, so codes are not shown. Set ADMIN_SEES_CODES=on to allow it.')
+    throw new AppError(
+      'forbidden',
+      'This instance can send mail, so codes are not shown. Set ADMIN_SEES_CODES=on to allow it.',
+    )
 }
 
 /** A write, though it answers a GET: it is audited, and the user is told. */
@@ -115,38 +129,49 @@ export const readCode = write(
     const user = await target(ctx, id)
     if (user.role === 'admin') throw new AppError('forbidden', 'The codes of administrators are nobody else’s to read.')
     const found = await openCode(ctx, user.email)
-    if (!found) throw new AppError('not_found', 'This user has no code that still works. He can ask for one on the sign-in page.')
+    if (!found)
+      throw new AppError('not_found', 'This user has no code that still works. He can ask for one on the sign-in page.')
     ctx.emit('user.code_read', { subjectId: id, userId: id })
-    await tell(ctx, user, 'An administrator read your sign-in code', `${ctx.actor.name} read it, to pass it on to you. If nobody did, ask.`)
+    await tell(
+      ctx,
+      user,
+      'An administrator read your sign-in code',
+      `${ctx.actor.name} read it, to pass it on to you. If nobody did, ask.`,
+    )
     return found
   },
   { secret: ['code'] },
 )
 
 /** Everything ends, the password too; the only way on is the link in the mail, or another way to sign in. */
-export const resetPassword = write('admin.resetPassword', admin, async (ctx, { id }: { id: string }): Promise<PasswordReset> => {
-  if (id === userIdOf(ctx.actor)) throw new AppError('conflict', 'Change your own password instead: POST /api/auth/change-password.')
-  const user = await target(ctx, id)
-  await endCredentials(ctx, id)
-  await change(ctx, user, { passwordHash: null })
-  ctx.emit('user.password_reset', { subjectId: id, userId: id, data: { forced: true } })
-  await tell(
-    ctx,
-    user,
-    'Your password was reset',
-    `${ctx.actor.name} asks you to choose a new one. All sessions, keys and tokens have ended.`,
-  )
-  const secret = await issueSecret(ctx, { purpose: 'reset', minutes: RESET_MINUTES, subject: id, userId: id })
-  await queueMail(ctx, {
-    ...resetMail(ctx, user, secret),
-    lines: [
-      `Hello ${oneLine(user.name)},`,
-      'an administrator of this instance asks you to choose a new password. The old one no longer works.',
-    ],
-    notes: [`The link works once, for ${RESET_MINUTES} minutes. Later, ask for another one at ${ctx.app.url}/forgot`],
-  })
-  return { reset: true, sent: ctx.app.config.SMTP_URL !== undefined }
-})
+export const resetPassword = write(
+  'admin.resetPassword',
+  admin,
+  async (ctx, { id }: { id: string }): Promise<PasswordReset> => {
+    if (id === userIdOf(ctx.actor))
+      throw new AppError('conflict', 'Change your own password instead: POST /api/auth/change-password.')
+    const user = await target(ctx, id)
+    await endCredentials(ctx, id)
+    await change(ctx, user, { passwordHash: null })
+    ctx.emit('user.password_reset', { subjectId: id, userId: id, data: { forced: true } })
+    await tell(
+      ctx,
+      user,
+      'Your password was reset',
+      `${ctx.actor.name} asks you to choose a new one. All sessions, keys and tokens have ended.`,
+    )
+    const secret = await issueSecret(ctx, { purpose: 'reset', minutes: RESET_MINUTES, subject: id, userId: id })
+    await queueMail(ctx, {
+      ...resetMail(ctx, user, secret),
+      lines: [
+        `Hello ${oneLine(user.name)},`,
+        'an administrator of this instance asks you to choose a new password. The old one no longer works.',
+      ],
+      notes: [`The link works once, for ${RESET_MINUTES} minutes. Later, ask for another one at ${ctx.app.url}/forgot`],
+    })
+    return { reset: true, sent: ctx.app.config.SMTP_URL !== undefined }
+  },
+)
 
 export const impersonate = write(
   'admin.impersonate',
@@ -154,10 +179,16 @@ export const impersonate = write(
   async (ctx, { id, reason }: { id: string; reason: string }): Promise<Impersonation> => {
     const user = await target(ctx, id)
     if (user.role === 'admin') throw new AppError('forbidden', 'Nobody can act as an administrator.')
-    if (user.status !== 'active') throw new AppError('conflict', 'This account is suspended, so nobody can act in it. Unsuspend it first.')
+    if (user.status !== 'active')
+      throw new AppError('conflict', 'This account is suspended, so nobody can act in it. Unsuspend it first.')
     const answer = await startImpersonation(ctx, user, userIdOf(ctx.actor))
     ctx.emit('user.impersonated', { subjectId: id, userId: id, data: { reason, until: answer.expiresAt } })
-    await tell(ctx, user, 'An administrator acts as you', `${ctx.actor.name}, for at most 30 minutes. The reason given: ${reason}`)
+    await tell(
+      ctx,
+      user,
+      'An administrator acts as you',
+      `${ctx.actor.name}, for at most 30 minutes. The reason given: ${reason}`,
+    )
     return answer
   },
   { secret: ['token'] },
@@ -186,11 +217,21 @@ export const setPlan = write(
     const [changed] = await ctx.db
       .update(organizations)
       .set({ plan, planStatus: status, updatedAt: ctx.now, version: sql`${organizations.version} + 1` })
-      .where(and(which, organizationId ? eq(organizations.id, organizationId) : undefined, sql`${organizations.deletedAt} is null`))
+      .where(
+        and(
+          which,
+          organizationId ? eq(organizations.id, organizationId) : undefined,
+          sql`${organizations.deletedAt} is null`,
+        ),
+      )
       .returning({ organizationId: organizations.id, plan: organizations.plan, status: organizations.planStatus })
     if (!changed) throw notFound('team of this user', organizationId ?? 'personal')
     const { organizationId: changedId } = changed
-    ctx.emit('organization.plan_changed', { subjectId: changedId, organizationId: changedId, data: { userId: id, plan, status } })
+    ctx.emit('organization.plan_changed', {
+      subjectId: changedId,
+      organizationId: changedId,
+      data: { userId: id, plan, status },
+    })
     return changed
   },
 )

@@ -123,8 +123,14 @@ export const adminRoutes = (http: Http) =>
     )
     .post(
       '/api/admin/users/:id/notify',
-      async ({ ctx, params, body, set }) => created(set, '/api/admin/notifications', await powers.notifyUser(ctx, { ...body, ...params })),
-      { ...on(powers.notifyUser, 'Notify a user'), params: byId, body: NotificationContent, response: { 201: Announcement } },
+      async ({ ctx, params, body, set }) =>
+        created(set, '/api/admin/notifications', await powers.notifyUser(ctx, { ...body, ...params })),
+      {
+        ...on(powers.notifyUser, 'Notify a user'),
+        params: byId,
+        body: NotificationContent,
+        response: { 201: Announcement },
+      },
     )
     .post('/api/admin/users/:id/subscription', ({ ctx, params, body }) => powers.setPlan(ctx, { ...body, ...params }), {
       ...on(powers.setPlan, "Set the plan of a user's team"),
@@ -156,7 +162,12 @@ export const adminRoutes = (http: Http) =>
     .patch(
       '/api/admin/teams/:id/members/:user_id',
       ({ ctx, params, body }) => teams.setMemberRole(ctx, { ...body, id: params.id, userId: params.user_id }),
-      { ...on(teams.setMemberRole, "Change a member's role in any team"), params: byMember, body: MemberRole, response: Member },
+      {
+        ...on(teams.setMemberRole, "Change a member's role in any team"),
+        params: byMember,
+        body: MemberRole,
+        response: Member,
+      },
     )
     .delete(
       '/api/admin/teams/:id/members/:user_id',

@@ -31,7 +31,15 @@ export type AdminUser = Static<typeof AdminUser>
 
 export const AdminUserDetail = object({
   ...AdminUser.properties,
-  counts: object({ teams: number, projects: number, notes: number, issues: number, sessions: number, apiKeys: number, mcpTokens: number }),
+  counts: object({
+    teams: number,
+    projects: number,
+    notes: number,
+    issues: number,
+    sessions: number,
+    apiKeys: number,
+    mcpTokens: number,
+  }),
   signIn: object({ password: bool(), passkeys: number, providers: array(text(40, { example: 'github' }), 10) }),
 })
 export type AdminUserDetail = Static<typeof AdminUserDetail>
@@ -66,7 +74,9 @@ export type PasswordReset = Static<typeof PasswordReset>
 
 export const Impersonate = object({ reason })
 export const Impersonation = object({
-  token: optional(text(4000, { description: 'Access JWT, 30 minutes, not renewable; shown once', example: 'eyJhbGciOiJFZERTQSJ9.…' })),
+  token: optional(
+    text(4000, { description: 'Access JWT, 30 minutes, not renewable; shown once', example: 'eyJhbGciOiJFZERTQSJ9.…' }),
+  ),
   expiresAt: instant(),
   user: User,
 })
@@ -159,7 +169,11 @@ export const AuditEntry = object({
   at: instant(),
   type: text(100, { example: 'user.signed_in' }),
   action: text(100, { example: 'accounts.signIn' }),
-  actor: object({ kind: text(20, { example: 'session' }), id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) }),
+  actor: object({
+    kind: text(20, { example: 'session' }),
+    id: nullable(id()),
+    name: text(100, { example: 'Ada Lovelace' }),
+  }),
   impersonatorId: nullable(id({ description: 'The administrator who did it in the name of the actor' })),
   credentialId: nullable(id()),
   organizationId: nullable(id()),

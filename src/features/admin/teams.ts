@@ -22,7 +22,9 @@ const visible = {
 const listed = and(isNull(organizations.deletedAt), isNull(organizations.sandboxOf))
 
 export const list = read('admin.teams', admin, async (ctx, query: AdminTeamQuery): Promise<AdminTeamPage> => {
-  const page = keyset({ createdAt: organizations.createdAt, name: organizations.name }, organizations.id, query, { sort: 'createdAt' })
+  const page = keyset({ createdAt: organizations.createdAt, name: organizations.name }, organizations.id, query, {
+    sort: 'createdAt',
+  })
   const part = query.search?.trim()
   const filters = and(
     listed,
@@ -108,7 +110,10 @@ export const setMemberRole = write(
 export const removeMember = write(
   'admin.removeMember',
   admin,
-  async (ctx, { id, userId }: { id: string; userId: string }): Promise<{ organizationId: string; userId: string; removed: true }> => {
+  async (
+    ctx,
+    { id, userId }: { id: string; userId: string },
+  ): Promise<{ organizationId: string; userId: string; removed: true }> => {
     return service.takeOut(ctx, await find(ctx, id), userId)
   },
   { destructive: true },

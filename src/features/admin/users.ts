@@ -34,7 +34,9 @@ const seen = sql`(select max(s.last_seen_at) from ${loginSessions} s where s.use
 const visible = { ...shown, lastSeenAt: seen.mapWith(loginSessions.lastSeenAt) as SQL<string | null> }
 
 export const list = read('admin.users', admin, async (ctx, query: AdminUserQuery): Promise<AdminUserPage> => {
-  const page = keyset({ createdAt: users.createdAt, name: users.name, email: users.email }, users.id, query, { sort: 'createdAt' })
+  const page = keyset({ createdAt: users.createdAt, name: users.name, email: users.email }, users.id, query, {
+    sort: 'createdAt',
+  })
   const part = query.search?.trim()
   const filters = and(
     part ? or(contains(users.name, part), contains(users.email, part), contains(users.handle, part)) : undefined,
@@ -80,7 +82,10 @@ export const get = read('admin.user', admin, async (ctx, { id }: { id: string })
     .select({ password: sql<boolean>`${users.passwordHash} is not null` })
     .from(users)
     .where(eq(users.id, id))
-  const providers = await db.select({ name: connectedAccounts.provider }).from(connectedAccounts).where(eq(connectedAccounts.userId, id))
+  const providers = await db
+    .select({ name: connectedAccounts.provider })
+    .from(connectedAccounts)
+    .where(eq(connectedAccounts.userId, id))
   const signIn = {
     password: known?.password ?? false,
     passkeys: await db.$count(passkeys, eq(passkeys.userId, id)),
@@ -97,96 +102,112 @@ const ownNotes = (userId: string) => and(eq(notes.createdById, userId), isNull(n
 
 type Of<Q> = Q & { id: string }
 
-export const projectsOf = read('admin.userProjects', admin, async (ctx, { id, ...query }: Of<ListQuery>): Promise<UserProjectPage> => {
-  await find(ctx, id)
-  const page = keyset({ createdAt: projects.createdAt }, projects.id, query, { sort: 'createdAt' })
-  const rows = await ctx.db
-    .select({
-      id: projects.id,
-      createdAt: projects.createdAt,
-      updatedAt: projects.updatedAt,
-      organizationId: projects.organizationId,
-      name: projects.name,
-      slug: projects.slug,
-      key: projects.key,
-      visibility: projects.visibility,
-      status: projects.status,
-    })
-    .from(projects)
-    .where(page.where(ownProjects(id)))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  return page.page(rows, query.total ? await ctx.db.$count(projects, ownProjects(id)) : undefined)
-})
+export const projectsOf = read(
+  'admin.userProjects',
+  admin,
+  async (ctx, { id, ...query }: Of<ListQuery>): Promise<UserProjectPage> => {
+    await find(ctx, id)
+    const page = keyset({ createdAt: projects.createdAt }, projects.id, query, { sort: 'createdAt' })
+    const rows = await ctx.db
+      .select({
+        id: projects.id,
+        createdAt: projects.createdAt,
+        updatedAt: projects.updatedAt,
+        organizationId: projects.organizationId,
+        name: projects.name,
+        slug: projects.slug,
+        key: projects.key,
+        visibility: projects.visibility,
+        status: projects.status,
+      })
+      .from(projects)
+      .where(page.where(ownProjects(id)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? await ctx.db.$count(projects, ownProjects(id)) : undefined)
+  },
+)
 
 /** Whoever runs the instance may know what there is, not what it says. */
-export const notesOf = read('admin.userNotes', admin, async (ctx, { id, ...query }: Of<ListQuery>): Promise<UserNotePage> => {
-  await find(ctx, id)
-  const page = keyset({ createdAt: notes.createdAt }, notes.id, query, { sort: 'createdAt' })
-  const rows = await ctx.db
-    .select({
-      id: notes.id,
-      createdAt: notes.createdAt,
-      updatedAt: notes.updatedAt,
-      organizationId: notes.organizationId,
-      projectId: notes.projectId,
-      title: notes.title,
-      scope: notes.scope,
-    })
-    .from(notes)
-    .where(page.where(ownNotes(id)))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  return page.page(rows, query.total ? await ctx.db.$count(notes, ownNotes(id)) : undefined)
-})
+export const notesOf = read(
+  'admin.userNotes',
+  admin,
+  async (ctx, { id, ...query }: Of<ListQuery>): Promise<UserNotePage> => {
+    await find(ctx, id)
+    const page = keyset({ createdAt: notes.createdAt }, notes.id, query, { sort: 'createdAt' })
+    const rows = await ctx.db
+      .select({
+        id: notes.id,
+        createdAt: notes.createdAt,
+        updatedAt: notes.updatedAt,
+        organizationId: notes.organizationId,
+        projectId: notes.projectId,
+        title: notes.title,
+        scope: notes.scope,
+      })
+      .from(notes)
+      .where(page.where(ownNotes(id)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? await ctx.db.$count(notes, ownNotes(id)) : undefined)
+  },
+)
 
 /** Ended ones too. */
-export const sessionsOf = read('admin.userSessions', admin, async (ctx, { id, ...query }: Of<ListQuery>): Promise<UserSessionPage> => {
-  await find(ctx, id)
-  const page = keyset({ createdAt: loginSessions.createdAt }, loginSessions.id, query, { sort: 'createdAt' })
-  const own = eq(loginSessions.userId, id)
-  const rows = await ctx.db
-    .select({
-      id: loginSessions.id,
-      via: loginSessions.via,
-      impersonatorId: loginSessions.impersonatorId,
-      device: loginSessions.device,
-      userAgent: loginSessions.userAgent,
-      ip: loginSessions.ip,
-      createdAt: loginSessions.createdAt,
-      lastSeenAt: loginSessions.lastSeenAt,
-      expiresAt: loginSessions.expiresAt,
-      revokedAt: loginSessions.revokedAt,
-    })
-    .from(loginSessions)
-    .where(page.where(own))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  return page.page(rows, query.total ? await ctx.db.$count(loginSessions, own) : undefined)
-})
+export const sessionsOf = read(
+  'admin.userSessions',
+  admin,
+  async (ctx, { id, ...query }: Of<ListQuery>): Promise<UserSessionPage> => {
+    await find(ctx, id)
+    const page = keyset({ createdAt: loginSessions.createdAt }, loginSessions.id, query, { sort: 'createdAt' })
+    const own = eq(loginSessions.userId, id)
+    const rows = await ctx.db
+      .select({
+        id: loginSessions.id,
+        via: loginSessions.via,
+        impersonatorId: loginSessions.impersonatorId,
+        device: loginSessions.device,
+        userAgent: loginSessions.userAgent,
+        ip: loginSessions.ip,
+        createdAt: loginSessions.createdAt,
+        lastSeenAt: loginSessions.lastSeenAt,
+        expiresAt: loginSessions.expiresAt,
+        revokedAt: loginSessions.revokedAt,
+      })
+      .from(loginSessions)
+      .where(page.where(own))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? await ctx.db.$count(loginSessions, own) : undefined)
+  },
+)
 
-export const teamsOf = read('admin.userTeams', admin, async (ctx, { id, ...query }: Of<UserTeamQuery>): Promise<UserTeamPage> => {
-  await find(ctx, id)
-  const page = keyset({ joinedAt: memberships.joinedAt, name: organizations.name }, organizations.id, query, {
-    sort: 'joinedAt',
-    order: 'asc',
-  })
-  const rows = await ctx.db
-    .select({
-      id: organizations.id,
-      name: organizations.name,
-      slug: organizations.slug,
-      personal: organizations.personal,
-      role: memberships.role,
-      joinedAt: memberships.joinedAt,
+export const teamsOf = read(
+  'admin.userTeams',
+  admin,
+  async (ctx, { id, ...query }: Of<UserTeamQuery>): Promise<UserTeamPage> => {
+    await find(ctx, id)
+    const page = keyset({ joinedAt: memberships.joinedAt, name: organizations.name }, organizations.id, query, {
+      sort: 'joinedAt',
+      order: 'asc',
     })
-    .from(memberships)
-    .innerJoin(organizations, and(eq(organizations.id, memberships.organizationId), live))
-    .where(page.where(eq(memberships.userId, id)))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  return page.page(rows, query.total ? (await get(ctx, { id })).counts.teams : undefined)
-})
+    const rows = await ctx.db
+      .select({
+        id: organizations.id,
+        name: organizations.name,
+        slug: organizations.slug,
+        personal: organizations.personal,
+        role: memberships.role,
+        joinedAt: memberships.joinedAt,
+      })
+      .from(memberships)
+      .innerJoin(organizations, and(eq(organizations.id, memberships.organizationId), live))
+      .where(page.where(eq(memberships.userId, id)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? (await get(ctx, { id })).counts.teams : undefined)
+  },
+)
 
 export const issuesOf = read(
   'admin.userIssues',

@@ -17,17 +17,21 @@ const MEMORIES = 5
 const TASKS = 20
 
 /** With what it did and remembers and has to do, of that what the caller may see. */
-export const detail = read('agents.detail', member('agents:read'), async (ctx, { ref }: { ref: string }): Promise<AgentDetail> => {
-  const agent = await resolve(ctx, ref)
-  // A credential that may read agents and not memories does not get at them this way.
-  const may = (scope: string) => scopeHolds(ctx.actor.scopes, scope)
-  const [recentActivity, recentMemories, openTasks] = await Promise.all([
-    activityOf(ctx, agent),
-    may('memories:read') ? memoriesOf(ctx, agent.id) : [],
-    may('tasks:read') ? tasksOf(ctx, agent.id) : [],
-  ])
-  return { ...agent, recentActivity, recentMemories, openTasks }
-})
+export const detail = read(
+  'agents.detail',
+  member('agents:read'),
+  async (ctx, { ref }: { ref: string }): Promise<AgentDetail> => {
+    const agent = await resolve(ctx, ref)
+    // A credential that may read agents and not memories does not get at them this way.
+    const may = (scope: string) => scopeHolds(ctx.actor.scopes, scope)
+    const [recentActivity, recentMemories, openTasks] = await Promise.all([
+      activityOf(ctx, agent),
+      may('memories:read') ? memoriesOf(ctx, agent.id) : [],
+      may('tasks:read') ? tasksOf(ctx, agent.id) : [],
+    ])
+    return { ...agent, recentActivity, recentMemories, openTasks }
+  },
+)
 
 async function activityOf(ctx: Ctx, agent: Agent): Promise<AgentDetail['recentActivity']> {
   const columns = { ...feedColumns, seq: events.seq }
@@ -38,13 +42,20 @@ async function activityOf(ctx: Ctx, agent: Agent): Promise<AgentDetail['recentAc
     .orderBy(desc(events.seq))
     .limit(ACTIVITY)
   // What is public is read by strangers; who did what to it is the team's business.
-  const own = agent.organizationId ? ctx.actor.memberships.has(agent.organizationId) : agent.createdById === ctx.actor.userId
+  const own = agent.organizationId
+    ? ctx.actor.memberships.has(agent.organizationId)
+    : agent.createdById === ctx.actor.userId
   const underwent = own
     ? await ctx.db
         .select(columns)
         .from(events)
         // Not what was done while it was somebody's own.
-        .where(and(eq(events.subjectId, agent.id), agent.organizationId ? eq(events.organizationId, agent.organizationId) : undefined))
+        .where(
+          and(
+            eq(events.subjectId, agent.id),
+            agent.organizationId ? eq(events.organizationId, agent.organizationId) : undefined,
+          ),
+        )
         .orderBy(desc(events.seq))
         .limit(ACTIVITY)
     : []
@@ -60,7 +71,13 @@ async function memoriesOf(ctx: Ctx, agentId: string): Promise<AgentDetail['recen
     .select(ctx, and(eq(memories.scope, 'agent'), eq(memories.scopeId, agentId), memory.current(ctx.now)))
     .orderBy(desc(memories.updatedAt), desc(memories.id))
     .limit(MEMORIES)
-  return rows.map(({ id, title, content, tags, updatedAt }) => ({ id, title, excerpt: memory.excerptOf(content), tags, updatedAt }))
+  return rows.map(({ id, title, content, tags, updatedAt }) => ({
+    id,
+    title,
+    excerpt: memory.excerptOf(content),
+    tags,
+    updatedAt,
+  }))
 }
 
 async function tasksOf(ctx: Ctx, agentId: string): Promise<AgentDetail['openTasks']> {

@@ -39,7 +39,10 @@ export async function resolveParty(ctx: Ctx, place: Place, ref: string): Promise
       )
     if (user) {
       if (place.id && (await readersOf(ctx, place.id, [user.id])).length === 0)
-        throw invalid('/assignee', 'This project is private, and the assignee cannot see it. Share it with the team first.')
+        throw invalid(
+          '/assignee',
+          'This project is private, and the assignee cannot see it. Share it with the team first.',
+        )
       return { type: 'user', id: user.id, name: user.name }
     }
   }

@@ -1,6 +1,16 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { object, text } from '../../schema.ts'
-import { Agent, AgentCreate, AgentDeleted, AgentPage, AgentPatch, AgentQuery, AgentRef, AgentRemoval, PublicAgent } from './schema.ts'
+import {
+  Agent,
+  AgentCreate,
+  AgentDeleted,
+  AgentPage,
+  AgentPatch,
+  AgentQuery,
+  AgentRef,
+  AgentRemoval,
+  PublicAgent,
+} from './schema.ts'
 import * as agents from './service.ts'
 
 export const agentRoutes = (http: Http) =>

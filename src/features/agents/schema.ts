@@ -91,7 +91,9 @@ export const AgentDeleted = object({
 export type AgentDeleted = Static<typeof AgentDeleted>
 export type AgentDetail = Static<typeof AgentDetail>
 
-const skillRefs = array(text(100, { minLength: 1, example: 'review-a-migration-x7k2p9' }), 50, { description: 'Skills by id or slug' })
+const skillRefs = array(text(100, { minLength: 1, example: 'review-a-migration-x7k2p9' }), 50, {
+  description: 'Skills by id or slug',
+})
 
 export const AgentCreate = object({
   name,
@@ -102,7 +104,9 @@ export const AgentCreate = object({
   provider: optional(provider),
   skills: optional(skillRefs),
   memoryScope: optional(oneOf(memoryScopes, { description: 'project unless told' })),
-  scope: optional(oneOf(scopes, { description: 'personal, or team with a credential bound to one organization, unless told' })),
+  scope: optional(
+    oneOf(scopes, { description: 'personal, or team with a credential bound to one organization, unless told' }),
+  ),
 })
 export type AgentCreate = Static<typeof AgentCreate>
 
@@ -124,7 +128,9 @@ export type AgentPatch = Static<typeof AgentPatch>
 
 export const AgentQuery = object({
   ...paging('updatedAt', 'createdAt', 'name'),
-  scope: optional(oneOf(scopes, { description: "personal and team unless told; public shows everybody's public ones" })),
+  scope: optional(
+    oneOf(scopes, { description: "personal and team unless told; public shows everybody's public ones" }),
+  ),
   status: optional(oneOf(agentStatuses, { description: 'active unless told' })),
   search: optional(text(200, { description: 'Words that all must occur' })),
 })
@@ -135,7 +141,9 @@ export type AgentPage = Static<typeof AgentPage>
 export const AgentRemoval = object({
   archiveMemory: optional(bool({ description: 'Keep what it remembered for the team; deleted with it unless told' })),
 })
-export const AgentRef = object({ id: text(100, { minLength: 1, description: 'Id, slug or unique id prefix', example: 'reviewer-x7k2p9' }) })
+export const AgentRef = object({
+  id: text(100, { minLength: 1, description: 'Id, slug or unique id prefix', example: 'reviewer-x7k2p9' }),
+})
 
 /** What a visitor without an account sees, with those of its skills that are public too. */
 export const PublicAgent = object({

@@ -12,7 +12,15 @@ import { countOfAgent, removeOfAgent, restoreOfAgent } from '../memory/of-agent.
 import * as projects from '../projects/service.ts'
 import type { Scope, SkillItem } from '../skills/schema.ts'
 import * as skills from '../skills/service.ts'
-import { findToRestore, listShared, partsOf, placeOf, publicOne, requireWriter, resolveShared } from '../skills/sharing.ts'
+import {
+  findToRestore,
+  listShared,
+  partsOf,
+  placeOf,
+  publicOne,
+  requireWriter,
+  resolveShared,
+} from '../skills/sharing.ts'
 import { letGo } from '../tasks/departures.ts'
 import {
   type Agent,
@@ -89,33 +97,41 @@ export const listFor = read(
   },
 )
 
-export const get = read('agents.get', memberOrAlone('agents:read'), (ctx, { ref }: { ref: string }): Promise<Agent> => resolve(ctx, ref))
+export const get = read(
+  'agents.get',
+  memberOrAlone('agents:read'),
+  (ctx, { ref }: { ref: string }): Promise<Agent> => resolve(ctx, ref),
+)
 
-export const create = write('agents.create', memberOrAlone('agents:write'), async (ctx, input: AgentCreate): Promise<Agent> => {
-  checkPrompt(input.systemPrompt)
-  const place = placeOf(ctx, 'agent', input.scope)
-  const [agent] = await ctx.db
-    .insert(agents)
-    .values({
-      ...place,
-      createdById: userIdOf(ctx.actor),
-      name: input.name.trim(),
-      slug: `${slugify(input.name) || 'agent'}-${randomTail()}`,
-      role: input.role,
-      persona: input.persona,
-      systemPrompt: input.systemPrompt,
-      model: input.model,
-      provider: input.provider,
-      skills: await skillsFor(ctx, place, input.skills ?? []),
-      memoryScope: input.memoryScope ?? 'project',
-      createdAt: ctx.now,
-      updatedAt: ctx.now,
-    })
-    .returning(visible)
-  if (!agent) throw new Error('insert returned nothing')
-  announce(ctx, 'agent.created', agent)
-  return agent
-})
+export const create = write(
+  'agents.create',
+  memberOrAlone('agents:write'),
+  async (ctx, input: AgentCreate): Promise<Agent> => {
+    checkPrompt(input.systemPrompt)
+    const place = placeOf(ctx, 'agent', input.scope)
+    const [agent] = await ctx.db
+      .insert(agents)
+      .values({
+        ...place,
+        createdById: userIdOf(ctx.actor),
+        name: input.name.trim(),
+        slug: `${slugify(input.name) || 'agent'}-${randomTail()}`,
+        role: input.role,
+        persona: input.persona,
+        systemPrompt: input.systemPrompt,
+        model: input.model,
+        provider: input.provider,
+        skills: await skillsFor(ctx, place, input.skills ?? []),
+        memoryScope: input.memoryScope ?? 'project',
+        createdAt: ctx.now,
+        updatedAt: ctx.now,
+      })
+      .returning(visible)
+    if (!agent) throw new Error('insert returned nothing')
+    announce(ctx, 'agent.created', agent)
+    return agent
+  },
+)
 
 export const update = write(
   'agents.update',
@@ -186,11 +202,21 @@ const shown = {
   updatedAt: agents.updatedAt,
 }
 
-export const getPublic = read('agents.getPublic', anyone, async (ctx, { slug }: { slug: string }): Promise<PublicAgent> => {
-  const agent = await publicOne<Omit<PublicAgent, 'skills' | 'author'> & { skills: string[] }>(ctx, agents, shown, 'agent', slug)
-  const open = (await skills.byIds(ctx, agent.skills)).filter((skill) => skill.scope === 'public')
-  return { ...agent, skills: open.map(({ name, slug }) => ({ name, slug })) }
-})
+export const getPublic = read(
+  'agents.getPublic',
+  anyone,
+  async (ctx, { slug }: { slug: string }): Promise<PublicAgent> => {
+    const agent = await publicOne<Omit<PublicAgent, 'skills' | 'author'> & { skills: string[] }>(
+      ctx,
+      agents,
+      shown,
+      'agent',
+      slug,
+    )
+    const open = (await skills.byIds(ctx, agent.skills)).filter((skill) => skill.scope === 'public')
+    return { ...agent, skills: open.map(({ name, slug }) => ({ name, slug })) }
+  },
+)
 
 async function writable(ctx: Ctx, ref: string): Promise<Agent> {
   const found = await resolve(ctx, ref)
@@ -202,7 +228,12 @@ async function writable(ctx: Ctx, ref: string): Promise<Agent> {
 type Place = Pick<Agent, 'organizationId' | 'scope'>
 
 /** Each is one that the caller sees; those it has already are not asked for again, since one of them may be gone. */
-async function skillsFor(ctx: Ctx, place: Place, refs: readonly string[], has: readonly string[] = []): Promise<string[]> {
+async function skillsFor(
+  ctx: Ctx,
+  place: Place,
+  refs: readonly string[],
+  has: readonly string[] = [],
+): Promise<string[]> {
   const ids: string[] = []
   for (const ref of refs) ids.push(...(has.includes(ref) ? [ref] : fitting(place, [await skills.resolve(ctx, ref)])))
   return [...new Set(ids)]
@@ -211,14 +242,27 @@ async function skillsFor(ctx: Ctx, place: Place, refs: readonly string[], has: r
 /** Who sees the agent must be able to read what it works by. */
 function fitting({ organizationId, scope }: Place, wanted: readonly SkillItem[]): string[] {
   const strange = wanted.find(
-    (skill) => scope !== 'personal' && skill.scope !== 'public' && (skill.scope === 'personal' || skill.organizationId !== organizationId),
+    (skill) =>
+      scope !== 'personal' &&
+      skill.scope !== 'public' &&
+      (skill.scope === 'personal' || skill.organizationId !== organizationId),
   )
-  if (strange) throw invalid('/skills', `${strange.slug} cannot be read by all who see this agent. Share the skill with them first.`)
+  if (strange)
+    throw invalid(
+      '/skills',
+      `${strange.slug} cannot be read by all who see this agent. Share the skill with them first.`,
+    )
   return wanted.map((skill) => skill.id)
 }
 
 const change = (ctx: Ctx, before: Agent, set: Partial<typeof agents.$inferInsert>): Promise<Agent> =>
-  changeVersioned(ctx, agents, { columns: visible, before, set, what: 'this agent', again: () => resolve(ctx, before.id) })
+  changeVersioned(ctx, agents, {
+    columns: visible,
+    before,
+    set,
+    what: 'this agent',
+    again: () => resolve(ctx, before.id),
+  })
 
 const announce = (ctx: Ctx, type: string, agent: Agent, data: Record<string, unknown> = {}): void =>
   ctx.emit(type, {
@@ -229,5 +273,6 @@ const announce = (ctx: Ctx, type: string, agent: Agent, data: Record<string, unk
   })
 
 function checkPrompt(prompt: string | null | undefined): void {
-  if (prompt && Buffer.byteLength(prompt) > PROMPT_BYTES) throw invalid('/systemPrompt', 'systemPrompt is larger than 64 KiB.', 'too_long')
+  if (prompt && Buffer.byteLength(prompt) > PROMPT_BYTES)
+    throw invalid('/systemPrompt', 'systemPrompt is larger than 64 KiB.', 'too_long')
 }

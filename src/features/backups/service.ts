@@ -33,7 +33,10 @@ async function withStill(app: App, work: (driver: Driver) => Promise<Saved>): Pr
   const { bavail, bsize } = statfsSync(dir)
   const mib = (bytes: number) => Math.ceil(bytes / 2 ** 20)
   if (bavail * bsize < needed + leave * 2 ** 20)
-    throw new AppError('disk_full', `A backup needs ${mib(needed)} MiB in ${dir} for a while, and ${mib(bavail * bsize)} are free.`)
+    throw new AppError(
+      'disk_full',
+      `A backup needs ${mib(needed)} MiB in ${dir} for a while, and ${mib(bavail * bsize)} are free.`,
+    )
   const folder = mkdtempSync(join(dir, 'backup-'))
   copies.add(folder)
   try {
@@ -71,7 +74,8 @@ export async function sweepCopies({ config: { DATA_DIR: folder }, driver }: App)
   for (const name of await readdir(folder)) {
     const path = join(folder, name)
     const isCopy = COPY.test(name) && driver.snapshot && !copies.has(path)
-    const isPiped = PIPED.test(name) && (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) < Date.now() - DAY_MS
+    const isPiped =
+      PIPED.test(name) && (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()) < Date.now() - DAY_MS
     if (isCopy || isPiped) await rm(path, { recursive: true, force: true })
   }
 }
@@ -79,7 +83,8 @@ export async function sweepCopies({ config: { DATA_DIR: folder }, driver }: App)
 /** With a mark of the installation: two of them may keep theirs in one folder. */
 const nameAt = (ms: number, mark: string): string =>
   `tutti-${new Date(ms).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}-${mark}.backup`
-const nameOf = (mark: string): RegExp => new RegExp(`^tutti-(\\d{4}-\\d\\d-\\d\\d)T(\\d\\d)-(\\d\\d)-(\\d\\d)Z-${mark}\\.backup$`)
+const nameOf = (mark: string): RegExp =>
+  new RegExp(`^tutti-(\\d{4}-\\d\\d-\\d\\d)T(\\d\\d)-(\\d\\d)-(\\d\\d)Z-${mark}\\.backup$`)
 export const markOf = (fingerprint: string): string => fingerprint.slice(0, 8)
 
 /** When the scheduled backups in a folder were made, the last first. */
@@ -90,20 +95,24 @@ export const madeIn = (folder: string, mark: string): number[] =>
     .sort((a, b) => b - a)
 
 /** The scheduled one: when the last is old enough, and no more than are to be kept. */
-export const keepUp = flow('backups.keepUp', machine, async (ctx, _: Record<string, never>): Promise<Saved | undefined> => {
-  const { BACKUP_DIR: folder, BACKUP_EVERY_HOURS: hours, BACKUP_KEEP: most } = ctx.app.config
-  if (!folder) return undefined
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw forPeople(folder, error)
-  })
-  const mark = markOf(fingerprint(ctx.app.secret))
-  await sweepDrafts(folder, (name) => nameOf(mark).test(name.replace(/\.\w+\.part$/, '')))
-  const now = Date.parse(ctx.now)
-  // One from the future was made while the clock was wrong: it is neither the last one nor in the way of others.
-  const made = () => madeIn(folder, mark).filter((at) => at <= now)
-  // A minute's grace, for the job does not start at the very second.
-  if ((made()[0] ?? 0) > now - hours * 3_600_000 + 60_000) return undefined
-  const saved = await make(ctx, { path: join(folder, nameAt(now, mark)) })
-  for (const old of made().slice(most)) await rm(join(folder, nameAt(old, mark)), { force: true })
-  return saved
-})
+export const keepUp = flow(
+  'backups.keepUp',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<Saved | undefined> => {
+    const { BACKUP_DIR: folder, BACKUP_EVERY_HOURS: hours, BACKUP_KEEP: most } = ctx.app.config
+    if (!folder) return undefined
+    await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+      throw forPeople(folder, error)
+    })
+    const mark = markOf(fingerprint(ctx.app.secret))
+    await sweepDrafts(folder, (name) => nameOf(mark).test(name.replace(/\.\w+\.part$/, '')))
+    const now = Date.parse(ctx.now)
+    // One from the future was made while the clock was wrong: it is neither the last one nor in the way of others.
+    const made = () => madeIn(folder, mark).filter((at) => at <= now)
+    // A minute's grace, for the job does not start at the very second.
+    if ((made()[0] ?? 0) > now - hours * 3_600_000 + 60_000) return undefined
+    const saved = await make(ctx, { path: join(folder, nameAt(now, mark)) })
+    for (const old of made().slice(most)) await rm(join(folder, nameAt(old, mark)), { force: true })
+    return saved
+  },
+)

@@ -15,11 +15,15 @@ export const codeRoutes = (http: Http) =>
       body: CodeSend,
       response: Sent,
     })
-    .post('/api/auth/otp/verify', async ({ ctx, body, set, app }) => setCookies(set, app.config, 200, await codes.verify(ctx, body)), {
-      ...on(codes.verify, 'Sign in or up with a mailed code'),
-      body: CodeVerify,
-      response: SignedIn,
-    })
+    .post(
+      '/api/auth/otp/verify',
+      async ({ ctx, body, set, app }) => setCookies(set, app.config, 200, await codes.verify(ctx, body)),
+      {
+        ...on(codes.verify, 'Sign in or up with a mailed code'),
+        body: CodeVerify,
+        response: SignedIn,
+      },
+    )
     .post(
       '/api/auth/magic-link/send',
       async ({ ctx, body, set, app }) => {
@@ -28,7 +32,11 @@ export const codeRoutes = (http: Http) =>
         markBrowser(set, app.config, MARK, browser, LINK_MINUTES)
         return answer
       },
-      { ...on(codes.sendLink, 'Mail a link to sign in or up with, good in the browser that asks'), body: CodeSend, response: Sent },
+      {
+        ...on(codes.sendLink, 'Mail a link to sign in or up with, good in the browser that asks'),
+        body: CodeSend,
+        response: Sent,
+      },
     )
     .post(
       '/api/auth/magic-link/verify',

@@ -1,6 +1,15 @@
 import { type Ctx, flow, write } from '../../action.ts'
 import type { Via } from '../../auth/actor.ts'
-import { after, anyBrowser, CODE_MINUTES, issueCode, issueSecret, peekSecret, redeemSecret, tryCode } from '../../auth/once.ts'
+import {
+  after,
+  anyBrowser,
+  CODE_MINUTES,
+  issueCode,
+  issueSecret,
+  peekSecret,
+  redeemSecret,
+  tryCode,
+} from '../../auth/once.ts'
 import { anyone } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
 import { byEmail, countRegistration, countSignIn, insertUser, proveMailbox } from '../accounts/people.ts'
@@ -103,24 +112,32 @@ interface Browser {
   browser: string
 }
 
-const issueLink = write('codes.issueLink', anyone, async (ctx, { email, browser }: CodeSend & Browser): Promise<void> => {
-  const { to, user, withheld } = await receiverOf(ctx, email)
-  const secret = await issueSecret(ctx, {
-    purpose: 'magic_link',
-    subject: email,
-    userId: user?.id,
-    minutes: LINK_MINUTES,
-    boundTo: browser,
-  })
-  await queueMail(ctx, linkMail(ctx, to, secret), { withheld })
-  ctx.emit('auth.link_requested', { subjectId: user?.id, userId: user?.id })
-})
+const issueLink = write(
+  'codes.issueLink',
+  anyone,
+  async (ctx, { email, browser }: CodeSend & Browser): Promise<void> => {
+    const { to, user, withheld } = await receiverOf(ctx, email)
+    const secret = await issueSecret(ctx, {
+      purpose: 'magic_link',
+      subject: email,
+      userId: user?.id,
+      minutes: LINK_MINUTES,
+      boundTo: browser,
+    })
+    await queueMail(ctx, linkMail(ctx, to, secret), { withheld })
+    ctx.emit('auth.link_requested', { subjectId: user?.id, userId: user?.id })
+  },
+)
 
-export const sendLink = flow('codes.sendLink', anyone, async (ctx, { email, browser }: CodeSend & Browser): Promise<Sent> => {
-  await countRequest(ctx, email)
-  await issueLink(ctx, { email, browser })
-  return { sent: true }
-})
+export const sendLink = flow(
+  'codes.sendLink',
+  anyone,
+  async (ctx, { email, browser }: CodeSend & Browser): Promise<Sent> => {
+    await countRequest(ctx, email)
+    await issueLink(ctx, { email, browser })
+    return { sent: true }
+  },
+)
 
 const useLink = write(
   'codes.useLink',
@@ -135,19 +152,24 @@ const useLink = write(
   },
 )
 
-const usedUp = () => new AppError('gone', 'This link has been used or replaced, or has expired. Ask for a new one where you sign in.')
+const usedUp = () =>
+  new AppError('gone', 'This link has been used or replaced, or has expired. Ask for a new one where you sign in.')
 
-export const verifyLink = flow('codes.verifyLink', anyone, async (ctx, input: LinkVerify & Browser): Promise<SignedIn> => {
-  await countSignIn(ctx)
-  const answer = await useLink(ctx, input)
-  if (!answer) throw usedUp()
-  if (answer === 'elsewhere')
-    throw new AppError(
-      'conflict.other_browser',
-      'This link was asked for in another browser. Open it there, or get a code to type there: POST /api/auth/magic-link/code.',
-    )
-  return answer
-})
+export const verifyLink = flow(
+  'codes.verifyLink',
+  anyone,
+  async (ctx, input: LinkVerify & Browser): Promise<SignedIn> => {
+    await countSignIn(ctx)
+    const answer = await useLink(ctx, input)
+    if (!answer) throw usedUp()
+    if (answer === 'elsewhere')
+      throw new AppError(
+        'conflict.other_browser',
+        'This link was asked for in another browser. Open it there, or get a code to type there: POST /api/auth/magic-link/code.',
+      )
+    return answer
+  },
+)
 
 const exchange = write('codes.exchange', anyone, async (ctx, { token }: LinkVerify): Promise<LinkCode | undefined> => {
   const found = await redeemSecret(ctx, 'magic_link', token, anyBrowser)

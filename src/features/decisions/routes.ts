@@ -13,7 +13,9 @@ import {
 } from './schema.ts'
 import * as decisions from './service.ts'
 
-const byRef = object({ id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }) })
+const byRef = object({
+  id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
+})
 
 export const decisionRoutes = (http: Http) =>
   http
@@ -22,11 +24,15 @@ export const decisionRoutes = (http: Http) =>
       query: DecisionQuery,
       response: DecisionPage,
     })
-    .post('/api/decisions', async ({ ctx, body, set }) => created(set, '/api/decisions', await decisions.create(ctx, body)), {
-      ...on(decisions.create, 'Log a decision; says which earlier ones are about the same'),
-      body: DecisionCreate,
-      response: { 201: DecisionLogged },
-    })
+    .post(
+      '/api/decisions',
+      async ({ ctx, body, set }) => created(set, '/api/decisions', await decisions.create(ctx, body)),
+      {
+        ...on(decisions.create, 'Log a decision; says which earlier ones are about the same'),
+        body: DecisionCreate,
+        response: { 201: DecisionLogged },
+      },
+    )
     .get('/api/decisions/:id', ({ ctx, params }) => decisions.get(ctx, { ref: params.id }), {
       ...on(decisions.get, 'Get a decision with its discussion'),
       params: byRef,
@@ -42,5 +48,10 @@ export const decisionRoutes = (http: Http) =>
       '/api/decisions/:id/comments',
       async ({ ctx, params, body, set }) =>
         created(set, `/api/decisions/${params.id}/comments`, await decisions.comment(ctx, { ...body, ref: params.id })),
-      { ...on(decisions.comment, 'Add to the discussion of a decision'), params: byRef, body: CommentCreate, response: { 201: Comment } },
+      {
+        ...on(decisions.comment, 'Add to the discussion of a decision'),
+        params: byRef,
+        body: CommentCreate,
+        response: { 201: Comment },
+      },
     )

@@ -38,7 +38,12 @@ const said = {
   tags,
 }
 
-export const Comment = object({ id: id(), author: Party, body: text(20_000, { example: 'Agreed.' }), createdAt: instant() })
+export const Comment = object({
+  id: id(),
+  author: Party,
+  body: text(20_000, { example: 'Agreed.' }),
+  createdAt: instant(),
+})
 export type Comment = Static<typeof Comment>
 const item = {
   ...recordFields,
@@ -51,7 +56,10 @@ const item = {
   supersedes: nullable(id()),
   supersededById: nullable(id()),
 }
-export const DecisionItem = object({ ...item, excerpt: text(200, { example: 'We hold flock on the folder while the server runs.' }) })
+export const DecisionItem = object({
+  ...item,
+  excerpt: text(200, { example: 'We hold flock on the folder while the server runs.' }),
+})
 export type DecisionItem = Static<typeof DecisionItem>
 export const DecisionPage = pageOf(DecisionItem)
 export type DecisionPage = Static<typeof DecisionPage>
@@ -64,7 +72,11 @@ export const Decision = object({
   outcome: nullable(long('No damage since.')),
 })
 export type Decision = Static<typeof Decision>
-export const DecisionDetail = object({ ...Decision.properties, discussion: Type.Array(Comment), links: Type.Array(LinkedRecord) })
+export const DecisionDetail = object({
+  ...Decision.properties,
+  discussion: Type.Array(Comment),
+  links: Type.Array(LinkedRecord),
+})
 export type DecisionDetail = Static<typeof DecisionDetail>
 
 const alternatives = array(Type.Union([title(1000, { example: 'A lock file' }), Alternative]), 20)
@@ -74,7 +86,9 @@ export const DecisionCreate = object({
   decision: said.decision,
   alternatives: optional(alternatives),
   status: optional(oneOf(['proposed', 'accepted'], { description: 'accepted unless told' })),
-  projectId: optional(text(100, { minLength: 1, description: 'Project: id, slug or key; none: the whole team', example: 'tutti' })),
+  projectId: optional(
+    text(100, { minLength: 1, description: 'Project: id, slug or key; none: the whole team', example: 'tutti' }),
+  ),
   supersedes: optional(id({ description: 'The decision that this one replaces' })),
 })
 export type DecisionCreate = Static<typeof DecisionCreate>
@@ -85,7 +99,12 @@ export const DecisionLogged = object({
 export type DecisionLogged = Static<typeof DecisionLogged>
 
 export const DecisionPatch = partial(
-  object({ ...said, alternatives, status: oneOf(['proposed', 'accepted', 'rejected']), outcome: nullable(long('No damage since.')) }),
+  object({
+    ...said,
+    alternatives,
+    status: oneOf(['proposed', 'accepted', 'rejected']),
+    outcome: nullable(long('No damage since.')),
+  }),
 )
 export type DecisionPatch = Static<typeof DecisionPatch>
 export const CommentCreate = object({ body: title(20_000, { example: 'What about network file systems?' }) })

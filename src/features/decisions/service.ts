@@ -96,27 +96,35 @@ export async function find(ctx: Ctx, ref: string): Promise<Decision> {
   return withAuthor(found)
 }
 
-export const list = read('decisions.list', member('decisions:read'), async (ctx, query: DecisionQuery): Promise<DecisionPage> => {
-  const page = keyset({ updatedAt: decisions.updatedAt, createdAt: decisions.createdAt }, decisions.id, query, { sort: 'updatedAt' })
-  const filters = and(
-    query.projectId ? eq(decisions.projectId, query.projectId) : eq(decisions.organizationId, currentOrganization(ctx.actor)),
-    query.status && eq(decisions.status, query.status),
-    query.tag === undefined ? undefined : sql`${decisions.tags} @> array[${query.tag}]::text[]`,
-    query.search ? matches(decisions.search, query.search) : undefined,
-  )
-  const rows = await selectItems(ctx, page.where(filters))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const total = query.total
-    ? (
-        await ctx.db
-          .select({ n: count() })
-          .from(decisions)
-          .where(and(filters, visibleTo(rightsOf(ctx.actor))))
-      )[0]?.n
-    : undefined
-  return page.page(rows.map(withAuthor), total)
-})
+export const list = read(
+  'decisions.list',
+  member('decisions:read'),
+  async (ctx, query: DecisionQuery): Promise<DecisionPage> => {
+    const page = keyset({ updatedAt: decisions.updatedAt, createdAt: decisions.createdAt }, decisions.id, query, {
+      sort: 'updatedAt',
+    })
+    const filters = and(
+      query.projectId
+        ? eq(decisions.projectId, query.projectId)
+        : eq(decisions.organizationId, currentOrganization(ctx.actor)),
+      query.status && eq(decisions.status, query.status),
+      query.tag === undefined ? undefined : sql`${decisions.tags} @> array[${query.tag}]::text[]`,
+      query.search ? matches(decisions.search, query.search) : undefined,
+    )
+    const rows = await selectItems(ctx, page.where(filters))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total
+      ? (
+          await ctx.db
+            .select({ n: count() })
+            .from(decisions)
+            .where(and(filters, visibleTo(rightsOf(ctx.actor))))
+        )[0]?.n
+      : undefined
+    return page.page(rows.map(withAuthor), total)
+  },
+)
 
 /** The same for whoever names a project as people do, or is at work in one. */
 export const listNamed = read(
@@ -137,7 +145,10 @@ export async function about(ctx: Ctx, project: Project, status: Decision['status
 }
 
 const near = ({ id, organizationId }: { id: string | null; organizationId: string }): SQL =>
-  and(eq(decisions.organizationId, organizationId), or(isNull(decisions.projectId), id ? eq(decisions.projectId, id) : undefined)) as SQL
+  and(
+    eq(decisions.organizationId, organizationId),
+    or(isNull(decisions.projectId), id ? eq(decisions.projectId, id) : undefined),
+  ) as SQL
 
 const LAST = 200
 
@@ -164,39 +175,48 @@ export const get = read(
   async (ctx, { ref }: { ref: string }): Promise<DecisionDetail> => detailOf(ctx, await find(ctx, ref)),
 )
 
-export const create = write('decisions.create', member('decisions:write'), async (ctx, input: DecisionCreate): Promise<DecisionLogged> => {
-  const project = await projectOf(ctx, input.projectId)
-  const place = { organizationId: project?.organizationId ?? currentOrganization(ctx.actor), projectId: project?.id ?? null }
-  await projects.requireWriter(ctx, place, 'Logging a decision')
-  const id = newId()
-  const status = input.status ?? 'accepted'
-  const old = input.supersedes === undefined ? undefined : await replaceable(ctx, input.supersedes, place.organizationId)
-  const author = speaker(ctx)
-  await ctx.db.insert(decisions).values({
-    id,
-    ...place,
-    createdById: ctx.actor.userId,
-    authorType: author.type,
-    authorId: author.id,
-    authorName: author.name,
-    title: input.title.trim(),
-    context: input.context,
-    decision: input.decision,
-    rationale: input.rationale,
-    alternatives: options(input.alternatives ?? []),
-    status,
-    tags: input.tags ?? [],
-    supersedes: old?.id,
-    createdAt: ctx.now,
-    updatedAt: ctx.now,
-  })
-  const decision = await find(ctx, id)
-  announce(ctx, 'decision.logged', decision)
-  if (old && status === 'accepted') await supersede(ctx, old, id)
-  return { ...decision, similar: await similarTo(ctx, decision) }
-})
+export const create = write(
+  'decisions.create',
+  member('decisions:write'),
+  async (ctx, input: DecisionCreate): Promise<DecisionLogged> => {
+    const project = await projectOf(ctx, input.projectId)
+    const place = {
+      organizationId: project?.organizationId ?? currentOrganization(ctx.actor),
+      projectId: project?.id ?? null,
+    }
+    await projects.requireWriter(ctx, place, 'Logging a decision')
+    const id = newId()
+    const status = input.status ?? 'accepted'
+    const old =
+      input.supersedes === undefined ? undefined : await replaceable(ctx, input.supersedes, place.organizationId)
+    const author = speaker(ctx)
+    await ctx.db.insert(decisions).values({
+      id,
+      ...place,
+      createdById: ctx.actor.userId,
+      authorType: author.type,
+      authorId: author.id,
+      authorName: author.name,
+      title: input.title.trim(),
+      context: input.context,
+      decision: input.decision,
+      rationale: input.rationale,
+      alternatives: options(input.alternatives ?? []),
+      status,
+      tags: input.tags ?? [],
+      supersedes: old?.id,
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    })
+    const decision = await find(ctx, id)
+    announce(ctx, 'decision.logged', decision)
+    if (old && status === 'accepted') await supersede(ctx, old, id)
+    return { ...decision, similar: await similarTo(ctx, decision) }
+  },
+)
 
-const options = (given: readonly (string | Alternative)[]): Alternative[] => given.map((a) => (typeof a === 'string' ? { option: a } : a))
+const options = (given: readonly (string | Alternative)[]): Alternative[] =>
+  given.map((a) => (typeof a === 'string' ? { option: a } : a))
 
 /** One of the same team that nothing has replaced yet. It is always older than what replaces it, so there are no circles. */
 async function replaceable(ctx: Ctx, ref: string, organizationId: string): Promise<Decision> {
@@ -223,7 +243,10 @@ async function supersede(ctx: Ctx, old: Decision, by: string): Promise<void> {
 }
 
 /** Earlier ones that have half of the title's words: whoever decides anew should know. */
-async function similarTo(ctx: Ctx, { id, title, projectId, organizationId, supersedes }: Decision): Promise<DecisionLogged['similar']> {
+async function similarTo(
+  ctx: Ctx,
+  { id, title, projectId, organizationId, supersedes }: Decision,
+): Promise<DecisionLogged['similar']> {
   const words = [...new Set(title.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu))].slice(0, 12)
   if (words.length === 0) return []
   const shared = sql<number>`(${sql.join(
@@ -259,14 +282,22 @@ export const update = write(
     await changeVersioned(ctx, decisions, {
       columns: { id: decisions.id, version: decisions.version },
       before: { id: before.id, version: before.version },
-      set: { ...plain, ...(title !== undefined && { title: title.trim() }), ...(alternatives && { alternatives: options(alternatives) }) },
+      set: {
+        ...plain,
+        ...(title !== undefined && { title: title.trim() }),
+        ...(alternatives && { alternatives: options(alternatives) }),
+      },
       what: 'this decision',
       again: () => find(ctx, before.id),
     })
     const after = await find(ctx, before.id)
-    announce(ctx, 'decision.updated', after, { fields: Object.keys(patch), ...(patch.status && { from: before.status }) })
+    announce(ctx, 'decision.updated', after, {
+      fields: Object.keys(patch),
+      ...(patch.status && { from: before.status }),
+    })
     // What was only proposed replaces the earlier one when it is accepted.
-    if (after.supersedes && after.status === 'accepted' && before.status !== 'accepted') await accepted(ctx, after, after.supersedes)
+    if (after.supersedes && after.status === 'accepted' && before.status !== 'accepted')
+      await accepted(ctx, after, after.supersedes)
     return after
   },
   { versioned: true },

@@ -9,7 +9,8 @@ export const decisionTools = [
   tool({
     name: 'log_decision',
     title: 'Log decision',
-    description: 'Write down what was decided and why, so that nobody decides it again. Answers earlier ones about the same.',
+    description:
+      'Write down what was decided and why, so that nobody decides it again. Answers earlier ones about the same.',
     toolset: 'decisions',
     core: true,
     input: object({
@@ -39,7 +40,11 @@ export const decisionTools = [
     description: 'A decision with its discussion and outcome; comment and outcome add to them.',
     toolset: 'decisions',
     input: object({
-      decision: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
+      decision: text(36, {
+        minLength: 8,
+        description: 'Id or id prefix',
+        example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10',
+      }),
       comment: optional(title(20_000)),
       outcome: optional(text(20_000)),
     }),

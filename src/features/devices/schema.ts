@@ -1,7 +1,11 @@
 import { bool, instant, int, nullable, object, oneOf, optional, type Static, text, title, url } from '../../schema.ts'
 
 const clientName = title(100, { example: 'tutti on laptop', description: 'How the device calls itself' })
-const userCode = text(40, { minLength: 1, example: 'BCDF-GHJK', description: 'As shown on the device; capitals and dash do not matter' })
+const userCode = text(40, {
+  minLength: 1,
+  example: 'BCDF-GHJK',
+  description: 'As shown on the device; capitals and dash do not matter',
+})
 
 export const DeviceStart = object({ clientName: optional(clientName) })
 export type DeviceStart = Static<typeof DeviceStart>

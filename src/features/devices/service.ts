@@ -34,7 +34,10 @@ const shown = {
 
 function requireFlow({ app }: Ctx): void {
   if (app.config.DEVICE_FLOW === 'off')
-    throw new AppError('forbidden', 'This instance signs in no devices by code. Use an API key: tutti login --with-token')
+    throw new AppError(
+      'forbidden',
+      'This instance signs in no devices by code. Use an API key: tutti login --with-token',
+    )
 }
 
 // ---- the two codes
@@ -50,7 +53,11 @@ const withDash = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.
 function readUserCode(typed: string): string {
   const code = typed.replace(/[\s-]/g, '').toUpperCase()
   if (code.length !== LENGTH || [...code].some((letter) => !letters.includes(letter)))
-    throw invalid('/userCode', `A code has ${LENGTH} letters, such as BCDF-GHJK, and neither vowels nor digits.`, 'format')
+    throw invalid(
+      '/userCode',
+      `A code has ${LENGTH} letters, such as BCDF-GHJK, and neither vowels nor digits.`,
+      'format',
+    )
   return code
 }
 
@@ -88,23 +95,34 @@ const put = write(
   },
 )
 
-export const request = flow('devices.request', anyone, async (ctx, { clientName }: DeviceStart): Promise<DeviceStarted> => {
-  requireFlow(ctx)
-  const { app } = ctx
-  const most = app.config.RATE_LIMIT_DEVICE
-  await countAttempt(app.driver, `device:${networkOf(ctx.ip)}`, most, WINDOW, app.clock(), 'devices that ask to be signed in')
-  const deviceCode = randomBytes(32).toString('base64url')
-  const userCode = withDash(await put(ctx, { deviceCode, clientName: oneLine(clientName ?? '') || 'Unnamed device' }))
-  const verificationUri = `${app.url}/device`
-  return {
-    deviceCode,
-    userCode,
-    verificationUri,
-    verificationUriComplete: `${verificationUri}?code=${userCode}`,
-    expiresIn: LIFE_SECONDS,
-    interval: INTERVAL,
-  }
-})
+export const request = flow(
+  'devices.request',
+  anyone,
+  async (ctx, { clientName }: DeviceStart): Promise<DeviceStarted> => {
+    requireFlow(ctx)
+    const { app } = ctx
+    const most = app.config.RATE_LIMIT_DEVICE
+    await countAttempt(
+      app.driver,
+      `device:${networkOf(ctx.ip)}`,
+      most,
+      WINDOW,
+      app.clock(),
+      'devices that ask to be signed in',
+    )
+    const deviceCode = randomBytes(32).toString('base64url')
+    const userCode = withDash(await put(ctx, { deviceCode, clientName: oneLine(clientName ?? '') || 'Unnamed device' }))
+    const verificationUri = `${app.url}/device`
+    return {
+      deviceCode,
+      userCode,
+      verificationUri,
+      verificationUriComplete: `${verificationUri}?code=${userCode}`,
+      expiresIn: LIFE_SECONDS,
+      interval: INTERVAL,
+    }
+  },
+)
 
 interface NotYet {
   error: DeviceError
@@ -115,10 +133,15 @@ interface NotYet {
 /** Answers and does not throw: what throws is rolled back, and the longer wait with it. */
 const notePoll = write('devices.notePoll', anyone, async (ctx, { hash }: { hash: string }): Promise<NotYet> => {
   const waiting = and(eq(table.deviceHash, hash), eq(table.status, 'pending'))
-  const [before] = await ctx.db.select({ interval: table.interval, lastPollAt: table.lastPollAt }).from(table).where(waiting).for('update')
+  const [before] = await ctx.db
+    .select({ interval: table.interval, lastPollAt: table.lastPollAt })
+    .from(table)
+    .where(waiting)
+    .for('update')
   // Somebody answered this very moment: the next poll gets it.
   if (!before) return { error: 'authorization_pending' }
-  const tooSoon = before.lastPollAt !== null && Date.parse(ctx.now) - Date.parse(before.lastPollAt) < before.interval * 1000
+  const tooSoon =
+    before.lastPollAt !== null && Date.parse(ctx.now) - Date.parse(before.lastPollAt) < before.interval * 1000
   const interval = before.interval + (tooSoon ? SLOWER : 0)
   await ctx.db.update(table).set({ interval, lastPollAt: ctx.now }).where(waiting)
   return { error: tooSoon ? 'slow_down' : 'authorization_pending', interval }
@@ -157,7 +180,13 @@ async function tell(ctx: Ctx, user: User, clientName: string): Promise<void> {
     notes: [`If that was not you, sign in at ${ctx.app.url}/account, end its session and change your password.`],
     expiresAt: new Date(Date.parse(ctx.now) + NOTICE_DAYS * 86_400_000).toISOString(),
   })
-  await notify(ctx, { userId: user.id, reason: 'security', title, message: `Signed in from ${ctx.ip ?? 'unknown'}.`, link: '/account' })
+  await notify(ctx, {
+    userId: user.id,
+    reason: 'security',
+    title,
+    message: `Signed in from ${ctx.ip ?? 'unknown'}.`,
+    link: '/account',
+  })
 }
 
 const reasons: Record<DeviceError, string> = {
@@ -172,7 +201,10 @@ const notYet = ({ error, interval }: NotYet): AppError =>
 export const poll = flow('devices.poll', anyone, async (ctx, { deviceCode }: DevicePoll): Promise<SignedIn> => {
   requireFlow(ctx)
   const hash = hashSecret(deviceCode)
-  const [found] = await ctx.db.select({ status: table.status, expiresAt: table.expiresAt }).from(table).where(eq(table.deviceHash, hash))
+  const [found] = await ctx.db
+    .select({ status: table.status, expiresAt: table.expiresAt })
+    .from(table)
+    .where(eq(table.deviceHash, hash))
   if (!found || found.status === 'used' || found.expiresAt <= ctx.now) throw notYet({ error: 'expired_token' })
   if (found.status === 'denied') throw notYet({ error: 'access_denied' })
   const answer = found.status === 'approved' ? await redeem(ctx, { hash }) : await notePoll(ctx, { hash })
@@ -183,10 +215,14 @@ export const poll = flow('devices.poll', anyone, async (ctx, { deviceCode }: Dev
 // ---- the person
 
 /** The first one who looks at a code claims it; for everybody else it does not exist any more. */
-const reachable = (ctx: Ctx) => and(gt(table.expiresAt, ctx.now), or(isNull(table.claimedById), eq(table.claimedById, userIdOf(ctx.actor))))
+const reachable = (ctx: Ctx) =>
+  and(gt(table.expiresAt, ctx.now), or(isNull(table.claimedById), eq(table.claimedById, userIdOf(ctx.actor))))
 
 const unknown = () =>
-  new AppError('not_found', 'No device shows this code, or it has expired. Compare the letters, or start again on the device.')
+  new AppError(
+    'not_found',
+    'No device shows this code, or it has expired. Compare the letters, or start again on the device.',
+  )
 
 /** Counts before it looks, so that a hundred guesses at once are not free. A right one is taken back, but washes away no wrong ones. */
 async function find(ctx: Ctx, { userCode }: DeviceRef): Promise<Device & { id: string; claimedById: string | null }> {
@@ -197,7 +233,8 @@ async function find(ctx: Ctx, { userCode }: DeviceRef): Promise<Device & { id: s
     [`device-code:${actor.credentialId}`, WRONG_CODES.session],
     [`device-code:${networkOf(ctx.ip)}`, WRONG_CODES.network],
   ]
-  for (const [key, most] of counters) await countAttempt(app.driver, key, most, WINDOW, app.clock(), 'wrong device codes')
+  for (const [key, most] of counters)
+    await countAttempt(app.driver, key, most, WINDOW, app.clock(), 'wrong device codes')
   const [found] = await ctx.db
     .select({ ...shown, id: table.id, claimedById: table.claimedById })
     .from(table)
@@ -242,13 +279,21 @@ const decide = write(
         `You have answered this device already: it was ${answered.status === 'denied' ? 'refused' : 'approved'}.`,
       )
     }
-    ctx.emit(`device.${status}`, { subjectId: id, userId: ctx.actor.userId, data: { clientName: device.clientName, ip: device.ip } })
+    ctx.emit(`device.${status}`, {
+      subjectId: id,
+      userId: ctx.actor.userId,
+      data: { clientName: device.clientName, ip: device.ip },
+    })
     return device
   },
 )
 
 /** Somebody who has a stolen session, a key or another device must not sign in further devices with it. */
-export const approve = flow('devices.approve', recent(15), async (ctx, { userCode, deny }: DeviceDecision): Promise<Device> => {
-  const { id } = await find(ctx, { userCode })
-  return decide(ctx, { id, status: deny ? 'denied' : 'approved' })
-})
+export const approve = flow(
+  'devices.approve',
+  recent(15),
+  async (ctx, { userCode, deny }: DeviceDecision): Promise<Device> => {
+    const { id } = await find(ctx, { userCode })
+    return decide(ctx, { id, status: deny ? 'denied' : 'approved' })
+  },
+)

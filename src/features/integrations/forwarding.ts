@@ -44,13 +44,16 @@ export async function forwardAll(ctx: Ctx, notices: readonly Notice[]): Promise<
   const places = await ctx.db
     .select({ id: integrations.id, userId: integrations.userId, settings: integrations.settings })
     .from(integrations)
-    .where(and(anyOf(integrations.userId, idList(notices.map((n) => n.userId))), inArray(integrations.provider, forwarding)))
+    .where(
+      and(anyOf(integrations.userId, idList(notices.map((n) => n.userId))), inArray(integrations.provider, forwarding)),
+    )
   const perUser = Map.groupBy(notices, (notice) => notice.userId)
   for (const { id, userId, settings } of places)
     for (const notice of perUser.get(userId) ?? []) {
       const { enabled, events } = settings
       const wanted = events.length === 0 || events.includes(notice.reason) || events.includes(notice.type)
-      if (enabled && wanted) ctx.enqueue({ name: 'integrations.forward', data: { integrationId: id, notificationId: notice.id } })
+      if (enabled && wanted)
+        ctx.enqueue({ name: 'integrations.forward', data: { integrationId: id, notificationId: notice.id } })
     }
 }
 
@@ -99,7 +102,11 @@ export const forward = flow('integrations.forward', machine, async (ctx, deliver
   const found = await due(ctx, delivery)
   if (!found) return
   const { link } = found.message
-  const message: Message = { event: 'notification.created', ...found.message, link: link && (URL.parse(link, ctx.app.url)?.href ?? null) }
+  const message: Message = {
+    event: 'notification.created',
+    ...found.message,
+    link: link && (URL.parse(link, ctx.app.url)?.href ?? null),
+  }
   const failed = await sendTo(ctx, found.place, message)
   await settle(ctx, { id: found.place.id, error: failed?.message ?? null })
   if (failed && (failed.code === 'upstream_failed' || failed.code === 'upstream_timeout')) throw failed
@@ -113,7 +120,11 @@ export async function sendTo(
 ): Promise<AppError | undefined> {
   try {
     const { secret, signingKey } = unseal(app, sealed)
-    const { status } = await app.outbound.send(secret, { method: 'POST', ...postOf(provider, message, signingKey), signal })
+    const { status } = await app.outbound.send(secret, {
+      method: 'POST',
+      ...postOf(provider, message, signingKey),
+      signal,
+    })
     if (status >= 200 && status < 300) return undefined
     const forGood = status >= 400 && status < 500 && ![408, 425, 429].includes(status)
     return new AppError(forGood ? 'conflict' : 'upstream_failed', `${provider} answered with status ${status}.`)

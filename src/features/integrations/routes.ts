@@ -11,12 +11,16 @@ export const integrationRoutes = (http: Http) =>
       ...on(integrations.list, 'What you have connected'),
       response: IntegrationPage,
     })
-    .put('/api/settings/integrations/user/:provider', ({ ctx, params, body }) => integrations.put(ctx, { ...body, ...params }), {
-      ...on(integrations.put, 'Connect a code host, slack, discord or a webhook, or change what is connected'),
-      params: byProvider,
-      body: IntegrationPut,
-      response: IntegrationSaved,
-    })
+    .put(
+      '/api/settings/integrations/user/:provider',
+      ({ ctx, params, body }) => integrations.put(ctx, { ...body, ...params }),
+      {
+        ...on(integrations.put, 'Connect a code host, slack, discord or a webhook, or change what is connected'),
+        params: byProvider,
+        body: IntegrationPut,
+        response: IntegrationSaved,
+      },
+    )
     .delete('/api/settings/integrations/user/:provider', ({ ctx, params }) => integrations.remove(ctx, params), {
       ...on(integrations.remove, 'Disconnect it and forget its secret'),
       params: byProvider,

@@ -30,7 +30,10 @@ const settings = {
   login: nullable(text(100, { example: 'ada', description: 'Whose token it is. For code hosts only' })),
   url: optional(
     nullable(
-      url({ example: 'https://git.example.com', description: 'Web address of the code host that the token is for. For code hosts only' }),
+      url({
+        example: 'https://git.example.com',
+        description: 'Web address of the code host that the token is for. For code hosts only',
+      }),
     ),
   ),
 }
@@ -50,7 +53,10 @@ export type Integration = Static<typeof Integration>
 export const IntegrationSaved = object({
   ...Integration.properties,
   signingKey: optional(
-    text(100, { description: 'For webhook: checks X-Tutti-Signature. Shown when it is connected, and never again', example: 'whsec_…' }),
+    text(100, {
+      description: 'For webhook: checks X-Tutti-Signature. Shown when it is connected, and never again',
+      example: 'whsec_…',
+    }),
   ),
 })
 export type IntegrationSaved = Static<typeof IntegrationSaved>
@@ -59,7 +65,8 @@ export const IntegrationPut = object({
   secret: optional(
     text(2000, {
       minLength: 8,
-      description: 'The access token (code hosts), or the https address that gets the messages. Kept sealed, never shown',
+      description:
+        'The access token (code hosts), or the https address that gets the messages. Kept sealed, never shown',
       example: 'https://hooks.example.com/services/tutti',
     }),
   ),

@@ -42,7 +42,8 @@ const mine = (ctx: Ctx, provider?: Provider) =>
 
 function providerOf(name: string): Provider {
   const provider = providers.find((known) => known === name)
-  if (!provider) throw new AppError('not_found', `There is no provider ${JSON.stringify(name)}. There are: ${providers.join(', ')}.`)
+  if (!provider)
+    throw new AppError('not_found', `There is no provider ${JSON.stringify(name)}. There are: ${providers.join(', ')}.`)
   return provider
 }
 
@@ -59,7 +60,8 @@ export const list = read(
 
 function checkSecret(ctx: Ctx, provider: Provider, secret: string): void {
   if (!forwards(provider)) {
-    if (!/^[\x21-\x7e]{8,500}$/.test(secret)) throw invalid('/secret', `The token of ${provider} has 8 to 500 letters, digits and signs.`)
+    if (!/^[\x21-\x7e]{8,500}$/.test(secret))
+      throw invalid('/secret', `The token of ${provider} has 8 to 500 letters, digits and signs.`)
     return
   }
   if (ctx.app.config.OUTBOUND === 'off')
@@ -67,13 +69,17 @@ function checkSecret(ctx: Ctx, provider: Provider, secret: string): void {
   try {
     checkOutboundUrl(secret)
   } catch (error) {
-    throw invalid('/secret', `For ${provider} the secret is the address that gets the messages. ${(error as Error).message}`)
+    throw invalid(
+      '/secret',
+      `For ${provider} the secret is the address that gets the messages. ${(error as Error).message}`,
+    )
   }
 }
 
 function checkSettings(provider: Provider, settings: Partial<Settings>): void {
   for (const other of forwards(provider) ? (['login', 'url'] as const) : (['events'] as const))
-    if (settings[other] !== undefined) throw invalid(`/settings/${other}`, `${provider} has no setting ${other}.`, 'unknown_field')
+    if (settings[other] !== undefined)
+      throw invalid(`/settings/${other}`, `${provider} has no setting ${other}.`, 'unknown_field')
 }
 
 /** The host that a token is for, settled once: whatever becomes of the settings, it is not sent to another. */
@@ -101,12 +107,17 @@ const defaults: Settings = { enabled: true, events: [], login: null }
 export const put = write(
   'integrations.put',
   person,
-  async (ctx, { provider: name, secret, settings = {} }: IntegrationPut & { provider: string }): Promise<IntegrationSaved> => {
+  async (
+    ctx,
+    { provider: name, secret, settings = {} }: IntegrationPut & { provider: string },
+  ): Promise<IntegrationSaved> => {
     const provider = providerOf(name)
     checkSettings(provider, settings)
     if (secret !== undefined) checkSecret(ctx, provider, secret)
     const userId = userIdOf(ctx.actor)
-    const host = isCodeHost(provider) ? (url: string | null | undefined) => ({ url: hostOf(ctx, provider, url) }) : () => ({})
+    const host = isCodeHost(provider)
+      ? (url: string | null | undefined) => ({ url: hostOf(ctx, provider, url) })
+      : () => ({})
     const [known] = await ctx.db
       .select({ ...visible, sealed: integrations.sealed })
       .from(integrations)
@@ -200,25 +211,37 @@ export async function tokenFor(
 // ---- trying it
 
 /** Answers what came of it: that a message did not get there is what one wants to know, and no failure of this call. */
-export const test = flow('integrations.test', person, async (ctx, { provider: name }: { provider: string }): Promise<Tested> => {
-  const provider = providerOf(name)
-  const [found] = await ctx.db
-    .select({ id: integrations.id, provider: integrations.provider, sealed: integrations.sealed })
-    .from(integrations)
-    .where(mine(ctx, provider))
-  if (!found) throw notFound('integration', provider)
-  if (!forwards(provider)) throw new AppError('conflict', `${provider} gets no messages, so there is nothing to test.`)
-  await countAttempt(ctx.app.driver, `integration-test:${userIdOf(ctx.actor)}`, TESTS_PER_MINUTE, 60, ctx.app.clock(), 'test messages')
-  const failed = await sendTo(ctx, found, {
-    event: 'test',
-    id: ctx.requestId,
-    createdAt: ctx.now,
-    type: 'info',
-    reason: 'test',
-    title: 'A test message from Tutti',
-    message: 'Your notifications will arrive here.',
-    link: ctx.app.url,
-  })
-  await settle(ctx, { id: found.id, error: failed?.message ?? null })
-  return { delivered: !failed, error: failed?.message ?? null }
-})
+export const test = flow(
+  'integrations.test',
+  person,
+  async (ctx, { provider: name }: { provider: string }): Promise<Tested> => {
+    const provider = providerOf(name)
+    const [found] = await ctx.db
+      .select({ id: integrations.id, provider: integrations.provider, sealed: integrations.sealed })
+      .from(integrations)
+      .where(mine(ctx, provider))
+    if (!found) throw notFound('integration', provider)
+    if (!forwards(provider))
+      throw new AppError('conflict', `${provider} gets no messages, so there is nothing to test.`)
+    await countAttempt(
+      ctx.app.driver,
+      `integration-test:${userIdOf(ctx.actor)}`,
+      TESTS_PER_MINUTE,
+      60,
+      ctx.app.clock(),
+      'test messages',
+    )
+    const failed = await sendTo(ctx, found, {
+      event: 'test',
+      id: ctx.requestId,
+      createdAt: ctx.now,
+      type: 'info',
+      reason: 'test',
+      title: 'A test message from Tutti',
+      message: 'Your notifications will arrive here.',
+      link: ctx.app.url,
+    })
+    await settle(ctx, { id: found.id, error: failed?.message ?? null })
+    return { delivered: !failed, error: failed?.message ?? null }
+  },
+)

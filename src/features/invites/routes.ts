@@ -24,7 +24,12 @@ export const inviteRoutes = (http: Http) =>
       '/api/teams/:id/invite',
       async ({ ctx, params, body, set }) =>
         created(set, `/api/teams/${params.id}/invites`, await invites.create(ctx, { ...body, ...params })),
-      { ...on(invites.create, 'Invite somebody to a team by e-mail'), params: byId, body: InviteCreate, response: { 201: Invite } },
+      {
+        ...on(invites.create, 'Invite somebody to a team by e-mail'),
+        params: byId,
+        body: InviteCreate,
+        response: { 201: Invite },
+      },
     )
     .get('/api/teams/:id/invites', ({ ctx, params, query }) => invites.list(ctx, { ...query, ...params }), {
       ...on(invites.list, 'Open invites of a team'),
@@ -68,5 +73,9 @@ export const inviteRoutes = (http: Http) =>
         created(set, '/api/teams', done.organization)
         return done
       },
-      { ...on(onboarding.finish, 'Make your first team and invite people to it'), body: Onboard, response: { 201: Onboarded } },
+      {
+        ...on(onboarding.finish, 'Make your first team and invite people to it'),
+        body: Onboard,
+        response: { 201: Onboarded },
+      },
     )

@@ -105,7 +105,8 @@ export async function send(
 ): Promise<Invite> {
   await teams.lock(ctx, organization.id)
   const known = await byEmail(ctx, email)
-  if (known && (await memberOf(ctx, organization.id, known.id))) throw new AppError('conflict.exists', `${email} is a member already.`)
+  if (known && (await memberOf(ctx, organization.id, known.id)))
+    throw new AppError('conflict.exists', `${email} is a member already.`)
   await countSent(ctx, organization.id, email)
   const token = newSecret('invite')
   const expiresAt = new Date(Date.parse(ctx.now) + DAYS * 86_400_000).toISOString()
@@ -130,12 +131,19 @@ export async function send(
     subject: `${inviter} invites you to ${team}`,
     lines: [`${inviter} invites you to work in ${team} as ${role}.`],
     button: { label: 'See the invitation', url: `${ctx.app.url}/invite#${token}` },
-    notes: [`The link works for ${DAYS} days. If you do not know what this is about, ignore this mail: nothing happens without you.`],
+    notes: [
+      `The link works for ${DAYS} days. If you do not know what this is about, ignore this mail: nothing happens without you.`,
+    ],
     expiresAt,
   })
   // Who never proved that the address is his must not learn from here who writes to it.
   if (known?.emailVerifiedAt && known.status === 'active')
-    await notify(ctx, { userId: known.id, reason: 'invite', title: `${inviter} invites you to ${team}`, link: '/account' })
+    await notify(ctx, {
+      userId: known.id,
+      reason: 'invite',
+      title: `${inviter} invites you to ${team}`,
+      link: '/account',
+    })
   ctx.emit(renewed ? 'invite.renewed' : 'invite.created', {
     subjectId: invite.id,
     organizationId: organization.id,
@@ -171,32 +179,50 @@ const me = async (ctx: Ctx): Promise<User> => {
 }
 
 /** None for an address that was never proved: anybody may have typed it. */
-export const mine = read('invites.mine', account('account:read'), async (ctx, query: InviteQuery): Promise<InvitePage> => {
-  const user = await me(ctx)
-  const proved = !!user.emailVerifiedAt && !ctx.actor.bound
-  return page(ctx, query, sentTo(user.email), gt(invites.expiresAt, ctx.now), proved ? undefined : sql`false`)
-})
+export const mine = read(
+  'invites.mine',
+  account('account:read'),
+  async (ctx, query: InviteQuery): Promise<InvitePage> => {
+    const user = await me(ctx)
+    const proved = !!user.emailVerifiedAt && !ctx.actor.bound
+    return page(ctx, query, sentTo(user.email), gt(invites.expiresAt, ctx.now), proved ? undefined : sql`false`)
+  },
+)
 
-export const preview = read('invites.preview', anyone, async (ctx, { token }: { token: string }): Promise<InvitePreview> => {
-  const { organization, email, role, invitedBy, expiresAt } = await usable(ctx, await byToken(ctx, token))
-  return { organization: { name: organization.name }, email, role, invitedBy: invitedBy && { name: invitedBy.name }, expiresAt }
-})
+export const preview = read(
+  'invites.preview',
+  anyone,
+  async (ctx, { token }: { token: string }): Promise<InvitePreview> => {
+    const { organization, email, role, invitedBy, expiresAt } = await usable(ctx, await byToken(ctx, token))
+    return {
+      organization: { name: organization.name },
+      email,
+      role,
+      invitedBy: invitedBy && { name: invitedBy.name },
+      expiresAt,
+    }
+  },
+)
 
-export const accept = write('invites.accept', person, async (ctx, { token }: { token: string }): Promise<Organization> => {
-  const user = await me(ctx)
-  const invite = await claim(ctx, user, token)
-  if (!user.emailVerifiedAt) {
-    // The link proves the mailbox, and a recent sign-in that its holder made this account: no stranger's is taken for his.
-    requireRecent(ctx.actor, 15, 'Accepting with an address that is not confirmed yet', ctx.app.clock())
-    await ctx.db
-      .update(users)
-      .set({ emailVerifiedAt: ctx.now, updatedAt: ctx.now, version: sql`${users.version} + 1` })
-      .where(eq(users.id, user.id))
-    ctx.emit('user.email_verified', { subjectId: user.id, userId: user.id })
-  }
-  await take(ctx, invite, user.id)
-  return teams.joined(ctx, invite.organization.id)
-})
+export const accept = write(
+  'invites.accept',
+  person,
+  async (ctx, { token }: { token: string }): Promise<Organization> => {
+    const user = await me(ctx)
+    const invite = await claim(ctx, user, token)
+    if (!user.emailVerifiedAt) {
+      // The link proves the mailbox, and a recent sign-in that its holder made this account: no stranger's is taken for his.
+      requireRecent(ctx.actor, 15, 'Accepting with an address that is not confirmed yet', ctx.app.clock())
+      await ctx.db
+        .update(users)
+        .set({ emailVerifiedAt: ctx.now, updatedAt: ctx.now, version: sql`${users.version} + 1` })
+        .where(eq(users.id, user.id))
+      ctx.emit('user.email_verified', { subjectId: user.id, userId: user.id })
+    }
+    await take(ctx, invite, user.id)
+    return teams.joined(ctx, invite.organization.id)
+  },
+)
 
 export const decline = write(
   'invites.decline',
@@ -211,7 +237,8 @@ export const decline = write(
 /** Before somebody registers with the link: throws unless it was sent to exactly this address. */
 export async function requireFor(ctx: Ctx, token: string, email: string): Promise<void> {
   const invite = await usable(ctx, await byToken(ctx, token))
-  if (!sameAddress(invite, email)) throw invalid('/email', 'This invitation was sent to another address. Register with that one.')
+  if (!sameAddress(invite, email))
+    throw invalid('/email', 'This invitation was sent to another address. Register with that one.')
 }
 
 /** In the transaction that makes the account. */
@@ -219,8 +246,10 @@ export async function takeBy(ctx: Ctx, token: string, user: User): Promise<void>
   await take(ctx, await claim(ctx, user, token), user.id)
 }
 
-const gone = () => new AppError('gone', 'This invitation was used, withdrawn or replaced, or has expired. Ask for a new one.')
-const unknown = () => new AppError('not_found', 'There is no such invitation for you. It works for the address that it was sent to.')
+const gone = () =>
+  new AppError('gone', 'This invitation was used, withdrawn or replaced, or has expired. Ask for a new one.')
+const unknown = () =>
+  new AppError('not_found', 'There is no such invitation for you. It works for the address that it was sent to.')
 
 /** A link that looks like ours and is not there any more has been replaced. */
 async function byToken(ctx: Ctx, token: string): Promise<Row | undefined> {
@@ -259,13 +288,22 @@ async function take(ctx: Ctx, invite: Row, userId: string): Promise<void> {
   await close(ctx, invite, { acceptedAt: ctx.now }, 'invite.accepted')
 }
 
-async function close(ctx: Ctx, invite: Row, how: { acceptedAt: string } | { closedAt: string }, event: string): Promise<void> {
+async function close(
+  ctx: Ctx,
+  invite: Row,
+  how: { acceptedAt: string } | { closedAt: string },
+  event: string,
+): Promise<void> {
   await ctx.db
     .update(invites)
     .set({ ...how, updatedAt: ctx.now, version: sql`${invites.version} + 1` })
     .where(eq(invites.id, invite.id))
   await wipeMail(ctx, invite.email, mailKind(invite.organization.id))
-  ctx.emit(event, { subjectId: invite.id, organizationId: invite.organization.id, data: { email: invite.email, role: invite.role } })
+  ctx.emit(event, {
+    subjectId: invite.id,
+    organizationId: invite.organization.id,
+    data: { email: invite.email, role: invite.role },
+  })
 }
 
 async function memberOf(ctx: Ctx, organizationId: string, userId: string) {
@@ -284,12 +322,16 @@ async function countSent(ctx: Ctx, organizationId: string, email: string): Promi
     [`invites-by:${userIdOf(ctx.actor)}`, MOST.inviter],
     [`invites-to:${hashSecret(email.toLowerCase())}`, MOST.address],
   ]
-  for (const [key, limit] of limits) await countAttempt(connectionOf(ctx.db), key, limit, 86_400, new Date(ctx.now), 'invites')
+  for (const [key, limit] of limits)
+    await countAttempt(connectionOf(ctx.db), key, limit, 86_400, new Date(ctx.now), 'invites')
 }
 
 /** Whether somebody who could still do so today has invited this address: then it may get in where others may not register. */
 export async function isInvited(ctx: Ctx, email: string): Promise<boolean> {
-  const inviter = and(eq(memberships.organizationId, invites.organizationId), eq(memberships.userId, invites.invitedById))
+  const inviter = and(
+    eq(memberships.organizationId, invites.organizationId),
+    eq(memberships.userId, invites.invitedById),
+  )
   const couldGive = or(eq(memberships.role, 'owner'), and(eq(memberships.role, 'admin'), ne(invites.role, 'owner')))
   const [found] = await ctx.db
     .select({ id: invites.id })

@@ -23,7 +23,9 @@ export const invites = pgTable(
   },
   (t) => [
     uniqueIndex('invites_hash').on(t.hash),
-    uniqueIndex('invites_open').on(t.organizationId, sql`lower(${t.email})`).where(sql`${t.acceptedAt} is null and ${t.closedAt} is null`),
+    uniqueIndex('invites_open')
+      .on(t.organizationId, sql`lower(${t.email})`)
+      .where(sql`${t.acceptedAt} is null and ${t.closedAt} is null`),
     index('invites_organization').on(t.organizationId),
     index('invites_email').on(sql`lower(${t.email})`),
   ],

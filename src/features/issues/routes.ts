@@ -1,6 +1,15 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { id, object } from '../../schema.ts'
-import { Issue, IssueCreate, IssuePage, IssuePatch, IssueQuery, ReportedIssue, ReportedIssuePage, ReportedIssueQuery } from './schema.ts'
+import {
+  Issue,
+  IssueCreate,
+  IssuePage,
+  IssuePatch,
+  IssueQuery,
+  ReportedIssue,
+  ReportedIssuePage,
+  ReportedIssueQuery,
+} from './schema.ts'
 import * as issues from './service.ts'
 
 export const issueRoutes = (http: Http) =>

@@ -48,7 +48,12 @@ export type IssuePage = Static<typeof IssuePage>
 /** As administrators see it. */
 export const ReportedIssue = object({
   ...Issue.properties,
-  reporter: object({ id: id(), name: text(100, { example: 'Ada Lovelace' }), handle: text(63, { example: 'ada' }), email: email() }),
+  reporter: object({
+    id: id(),
+    name: text(100, { example: 'Ada Lovelace' }),
+    handle: text(63, { example: 'ada' }),
+    email: email(),
+  }),
   answeredById: nullable(id()),
 })
 export type ReportedIssue = Static<typeof ReportedIssue>

@@ -39,24 +39,28 @@ const reported = {
 
 const orders = { createdAt: issues.createdAt, updatedAt: issues.updatedAt }
 
-export const create = write('issues.create', account('issues:write'), async (ctx, input: IssueCreate): Promise<Issue> => {
-  const userId = userIdOf(ctx.actor)
-  const [issue] = await ctx.db
-    .insert(issues)
-    .values({
-      userId,
-      title: input.title.trim(),
-      description: input.description,
-      priority: input.priority ?? 'medium',
-      status: 'open',
-      createdAt: ctx.now,
-      updatedAt: ctx.now,
-    })
-    .returning(visible)
-  if (!issue) throw new Error('insert returned nothing')
-  ctx.emit('issue.created', { subjectId: issue.id, userId, data: { title: issue.title, priority: issue.priority } })
-  return issue
-})
+export const create = write(
+  'issues.create',
+  account('issues:write'),
+  async (ctx, input: IssueCreate): Promise<Issue> => {
+    const userId = userIdOf(ctx.actor)
+    const [issue] = await ctx.db
+      .insert(issues)
+      .values({
+        userId,
+        title: input.title.trim(),
+        description: input.description,
+        priority: input.priority ?? 'medium',
+        status: 'open',
+        createdAt: ctx.now,
+        updatedAt: ctx.now,
+      })
+      .returning(visible)
+    if (!issue) throw new Error('insert returned nothing')
+    ctx.emit('issue.created', { subjectId: issue.id, userId, data: { title: issue.title, priority: issue.priority } })
+    return issue
+  },
+)
 
 export const list = read('issues.list', account('issues:read'), async (ctx, query: IssueQuery): Promise<IssuePage> => {
   const page = keyset(orders, issues.id, query, { sort: 'createdAt' })
@@ -72,7 +76,8 @@ export const list = read('issues.list', account('issues:read'), async (ctx, quer
 
 // ---- for administrators
 
-const withReporter = (ctx: Ctx) => ctx.db.select(reported).from(issues).innerJoin(users, eq(users.id, issues.userId)).$dynamic()
+const withReporter = (ctx: Ctx) =>
+  ctx.db.select(reported).from(issues).innerJoin(users, eq(users.id, issues.userId)).$dynamic()
 
 async function find(ctx: Ctx, id: string): Promise<ReportedIssue> {
   const [found] = await withReporter(ctx).where(eq(issues.id, id))
@@ -82,7 +87,11 @@ async function find(ctx: Ctx, id: string): Promise<ReportedIssue> {
 
 async function listReported(ctx: Ctx, query: ReportedIssueQuery, ...more: SQL[]): Promise<ReportedIssuePage> {
   const page = keyset(orders, issues.id, query, { sort: 'createdAt' })
-  const filters = and(...more, query.status && eq(issues.status, query.status), query.priority && eq(issues.priority, query.priority))
+  const filters = and(
+    ...more,
+    query.status && eq(issues.status, query.status),
+    query.priority && eq(issues.priority, query.priority),
+  )
   const rows = await withReporter(ctx)
     .where(page.where(filters))
     .orderBy(...page.orderBy)
@@ -116,13 +125,19 @@ export const update = write(
       set: {
         ...patch,
         ...(answered &&
-          (patch.answer ? { answeredById: ctx.actor.userId, answeredAt: ctx.now } : { answeredById: null, answeredAt: null })),
+          (patch.answer
+            ? { answeredById: ctx.actor.userId, answeredAt: ctx.now }
+            : { answeredById: null, answeredAt: null })),
       },
       what: 'this issue',
       again: () => find(ctx, id),
     })
     const { reporter, ...after } = await find(ctx, id)
-    ctx.emit('issue.updated', { subjectId: id, userId: reporter.id, data: { fields: Object.keys(patch), status: after.status } })
+    ctx.emit('issue.updated', {
+      subjectId: id,
+      userId: reporter.id,
+      data: { fields: Object.keys(patch), status: after.status },
+    })
     const closed = after.status === 'closed' && before.status !== 'closed'
     const told = answered && after.answer ? 'Your report was answered' : closed ? 'Your report was closed' : undefined
     if (told)

@@ -77,11 +77,20 @@ const kept: Record<Linkable, Kept> = {
   note: { ...ofProject(notes, notes.title, at('notes', notes.id)), visible: visibleNotes },
   decision: ofProject(decisions, decisions.title, at('decisions', decisions.id)),
   spec: ofProject(specs, specs.title, at('specs', specs.id)),
-  memory: ofProject(memories, sql`coalesce(${memories.title}, left(${memories.content}, 100))`, at('memories', memories.id)),
-  repository: ofProject(repositories, sql`left(${repositories.owner} || '/' || ${repositories.name}, 300)`, at('repos', repositories.id)),
+  memory: ofProject(
+    memories,
+    sql`coalesce(${memories.title}, left(${memories.content}, 100))`,
+    at('memories', memories.id),
+  ),
+  repository: ofProject(
+    repositories,
+    sql`left(${repositories.owner} || '/' || ${repositories.name}, 300)`,
+    at('repos', repositories.id),
+  ),
   session: {
     table: sessions,
-    visible: (rights) => and(eq(sessions.userId, rights.user), anyOf(sessions.organizationId, rights.organizations)) as SQL,
+    visible: (rights) =>
+      and(eq(sessions.userId, rights.user), anyOf(sessions.organizationId, rights.organizations)) as SQL,
     title: sql`coalesce(left(${sessions.goals}[1], 300), 'Session of ' || to_char(${sessions.startedAt} at time zone 'UTC', 'YYYY-MM-DD'))`,
     path: at('sessions', sessions.id),
     projectId: sessions.projectId,
@@ -112,7 +121,8 @@ export interface Found extends End {
 }
 
 /** A link is no way around a credential's scopes: what it points at is named to those who may read such records. */
-const mayRead = ({ scopes: held }: Actor, type: Linkable): boolean => scopeHolds(held, type === 'repository' ? 'repos:read' : scopes[type])
+const mayRead = ({ scopes: held }: Actor, type: Linkable): boolean =>
+  scopeHolds(held, type === 'repository' ? 'repos:read' : scopes[type])
 
 /** Those of these records that the caller sees. */
 export async function lookUp(ctx: Ctx, type: Linkable, ids: readonly string[]): Promise<Found[]> {
@@ -139,6 +149,8 @@ export const isSeen = ({ actor }: Ctx, type: Column, id: Column): SQL =>
 /** This end is gone for good, whoever asks. */
 export const isGone = (type: Column, id: Column): SQL =>
   sql`case ${type} ${sql.join(
-    Object.entries(kept).map(([name, { table }]) => sql`when ${name} then not exists (select 1 from ${table} where ${table.id} = ${id})`),
+    Object.entries(kept).map(
+      ([name, { table }]) => sql`when ${name} then not exists (select 1 from ${table} where ${table.id} = ${id})`,
+    ),
     sql` `,
   )} else false end`

@@ -35,7 +35,9 @@ export const LinkCreate = object({
   fromId: id(),
   toType: type,
   toId: id(),
-  kind: optional(text(40, { pattern: kind.pattern as string, example: 'implements', description: 'relates unless told' })),
+  kind: optional(
+    text(40, { pattern: kind.pattern as string, example: 'implements', description: 'relates unless told' }),
+  ),
 })
 export type LinkCreate = Static<typeof LinkCreate>
 

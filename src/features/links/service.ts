@@ -29,7 +29,8 @@ async function endsOf(ctx: Ctx, rows: readonly Row[]): Promise<Map<string, Found
     (end) => end.type,
   )
   const found = new Map<string, Found>()
-  for (const [type, ends] of wanted) for (const end of await lookUp(ctx, type, [...new Set(ends.map((e) => e.id))])) found.set(end.id, end)
+  for (const [type, ends] of wanted)
+    for (const end of await lookUp(ctx, type, [...new Set(ends.map((e) => e.id))])) found.set(end.id, end)
   return found
 }
 
@@ -45,20 +46,24 @@ async function present(ctx: Ctx, rows: readonly Row[]): Promise<(Link & { ends: 
 }
 const toLink = ({ ends: _, ...link }: Link & { ends: [Found, Found] }): Link => link
 
-export const list = read('links.list', member('links:read'), async (ctx, { type, id, ...query }: LinkQuery): Promise<LinkPage> => {
-  const page = keyset({ createdAt: links.createdAt }, links.id, query, { sort: 'createdAt' })
-  const from = and(eq(links.fromId, id), eq(links.fromType, type), isSeen(ctx, links.toType, links.toId))
-  const to = and(eq(links.toId, id), eq(links.toType, type), isSeen(ctx, links.fromType, links.fromId))
-  if ((await lookUp(ctx, type, [id])).length === 0) return { items: [], nextCursor: null }
-  const rows = await ctx.db
-    .select(columns)
-    .from(links)
-    .where(page.where(or(from, to)))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const { items, nextCursor } = page.page(rows)
-  return { items: (await present(ctx, items)).map(toLink), nextCursor }
-})
+export const list = read(
+  'links.list',
+  member('links:read'),
+  async (ctx, { type, id, ...query }: LinkQuery): Promise<LinkPage> => {
+    const page = keyset({ createdAt: links.createdAt }, links.id, query, { sort: 'createdAt' })
+    const from = and(eq(links.fromId, id), eq(links.fromType, type), isSeen(ctx, links.toType, links.toId))
+    const to = and(eq(links.toId, id), eq(links.toType, type), isSeen(ctx, links.fromType, links.fromId))
+    if ((await lookUp(ctx, type, [id])).length === 0) return { items: [], nextCursor: null }
+    const rows = await ctx.db
+      .select(columns)
+      .from(links)
+      .where(page.where(or(from, to)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const { items, nextCursor } = page.page(rows)
+    return { items: (await present(ctx, items)).map(toLink), nextCursor }
+  },
+)
 
 async function find(ctx: Ctx, id: string): Promise<Link & { ends: [Found, Found] }> {
   const [found] = await present(ctx, await ctx.db.select(columns).from(links).where(eq(links.id, id)))
@@ -102,7 +107,10 @@ export const create = write(
   member('links:write'),
   async (ctx, { kind = 'relates', ...input }: LinkCreate): Promise<Link> => {
     if (input.fromId === input.toId) throw invalid('/toId', 'A record cannot be linked with itself.')
-    const given: [Found, Found] = [await findEnd(ctx, input.fromType, input.fromId), await findEnd(ctx, input.toType, input.toId)]
+    const given: [Found, Found] = [
+      await findEnd(ctx, input.fromType, input.fromId),
+      await findEnd(ctx, input.toType, input.toId),
+    ]
     const [from, to] = kind === 'relates' && given[0].id > given[1].id ? [given[1], given[0]] : given
     const told = await requireOneOf(ctx, [from, to], 'Linking these')
     const values = { fromType: from.type, fromId: from.id, toType: to.type, toId: to.id, kind }
@@ -123,7 +131,8 @@ async function existing(ctx: Ctx, fromId: string, toId: string, kind: string): P
     .select(columns)
     .from(links)
     .where(and(eq(links.fromId, fromId), eq(links.toId, toId), eq(links.kind, kind)))
-  if (!found) throw new AppError('conflict', 'Somebody removed this link at the same moment. Make it again if it is wanted.')
+  if (!found)
+    throw new AppError('conflict', 'Somebody removed this link at the same moment. Make it again if it is wanted.')
   return found
 }
 

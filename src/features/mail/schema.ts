@@ -1,4 +1,17 @@
-import { bool, id, instant, int, nullable, object, oneOf, optional, pageOf, paging, type Static, text } from '../../schema.ts'
+import {
+  bool,
+  id,
+  instant,
+  int,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  type Static,
+  text,
+} from '../../schema.ts'
 
 export const statuses = ['queued', 'sent', 'kept', 'failed'] as const
 
@@ -8,13 +21,17 @@ export const OutboxMail = object({
   to: text(254, { example: 'ada@example.com' }),
   kind: text(60, { example: 'code' }),
   subject: text(300, { example: 'Your sign-in code' }),
-  status: oneOf(statuses, { description: 'kept: there is no mail server, so read it out to its receiver; failed: see `error`' }),
+  status: oneOf(statuses, {
+    description: 'kept: there is no mail server, so read it out to its receiver; failed: see `error`',
+  }),
   attempts: int(),
   error: nullable(text(500)),
   sentAt: nullable(instant()),
   expiresAt: instant(),
   text: nullable(
-    text(20_000, { description: 'What it says, where ADMIN_SEES_CODES lets you read it; wiped once sent, used, replaced or stale' }),
+    text(20_000, {
+      description: 'What it says, where ADMIN_SEES_CODES lets you read it; wiped once sent, used, replaced or stale',
+    }),
   ),
 })
 export type OutboxMail = Static<typeof OutboxMail>

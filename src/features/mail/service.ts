@@ -37,7 +37,8 @@ interface Sending {
 export async function queueMail(ctx: Ctx, message: Message, { withheld }: Sending = {}): Promise<void> {
   const { app } = ctx
   // A notice has neither code nor link, and stays true when another one follows.
-  if (message.code || message.button) await dispose(ctx, 'A newer one took its place.', sentTo(message.to, message.kind))
+  if (message.code || message.button)
+    await dispose(ctx, 'A newer one took its place.', sentTo(message.to, message.kind))
   const id = newId()
   const sealed = app.seal.close(JSON.stringify(render(message, app.url)))
   await ctx.db.insert(mails).values({
@@ -114,7 +115,10 @@ export const outbox = read('mail.outbox', recentAdmin(60), async (ctx, query: Ou
   const answer = page.page(
     rows.map(({ sealed, toOtherAdmin, ...mail }) => {
       const mayRead = everything || (administratorsMayRead(app) && !toOtherAdmin)
-      return { ...mail, text: mayRead && sealed && mail.expiresAt > ctx.now ? (contentOf(app, sealed)?.text ?? null) : null }
+      return {
+        ...mail,
+        text: mayRead && sealed && mail.expiresAt > ctx.now ? (contentOf(app, sealed)?.text ?? null) : null,
+      }
     }),
     total,
   )
@@ -144,7 +148,10 @@ const waiting = read('mail.waiting', machine, async (ctx, { id }: { id: string }
 const settle = write(
   'mail.settle',
   machine,
-  async (ctx, { id, outcome, error }: { id: string; outcome: 'sent' | 'delayed' | 'failed'; error?: string }): Promise<void> => {
+  async (
+    ctx,
+    { id, outcome, error }: { id: string; outcome: 'sent' | 'delayed' | 'failed'; error?: string },
+  ): Promise<void> => {
     const changes = {
       sent: { status: 'sent', sentAt: ctx.now, sealed: null, error: null },
       delayed: {},

@@ -20,5 +20,9 @@ export const mails = pgTable(
     /** After this its content is of no use and is wiped. */
     expiresAt: instant().notNull(),
   },
-  (t) => [index('mails_created').on(t.createdAt, t.id), index('mails_recipient').on(t.recipient), index('mails_expires').on(t.expiresAt)],
+  (t) => [
+    index('mails_created').on(t.createdAt, t.id),
+    index('mails_recipient').on(t.recipient),
+    index('mails_expires').on(t.expiresAt),
+  ],
 )

@@ -5,7 +5,10 @@ import * as manual from './service.ts'
 
 export const manualRoutes = (http: Http) =>
   http
-    .get('/api/docs', ({ ctx }) => manual.list(ctx, {}), { ...on(manual.list, 'Pages of the manual'), response: ManualList })
+    .get('/api/docs', ({ ctx }) => manual.list(ctx, {}), {
+      ...on(manual.list, 'Pages of the manual'),
+      response: ManualList,
+    })
     .get('/api/docs/:id', ({ ctx, params }) => manual.get(ctx, params), {
       ...on(manual.get, 'One page of the manual'),
       params: object({ id: text(63, { example: 'start' }) }),

@@ -14,7 +14,12 @@ interface Owned {
  * alone: others work with public agents too, and what they remember of them is theirs.
  */
 const ofAgent = ({ id, organizationId }: Owned, deletedAt: SQL): SQL =>
-  and(eq(memories.scope, 'agent'), eq(memories.scopeId, id), sql`${memories.organizationId} = ${organizationId}::uuid`, deletedAt) as SQL
+  and(
+    eq(memories.scope, 'agent'),
+    eq(memories.scopeId, id),
+    sql`${memories.organizationId} = ${organizationId}::uuid`,
+    deletedAt,
+  ) as SQL
 
 export async function countOfAgent(ctx: Ctx, agent: Owned): Promise<number> {
   const [row] = await ctx.db

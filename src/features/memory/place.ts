@@ -21,7 +21,8 @@ export interface Place {
 export async function placeOf(ctx: Ctx, scope: Memory['scope'] | undefined, ref: string | undefined): Promise<Place> {
   if (scope === undefined && ref === undefined) return usualPlace(ctx)
   if (scope === undefined || scope === 'project') return inProject(await projectOf(ctx, ref))
-  if (scope === 'agent') return ofAgent(ctx, ref ? await findAgent(ctx, currentOrganization(ctx.actor), ref) : ctx.actor.agent)
+  if (scope === 'agent')
+    return ofAgent(ctx, ref ? await findAgent(ctx, currentOrganization(ctx.actor), ref) : ctx.actor.agent)
   return inSession(ctx, await sessionOf(ctx, ref))
 }
 
@@ -29,7 +30,10 @@ export async function placeOf(ctx: Ctx, scope: Memory['scope'] | undefined, ref:
 async function usualPlace(ctx: Ctx): Promise<Place> {
   const { agent } = ctx.actor
   if (!agent) return inProject(await projectOf(ctx, undefined))
-  const [settings] = await ctx.db.select({ memoryScope: agents.memoryScope }).from(agents).where(eq(agents.id, agent.id))
+  const [settings] = await ctx.db
+    .select({ memoryScope: agents.memoryScope })
+    .from(agents)
+    .where(eq(agents.id, agent.id))
   if (settings?.memoryScope === 'agent') return ofAgent(ctx, agent)
   const session = settings?.memoryScope === 'session' ? await sessionOf(ctx, undefined) : undefined
   if (session) return inSession(ctx, session)
@@ -39,12 +43,21 @@ async function usualPlace(ctx: Ctx): Promise<Place> {
 
 function inProject(project: { id: string; organizationId: string } | undefined): Place {
   if (!project)
-    throw invalid('/scopeId', 'Say which project it is about: give scopeId its id, slug or key (list_projects shows them).', 'required')
+    throw invalid(
+      '/scopeId',
+      'Say which project it is about: give scopeId its id, slug or key (list_projects shows them).',
+      'required',
+    )
   return { scope: 'project', scopeId: project.id, organizationId: project.organizationId, projectId: project.id }
 }
 
 function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): Place {
-  if (!agent) throw invalid('/scopeId', 'Say which agent it is about: give scopeId its id or slug (list_agents shows them).', 'required')
+  if (!agent)
+    throw invalid(
+      '/scopeId',
+      'Say which agent it is about: give scopeId its id or slug (list_agents shows them).',
+      'required',
+    )
   return { scope: 'agent', scopeId: agent.id, organizationId: currentOrganization(ctx.actor), projectId: null }
 }
 
@@ -53,7 +66,11 @@ type Session = Pick<Place, 'organizationId' | 'projectId'> & { id: string }
 /** A session is its worker's; its project decides who sees what is remembered about it, and may be out of his sight by now. */
 async function inSession(ctx: Ctx, session: Session | undefined): Promise<Place> {
   if (!session)
-    throw invalid('/scopeId', 'Say which session it is about: give scopeId its id (list_sessions shows them), or start one.', 'required')
+    throw invalid(
+      '/scopeId',
+      'Say which session it is about: give scopeId its id (list_sessions shows them), or start one.',
+      'required',
+    )
   const { id, organizationId, projectId } = session
   if (projectId) await projects.resolve(ctx, projectId)
   return { scope: 'session', scopeId: id, organizationId, projectId }
@@ -62,9 +79,17 @@ async function inSession(ctx: Ctx, session: Session | undefined): Promise<Place>
 /** The one named, else the one that the agent is in. */
 async function sessionOf(ctx: Ctx, ref: string | undefined): Promise<Session | undefined> {
   const columns = { id: sessions.id, organizationId: sessions.organizationId, projectId: sessions.projectId }
-  const mine = and(eq(sessions.organizationId, currentOrganization(ctx.actor)), eq(sessions.userId, userIdOf(ctx.actor)))
+  const mine = and(
+    eq(sessions.organizationId, currentOrganization(ctx.actor)),
+    eq(sessions.userId, userIdOf(ctx.actor)),
+  )
   const pick = (match: SQL | undefined) =>
-    ctx.db.select(columns).from(sessions).where(and(match, mine)).orderBy(desc(sessions.updatedAt), desc(sessions.id)).limit(2)
+    ctx.db
+      .select(columns)
+      .from(sessions)
+      .where(and(match, mine))
+      .orderBy(desc(sessions.updatedAt), desc(sessions.id))
+      .limit(2)
   if (ref === undefined) {
     const { agent } = ctx.actor
     return agent ? (await pick(and(eq(sessions.status, 'active'), eq(sessions.agentId, agent.id))))[0] : undefined

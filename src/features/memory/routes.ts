@@ -14,7 +14,9 @@ import {
 } from './schema.ts'
 import * as memory from './service.ts'
 
-const byRef = object({ id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }) })
+const byRef = object({
+  id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
+})
 
 export const memoryRoutes = (http: Http) =>
   http

@@ -12,7 +12,9 @@ import { memories } from './table.ts'
 
 /** How memories are read: rows of the database to what users see. */
 
-const embeddingModel = sql<string | null>`(select min(v.model) from ${passages} p join ${passageVectors} v on v.passage_id = p.id
+const embeddingModel = sql<
+  string | null
+>`(select min(v.model) from ${passages} p join ${passageVectors} v on v.passage_id = p.id
   where p.kind = 'memory' and p.record_id = ${memories.id} and p.chunk = 0)`
 const columns = {
   id: memories.id,

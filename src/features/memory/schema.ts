@@ -23,7 +23,9 @@ import { Party } from '../tasks/schema.ts'
 export const scopes = ['agent', 'project', 'session'] as const
 export const CONTENT_BYTES = 32 << 10
 
-const content = title(CONTENT_BYTES, { example: 'The backup job must run before migrations: restores need the old schema.' })
+const content = title(CONTENT_BYTES, {
+  example: 'The backup job must run before migrations: restores need the old schema.',
+})
 const tags = array(title(50, { example: 'backup' }), 50, { uniqueItems: true })
 const importance = Type.Number({ minimum: 0, maximum: 1, description: '0.5 unless told', examples: [0.5] })
 const name = text(200, { example: 'Backups before migrations' })
@@ -42,11 +44,16 @@ const item = {
   expiresAt: nullable(instant()),
   supersedes: nullable(id()),
   supersededById: nullable(id()),
-  embeddingModel: nullable(text(100, { description: 'Null until its embedding is made', example: 'local:all-MiniLM-L6-v2:u8:1' })),
+  embeddingModel: nullable(
+    text(100, { description: 'Null until its embedding is made', example: 'local:all-MiniLM-L6-v2:u8:1' }),
+  ),
 }
 export const Memory = object({ ...item, content })
 export type Memory = Static<typeof Memory>
-export const MemoryItem = object({ ...item, excerpt: text(200, { example: 'The backup job must run before migrations…' }) })
+export const MemoryItem = object({
+  ...item,
+  excerpt: text(200, { example: 'The backup job must run before migrations…' }),
+})
 export type MemoryItem = Static<typeof MemoryItem>
 export const MemoryPage = pageOf(MemoryItem)
 export type MemoryPage = Static<typeof MemoryPage>
@@ -56,15 +63,28 @@ export const MemoryCreate = object({
   title: optional(name),
   tags: optional(tags),
   scope: optional(oneOf(scopes, { description: 'project unless told' })),
-  scopeId: optional(text(100, { minLength: 1, description: 'Agent, project or session; the token’s own unless told', example: 'tutti' })),
+  scopeId: optional(
+    text(100, {
+      minLength: 1,
+      description: 'Agent, project or session; the token’s own unless told',
+      example: 'tutti',
+    }),
+  ),
   importance: optional(importance),
   source: optional(text(500)),
   expiresAt: optional(instant()),
   supersedes: optional(id({ description: 'A memory that this one replaces' })),
-  embedding: optional(Type.Array(Type.Number(), { maxItems: 4000, description: 'Its vector, where the client makes it' })),
+  embedding: optional(
+    Type.Array(Type.Number(), { maxItems: 4000, description: 'Its vector, where the client makes it' }),
+  ),
 })
 export type MemoryCreate = Static<typeof MemoryCreate>
-export const Duplicate = object({ id: id(), title: nullable(name), excerpt: text(200), similarity: Type.Number({ examples: [0.93] }) })
+export const Duplicate = object({
+  id: id(),
+  title: nullable(name),
+  excerpt: text(200),
+  similarity: Type.Number({ examples: [0.93] }),
+})
 export const MemoryStored = object({
   ...Memory.properties,
   similar: Type.Array(Duplicate, { description: 'Memories that say nearly the same' }),
@@ -72,7 +92,14 @@ export const MemoryStored = object({
 export type MemoryStored = Static<typeof MemoryStored>
 
 export const MemoryPatch = partial(
-  object({ content, title: nullable(name), tags, importance, source: nullable(text(500)), expiresAt: nullable(instant()) }),
+  object({
+    content,
+    title: nullable(name),
+    tags,
+    importance,
+    source: nullable(text(500)),
+    expiresAt: nullable(instant()),
+  }),
 )
 export type MemoryPatch = Static<typeof MemoryPatch>
 
@@ -94,7 +121,10 @@ export const MemorySearch = object({
   scopeId: optional(text(100, { minLength: 1, example: 'tutti' })),
   tags: optional(tags),
   kinds: optional(
-    array(oneOf(['memory', 'note', 'decision', 'spec', 'task', 'session']), 6, { uniqueItems: true, description: 'memory unless told' }),
+    array(oneOf(['memory', 'note', 'decision', 'spec', 'task', 'session']), 6, {
+      uniqueItems: true,
+      description: 'memory unless told',
+    }),
   ),
   limit: optional(int({ min: 1, max: 50, description: '10 unless told' })),
   budgetTokens: optional(int({ min: 100, max: 50_000, description: 'Cut the answer to about this many tokens' })),
@@ -115,7 +145,11 @@ export const MemoryHit = object({
   projectId: nullable(id()),
 })
 export type MemoryHit = Static<typeof MemoryHit>
-export const MemoryHits = object({ items: Type.Array(MemoryHit), mode: oneOf(['hybrid', 'words']), truncated: optional(bool()) })
+export const MemoryHits = object({
+  items: Type.Array(MemoryHit),
+  mode: oneOf(['hybrid', 'words']),
+  truncated: optional(bool()),
+})
 export type MemoryHits = Static<typeof MemoryHits>
 
 export const MemoryClear = object({
@@ -124,5 +158,8 @@ export const MemoryClear = object({
   confirm: optional(int({ description: 'The number that a first call without it answers' })),
 })
 export type MemoryClear = Static<typeof MemoryClear>
-export const MemoryCleared = object({ count: int(), removed: bool({ description: 'False: call again with confirm set to count' }) })
+export const MemoryCleared = object({
+  count: int(),
+  removed: bool({ description: 'False: call again with confirm set to count' }),
+})
 export type MemoryCleared = Static<typeof MemoryCleared>

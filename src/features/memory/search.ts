@@ -12,18 +12,27 @@ import { placeOf } from './place.ts'
 import type { MemoryHit, MemoryHits, MemorySearch } from './schema.ts'
 import { memories } from './table.ts'
 
-export const search = read('memory.search', member('memories:read'), async (ctx, input: MemorySearch): Promise<MemoryHits> => {
-  const place = input.scope || input.scopeId ? await placeOf(ctx, input.scope, input.scopeId) : undefined
-  const vector = await embedQuery(ctx, input.query)
-  const query = { text: input.query, kinds: kindsFor(ctx.actor, input.kinds ?? ['memory']), tags: input.tags, old: input.old }
-  const about = place && { scope: place.scope, scopeId: place.scopeId }
-  const items = await toHits(ctx, await hybrid(ctx, { ...query, ...about, limit: input.limit ?? 10 }, vector))
-  const mode = vector ? ('hybrid' as const) : ('words' as const)
-  if (!input.budgetTokens) return { items, mode }
-  const kept = withinBudget(items, input.budgetTokens)
-  const whole = kept.length === items.length && kept[0]?.content === items[0]?.content
-  return { items: kept, mode, ...(!whole && { truncated: true }) }
-})
+export const search = read(
+  'memory.search',
+  member('memories:read'),
+  async (ctx, input: MemorySearch): Promise<MemoryHits> => {
+    const place = input.scope || input.scopeId ? await placeOf(ctx, input.scope, input.scopeId) : undefined
+    const vector = await embedQuery(ctx, input.query)
+    const query = {
+      text: input.query,
+      kinds: kindsFor(ctx.actor, input.kinds ?? ['memory']),
+      tags: input.tags,
+      old: input.old,
+    }
+    const about = place && { scope: place.scope, scopeId: place.scopeId }
+    const items = await toHits(ctx, await hybrid(ctx, { ...query, ...about, limit: input.limit ?? 10 }, vector))
+    const mode = vector ? ('hybrid' as const) : ('words' as const)
+    if (!input.budgetTokens) return { items, mode }
+    const kept = withinBudget(items, input.budgetTokens)
+    const whole = kept.length === items.length && kept[0]?.content === items[0]?.content
+    return { items: kept, mode, ...(!whole && { truncated: true }) }
+  },
+)
 
 /** About four characters a token. The best is there in any case, if only its beginning. */
 export function withinBudget(items: readonly MemoryHit[], tokens: number): MemoryHit[] {
@@ -67,7 +76,13 @@ async function toHits(ctx: Ctx, hits: readonly Hit[]): Promise<MemoryHit[]> {
 async function originsOf(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, string>> {
   if (hits.length === 0) return new Map()
   const rows = await ctx.db
-    .select({ kind: passages.kind, id: passages.recordId, agent: agents.name, project: projectTable.slug, author: memories.authorName })
+    .select({
+      kind: passages.kind,
+      id: passages.recordId,
+      agent: agents.name,
+      project: projectTable.slug,
+      author: memories.authorName,
+    })
     .from(passages)
     .leftJoin(projectTable, eq(projectTable.id, passages.projectId))
     .leftJoin(agents, and(eq(passages.scope, 'agent'), eq(agents.id, passages.scopeId)))

@@ -31,36 +31,46 @@ import { memories } from './table.ts'
 
 export { search } from './search.ts'
 
-export const list = read('memory.list', member('memories:read'), async (ctx, query: MemoryQuery): Promise<MemoryPage> => {
-  const sort = { updatedAt: memories.updatedAt, createdAt: memories.createdAt, importance: memories.importance }
-  const page = keyset(sort, memories.id, query, { sort: 'updatedAt' })
-  const filters = and(
-    query.projectId ? eq(memories.projectId, query.projectId) : eq(memories.organizationId, currentOrganization(ctx.actor)),
-    query.scope && eq(memories.scope, query.scope),
-    query.scopeId === undefined ? undefined : eq(memories.scopeId, query.scopeId),
-    query.tag === undefined ? undefined : sql`${memories.tags} @> array[${query.tag}]::text[]`,
-    query.since === undefined ? undefined : gte(memories.updatedAt, query.since),
-    query.until === undefined ? undefined : lt(memories.updatedAt, query.until),
-    query.old ? undefined : current(ctx.now),
-  )
-  const rows = await select(ctx, page.where(filters))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const total = query.total
-    ? (
-        await ctx.db
-          .select({ n: count() })
-          .from(memories)
-          .where(and(filters, visibleTo(rightsOf(ctx.actor))))
-      )[0]?.n
-    : undefined
-  return page.page(
-    rows.map((row) => toItem(toMemory(row))),
-    total,
-  )
-})
+export const list = read(
+  'memory.list',
+  member('memories:read'),
+  async (ctx, query: MemoryQuery): Promise<MemoryPage> => {
+    const sort = { updatedAt: memories.updatedAt, createdAt: memories.createdAt, importance: memories.importance }
+    const page = keyset(sort, memories.id, query, { sort: 'updatedAt' })
+    const filters = and(
+      query.projectId
+        ? eq(memories.projectId, query.projectId)
+        : eq(memories.organizationId, currentOrganization(ctx.actor)),
+      query.scope && eq(memories.scope, query.scope),
+      query.scopeId === undefined ? undefined : eq(memories.scopeId, query.scopeId),
+      query.tag === undefined ? undefined : sql`${memories.tags} @> array[${query.tag}]::text[]`,
+      query.since === undefined ? undefined : gte(memories.updatedAt, query.since),
+      query.until === undefined ? undefined : lt(memories.updatedAt, query.until),
+      query.old ? undefined : current(ctx.now),
+    )
+    const rows = await select(ctx, page.where(filters))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total
+      ? (
+          await ctx.db
+            .select({ n: count() })
+            .from(memories)
+            .where(and(filters, visibleTo(rightsOf(ctx.actor))))
+        )[0]?.n
+      : undefined
+    return page.page(
+      rows.map((row) => toItem(toMemory(row))),
+      total,
+    )
+  },
+)
 
-export const get = read('memory.get', member('memories:read'), (ctx, { ref }: { ref: string }): Promise<Memory> => find(ctx, ref))
+export const get = read(
+  'memory.get',
+  member('memories:read'),
+  (ctx, { ref }: { ref: string }): Promise<Memory> => find(ctx, ref),
+)
 
 /** Known by chance, and no part of what was asked for: the same request may come with one or without. */
 class Aside {
@@ -78,7 +88,10 @@ export const store = flow(
     const given = embedding && checkVector(ctx, embedding)
     const vector = given ?? (await vectorSoon(ctx, textFor({ title: input.title ?? '', content: first })))
     const memory = await put(keyed, { ...input, ...(vector && { aside: new Aside(vector) }) })
-    return { ...memory, similar: await similarTo(ctx, memory, vector && { model: ctx.app.embedder.id, values: vector }) }
+    return {
+      ...memory,
+      similar: await similarTo(ctx, memory, vector && { model: ctx.app.embedder.id, values: vector }),
+    }
   },
 )
 
@@ -135,8 +148,10 @@ async function supersede(ctx: Ctx, old: Memory, by: string, place: Place): Promi
 
 function checkVector({ app }: Ctx, given: readonly number[]): Float32Array {
   const { dimensions, id } = app.embedder
-  if (app.embedder === noEmbedder) throw invalid('/embedding', 'This server keeps no embeddings (EMBEDDINGS is off). Leave the field out.')
-  if (given.length !== dimensions) throw invalid('/embedding', `embedding needs ${dimensions} numbers, as ${id} makes them.`)
+  if (app.embedder === noEmbedder)
+    throw invalid('/embedding', 'This server keeps no embeddings (EMBEDDINGS is off). Leave the field out.')
+  if (given.length !== dimensions)
+    throw invalid('/embedding', `embedding needs ${dimensions} numbers, as ${id} makes them.`)
   const length = Math.hypot(...given)
   if (!Number.isFinite(length) || length === 0)
     throw invalid('/embedding', 'embedding must have a direction: neither all zeros nor beyond all bounds.')
@@ -198,7 +213,12 @@ export const clear = write(
       .select({ id: memories.id })
       .from(memories)
       .where(
-        and(eq(memories.scope, place.scope), eq(memories.scopeId, place.scopeId), eq(memories.organizationId, place.organizationId), live),
+        and(
+          eq(memories.scope, place.scope),
+          eq(memories.scopeId, place.scopeId),
+          eq(memories.organizationId, place.organizationId),
+          live,
+        ),
       )
       .for('update')
     const ids = there.map(({ id }) => id)
@@ -221,7 +241,11 @@ export const clear = write(
 
 function checkContent(content: string): void {
   if (Buffer.byteLength(content) > CONTENT_BYTES)
-    throw invalid('/content', 'content is larger than 32 KiB. Write a note for long texts, and a memory that points at it.', 'too_long')
+    throw invalid(
+      '/content',
+      'content is larger than 32 KiB. Write a note for long texts, and a memory that points at it.',
+      'too_long',
+    )
 }
 
 function announce(ctx: Ctx, type: string, memory: Memory, data: Record<string, unknown> = {}): void {

@@ -29,10 +29,18 @@ export async function vectorSoon({ app: { embedder } }: Ctx, text: string): Prom
 }
 
 /** Memories that say nearly the same, by their words and, where its vector is there, by its meaning. A duplicate is noticed, not refused. */
-export async function similarTo(ctx: Ctx, memory: Memory, vector: QueryVector | undefined): Promise<MemoryStored['similar']> {
+export async function similarTo(
+  ctx: Ctx,
+  memory: Memory,
+  vector: QueryVector | undefined,
+): Promise<MemoryStored['similar']> {
   const text = memory.content.slice(0, COMPARED)
   const words = wordsOf(text)
-  const hits = await hybrid(ctx, { text, kinds: ['memory'], scope: memory.scope, scopeId: memory.scopeId, limit: 6 }, vector)
+  const hits = await hybrid(
+    ctx,
+    { text, kinds: ['memory'], scope: memory.scope, scopeId: memory.scopeId, limit: 6 },
+    vector,
+  )
   return hits
     .filter((hit) => hit.recordId !== memory.id)
     .flatMap((hit) => {

@@ -47,45 +47,58 @@ async function publicProject(ctx: Ctx, { team, project }: Place): Promise<{ id: 
   return found
 }
 
-export const list = read('docs.list', anyone, async (ctx, { team, project, ...query }: DocQuery & Place): Promise<ProjectDocPage> => {
-  const { id } = await publicProject(ctx, { team, project })
-  const page = keyset({ title: notes.title, updatedAt: notes.updatedAt, createdAt: notes.createdAt }, notes.id, query, {
-    sort: 'title',
-    order: query.sort && query.sort !== 'title' ? 'desc' : 'asc',
-  })
-  const rows = await ctx.db
-    .select({ id: notes.id, ...item })
-    .from(notes)
-    .leftJoin(users, eq(users.id, notes.createdById))
-    .where(page.where(published(id)))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const total = query.total ? (await ctx.db.select({ n: count() }).from(notes).where(published(id)))[0]?.n : undefined
-  const { items, ...rest } = page.page(rows, total)
-  return { items: items.map(({ id: _, ...doc }) => doc), ...rest }
-})
+export const list = read(
+  'docs.list',
+  anyone,
+  async (ctx, { team, project, ...query }: DocQuery & Place): Promise<ProjectDocPage> => {
+    const { id } = await publicProject(ctx, { team, project })
+    const page = keyset(
+      { title: notes.title, updatedAt: notes.updatedAt, createdAt: notes.createdAt },
+      notes.id,
+      query,
+      {
+        sort: 'title',
+        order: query.sort && query.sort !== 'title' ? 'desc' : 'asc',
+      },
+    )
+    const rows = await ctx.db
+      .select({ id: notes.id, ...item })
+      .from(notes)
+      .leftJoin(users, eq(users.id, notes.createdById))
+      .where(page.where(published(id)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total ? (await ctx.db.select({ n: count() }).from(notes).where(published(id)))[0]?.n : undefined
+    const { items, ...rest } = page.page(rows, total)
+    return { items: items.map(({ id: _, ...doc }) => doc), ...rest }
+  },
+)
 
 /** With the documents of the same project that it names as `[[title]]`, and those that name it. */
-export const get = read('docs.get', anyone, async (ctx, { slug, ...place }: Place & { slug: string }): Promise<ProjectDoc> => {
-  const project = await publicProject(ctx, place)
-  const [found] = await ctx.db
-    .select({ ...item, id: notes.id, content: notes.content })
-    .from(notes)
-    .leftJoin(users, eq(users.id, notes.createdById))
-    .where(and(eq(notes.slug, slug.toLowerCase()), published(project.id)))
-  if (!found) throw notFound('document', slug)
-  const { id, ...doc } = found
-  const others = (which: SQL) =>
-    ctx.db
-      .select({ title: notes.title, slug: notes.slug })
+export const get = read(
+  'docs.get',
+  anyone,
+  async (ctx, { slug, ...place }: Place & { slug: string }): Promise<ProjectDoc> => {
+    const project = await publicProject(ctx, place)
+    const [found] = await ctx.db
+      .select({ ...item, id: notes.id, content: notes.content })
       .from(notes)
-      .where(and(published(project.id), ne(notes.id, id), which))
-      .orderBy(notes.title, notes.id)
-      .limit(LINKS)
-  return {
-    ...doc,
-    project: { name: project.name, slug: project.slug },
-    mentions: await others(namedBy(id)),
-    backlinks: await others(naming(found.title)),
-  }
-})
+      .leftJoin(users, eq(users.id, notes.createdById))
+      .where(and(eq(notes.slug, slug.toLowerCase()), published(project.id)))
+    if (!found) throw notFound('document', slug)
+    const { id, ...doc } = found
+    const others = (which: SQL) =>
+      ctx.db
+        .select({ title: notes.title, slug: notes.slug })
+        .from(notes)
+        .where(and(published(project.id), ne(notes.id, id), which))
+        .orderBy(notes.title, notes.id)
+        .limit(LINKS)
+    return {
+      ...doc,
+      project: { name: project.name, slug: project.slug },
+      mentions: await others(namedBy(id)),
+      backlinks: await others(naming(found.title)),
+    }
+  },
+)

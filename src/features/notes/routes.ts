@@ -18,7 +18,9 @@ import {
 } from './schema.ts'
 import * as notes from './service.ts'
 
-const byRef = object({ id: text(100, { minLength: 1, description: 'Id, slug or id prefix', example: 'how-we-deploy-x7k2p9' }) })
+const byRef = object({
+  id: text(100, { minLength: 1, description: 'Id, slug or id prefix', example: 'how-we-deploy-x7k2p9' }),
+})
 
 export const noteRoutes = (http: Http) =>
   http

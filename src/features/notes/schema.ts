@@ -71,7 +71,9 @@ export const NoteCreate = object({
   tags: optional(tags),
   links: optional(links),
   projectId: optional(id()),
-  scope: optional(oneOf(scopes, { description: 'team in a project or with a credential bound to one organization, else personal' })),
+  scope: optional(
+    oneOf(scopes, { description: 'team in a project or with a credential bound to one organization, else personal' }),
+  ),
   pinned: optional(bool()),
 })
 export type NoteCreate = Static<typeof NoteCreate>

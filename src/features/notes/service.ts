@@ -94,7 +94,11 @@ const linkingTo = prepare((db) =>
     .select({ id: notes.id, title: notes.title, slug: notes.slug })
     .from(notes)
     .where(
-      and(sql`${notes.mentions} @> array[${sql.placeholder('title')}]::text[]`, ne(notes.id, sql.placeholder('id')), visibleTo(anyRights)),
+      and(
+        sql`${notes.mentions} @> array[${sql.placeholder('title')}]::text[]`,
+        ne(notes.id, sql.placeholder('id')),
+        visibleTo(anyRights),
+      ),
     )
     .orderBy(notes.title, notes.id)
     .limit(100),
@@ -137,7 +141,9 @@ export const list = read('notes.list', member('notes:read'), async (ctx, query: 
     query.scope === undefined ? undefined : eq(notes.scope, query.scope),
   ]
   // A project may be another team's, in a workspace that both share.
-  const ofTeam = query.projectId ? eq(notes.projectId, query.projectId) : eq(notes.organizationId, currentOrganization(ctx.actor))
+  const ofTeam = query.projectId
+    ? eq(notes.projectId, query.projectId)
+    : eq(notes.organizationId, currentOrganization(ctx.actor))
   const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
   // Each half walks its own index in order and stops at the limit; an OR of the two would read and sort everything there is.
   const first = (half: SQL | undefined) =>
@@ -159,14 +165,22 @@ export const list = read('notes.list', member('notes:read'), async (ctx, query: 
   return page.page(rows, total)
 })
 
-export const get = read('notes.get', member('notes:read'), (ctx, { ref }: { ref: string }): Promise<Note> => resolve(ctx, ref))
+export const get = read(
+  'notes.get',
+  member('notes:read'),
+  (ctx, { ref }: { ref: string }): Promise<Note> => resolve(ctx, ref),
+)
 
 /** With the notes that name this one as `[[title]]`, of those the caller may see. */
-export const detail = read('notes.detail', member('notes:read'), async (ctx, { ref }: { ref: string }): Promise<NoteDetail> => {
-  const note = await resolve(ctx, ref)
-  const backlinks = await linkingTo(ctx.db, { id: note.id, title: note.title.toLowerCase(), ...rightsOf(ctx.actor) })
-  return { ...note, backlinks }
-})
+export const detail = read(
+  'notes.detail',
+  member('notes:read'),
+  async (ctx, { ref }: { ref: string }): Promise<NoteDetail> => {
+    const note = await resolve(ctx, ref)
+    const backlinks = await linkingTo(ctx.db, { id: note.id, title: note.title.toLowerCase(), ...rightsOf(ctx.actor) })
+    return { ...note, backlinks }
+  },
+)
 
 export const create = write('notes.create', member('notes:write'), async (ctx, input: NoteCreate): Promise<Note> => {
   const content = input.content ?? ''
@@ -200,10 +214,19 @@ export const update = write(
     if (patch.content !== undefined) checkContent(patch.content)
     const moves = patch.scope !== undefined || patch.projectId !== undefined
     const place = moves
-      ? await placeOf(ctx, patch.projectId === undefined ? before.projectId : patch.projectId, patch.scope ?? before.scope, before)
+      ? await placeOf(
+          ctx,
+          patch.projectId === undefined ? before.projectId : patch.projectId,
+          patch.scope ?? before.scope,
+          before,
+        )
       : undefined
     // Whose it is and who sees it is for its own team to say: a right that comes from a shared workspace is not enough.
-    if (place && before.organizationId && (place.organizationId !== before.organizationId || place.scope !== before.scope))
+    if (
+      place &&
+      before.organizationId &&
+      (place.organizationId !== before.organizationId || place.scope !== before.scope)
+    )
       requireRole(ctx.actor, before.organizationId, 'member', 'Taking a note out of its team or changing who sees it')
     const mentions = patch.content === undefined ? {} : { mentions: mentionsOf(patch.content) }
     const title = patch.title === undefined ? {} : { title: patch.title.trim() }
@@ -255,34 +278,48 @@ export const restore = write(
   { idempotent: true, versioned: true },
 )
 
-export const getPublic = read('notes.getPublic', anyone, async (ctx, { slug }: { slug: string }): Promise<PublicNote> => {
-  const [found] = await ctx.db
-    .select({
-      title: notes.title,
-      slug: notes.slug,
-      content: notes.content,
-      tags: notes.tags,
-      createdAt: notes.createdAt,
-      updatedAt: notes.updatedAt,
-      handle: users.handle,
-      name: users.name,
-    })
-    .from(notes)
-    .innerJoin(users, eq(users.id, notes.createdById))
-    .innerJoin(
-      organizations,
-      and(eq(organizations.id, notes.organizationId), isNull(organizations.deletedAt), isNull(organizations.sandboxOf)),
-    )
-    .where(and(eq(notes.slug, slug.toLowerCase()), eq(notes.scope, 'public'), live))
-  if (!found) throw notFound('public note', slug)
-  const { handle, name, ...note } = found
-  return { ...note, author: { handle, name } }
-})
+export const getPublic = read(
+  'notes.getPublic',
+  anyone,
+  async (ctx, { slug }: { slug: string }): Promise<PublicNote> => {
+    const [found] = await ctx.db
+      .select({
+        title: notes.title,
+        slug: notes.slug,
+        content: notes.content,
+        tags: notes.tags,
+        createdAt: notes.createdAt,
+        updatedAt: notes.updatedAt,
+        handle: users.handle,
+        name: users.name,
+      })
+      .from(notes)
+      .innerJoin(users, eq(users.id, notes.createdById))
+      .innerJoin(
+        organizations,
+        and(
+          eq(organizations.id, notes.organizationId),
+          isNull(organizations.deletedAt),
+          isNull(organizations.sandboxOf),
+        ),
+      )
+      .where(and(eq(notes.slug, slug.toLowerCase()), eq(notes.scope, 'public'), live))
+    if (!found) throw notFound('public note', slug)
+    const { handle, name, ...note } = found
+    return { ...note, author: { handle, name } }
+  },
+)
 
 type Change = Partial<typeof notes.$inferInsert>
 
 const change = (ctx: Ctx, before: Note, set: Change): Promise<Note> =>
-  changeVersioned(ctx, notes, { columns: visible, before, set, what: 'this note', again: () => resolve(ctx, before.id) })
+  changeVersioned(ctx, notes, {
+    columns: visible,
+    before,
+    set,
+    what: 'this note',
+    again: () => resolve(ctx, before.id),
+  })
 
 const announce = (ctx: Ctx, type: string, note: Note, data: Record<string, unknown> = {}): void =>
   ctx.emit(type, {
@@ -304,8 +341,10 @@ async function placeOf(
   const scope = asked ?? (project || ctx.actor.bound ? 'team' : 'personal')
   if (scope === 'personal') {
     if (project) throw invalid('/scope', 'A note in a project cannot be personal; use the scope team or public.')
-    if (ctx.actor.bound) throw invalid('/scope', 'This credential is bound to an organization and cannot make personal notes.')
-    if (before && before.createdById !== ctx.actor.userId) throw new AppError('forbidden', 'Only its author can make a note personal.')
+    if (ctx.actor.bound)
+      throw invalid('/scope', 'This credential is bound to an organization and cannot make personal notes.')
+    if (before && before.createdById !== ctx.actor.userId)
+      throw new AppError('forbidden', 'Only its author can make a note personal.')
     return { organizationId: null, projectId: null, scope }
   }
   const organizationId = project?.organizationId ?? before?.organizationId ?? currentOrganization(ctx.actor)
@@ -315,8 +354,11 @@ async function placeOf(
 }
 
 function checkContent(content: string): void {
-  if (Buffer.byteLength(content) > CONTENT_BYTES) throw invalid('/content', 'content is larger than 256 KiB.', 'too_long')
+  if (Buffer.byteLength(content) > CONTENT_BYTES)
+    throw invalid('/content', 'content is larger than 256 KiB.', 'too_long')
 }
 
 const mentionsOf = (content: string): string[] =>
-  [...new Set([...content.matchAll(/\[\[([^[\]\n]{1,200})\]\]/g)].map((m) => (m[1] as string).trim().toLowerCase()))].slice(0, 200)
+  [
+    ...new Set([...content.matchAll(/\[\[([^[\]\n]{1,200})\]\]/g)].map((m) => (m[1] as string).trim().toLowerCase())),
+  ].slice(0, 200)

@@ -13,14 +13,21 @@ export const noteTools = [
     description:
       'Write a markdown note for the team: how something works, what was found. For short facts to recall later use store_memory.',
     toolset: 'notes',
-    input: object({ title: title(200), content, tags, links, project: optional(text(100, { description: 'Id or slug' })) }),
+    input: object({
+      title: title(200),
+      content,
+      tags,
+      links,
+      project: optional(text(100, { description: 'Id or slug' })),
+    }),
     action: notes.create,
     with: ({ project, ...rest }) => ({ ...rest, projectId: project }),
   }),
   tool({
     name: 'list_notes',
     title: 'List notes',
-    description: 'Find notes by tag, words or date of change, newest first. Without their content; read one with get_note.',
+    description:
+      'Find notes by tag, words or date of change, newest first. Without their content; read one with get_note.',
     toolset: 'notes',
     input: object({
       tag: optional(text(50)),

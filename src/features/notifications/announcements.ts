@@ -29,16 +29,21 @@ const visible = {
   recipients: announcements.recipients,
 }
 
-const select = (ctx: Ctx) => ctx.db.select(visible).from(announcements).leftJoin(users, eq(users.id, announcements.sentById)).$dynamic()
+const select = (ctx: Ctx) =>
+  ctx.db.select(visible).from(announcements).leftJoin(users, eq(users.id, announcements.sentById)).$dynamic()
 
-export const list = read('notifications.sent', admin, async (ctx, query: AnnouncementQuery): Promise<AnnouncementPage> => {
-  const page = keyset({ createdAt: announcements.createdAt }, announcements.id, query, { sort: 'createdAt' })
-  const rows = await select(ctx)
-    .where(page.where())
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  return page.page(rows, query.total ? await ctx.db.$count(announcements) : undefined)
-})
+export const list = read(
+  'notifications.sent',
+  admin,
+  async (ctx, query: AnnouncementQuery): Promise<AnnouncementPage> => {
+    const page = keyset({ createdAt: announcements.createdAt }, announcements.id, query, { sort: 'createdAt' })
+    const rows = await select(ctx)
+      .where(page.where())
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? await ctx.db.$count(announcements) : undefined)
+  },
+)
 
 /** Who is told at once; those beyond the first few thousand get theirs from a job. */
 export const send = write('notifications.send', admin, async (ctx, input: NotificationSend): Promise<Announcement> => {
@@ -60,15 +65,21 @@ export const send = write('notifications.send', admin, async (ctx, input: Notifi
   if (!row) throw new Error('insert returned nothing')
   if (await deliver(ctx, row)) ctx.enqueue({ name: 'notifications.deliver', data: { id: row.id } })
   const [sent] = await select(ctx).where(eq(announcements.id, row.id))
-  if (!sent?.recipients) throw new AppError('not_found', 'None of these people exists, so there is nobody to send it to.')
+  if (!sent?.recipients)
+    throw new AppError('not_found', 'None of these people exists, so there is nobody to send it to.')
   // One for all of them: clients that hear of it look for what is new. Only people who are named get an event each.
-  const data = { title: row.title, type: row.type, to: audience.userIds ? 'users' : audience.organizationId ? 'team' : 'everybody' }
+  const data = {
+    title: row.title,
+    type: row.type,
+    to: audience.userIds ? 'users' : audience.organizationId ? 'team' : 'everybody',
+  }
   ctx.emit('announcement.sent', { subjectId: row.id, organizationId: audience.organizationId, data })
   return sent
 })
 
 async function checkAudience(ctx: Ctx, { userIds, organizationId }: Audience): Promise<void> {
-  if (userIds && organizationId) throw invalid('/audience', 'Send it either to userIds or to an organizationId, not to both.')
+  if (userIds && organizationId)
+    throw invalid('/audience', 'Send it either to userIds or to an organizationId, not to both.')
   if (!organizationId) return
   const [found] = await ctx.db
     .select({ deletedAt: organizations.deletedAt })
@@ -117,7 +128,8 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
     .update(announcements)
     .set({ recipients: sql`${announcements.recipients} + ${made.length}` })
     .where(eq(announcements.id, id))
-  if (userIds) for (const one of made) announce(ctx, { ...one, type: content.type, title: content.title, reason: 'admin' })
+  if (userIds)
+    for (const one of made) announce(ctx, { ...one, type: content.type, title: content.title, reason: 'admin' })
   await forwardAll(
     ctx,
     made.map((one) => ({ ...one, type: content.type, reason: 'admin' })),
@@ -132,19 +144,27 @@ const idAt = (moment: string) => {
 }
 
 /** Goes on after the last one who has it, so that a job which runs twice, or was cut short, leaves nobody out and nobody with two. */
-const deliverSome = write('notifications.deliverSome', machine, async (ctx, { id }: { id: string }): Promise<boolean> => {
-  const [row] = await ctx.db.select().from(announcements).where(eq(announcements.id, id)).for('update')
-  if (!row) return false
-  const [last] = await ctx.db
-    .select({ userId: sql<string | null>`max(${notifications.userId}::text)` })
-    .from(notifications)
-    .where(and(eq(notifications.createdAt, row.createdAt), eq(notifications.announcementId, id)))
-  return deliver(ctx, row, last?.userId ?? undefined)
-})
+const deliverSome = write(
+  'notifications.deliverSome',
+  machine,
+  async (ctx, { id }: { id: string }): Promise<boolean> => {
+    const [row] = await ctx.db.select().from(announcements).where(eq(announcements.id, id)).for('update')
+    if (!row) return false
+    const [last] = await ctx.db
+      .select({ userId: sql<string | null>`max(${notifications.userId}::text)` })
+      .from(notifications)
+      .where(and(eq(notifications.createdAt, row.createdAt), eq(notifications.announcementId, id)))
+    return deliver(ctx, row, last?.userId ?? undefined)
+  },
+)
 
-export const deliverRest = flow('notifications.deliver', machine, async (ctx, { id }: { id: string }): Promise<void> => {
-  while (await deliverSome(ctx, { id }));
-})
+export const deliverRest = flow(
+  'notifications.deliver',
+  machine,
+  async (ctx, { id }: { id: string }): Promise<void> => {
+    while (await deliverSome(ctx, { id }));
+  },
+)
 
 // ---- something to look at
 
@@ -162,7 +182,10 @@ export const seed = write(
     const userId = userIdOf(ctx.actor)
     // Two at the same moment take turns.
     await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId)).for('no key update')
-    const has = await ctx.db.$count(notifications, and(eq(notifications.userId, userId), eq(notifications.reason, 'sample')))
+    const has = await ctx.db.$count(
+      notifications,
+      and(eq(notifications.userId, userId), eq(notifications.reason, 'sample')),
+    )
     if (has > 0) return { created: 0 }
     await notify(ctx, ...SAMPLES.map((sample) => ({ ...sample, userId, reason: 'sample' })))
     return { created: SAMPLES.length }

@@ -16,7 +16,12 @@ interface Place {
 }
 
 /** Tells whoever a text names, if he sees the project that it is about, or is in the team. */
-export async function tellMentioned(ctx: Ctx, place: Place, text: string, notice: Omit<Notice, 'userId' | 'reason'>): Promise<void> {
+export async function tellMentioned(
+  ctx: Ctx,
+  place: Place,
+  text: string,
+  notice: Omit<Notice, 'userId' | 'reason'>,
+): Promise<void> {
   const handles = new Set(Array.from(text.matchAll(mention), ([, handle]) => (handle as string).toLowerCase()))
   if (handles.size === 0) return
   const named = await ctx.db
@@ -24,7 +29,9 @@ export async function tellMentioned(ctx: Ctx, place: Place, text: string, notice
     .from(users)
     .where(and(inArray(users.handle, [...handles].slice(0, MOST)), eq(users.status, 'active')))
   const others = named.map(({ id }) => id).filter((id) => id !== ctx.actor.userId)
-  const readers = place.projectId ? await readersOf(ctx, place.projectId, others) : await membersOf(ctx, place.organizationId, others)
+  const readers = place.projectId
+    ? await readersOf(ctx, place.projectId, others)
+    : await membersOf(ctx, place.organizationId, others)
   await notify(ctx, ...readers.map((userId) => ({ ...notice, userId, reason: 'mention' })))
 }
 

@@ -70,7 +70,10 @@ export const list = read(
   account('notifications:read'),
   async (ctx, query: NotificationQuery): Promise<NotificationPage> => {
     const page = keyset({ createdAt: notifications.createdAt }, notifications.id, query, { sort: 'createdAt' })
-    const filters = [mine(ctx), query.unread === undefined ? undefined : query.unread ? unread : isNotNull(notifications.readAt)]
+    const filters = [
+      mine(ctx),
+      query.unread === undefined ? undefined : query.unread ? unread : isNotNull(notifications.readAt),
+    ]
     const rows = await ctx.db
       .select(visible)
       .from(notifications)

@@ -94,14 +94,19 @@ async function codeHost({ id, secret, issuer }: Client): Promise<Configuration> 
 }
 
 async function discover({ id, secret, issuer }: Client): Promise<Configuration> {
-  const { allowInsecureRequests, ClientSecretBasic, ClientSecretPost, discovery, enableNonRepudiationChecks, None } = await library()
+  const { allowInsecureRequests, ClientSecretBasic, ClientSecretPost, discovery, enableNonRepudiationChecks, None } =
+    await library()
   // HTTP only where the operator wrote it.
   const execute = [enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [allowInsecureRequests] : [])]
   // How to prove who we are is known only when the issuer has said what it takes; Basic is what all have to take.
   const authenticate: ReturnType<typeof None> = (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     const method =
-      secret === undefined ? None() : methods.includes('client_secret_basic') ? ClientSecretBasic(secret) : ClientSecretPost(secret)
+      secret === undefined
+        ? None()
+        : methods.includes('client_secret_basic')
+          ? ClientSecretBasic(secret)
+          : ClientSecretPost(secret)
     return method(server, ...rest)
   }
   return discovery(new URL(issuer), id, undefined, authenticate, { execute, timeout: LIMIT_MS / 1000 })
@@ -138,18 +143,32 @@ function failureOf(provider: Provider, thrown: unknown): AppError {
   // Not the error itself: it holds what was sent and received, tokens included.
   const cause = new Error([code ?? name, said, message].filter(Boolean).join(': '))
   if (code === 'OAUTH_TIMEOUT' || name === 'TimeoutError')
-    return new AppError('upstream_timeout', `There was no answer from ${names[provider]} in time. Try again in a moment.`, { cause })
-  return new AppError('upstream_failed', `Asking ${names[provider]} failed, or the answer cannot be trusted. Try again later.`, { cause })
+    return new AppError(
+      'upstream_timeout',
+      `There was no answer from ${names[provider]} in time. Try again in a moment.`,
+      { cause },
+    )
+  return new AppError(
+    'upstream_failed',
+    `Asking ${names[provider]} failed, or the answer cannot be trusted. Try again later.`,
+    { cause },
+  )
 }
 
 // ---- going there and coming back
 
-const scopes: Record<Provider, string> = { github: 'read:user user:email', google: 'openid email profile', oidc: 'openid email profile' }
+const scopes: Record<Provider, string> = {
+  github: 'read:user user:email',
+  google: 'openid email profile',
+  oidc: 'openid email profile',
+}
 const redirectUri = ({ url }: App, provider: Provider): string => `${url}/api/auth/oauth/${provider}/callback`
 
 /** The address at which the person signs in, once it is known what the answer will be held against. */
 export async function askAt(app: App, provider: Provider): Promise<(attempt: Attempt) => string> {
-  const [configuration, { buildAuthorizationUrl }] = await talk(provider, () => Promise.all([configurationOf(app, provider), library()]))
+  const [configuration, { buildAuthorizationUrl }] = await talk(provider, () =>
+    Promise.all([configurationOf(app, provider), library()]),
+  )
   return ({ state, nonce, verifier }) =>
     buildAuthorizationUrl(configuration, {
       redirect_uri: redirectUri(app, provider),
@@ -162,7 +181,12 @@ export async function askAt(app: App, provider: Provider): Promise<(attempt: Att
 }
 
 /** Who it was, as the provider says. Of the answer that the browser brings, only these fields count. */
-export const identify = (app: App, provider: Provider, { code, iss }: CallbackQuery, attempt: Attempt): Promise<Identity> =>
+export const identify = (
+  app: App,
+  provider: Provider,
+  { code, iss }: CallbackQuery,
+  attempt: Attempt,
+): Promise<Identity> =>
   talk(provider, async () => {
     const configuration = await configurationOf(app, provider)
     const { authorizationCodeGrant, fetchUserInfo } = await library()
@@ -184,7 +208,9 @@ export const identify = (app: App, provider: Provider, { code, iss }: CallbackQu
     const claims = tokens.claims()
     if (!claims) throw new Error('no identity token')
     const complete = claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint
-    const all = complete ? claims : { ...(await fetchUserInfo(configuration, tokens.access_token, claims.sub)), sub: claims.sub }
+    const all = complete
+      ? claims
+      : { ...(await fetchUserInfo(configuration, tokens.access_token, claims.sub)), sub: claims.sub }
     return {
       provider,
       subject: all.sub,

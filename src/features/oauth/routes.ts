@@ -3,7 +3,15 @@ import { type Http, on, redirected } from '../../http/context.ts'
 import { setCookies } from '../../http/cookies.ts'
 import { Deleted } from '../../schema.ts'
 import { SignedIn } from '../accounts/schema.ts'
-import { ByProvider, CallbackQuery, ConnectedAccountPage, ConnectedAccountQuery, SignInWays, Started, StartQuery } from './schema.ts'
+import {
+  ByProvider,
+  CallbackQuery,
+  ConnectedAccountPage,
+  ConnectedAccountQuery,
+  SignInWays,
+  Started,
+  StartQuery,
+} from './schema.ts'
 import * as oauth from './service.ts'
 
 /** Browsers ask for HTML when somebody goes to an address; programs that want the answer itself say so. */

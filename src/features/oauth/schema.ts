@@ -1,4 +1,17 @@
-import { bool, email, nullable, object, oneOf, optional, pageOf, paging, recordFields, type Static, text, url } from '../../schema.ts'
+import {
+  bool,
+  email,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  recordFields,
+  type Static,
+  text,
+  url,
+} from '../../schema.ts'
 
 export const providers = ['github', 'google', 'oidc'] as const
 export type Provider = (typeof providers)[number]
@@ -17,17 +30,25 @@ export const SignInWays = object({
 export type SignInWays = Static<typeof SignInWays>
 
 /** A path of this instance that shows something: no second slash, no backslash, no dots that climb, nothing encoded but in the query. */
-const path = '^/(?!api(/|$))(([A-Za-z0-9_~-][A-Za-z0-9_.~-]*/)*[A-Za-z0-9_~-][A-Za-z0-9_.~-]*/?)?(\\?[A-Za-z0-9_.~=&%+:@,-]*)?$'
+const path =
+  '^/(?!api(/|$))(([A-Za-z0-9_~-][A-Za-z0-9_.~-]*/)*[A-Za-z0-9_~-][A-Za-z0-9_.~-]*/?)?(\\?[A-Za-z0-9_.~=&%+:@,-]*)?$'
 
 export const StartQuery = object({
   returnTo: optional(
-    text(500, { pattern: path, example: '/account', description: 'Where the browser goes afterwards; /account unless told' }),
+    text(500, {
+      pattern: path,
+      example: '/account',
+      description: 'Where the browser goes afterwards; /account unless told',
+    }),
   ),
   link: optional(oneOf(['1'], { description: 'Connects the identity to the account you are signed in to' })),
 })
 export type StartQuery = Static<typeof StartQuery>
 export const Started = object({
-  location: text(8000, { example: 'https://github.com/login/oauth/authorize?…', description: 'Where the person signs in' }),
+  location: text(8000, {
+    example: 'https://github.com/login/oauth/authorize?…',
+    description: 'Where the person signs in',
+  }),
 })
 
 /** Besides their answer, providers send things of their own, which are taken and not looked at. */

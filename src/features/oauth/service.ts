@@ -103,17 +103,21 @@ interface Back {
 }
 
 /** Unknown, used, too old, another browser's or another provider's: it is all the same. */
-const recall = write('oauth.recall', anyone, async (ctx, { provider, state, browser }: Back): Promise<Remembered & Attempt> => {
-  const found = state && browser ? await redeemSecret(ctx, 'oauth', state, browser) : undefined
-  const remembered = found?.data as unknown as Remembered | undefined
-  const verifier = remembered && ctx.app.seal.open(remembered.verifier)
-  if (!state || !verifier || remembered.provider !== provider)
-    throw new AppError(
-      'invalid.malformed',
-      `This sign-in was not started in this browser, was used, or is older than ${MINUTES} minutes. Start again.`,
-    )
-  return { ...remembered, state, verifier }
-})
+const recall = write(
+  'oauth.recall',
+  anyone,
+  async (ctx, { provider, state, browser }: Back): Promise<Remembered & Attempt> => {
+    const found = state && browser ? await redeemSecret(ctx, 'oauth', state, browser) : undefined
+    const remembered = found?.data as unknown as Remembered | undefined
+    const verifier = remembered && ctx.app.seal.open(remembered.verifier)
+    if (!state || !verifier || remembered.provider !== provider)
+      throw new AppError(
+        'invalid.malformed',
+        `This sign-in was not started in this browser, was used, or is older than ${MINUTES} minutes. Start again.`,
+      )
+    return { ...remembered, state, verifier }
+  },
+)
 
 interface Callback {
   provider: Provider
@@ -128,22 +132,29 @@ export interface Outcome {
   signedIn?: SignedIn
 }
 
-export const callback = flow('oauth.callback', anyone, async (ctx, { provider, query, browser, wants }: Callback): Promise<Outcome> => {
-  requireConfigured(ctx.app, provider)
-  await countSignIn(ctx)
-  const { returnTo, sessionId, ...attempt } = await recall(ctx, { provider, state: query.state, browser })
-  const failed = (reason: string): Outcome => ({ location: `${sessionId ? returnTo : '/login'}#error=${reason}` })
-  if (query.error !== undefined) {
-    if (wants !== 'json') return failed(query.error === 'access_denied' ? 'access_denied' : 'provider_error')
-    throw new AppError('forbidden', `You were not let through by ${names[provider]}. Start again, and allow it there.`)
-  }
-  try {
-    const identity = await identify(ctx.app, provider, query, attempt)
-    if (!sessionId) return { location: returnTo, signedIn: await enter(ctx, identity) }
-    await link(ctx, { identity, sessionId })
-    return { location: returnTo }
-  } catch (error) {
-    if (wants !== 'page' || !(error instanceof AppError)) throw error
-    return failed(error.code)
-  }
-})
+export const callback = flow(
+  'oauth.callback',
+  anyone,
+  async (ctx, { provider, query, browser, wants }: Callback): Promise<Outcome> => {
+    requireConfigured(ctx.app, provider)
+    await countSignIn(ctx)
+    const { returnTo, sessionId, ...attempt } = await recall(ctx, { provider, state: query.state, browser })
+    const failed = (reason: string): Outcome => ({ location: `${sessionId ? returnTo : '/login'}#error=${reason}` })
+    if (query.error !== undefined) {
+      if (wants !== 'json') return failed(query.error === 'access_denied' ? 'access_denied' : 'provider_error')
+      throw new AppError(
+        'forbidden',
+        `You were not let through by ${names[provider]}. Start again, and allow it there.`,
+      )
+    }
+    try {
+      const identity = await identify(ctx.app, provider, query, attempt)
+      if (!sessionId) return { location: returnTo, signedIn: await enter(ctx, identity) }
+      await link(ctx, { identity, sessionId })
+      return { location: returnTo }
+    } catch (error) {
+      if (wants !== 'page' || !(error instanceof AppError)) throw error
+      return failed(error.code)
+    }
+  },
+)

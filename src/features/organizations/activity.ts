@@ -9,7 +9,8 @@ import type { ActivityPage, ActivityQuery } from './schema.ts'
 import { get } from './service.ts'
 
 /** What happened in a team, as far as the caller may know of it today. */
-export const seenIn = (ctx: Ctx, organizationId: string): SQL => and(eq(events.organizationId, organizationId), seenBy(ctx)) as SQL
+export const seenIn = (ctx: Ctx, organizationId: string): SQL =>
+  and(eq(events.organizationId, organizationId), seenBy(ctx)) as SQL
 
 export const activity = read(
   'organizations.activity',

@@ -27,7 +27,9 @@ export const analytics = read(
   async (ctx, { id, days = 30 }: AnalyticsQuery & { id: string }): Promise<Analytics> => {
     await get(ctx, { id })
     const today = Date.parse(`${ctx.now.slice(0, 10)}T00:00:00.000Z`)
-    const dates = Array.from({ length: days }, (_, i) => new Date(today - (days - 1 - i) * DAY).toISOString().slice(0, 10))
+    const dates = Array.from({ length: days }, (_, i) =>
+      new Date(today - (days - 1 - i) * DAY).toISOString().slice(0, 10),
+    )
     const from = `${dates[0]}T00:00:00.000Z`
     return { days, from, ...(await holdings(ctx, id)), ...(await happenings(ctx, id, from, dates)) }
   },

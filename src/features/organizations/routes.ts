@@ -53,11 +53,15 @@ export const organizationRoutes = (http: Http) =>
       query: OrganizationQuery,
       response: OrganizationPage,
     })
-    .post('/api/teams', async ({ ctx, body, set }) => created(set, '/api/teams', await organizations.create(ctx, body)), {
-      ...on(organizations.create, 'Create a team'),
-      body: OrganizationCreate,
-      response: { 201: Organization },
-    })
+    .post(
+      '/api/teams',
+      async ({ ctx, body, set }) => created(set, '/api/teams', await organizations.create(ctx, body)),
+      {
+        ...on(organizations.create, 'Create a team'),
+        body: OrganizationCreate,
+        response: { 201: Organization },
+      },
+    )
     .get('/api/teams/:id', ({ ctx, params }) => organizations.get(ctx, params), {
       ...on(organizations.get, 'Get a team'),
       params: byId,
@@ -80,12 +84,16 @@ export const organizationRoutes = (http: Http) =>
       query: MemberQuery,
       response: MemberPage,
     })
-    .patch('/api/teams/:id/members/:userId', ({ ctx, params, body }) => organizations.setRole(ctx, { ...body, ...params }), {
-      ...on(organizations.setRole, "Change a member's role"),
-      params: byMember,
-      body: MemberRole,
-      response: Member,
-    })
+    .patch(
+      '/api/teams/:id/members/:userId',
+      ({ ctx, params, body }) => organizations.setRole(ctx, { ...body, ...params }),
+      {
+        ...on(organizations.setRole, "Change a member's role"),
+        params: byMember,
+        body: MemberRole,
+        response: Member,
+      },
+    )
     .delete('/api/teams/:id/members/:userId', ({ ctx, params }) => organizations.removeMember(ctx, params), {
       ...on(organizations.removeMember, 'Remove a member, or leave'),
       params: byMember,
@@ -137,5 +145,10 @@ export const organizationRoutes = (http: Http) =>
       '/api/admin/teams/:id/members',
       async ({ ctx, params, body, set }) =>
         created(set, `/api/teams/${params.id}/members`, await organizations.addMember(ctx, { ...body, ...params })),
-      { ...on(organizations.addMember, 'Add a user to a team'), params: byId, body: MemberAdd, response: { 201: Member } },
+      {
+        ...on(organizations.addMember, 'Add a user to a team'),
+        params: byId,
+        body: MemberAdd,
+        response: { 201: Member },
+      },
     )

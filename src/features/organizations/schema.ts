@@ -102,10 +102,17 @@ export const Analytics = object({
   members: n(5),
   activeMembers: n(3),
   projects: object({ active: n(4), archived: n(1) }),
-  tasks: object(Object.fromEntries(statuses.map((status) => [status, n(2)])) as Record<(typeof statuses)[number], ReturnType<typeof n>>),
+  tasks: object(
+    Object.fromEntries(statuses.map((status) => [status, n(2)])) as Record<
+      (typeof statuses)[number],
+      ReturnType<typeof n>
+    >,
+  ),
   notes: n(12),
   completed: Type.Array(object({ date, count: n(2) }), { description: 'Tasks, day by day' }),
-  changes: Type.Array(object({ date, people: n(7), agents: n(21) }), { description: 'By people, and by agents with their tokens' }),
+  changes: Type.Array(object({ date, people: n(7), agents: n(21) }), {
+    description: 'By people, and by agents with their tokens',
+  }),
   contributors: Type.Array(object({ id: id(), name: text(100, { example: 'Ada Lovelace' }), changes: n(28) }), {
     description: 'The members who changed most, with their agents; ten at most',
   }),

@@ -60,7 +60,10 @@ const mine = (ctx: Ctx) =>
   ctx.db
     .select(visible)
     .from(organizations)
-    .innerJoin(memberships, and(eq(memberships.organizationId, organizations.id), eq(memberships.userId, userIdOf(ctx.actor))))
+    .innerJoin(
+      memberships,
+      and(eq(memberships.organizationId, organizations.id), eq(memberships.userId, userIdOf(ctx.actor))),
+    )
     .$dynamic()
 
 async function find(ctx: Ctx, id: string): Promise<Organization> {
@@ -139,7 +142,8 @@ export const create = write(
   account('organizations:write'),
   async (ctx, input: OrganizationCreate): Promise<Organization> => {
     const userId = userIdOf(ctx.actor)
-    if (ctx.actor.bound) throw new AppError('forbidden', 'This key is bound to one organization and cannot make another.')
+    if (ctx.actor.bound)
+      throw new AppError('forbidden', 'This key is bound to one organization and cannot make another.')
     const id = await createFor(ctx, { ...input, userId })
     ctx.emit('organization.created', { subjectId: id, organizationId: id, data: { name: input.name, userId } })
     return joined(ctx, id)
@@ -171,7 +175,8 @@ export const update = write(
 export const updateCurrent = write(
   'organizations.updateCurrent',
   account('organizations:write'),
-  (ctx, patch: OrganizationPatch): Promise<Organization> => update(ctx, { ...patch, id: currentOrganization(ctx.actor) }),
+  (ctx, patch: OrganizationPatch): Promise<Organization> =>
+    update(ctx, { ...patch, id: currentOrganization(ctx.actor) }),
   { versioned: true },
 )
 
@@ -208,7 +213,10 @@ export const members = read(
   account('organizations:read'),
   async (ctx, { id, ...query }: MemberQuery & { id: string }): Promise<MemberPage> => {
     await find(ctx, id)
-    const page = keyset({ name: users.name, joinedAt: memberships.joinedAt }, users.id, query, { sort: 'joinedAt', order: 'asc' })
+    const page = keyset({ name: users.name, joinedAt: memberships.joinedAt }, users.id, query, {
+      sort: 'joinedAt',
+      order: 'asc',
+    })
     const rows = await ctx.db
       .select(memberColumns)
       .from(memberships)
@@ -245,15 +253,27 @@ async function keepAnOwner(ctx: Ctx, organizationId: string): Promise<void> {
     .from(memberships)
     .where(and(eq(memberships.organizationId, organizationId), eq(memberships.role, 'owner')))
   if (owners?.n === 0)
-    throw new AppError('conflict.last_owner', 'An organization needs at least one owner. Make somebody else owner first.')
+    throw new AppError(
+      'conflict.last_owner',
+      'An organization needs at least one owner. Make somebody else owner first.',
+    )
 }
 
 /** Who changes members takes turns, so that two owners cannot demote each other at the same moment. */
 export const lock = (ctx: Ctx, id: string) =>
-  ctx.db.select({ createdById: organizations.createdById }).from(organizations).where(eq(organizations.id, id)).for('update')
+  ctx.db
+    .select({ createdById: organizations.createdById })
+    .from(organizations)
+    .where(eq(organizations.id, id))
+    .for('update')
 
 function mayManage(ctx: Ctx, organizationId: string, target: Role, wanted: Role): void {
-  requireRole(ctx.actor, organizationId, target === 'owner' || wanted === 'owner' ? 'owner' : 'admin', 'Managing this member')
+  requireRole(
+    ctx.actor,
+    organizationId,
+    target === 'owner' || wanted === 'owner' ? 'owner' : 'admin',
+    'Managing this member',
+  )
 }
 
 export const setRole = write(
@@ -286,7 +306,10 @@ export async function putRole(
 export const removeMember = write(
   'organizations.removeMember',
   account('organizations:write'),
-  async (ctx, { id, userId }: { id: string; userId: string }): Promise<{ organizationId: string; userId: string; removed: true }> => {
+  async (
+    ctx,
+    { id, userId }: { id: string; userId: string },
+  ): Promise<{ organizationId: string; userId: string; removed: true }> => {
     // Everybody may leave; only managers may remove others.
     return takeOut(ctx, await find(ctx, id), userId, (before) => {
       if (userId !== ctx.actor.userId) mayManage(ctx, id, before.role, before.role)
@@ -314,7 +337,10 @@ export async function takeOut(
 }
 
 /** In the running transaction; false when he is a member already. Whoever calls has checked that he may join. */
-export async function join(ctx: Ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<boolean> {
+export async function join(
+  ctx: Ctx,
+  { id, userId, role }: { id: string; userId: string; role: Role },
+): Promise<boolean> {
   const added = await ctx.db
     .insert(memberships)
     .values({ organizationId: id, userId, role, joinedAt: ctx.now })
@@ -342,7 +368,8 @@ export async function reclaim(ctx: Ctx, userId: string): Promise<void> {
     .update(invites)
     .set({ closedAt: ctx.now, updatedAt: ctx.now })
     .where(and(eq(invites.organizationId, id), isNull(invites.acceptedAt), isNull(invites.closedAt)))
-  for (const other of others) ctx.emit('member.removed', { subjectId: id, organizationId: id, data: { userId: other.userId } })
+  for (const other of others)
+    ctx.emit('member.removed', { subjectId: id, organizationId: id, data: { userId: other.userId } })
 }
 
 /** By an instance administrator; people join by accepting an invite. */
@@ -357,7 +384,8 @@ export const addMember = write(
     if (!organization) throw notFound('organization', id)
     const [user] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId))
     if (!user) throw notFound('user', userId)
-    if (!(await join(ctx, { id, userId, role }))) throw new AppError('conflict.exists', 'This user is a member already.')
+    if (!(await join(ctx, { id, userId, role })))
+      throw new AppError('conflict.exists', 'This user is a member already.')
     return memberOf(ctx, id, userId)
   },
 )
@@ -374,7 +402,15 @@ export async function sandboxOf(ctx: Ctx, parentId: string): Promise<string> {
   const id = newId()
   const [made] = await ctx.db
     .insert(organizations)
-    .values({ id, name: 'Sandbox', slug: `sandbox-${id}`, settings: {}, sandboxOf: parentId, createdAt: ctx.now, updatedAt: ctx.now })
+    .values({
+      id,
+      name: 'Sandbox',
+      slug: `sandbox-${id}`,
+      settings: {},
+      sandboxOf: parentId,
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    })
     .onConflictDoNothing()
     .returning({ id: organizations.id })
   // Somebody else's first test token made it at the same moment.

@@ -1,4 +1,8 @@
-import type { AuthenticationResponseJSON, AuthenticatorTransport, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type {
+  AuthenticationResponseJSON,
+  AuthenticatorTransport,
+  RegistrationResponseJSON,
+} from '@simplewebauthn/server'
 import type { App } from '../../app.ts'
 import { invalid } from '../../errors.ts'
 
@@ -43,7 +47,10 @@ export async function registrationOptions(
     attestationType: 'none',
     supportedAlgorithmIDs: algorithms,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
-    excludeCredentials: known.map((k) => ({ id: k.credentialId, transports: k.transports as AuthenticatorTransport[] })),
+    excludeCredentials: known.map((k) => ({
+      id: k.credentialId,
+      transports: k.transports as AuthenticatorTransport[],
+    })),
   })
   return { ...options }
 }
@@ -68,7 +75,11 @@ export interface NewCredential {
 }
 
 /** Undefined for whatever is not a right answer to this challenge, from this site, by a person who was verified. */
-export async function verifyRegistration(app: App, challenge: string, given: object): Promise<NewCredential | undefined> {
+export async function verifyRegistration(
+  app: App,
+  challenge: string,
+  given: object,
+): Promise<NewCredential | undefined> {
   checkSize(given)
   const { decodeAttestationObject, isoBase64URL, verifyRegistrationResponse } = await library()
   const { origin, rpID } = party(app)
@@ -135,5 +146,6 @@ export async function verifyAuthentication(
 
 /** An answer of an authenticator is about one KiB. */
 export function checkSize(response: object): void {
-  if (Buffer.byteLength(JSON.stringify(response)) > MOST_BYTES) throw invalid('/response', 'response is larger than 32 KiB.', 'too_long')
+  if (Buffer.byteLength(JSON.stringify(response)) > MOST_BYTES)
+    throw invalid('/response', 'response is larger than 32 KiB.', 'too_long')
 }

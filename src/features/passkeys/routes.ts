@@ -25,7 +25,8 @@ export const passkeyRoutes = (http: Http) =>
     })
     .post(
       '/api/auth/passkey/register/finish',
-      async ({ ctx, body, set }) => created(set, '/api/settings/passkeys', await passkeys.finishRegistration(ctx, body)),
+      async ({ ctx, body, set }) =>
+        created(set, '/api/settings/passkeys', await passkeys.finishRegistration(ctx, body)),
       {
         ...on(passkeys.finishRegistration, 'Add the passkey that the browser made', { answers: [410] }),
         body: RegistrationFinish,
@@ -39,8 +40,13 @@ export const passkeyRoutes = (http: Http) =>
     })
     .post(
       '/api/auth/passkey/authenticate/finish',
-      async ({ ctx, body, set, app }) => setCookies(set, app.config, 200, await passkeys.finishAuthentication(ctx, body)),
-      { ...on(passkeys.finishAuthentication, 'Sign in with what the passkey answered'), body: AuthenticationFinish, response: SignedIn },
+      async ({ ctx, body, set, app }) =>
+        setCookies(set, app.config, 200, await passkeys.finishAuthentication(ctx, body)),
+      {
+        ...on(passkeys.finishAuthentication, 'Sign in with what the passkey answered'),
+        body: AuthenticationFinish,
+        response: SignedIn,
+      },
     )
     .get('/api/settings/passkeys', ({ ctx, query }) => passkeys.list(ctx, query), {
       ...on(passkeys.list, 'Your passkeys'),

@@ -88,24 +88,31 @@ export const beginRegistration = flow(
       .from(passkeys)
       .where(own(ctx))
     const options = await registrationOptions(ctx.app, user, known)
-    return { sessionId: await issueChallenge(ctx, { ceremony: 'passkey_register', challenge: options.challenge }), options }
+    return {
+      sessionId: await issueChallenge(ctx, { ceremony: 'passkey_register', challenge: options.challenge }),
+      options,
+    }
   },
 )
 
-const add = write('passkeys.add', person, async (ctx, { name, ...credential }: NewCredential & { name: string }): Promise<Passkey> => {
-  const user = await holdSession(ctx, ctx.actor.credentialId as string)
-  const [held] = await ctx.db.select({ n: count() }).from(passkeys).where(own(ctx))
-  if ((held?.n ?? 0) >= MOST) throw new AppError('conflict', `You have ${MOST} passkeys already. Remove some first.`)
-  const [made] = await ctx.db
-    .insert(passkeys)
-    .values({ ...credential, name, userId: user.id, createdAt: ctx.now, updatedAt: ctx.now })
-    .onConflictDoNothing()
-    .returning(visible)
-  if (!made) throw new AppError('conflict.exists', 'This passkey is registered already.')
-  ctx.emit('passkey.created', { subjectId: made.id, userId: user.id, data: { name } })
-  await tellOfNewWay(ctx, user, `The passkey “${oneLine(name)}” can be used to sign in to your account.`)
-  return made
-})
+const add = write(
+  'passkeys.add',
+  person,
+  async (ctx, { name, ...credential }: NewCredential & { name: string }): Promise<Passkey> => {
+    const user = await holdSession(ctx, ctx.actor.credentialId as string)
+    const [held] = await ctx.db.select({ n: count() }).from(passkeys).where(own(ctx))
+    if ((held?.n ?? 0) >= MOST) throw new AppError('conflict', `You have ${MOST} passkeys already. Remove some first.`)
+    const [made] = await ctx.db
+      .insert(passkeys)
+      .values({ ...credential, name, userId: user.id, createdAt: ctx.now, updatedAt: ctx.now })
+      .onConflictDoNothing()
+      .returning(visible)
+    if (!made) throw new AppError('conflict.exists', 'This passkey is registered already.')
+    ctx.emit('passkey.created', { subjectId: made.id, userId: user.id, data: { name } })
+    await tellOfNewWay(ctx, user, `The passkey “${oneLine(name)}” can be used to sign in to your account.`)
+    return made
+  },
+)
 
 export const finishRegistration = flow(
   'passkeys.finishRegistration',
@@ -115,7 +122,11 @@ export const finishRegistration = flow(
     const challenge = await useChallenge(ctx, { ceremony: 'passkey_register', sessionId })
     const credential = await verifyRegistration(ctx.app, challenge, response)
     if (!credential)
-      throw invalid('/response', `The passkey could not be verified. Begin again, in a browser that shows ${ctx.app.url}`, 'not_verified')
+      throw invalid(
+        '/response',
+        `The passkey could not be verified. Begin again, in a browser that shows ${ctx.app.url}`,
+        'not_verified',
+      )
     return add(ctx, { ...credential, name: name.trim() })
   },
 )
@@ -128,13 +139,20 @@ export const beginAuthentication = flow(
   anyone,
   async (ctx, _: AuthenticationBegin): Promise<AuthenticationBegun> => {
     const options = await authenticationOptions(ctx.app)
-    return { sessionId: await issueChallenge(ctx, { ceremony: 'passkey_login', challenge: options.challenge }), options }
+    return {
+      sessionId: await issueChallenge(ctx, { ceremony: 'passkey_login', challenge: options.challenge }),
+      options,
+    }
   },
 )
 
-const noteFailure = write('passkeys.noteFailure', anyone, async (ctx, { userId }: { userId: string | null }): Promise<void> => {
-  ctx.emit('auth.sign_in_failed', { subjectId: userId ?? undefined, userId, data: { via: 'passkey' } })
-})
+const noteFailure = write(
+  'passkeys.noteFailure',
+  anyone,
+  async (ctx, { userId }: { userId: string | null }): Promise<void> => {
+    ctx.emit('auth.sign_in_failed', { subjectId: userId ?? undefined, userId, data: { via: 'passkey' } })
+  },
+)
 
 interface Use {
   id: string
@@ -144,30 +162,38 @@ interface Use {
 }
 
 /** Undefined when the counter went back. That is told, and not thrown: what throws is rolled back, and the trace with it. */
-const use = write('passkeys.use', anyone, async (ctx, { id, userId, counter, backedUp }: Use): Promise<SignedIn | undefined> => {
-  // Many authenticators do not count, and always say 0.
-  const onward = counter === 0 ? eq(passkeys.counter, 0) : lt(passkeys.counter, counter)
-  const [used] = await ctx.db
-    .update(passkeys)
-    .set({ counter, backedUp, lastUsedAt: ctx.now })
-    .where(and(eq(passkeys.id, id), onward))
-    .returning({ id: passkeys.id })
-  if (used) return signIn(ctx, { userId, via: 'passkey' })
-  const [before] = await ctx.db.select({ name: passkeys.name, counter: passkeys.counter }).from(passkeys).where(eq(passkeys.id, id))
-  if (!before) throw refused()
-  ctx.emit('passkey.refused', { subjectId: id, userId, data: { reason: 'counter', counter, known: before.counter } })
-  await notify(ctx, {
-    userId,
-    type: 'error',
-    reason: 'security',
-    title: 'A passkey was refused',
-    message: `Somebody used “${oneLine(before.name)}”, or a copy of it: its counter went back. Remove it if that was not you.`,
-    link: '/account',
-  })
-  return undefined
-})
+const use = write(
+  'passkeys.use',
+  anyone,
+  async (ctx, { id, userId, counter, backedUp }: Use): Promise<SignedIn | undefined> => {
+    // Many authenticators do not count, and always say 0.
+    const onward = counter === 0 ? eq(passkeys.counter, 0) : lt(passkeys.counter, counter)
+    const [used] = await ctx.db
+      .update(passkeys)
+      .set({ counter, backedUp, lastUsedAt: ctx.now })
+      .where(and(eq(passkeys.id, id), onward))
+      .returning({ id: passkeys.id })
+    if (used) return signIn(ctx, { userId, via: 'passkey' })
+    const [before] = await ctx.db
+      .select({ name: passkeys.name, counter: passkeys.counter })
+      .from(passkeys)
+      .where(eq(passkeys.id, id))
+    if (!before) throw refused()
+    ctx.emit('passkey.refused', { subjectId: id, userId, data: { reason: 'counter', counter, known: before.counter } })
+    await notify(ctx, {
+      userId,
+      type: 'error',
+      reason: 'security',
+      title: 'A passkey was refused',
+      message: `Somebody used “${oneLine(before.name)}”, or a copy of it: its counter went back. Remove it if that was not you.`,
+      link: '/account',
+    })
+    return undefined
+  },
+)
 
-const refused = () => new AppError('unauthenticated', 'This passkey does not open an account here. Begin again, or sign in another way.')
+const refused = () =>
+  new AppError('unauthenticated', 'This passkey does not open an account here. Begin again, or sign in another way.')
 
 export const finishAuthentication = flow(
   'passkeys.finishAuthentication',
@@ -177,7 +203,12 @@ export const finishAuthentication = flow(
     await countSignIn(ctx)
     const challenge = await useChallenge(ctx, { ceremony: 'passkey_login', sessionId })
     const [passkey] = await ctx.db
-      .select({ id: passkeys.id, userId: passkeys.userId, credentialId: passkeys.credentialId, publicKey: passkeys.publicKey })
+      .select({
+        id: passkeys.id,
+        userId: passkeys.userId,
+        credentialId: passkeys.credentialId,
+        publicKey: passkeys.publicKey,
+      })
       .from(passkeys)
       .where(eq(passkeys.credentialId, String(response.id)))
     const proof = passkey && (await verifyAuthentication(ctx.app, challenge, response, passkey))
@@ -186,23 +217,30 @@ export const finishAuthentication = flow(
       throw refused()
     }
     const signedIn = await use(ctx, { id: passkey.id, userId: passkey.userId, ...proof })
-    if (!signedIn) throw new AppError('unauthenticated', 'This passkey may be a copy: its counter went back. Sign in another way.')
+    if (!signedIn)
+      throw new AppError('unauthenticated', 'This passkey may be a copy: its counter went back. Sign in another way.')
     return signedIn
   },
 )
 
 // ---- those there are
 
-export const list = read('passkeys.list', account('account:read'), async (ctx, query: PasskeyQuery): Promise<PasskeyPage> => {
-  const page = keyset({ createdAt: passkeys.createdAt, name: passkeys.name }, passkeys.id, query, { sort: 'createdAt' })
-  const rows = await ctx.db
-    .select(visible)
-    .from(passkeys)
-    .where(page.where(own(ctx)))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  return page.page(rows, query.total ? await ctx.db.$count(passkeys, own(ctx)) : undefined)
-})
+export const list = read(
+  'passkeys.list',
+  account('account:read'),
+  async (ctx, query: PasskeyQuery): Promise<PasskeyPage> => {
+    const page = keyset({ createdAt: passkeys.createdAt, name: passkeys.name }, passkeys.id, query, {
+      sort: 'createdAt',
+    })
+    const rows = await ctx.db
+      .select(visible)
+      .from(passkeys)
+      .where(page.where(own(ctx)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? await ctx.db.$count(passkeys, own(ctx)) : undefined)
+  },
+)
 
 async function find(ctx: Ctx, id: string): Promise<Passkey> {
   const [found] = await ctx.db
@@ -220,7 +258,13 @@ export const rename = write(
     const before = await find(ctx, id)
     checkVersion(ctx, before)
     const set = { name: name.trim() }
-    const after = await changeVersioned(ctx, passkeys, { columns: visible, before, set, what: 'this passkey', again: () => find(ctx, id) })
+    const after = await changeVersioned(ctx, passkeys, {
+      columns: visible,
+      before,
+      set,
+      what: 'this passkey',
+      again: () => find(ctx, id),
+    })
     ctx.emit('passkey.updated', { subjectId: id, userId: userIdOf(ctx.actor), data: { name: after.name } })
     return after
   },

@@ -5,7 +5,17 @@ import { thereOrLately } from '../../db/records.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { bury, unearth } from '../tasks/deletion.ts'
 import { tasks } from '../tasks/table.ts'
-import { announce, change, type EpicPath, epicColumns, findEpic, findStory, type StoryPath, storyColumns, writable } from './outline.ts'
+import {
+  announce,
+  change,
+  type EpicPath,
+  epicColumns,
+  findEpic,
+  findStory,
+  type StoryPath,
+  storyColumns,
+  writable,
+} from './outline.ts'
 import { takeTurns } from './positions.ts'
 import type { Epic, Story } from './schema.ts'
 import { epics, stories } from './table.ts'

@@ -19,36 +19,58 @@ async function within(ctx: Ctx, { taskId, ...path }: TaskPath): Promise<Task> {
   return task
 }
 
-const pathOf = <T extends StoryPath>({ slug, epicId, storyId, ...rest }: T) => ({ path: { slug, epicId, storyId }, rest })
-
-export const listTasks = read('planning.listTasks', member('tasks:read'), async (ctx, input: TaskQuery & StoryPath): Promise<TaskPage> => {
-  const { path, rest } = pathOf(input)
-  const story = await storyOf(ctx, path)
-  return tasks.list(ctx, { sort: 'position', order: 'asc', ...rest, projectId: story.projectId, storyId: story.id })
+const pathOf = <T extends StoryPath>({ slug, epicId, storyId, ...rest }: T) => ({
+  path: { slug, epicId, storyId },
+  rest,
 })
 
-export const createTask = write('planning.createTask', member('tasks:write'), async (ctx, input: TaskCreate & StoryPath): Promise<Task> => {
-  const { path, rest } = pathOf(input)
-  const story = await storyOf(ctx, path)
-  return tasks.create(ctx, { ...rest, projectRef: story.projectId, storyId: story.id })
-})
+export const listTasks = read(
+  'planning.listTasks',
+  member('tasks:read'),
+  async (ctx, input: TaskQuery & StoryPath): Promise<TaskPage> => {
+    const { path, rest } = pathOf(input)
+    const story = await storyOf(ctx, path)
+    return tasks.list(ctx, { sort: 'position', order: 'asc', ...rest, projectId: story.projectId, storyId: story.id })
+  },
+)
 
-export const getTask = read('planning.getTask', member('tasks:read'), async (ctx, path: TaskPath): Promise<TaskDetail> => {
-  const { id } = await within(ctx, path)
-  return tasks.detail(ctx, { ref: id })
-})
+export const createTask = write(
+  'planning.createTask',
+  member('tasks:write'),
+  async (ctx, input: TaskCreate & StoryPath): Promise<Task> => {
+    const { path, rest } = pathOf(input)
+    const story = await storyOf(ctx, path)
+    return tasks.create(ctx, { ...rest, projectRef: story.projectId, storyId: story.id })
+  },
+)
+
+export const getTask = read(
+  'planning.getTask',
+  member('tasks:read'),
+  async (ctx, path: TaskPath): Promise<TaskDetail> => {
+    const { id } = await within(ctx, path)
+    return tasks.detail(ctx, { ref: id })
+  },
+)
 
 export const updateTask = write(
   'planning.updateTask',
   member('tasks:write'),
   async (
     ctx,
-    { taskId, ...input }: TaskPatch & { slug: string; epicId: string; storyId: string; taskId: string; move?: string | null },
+    {
+      taskId,
+      ...input
+    }: TaskPatch & { slug: string; epicId: string; storyId: string; taskId: string; move?: string | null },
   ) => {
     const { path, rest } = pathOf(input)
     const { id } = await within(ctx, { ...path, taskId })
     const { move, ...patch } = rest
-    return tasks.update(ctx, { ...patch, ...(move !== undefined && { storyId: move }), ref: id }) as Promise<TaskChanged>
+    return tasks.update(ctx, {
+      ...patch,
+      ...(move !== undefined && { storyId: move }),
+      ref: id,
+    }) as Promise<TaskChanged>
   },
   { versioned: true },
 )

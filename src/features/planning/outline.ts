@@ -9,7 +9,17 @@ import * as projects from '../projects/service.ts'
 import { requireOpenProject } from '../tasks/rows.ts'
 import { tasks } from '../tasks/table.ts'
 import { lastPosition, positionBehind, takeTurns } from './positions.ts'
-import type { Epic, EpicCreate, EpicPage, EpicPatch, OutlineQuery, Story, StoryCreate, StoryPage, StoryPatch } from './schema.ts'
+import type {
+  Epic,
+  EpicCreate,
+  EpicPage,
+  EpicPatch,
+  OutlineQuery,
+  Story,
+  StoryCreate,
+  StoryPage,
+  StoryPatch,
+} from './schema.ts'
 import { epics, stories } from './table.ts'
 
 /** Epics and stories: the levels above tasks. Every id of a path must belong to the one before it. */
@@ -45,7 +55,9 @@ const columnsOf = (table: typeof epics | typeof stories) => ({
 })
 export const epicColumns = {
   ...columnsOf(epics),
-  progress: progressOf(sql`t.story_id in (select s.id from ${stories} s where s.epic_id = ${epics.id} and s.deleted_at is null)`),
+  progress: progressOf(
+    sql`t.story_id in (select s.id from ${stories} s where s.epic_id = ${epics.id} and s.deleted_at is null)`,
+  ),
 }
 export const storyColumns = {
   ...columnsOf(stories),
@@ -74,7 +86,14 @@ export async function findStory(ctx: Ctx, projectId: string, epicId: string, sto
   const [found] = await ctx.db
     .select(storyColumns)
     .from(stories)
-    .where(and(eq(stories.id, storyId), eq(stories.epicId, epicId), eq(stories.projectId, projectId), isNull(stories.deletedAt)))
+    .where(
+      and(
+        eq(stories.id, storyId),
+        eq(stories.epicId, epicId),
+        eq(stories.projectId, projectId),
+        isNull(stories.deletedAt),
+      ),
+    )
   if (!found) throw notFound('story', storyId)
   return found
 }
@@ -112,10 +131,15 @@ export const listEpics = read(
   member('tasks:read'),
   async (ctx, { slug, ...query }: OutlineQuery & { slug: string }): Promise<EpicPage> => {
     const { id } = await projects.resolve(ctx, slug)
-    const page = keyset({ position: epics.position, createdAt: epics.createdAt, updatedAt: epics.updatedAt }, epics.id, query, {
-      sort: 'position',
-      order: 'asc',
-    })
+    const page = keyset(
+      { position: epics.position, createdAt: epics.createdAt, updatedAt: epics.updatedAt },
+      epics.id,
+      query,
+      {
+        sort: 'position',
+        order: 'asc',
+      },
+    )
     const own = and(eq(epics.projectId, id), isNull(epics.deletedAt))
     const rows = await ctx.db
       .select(epicColumns)
@@ -127,10 +151,14 @@ export const listEpics = read(
   },
 )
 
-export const getEpic = read('planning.getEpic', member('tasks:read'), async (ctx, { slug, epicId }: EpicPath): Promise<Epic> => {
-  const project = await projects.resolve(ctx, slug)
-  return findEpic(ctx, project.id, epicId)
-})
+export const getEpic = read(
+  'planning.getEpic',
+  member('tasks:read'),
+  async (ctx, { slug, epicId }: EpicPath): Promise<Epic> => {
+    const project = await projects.resolve(ctx, slug)
+    return findEpic(ctx, project.id, epicId)
+  },
+)
 
 export const createEpic = write(
   'planning.createEpic',
@@ -174,10 +202,15 @@ export const listStories = read(
   async (ctx, { slug, epicId, ...query }: OutlineQuery & EpicPath): Promise<StoryPage> => {
     const project = await projects.resolve(ctx, slug)
     await findEpic(ctx, project.id, epicId)
-    const page = keyset({ position: stories.position, createdAt: stories.createdAt, updatedAt: stories.updatedAt }, stories.id, query, {
-      sort: 'position',
-      order: 'asc',
-    })
+    const page = keyset(
+      { position: stories.position, createdAt: stories.createdAt, updatedAt: stories.updatedAt },
+      stories.id,
+      query,
+      {
+        sort: 'position',
+        order: 'asc',
+      },
+    )
     const own = and(eq(stories.epicId, epicId), isNull(stories.deletedAt))
     const rows = await ctx.db
       .select(storyColumns)
@@ -189,7 +222,11 @@ export const listStories = read(
   },
 )
 
-export const getStory = read('planning.getStory', member('tasks:read'), (ctx, path: StoryPath): Promise<Story> => storyOf(ctx, path))
+export const getStory = read(
+  'planning.getStory',
+  member('tasks:read'),
+  (ctx, path: StoryPath): Promise<Story> => storyOf(ctx, path),
+)
 
 export const createStory = write(
   'planning.createStory',
@@ -212,13 +249,18 @@ export const createStory = write(
 export const updateStory = write(
   'planning.updateStory',
   member('tasks:write'),
-  async (ctx, { slug, epicId, storyId, after, ...patch }: Omit<StoryPatch, 'epicId'> & StoryPath & { to?: string }): Promise<Story> => {
+  async (
+    ctx,
+    { slug, epicId, storyId, after, ...patch }: Omit<StoryPatch, 'epicId'> & StoryPath & { to?: string },
+  ): Promise<Story> => {
     const project = await writable(ctx, slug)
     const before = await findStory(ctx, project.id, epicId, storyId)
     checkVersion(ctx, before)
     const { to = epicId, ...fields } = patch
     const moved = await storyPlace(ctx, before, to, after)
-    await change(ctx, stories, before, { ...trimmed(fields), ...moved }, () => findStory(ctx, project.id, epicId, storyId))
+    await change(ctx, stories, before, { ...trimmed(fields), ...moved }, () =>
+      findStory(ctx, project.id, epicId, storyId),
+    )
     const story = await findStory(ctx, project.id, to, storyId)
     announce(ctx, 'story.updated', story, { fields: Object.keys({ ...fields, ...moved }) })
     return story
@@ -233,11 +275,15 @@ async function storyPlace(ctx: Ctx, story: Story, epicId: string, after: string 
   if (epicId !== story.epicId) await findEpic(ctx, story.projectId, epicId)
   const siblings = eq(stories.epicId, epicId)
   if (after !== undefined)
-    return { epicId, position: await positionBehind(ctx, { table: stories, siblings, project: story }, story.id, after) }
+    return {
+      epicId,
+      position: await positionBehind(ctx, { table: stories, siblings, project: story }, story.id, after),
+    }
   return { epicId, position: (await lastPosition(ctx, stories, siblings)) + 1 }
 }
 
-const trimmed = <T extends { title?: string }>(patch: T): T => (patch.title === undefined ? patch : { ...patch, title: patch.title.trim() })
+const trimmed = <T extends { title?: string }>(patch: T): T =>
+  patch.title === undefined ? patch : { ...patch, title: patch.title.trim() }
 
 export async function change(
   ctx: Ctx,

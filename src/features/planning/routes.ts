@@ -64,7 +64,8 @@ export const planningRoutes = (http: Http) =>
     })
     .post(
       epicsPath,
-      async ({ ctx, params, body, set }) => created(set, at(epicsPath, params), await outline.createEpic(ctx, { ...body, ...params })),
+      async ({ ctx, params, body, set }) =>
+        created(set, at(epicsPath, params), await outline.createEpic(ctx, { ...body, ...params })),
       { ...on(outline.createEpic, 'Create an epic'), params: ProjectRef, body: EpicCreate, response: { 201: Epic } },
     )
     .get(`${epicsPath}/:epicId`, ({ ctx, params }) => outline.getEpic(ctx, params), {
@@ -96,7 +97,8 @@ export const planningRoutes = (http: Http) =>
     })
     .post(
       storiesPath,
-      async ({ ctx, params, body, set }) => created(set, at(storiesPath, params), await outline.createStory(ctx, { ...body, ...params })),
+      async ({ ctx, params, body, set }) =>
+        created(set, at(storiesPath, params), await outline.createStory(ctx, { ...body, ...params })),
       { ...on(outline.createStory, 'Create a story'), params: inEpic, body: StoryCreate, response: { 201: Story } },
     )
     .get(`${storiesPath}/:storyId`, ({ ctx, params }) => outline.getStory(ctx, params), {
@@ -106,7 +108,8 @@ export const planningRoutes = (http: Http) =>
     })
     .put(
       `${storiesPath}/:storyId`,
-      ({ ctx, params, body: { epicId: to, ...body } }) => outline.updateStory(ctx, { ...body, ...params, ...(to && { to }) }),
+      ({ ctx, params, body: { epicId: to, ...body } }) =>
+        outline.updateStory(ctx, { ...body, ...params, ...(to && { to }) }),
       {
         ...on(outline.updateStory, 'Change the given fields of a story; epicId moves it'),
         params: inStory,
@@ -132,8 +135,14 @@ export const planningRoutes = (http: Http) =>
     })
     .post(
       tasksPath,
-      async ({ ctx, params, body, set }) => created(set, at(tasksPath, params), await nested.createTask(ctx, { ...body, ...params })),
-      { ...on(nested.createTask, 'Create a task in a story'), params: inStory, body: NestedCreate, response: { 201: Task } },
+      async ({ ctx, params, body, set }) =>
+        created(set, at(tasksPath, params), await nested.createTask(ctx, { ...body, ...params })),
+      {
+        ...on(nested.createTask, 'Create a task in a story'),
+        params: inStory,
+        body: NestedCreate,
+        response: { 201: Task },
+      },
     )
     .get(`${tasksPath}/:taskId`, ({ ctx, params }) => nested.getTask(ctx, params), {
       ...on(nested.getTask, 'Get a task of a story'),

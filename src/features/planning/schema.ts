@@ -30,7 +30,9 @@ const PlanTask = object({
   labels: optional(array(title(50), 50, { uniqueItems: true })),
   estimate: optional(int({ max: 10_000 })),
   acceptance: optional(array(title(500), 50)),
-  blockedBy: optional(array(text(40, { example: 'lock' }), 50, { uniqueItems: true, description: 'refs of tasks in this plan' })),
+  blockedBy: optional(
+    array(text(40, { example: 'lock' }), 50, { uniqueItems: true, description: 'refs of tasks in this plan' }),
+  ),
 })
 const PlanStory = object({ ...described, points: optional(int({ max: 1000 })), tasks: optional(array(PlanTask, 200)) })
 const PlanEpic = object({ ...described, stories: optional(array(PlanStory, 100)) })
@@ -60,7 +62,10 @@ export const Tree = object({
   }),
   epics: Type.Array(TreeEpic),
   tasks: Type.Array(TreeTask, { description: 'Straight under the project' }),
-  left: int({ description: 'How many more there are: a tree has 5,000 entries at most. GET /api/tasks lists them all', example: 0 }),
+  left: int({
+    description: 'How many more there are: a tree has 5,000 entries at most. GET /api/tasks lists them all',
+    example: 0,
+  }),
 })
 export type Tree = Static<typeof Tree>
 

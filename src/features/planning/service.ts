@@ -61,7 +61,12 @@ async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Pro
           ${only ? sql`and t.story_id in (select id from ${stories} where deleted_at is null ${chosen(sql`epic_id`)})` : sql``}
     ) entries order by kind, position, id limit ${MOST_ENTRIES}`)
   const { id, name, slug, key } = project
-  const found: Tree = { project: { id, name, slug, key }, epics: [], tasks: [], left: Math.max(0, (rows[0]?.total ?? 0) - rows.length) }
+  const found: Tree = {
+    project: { id, name, slug, key },
+    epics: [],
+    tasks: [],
+    left: Math.max(0, (rows[0]?.total ?? 0) - rows.length),
+  }
   const epicsById = new Map<string, TreeEpic>()
   const storiesById = new Map<string, TreeStory>()
   // Epics come first, then stories, then tasks: whatever something stands in is there before it.
@@ -73,7 +78,12 @@ async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Pro
       storiesById.set(id, story)
       epicsById.get(parent as string)?.stories.push(story)
     } else {
-      const task: TreeTask = { ...node, key: `${key}-${row.number}`, parentId: row.part_of, blockedBy: row.blockers?.split(',') ?? [] }
+      const task: TreeTask = {
+        ...node,
+        key: `${key}-${row.number}`,
+        parentId: row.part_of,
+        blockedBy: row.blockers?.split(',') ?? [],
+      }
       const story = parent ? storiesById.get(parent) : undefined
       ;(story ?? found).tasks.push(task)
     }
@@ -92,7 +102,11 @@ export const createPlan = write(
     const flat = flatten(plan)
     const items = flat.epics.length + flat.stories.length + flat.tasks.length
     if (items > 500)
-      throw invalid('/epics', 'A plan has 500 epics, stories and tasks at most. Make the rest with a second plan.', 'too_many')
+      throw invalid(
+        '/epics',
+        'A plan has 500 epics, stories and tasks at most. Make the rest with a second plan.',
+        'too_many',
+      )
     const blockers = dependenciesOf(flat.tasks)
     if (blockers.length > 2000) throw invalid('/epics', 'A plan has 2,000 dependencies at most.', 'too_many')
     const first = await takeNumbers(ctx, project.id, flat.tasks.length)
@@ -106,8 +120,10 @@ export const createPlan = write(
     }
     const firstEpic = (await lastPosition(ctx, epics, eq(epics.projectId, project.id))) + 1
     const firstTask = (await lastPosition(ctx, tasks, eq(tasks.projectId, project.id))) + 1
-    if (flat.epics.length > 0) await ctx.db.insert(epics).values(flat.epics.map((e, i) => ({ ...shared, ...e, position: firstEpic + i })))
-    if (flat.stories.length > 0) await ctx.db.insert(stories).values(flat.stories.map((s, i) => ({ ...shared, ...s, position: i + 1 })))
+    if (flat.epics.length > 0)
+      await ctx.db.insert(epics).values(flat.epics.map((e, i) => ({ ...shared, ...e, position: firstEpic + i })))
+    if (flat.stories.length > 0)
+      await ctx.db.insert(stories).values(flat.stories.map((s, i) => ({ ...shared, ...s, position: i + 1 })))
     if (flat.tasks.length > 0)
       await ctx.db.insert(tasks).values(
         flat.tasks.map(({ ref: _, blockedBy: __, ...t }, i) => ({
@@ -117,7 +133,8 @@ export const createPlan = write(
           position: firstTask + i,
         })),
       )
-    if (blockers.length > 0) await ctx.db.insert(taskDependencies).values(blockers.map((d) => ({ ...d, createdAt: ctx.now })))
+    if (blockers.length > 0)
+      await ctx.db.insert(taskDependencies).values(blockers.map((d) => ({ ...d, createdAt: ctx.now })))
     ctx.emit('plan.created', {
       subjectId: project.id,
       organizationId: project.organizationId,
@@ -165,13 +182,18 @@ function dependenciesOf(list: FlatTask[]): { taskId: string; blockedById: string
   const byRef = new Map<string, FlatTask>()
   for (const task of list) {
     if (task.ref === undefined) continue
-    if (byRef.has(task.ref)) throw invalid('/epics', `Two tasks have the ref ${JSON.stringify(task.ref)}. Give each its own.`)
+    if (byRef.has(task.ref))
+      throw invalid('/epics', `Two tasks have the ref ${JSON.stringify(task.ref)}. Give each its own.`)
     byRef.set(task.ref, task)
   }
   const pairs = list.flatMap((task) =>
     task.blockedBy.map((ref) => {
       const blocker = byRef.get(ref)
-      if (!blocker) throw invalid('/epics', `"${task.title}" is blocked by ${JSON.stringify(ref)}, but no task of this plan has that ref.`)
+      if (!blocker)
+        throw invalid(
+          '/epics',
+          `"${task.title}" is blocked by ${JSON.stringify(ref)}, but no task of this plan has that ref.`,
+        )
       return { task, blocker }
     }),
   )

@@ -10,7 +10,10 @@ export const planningTools = [
     description:
       'Write a whole plan at once: epics with stories with tasks, and which task waits for which (blockedBy names refs). All or nothing.',
     toolset: 'projects',
-    input: object({ project: text(100, { minLength: 1, description: 'Id, slug, key or id prefix' }), ...PlanCreate.properties }),
+    input: object({
+      project: text(100, { minLength: 1, description: 'Id, slug, key or id prefix' }),
+      ...PlanCreate.properties,
+    }),
     action: planning.createPlan,
     with: ({ project, ...plan }) => ({ ref: project, ...plan }),
   }),

@@ -59,7 +59,14 @@ async function deletedOne(ctx: Ctx, ref: string): Promise<Project & { deletedAt:
     ctx.db
       .select({ ...visible, deletedAt: sql<string>`${projects.deletedAt}`.mapWith(projects.deletedAt) })
       .from(projects)
-      .where(and(match, deletedLately(projects.deletedAt, ctx.now), anyOf(projects.organizationId, rights.organizations), openTo(rights)))
+      .where(
+        and(
+          match,
+          deletedLately(projects.deletedAt, ctx.now),
+          anyOf(projects.organizationId, rights.organizations),
+          openTo(rights),
+        ),
+      )
       .orderBy(desc(projects.deletedAt))
       .limit(1)
       .for('update')
@@ -79,10 +86,16 @@ async function deletedOne(ctx: Ctx, ref: string): Promise<Project & { deletedAt:
 }
 
 /** Those it had, unless another project has taken them meanwhile. */
-async function freeNames(ctx: Ctx, { organizationId, slug, key, name }: Project): Promise<Pick<Project, 'slug' | 'key'>> {
+async function freeNames(
+  ctx: Ctx,
+  { organizationId, slug, key, name }: Project,
+): Promise<Pick<Project, 'slug' | 'key'>> {
   const [taken] = await ctx.db
     .select({ id: projects.id })
     .from(projects)
     .where(and(eq(projects.organizationId, organizationId), eq(projects.key, key), isNull(projects.deletedAt)))
-  return { slug: await freeSlug(ctx, organizationId, slug), key: taken ? await freeKey(ctx, organizationId, name) : key }
+  return {
+    slug: await freeSlug(ctx, organizationId, slug),
+    key: taken ? await freeKey(ctx, organizationId, name) : key,
+  }
 }

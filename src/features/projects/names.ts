@@ -10,7 +10,11 @@ const live = isNull(projects.deletedAt)
 
 /** Whoever names a project waits for those who do so at the same moment, and then sees which slugs and keys they took. */
 export const takeTurns = (ctx: Ctx, organizationId: string) =>
-  ctx.db.select({ id: organizations.id }).from(organizations).where(eq(organizations.id, organizationId)).for('no key update')
+  ctx.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(eq(organizations.id, organizationId))
+    .for('no key update')
 
 export async function freeSlug(ctx: Ctx, organizationId: string, name: string): Promise<string> {
   const base = slugify(name) || 'project'
@@ -43,6 +47,10 @@ export async function freeKey(ctx: Ctx, organizationId: string, name: string, wa
     const tail = n < 26 ? letters[n] : `${letters[Math.floor(n / 26 - 1) % 26]}${letters[n % 26]}`
     const key = `${base}${tail}`
     if (!taken.has(key)) return key
-    if (n > 700) throw new AppError('conflict', 'Give the project a `key` of 2 to 6 capitals yourself; the obvious ones are taken.')
+    if (n > 700)
+      throw new AppError(
+        'conflict',
+        'Give the project a `key` of 2 to 6 capitals yourself; the obvious ones are taken.',
+      )
   }
 }

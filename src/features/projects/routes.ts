@@ -22,11 +22,15 @@ export const projectRoutes = (http: Http) =>
       query: ProjectQuery,
       response: ProjectPage,
     })
-    .post('/api/projects', async ({ ctx, body, set }) => created(set, '/api/projects', await projects.create(ctx, body)), {
-      ...on(projects.create, 'Create a project'),
-      body: ProjectCreate,
-      response: { 201: Project },
-    })
+    .post(
+      '/api/projects',
+      async ({ ctx, body, set }) => created(set, '/api/projects', await projects.create(ctx, body)),
+      {
+        ...on(projects.create, 'Create a project'),
+        body: ProjectCreate,
+        response: { 201: Project },
+      },
+    )
     .get('/api/projects/:slug', ({ ctx, params }) => projects.get(ctx, { ref: params.slug }), {
       ...on(projects.get, 'Get a project with its numbers and recent activity'),
       params: ProjectRef,

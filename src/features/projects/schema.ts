@@ -40,13 +40,21 @@ export const Project = object({
 })
 export type Project = Static<typeof Project>
 
-export const ProjectStats = object({ notes: int({ example: 12 }), tasks: int({ example: 40 }), tasksDone: int({ example: 17 }) })
+export const ProjectStats = object({
+  notes: int({ example: 12 }),
+  tasks: int({ example: 40 }),
+  tasksDone: int({ example: 17 }),
+})
 export const ProjectActivity = object({
   id: id(),
   type: text(100, { example: 'note.created' }),
   description: text(3000, { example: 'created note How we deploy' }),
   at: instant(),
-  actor: object({ type: oneOf(['user', 'agent', 'system']), id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) }),
+  actor: object({
+    type: oneOf(['user', 'agent', 'system']),
+    id: nullable(id()),
+    name: text(100, { example: 'Ada Lovelace' }),
+  }),
   data: jsonObject(),
 })
 export const ProjectDetail = object({
@@ -66,7 +74,12 @@ export const ProjectCreate = object({
 export type ProjectCreate = Static<typeof ProjectCreate>
 
 export const ProjectPatch = partial(
-  object({ name, description: nullable(description), settings, key: text(6, { pattern: '^[A-Z]{2,6}$', example: 'TUT' }) }),
+  object({
+    name,
+    description: nullable(description),
+    settings,
+    key: text(6, { pattern: '^[A-Z]{2,6}$', example: 'TUT' }),
+  }),
 )
 export type ProjectPatch = Static<typeof ProjectPatch>
 
@@ -82,7 +95,9 @@ export type ProjectPage = Static<typeof ProjectPage>
 export const ProjectShare = object({
   visibility: optional(oneOf(visibilities)),
   organizationId: optional(id({ description: 'Move it to another organization you are a member of' })),
-  workspaceId: optional(nullable(id({ description: 'Put it into a workspace in which its team may write; null takes it out' }))),
+  workspaceId: optional(
+    nullable(id({ description: 'Put it into a workspace in which its team may write; null takes it out' })),
+  ),
 })
 export type ProjectShare = Static<typeof ProjectShare>
 

@@ -24,7 +24,15 @@ import { checkProjectSettings, requireGatekeeper } from '../workflow/settings.ts
 import { features } from '../workflow/table.ts'
 import { workspaces } from '../workspaces/table.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
-import type { Project, ProjectCreate, ProjectDetail, ProjectPage, ProjectPatch, ProjectQuery, PublicProject } from './schema.ts'
+import type {
+  Project,
+  ProjectCreate,
+  ProjectDetail,
+  ProjectPage,
+  ProjectPatch,
+  ProjectQuery,
+  PublicProject,
+} from './schema.ts'
 import { projects } from './table.ts'
 
 export const visible = {
@@ -54,7 +62,11 @@ export const followers = [sessions, passages] as const
 
 /** Private: its creator and the organization's owners and admins. Otherwise every member. */
 export const openTo = (rights: Rights): SQL =>
-  or(ne(projects.visibility, 'private'), eq(projects.createdById, rights.user), anyOf(projects.organizationId, rights.managed)) as SQL
+  or(
+    ne(projects.visibility, 'private'),
+    eq(projects.createdById, rights.user),
+    anyOf(projects.organizationId, rights.managed),
+  ) as SQL
 
 /** The caller's organizations' own, and what stands in a workspace that is shared with them. */
 export const visibleTo = (rights: Rights): SQL =>
@@ -123,9 +135,14 @@ async function writable(ctx: Ctx, ref: string, hold?: 'update'): Promise<Project
 
 /** Those that stand in a place and that the caller may see. */
 export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise<ProjectPage> {
-  const page = keyset({ updatedAt: projects.updatedAt, createdAt: projects.createdAt, name: projects.name }, projects.id, query, {
-    sort: 'updatedAt',
-  })
+  const page = keyset(
+    { updatedAt: projects.updatedAt, createdAt: projects.createdAt, name: projects.name },
+    projects.id,
+    query,
+    {
+      sort: 'updatedAt',
+    },
+  )
   const filters = [
     visibleTo(rightsOf(ctx.actor)),
     place,
@@ -152,7 +169,8 @@ export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise
 export const list = read(
   'projects.list',
   member('projects:read'),
-  (ctx, query: ProjectQuery): Promise<ProjectPage> => listIn(ctx, eq(projects.organizationId, currentOrganization(ctx.actor)), query),
+  (ctx, query: ProjectQuery): Promise<ProjectPage> =>
+    listIn(ctx, eq(projects.organizationId, currentOrganization(ctx.actor)), query),
 )
 
 /** All in these workspaces that the caller may see, archived ones too. */
@@ -179,42 +197,56 @@ async function statsOf(ctx: Ctx, projectId: string): Promise<ProjectDetail['stat
   return { notes: noted?.notes ?? 0, tasks: planned?.tasks ?? 0, tasksDone: planned?.tasksDone ?? 0 }
 }
 
-export const get = read('projects.get', member('projects:read'), async (ctx, { ref }: { ref: string }): Promise<ProjectDetail> => {
-  const project = await resolve(ctx, ref)
-  const recent = await ctx.db
-    .select(feedColumns)
-    .from(events)
-    // Not what was done in it while it was another team's: that names people and records which stayed there.
-    .where(and(eq(events.projectId, project.id), eq(events.organizationId, project.organizationId), isToldTo(rightsOf(ctx.actor).user)))
-    .orderBy(desc(events.seq))
-    .limit(10)
-  return { ...project, stats: await statsOf(ctx, project.id), recentActivity: recent.map(feedEntry) }
-})
+export const get = read(
+  'projects.get',
+  member('projects:read'),
+  async (ctx, { ref }: { ref: string }): Promise<ProjectDetail> => {
+    const project = await resolve(ctx, ref)
+    const recent = await ctx.db
+      .select(feedColumns)
+      .from(events)
+      // Not what was done in it while it was another team's: that names people and records which stayed there.
+      .where(
+        and(
+          eq(events.projectId, project.id),
+          eq(events.organizationId, project.organizationId),
+          isToldTo(rightsOf(ctx.actor).user),
+        ),
+      )
+      .orderBy(desc(events.seq))
+      .limit(10)
+    return { ...project, stats: await statsOf(ctx, project.id), recentActivity: recent.map(feedEntry) }
+  },
+)
 
-export const create = write('projects.create', member('projects:write'), async (ctx, input: ProjectCreate): Promise<Project> => {
-  const organizationId = currentOrganization(ctx.actor)
-  checkProjectSettings(input.settings)
-  requireGatekeeper(ctx.actor, { organizationId, createdById: ctx.actor.userId, settings: {} }, input.settings)
-  await takeTurns(ctx, organizationId)
-  const [project] = await ctx.db
-    .insert(projects)
-    .values({
-      organizationId,
-      createdById: ctx.actor.userId,
-      name: input.name.trim(),
-      slug: await freeSlug(ctx, organizationId, input.name),
-      key: await freeKey(ctx, organizationId, input.name, input.key),
-      description: input.description,
-      visibility: input.visibility ?? 'team',
-      settings: input.settings ?? {},
-      createdAt: ctx.now,
-      updatedAt: ctx.now,
-    })
-    .returning(visible)
-  if (!project) throw new Error('insert returned nothing')
-  announce(ctx, 'project.created', project)
-  return project
-})
+export const create = write(
+  'projects.create',
+  member('projects:write'),
+  async (ctx, input: ProjectCreate): Promise<Project> => {
+    const organizationId = currentOrganization(ctx.actor)
+    checkProjectSettings(input.settings)
+    requireGatekeeper(ctx.actor, { organizationId, createdById: ctx.actor.userId, settings: {} }, input.settings)
+    await takeTurns(ctx, organizationId)
+    const [project] = await ctx.db
+      .insert(projects)
+      .values({
+        organizationId,
+        createdById: ctx.actor.userId,
+        name: input.name.trim(),
+        slug: await freeSlug(ctx, organizationId, input.name),
+        key: await freeKey(ctx, organizationId, input.name, input.key),
+        description: input.description,
+        visibility: input.visibility ?? 'team',
+        settings: input.settings ?? {},
+        createdAt: ctx.now,
+        updatedAt: ctx.now,
+      })
+      .returning(visible)
+    if (!project) throw new Error('insert returned nothing')
+    announce(ctx, 'project.created', project)
+    return project
+  },
+)
 
 /** The slug stays when the name changes: links must not break. */
 export const update = write(
@@ -243,7 +275,12 @@ export const archive = write(
     checkVersion(ctx, before)
     const status = restore ? 'active' : 'archived'
     if (before.status === status) return before
-    return change(ctx, before, { status, archivedAt: restore ? null : ctx.now }, restore ? 'project.restored' : 'project.archived')
+    return change(
+      ctx,
+      before,
+      { status, archivedAt: restore ? null : ctx.now },
+      restore ? 'project.restored' : 'project.archived',
+    )
   },
   { idempotent: true, versioned: true },
 )
@@ -269,9 +306,20 @@ export const getPublic = read(
       .innerJoin(users, eq(users.id, projects.createdById))
       .innerJoin(
         organizations,
-        and(eq(organizations.id, projects.organizationId), isNull(organizations.deletedAt), isNull(organizations.sandboxOf)),
+        and(
+          eq(organizations.id, projects.organizationId),
+          isNull(organizations.deletedAt),
+          isNull(organizations.sandboxOf),
+        ),
       )
-      .where(and(eq(users.handle, user.toLowerCase()), eq(projects.slug, slug.toLowerCase()), eq(projects.visibility, 'public'), live))
+      .where(
+        and(
+          eq(users.handle, user.toLowerCase()),
+          eq(projects.slug, slug.toLowerCase()),
+          eq(projects.visibility, 'public'),
+          live,
+        ),
+      )
       // The same person may have the slug in two organizations; the older one keeps the address.
       .orderBy(projects.createdAt, projects.id)
       .limit(1)
@@ -291,7 +339,13 @@ export const getPublic = read(
 
 type Change = Partial<typeof projects.$inferInsert>
 
-export async function change(ctx: Ctx, before: Project, set: Change, event: string, data: Record<string, unknown> = {}): Promise<Project> {
+export async function change(
+  ctx: Ctx,
+  before: Project,
+  set: Change,
+  event: string,
+  data: Record<string, unknown> = {},
+): Promise<Project> {
   const again = () => resolve(ctx, before.id)
   const after = await changeVersioned(ctx, projects, { columns: visible, before, set, what: 'this project', again })
   // Whoever keeps a copy of the workspace it has left must hear of it.

@@ -38,7 +38,8 @@ export const share = write(
         .update(table)
         .set({ organizationId: target, updatedAt: ctx.now, version: sql`${table.version} + 1` })
         .where(eq(table.projectId, before.id))
-    for (const table of followers) await ctx.db.update(table).set({ organizationId: target }).where(eq(table.projectId, before.id))
+    for (const table of followers)
+      await ctx.db.update(table).set({ organizationId: target }).where(eq(table.projectId, before.id))
     return change(ctx, before, { ...placed, visibility }, 'project.shared', { from: before.organizationId })
   },
   { versioned: true },

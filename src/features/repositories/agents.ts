@@ -64,7 +64,8 @@ export const generate = flow(
   async (ctx, { repo, project: ref, target = 'agents', commit = false }: Generate): Promise<AgentsFileMade> => {
     const named = repo === undefined ? undefined : await (commit ? writable(ctx, repo, OPENING) : find(ctx, repo))
     const project = await projectOf(ctx, ref ?? named?.projectId ?? undefined)
-    if (!project) throw invalid('/project', 'Name the project whose records the file is made of: its id, slug or key.', 'required')
+    if (!project)
+      throw invalid('/project', 'Name the project whose records the file is made of: its id, slug or key.', 'required')
     const text = await textFor(ctx, project)
     const made = { target, path: paths[target] }
     if (!commit) return { ...made, content: merged(undefined, text, target), pullRequest: null, unchanged: false }
@@ -76,8 +77,14 @@ export const generate = flow(
 async function onlyOne(ctx: Ctx, { id }: Project): Promise<Row> {
   const { items } = await list(ctx, { projectId: id, limit: 2 })
   const [first, second] = items
-  if (!first) throw invalid('/repo', 'The project has no repository yet. Connect one: connect_repo (POST /api/repos).', 'required')
-  if (second) throw invalid('/repo', 'The project has several repositories. Say which: list_repos names them.', 'required')
+  if (!first)
+    throw invalid(
+      '/repo',
+      'The project has no repository yet. Connect one: connect_repo (POST /api/repos).',
+      'required',
+    )
+  if (second)
+    throw invalid('/repo', 'The project has several repositories. Say which: list_repos names them.', 'required')
   return writable(ctx, first.id, OPENING)
 }
 
@@ -98,6 +105,12 @@ async function propose(ctx: Ctx, repository: Row, text: string, target: Target):
   const message = `Update ${path} from Tutti`
   if (proposed?.content !== content) await remote.put(path, content, { branch: head, message, replaces: proposed })
   const description = 'Made from the records of the project. What stands outside the markers is as it was.'
-  const pullRequest = await openPull(ctx, repository, remote, { title: message, head, base, description, featureId: null })
+  const pullRequest = await openPull(ctx, repository, remote, {
+    title: message,
+    head,
+    base,
+    description,
+    featureId: null,
+  })
   return { content, unchanged: false, pullRequest }
 }

@@ -55,7 +55,8 @@ export const observe = flow('repos.observe', machine, async (ctx, { evidenceId }
   const found = await reported(ctx, { evidenceId })
   if (!found || found.connected.length === 0) return
   const places: Looked[] = []
-  for (const row of found.connected) places.push({ url: row.url, remote: await reachFor(ctx, found.userId, namedBy(ctx, row)) })
+  for (const row of found.connected)
+    places.push({ url: row.url, remote: await reachFor(ctx, found.userId, namedBy(ctx, row)) })
   const seen = await seenOf(found.evidence, places).catch((error: unknown) => {
     // A host that is away is asked again; one that refuses the token would refuse it again.
     if (error instanceof AppError && !isAway(error)) return undefined
@@ -70,12 +71,19 @@ interface Looked {
 }
 
 /** All that it names of commits and pull requests, and of runs in these repositories; undefined when anything of that is not there. */
-async function seenOf({ commits = [], pullRequests = [], links = [] }: Evidence, places: readonly Looked[]): Promise<string[] | undefined> {
+async function seenOf(
+  { commits = [], pullRequests = [], links = [] }: Evidence,
+  places: readonly Looked[],
+): Promise<string[] | undefined> {
   const seen: string[] = []
   const runs = links.filter((link) => places.some(({ url }) => runIn(link, url) !== undefined))
   if (commits.length + pullRequests.length + runs.length > ITEMS) return undefined
   const looks: [items: readonly string[], look: (item: string, place: Looked) => Promise<boolean>][] = [
-    [commits, async (item, { url, remote }) => isThere(shaIn(item, url), async (sha) => (await remote.commit(sha)) !== undefined)],
+    [
+      commits,
+      async (item, { url, remote }) =>
+        isThere(shaIn(item, url), async (sha) => (await remote.commit(sha)) !== undefined),
+    ],
     [pullRequests, (item, { url, remote }) => isThere(pullIn(item, url, places.length === 1), remote.hasPull)],
     [runs, (item, { url, remote }) => isThere(runIn(item, url), remote.passed)],
   ]

@@ -58,7 +58,12 @@ export async function reachToWrite(ctx: Ctx, repository: Row): Promise<RemoteRep
 
 type Wanted = Omit<OpenPull, 'ref' | 'feature'> & { featureId: string | null }
 
-export async function openPull(ctx: Ctx, repository: Row, remote: RemoteRepository, wanted: Wanted): Promise<PullOpened> {
+export async function openPull(
+  ctx: Ctx,
+  repository: Row,
+  remote: RemoteRepository,
+  wanted: Wanted,
+): Promise<PullOpened> {
   const { title, head, description = '', reviewers = [], featureId } = wanted
   const base = wanted.base ?? repository.defaultBranch ?? (await remote.facts()).defaultBranch
   if (!base) throw invalid('/base', 'The repository is empty: push a first branch to open pull requests against.')
@@ -90,7 +95,10 @@ const keepPull = write(
     const [kept] = await ctx.db
       .insert(pullRequests)
       .values({ ...facts, ...linked, repositoryId: repository.id, createdById: ctx.actor.userId, createdAt: ctx.now })
-      .onConflictDoUpdate({ target: [pullRequests.repositoryId, pullRequests.number], set: { title: facts.title, ...linked } })
+      .onConflictDoUpdate({
+        target: [pullRequests.repositoryId, pullRequests.number],
+        set: { title: facts.title, ...linked },
+      })
       .returning(columns)
     ctx.emit(existed ? 'pull_request.found' : 'pull_request.opened', {
       subjectId: repository.id,

@@ -20,7 +20,9 @@ export async function reference(ctx: Ctx, text: string, provider?: Provider): Pr
   const { config } = ctx.app
   const own = operators(config)
   const saved = await codeHostsOf(ctx, userIdOf(ctx.actor))
-  const usualOnes = (['github', 'gitlab'] as const).map((kind) => placeAt(config, { provider: kind, base: `https://${kind}.com` }))
+  const usualOnes = (['github', 'gitlab'] as const).map((kind) =>
+    placeAt(config, { provider: kind, base: `https://${kind}.com` }),
+  )
   const known = [own, ...saved, ...usualOnes].filter((place) => provider === undefined || place.provider === provider)
   return named(text, known, provider === undefined ? own : usualPlace(ctx, provider, saved))
 }
@@ -63,7 +65,10 @@ export async function reachFor(ctx: Ctx, userId: string, { place, owner, name }:
 export async function hosted(ctx: Ctx, provider: Provider): Promise<Hosted[]> {
   const place = usualPlace(ctx, provider, await codeHostsOf(ctx, userIdOf(ctx.actor)))
   if (!place)
-    throw new AppError('forbidden', `You have saved no token for ${provider}. Save one: PUT /api/settings/integrations/user/${provider}.`)
+    throw new AppError(
+      'forbidden',
+      `You have saved no token for ${provider}. Save one: PUT /api/settings/integrations/user/${provider}.`,
+    )
   const client = await clientFor(ctx, place, userIdOf(ctx.actor))
   if (!client.signedIn) throw tokenMissing(place)
   return hostProviders[provider].mine(client)

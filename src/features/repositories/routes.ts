@@ -20,7 +20,11 @@ import {
 import * as repositories from './service.ts'
 
 const byId = object({
-  id: text(300, { minLength: 1, description: 'Id, unique id prefix or owner/name', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
+  id: text(300, {
+    minLength: 1,
+    description: 'Id, unique id prefix or owner/name',
+    example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10',
+  }),
 })
 /** The code host failed, or took too long. */
 const upstream = { answers: [502, 504] }
@@ -41,7 +45,11 @@ export const repositoryRoutes = (http: Http) =>
       '/api/repos',
       async ({ ctx, body: { projectId, ...body }, set }) =>
         created(set, '/api/repos', await repositories.connect(ctx, { ...body, project: projectId })),
-      { ...on(repositories.connect, 'Connect a repository', upstream), body: RepositoryCreate, response: { 201: Repository } },
+      {
+        ...on(repositories.connect, 'Connect a repository', upstream),
+        body: RepositoryCreate,
+        response: { 201: Repository },
+      },
     )
     .get('/api/repos/:id', ({ ctx, params }) => repositories.get(ctx, { ref: params.id }), {
       ...on(repositories.get, 'Get a connected repository as of its last sync'),
@@ -54,13 +62,18 @@ export const repositoryRoutes = (http: Http) =>
       response: Deleted,
     })
     .post('/api/repos/:id/sync', ({ ctx, params }) => repositories.sync(ctx, { ref: params.id }), {
-      ...on(repositories.sync, 'Ask the code host for branches, last commit and open pull requests, with your own token', upstream),
+      ...on(
+        repositories.sync,
+        'Ask the code host for branches, last commit and open pull requests, with your own token',
+        upstream,
+      ),
       params: byId,
       response: Repository,
     })
     .post(
       '/api/repos/:id/pulls',
-      ({ ctx, params, body: { featureId, ...body } }) => pulls.create(ctx, { ...body, ref: params.id, feature: featureId }),
+      ({ ctx, params, body: { featureId, ...body } }) =>
+        pulls.create(ctx, { ...body, ref: params.id, feature: featureId }),
       {
         ...on(pulls.create, 'Open a pull request at the code host, with your own token', upstream),
         params: byId,
@@ -70,7 +83,8 @@ export const repositoryRoutes = (http: Http) =>
     )
     .post(
       '/api/repos/:id/agents-md',
-      ({ ctx, params, body: { projectId, ...body } }) => agents.generate(ctx, { ...body, repo: params.id, project: projectId }),
+      ({ ctx, params, body: { projectId, ...body } }) =>
+        agents.generate(ctx, { ...body, repo: params.id, project: projectId }),
       {
         ...on(
           agents.generate,
@@ -82,9 +96,13 @@ export const repositoryRoutes = (http: Http) =>
         response: AgentsFileMade,
       },
     )
-    .get('/api/projects/:slug/agents-md', ({ ctx, params, query }) => agents.preview(ctx, { ...query, project: params.slug }), {
-      ...on(agents.preview, 'AGENTS.md or the like, made from the records of a project'),
-      params: ProjectRef,
-      query: AgentsFileQuery,
-      response: AgentsFile,
-    })
+    .get(
+      '/api/projects/:slug/agents-md',
+      ({ ctx, params, query }) => agents.preview(ctx, { ...query, project: params.slug }),
+      {
+        ...on(agents.preview, 'AGENTS.md or the like, made from the records of a project'),
+        params: ProjectRef,
+        query: AgentsFileQuery,
+        response: AgentsFile,
+      },
+    )

@@ -95,7 +95,9 @@ export type RepositoryQuery = Static<typeof RepositoryQuery>
 // ---- what there is at the code host
 
 export const HostedQuery = object({
-  provider: optional(oneOf(providers, { description: "The operator's choice unless told, which is github unless he made one" })),
+  provider: optional(
+    oneOf(providers, { description: "The operator's choice unless told, which is github unless he made one" }),
+  ),
 })
 export type HostedQuery = Static<typeof HostedQuery>
 export const Hosted = object({

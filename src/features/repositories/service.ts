@@ -12,7 +12,15 @@ import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { type Named, placeAt } from './hosts/places.ts'
 import { hosted, type Reached, reach, reference } from './reach.ts'
-import type { HostedPage, HostedQuery, Provider, Repository, RepositoryItem, RepositoryPage, RepositoryQuery } from './schema.ts'
+import type {
+  HostedPage,
+  HostedQuery,
+  Provider,
+  Repository,
+  RepositoryItem,
+  RepositoryPage,
+  RepositoryQuery,
+} from './schema.ts'
 import { repositories } from './table.ts'
 
 const item = {
@@ -78,7 +86,10 @@ export async function find(ctx: Ctx, ref: string): Promise<Row> {
   return found
 }
 
-export const namedBy = ({ app }: Ctx, { provider, host, owner, name }: Pick<Row, 'provider' | 'host' | 'owner' | 'name'>): Named => ({
+export const namedBy = (
+  { app }: Ctx,
+  { provider, host, owner, name }: Pick<Row, 'provider' | 'host' | 'owner' | 'name'>,
+): Named => ({
   place: placeAt(app.config, { provider, base: host }),
   owner,
   name,
@@ -92,29 +103,35 @@ export async function writable(ctx: Ctx, ref: string, what: string): Promise<Row
 
 // ---- reading
 
-export const list = read('repos.list', member('repos:read'), async (ctx, query: RepositoryQuery): Promise<RepositoryPage> => {
-  const page = keyset(
-    { updatedAt: repositories.updatedAt, createdAt: repositories.createdAt, name: repositories.name },
-    repositories.id,
-    query,
-    {
-      sort: 'updatedAt',
-    },
-  )
-  const filters = and(
-    visibleTo(rightsOf(ctx.actor)),
-    query.projectId ? eq(repositories.projectId, query.projectId) : eq(repositories.organizationId, currentOrganization(ctx.actor)),
-    query.status && eq(repositories.status, query.status),
-  )
-  const rows: RepositoryItem[] = await ctx.db
-    .select(item)
-    .from(repositories)
-    .where(page.where(filters))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const counted = query.total ? await ctx.db.select({ n: count() }).from(repositories).where(filters) : undefined
-  return page.page(rows, counted?.[0]?.n)
-})
+export const list = read(
+  'repos.list',
+  member('repos:read'),
+  async (ctx, query: RepositoryQuery): Promise<RepositoryPage> => {
+    const page = keyset(
+      { updatedAt: repositories.updatedAt, createdAt: repositories.createdAt, name: repositories.name },
+      repositories.id,
+      query,
+      {
+        sort: 'updatedAt',
+      },
+    )
+    const filters = and(
+      visibleTo(rightsOf(ctx.actor)),
+      query.projectId
+        ? eq(repositories.projectId, query.projectId)
+        : eq(repositories.organizationId, currentOrganization(ctx.actor)),
+      query.status && eq(repositories.status, query.status),
+    )
+    const rows: RepositoryItem[] = await ctx.db
+      .select(item)
+      .from(repositories)
+      .where(page.where(filters))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const counted = query.total ? await ctx.db.select({ n: count() }).from(repositories).where(filters) : undefined
+    return page.page(rows, counted?.[0]?.n)
+  },
+)
 
 /** The same for whoever names a project as people do. */
 export const listNamed = read(
@@ -157,7 +174,10 @@ export const connect = flow(
   member('repos:write'),
   async (ctx, { repo, provider, project: ref }: Connect): Promise<Repository> => {
     const project = await projectOf(ctx, ref)
-    const place = { organizationId: project?.organizationId ?? currentOrganization(ctx.actor), projectId: project?.id ?? null }
+    const place = {
+      organizationId: project?.organizationId ?? currentOrganization(ctx.actor),
+      projectId: project?.id ?? null,
+    }
     await projects.requireWriter(ctx, place, 'Connecting a repository')
     const named = await reference(ctx, repo, provider)
     const { remote } = await reach(ctx, named)
@@ -174,7 +194,8 @@ export const connect = flow(
   { idempotent: true, outside: true },
 )
 
-export const isAway = ({ code }: AppError): boolean => code === 'upstream_failed' || code === 'upstream_timeout' || code === 'rate_limited'
+export const isAway = ({ code }: AppError): boolean =>
+  code === 'upstream_failed' || code === 'upstream_timeout' || code === 'rate_limited'
 
 type Seen = Awaited<ReturnType<typeof look>>
 
@@ -273,12 +294,16 @@ const keep = write(
 /** After this a sync is taken for dead: its server was, in the middle of it. */
 const STALE_MS = 60_000
 
-const begin = write('repos.begin', member('repos:write'), async (ctx, { ref }: { ref: string }): Promise<{ before: Row; row: Row }> => {
-  const before = await writable(ctx, ref, 'Syncing this repository')
-  if (before.status === 'syncing' && Date.parse(ctx.now) - Date.parse(before.updatedAt) < STALE_MS)
-    throw new AppError('conflict', 'It is being synced right now. Try again in a few seconds.')
-  return { before, row: await change(ctx, before, { status: 'syncing' }) }
-})
+const begin = write(
+  'repos.begin',
+  member('repos:write'),
+  async (ctx, { ref }: { ref: string }): Promise<{ before: Row; row: Row }> => {
+    const before = await writable(ctx, ref, 'Syncing this repository')
+    if (before.status === 'syncing' && Date.parse(ctx.now) - Date.parse(before.updatedAt) < STALE_MS)
+      throw new AppError('conflict', 'It is being synced right now. Try again in a few seconds.')
+    return { before, row: await change(ctx, before, { status: 'syncing' }) }
+  },
+)
 
 interface Finish {
   row: Row
@@ -288,10 +313,16 @@ interface Finish {
   back?: Row['status']
 }
 
-const finish = write('repos.finish', member('repos:write'), async (ctx, { row, seen, error, back }: Finish): Promise<Row> => {
-  if (seen) return change(ctx, row, ready(ctx, seen), 'repository.synced')
-  return back ? change(ctx, row, { status: back }) : change(ctx, row, { status: 'error', error: error?.slice(0, 500) }, 'repository.failed')
-})
+const finish = write(
+  'repos.finish',
+  member('repos:write'),
+  async (ctx, { row, seen, error, back }: Finish): Promise<Row> => {
+    if (seen) return change(ctx, row, ready(ctx, seen), 'repository.synced')
+    return back
+      ? change(ctx, row, { status: back })
+      : change(ctx, row, { status: 'error', error: error?.slice(0, 500) }, 'repository.failed')
+  },
+)
 
 /** What is wrong with the caller's token, or with how often he asks, is not wrong with the repository. */
 const isItsFault = ({ code }: AppError, signedIn: boolean): boolean =>
@@ -333,9 +364,20 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-const change = async (ctx: Ctx, before: Row, set: Partial<typeof repositories.$inferInsert>, event?: string): Promise<Row> => {
+const change = async (
+  ctx: Ctx,
+  before: Row,
+  set: Partial<typeof repositories.$inferInsert>,
+  event?: string,
+): Promise<Row> => {
   const again = async () => shown(await find(ctx, before.id))
-  const after = await changeVersioned<typeof repositories, Row>(ctx, repositories, { columns, before, set, what: 'this repository', again })
+  const after = await changeVersioned<typeof repositories, Row>(ctx, repositories, {
+    columns,
+    before,
+    set,
+    what: 'this repository',
+    again,
+  })
   if (event) announce(ctx, event, after)
   return after
 }

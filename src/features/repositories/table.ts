@@ -39,8 +39,12 @@ export const repositories = pgTable(
     error: text(),
   },
   (t) => [
-    uniqueIndex('repositories_project').on(t.projectId, t.key).where(sql`${t.deletedAt} is null and ${t.projectId} is not null`),
-    uniqueIndex('repositories_team').on(t.organizationId, t.key).where(sql`${t.deletedAt} is null and ${t.projectId} is null`),
+    uniqueIndex('repositories_project')
+      .on(t.projectId, t.key)
+      .where(sql`${t.deletedAt} is null and ${t.projectId} is not null`),
+    uniqueIndex('repositories_team')
+      .on(t.organizationId, t.key)
+      .where(sql`${t.deletedAt} is null and ${t.projectId} is null`),
     index('repositories_organization').on(t.organizationId, t.updatedAt, t.id),
     index('repositories_of_project').on(t.projectId),
   ],
@@ -63,5 +67,8 @@ export const pullRequests = pgTable(
     head: text().notNull(),
     base: text().notNull(),
   },
-  (t) => [uniqueIndex('pull_requests_number').on(t.repositoryId, t.number), index('pull_requests_feature').on(t.featureId)],
+  (t) => [
+    uniqueIndex('pull_requests_number').on(t.repositoryId, t.number),
+    index('pull_requests_feature').on(t.featureId),
+  ],
 )

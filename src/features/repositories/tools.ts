@@ -42,7 +42,8 @@ export const repositoryTools = [
   tool({
     name: 'generate_agents_md',
     title: 'Generate agents file',
-    description: 'Make the file that tells agents how to work in a project, from its records; commit opens it as a pull request.',
+    description:
+      'Make the file that tells agents how to work in a project, from its records; commit opens it as a pull request.',
     toolset: 'code',
     input: object({ repo: optional(repo), project, target: optional(oneOf(targets)), commit: optional(bool()) }),
     action: agents.generate,

@@ -34,7 +34,8 @@ export const answer = read(
     if (projectId) await projects.resolve(ctx, projectId)
     const vector = await embedQuery(ctx, query)
     const allowed = kindsFor(ctx.actor, kinds)
-    const hits = allowed.length > 0 ? await hybrid(ctx, { text: query, kinds: allowed, projectId, limit: limit * 2 }, vector) : []
+    const hits =
+      allowed.length > 0 ? await hybrid(ctx, { text: query, kinds: allowed, projectId, limit: limit * 2 }, vector) : []
     const sources = (await placed(ctx, hits)).slice(0, limit).map((source, i) => ({ number: i + 1, ...source }))
     const found = { mode: vector ? ('hybrid' as const) : ('words' as const), sources }
     if (!ctx.app.config.CHAT_URL || sources.length === 0) return { answer: null, citations: [], ...found }
@@ -57,7 +58,12 @@ export const answer = read(
 async function placed(ctx: Ctx, hits: readonly Hit[]): Promise<Omit<AnswerSource, 'number'>[]> {
   if (hits.length === 0) return []
   const ids = `{${hits.map((hit) => hit.recordId).join(',')}}`
-  const { rows } = await ctx.db.execute<{ kind: string; record_id: string; organization_id: string | null; epic_id: string | null }>(sql`
+  const { rows } = await ctx.db.execute<{
+    kind: string
+    record_id: string
+    organization_id: string | null
+    epic_id: string | null
+  }>(sql`
     select ${passages.kind}, ${passages.recordId}, ${passages.organizationId},
       case when ${passages.kind} = 'story' then (select ${stories.epicId} from ${stories} where ${stories.id} = ${passages.recordId}) end as epic_id
     from ${passages} where ${passages.recordId} = any(${ids}::uuid[]) and ${passages.chunk} = 0
@@ -112,7 +118,9 @@ export function cited(said: string, sources: number): { answer: string; citation
     return good.length === 0 ? '' : `${/^\s/.test(found) ? ' ' : ''}${good.map((n) => `[${n}]`).join('')}`
   }
   const answer = visibleText(said.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '').slice(0, ANSWER))
-    .replace(/!?\[([^[\]]{0,300})\]\([^()]{0,2000}\)/g, (_, label: string) => (/^\^?\d+$/.test(label) ? `[${label}]` : label))
+    .replace(/!?\[([^[\]]{0,300})\]\([^()]{0,2000}\)/g, (_, label: string) =>
+      /^\^?\d+$/.test(label) ? `[${label}]` : label,
+    )
     .replace(/\s?[[【]([^[\]【】]{1,60})[\]】]/g, keep)
     // Whatever link is still one: brackets in its label or its address, or an address given elsewhere.
     .replace(/\]\(/g, '] (')

@@ -13,14 +13,18 @@ const SENT = 16
 const FORGOTTEN = 1000
 
 /** What the model is given of a record. */
-export const textFor = ({ title, content }: { title: string; content: string }): string => (title ? `${title}. ${content}` : content)
+export const textFor = ({ title, content }: { title: string; content: string }): string =>
+  title ? `${title}. ${content}` : content
 
 /** The newest first: somebody may be looking for them already. */
 const lacking = read('search.lacking', machine, async (ctx, { without }: { without: string[] }) =>
   ctx.db
     .select({ id: passages.id, title: passages.title, content: passages.content })
     .from(passages)
-    .leftJoin(passageVectors, and(eq(passageVectors.passageId, passages.id), eq(passageVectors.model, ctx.app.embedder.id)))
+    .leftJoin(
+      passageVectors,
+      and(eq(passageVectors.passageId, passages.id), eq(passageVectors.model, ctx.app.embedder.id)),
+    )
     .where(and(isNull(passageVectors.passageId), without.length > 0 ? notInArray(passages.id, without) : undefined))
     .orderBy(desc(passages.id))
     .limit(READ),
@@ -40,7 +44,9 @@ const change = write('search.changeModel', machine, async (ctx, _: Record<string
 })
 
 const others = read('search.others', machine, async (ctx, _: Record<string, never>): Promise<boolean> => {
-  const { rows } = await ctx.db.execute(sql`select 1 from ${passageVectors} where ${ne(passageVectors.model, ctx.app.embedder.id)} limit 1`)
+  const { rows } = await ctx.db.execute(
+    sql`select 1 from ${passageVectors} where ${ne(passageVectors.model, ctx.app.embedder.id)} limit 1`,
+  )
   return rows.length > 0
 })
 
@@ -53,42 +59,49 @@ const forgetSome = write('search.forgetSome', machine, async (ctx, _: Record<str
  * Makes the vectors that are missing for the model in use: of what is new, and after a change of model of everything. Those of an earlier
  * model serve until all is done.
  */
-export const embedMissing = flow('search.embedMissing', machine, async (ctx, { signal }: { signal?: AbortSignal }): Promise<number> => {
-  const { embedder, log } = ctx.app
-  if (embedder === noEmbedder) return 0
-  const refused: string[] = []
-  let count = 0
+export const embedMissing = flow(
+  'search.embedMissing',
+  machine,
+  async (ctx, { signal }: { signal?: AbortSignal }): Promise<number> => {
+    const { embedder, log } = ctx.app
+    if (embedder === noEmbedder) return 0
+    const refused: string[] = []
+    let count = 0
 
-  /** Should one text be too long for the model, the others still get their vectors, and it gets one of its beginning. */
-  const make = async (some: readonly { id: string; text: string }[]): Promise<Made[]> => {
-    try {
-      const vectors = await embedder.embed(
-        some.map(({ text }) => text),
-        { signal },
-      )
-      return some.map(({ id }, i) => ({ id, vector: vectors[i] as Float32Array }))
-    } catch (error) {
-      if (!(error instanceof TextRefused)) throw error
-      const [first] = some
-      if (some.length > 1) return (await Promise.all(some.map((one) => make([one])))).flat()
-      if (first && first.text.length > 100) return make([{ ...first, text: first.text.slice(0, first.text.length / 2) }])
-      log.warn('passage not embedded, it is found by its words only', { id: first?.id, error })
-      refused.push(...some.map(({ id }) => id))
-      return []
+    /** Should one text be too long for the model, the others still get their vectors, and it gets one of its beginning. */
+    const make = async (some: readonly { id: string; text: string }[]): Promise<Made[]> => {
+      try {
+        const vectors = await embedder.embed(
+          some.map(({ text }) => text),
+          { signal },
+        )
+        return some.map(({ id }, i) => ({ id, vector: vectors[i] as Float32Array }))
+      } catch (error) {
+        if (!(error instanceof TextRefused)) throw error
+        const [first] = some
+        if (some.length > 1) return (await Promise.all(some.map((one) => make([one])))).flat()
+        if (first && first.text.length > 100)
+          return make([{ ...first, text: first.text.slice(0, first.text.length / 2) }])
+        log.warn('passage not embedded, it is found by its words only', { id: first?.id, error })
+        refused.push(...some.map(({ id }) => id))
+        return []
+      }
     }
-  }
 
-  while (!signal?.aborted) {
-    const batch = await lacking(ctx, { without: refused })
-    if (batch.length === 0) break
-    for (let from = 0; from < batch.length && !signal?.aborted; from += SENT) {
-      const made = await make(batch.slice(from, from + SENT).map(({ id, ...passage }) => ({ id, text: textFor(passage) })))
-      if (made.length > 0) await keep(ctx, { made })
-      count += made.length
+    while (!signal?.aborted) {
+      const batch = await lacking(ctx, { without: refused })
+      if (batch.length === 0) break
+      for (let from = 0; from < batch.length && !signal?.aborted; from += SENT) {
+        const made = await make(
+          batch.slice(from, from + SENT).map(({ id, ...passage }) => ({ id, text: textFor(passage) })),
+        )
+        if (made.length > 0) await keep(ctx, { made })
+        count += made.length
+      }
     }
-  }
-  if (signal?.aborted) return count
-  if ((await inUse(ctx, {})) !== embedder.id) await change(ctx, {})
-  while (!signal?.aborted && (await others(ctx, {}))) await forgetSome(ctx, {})
-  return count
-})
+    if (signal?.aborted) return count
+    if ((await inUse(ctx, {})) !== embedder.id) await change(ctx, {})
+    while (!signal?.aborted && (await others(ctx, {}))) await forgetSome(ctx, {})
+    return count
+  },
+)

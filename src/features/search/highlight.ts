@@ -45,7 +45,10 @@ export function parts(text: string, marks: string): Part[] {
 export function excerpt(text: string, marks: string, inside = false): Part[] {
   const { spans } = spansOf(marks)
   const reach = (at: number) => spans.filter(([from, to]) => from >= at && to <= at + WINDOW - BEFORE).length
-  const best = spans.reduce<Span | undefined>((top, span) => (!top || reach(span[0]) > reach(top[0]) ? span : top), undefined)
+  const best = spans.reduce<Span | undefined>(
+    (top, span) => (!top || reach(span[0]) > reach(top[0]) ? span : top),
+    undefined,
+  )
   const start = best ? atWord(text, Math.max(0, best[0] - BEFORE), best[0]) : 0
   const end = Math.min(text.length, Math.max(start + WINDOW, best?.[1] ?? 0))
   const found = cut(text, spans, start, end)

@@ -196,7 +196,8 @@ function rank(candidates: readonly Candidate[], limit: number): Ranked[] {
     const score = (meaning ?? 0.6 * words) + 0.4 * words ** 2 + 0.05 * (importance - 0.5)
     const key = `${kind} ${recordId}`
     const before = best.get(key)
-    if (!before || score > before.score || (score === before.score && id < before.id)) best.set(key, { ...candidate, words, score })
+    if (!before || score > before.score || (score === before.score && id < before.id))
+      best.set(key, { ...candidate, words, score })
   }
   return [...best.values()].sort((a, b) => b.score - a.score || (a.recordId < b.recordId ? -1 : 1)).slice(0, limit)
 }

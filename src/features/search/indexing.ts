@@ -100,7 +100,9 @@ const followSome = write('search.follow', machine, async (ctx, _: Record<string,
       if (source && subjectId) touched.set(source, (touched.get(source) ?? new Set()).add(subjectId))
     }
     if (!(await index(ctx, touched, limit > 1 ? PIECES : Number.POSITIVE_INFINITY))) continue
-    const projectIds = new Set(changes.flatMap(({ kind, projectId }) => (wide.includes(kind) && projectId ? projectId : [])))
+    const projectIds = new Set(
+      changes.flatMap(({ kind, projectId }) => (wide.includes(kind) && projectId ? projectId : [])),
+    )
     for (const projectId of projectIds) ctx.enqueue({ name: 'search.compare', data: { projectId }, key: projectId })
     return keepPosition(ctx, last)
   }
@@ -170,12 +172,23 @@ const differing = read(
 )
 
 /** How many of these were done: as many as are not too much at once. */
-const indexThese = write('search.indexThese', machine, async (ctx, { kind, ids }: { kind: string; ids: string[] }): Promise<number> => {
-  await takeTurns(ctx)
-  const source = ctx.app.sources.find((s) => s.kind === kind) as Source
-  for (let limit = EVENTS; ; limit = Math.floor(limit / 2))
-    if (await index(ctx, new Map([[source, new Set(ids.slice(0, limit))]]), limit > 1 ? PIECES : Number.POSITIVE_INFINITY)) return limit
-})
+const indexThese = write(
+  'search.indexThese',
+  machine,
+  async (ctx, { kind, ids }: { kind: string; ids: string[] }): Promise<number> => {
+    await takeTurns(ctx)
+    const source = ctx.app.sources.find((s) => s.kind === kind) as Source
+    for (let limit = EVENTS; ; limit = Math.floor(limit / 2))
+      if (
+        await index(
+          ctx,
+          new Map([[source, new Set(ids.slice(0, limit))]]),
+          limit > 1 ? PIECES : Number.POSITIVE_INFINITY,
+        )
+      )
+        return limit
+  },
+)
 
 /** A tenth of the database at most: whoever waits for an answer comes first. */
 export const PACE = 9
@@ -198,16 +211,23 @@ async function step<T>({ signal, pace = 0 }: Way, work: () => Promise<T>): Promi
 }
 
 /** For what no single event names: a first start with records of old, a plan, a project that moved or went. */
-export const compare = flow('search.compare', machine, async (ctx, { projectId, ...way }: Way & { projectId?: string }): Promise<void> => {
-  for (const { kind } of ctx.app.sources)
-    for (const of of ['records', 'passages'] as const)
-      for (let after: string | undefined = FIRST; after && !way.signal?.aborted; ) {
-        const page: [string, boolean][] = await step(way, () => differing(ctx, { kind, projectId, of, after: after as string }))
-        let ids = page.flatMap(([id, differs]) => (differs ? id : []))
-        while (ids.length > 0 && !way.signal?.aborted) ids = ids.slice(await step(way, () => indexThese(ctx, { kind, ids })))
-        after = page.length === LOOKED_AT ? page.at(-1)?.[0] : undefined
-      }
-})
+export const compare = flow(
+  'search.compare',
+  machine,
+  async (ctx, { projectId, ...way }: Way & { projectId?: string }): Promise<void> => {
+    for (const { kind } of ctx.app.sources)
+      for (const of of ['records', 'passages'] as const)
+        for (let after: string | undefined = FIRST; after && !way.signal?.aborted; ) {
+          const page: [string, boolean][] = await step(way, () =>
+            differing(ctx, { kind, projectId, of, after: after as string }),
+          )
+          let ids = page.flatMap(([id, differs]) => (differs ? id : []))
+          while (ids.length > 0 && !way.signal?.aborted)
+            ids = ids.slice(await step(way, () => indexThese(ctx, { kind, ids })))
+          after = page.length === LOOKED_AT ? page.at(-1)?.[0] : undefined
+        }
+  },
+)
 
 /** All that has happened until now. */
 export const catchUp = flow('search.catchUp', machine, async (ctx, way: Way): Promise<'done' | 'waiting'> => {

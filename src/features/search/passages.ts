@@ -35,7 +35,8 @@ export function chunksOf(text: string): string[] {
   const chunks: string[] = []
   for (let from = 0; from < words.length && chunks.length < MOST_CHUNKS; from += WORDS - OVERLAP) {
     const piece = words.slice(from, from + WORDS).join('')
-    for (let at = 0; at < piece.length && chunks.length < MOST_CHUNKS; at += LONGEST) chunks.push(piece.slice(at, at + LONGEST))
+    for (let at = 0; at < piece.length && chunks.length < MOST_CHUNKS; at += LONGEST)
+      chunks.push(piece.slice(at, at + LONGEST))
     if (from + WORDS >= words.length) break
   }
   return chunks.length > 0 ? chunks : ['']
@@ -43,7 +44,16 @@ export function chunksOf(text: string): string[] {
 
 type Row = typeof passages.$inferInsert
 /** What decides who finds a passage and how; another one of these leaves its vector as good as it was. */
-const described = ['organizationId', 'userId', 'projectId', 'scope', 'scopeId', 'importance', 'at', 'expiresAt'] as const
+const described = [
+  'organizationId',
+  'userId',
+  'projectId',
+  'scope',
+  'scopeId',
+  'importance',
+  'at',
+  'expiresAt',
+] as const
 /** A statement has 65,535 parameters at most. */
 const ROWS = 500
 
@@ -74,7 +84,8 @@ export async function putPassages(ctx: Ctx, kind: Kind, records: readonly Search
         continue
       }
       old.delete(`${record.recordId} ${chunk}`)
-      const same = described.every((name) => row[name] === there[name]) && JSON.stringify(row.tags) === JSON.stringify(there.tags)
+      const same =
+        described.every((name) => row[name] === there[name]) && JSON.stringify(row.tags) === JSON.stringify(there.tags)
       if (!same) await ctx.db.update(passages).set(row).where(eq(passages.id, there.id))
     }
   }
@@ -92,7 +103,8 @@ export async function putPassages(ctx: Ctx, kind: Kind, records: readonly Search
 }
 
 export async function dropPassages(ctx: Ctx, kind: Kind, recordIds: readonly string[]): Promise<void> {
-  if (recordIds.length > 0) await ctx.db.delete(passages).where(and(eq(passages.kind, kind), anyOf(passages.recordId, idList(recordIds))))
+  if (recordIds.length > 0)
+    await ctx.db.delete(passages).where(and(eq(passages.kind, kind), anyOf(passages.recordId, idList(recordIds))))
 }
 
 export interface Made {

@@ -48,7 +48,8 @@ const from = (
 /** A public note of a public project is one of the project's documents, and is read there. */
 const ofNotes = (kinds: ReadonlySet<Kind>, limit: number): SQL => {
   const inProject = sql`${projects.id} is not null`
-  const which = kinds.has('doc') && kinds.has('note') ? sql`true` : kinds.has('doc') ? inProject : sql`not (${inProject})`
+  const which =
+    kinds.has('doc') && kinds.has('note') ? sql`true` : kinds.has('doc') ? inProject : sql`not (${inProject})`
   return from(
     sql`case when ${inProject} then 'doc' else 'note' end`,
     {
@@ -114,9 +115,13 @@ const ofPeople = (q: string, limit: number): SQL => {
   const has = (rest: SQL) => sql`exists (select 1 from ${rest})`
   const shown = or(
     has(sql`${notes} ${openTeam(notes.organizationId)} where ${notes.createdById} = ${users.id} and ${openNote}`),
-    has(sql`${projects} ${openTeam(projects.organizationId)} where ${projects.createdById} = ${users.id} and ${openProject}`),
+    has(
+      sql`${projects} ${openTeam(projects.organizationId)} where ${projects.createdById} = ${users.id} and ${openProject}`,
+    ),
     has(sql`${skills} where ${skills.createdById} = ${users.id} and ${isPublic(skills)}`),
-    has(sql`${agents} where ${agents.createdById} = ${users.id} and ${isPublic(agents)} and ${agents.status} = 'active'`),
+    has(
+      sql`${agents} where ${agents.createdById} = ${users.id} and ${isPublic(agents)} and ${agents.status} = 'active'`,
+    ),
   )
   return sql`(
     select 'profile' as kind, ${users.name} as title, '' as text, null as path, ${users.handle} as handle, ${users.name} as name,

@@ -61,7 +61,11 @@ export const current = ({ app }: Ctx): SQL => {
 }
 
 /** Where a record is read. */
-export function pathOf(kind: Kind, id: string, { projectId, epicId }: { projectId: string | null; epicId?: string | null }): string {
+export function pathOf(
+  kind: Kind,
+  id: string,
+  { projectId, epicId }: { projectId: string | null; epicId?: string | null },
+): string {
   if (kind === 'epic') return `/api/projects/${projectId}/epics/${id}`
   if (kind === 'story') return `/api/projects/${projectId}/epics/${epicId}/stories/${id}`
   return `/api/${folders[kind]}/${id}`

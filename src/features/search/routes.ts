@@ -2,7 +2,16 @@ import { type Http, on } from '../../http/context.ts'
 import * as answers from './answer.ts'
 import * as finding from './find.ts'
 import * as open from './public.ts'
-import { Answer, FindQuery, FoundGroups, PublicFindQuery, PublicFoundList, Question, Suggestions, SuggestQuery } from './schema.ts'
+import {
+  Answer,
+  FindQuery,
+  FoundGroups,
+  PublicFindQuery,
+  PublicFoundList,
+  Question,
+  Suggestions,
+  SuggestQuery,
+} from './schema.ts'
 import * as suggestions from './suggest.ts'
 
 const AI_BODY = 256 << 10
@@ -20,7 +29,9 @@ export const searchRoutes = (http: Http) =>
       response: Suggestions,
     })
     .post('/api/search/ai', ({ ctx, body }) => answers.answer(ctx, body), {
-      ...on(answers.answer, 'Ask a question: sources by meaning, and an answer where a chat model is set up', { maxBody: AI_BODY }),
+      ...on(answers.answer, 'Ask a question: sources by meaning, and an answer where a chat model is set up', {
+        maxBody: AI_BODY,
+      }),
       body: Question,
       response: Answer,
     })

@@ -1,5 +1,18 @@
 import { Type } from '@sinclair/typebox'
-import { array, id, instant, int, nullable, object, oneOf, optional, type Static, text, title, yes } from '../../schema.ts'
+import {
+  array,
+  id,
+  instant,
+  int,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  text,
+  title,
+  yes,
+} from '../../schema.ts'
 
 export const kinds = [
   'memory',
@@ -45,7 +58,10 @@ export const Found = object({
   ...record,
   updatedAt: instant(),
   score: Type.Number({ examples: [0.61], description: 'Comparable within one answer only' }),
-  highlight: object({ title: Type.Array(Part), text: Type.Array(Part) }, { description: 'In pieces; `match` marks what was found' }),
+  highlight: object(
+    { title: Type.Array(Part), text: Type.Array(Part) },
+    { description: 'In pieces; `match` marks what was found' },
+  ),
 })
 export type Found = Static<typeof Found>
 export const FoundGroup = object({
@@ -57,7 +73,9 @@ export type FoundGroup = Static<typeof FoundGroup>
 export const FoundGroups = object({
   items: Type.Array(FoundGroup, { description: 'By kind, the one with the best match first' }),
   nextCursor: Type.Null(),
-  corrected: optional(text(400, { example: 'deploy', description: 'What was searched for instead, since nothing was found as typed' })),
+  corrected: optional(
+    text(400, { example: 'deploy', description: 'What was searched for instead, since nothing was found as typed' }),
+  ),
 })
 export type FoundGroups = Static<typeof FoundGroups>
 export const FindQuery = object({
@@ -73,7 +91,9 @@ export type Suggestion = Static<typeof Suggestion>
 export const Suggestions = object({ items: Type.Array(Suggestion), nextCursor: Type.Null() })
 export type Suggestions = Static<typeof Suggestions>
 export const SuggestQuery = object({
-  q: optional(text(200, { example: 'depl', description: 'The beginnings of words in a title; small mistakes are forgiven' })),
+  q: optional(
+    text(200, { example: 'depl', description: 'The beginnings of words in a title; small mistakes are forgiven' }),
+  ),
   kinds: optional(kindList),
   projectId: optional(within),
   limit: optional(int({ min: 1, max: 10, description: '10 unless told' })),
@@ -93,13 +113,22 @@ export const AnswerSource = object({
   updatedAt: instant(),
   text: text(8000, { example: 'Run `make release`.', description: 'The passage that fits' }),
   score: Type.Number({ examples: [0.83] }),
-  meaning: nullable(Type.Number({ examples: [0.71], description: 'Nearness of meaning, -1 to 1; null where only words were compared' })),
+  meaning: nullable(
+    Type.Number({ examples: [0.71], description: 'Nearness of meaning, -1 to 1; null where only words were compared' }),
+  ),
 })
 export type AnswerSource = Static<typeof AnswerSource>
 export const Answer = object({
-  answer: nullable(text(20_000, { example: 'Run `make rollback` [1].', description: 'Plain text; null where no chat model is set up' })),
+  answer: nullable(
+    text(20_000, {
+      example: 'Run `make rollback` [1].',
+      description: 'Plain text; null where no chat model is set up',
+    }),
+  ),
   citations: Type.Array(int({ min: 1, example: 1 }), { description: 'Numbers of the sources that the answer cites' }),
-  answerError: optional(oneOf(['upstream_failed', 'upstream_timeout'], { description: 'Why a chat model that is set up gave no answer' })),
+  answerError: optional(
+    oneOf(['upstream_failed', 'upstream_timeout'], { description: 'Why a chat model that is set up gave no answer' }),
+  ),
   mode: oneOf(['hybrid', 'words'], { description: 'words: the embedding model could not be reached, or is off' }),
   sources: Type.Array(AnswerSource),
 })
@@ -109,7 +138,12 @@ export const publicKinds = ['doc', 'note', 'project', 'skill', 'agent', 'profile
 export const PublicFound = object({
   kind: oneOf(publicKinds),
   title: text(500, { example: 'How we deploy' }),
-  path: nullable(text(400, { example: '/api/notes/public/how-we-deploy-x7k2p9', description: 'Where to read it; null for a profile' })),
+  path: nullable(
+    text(400, {
+      example: '/api/notes/public/how-we-deploy-x7k2p9',
+      description: 'Where to read it; null for a profile',
+    }),
+  ),
   author: nullable(object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) })),
   updatedAt: nullable(instant()),
   highlight: object({ title: Type.Array(Part), text: Type.Array(Part) }),

@@ -8,7 +8,8 @@ import type { Kind } from './schema.ts'
 export interface Source {
   /** Also the first part of its events' names: `note.updated` is about a note. */
   kind: Kind
-  table: PgTable & Record<'id' | 'updatedAt' | 'organizationId', PgColumn> & { projectId?: PgColumn; deletedAt?: PgColumn }
+  table: PgTable &
+    Record<'id' | 'updatedAt' | 'organizationId', PgColumn> & { projectId?: PgColumn; deletedAt?: PgColumn }
   title: PgColumn | SQL
   text: PgColumn | SQL
   tags?: PgColumn
@@ -23,7 +24,8 @@ export interface Source {
 export const live = ({ table }: Source): SQL | undefined => (table.deletedAt ? isNull(table.deletedAt) : undefined)
 
 /** What an account left behind that is gone may belong to nobody. */
-export const owned = ({ table, userId }: Source): SQL => sql`coalesce(${table.organizationId}, ${userId ?? null}::uuid) is not null`
+export const owned = ({ table, userId }: Source): SQL =>
+  sql`coalesce(${table.organizationId}, ${userId ?? null}::uuid) is not null`
 
 /** Whose record it is when it belongs to no organization. */
 export const personal = (table: { organizationId: PgColumn; createdById: PgColumn }): SQL =>

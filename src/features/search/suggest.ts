@@ -45,7 +45,9 @@ const nearby = (word: string): string[] => {
 /** Titles whose words begin alike, nearest first. */
 const alike = (ctx: Ctx, words: readonly string[], place: Place): Promise<Row[]> => {
   const beginnings = words.flatMap(nearby)
-  return beginnings.length === 0 ? Promise.resolve([]) : titled(ctx, beginnings.join(' | '), words.join(' '), 'nearest', place)
+  return beginnings.length === 0
+    ? Promise.resolve([])
+    : titled(ctx, beginnings.join(' | '), words.join(' '), 'nearest', place)
 }
 
 /** How many slips a word of this length may have and still be the same word to its reader. */
@@ -70,7 +72,8 @@ export function slips(typed: string, meant: string, begins = false): number {
   return begins ? Math.min(...before) : (before[meant.length] as number)
 }
 
-const isNear = (word: string, title: readonly string[]): boolean => title.some((other) => slips(word, other, true) <= forgiven(word))
+const isNear = (word: string, title: readonly string[]): boolean =>
+  title.some((other) => slips(word, other, true) <= forgiven(word))
 
 /** Titles that have these words or their beginnings; where there is room left, also those that nearly have them. */
 export const suggest = read(
@@ -103,7 +106,9 @@ export async function correct(ctx: Ctx, text: string, place: Place): Promise<str
   const words = wordsOf(text).slice(0, MOST_WORDS)
   const titles = (await alike(ctx, words, place)).flatMap((row) => wordsOf(row.title))
   const mended = words.map((word) => {
-    const near = [...new Set(titles)].map((other) => [slips(word, other), other] as const).filter(([n]) => n <= forgiven(word))
+    const near = [...new Set(titles)]
+      .map((other) => [slips(word, other), other] as const)
+      .filter(([n]) => n <= forgiven(word))
     return near.toSorted((a, b) => a[0] - b[0])[0]?.[1] ?? word
   })
   return mended.every((word, i) => word === words[i]) ? undefined : mended.join(' ')

@@ -1,5 +1,16 @@
 import { sql } from 'drizzle-orm'
-import { foreignKey, index, integer, pgTable, primaryKey, real, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import {
+  foreignKey,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  real,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { bits, instant, newId, searchOver, stemsOver, textList, vector } from '../../db/columns.ts'
 import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
@@ -83,7 +94,11 @@ export const passageSigns = pgTable(
       foreignColumns: [passageVectors.passageId, passageVectors.model],
     }).onDelete('cascade'),
     // Follows a passage that comes to belong to somebody else.
-    foreignKey({ name: 'passage_signs_passage', columns: [t.passageId, t.owner], foreignColumns: [passages.id, passages.owner] })
+    foreignKey({
+      name: 'passage_signs_passage',
+      columns: [t.passageId, t.owner],
+      foreignColumns: [passages.id, passages.owner],
+    })
       .onDelete('cascade')
       .onUpdate('cascade'),
     index('passage_signs_owner').on(t.owner),

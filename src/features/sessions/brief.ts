@@ -99,8 +99,16 @@ function leftOff({ goals, context, checkpoint: saved, checkpointAt, summary, sta
 
 /** The one that the session names, else one that its worker holds or was at when his claim ran out. */
 async function liveTask(ctx: Ctx, { session, project, worker }: Asked): Promise<TaskDetail | undefined> {
-  const held = and(eq(tasks.leaseType, worker.type), eq(tasks.leaseHolderId, worker.id), gt(tasks.leaseExpiresAt, ctx.now))
-  const begun = and(eq(tasks.assigneeType, worker.type), eq(tasks.assigneeId, worker.id), eq(tasks.status, 'in_progress'))
+  const held = and(
+    eq(tasks.leaseType, worker.type),
+    eq(tasks.leaseHolderId, worker.id),
+    gt(tasks.leaseExpiresAt, ctx.now),
+  )
+  const begun = and(
+    eq(tasks.assigneeType, worker.type),
+    eq(tasks.assigneeId, worker.id),
+    eq(tasks.status, 'in_progress'),
+  )
   const [found] = await selectItems(ctx)
     .where(
       and(
@@ -179,7 +187,9 @@ async function decided(ctx: Ctx, project: Project): Promise<Part> {
   return {
     title: 'Decisions that hold',
     share: 3,
-    lines: items.map((d) => `- ${quoted(d.title, 60)}: ${quoted(d.excerpt, 100)} (${named(d.author.name)}, ${shortId(d.id)})`),
+    lines: items.map(
+      (d) => `- ${quoted(d.title, 60)}: ${quoted(d.excerpt, 100)} (${named(d.author.name)}, ${shortId(d.id)})`,
+    ),
   }
 }
 
@@ -247,7 +257,9 @@ async function changes(ctx: Ctx, project: Project, { since, worker }: Asked): Pr
     .orderBy(desc(events.seq))
     .limit(200)
   const mine = (row: (typeof rows)[number]): boolean =>
-    row.actorKind === 'agent' ? row.actorId === worker.id : row.credentialId !== null && worker.credentials.includes(row.credentialId)
+    row.actorKind === 'agent'
+      ? row.actorId === worker.id
+      : row.credentialId !== null && worker.credentials.includes(row.credentialId)
   const linesOf = (some: typeof rows): string[] => {
     const last = new Map<string, { line: string; times: number }>()
     for (const row of some) {
@@ -279,7 +291,13 @@ async function openQuestions(ctx: Ctx, session: Session | undefined, project: Pr
 }
 
 async function ahead(ctx: Ctx, project: Project, own: TaskDetail | undefined): Promise<Part> {
-  const { items } = await taskService.list(ctx, { projectId: project.id, ready: true, sort: 'position', order: 'asc', limit: 10 })
+  const { items } = await taskService.list(ctx, {
+    projectId: project.id,
+    ready: true,
+    sort: 'position',
+    order: 'asc',
+    limit: 10,
+  })
   const others = items.filter(({ id }) => id !== own?.id)
   return {
     title: `Ready to be taken in ${project.key}`,

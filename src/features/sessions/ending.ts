@@ -9,10 +9,19 @@ import type { Session, SessionEnded } from './schema.ts'
 export async function rememberEnd(ctx: Ctx, session: Session): Promise<SessionEnded['memories']> {
   const content = finalState(session)
   if (!content) return []
-  const title = beginning(`Session of ${session.startedAt.slice(0, 10)}: ${session.goals[0]?.replace(/\s+/g, ' ') ?? 'work'}`, 200)
+  const title = beginning(
+    `Session of ${session.startedAt.slice(0, 10)}: ${session.goals[0]?.replace(/\s+/g, ' ') ?? 'work'}`,
+    200,
+  )
   for (const place of await placesOf(ctx, session)) {
     try {
-      const { id } = await memory.put(ctx, { ...place, title, content, tags: ['session'], source: `session ${session.id}` })
+      const { id } = await memory.put(ctx, {
+        ...place,
+        title,
+        content,
+        tags: ['session'],
+        source: `session ${session.id}`,
+      })
       return [{ id, title }]
     } catch (error) {
       // Refused, not failed: the agent is archived, the token may not write memories, the project only be read.

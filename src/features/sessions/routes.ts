@@ -15,7 +15,9 @@ import {
 } from './schema.ts'
 import * as sessions from './service.ts'
 
-const byRef = object({ id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }) })
+const byRef = object({
+  id: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
+})
 
 export const sessionRoutes = (http: Http) =>
   http
@@ -24,11 +26,15 @@ export const sessionRoutes = (http: Http) =>
       query: SessionQuery,
       response: SessionPage,
     })
-    .post('/api/sessions', async ({ ctx, body, set }) => created(set, '/api/sessions', await sessions.create(ctx, body)), {
-      ...on(sessions.create, 'Begin a session; answers what there is to know'),
-      body: SessionCreate,
-      response: { 201: SessionBrief },
-    })
+    .post(
+      '/api/sessions',
+      async ({ ctx, body, set }) => created(set, '/api/sessions', await sessions.create(ctx, body)),
+      {
+        ...on(sessions.create, 'Begin a session; answers what there is to know'),
+        body: SessionCreate,
+        response: { 201: SessionBrief },
+      },
+    )
     .get('/api/sessions/:id', ({ ctx, params }) => sessions.get(ctx, { ref: params.id }), {
       ...on(sessions.get, 'Get a session'),
       params: byRef,
@@ -40,12 +46,16 @@ export const sessionRoutes = (http: Http) =>
       body: SessionResume,
       response: SessionBrief,
     })
-    .post('/api/sessions/:id/checkpoint', ({ ctx, params, body }) => sessions.checkpoint(ctx, { ...body, ref: params.id }), {
-      ...on(sessions.checkpoint, 'Save where you are'),
-      params: byRef,
-      body: SessionCheckpoint,
-      response: Session,
-    })
+    .post(
+      '/api/sessions/:id/checkpoint',
+      ({ ctx, params, body }) => sessions.checkpoint(ctx, { ...body, ref: params.id }),
+      {
+        ...on(sessions.checkpoint, 'Save where you are'),
+        params: byRef,
+        body: SessionCheckpoint,
+        response: Session,
+      },
+    )
     .post('/api/sessions/:id/end', ({ ctx, params, body }) => sessions.end(ctx, { ...body, ref: params.id }), {
       ...on(sessions.end, 'End a session; its final state goes to memory'),
       params: byRef,

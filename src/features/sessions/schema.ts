@@ -56,7 +56,8 @@ export type SessionItem = Static<typeof SessionItem>
 export const SessionPage = pageOf(SessionItem)
 export type SessionPage = Static<typeof SessionPage>
 
-const ref = (what: string, example: string) => text(100, { minLength: 1, description: `${what}: id, slug, key or id prefix`, example })
+const ref = (what: string, example: string) =>
+  text(100, { minLength: 1, description: `${what}: id, slug, key or id prefix`, example })
 export const SessionCreate = object({
   goals: optional(goals),
   context: optional(context),
@@ -66,7 +67,9 @@ export const SessionCreate = object({
 })
 export type SessionCreate = Static<typeof SessionCreate>
 
-const budgetTokens = optional(int({ min: 200, max: 50_000, description: 'How long the brief may be; 4000 unless told' }))
+const budgetTokens = optional(
+  int({ min: 200, max: 50_000, description: 'How long the brief may be; 4000 unless told' }),
+)
 export const SessionResume = object({ budgetTokens })
 export const SessionCheckpoint = object({ checkpoint: Checkpoint, taskId: optional(ref('Task', 'TUT-42')) })
 export type SessionCheckpoint = Static<typeof SessionCheckpoint>
@@ -84,7 +87,9 @@ export type SessionQuery = Static<typeof SessionQuery>
 export const Brief = object({
   text: text(300_000, { description: 'Markdown. What others wrote stands in « » or behind >, with its author' }),
   tokens: int({ description: 'At most so many (o200k)', example: 1800 }),
-  left: Type.Array(text(100, { example: 'What others changed' }), { description: 'Parts that were shortened or did not fit' }),
+  left: Type.Array(text(100, { example: 'What others changed' }), {
+    description: 'Parts that were shortened or did not fit',
+  }),
 })
 export type Brief = Static<typeof Brief>
 /** Without its texts: those are in the brief, and would be paid for twice. */
@@ -93,7 +98,10 @@ export const SessionBrief = object({ ...head, brief: Brief })
 export type SessionBrief = Static<typeof SessionBrief>
 export const Context = object({ sessionId: nullable(id()), projectId: nullable(id()), brief: Brief })
 export type Context = Static<typeof Context>
-export const SessionEnded = object({ session: Session, memories: Type.Array(object({ id: id(), title: nullable(text(200)) })) })
+export const SessionEnded = object({
+  session: Session,
+  memories: Type.Array(object({ id: id(), title: nullable(text(200)) })),
+})
 export type SessionEnded = Static<typeof SessionEnded>
 
 export const ContextQuery = object({

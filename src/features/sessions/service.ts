@@ -111,7 +111,11 @@ async function last(ctx: Ctx): Promise<Row | undefined> {
 
 async function namedOrRunning(ctx: Ctx, ref: string | undefined): Promise<Row> {
   const found = ref === undefined ? await running(ctx) : await find(ctx, ref)
-  if (!found) throw new AppError('not_found', 'No session of yours is running here. Begin one with create_session, or resume_session.')
+  if (!found)
+    throw new AppError(
+      'not_found',
+      'No session of yours is running here. Begin one with create_session, or resume_session.',
+    )
   return found
 }
 
@@ -120,30 +124,41 @@ const lastSeq = async (ctx: Ctx): Promise<number> =>
 
 // ---- reading
 
-export const list = read('sessions.list', member('sessions:read'), async (ctx, query: SessionQuery): Promise<SessionPage> => {
-  const page = keyset({ updatedAt: sessions.updatedAt, startedAt: sessions.startedAt }, sessions.id, query, { sort: 'updatedAt' })
-  const filters = and(
-    own(ctx),
-    query.status && eq(sessions.status, query.status),
-    query.agentId === undefined ? undefined : eq(sessions.agentId, query.agentId),
-    query.projectId === undefined ? undefined : eq(sessions.projectId, query.projectId),
-  )
-  const rows: SessionItem[] = await ctx.db
-    .select(item)
-    .from(sessions)
-    .where(page.where(filters))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const total = query.total ? (await ctx.db.select({ n: count() }).from(sessions).where(filters))[0]?.n : undefined
-  return page.page(rows, total)
-})
+export const list = read(
+  'sessions.list',
+  member('sessions:read'),
+  async (ctx, query: SessionQuery): Promise<SessionPage> => {
+    const page = keyset({ updatedAt: sessions.updatedAt, startedAt: sessions.startedAt }, sessions.id, query, {
+      sort: 'updatedAt',
+    })
+    const filters = and(
+      own(ctx),
+      query.status && eq(sessions.status, query.status),
+      query.agentId === undefined ? undefined : eq(sessions.agentId, query.agentId),
+      query.projectId === undefined ? undefined : eq(sessions.projectId, query.projectId),
+    )
+    const rows: SessionItem[] = await ctx.db
+      .select(item)
+      .from(sessions)
+      .where(page.where(filters))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total ? (await ctx.db.select({ n: count() }).from(sessions).where(filters))[0]?.n : undefined
+    return page.page(rows, total)
+  },
+)
 
 /** The same for whoever names an agent as people do. */
 export const listNamed = read(
   'sessions.listNamed',
   member('sessions:read'),
   async (ctx, { agent, ...query }: SessionQuery & { agent?: string }): Promise<SessionPage> =>
-    list(ctx, agent === undefined ? query : { ...query, agentId: (await findAgent(ctx, currentOrganization(ctx.actor), agent)).id }),
+    list(
+      ctx,
+      agent === undefined
+        ? query
+        : { ...query, agentId: (await findAgent(ctx, currentOrganization(ctx.actor), agent)).id },
+    ),
 )
 
 export const get = read(
@@ -175,7 +190,10 @@ async function tell(ctx: Ctx, { row, project, since, before = null, tokens }: To
   })
 }
 
-const withBrief = ({ goals: _, context: __, checkpoint: ___, summary: ____, ...head }: Session, brief: Brief): SessionBrief => ({
+const withBrief = (
+  { goals: _, context: __, checkpoint: ___, summary: ____, ...head }: Session,
+  brief: Brief,
+): SessionBrief => ({
   ...head,
   brief,
 })
@@ -249,10 +267,17 @@ async function pauseOthers(ctx: Ctx, { id, agentId }: Row): Promise<void> {
 }
 
 /** Begins, and tells what there is to know. */
-export const create = flow('sessions.create', member('sessions:write'), async (ctx, input: SessionCreate, keyed): Promise<SessionBrief> => {
-  const row = await start(keyed, input)
-  return withBrief(toSession(row), await tell(ctx, { row, project: await ifThere(ctx, row.projectId), since: sinceYesterday(ctx) }))
-})
+export const create = flow(
+  'sessions.create',
+  member('sessions:write'),
+  async (ctx, input: SessionCreate, keyed): Promise<SessionBrief> => {
+    const row = await start(keyed, input)
+    return withBrief(
+      toSession(row),
+      await tell(ctx, { row, project: await ifThere(ctx, row.projectId), since: sinceYesterday(ctx) }),
+    )
+  },
+)
 
 const takeUp = write(
   'sessions.takeUp',
@@ -260,7 +285,10 @@ const takeUp = write(
   async (ctx, { ref }: { ref?: string }): Promise<{ row: Row; before: string | null }> => {
     const found = ref === undefined ? await last(ctx) : await find(ctx, ref)
     if (!found)
-      throw new AppError('not_found', 'You have no session to resume. create_session begins one and tells what you hold and what was done.')
+      throw new AppError(
+        'not_found',
+        'You have no session to resume. create_session begins one and tells what you hold and what was done.',
+      )
     const row = await change(ctx, found, { status: 'active', endedAt: null, credentialId: ctx.actor.credentialId })
     announce(ctx, 'session.resumed', row)
     await pauseOthers(ctx, row)
@@ -284,9 +312,15 @@ export const checkpoint = write(
   member('sessions:write'),
   async (ctx, { ref, checkpoint: saved, taskId: named }: SessionCheckpoint & { ref?: string }): Promise<Session> => {
     const before = await namedOrRunning(ctx, ref)
-    if (before.status === 'ended') throw new AppError('conflict', 'This session has ended. Take it up again with resume_session first.')
+    if (before.status === 'ended')
+      throw new AppError('conflict', 'This session has ended. Take it up again with resume_session first.')
     const taskId = named === undefined ? before.taskId : await taskIn(ctx, before, named)
-    const row = await change(ctx, before, { checkpoint: saved, checkpointAt: ctx.now, taskId, seenSeq: await lastSeq(ctx) })
+    const row = await change(ctx, before, {
+      checkpoint: saved,
+      checkpointAt: ctx.now,
+      taskId,
+      seenSeq: await lastSeq(ctx),
+    })
     announce(ctx, 'session.checkpointed', row)
     return toSession(row)
   },
@@ -294,7 +328,8 @@ export const checkpoint = write(
 
 async function taskIn(ctx: Ctx, { projectId }: Row, ref: string): Promise<string> {
   const task = await findTask(ctx, ref)
-  if (projectId && task.projectId !== projectId) throw invalid('/taskId', `${task.key} is not a task of the session's project.`)
+  if (projectId && task.projectId !== projectId)
+    throw invalid('/taskId', `${task.key} is not a task of the session's project.`)
   return task.id
 }
 
@@ -304,7 +339,8 @@ export const end = write(
   member('sessions:write'),
   async (ctx, { ref, summary, checkpoint: saved }: SessionEnd & { ref?: string }): Promise<SessionEnded> => {
     const before = await namedOrRunning(ctx, ref)
-    if (before.status === 'ended') throw new AppError('conflict', `This session has ended already, at ${before.endedAt}.`)
+    if (before.status === 'ended')
+      throw new AppError('conflict', `This session has ended already, at ${before.endedAt}.`)
     const row = await change(ctx, before, {
       status: 'ended',
       endedAt: ctx.now,
@@ -321,11 +357,19 @@ export const end = write(
 export const saveAndBrief = flow(
   'sessions.saveAndBrief',
   member('sessions:write'),
-  async (ctx, { checkpoint: saved = {}, ...query }: ContextQuery & { checkpoint?: Checkpoint }, keyed): Promise<Context> => {
+  async (
+    ctx,
+    { checkpoint: saved = {}, ...query }: ContextQuery & { checkpoint?: Checkpoint },
+    keyed,
+  ): Promise<Context> => {
     const { seenSeq } = await namedOrRunning(ctx, query.sessionId)
     const { id } = await checkpoint(keyed, { ref: query.sessionId, checkpoint: saved })
     // What changed until now is told this once more, though it counts as seen from here on.
-    return contextOf(ctx, { ...query, sessionId: id }, query.since === undefined ? { seq: seenSeq } : { at: query.since })
+    return contextOf(
+      ctx,
+      { ...query, sessionId: id },
+      query.since === undefined ? { seq: seenSeq } : { at: query.since },
+    )
   },
 )
 

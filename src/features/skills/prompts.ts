@@ -61,12 +61,19 @@ export const prompt = read(
     { ref, given }: { ref: string; given: Readonly<Record<string, string>> },
   ): Promise<Omit<Prompt, 'arguments'> & { text: string }> => {
     const { slug, name, description, content, createdById } = await resolve(ctx, ref)
-    const [author] = createdById ? await ctx.db.select({ name: users.name }).from(users).where(eq(users.id, createdById)) : []
+    const [author] = createdById
+      ? await ctx.db.select({ name: users.name }).from(users).where(eq(users.id, createdById))
+      : []
     let left = MOST_TEXT - content.length
     const text = content.replace(placeholder, (as, argument: string) => {
       const value = Object.hasOwn(given, argument) ? (given[argument] as string) : as
       left -= value.length
-      if (left < 0) throw invalid('/arguments', 'With these arguments the text is larger than 256 KiB. Give shorter ones.', 'too_long')
+      if (left < 0)
+        throw invalid(
+          '/arguments',
+          'With these arguments the text is larger than 256 KiB. Give shorter ones.',
+          'too_long',
+        )
       return value
     })
     return { slug, name, description, author: author?.name ?? null, text }

@@ -23,7 +23,10 @@ export const CONTENT_BYTES = 256 << 10
 
 const name = title(100, { example: 'Review a migration' })
 const slug = text(80, { example: 'review-a-migration-x7k2p9' })
-const description = text(1024, { example: 'What to look for before a schema change is merged', description: 'When to use it' })
+const description = text(1024, {
+  example: 'What to look for before a schema change is merged',
+  description: 'When to use it',
+})
 const content = text(CONTENT_BYTES, { example: '# Review a migration\n\n1. Is it additive?', description: 'Markdown' })
 const tags = array(title(50, { example: 'review' }), 50, { uniqueItems: true })
 
@@ -49,11 +52,15 @@ export const SkillCreate = object({
   description: optional(description),
   content: optional(content),
   tags: optional(tags),
-  scope: optional(oneOf(scopes, { description: 'personal, or team with a credential bound to one organization, unless told' })),
+  scope: optional(
+    oneOf(scopes, { description: 'personal, or team with a credential bound to one organization, unless told' }),
+  ),
 })
 export type SkillCreate = Static<typeof SkillCreate>
 
-export const SkillPatch = partial(object({ name, description: nullable(description), content, tags, scope: oneOf(scopes) }))
+export const SkillPatch = partial(
+  object({ name, description: nullable(description), content, tags, scope: oneOf(scopes) }),
+)
 export type SkillPatch = Static<typeof SkillPatch>
 
 export const SkillQuery = object({
@@ -66,9 +73,13 @@ export type SkillQuery = Static<typeof SkillQuery>
 export const SkillPage = pageOf(SkillItem)
 export type SkillPage = Static<typeof SkillPage>
 
-export const SkillRef = object({ id: text(100, { minLength: 1, description: 'Id, slug or unique id prefix', example: slug.examples[0] }) })
+export const SkillRef = object({
+  id: text(100, { minLength: 1, description: 'Id, slug or unique id prefix', example: slug.examples[0] }),
+})
 
-export const Author = nullable(object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) }))
+export const Author = nullable(
+  object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) }),
+)
 export type Author = Static<typeof Author>
 
 /** What a visitor without an account sees. */

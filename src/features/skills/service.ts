@@ -21,7 +21,16 @@ import {
   type SkillQuery,
   scopes,
 } from './schema.ts'
-import { findToRestore, listShared, partsOf, placeOf, publicOne, requireWriter, resolveShared, visibleTo } from './sharing.ts'
+import {
+  findToRestore,
+  listShared,
+  partsOf,
+  placeOf,
+  publicOne,
+  requireWriter,
+  resolveShared,
+  visibleTo,
+} from './sharing.ts'
 import { skills } from './table.ts'
 
 const item = {
@@ -78,40 +87,52 @@ export const listInTeam = read(
   (ctx, query: SkillQuery): Promise<SkillPage> => page(ctx, query, ['team']),
 )
 
-export const get = read('skills.get', memberOrAlone('skills:read'), (ctx, { ref }: { ref: string }): Promise<Skill> => resolve(ctx, ref))
+export const get = read(
+  'skills.get',
+  memberOrAlone('skills:read'),
+  (ctx, { ref }: { ref: string }): Promise<Skill> => resolve(ctx, ref),
+)
 
 const FOUND = 50
 
 /** One with its content; without a reference those there are, the team's before those that strangers published. */
-export const find = read('skills.find', member('skills:read'), async (ctx, { ref }: { ref?: string }): Promise<Skill | SkillPage> => {
-  if (ref !== undefined) return resolve(ctx, ref)
-  const own = await page(ctx, { limit: FOUND }, ['team'])
-  const all = await page(ctx, { limit: FOUND, total: true }, ['team', 'public'])
-  const known = new Set(own.items.map(({ id }) => id))
-  const others = all.items.filter(({ id }) => !known.has(id))
-  return { items: [...own.items, ...others].slice(0, FOUND), nextCursor: null, total: all.total }
-})
+export const find = read(
+  'skills.find',
+  member('skills:read'),
+  async (ctx, { ref }: { ref?: string }): Promise<Skill | SkillPage> => {
+    if (ref !== undefined) return resolve(ctx, ref)
+    const own = await page(ctx, { limit: FOUND }, ['team'])
+    const all = await page(ctx, { limit: FOUND, total: true }, ['team', 'public'])
+    const known = new Set(own.items.map(({ id }) => id))
+    const others = all.items.filter(({ id }) => !known.has(id))
+    return { items: [...own.items, ...others].slice(0, FOUND), nextCursor: null, total: all.total }
+  },
+)
 
-export const create = write('skills.create', memberOrAlone('skills:write'), async (ctx, input: SkillCreate): Promise<Skill> => {
-  checkContent(input.content)
-  const [skill] = await ctx.db
-    .insert(skills)
-    .values({
-      ...placeOf(ctx, 'skill', input.scope),
-      createdById: userIdOf(ctx.actor),
-      name: input.name.trim(),
-      slug: `${slugify(input.name) || 'skill'}-${randomTail()}`,
-      description: input.description,
-      content: input.content ?? '',
-      tags: input.tags ?? [],
-      createdAt: ctx.now,
-      updatedAt: ctx.now,
-    })
-    .returning(visible)
-  if (!skill) throw new Error('insert returned nothing')
-  announce(ctx, 'skill.created', skill)
-  return skill
-})
+export const create = write(
+  'skills.create',
+  memberOrAlone('skills:write'),
+  async (ctx, input: SkillCreate): Promise<Skill> => {
+    checkContent(input.content)
+    const [skill] = await ctx.db
+      .insert(skills)
+      .values({
+        ...placeOf(ctx, 'skill', input.scope),
+        createdById: userIdOf(ctx.actor),
+        name: input.name.trim(),
+        slug: `${slugify(input.name) || 'skill'}-${randomTail()}`,
+        description: input.description,
+        content: input.content ?? '',
+        tags: input.tags ?? [],
+        createdAt: ctx.now,
+        updatedAt: ctx.now,
+      })
+      .returning(visible)
+    if (!skill) throw new Error('insert returned nothing')
+    announce(ctx, 'skill.created', skill)
+    return skill
+  },
+)
 
 export const update = write(
   'skills.update',
@@ -180,7 +201,13 @@ async function writable(ctx: Ctx, ref: string): Promise<Skill> {
 }
 
 const change = (ctx: Ctx, before: Skill, set: Partial<typeof skills.$inferInsert>): Promise<Skill> =>
-  changeVersioned(ctx, skills, { columns: visible, before, set, what: 'this skill', again: () => resolve(ctx, before.id) })
+  changeVersioned(ctx, skills, {
+    columns: visible,
+    before,
+    set,
+    what: 'this skill',
+    again: () => resolve(ctx, before.id),
+  })
 
 const announce = (ctx: Ctx, type: string, skill: Skill, data: Record<string, unknown> = {}): void =>
   ctx.emit(type, {

@@ -42,7 +42,14 @@ export const visibleTo = (t: Shared, rights: Rights): SQL =>
 
 type Columns = Record<string, PgColumn | SQL>
 
-async function lookUp<R>(ctx: Ctx, table: Shared, columns: Columns, noun: string, ref: string, within: SQL | undefined): Promise<R> {
+async function lookUp<R>(
+  ctx: Ctx,
+  table: Shared,
+  columns: Columns,
+  noun: string,
+  ref: string,
+  within: SQL | undefined,
+): Promise<R> {
   const select = (match: SQL): Promise<R[]> =>
     ctx.db
       .select(columns as Record<string, PgColumn>)
@@ -83,13 +90,18 @@ interface Listing {
 }
 
 /** Each part stops at the limit; an OR of them would read and sort everything there is. */
-export async function listShared<R extends { id: string }>(ctx: Ctx, table: Shared, listing: Listing): Promise<Page<R>> {
+export async function listShared<R extends { id: string }>(
+  ctx: Ctx,
+  table: Shared,
+  listing: Listing,
+): Promise<Page<R>> {
   const { columns, page, parts, total } = listing
   if (parts.length === 0) return page.page<R>([], total ? 0 : undefined)
   const filters = [visibleTo(table, rightsOf(ctx.actor)), ...listing.filters]
   const orderBy = sql.join(page.orderBy, sql`, `)
   const first = parts.map(
-    (part) => sql`(select ${table.id} from ${table} where ${page.where(part, ...filters)} order by ${orderBy} limit ${page.limit})`,
+    (part) =>
+      sql`(select ${table.id} from ${table} where ${page.where(part, ...filters)} order by ${orderBy} limit ${page.limit})`,
   )
   const rows = (await ctx.db
     .select(columns as Record<string, PgColumn>)
@@ -114,11 +126,14 @@ export function placeOf(
 ): Pick<SharedRow, 'organizationId' | 'scope'> {
   const scope = asked ?? (actor.bound ? 'team' : 'personal')
   if (scope === 'personal') {
-    if (actor.bound) throw invalid('/scope', `This credential is bound to an organization and cannot make a personal ${noun}.`)
-    if (before && before.createdById !== actor.userId) throw new AppError('forbidden', `Only its author can make this ${noun} personal.`)
+    if (actor.bound)
+      throw invalid('/scope', `This credential is bound to an organization and cannot make a personal ${noun}.`)
+    if (before && before.createdById !== actor.userId)
+      throw new AppError('forbidden', `Only its author can make this ${noun} personal.`)
     return { organizationId: null, scope }
   }
-  const organizationId = before?.organizationId ?? (scope === 'public' && !actor.bound ? actor.organizationId : currentOrganization(actor))
+  const organizationId =
+    before?.organizationId ?? (scope === 'public' && !actor.bound ? actor.organizationId : currentOrganization(actor))
   if (organizationId) requireRole(actor, organizationId, 'member', `Making a ${noun} for the team`)
   return { organizationId, scope }
 }
@@ -157,7 +172,13 @@ export async function findToRestore<R extends SharedRow>(
 }
 
 /** What a visitor without an account sees: public rows only, and who wrote them. */
-export async function publicOne<R>(ctx: Ctx, table: Shared, columns: Columns, noun: string, slug: string): Promise<R & { author: Author }> {
+export async function publicOne<R>(
+  ctx: Ctx,
+  table: Shared,
+  columns: Columns,
+  noun: string,
+  slug: string,
+): Promise<R & { author: Author }> {
   const [found] = (await ctx.db
     .select({ ...(columns as Record<string, PgColumn>), handle: users.handle, authorName: users.name })
     .from(table as PgTable)

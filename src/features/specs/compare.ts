@@ -19,7 +19,9 @@ interface Hunk {
 export async function changeOf(before: string, after: string, names: { from: string; to: string }): Promise<Change> {
   const hunks = before === after ? [] : ((await finely(before, after)) ?? roughly(before, after))
   const lines = hunks.flatMap((hunk) => hunk.lines)
-  const text = hunks.map((h) => [`@@ -${h.oldStart},${h.oldLines} +${h.newStart},${h.newLines} @@`, ...h.lines].join('\n'))
+  const text = hunks.map((h) =>
+    [`@@ -${h.oldStart},${h.oldLines} +${h.newStart},${h.newLines} @@`, ...h.lines].join('\n'),
+  )
   return {
     added: lines.filter((line) => line.startsWith('+')).length,
     removed: lines.filter((line) => line.startsWith('-')).length,

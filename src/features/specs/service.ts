@@ -68,7 +68,10 @@ export async function find(ctx: Ctx, ref: string, within?: { id: string }): Prom
       const project = await defaultProject(ctx)
       const own = found.filter((spec) => spec.projectId === project?.id)
       if (own.length === 0)
-        throw new AppError('conflict', `Several projects have a spec "${slug}". Name it by its id: ${found.map((s) => s.id).join(', ')}.`)
+        throw new AppError(
+          'conflict',
+          `Several projects have a spec "${slug}". Name it by its id: ${found.map((s) => s.id).join(', ')}.`,
+        )
       return own
     },
     prefix: (prefix) => select(and(here, idStarts(specs.id, prefix))).limit(2),
@@ -78,7 +81,9 @@ export async function find(ctx: Ctx, ref: string, within?: { id: string }): Prom
 }
 
 export const list = read('specs.list', member('specs:read'), async (ctx, query: SpecQuery): Promise<SpecPage> => {
-  const page = keyset({ updatedAt: specs.updatedAt, createdAt: specs.createdAt }, specs.id, query, { sort: 'updatedAt' })
+  const page = keyset({ updatedAt: specs.updatedAt, createdAt: specs.createdAt }, specs.id, query, {
+    sort: 'updatedAt',
+  })
   const filters = and(
     visibleTo(rightsOf(ctx.actor)),
     query.projectId ? eq(specs.projectId, query.projectId) : eq(specs.organizationId, currentOrganization(ctx.actor)),
@@ -93,7 +98,11 @@ export const list = read('specs.list', member('specs:read'), async (ctx, query: 
     .orderBy(...page.orderBy)
     .limit(page.limit)
   const counted = query.total
-    ? await ctx.db.select({ n: count() }).from(specs).innerJoin(projectTable, eq(projectTable.id, specs.projectId)).where(filters)
+    ? await ctx.db
+        .select({ n: count() })
+        .from(specs)
+        .innerJoin(projectTable, eq(projectTable.id, specs.projectId))
+        .where(filters)
     : undefined
   return page.page(rows, counted?.[0]?.n)
 })
@@ -138,7 +147,12 @@ export const detail = read(
 
 async function versionOf(ctx: Ctx, spec: Spec, version: number) {
   const [found] = await ctx.db
-    .select({ title: specVersions.title, content: specVersions.content, status: specVersions.status, createdAt: specVersions.createdAt })
+    .select({
+      title: specVersions.title,
+      content: specVersions.content,
+      status: specVersions.status,
+      createdAt: specVersions.createdAt,
+    })
     .from(specVersions)
     .where(and(eq(specVersions.specId, spec.id), eq(specVersions.version, version)))
   if (!found) throw new AppError('not_found', `${spec.title} has no version ${version}; it has 1 to ${spec.version}.`)
@@ -186,7 +200,8 @@ export const compare = read(
     const spec = await find(ctx, ref)
     const to = other ?? spec.version
     const [a, b] = [await versionOf(ctx, spec, from), await versionOf(ctx, spec, to)]
-    const nameOf = (version: number, { title, status }: typeof a) => `${spec.slug} v${version} (${title.replace(/\s+/g, ' ')}, ${status})`
+    const nameOf = (version: number, { title, status }: typeof a) =>
+      `${spec.slug} v${version} (${title.replace(/\s+/g, ' ')}, ${status})`
     return { from, to, ...(await changeOf(a.content, b.content, { from: nameOf(from, a), to: nameOf(to, b) })) }
   },
 )
@@ -236,7 +251,10 @@ export const update = flow(
 const revise = write(
   'specs.revise',
   member('specs:write'),
-  async (ctx, { ref, message, baseVersion, ...patch }: SpecPatch & { ref: string }): Promise<Spec & { made: boolean }> => {
+  async (
+    ctx,
+    { ref, message, baseVersion, ...patch }: SpecPatch & { ref: string },
+  ): Promise<Spec & { made: boolean }> => {
     if (patch.content !== undefined) checkContent(patch.content)
     const before = await find(ctx, ref)
     await projects.requireWriter(ctx, before, 'Changing this spec')
@@ -259,7 +277,10 @@ const revise = write(
     })
     const after = await find(ctx, before.id)
     await keep(ctx, after, message)
-    announce(ctx, 'spec.updated', after, { fields: Object.keys(changed), ...(changed.status && { from: before.status }) })
+    announce(ctx, 'spec.updated', after, {
+      fields: Object.keys(changed),
+      ...(changed.status && { from: before.status }),
+    })
     return { ...after, made: true }
   },
   { versioned: true },
@@ -307,7 +328,8 @@ async function freeSlug(ctx: Ctx, organizationId: string, title: string): Promis
 }
 
 function checkContent(content: string): void {
-  if (Buffer.byteLength(content) > CONTENT_BYTES) throw invalid('/content', 'content is larger than 256 KiB.', 'too_long')
+  if (Buffer.byteLength(content) > CONTENT_BYTES)
+    throw invalid('/content', 'content is larger than 256 KiB.', 'too_long')
 }
 
 function announce(ctx: Ctx, type: string, spec: Spec, data: Record<string, unknown> = {}): void {

@@ -13,7 +13,12 @@ export const specTools = [
     title: 'Create spec',
     description: 'Write a technical specification; every later change is kept as a version.',
     toolset: 'specs',
-    input: object({ title: title(200), content: title(262_144), project, status: optional(oneOf(['draft', 'review', 'approved'])) }),
+    input: object({
+      title: title(200),
+      content: title(262_144),
+      project,
+      status: optional(oneOf(['draft', 'review', 'approved'])),
+    }),
     action: specs.create,
     with: ({ project, ...rest }) => ({ ...rest, projectId: project }),
   }),
@@ -29,7 +34,8 @@ export const specTools = [
   tool({
     name: 'update_spec',
     title: 'Update spec',
-    description: 'Write the next version. expectedVersion is the one you read; refused with the current one if it moved on.',
+    description:
+      'Write the next version. expectedVersion is the one you read; refused with the current one if it moved on.',
     toolset: 'specs',
     input: object({
       spec,

@@ -12,7 +12,8 @@ const id = sql.placeholder('id')
 const named = sql`${tasks.id}, ${projects.key} || '-' || ${tasks.number} as key, ${tasks.title}, ${tasks.status}`
 const inProject = sql`join ${projects} on ${projects.id} = ${tasks.projectId}`
 /** Rows as one text of JSON, which every driver reads alike. */
-const asList = (rows: SQL): SQL<string> => sql<string>`coalesce((select json_agg(r) from (${rows}) r), '[]'::json)::text`
+const asList = (rows: SQL): SQL<string> =>
+  sql<string>`coalesce((select json_agg(r) from (${rows}) r), '[]'::json)::text`
 
 /** One statement for all of it: mostly there is little, and asking costs more than looking. */
 const select = prepare((db) =>
@@ -37,12 +38,15 @@ export async function around(ctx: Ctx, taskId: string): Promise<Around> {
   const [found] = await select(ctx.db, { id: taskId, ...rightsOf(ctx.actor) })
   if (!found) throw new Error('a select without a table gave no row')
   const ties = JSON.parse(found.ties) as (Related & { ahead: boolean })[]
-  const those = (passes: (tie: (typeof ties)[number]) => boolean): Related[] => ties.filter(passes).map(({ ahead: _, ...tie }) => tie)
+  const those = (passes: (tie: (typeof ties)[number]) => boolean): Related[] =>
+    ties.filter(passes).map(({ ahead: _, ...tie }) => tie)
   return {
     waitsFor: those(({ kind, ahead }) => kind === 'blocks' && ahead),
     frees: those(({ kind, ahead }) => kind === 'blocks' && !ahead),
     related: those(({ kind }) => kind !== 'blocks'),
     subtasks: JSON.parse(found.parts) as Around['subtasks'],
-    comments: (JSON.parse(found.comments) as Comment[]).reverse().map((comment) => ({ ...comment, createdAt: toIso(comment.createdAt) })),
+    comments: (JSON.parse(found.comments) as Comment[])
+      .reverse()
+      .map((comment) => ({ ...comment, createdAt: toIso(comment.createdAt) })),
   }
 }

@@ -17,7 +17,11 @@ const commentColumns = {
   body: taskComments.body,
   createdAt: taskComments.createdAt,
 }
-type CommentRow = Omit<Comment, 'author'> & { authorType: 'user' | 'agent'; authorId: string | null; authorName: string }
+type CommentRow = Omit<Comment, 'author'> & {
+  authorType: 'user' | 'agent'
+  authorId: string | null
+  authorName: string
+}
 const toComment = ({ authorType: type, authorId: id, authorName: name, ...rest }: CommentRow): Comment => ({
   ...rest,
   author: { type, id, name },
@@ -28,7 +32,10 @@ export const comments = read(
   member('tasks:read'),
   async (ctx, { ref, ...query }: CommentQuery & { ref: string }): Promise<CommentPage> => {
     const { id } = await find(ctx, ref)
-    const page = keyset({ createdAt: taskComments.createdAt }, taskComments.id, query, { sort: 'createdAt', order: 'asc' })
+    const page = keyset({ createdAt: taskComments.createdAt }, taskComments.id, query, {
+      sort: 'createdAt',
+      order: 'asc',
+    })
     const rows = await ctx.db
       .select(commentColumns)
       .from(taskComments)

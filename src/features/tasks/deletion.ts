@@ -114,5 +114,9 @@ async function requireStanding(ctx: Ctx, { storyId, parentId }: Task): Promise<v
         .from(tasks)
         .where(and(eq(tasks.id, parentId), isNotNull(tasks.deletedAt)))
     : []
-  if (parent) throw new AppError('conflict', `It is a part of ${JSON.stringify(parent.title)}, which is deleted. Restore that first.`)
+  if (parent)
+    throw new AppError(
+      'conflict',
+      `It is a part of ${JSON.stringify(parent.title)}, which is deleted. Restore that first.`,
+    )
 }

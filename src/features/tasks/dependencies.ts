@@ -17,10 +17,18 @@ const MOST_SHOWN = 100
 
 /** Those who change the order of work in a team take turns, or two of them could close a circle together. */
 export const takeTurns = (ctx: Ctx, organizationId: string): Promise<unknown> =>
-  ctx.db.select({ id: organizations.id }).from(organizations).where(eq(organizations.id, organizationId)).for('no key update')
+  ctx.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(eq(organizations.id, organizationId))
+    .for('no key update')
 
 /** Replaces what a task waits for. */
-export async function setBlockers(ctx: Ctx, task: Pick<TaskItem, 'id' | 'key' | 'organizationId'>, refs: readonly string[]): Promise<void> {
+export async function setBlockers(
+  ctx: Ctx,
+  task: Pick<TaskItem, 'id' | 'key' | 'organizationId'>,
+  refs: readonly string[],
+): Promise<void> {
   await takeTurns(ctx, task.organizationId)
   const blockers = new Set<string>()
   for (const ref of refs) {
@@ -31,9 +39,14 @@ export async function setBlockers(ctx: Ctx, task: Pick<TaskItem, 'id' | 'key' | 
   }
   await ctx.db.delete(dependencies).where(and(eq(dependencies.taskId, task.id), eq(dependencies.kind, 'blocks')))
   if (blockers.size === 0) return
-  await ctx.db
-    .insert(dependencies)
-    .values([...blockers].map((blockedById) => ({ taskId: task.id, blockedById, kind: 'blocks' as const, createdAt: ctx.now })))
+  await ctx.db.insert(dependencies).values(
+    [...blockers].map((blockedById) => ({
+      taskId: task.id,
+      blockedById,
+      kind: 'blocks' as const,
+      createdAt: ctx.now,
+    })),
+  )
   await requireNoCircle(ctx, [task.id])
 }
 
@@ -74,7 +87,9 @@ async function inWords(ctx: Ctx, way: readonly string[]): Promise<string> {
     .where(anyOf(tasks.id, idList(named)))
   const keys = new Map(rows.map(({ id, key, number }) => [id, `${key}-${number}`]))
   const texts = named.map((id) => keys.get(id) ?? id)
-  return (named === way ? texts : [...texts.slice(0, -1), `… (${way.length - MOST_NAMED} more)`, ...texts.slice(-1)]).join(' → ')
+  return (
+    named === way ? texts : [...texts.slice(0, -1), `… (${way.length - MOST_NAMED} more)`, ...texts.slice(-1)]
+  ).join(' → ')
 }
 
 /** Refuses a move that open blockers forbid. */
@@ -111,7 +126,12 @@ export async function blockedAgain(ctx: Ctx, id: string): Promise<Named[]> {
  */
 export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Promise<Named[]> {
   // Of two that close the last two blockers at the same moment, the second looks when the first is done.
-  const waiting = await ctx.db.select({ id: tasks.id }).from(tasks).where(waitingFor(ids)).orderBy(tasks.id).for('no key update')
+  const waiting = await ctx.db
+    .select({ id: tasks.id })
+    .from(tasks)
+    .where(waitingFor(ids))
+    .orderBy(tasks.id)
+    .for('no key update')
   if (waiting.length === 0) return []
   const rows = await selectItems(ctx).where(and(waitingFor(ids), isFree))
   if (rows.length === 0) return []
@@ -158,9 +178,13 @@ export const relate = write(
   async (ctx, { ref, task: other, kind }: Relate & { ref: string }): Promise<Task> => {
     const { task } = await writable(ctx, ref, 'Changing this task')
     const to = await find(ctx, other)
-    if (task.organizationId !== to.organizationId || task.id === to.id) throw invalid('/task', 'Name another task of the same team.')
+    if (task.organizationId !== to.organizationId || task.id === to.id)
+      throw invalid('/task', 'Name another task of the same team.')
     if (kind)
-      await ctx.db.insert(dependencies).values({ taskId: task.id, blockedById: to.id, kind, createdAt: ctx.now }).onConflictDoNothing()
+      await ctx.db
+        .insert(dependencies)
+        .values({ taskId: task.id, blockedById: to.id, kind, createdAt: ctx.now })
+        .onConflictDoNothing()
     else {
       const pair = (a: string, b: string) => and(eq(dependencies.taskId, a), eq(dependencies.blockedById, b))
       const ties = inArray(dependencies.kind, ['relates', 'discovered_from', 'duplicates'])

@@ -36,7 +36,13 @@ async function requireOwnSession({ db, actor }: Ctx, id: string): Promise<void> 
   const [found] = await db
     .select({ id: sessions.id })
     .from(sessions)
-    .where(and(eq(sessions.id, id), eq(sessions.userId, userIdOf(actor)), anyOf(sessions.organizationId, idList(organizationsOf(actor)))))
+    .where(
+      and(
+        eq(sessions.id, id),
+        eq(sessions.userId, userIdOf(actor)),
+        anyOf(sessions.organizationId, idList(organizationsOf(actor))),
+      ),
+    )
   if (!found) throw notFound('session', id)
 }
 
@@ -97,7 +103,8 @@ export const claim = write(
     for (let tries = 0; tries < 5; tries++) {
       const found = await writable(ctx, ref, 'Working on this task')
       const holder = await holderOf(ctx, found.task.organizationId, who)
-      const after = action === 'release' ? await giveBack(ctx, found, holder) : await take(ctx, found, holder, action, minutes)
+      const after =
+        action === 'release' ? await giveBack(ctx, found, holder) : await take(ctx, found, holder, action, minutes)
       if (after) return after
     }
     throw new AppError('conflict', `${ref} is being changed by others at this moment. Try again.`)
@@ -125,9 +132,11 @@ async function take(
   minutes: number | undefined,
 ): Promise<Task | undefined> {
   const { lease } = before
-  if (isClosed(before.status)) throw new AppError('conflict', `${before.key} is ${before.status}. Take another one with next_task.`)
+  if (isClosed(before.status))
+    throw new AppError('conflict', `${before.key} is ${before.status}. Take another one with next_task.`)
   if (lease && !isHis(lease, holder)) throw heldBy(before, lease, ctx.now)
-  if (action === 'renew' && !lease) throw new AppError('conflict', `Your claim on ${before.key} has run out. Claim it again.`)
+  if (action === 'renew' && !lease)
+    throw new AppError('conflict', `Your claim on ${before.key} has run out. Claim it again.`)
   if (!lease) requireFree(before, 'in_progress')
   const [row] = await ctx.db
     .update(tasks)
@@ -182,7 +191,11 @@ export function requireNotHeld(ctx: Ctx, { task, leaseCredentialId }: Found, cal
 }
 
 /** A refusal that explains itself: who holds it, when he was last seen, how long it stays his. */
-export function heldBy({ key }: Pick<TaskItem, 'key'>, { holder, lastSeenAt, expiresAt }: Lease, now: string): AppError {
+export function heldBy(
+  { key }: Pick<TaskItem, 'key'>,
+  { holder, lastSeenAt, expiresAt }: Lease,
+  now: string,
+): AppError {
   const retryAfter = Math.max(1, Math.ceil((Date.parse(expiresAt) - Date.parse(now)) / 1000))
   return new AppError(
     'conflict.lease_held',

@@ -75,7 +75,12 @@ const order = (holder: Holder): SQL[] => [
 ]
 
 /** Takes it in the statement that picks it: of many agents at once, each gets another one. */
-async function take(ctx: Ctx, search: Search, minutes: number | undefined, skipLocked: boolean): Promise<string | undefined> {
+async function take(
+  ctx: Ctx,
+  search: Search,
+  minutes: number | undefined,
+  skipLocked: boolean,
+): Promise<string | undefined> {
   const pick = ctx.db
     .select({ id: tasks.id })
     .from(tasks)
@@ -132,17 +137,30 @@ async function underWay(ctx: Ctx, { projectId, holder }: Search): Promise<string
 }
 
 const renewed = (ctx: Ctx, ref: string, { type, id, sessionId }: Holder, minutes: number | undefined): Promise<Task> =>
-  renew(ctx, { ref, action: 'renew', minutes, agent: type === 'agent' ? id : undefined, sessionId: sessionId ?? undefined })
+  renew(ctx, {
+    ref,
+    action: 'renew',
+    minutes,
+    agent: type === 'agent' ? id : undefined,
+    sessionId: sessionId ?? undefined,
+  })
 
 const goOn = ({ lease }: Task): string =>
   `You are at work on it already; it is yours until ${lease?.expiresAt}. Finish it, or give it back (claim_task with action release) to get another`
 
 /** The one that comes after this, without taking it. */
-export async function peek(ctx: Ctx, { projectId, organizationId }: Pick<Task, 'projectId' | 'organizationId'>): Promise<NextTask> {
+export async function peek(
+  ctx: Ctx,
+  { projectId, organizationId }: Pick<Task, 'projectId' | 'organizationId'>,
+): Promise<NextTask> {
   return pickNext(ctx, { projectId, holder: await holderOf(ctx, organizationId, {}) }, { claim: false })
 }
 
-async function pickNext(ctx: Ctx, search: Search, { claim, minutes }: Pick<TaskNext, 'claim' | 'minutes'>): Promise<NextTask> {
+async function pickNext(
+  ctx: Ctx,
+  search: Search,
+  { claim, minutes }: Pick<TaskNext, 'claim' | 'minutes'>,
+): Promise<NextTask> {
   const begun = await underWay(ctx, search)
   if (begun) {
     const task = claim === false ? await find(ctx, begun) : await renewed(ctx, begun, search.holder, minutes)
@@ -169,7 +187,8 @@ async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Prom
   const many = others.length === MOST_COUNTED ? `at least ${MOST_COUNTED}` : ready
   const [waiting] = await ctx.db.select({ keys: openWaiters }).from(tasks).where(eq(tasks.id, task.id))
   const waiters = waiting?.keys?.split(',') ?? []
-  const named = waiters.length > 5 ? `${waiters.slice(0, 5).join(', ')} and ${waiters.length - 5} more` : waiters.join(', ')
+  const named =
+    waiters.length > 5 ? `${waiters.slice(0, 5).join(', ')} and ${waiters.length - 5} more` : waiters.join(', ')
   return [
     `${task.priority} priority${ready > 1 ? `, first of ${many} ready tasks` : ', the only ready task'}`,
     task.dueAt ? `due ${task.dueAt.slice(0, 10)}` : undefined,
@@ -182,21 +201,25 @@ async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Prom
 const MINE_AT_MOST = 50
 
 /** What the caller has to do: what he is at work on first, then what is his to see to. */
-export const mine = read('tasks.mine', member('tasks:read'), async (ctx, _: Record<string, never>): Promise<TaskItem[]> => {
-  const me = speaker(ctx)
-  const held = sql`coalesce(${and(eq(tasks.leaseType, me.type), eq(tasks.leaseHolderId, me.id), gt(tasks.leaseExpiresAt, ctx.now))}, false)`
-  const rows = await selectItems(ctx)
-    .where(
-      and(
-        scopeOf(ctx, undefined),
-        inArray(tasks.status, open),
-        or(held, and(eq(tasks.assigneeType, me.type), eq(tasks.assigneeId, me.id))),
-      ),
-    )
-    .orderBy(desc(held), desc(eq(tasks.status, 'in_progress')), urgency, tasks.position, tasks.id)
-    .limit(MINE_AT_MOST)
-  return rows.map((row) => toItem(row, ctx.now))
-})
+export const mine = read(
+  'tasks.mine',
+  member('tasks:read'),
+  async (ctx, _: Record<string, never>): Promise<TaskItem[]> => {
+    const me = speaker(ctx)
+    const held = sql`coalesce(${and(eq(tasks.leaseType, me.type), eq(tasks.leaseHolderId, me.id), gt(tasks.leaseExpiresAt, ctx.now))}, false)`
+    const rows = await selectItems(ctx)
+      .where(
+        and(
+          scopeOf(ctx, undefined),
+          inArray(tasks.status, open),
+          or(held, and(eq(tasks.assigneeType, me.type), eq(tasks.assigneeId, me.id))),
+        ),
+      )
+      .orderBy(desc(held), desc(eq(tasks.status, 'in_progress')), urgency, tasks.position, tasks.id)
+      .limit(MINE_AT_MOST)
+    return rows.map((row) => toItem(row, ctx.now))
+  },
+)
 
 /** Nothing to do must be explained, or agents ask again and again. */
 async function whyNone(ctx: Ctx, { projectId }: Search): Promise<Omit<NextTask, 'task'>> {
@@ -232,7 +255,10 @@ function reasonOf({ status, blockedBy, lease, assignee }: TaskItem): string {
 export const next = write(
   'tasks.next',
   member('tasks:write'),
-  async (ctx, { projectRef, projectId, agent, sessionId, ...how }: TaskNext & { projectRef?: string }): Promise<NextTask> => {
+  async (
+    ctx,
+    { projectRef, projectId, agent, sessionId, ...how }: TaskNext & { projectRef?: string },
+  ): Promise<NextTask> => {
     const project = await projectOf(ctx, projectRef ?? projectId)
     if (project) requireOpenProject(ctx, project, 'Working in this project')
     const holder = await holderOf(ctx, project?.organizationId ?? currentOrganization(ctx.actor), { agent, sessionId })

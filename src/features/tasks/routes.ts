@@ -39,7 +39,8 @@ export const taskRoutes = (http: Http) =>
     })
     .post(
       '/api/projects/:slug/tasks',
-      async ({ ctx, params, body, set }) => created(set, '/api/tasks', await tasks.create(ctx, { ...body, projectRef: params.slug })),
+      async ({ ctx, params, body, set }) =>
+        created(set, '/api/tasks', await tasks.create(ctx, { ...body, projectRef: params.slug })),
       { ...on(tasks.create, 'Create a task'), params: ProjectRef, body: TaskCreate, response: { 201: Task } },
     )
     .post('/api/tasks/next', ({ ctx, body }) => next(ctx, body), {

@@ -110,7 +110,8 @@ export const selectItems = (ctx: Ctx) =>
   ctx.db.select(item).from(tasks).innerJoin(projectTable, eq(projectTable.id, tasks.projectId)).$dynamic()
 export type ItemRow = Awaited<ReturnType<typeof selectItems>>[number]
 
-const selectFound = (ctx: Ctx) => ctx.db.select(found).from(tasks).innerJoin(projectTable, eq(projectTable.id, tasks.projectId)).$dynamic()
+const selectFound = (ctx: Ctx) =>
+  ctx.db.select(found).from(tasks).innerJoin(projectTable, eq(projectTable.id, tasks.projectId)).$dynamic()
 type Row = Awaited<ReturnType<typeof selectFound>>[number]
 
 const byId = prepare((db) =>
@@ -159,7 +160,9 @@ export async function lookUp(ctx: Ctx, ref: string): Promise<Found> {
     prefix: async (prefix) =>
       ctx.actor.organizationId
         ? selectFound(ctx)
-            .where(and(eq(tasks.organizationId, ctx.actor.organizationId), idStarts(tasks.id, prefix), visibleTo(rights)))
+            .where(
+              and(eq(tasks.organizationId, ctx.actor.organizationId), idStarts(tasks.id, prefix), visibleTo(rights)),
+            )
             .limit(2)
         : [],
     record: ({ task }) => task,
@@ -215,7 +218,8 @@ export function toItem(row: ItemRow, now: string): TaskItem {
           expiresAt: leaseExpiresAt,
         }
       : null
-  const assignee: Party | null = assigneeType && assigneeName !== null ? { type: assigneeType, id: assigneeId, name: assigneeName } : null
+  const assignee: Party | null =
+    assigneeType && assigneeName !== null ? { type: assigneeType, id: assigneeId, name: assigneeName } : null
   return { ...task, key: `${projectKey}-${task.number}`, assignee, blockedBy: blockers?.split(',') ?? [], lease }
 }
 
@@ -226,13 +230,28 @@ function toTask(row: Row['task'], now: string): Task {
 
 /** Whose work it is, and was: their open streams hear of it. */
 const partiesOf = (...states: (TaskItem | undefined)[]): string[] =>
-  [...new Set(states.flatMap((task) => [task?.assignee?.id, task?.lease?.holder.id]))].filter((id) => typeof id === 'string')
+  [...new Set(states.flatMap((task) => [task?.assignee?.id, task?.lease?.holder.id]))].filter(
+    (id) => typeof id === 'string',
+  )
 
-export function announce(ctx: Ctx, type: string, task: TaskItem, data: Record<string, unknown> = {}, before?: TaskItem): void {
+export function announce(
+  ctx: Ctx,
+  type: string,
+  task: TaskItem,
+  data: Record<string, unknown> = {},
+  before?: TaskItem,
+): void {
   ctx.emit(type, {
     subjectId: task.id,
     organizationId: task.organizationId,
     projectId: task.projectId,
-    data: { key: task.key, title: task.title, status: task.status, version: task.version, concerns: partiesOf(before, task), ...data },
+    data: {
+      key: task.key,
+      title: task.title,
+      status: task.status,
+      version: task.version,
+      concerns: partiesOf(before, task),
+      ...data,
+    },
   })
 }

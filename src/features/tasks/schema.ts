@@ -34,7 +34,11 @@ export const Acceptance = object({ text: title(500, { example: 'A second process
 export type Acceptance = Static<typeof Acceptance>
 
 /** A person or an agent. */
-export const Party = object({ type: oneOf(['user', 'agent']), id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) })
+export const Party = object({
+  type: oneOf(['user', 'agent']),
+  id: nullable(id()),
+  name: text(100, { example: 'Ada Lovelace' }),
+})
 export type Party = Static<typeof Party>
 
 export const Lease = object({
@@ -51,7 +55,8 @@ const key = text(20, { example: 'TUT-42' })
 const labels = array(title(50, { example: 'backend' }), 50, { uniqueItems: true })
 const description = text(50_000)
 /** References: an id, `TUT-42`, or the first characters of an id. */
-export const ref = (what: string) => text(100, { minLength: 1, description: `${what}: id, key or id prefix`, example: 'TUT-41' })
+export const ref = (what: string) =>
+  text(100, { minLength: 1, description: `${what}: id, key or id prefix`, example: 'TUT-41' })
 
 export const TaskItem = object({
   ...recordFields,
@@ -108,12 +113,18 @@ export const TaskDetail = object({
   frees: Type.Array(Related, { description: 'Tasks that wait for this one' }),
   related: Type.Array(Related),
   subtasks: Type.Array(object({ id: id(), key, title: taskTitle, status: oneOf(statuses) })),
-  links: Type.Array(LinkedRecord, { description: 'Specs, decisions, memories and others that are linked with it or name it' }),
+  links: Type.Array(LinkedRecord, {
+    description: 'Specs, decisions, memories and others that are linked with it or name it',
+  }),
   comments: Type.Array(Comment, { description: 'The last 20, oldest first' }),
 })
 export type TaskDetail = Static<typeof TaskDetail>
 
-const assignee = text(254, { minLength: 1, description: 'me, a user (id or e-mail) or an agent (id or slug)', example: 'me' })
+const assignee = text(254, {
+  minLength: 1,
+  description: 'me, a user (id or e-mail) or an agent (id or slug)',
+  example: 'me',
+})
 const changeable = {
   title: taskTitle,
   description: nullable(description),
@@ -153,7 +164,9 @@ export const TaskQuery = object({
   parentId: optional(id({ description: 'Only the parts of this task' })),
   assignee: optional(assignee),
   label: optional(text(50)),
-  ready: optional(bool({ description: 'Only those that can be started now: todo or abandoned, not blocked, nobody at work' })),
+  ready: optional(
+    bool({ description: 'Only those that can be started now: todo or abandoned, not blocked, nobody at work' }),
+  ),
   search: optional(text(200)),
 })
 export type TaskQuery = Static<typeof TaskQuery>
@@ -171,7 +184,9 @@ export type TaskChanged = Static<typeof TaskChanged>
 
 export const TaskComplete = object({
   notes: optional(text(20_000, { description: 'What was done' })),
-  evidence: optional(array(text(500, { example: 'bun test: 214 pass' }), 20, { description: 'Files, commits, test runs, links' })),
+  evidence: optional(
+    array(text(500, { example: 'bun test: 214 pass' }), 20, { description: 'Files, commits, test runs, links' }),
+  ),
   force: optional(bool({ description: 'Close it although it waits for others; for people only' })),
 })
 export type TaskComplete = Static<typeof TaskComplete>

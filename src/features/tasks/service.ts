@@ -19,7 +19,17 @@ import { around } from './around.ts'
 import { blockedAgain, relate, requireFree, setBlockers, setFree } from './dependencies.ts'
 import { noLease, requireNotHeld } from './leases.ts'
 import { peek, ready } from './next.ts'
-import { announce, find, inProject, lookUp, requireOpenProject, selectItems, toItem, visibleTo, writable } from './rows.ts'
+import {
+  announce,
+  find,
+  inProject,
+  lookUp,
+  requireOpenProject,
+  selectItems,
+  toItem,
+  visibleTo,
+  writable,
+} from './rows.ts'
 import {
   type Acceptance,
   isClosed,
@@ -46,7 +56,8 @@ export const list = read('tasks.list', member('tasks:read'), async (ctx, query: 
     { sort: 'updatedAt' },
   )
   const organizationId = currentOrganization(ctx.actor)
-  const assignee = query.assignee === undefined ? undefined : await resolveParty(ctx, { organizationId }, query.assignee)
+  const assignee =
+    query.assignee === undefined ? undefined : await resolveParty(ctx, { organizationId }, query.assignee)
   const filters: (SQL | undefined)[] = [
     visibleTo(rightsOf(ctx.actor)),
     // A project may be another team's, in a workspace that both share.
@@ -89,25 +100,36 @@ export const listNamed = read(
   },
 )
 
-export const get = read('tasks.get', member('tasks:read'), (ctx, { ref }: { ref: string }): Promise<Task> => find(ctx, ref))
+export const get = read(
+  'tasks.get',
+  member('tasks:read'),
+  (ctx, { ref }: { ref: string }): Promise<Task> => find(ctx, ref),
+)
 
 /** With everything that somebody who starts on it wants to know. */
-export const detail = read('tasks.detail', member('tasks:read'), async (ctx, { ref }: { ref: string }): Promise<TaskDetail> => {
-  const { task, project } = await lookUp(ctx, ref)
-  return {
-    ...task,
-    project: { id: project.id, name: project.name, slug: project.slug },
-    ...(await around(ctx, task.id)),
-    links: await linkedWith(ctx, task),
-  }
-})
+export const detail = read(
+  'tasks.detail',
+  member('tasks:read'),
+  async (ctx, { ref }: { ref: string }): Promise<TaskDetail> => {
+    const { task, project } = await lookUp(ctx, ref)
+    return {
+      ...task,
+      project: { id: project.id, name: project.name, slug: project.slug },
+      ...(await around(ctx, task.id)),
+      links: await linkedWith(ctx, task),
+    }
+  },
+)
 
 // ---- writing
 
 export const create = write(
   'tasks.create',
   member('tasks:write'),
-  async (ctx, { projectRef, discoveredFrom, ...input }: TaskCreate & { projectRef?: string; discoveredFrom?: string }): Promise<Task> => {
+  async (
+    ctx,
+    { projectRef, discoveredFrom, ...input }: TaskCreate & { projectRef?: string; discoveredFrom?: string },
+  ): Promise<Task> => {
     const origin = discoveredFrom === undefined ? undefined : await find(ctx, discoveredFrom)
     const project = await projectFor(ctx, projectRef ?? origin?.projectId)
     const assignee = input.assignee ? await resolveParty(ctx, project, input.assignee) : undefined
@@ -137,7 +159,11 @@ export const create = write(
       updatedAt: ctx.now,
     })
     if (input.blockedBy?.length)
-      await setBlockers(ctx, { id, key: `${project.key}-${number}`, organizationId: project.organizationId }, input.blockedBy)
+      await setBlockers(
+        ctx,
+        { id, key: `${project.key}-${number}`, organizationId: project.organizationId },
+        input.blockedBy,
+      )
     const task = await find(ctx, id)
     announce(ctx, 'task.created', task)
     if (origin) await relate(ctx, { ref: id, task: origin.id, kind: 'discovered_from' })
@@ -170,7 +196,8 @@ export const update = write(
     })
     const type = changed.status === 'done' && before.status !== 'done' ? 'task.completed' : 'task.updated'
     announce(ctx, type, changed, { fields: Object.keys(patch), ...(status && { from: before.status }) }, before)
-    if (assignee && !(before.assignee && sameParty(before.assignee, assignee))) await tellAssignee(ctx, changed, assignee)
+    if (assignee && !(before.assignee && sameParty(before.assignee, assignee)))
+      await tellAssignee(ctx, changed, assignee)
     return { ...changed, ...(await consequences(ctx, before, changed)) }
   },
   { versioned: true },
@@ -181,14 +208,20 @@ export const complete = write(
   member('tasks:write'),
   async (ctx, { ref, notes, evidence, force }: TaskComplete & { ref: string }): Promise<TaskCompleted> => {
     if (force && !inPerson(ctx.actor))
-      throw new AppError('forbidden', 'Only a person can close a task that waits for others. Finish those first, or ask somebody.')
+      throw new AppError(
+        'forbidden',
+        'Only a person can close a task that waits for others. Finish those first, or ask somebody.',
+      )
     const found = await writable(ctx, ref, 'Completing this task')
     const { task: before } = found
     checkVersion(ctx, before)
     requireNotHeld(ctx, found)
     const open = before.blockedBy
     if (!force && before.status !== 'done') requireFree(before, 'done')
-    const text = [notes?.trim(), evidence?.length ? ['Evidence:', ...evidence.map((e) => `- ${e}`)].join('\n') : undefined]
+    const text = [
+      notes?.trim(),
+      evidence?.length ? ['Evidence:', ...evidence.map((e) => `- ${e}`)].join('\n') : undefined,
+    ]
     const completionNotes = text.filter(Boolean).join('\n\n')
     const changed =
       before.status === 'done'
@@ -216,7 +249,13 @@ type Change = Partial<typeof tasks.$inferInsert>
 async function store(ctx: Ctx, before: Task, set: Change): Promise<Task> {
   const columns = { id: tasks.id, version: tasks.version }
   const again = () => find(ctx, before.id)
-  await changeVersioned(ctx, tasks, { columns, before: { id: before.id, version: before.version }, set, what: before.key, again })
+  await changeVersioned(ctx, tasks, {
+    columns,
+    before: { id: before.id, version: before.version },
+    set,
+    what: before.key,
+    again,
+  })
   return again()
 }
 
@@ -236,7 +275,14 @@ function assigned(ctx: Ctx, before: Task, to: Party | undefined): Change {
   const assignee = { assigneeType: to?.type ?? null, assigneeId: to?.id ?? null }
   if (!before.lease || (to && sameParty(before.lease.holder, to))) return assignee
   if (!to) return { ...assignee, ...noLease }
-  return { ...assignee, leaseType: to.type, leaseHolderId: to.id, leaseSessionId: null, leaseCredentialId: null, leaseSince: ctx.now }
+  return {
+    ...assignee,
+    leaseType: to.type,
+    leaseHolderId: to.id,
+    leaseSessionId: null,
+    leaseCredentialId: null,
+    leaseSince: ctx.now,
+  }
 }
 
 async function consequences(ctx: Ctx, before: Task, after: Task): Promise<Pick<TaskChanged, 'freed' | 'blocked'>> {
@@ -253,7 +299,8 @@ const criteria = (given: readonly (string | Acceptance)[]): Acceptance[] =>
 /** To plan in: the one named, else the one the caller is at work in. */
 export async function projectFor(ctx: Ctx, ref: string | undefined): Promise<Project> {
   const project = await projectOf(ctx, ref)
-  if (!project) throw invalid('/project', 'Say which project: give its id, slug or key (list_projects shows them).', 'required')
+  if (!project)
+    throw invalid('/project', 'Say which project: give its id, slug or key (list_projects shows them).', 'required')
   requireOpenProject(ctx, project, 'Planning in this project')
   return project
 }
@@ -291,14 +338,20 @@ async function checkPlace(
     const { rows } = await ctx.db.execute<{ id: string }>(sql`with recursive above (id) as (
       select ${parent.id}::uuid union select t.parent_id from above join ${tasks} t on t.id = above.id where t.parent_id is not null)
       select id from above where id = ${own}`)
-    if (rows.length > 0) throw new AppError('conflict.cycle', 'A task cannot be a part of itself, or of one of its own parts.')
+    if (rows.length > 0)
+      throw new AppError('conflict.cycle', 'A task cannot be a part of itself, or of one of its own parts.')
   }
   return place.storyId === undefined ? parent.storyId : place.storyId
 }
 
 async function positionAfter(ctx: Ctx, task: Task, after: string | null): Promise<number> {
   const behind = after === null ? null : (await inProject(ctx, after, task.projectId)).id
-  return positionBehind(ctx, { table: tasks, siblings: eq(tasks.projectId, task.projectId), project: task }, task.id, behind)
+  return positionBehind(
+    ctx,
+    { table: tasks, siblings: eq(tasks.projectId, task.projectId), project: task },
+    task.id,
+    behind,
+  )
 }
 
 async function tellAssignee(ctx: Ctx, task: Task, assignee: Party | undefined): Promise<void> {

@@ -61,7 +61,10 @@ export const taskDependencies = pgTable(
     kind: text().$type<'blocks' | 'relates' | 'discovered_from' | 'duplicates'>().notNull().default('blocks'),
     createdAt: instant().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.taskId, t.blockedById, t.kind] }), index('task_dependencies_blocker').on(t.blockedById)],
+  (t) => [
+    primaryKey({ columns: [t.taskId, t.blockedById, t.kind] }),
+    index('task_dependencies_blocker').on(t.blockedById),
+  ],
 )
 
 export const taskComments = pgTable(

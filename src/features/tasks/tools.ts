@@ -52,7 +52,8 @@ export const taskTools = [
   tool({
     name: 'list_tasks',
     title: 'List tasks',
-    description: 'Find tasks, last changed first. Without descriptions; read one with get_task. ready: only what can be started now.',
+    description:
+      'Find tasks, last changed first. Without descriptions; read one with get_task. ready: only what can be started now.',
     toolset: 'tasks',
     core: true,
     input: object({
@@ -99,7 +100,16 @@ export const taskTools = [
     input: object({ task, notes: optional(text(20_000)), evidence: optional(array(text(500), 20)) }),
     action: tasks.complete,
     with: ({ task, ...rest }) => ({ ref: task, ...rest }),
-    show: ({ id, key, title, status, version, freed, blocked, next }) => ({ id, key, title, status, version, freed, blocked, next }),
+    show: ({ id, key, title, status, version, freed, blocked, next }) => ({
+      id,
+      key,
+      title,
+      status,
+      version,
+      freed,
+      blocked,
+      next,
+    }),
   }),
   tool({
     name: 'delete_task',
@@ -113,7 +123,8 @@ export const taskTools = [
   tool({
     name: 'get_task',
     title: 'Get task',
-    description: 'One task with everything: description, dependencies both ways, who works on it, comments, linked records.',
+    description:
+      'One task with everything: description, dependencies both ways, who works on it, comments, linked records.',
     toolset: 'tasks',
     core: true,
     input: object({ task }),
@@ -138,7 +149,12 @@ export const taskTools = [
     description: 'Take a task so that nobody else works on it; your calls keep it yours. release gives it back.',
     toolset: 'tasks',
     core: true,
-    input: object({ task, action: optional(oneOf(['claim', 'renew', 'release'])), minutes, agent: optional(text(100)) }),
+    input: object({
+      task,
+      action: optional(oneOf(['claim', 'renew', 'release'])),
+      minutes,
+      agent: optional(text(100)),
+    }),
     action: claim,
     with: ({ task, ...rest }) => ({ ref: task, ...rest }),
     show: withHolder,

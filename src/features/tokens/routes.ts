@@ -1,6 +1,14 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
-import { ApiKeyCreate, ApiKeyCreated, ApiKeyPage, McpTokenCreate, McpTokenCreated, McpTokenPage, TokenQuery } from './schema.ts'
+import {
+  ApiKeyCreate,
+  ApiKeyCreated,
+  ApiKeyPage,
+  McpTokenCreate,
+  McpTokenCreated,
+  McpTokenPage,
+  TokenQuery,
+} from './schema.ts'
 import * as tokens from './service.ts'
 
 const byId = object({ id: id() })
@@ -31,11 +39,15 @@ export const tokenRoutes = (http: Http) =>
       query: TokenQuery,
       response: McpTokenPage,
     })
-    .post('/api/mcp-tokens', async ({ ctx, body, set }) => created(set, '/api/mcp-tokens', await tokens.createToken(ctx, body)), {
-      ...on(tokens.createToken, 'Create an MCP token; its value is shown once'),
-      body: McpTokenCreate,
-      response: { 201: McpTokenCreated },
-    })
+    .post(
+      '/api/mcp-tokens',
+      async ({ ctx, body, set }) => created(set, '/api/mcp-tokens', await tokens.createToken(ctx, body)),
+      {
+        ...on(tokens.createToken, 'Create an MCP token; its value is shown once'),
+        body: McpTokenCreate,
+        response: { 201: McpTokenCreated },
+      },
+    )
     .delete('/api/mcp-tokens/:id', ({ ctx, params }) => tokens.revokeToken(ctx, params), {
       ...on(tokens.revokeToken, 'Revoke an MCP token and end its streams'),
       params: byId,

@@ -37,7 +37,10 @@ const shared = {
 }
 const shownOnce = { token: optional(text(200, { description: 'Shown now and never again', example: 'svc_…' })) }
 
-export const ApiKey = object({ ...shared, organizationId: nullable(id({ description: 'Reaches only this organization' })) })
+export const ApiKey = object({
+  ...shared,
+  organizationId: nullable(id({ description: 'Reaches only this organization' })),
+})
 export type ApiKey = Static<typeof ApiKey>
 export const ApiKeyCreated = object({ ...ApiKey.properties, ...shownOnce })
 export type ApiKeyCreated = Static<typeof ApiKeyCreated>
@@ -67,7 +70,9 @@ export type McpTokenCreated = Static<typeof McpTokenCreated>
 export const McpTokenCreate = object({
   name,
   organizationId: id(),
-  kind: optional(oneOf(['live', 'test'], { description: 'live unless told; test works in the sandbox twin of the organization' })),
+  kind: optional(
+    oneOf(['live', 'test'], { description: 'live unless told; test works in the sandbox twin of the organization' }),
+  ),
   scopes: optional(scopes),
   toolsets: optional(toolsets),
   projectId: optional(id({ description: 'Default project of its calls' })),

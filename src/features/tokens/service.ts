@@ -10,7 +10,15 @@ import { holdSession } from '../accounts/ways.ts'
 import { findAgent } from '../agents/parties.ts'
 import * as organizations from '../organizations/service.ts'
 import * as projects from '../projects/service.ts'
-import type { ApiKeyCreate, ApiKeyCreated, ApiKeyPage, McpTokenCreate, McpTokenCreated, McpTokenPage, TokenQuery } from './schema.ts'
+import type {
+  ApiKeyCreate,
+  ApiKeyCreated,
+  ApiKeyPage,
+  McpTokenCreate,
+  McpTokenCreated,
+  McpTokenPage,
+  TokenQuery,
+} from './schema.ts'
 import { apiKeys, mcpTokens } from './table.ts'
 
 /** A forgotten key must not live for ever. */
@@ -54,7 +62,10 @@ const tokenColumns = {
 
 const expiry = (now: string, days: number): string => new Date(Date.parse(now) + days * 86_400_000).toISOString()
 
-async function notTooMany(ctx: Ctx, table: PgTable & { userId: PgColumn; revokedAt: PgColumn; expiresAt: PgColumn }): Promise<void> {
+async function notTooMany(
+  ctx: Ctx,
+  table: PgTable & { userId: PgColumn; revokedAt: PgColumn; expiresAt: PgColumn },
+): Promise<void> {
   const [held] = await ctx.db
     .select({ n: count() })
     .from(table)
@@ -63,7 +74,8 @@ async function notTooMany(ctx: Ctx, table: PgTable & { userId: PgColumn; revoked
 }
 
 /** Not made by a session that is ended at this very moment: what ends a user's credentials must find them all. */
-const stillSignedIn = async (ctx: Ctx): Promise<unknown> => ctx.actor.credentialId && holdSession(ctx, ctx.actor.credentialId)
+const stillSignedIn = async (ctx: Ctx): Promise<unknown> =>
+  ctx.actor.credentialId && holdSession(ctx, ctx.actor.credentialId)
 
 /** A misspelt scope or toolset must not make a credential that can do nothing. */
 function checkNames(scopes: readonly string[] = [], toolsets: readonly string[] = []): void {
@@ -74,23 +86,28 @@ function checkNames(scopes: readonly string[] = [], toolsets: readonly string[] 
       `There is no scope ${scope}. Use read, write or one of: ${[...known.resources].sort().join(', ')} with :read or :write.`,
     )
   const toolset = toolsets.find((t) => !known.toolsets.has(t))
-  if (toolset) throw invalid('/toolsets', `There is no toolset ${toolset}. There are: ${[...known.toolsets].sort().join(', ')}.`)
+  if (toolset)
+    throw invalid('/toolsets', `There is no toolset ${toolset}. There are: ${[...known.toolsets].sort().join(', ')}.`)
 }
 
 // ---- API keys
 
-export const listKeys = read('tokens.listKeys', account('keys:read'), async (ctx, query: TokenQuery): Promise<ApiKeyPage> => {
-  const page = keyset({ createdAt: apiKeys.createdAt, name: apiKeys.name }, apiKeys.id, query, { sort: 'createdAt' })
-  const own = eq(apiKeys.userId, userIdOf(ctx.actor))
-  const rows = await ctx.db
-    .select(keyColumns)
-    .from(apiKeys)
-    .where(page.where(own))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const total = query.total ? (await ctx.db.select({ n: count() }).from(apiKeys).where(own))[0]?.n : undefined
-  return page.page(rows, total)
-})
+export const listKeys = read(
+  'tokens.listKeys',
+  account('keys:read'),
+  async (ctx, query: TokenQuery): Promise<ApiKeyPage> => {
+    const page = keyset({ createdAt: apiKeys.createdAt, name: apiKeys.name }, apiKeys.id, query, { sort: 'createdAt' })
+    const own = eq(apiKeys.userId, userIdOf(ctx.actor))
+    const rows = await ctx.db
+      .select(keyColumns)
+      .from(apiKeys)
+      .where(page.where(own))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total ? (await ctx.db.select({ n: count() }).from(apiKeys).where(own))[0]?.n : undefined
+    return page.page(rows, total)
+  },
+)
 
 export const createKey = write(
   'tokens.createKey',
@@ -116,7 +133,11 @@ export const createKey = write(
       })
       .returning(keyColumns)
     if (!key) throw new Error('insert returned nothing')
-    ctx.emit('api_key.created', { subjectId: key.id, userId: userIdOf(ctx.actor), data: { name: key.name, scopes: key.scopes } })
+    ctx.emit('api_key.created', {
+      subjectId: key.id,
+      userId: userIdOf(ctx.actor),
+      data: { name: key.name, scopes: key.scopes },
+    })
     return { ...key, token }
   },
   { secret: ['token'] },
@@ -129,7 +150,11 @@ export const revokeKey = write(
     const userId = userIdOf(ctx.actor)
     const [revoked] = await ctx.db
       .update(apiKeys)
-      .set({ revokedAt: sql`coalesce(${apiKeys.revokedAt}, ${ctx.now})`, updatedAt: ctx.now, version: sql`${apiKeys.version} + 1` })
+      .set({
+        revokedAt: sql`coalesce(${apiKeys.revokedAt}, ${ctx.now})`,
+        updatedAt: ctx.now,
+        version: sql`${apiKeys.version} + 1`,
+      })
       .where(and(eq(apiKeys.id, id), eq(apiKeys.userId, userId)))
       .returning({ name: apiKeys.name })
     if (!revoked) throw notFound('API key', id)
@@ -141,18 +166,24 @@ export const revokeKey = write(
 
 // ---- MCP tokens
 
-export const listTokens = read('tokens.listTokens', account('tokens:read'), async (ctx, query: TokenQuery): Promise<McpTokenPage> => {
-  const page = keyset({ createdAt: mcpTokens.createdAt, name: mcpTokens.name }, mcpTokens.id, query, { sort: 'createdAt' })
-  const own = eq(mcpTokens.userId, userIdOf(ctx.actor))
-  const rows = await ctx.db
-    .select(tokenColumns)
-    .from(mcpTokens)
-    .where(page.where(own))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const total = query.total ? (await ctx.db.select({ n: count() }).from(mcpTokens).where(own))[0]?.n : undefined
-  return page.page(rows, total)
-})
+export const listTokens = read(
+  'tokens.listTokens',
+  account('tokens:read'),
+  async (ctx, query: TokenQuery): Promise<McpTokenPage> => {
+    const page = keyset({ createdAt: mcpTokens.createdAt, name: mcpTokens.name }, mcpTokens.id, query, {
+      sort: 'createdAt',
+    })
+    const own = eq(mcpTokens.userId, userIdOf(ctx.actor))
+    const rows = await ctx.db
+      .select(tokenColumns)
+      .from(mcpTokens)
+      .where(page.where(own))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total ? (await ctx.db.select({ n: count() }).from(mcpTokens).where(own))[0]?.n : undefined
+    return page.page(rows, total)
+  },
+)
 
 export const createToken = write(
   'tokens.createToken',
@@ -162,7 +193,8 @@ export const createToken = write(
     await stillSignedIn(ctx)
     await organizations.get(ctx, { id: input.organizationId })
     const kind = input.kind ?? 'live'
-    const organizationId = kind === 'test' ? await organizations.sandboxOf(ctx, input.organizationId) : input.organizationId
+    const organizationId =
+      kind === 'test' ? await organizations.sandboxOf(ctx, input.organizationId) : input.organizationId
     if (input.projectId) await projects.inOrganization(ctx, input.projectId, organizationId)
     if (input.agentId) await findAgent(ctx, input.organizationId, input.agentId)
     await notTooMany(ctx, mcpTokens)
@@ -186,7 +218,11 @@ export const createToken = write(
       })
       .returning(tokenColumns)
     if (!made) throw new Error('insert returned nothing')
-    ctx.emit('mcp_token.created', { subjectId: made.id, userId: userIdOf(ctx.actor), data: { name: made.name, kind, scopes: made.scopes } })
+    ctx.emit('mcp_token.created', {
+      subjectId: made.id,
+      userId: userIdOf(ctx.actor),
+      data: { name: made.name, kind, scopes: made.scopes },
+    })
     return { ...made, token }
   },
   { secret: ['token'] },
@@ -199,7 +235,11 @@ export const revokeToken = write(
     const userId = userIdOf(ctx.actor)
     const [revoked] = await ctx.db
       .update(mcpTokens)
-      .set({ revokedAt: sql`coalesce(${mcpTokens.revokedAt}, ${ctx.now})`, updatedAt: ctx.now, version: sql`${mcpTokens.version} + 1` })
+      .set({
+        revokedAt: sql`coalesce(${mcpTokens.revokedAt}, ${ctx.now})`,
+        updatedAt: ctx.now,
+        version: sql`${mcpTokens.version} + 1`,
+      })
       .where(and(eq(mcpTokens.id, id), eq(mcpTokens.userId, userId)))
       .returning({ name: mcpTokens.name })
     if (!revoked) throw notFound('MCP token', id)

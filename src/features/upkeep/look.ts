@@ -35,7 +35,8 @@ export async function look(config: Config, driver: Driver | undefined): Promise<
   ]
 }
 
-const because = (error: unknown): string => (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')
+const because = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')
 
 function disk({ DATA_DIR, DB_MIN_FREE_MB: least }: Config): Finding {
   let path = DATA_DIR
@@ -43,8 +44,11 @@ function disk({ DATA_DIR, DB_MIN_FREE_MB: least }: Config): Finding {
   const { bavail, bsize } = statfsSync(path)
   const free = Math.floor((bavail * bsize) / 2 ** 20)
   const found: Finding = { what: 'disk', ok: free >= least, said: `${free} MiB free` }
-  if (!found.ok) return { ...found, advice: `Writes are refused below ${least} MiB. Make room, or lower DB_MIN_FREE_MB.` }
-  return free < 1024 ? { ...found, warning: true, advice: 'That is little: backups and upgrades need room too.' } : found
+  if (!found.ok)
+    return { ...found, advice: `Writes are refused below ${least} MiB. Make room, or lower DB_MIN_FREE_MB.` }
+  return free < 1024
+    ? { ...found, warning: true, advice: 'That is little: backups and upgrades need room too.' }
+    : found
 }
 
 // ---- the database
@@ -60,7 +64,12 @@ async function database(driver: Driver): Promise<Finding[]> {
     ]
   } catch (error) {
     return [
-      { what: 'database', ok: false, said: because(error), advice: 'If it stays so after a restart, restore a backup: tutti restore' },
+      {
+        what: 'database',
+        ok: false,
+        said: because(error),
+        advice: 'If it stays so after a restart, restore a backup: tutti restore',
+      },
     ]
   }
 }
@@ -70,7 +79,13 @@ async function migrationState(driver: Driver): Promise<Finding> {
   try {
     const { pending } = await planMigrations(driver, migrations)
     if (pending.length === 0) return { what, ok: true, said: 'up to date' }
-    return { what, ok: true, warning: true, said: `${pending.length} to apply`, advice: 'The next start does it, or: tutti migrate' }
+    return {
+      what,
+      ok: true,
+      warning: true,
+      said: `${pending.length} to apply`,
+      advice: 'The next start does it, or: tutti migrate',
+    }
   } catch (error) {
     return { what, ok: false, said: because(error) }
   }
@@ -80,7 +95,15 @@ async function integrity(driver: Driver): Promise<Finding[]> {
   const what = 'integrity'
   const checked = await checkIntegrity(driver)
   if (!checked)
-    return [{ what, ok: true, warning: true, said: 'not checked', advice: "Have the database's administrator run: pg_amcheck DATABASE" }]
+    return [
+      {
+        what,
+        ok: true,
+        warning: true,
+        said: 'not checked',
+        advice: "Have the database's administrator run: pg_amcheck DATABASE",
+      },
+    ]
   const { tables, indexes, damage } = checked
   if (damage.length === 0) return [{ what, ok: true, said: `${tables} tables and ${indexes} indexes are sound` }]
   return damage.map(({ where, said, index }) => ({
@@ -104,7 +127,12 @@ async function clock(driver: Driver): Promise<Finding> {
   const newest = await millis(driver, '(select at from events order by seq desc limit 1)').catch(() => 0)
   const said = new Date(now).toISOString()
   if (off > 30)
-    return { what, ok: false, said: `${off} s apart from the database's clock`, advice: 'Have both machines set theirs by NTP.' }
+    return {
+      what,
+      ok: false,
+      said: `${off} s apart from the database's clock`,
+      advice: 'Have both machines set theirs by NTP.',
+    }
   if (newest - now > 60_000)
     return {
       what,
@@ -112,7 +140,14 @@ async function clock(driver: Driver): Promise<Finding> {
       said: `${said}, but something is recorded at ${new Date(newest).toISOString()}`,
       advice: 'The clock was set back, or was wrong before. Set it by NTP: sessions and codes go by it.',
     }
-  if (off > 2) return { what, ok: true, warning: true, said: `${off} s apart from the database's clock`, advice: 'Set both by NTP.' }
+  if (off > 2)
+    return {
+      what,
+      ok: true,
+      warning: true,
+      said: `${off} s apart from the database's clock`,
+      advice: 'Set both by NTP.',
+    }
   return { what, ok: true, said }
 }
 
@@ -138,8 +173,15 @@ async function mail(config: Config): Promise<Finding> {
     return { what, ok: true, said: `${host} takes mail from us` }
   } catch (error) {
     const refused = (error as { code?: string }).code === 'EAUTH'
-    const advice = refused ? 'Correct the user and password in SMTP_URL.' : 'Check SMTP_URL, the network, and whether that server runs.'
-    return { what, ok: false, said: `${host}: ${because(error)}`, advice: `${advice} Mails are tried again for two days.` }
+    const advice = refused
+      ? 'Correct the user and password in SMTP_URL.'
+      : 'Check SMTP_URL, the network, and whether that server runs.'
+    return {
+      what,
+      ok: false,
+      said: `${host}: ${because(error)}`,
+      advice: `${advice} Mails are tried again for two days.`,
+    }
   } finally {
     mailer.close()
   }
@@ -166,9 +208,19 @@ async function model(config: Config): Promise<Finding> {
   }
 }
 
-async function backups({ BACKUP_DIR: folder, BACKUP_EVERY_HOURS: hours }: Config, driver: Driver | undefined): Promise<Finding> {
+async function backups(
+  { BACKUP_DIR: folder, BACKUP_EVERY_HOURS: hours }: Config,
+  driver: Driver | undefined,
+): Promise<Finding> {
   const what = 'backups'
-  if (!folder) return { what, ok: true, warning: true, said: 'none are scheduled', advice: 'Set BACKUP_DIR, best to another disk.' }
+  if (!folder)
+    return {
+      what,
+      ok: true,
+      warning: true,
+      said: 'none are scheduled',
+      advice: 'Set BACKUP_DIR, best to another disk.',
+    }
   let newest: number | undefined
   try {
     const mark = driver && (await markIn(driver))
@@ -187,7 +239,13 @@ async function backups({ BACKUP_DIR: folder, BACKUP_EVERY_HOURS: hours }: Config
   const age = Math.floor((Date.now() - newest) / 3_600_000)
   const said = `the last one is ${age} h old`
   return age >= 2 * hours
-    ? { what, ok: true, warning: true, said, advice: `One is due every ${hours} h. Does the server run, and is there room in ${folder}?` }
+    ? {
+        what,
+        ok: true,
+        warning: true,
+        said,
+        advice: `One is due every ${hours} h. Does the server run, and is there room in ${folder}?`,
+      }
     : { what, ok: true, said }
 }
 
@@ -211,6 +269,9 @@ function settings({ APP_URL, HOST, TRUSTED_PROXIES }: Config): Finding[] {
   else if (!at && !local.has(HOST))
     say(`it listens on ${HOST} without TLS`, 'Put a proxy with TLS in front, and set APP_URL to its https:// address.')
   if (at?.protocol === 'https:' && TRUSTED_PROXIES.length === 0)
-    say('TRUSTED_PROXIES is not set', 'To the limits all users look like one. Name the address of the proxy, such as 127.0.0.1.')
+    say(
+      'TRUSTED_PROXIES is not set',
+      'To the limits all users look like one. Name the address of the proxy, such as 127.0.0.1.',
+    )
   return found
 }

@@ -71,12 +71,16 @@ interface Old {
 }
 
 const nameOf = ({ table }: Old) => (typeof table === 'string' ? sql.identifier(table) : sql`${table}`)
-const past = (table: PgTable, column: string, before: string): Old => ({ table, where: sql`${sql.identifier(column)} < ${before}` })
+const past = (table: PgTable, column: string, before: string): Old => ({
+  table,
+  where: sql`${sql.identifier(column)} < ${before}`,
+})
 
 const isThereAny = read(
   'upkeep.isThereAny',
   machine,
-  async (ctx, old: Old): Promise<boolean> => (await ctx.db.execute(sql`select 1 from ${nameOf(old)} where ${old.where} limit 1`)).count > 0,
+  async (ctx, old: Old): Promise<boolean> =>
+    (await ctx.db.execute(sql`select 1 from ${nameOf(old)} where ${old.where} limit 1`)).count > 0,
 )
 
 const purgeSome = write('upkeep.purgeSome', machine, async (ctx, old: Old): Promise<number> => {
@@ -85,27 +89,31 @@ const purgeSome = write('upkeep.purgeSome', machine, async (ctx, old: Old): Prom
 })
 
 /** Removes for good what has outlived its time, a little at a time. */
-export const purge = flow('upkeep.purge', machine, async (ctx, _: Record<string, never>): Promise<Record<string, number>> => {
-  const ago = (days: number) => new Date(Date.parse(ctx.now) - days * 86_400_000).toISOString()
-  const removed: Record<string, number> = {}
-  for (const kept of await keptTables(ctx, {}))
-    removed[kept.table] = await purgeAll(ctx, { table: kept.table, where: isOver(kept, ago(DELETED_DAYS)) })
-  removed.events = await purgeAll(ctx, past(events, 'at', ago(EVENT_DAYS)))
-  removed.idempotencyKeys = await purgeAll(ctx, past(idempotencyKeys, 'expires_at', ctx.now))
-  removed.counters = await purgeAll(ctx, past(counters, 'expires_at', ctx.now))
-  removed.refreshTokens = await purgeAll(ctx, past(refreshTokens, 'expires_at', ctx.now))
-  removed.loginSessions = await purgeAll(ctx, past(loginSessions, 'expires_at', ago(DELETED_DAYS)))
-  removed.oneTimeSecrets = await purgeAll(ctx, past(oneTimeSecrets, 'expires_at', ctx.now))
-  removed.deviceCodes = await purgeAll(ctx, past(deviceCodes, 'expires_at', ctx.now))
-  removed.mails = await purgeAll(ctx, past(mails, 'created_at', ago(DELETED_DAYS)))
-  removed.notifications = await purgeAll(ctx, past(notifications, 'created_at', ago(NOTIFICATION_DAYS)))
-  removed.invites = await purgeAll(ctx, past(invites, 'expires_at', ago(DELETED_DAYS)))
-  removed.links = await purgeAll(ctx, {
-    table: links,
-    where: or(isGone(links.fromType, links.fromId), isGone(links.toType, links.toId)) as SQL,
-  })
-  return removed
-})
+export const purge = flow(
+  'upkeep.purge',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<Record<string, number>> => {
+    const ago = (days: number) => new Date(Date.parse(ctx.now) - days * 86_400_000).toISOString()
+    const removed: Record<string, number> = {}
+    for (const kept of await keptTables(ctx, {}))
+      removed[kept.table] = await purgeAll(ctx, { table: kept.table, where: isOver(kept, ago(DELETED_DAYS)) })
+    removed.events = await purgeAll(ctx, past(events, 'at', ago(EVENT_DAYS)))
+    removed.idempotencyKeys = await purgeAll(ctx, past(idempotencyKeys, 'expires_at', ctx.now))
+    removed.counters = await purgeAll(ctx, past(counters, 'expires_at', ctx.now))
+    removed.refreshTokens = await purgeAll(ctx, past(refreshTokens, 'expires_at', ctx.now))
+    removed.loginSessions = await purgeAll(ctx, past(loginSessions, 'expires_at', ago(DELETED_DAYS)))
+    removed.oneTimeSecrets = await purgeAll(ctx, past(oneTimeSecrets, 'expires_at', ctx.now))
+    removed.deviceCodes = await purgeAll(ctx, past(deviceCodes, 'expires_at', ctx.now))
+    removed.mails = await purgeAll(ctx, past(mails, 'created_at', ago(DELETED_DAYS)))
+    removed.notifications = await purgeAll(ctx, past(notifications, 'created_at', ago(NOTIFICATION_DAYS)))
+    removed.invites = await purgeAll(ctx, past(invites, 'expires_at', ago(DELETED_DAYS)))
+    removed.links = await purgeAll(ctx, {
+      table: links,
+      where: or(isGone(links.fromType, links.fromId), isGone(links.toType, links.toId)) as SQL,
+    })
+    return removed
+  },
+)
 
 async function purgeAll(ctx: Ctx, old: Old): Promise<number> {
   let total = 0
@@ -114,7 +122,9 @@ async function purgeAll(ctx: Ctx, old: Old): Promise<number> {
 }
 
 /** For the command line, which opens no files of a running server: it looks by itself. */
-export const check = flow('upkeep.check', machine, (ctx, _: Record<string, never>) => look(ctx.app.config, ctx.app.driver))
+export const check = flow('upkeep.check', machine, (ctx, _: Record<string, never>) =>
+  look(ctx.app.config, ctx.app.driver),
+)
 
 export interface Running {
   version: string

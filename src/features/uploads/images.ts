@@ -20,7 +20,13 @@ const MOST_PIXELS = 40_000_000
 const formats = [
   { name: 'PNG', type: 'image/png', extension: 'png', is: (b: Buffer) => begins(b, '\x89PNG\r\n\x1a\n'), read: png },
   { name: 'JPEG', type: 'image/jpeg', extension: 'jpg', is: (b: Buffer) => begins(b, '\xff\xd8\xff'), read: jpeg },
-  { name: 'GIF', type: 'image/gif', extension: 'gif', is: (b: Buffer) => begins(b, 'GIF87a') || begins(b, 'GIF89a'), read: gif },
+  {
+    name: 'GIF',
+    type: 'image/gif',
+    extension: 'gif',
+    is: (b: Buffer) => begins(b, 'GIF87a') || begins(b, 'GIF89a'),
+    read: gif,
+  },
   {
     name: 'WebP',
     type: 'image/webp',
@@ -30,13 +36,17 @@ const formats = [
   },
 ]
 
-export const extensionOf = (type: string): string | undefined => formats.find((format) => format.type === type)?.extension
+export const extensionOf = (type: string): string | undefined =>
+  formats.find((format) => format.type === type)?.extension
 
 export function readPicture(file: Uint8Array): Picture {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength)
   const format = formats.find(({ is }) => is(bytes))
   if (!format)
-    throw new AppError('unsupported_media', 'The file is no PNG, JPEG, WebP or GIF picture. Save it as one of these and send it again.')
+    throw new AppError(
+      'unsupported_media',
+      'The file is no PNG, JPEG, WebP or GIF picture. Save it as one of these and send it again.',
+    )
   const { name, type } = format
   const cursor = new Cursor(bytes)
   let found: Found
@@ -44,13 +54,20 @@ export function readPicture(file: Uint8Array): Picture {
     found = format.read(cursor)
   } catch (error) {
     if (!(error instanceof Broken)) throw error
-    throw invalid('/file', `The ${name} picture is damaged or incomplete: ${error.message}. Save it again and send that.`)
+    throw invalid(
+      '/file',
+      `The ${name} picture is damaged or incomplete: ${error.message}. Save it again and send that.`,
+    )
   }
-  if (cursor.left > 0) throw invalid('/file', `The ${name} picture has other data behind its end. Save it again and send that.`)
+  if (cursor.left > 0)
+    throw invalid('/file', `The ${name} picture has other data behind its end. Save it again and send that.`)
   const { width, height, kept } = found
   if (width < 1 || height < 1) throw invalid('/file', `The ${name} picture has no size.`)
   if (Math.max(width, height) > MOST_SIDE || width * height > MOST_PIXELS)
-    throw new AppError('too_large', `The picture is ${width} × ${height} pixels; at most ${MOST_SIDE} a side and 40 megapixels are taken.`)
+    throw new AppError(
+      'too_large',
+      `The picture is ${width} × ${height} pixels; at most ${MOST_SIDE} a side and 40 megapixels are taken.`,
+    )
   return { type, width, height, bytes: Buffer.concat(kept) }
 }
 
@@ -171,7 +188,8 @@ function webp(file: Cursor): Found {
     kept.push(chunk)
   }
   if (sizes.length === 0) throw new Broken('there is no picture in it')
-  if (sizes.some(({ width, height }) => width > canvas.width || height > canvas.height)) throw new Broken('it is larger than it says')
+  if (sizes.some(({ width, height }) => width > canvas.width || height > canvas.height))
+    throw new Broken('it is larger than it says')
   return { ...canvas, kept: riff(kept) }
 }
 
@@ -224,7 +242,12 @@ function riff(chunks: Chunk[]): Uint8Array[] {
     data,
     Buffer.alloc(data.length % 2),
   ])
-  return [Buffer.from('RIFF'), number32(parts.reduce((sum, part) => sum + part.length, 4)), Buffer.from('WEBP'), ...parts]
+  return [
+    Buffer.from('RIFF'),
+    number32(parts.reduce((sum, part) => sum + part.length, 4)),
+    Buffer.from('WEBP'),
+    ...parts,
+  ]
 }
 
 function number32(value: number): Buffer {

@@ -9,7 +9,9 @@ import * as uploads from './service.ts'
 export const uploadRoutes = (http: Http) =>
   http
     .post('/api/settings/avatar', ({ ctx, body }) => uploads.setAvatar(ctx, body), {
-      ...on(uploads.setAvatar, 'Upload your avatar: PNG, JPEG, WebP or GIF of at most 1 MiB', { upload: uploads.AVATAR }),
+      ...on(uploads.setAvatar, 'Upload your avatar: PNG, JPEG, WebP or GIF of at most 1 MiB', {
+        upload: uploads.AVATAR,
+      }),
       body: Upload,
       response: User,
     })
@@ -18,7 +20,9 @@ export const uploadRoutes = (http: Http) =>
       response: User,
     })
     .post('/api/settings/cover', ({ ctx, body }) => uploads.setCover(ctx, body), {
-      ...on(uploads.setCover, 'Upload your cover picture: PNG, JPEG, WebP or GIF of at most 5 MiB', { upload: uploads.COVER }),
+      ...on(uploads.setCover, 'Upload your cover picture: PNG, JPEG, WebP or GIF of at most 5 MiB', {
+        upload: uploads.COVER,
+      }),
       body: Upload,
       response: User,
     })
@@ -39,7 +43,10 @@ export const uploadRoutes = (http: Http) =>
       '/uploads/:id',
       async ({ ctx, params, request, set }) => {
         const tag = `"${params.id}"`
-        const { type, bytes } = await uploads.get(ctx, { ...params, known: request.headers.get('if-none-match')?.includes(tag) })
+        const { type, bytes } = await uploads.get(ctx, {
+          ...params,
+          known: request.headers.get('if-none-match')?.includes(tag),
+        })
         // The bytes are a stranger's: nothing in them may run, be guessed at, or be used by another site.
         Object.assign(set.headers, {
           'cache-control': 'public, max-age=31536000, immutable',

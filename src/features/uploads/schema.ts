@@ -1,6 +1,8 @@
 import { binary, object, type Static } from '../../schema.ts'
 
-export const Upload = object({ file: binary<Uint8Array>('application/octet-stream', { description: 'PNG, JPEG, WebP or GIF' }) })
+export const Upload = object({
+  file: binary<Uint8Array>('application/octet-stream', { description: 'PNG, JPEG, WebP or GIF' }),
+})
 export type Upload = Static<typeof Upload>
 
 /** The file itself. */

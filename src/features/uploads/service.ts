@@ -84,12 +84,22 @@ export const setCover = flow(
     versioned: true,
   },
 )
-export const clearAvatar = write('uploads.clearAvatar', own, (ctx, _: Record<string, never>): Promise<User> => putAvatar(ctx, null), {
-  versioned: true,
-})
-export const clearCover = write('uploads.clearCover', own, (ctx, _: Record<string, never>): Promise<User> => putCover(ctx, null), {
-  versioned: true,
-})
+export const clearAvatar = write(
+  'uploads.clearAvatar',
+  own,
+  (ctx, _: Record<string, never>): Promise<User> => putAvatar(ctx, null),
+  {
+    versioned: true,
+  },
+)
+export const clearCover = write(
+  'uploads.clearCover',
+  own,
+  (ctx, _: Record<string, never>): Promise<User> => putCover(ctx, null),
+  {
+    versioned: true,
+  },
+)
 
 // ---- the team's
 
@@ -98,7 +108,11 @@ const putTeamAvatar = write(
   manager,
   async (ctx, picture: Picture | null): Promise<Organization> => {
     const id = currentOrganization(ctx.actor)
-    await ctx.db.select({ id: organizationsTable.id }).from(organizationsTable).where(eq(organizationsTable.id, id)).for('update')
+    await ctx.db
+      .select({ id: organizationsTable.id })
+      .from(organizationsTable)
+      .where(eq(organizationsTable.id, id))
+      .for('update')
     const before = await organizations.get(ctx, { id })
     checkVersion(ctx, before)
     const avatarUrl = await replace(ctx, { organizationId: id, purpose: 'team_avatar' }, picture)
@@ -137,9 +151,13 @@ interface Stored {
 }
 
 /** Whoever has the address may see it. What lies there never changes, so who has it needs only to hear that it is still there. */
-export const get = read('uploads.get', anyone, async (ctx, { id, known = false }: { id: string; known?: boolean }): Promise<Stored> => {
-  const base64 = known ? sql<null>`null` : sql<string>`encode(${uploads.bytes}, 'base64')`
-  const [found] = await ctx.db.select({ type: uploads.type, base64 }).from(uploads).where(eq(uploads.id, id))
-  if (!found) throw notFound('upload', id)
-  return { type: found.type, bytes: found.base64 === null ? null : Buffer.from(found.base64, 'base64') }
-})
+export const get = read(
+  'uploads.get',
+  anyone,
+  async (ctx, { id, known = false }: { id: string; known?: boolean }): Promise<Stored> => {
+    const base64 = known ? sql<null>`null` : sql<string>`encode(${uploads.bytes}, 'base64')`
+    const [found] = await ctx.db.select({ type: uploads.type, base64 }).from(uploads).where(eq(uploads.id, id))
+    if (!found) throw notFound('upload', id)
+    return { type: found.type, bytes: found.base64 === null ? null : Buffer.from(found.base64, 'base64') }
+  },
+)

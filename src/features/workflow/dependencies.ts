@@ -26,7 +26,12 @@ export const openOnes = (workflow: Workflow, blockers: { id: string; title: stri
     }))
 
 /** Replaces what a feature waits for. Those who change the order of work in a project take turns, or two of them could close a circle. */
-export async function setBlockers(ctx: Ctx, project: Project, feature: { id: string }, ids: readonly string[]): Promise<void> {
+export async function setBlockers(
+  ctx: Ctx,
+  project: Project,
+  feature: { id: string },
+  ids: readonly string[],
+): Promise<void> {
   await takeTurns(ctx, project)
   const found = await ctx.db
     .select({ id: features.id })
@@ -35,10 +40,13 @@ export async function setBlockers(ctx: Ctx, project: Project, feature: { id: str
   const known = new Set(found.map(({ id }) => id))
   for (const id of ids) if (!known.has(id)) throw notFound('feature', id)
   const circle = wayTo(feature.id, ids, await edgesIn(ctx, project, feature))
-  if (circle) throw invalid('/blockedBy', `These wait for each other: ${await inWords(ctx, [feature.id, ...circle])}.`, 'cycle')
+  if (circle)
+    throw invalid('/blockedBy', `These wait for each other: ${await inWords(ctx, [feature.id, ...circle])}.`, 'cycle')
   await ctx.db.delete(dependencies).where(eq(dependencies.featureId, feature.id))
   if (ids.length > 0)
-    await ctx.db.insert(dependencies).values(ids.map((blockedById) => ({ featureId: feature.id, blockedById, createdAt: ctx.now })))
+    await ctx.db
+      .insert(dependencies)
+      .values(ids.map((blockedById) => ({ featureId: feature.id, blockedById, createdAt: ctx.now })))
 }
 
 const takeTurns = (ctx: Ctx, project: Project): Promise<unknown> =>
@@ -65,7 +73,11 @@ export async function requireNoCircle(ctx: Ctx, project: Project, feature: { id:
 }
 
 /** From one of these to the target that it waits for in the end. Every feature is looked at once: there may be thousands. */
-export function wayTo(target: string, starts: readonly string[], edges: readonly { from: string; to: string }[]): string[] | undefined {
+export function wayTo(
+  target: string,
+  starts: readonly string[],
+  edges: readonly { from: string; to: string }[],
+): string[] | undefined {
   const waitsFor = Map.groupBy(edges, ({ from }) => from)
   const cameFrom = new Map<string, string | undefined>(starts.map((id) => [id, undefined]))
   // A map that grows while it is walked is walked to its end.
@@ -114,5 +126,7 @@ async function inWords(ctx: Ctx, way: readonly string[]): Promise<string> {
     .where(inArray(features.id, [...named]))
   const titles = new Map(rows.map(({ id, title }) => [id, title]))
   const texts = named.map((id) => titles.get(id) ?? id)
-  return (named === way ? texts : [...texts.slice(0, -1), `… (${way.length - MOST_NAMED} more)`, ...texts.slice(-1)]).join(' → ')
+  return (
+    named === way ? texts : [...texts.slice(0, -1), `… (${way.length - MOST_NAMED} more)`, ...texts.slice(-1)]
+  ).join(' → ')
 }

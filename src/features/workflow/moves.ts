@@ -31,7 +31,10 @@ export async function move(
   const found = step(workflow, before, wanted)
   if ('refused' in found) throw new AppError('conflict', found.refused)
   const { to, gate } = found
-  const missing = [...found.missing, ...(wanted.by === 'changes_requested' ? [] : openOnes(workflow, await blockersOf(ctx, before.id)))]
+  const missing = [
+    ...found.missing,
+    ...(wanted.by === 'changes_requested' ? [] : openOnes(workflow, await blockersOf(ctx, before.id))),
+  ]
   if (missing.length > 0)
     throw new AppError(
       'conflict.gate',
@@ -48,7 +51,9 @@ export async function move(
     if (wanted.evidence && gate) await keepEvidence(ctx, before, gate, wanted.evidence, level)
   } else {
     await requireOtherThanAuthor(ctx, project, before)
-    await ctx.db.insert(featureReviews).values({ featureId: before.id, verdict: wanted.by, comment: comments, ...saidBy(ctx) })
+    await ctx.db
+      .insert(featureReviews)
+      .values({ featureId: before.id, verdict: wanted.by, comment: comments, ...saidBy(ctx) })
   }
   const facts = { from: before.status, to, gate }
   return {
@@ -63,7 +68,8 @@ export async function move(
 }
 
 const saidBy = ({ actor, now }: Ctx) => ({
-  actorType: actor.kind === 'mcp_token' ? ('agent' as const) : actor.kind === 'system' ? ('system' as const) : ('user' as const),
+  actorType:
+    actor.kind === 'mcp_token' ? ('agent' as const) : actor.kind === 'system' ? ('system' as const) : ('user' as const),
   actorId: actor.userId,
   actorName: actor.name,
   createdAt: now,
@@ -84,7 +90,11 @@ async function keepEvidence(
     .where(and(eq(featureEvidence.featureId, id), eq(featureEvidence.evidence, evidence)))
     .limit(1)
   // A call that is repeated by mistake must not carry a feature through the next gate as well.
-  if (shown) throw new AppError('conflict', `The same evidence was brought to ${shown.gate} already. Bring what ${gate} asks for.`)
+  if (shown)
+    throw new AppError(
+      'conflict',
+      `The same evidence was brought to ${shown.gate} already. Bring what ${gate} asks for.`,
+    )
   const evidenceId = newId()
   await ctx.db.insert(featureEvidence).values({ id: evidenceId, featureId: id, gate, level, evidence, ...saidBy(ctx) })
   // Whether it is there is looked up afterwards: nobody waits for a code host, and none that is away holds up anybody's work.
@@ -141,7 +151,10 @@ async function askForReview(ctx: Ctx, row: Row): Promise<void> {
     .where(
       and(
         eq(memberships.organizationId, organizationId),
-        or(createdById ? eq(memberships.userId, createdById) : undefined, inArray(memberships.role, ['owner', 'admin'])),
+        or(
+          createdById ? eq(memberships.userId, createdById) : undefined,
+          inArray(memberships.role, ['owner', 'admin']),
+        ),
       ),
     )
     .orderBy(memberships.userId)

@@ -14,29 +14,47 @@ import {
 } from './schema.ts'
 import * as features from './service.ts'
 
-const id = text(100, { minLength: 1, description: 'Id or unique id prefix', example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' })
+const id = text(100, {
+  minLength: 1,
+  description: 'Id or unique id prefix',
+  example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10',
+})
 const byId = object({ id })
 const inProject = object({ ...ProjectRef.properties, id })
 const { projectId: _, ...query } = FeatureQuery.properties
 
 export const workflowRoutes = (http: Http) =>
   http
-    .get('/api/projects/:slug/features', ({ ctx, params, query }) => features.listFor(ctx, { ...query, project: params.slug }), {
-      ...on(features.listFor, 'List the features of a project with their gates'),
-      params: ProjectRef,
-      query: object(query),
-      response: FeaturePage,
-    })
+    .get(
+      '/api/projects/:slug/features',
+      ({ ctx, params, query }) => features.listFor(ctx, { ...query, project: params.slug }),
+      {
+        ...on(features.listFor, 'List the features of a project with their gates'),
+        params: ProjectRef,
+        query: object(query),
+        response: FeaturePage,
+      },
+    )
     .post(
       '/api/projects/:slug/features',
-      async ({ ctx, params, body, set }) => created(set, '/api/features', await features.create(ctx, { ...body, project: params.slug })),
-      { ...on(features.create, 'Create a feature'), params: ProjectRef, body: FeatureCreate, response: { 201: Feature } },
+      async ({ ctx, params, body, set }) =>
+        created(set, '/api/features', await features.create(ctx, { ...body, project: params.slug })),
+      {
+        ...on(features.create, 'Create a feature'),
+        params: ProjectRef,
+        body: FeatureCreate,
+        response: { 201: Feature },
+      },
     )
-    .get('/api/projects/:slug/features/:id', ({ ctx, params }) => features.getIn(ctx, { ref: params.id, project: params.slug }), {
-      ...on(features.getIn, 'Get one feature of a project'),
-      params: inProject,
-      response: FeatureDetail,
-    })
+    .get(
+      '/api/projects/:slug/features/:id',
+      ({ ctx, params }) => features.getIn(ctx, { ref: params.id, project: params.slug }),
+      {
+        ...on(features.getIn, 'Get one feature of a project'),
+        params: inProject,
+        response: FeatureDetail,
+      },
+    )
     .put(
       '/api/projects/:slug/features/:id',
       ({ ctx, params, body }) => features.updateIn(ctx, { ...body, ref: params.id, project: params.slug }),
@@ -47,11 +65,15 @@ export const workflowRoutes = (http: Http) =>
         response: Feature,
       },
     )
-    .delete('/api/projects/:slug/features/:id', ({ ctx, params }) => features.remove(ctx, { ref: params.id, project: params.slug }), {
-      ...on(features.remove, 'Delete a feature'),
-      params: inProject,
-      response: Deleted,
-    })
+    .delete(
+      '/api/projects/:slug/features/:id',
+      ({ ctx, params }) => features.remove(ctx, { ref: params.id, project: params.slug }),
+      {
+        ...on(features.remove, 'Delete a feature'),
+        params: inProject,
+        response: Deleted,
+      },
+    )
     .get('/api/features/:id', ({ ctx, params }) => features.get(ctx, { ref: params.id }), {
       ...on(features.get, 'Get a feature with its gates, evidence, reviews and what comes next'),
       params: byId,
@@ -80,9 +102,13 @@ export const workflowRoutes = (http: Http) =>
       body: FeatureReview,
       response: Feature,
     })
-    .post('/api/features/:id/override', ({ ctx, params, body }) => features.override(ctx, { ...body, ref: params.id }), {
-      ...on(features.override, 'Put a feature into any state past its gates, as an admin of the team, with a reason'),
-      params: byId,
-      body: FeatureOverride,
-      response: Feature,
-    })
+    .post(
+      '/api/features/:id/override',
+      ({ ctx, params, body }) => features.override(ctx, { ...body, ref: params.id }),
+      {
+        ...on(features.override, 'Put a feature into any state past its gates, as an admin of the team, with a reason'),
+        params: byId,
+        body: FeatureOverride,
+        response: Feature,
+      },
+    )

@@ -41,5 +41,11 @@ export const announce = (ctx: Ctx, type: string, row: Row, data: Record<string, 
     organizationId: row.organizationId,
     projectId: row.projectId,
     // Whoever it was given to; its author where nobody has it: their open streams hear of it.
-    data: { title: row.title, status: row.status, version: row.version, concerns: [row.assigneeId ?? row.createdById], ...data },
+    data: {
+      title: row.title,
+      status: row.status,
+      version: row.version,
+      concerns: [row.assigneeId ?? row.createdById],
+      ...data,
+    },
   })

@@ -61,7 +61,11 @@ export const Workflow = object({
     object({
       from: stateName,
       to: stateName,
-      by: optional(oneOf(['advance', 'approved', 'changes_requested'], { description: 'advance unless told; the others are verdicts' })),
+      by: optional(
+        oneOf(['advance', 'approved', 'changes_requested'], {
+          description: 'advance unless told; the others are verdicts',
+        }),
+      ),
       gate: optional(gateName),
     }),
     100,
@@ -82,11 +86,23 @@ export type Missing = Static<typeof Missing>
 const status = text(63, { example: 'in_progress', description: "A state of the project's workflow" })
 const featureTitle = title(200, { example: 'One process for each folder' })
 const description = text(50_000, { example: 'A second process that opens the data folder is refused.' })
-const assigneeRef = text(254, { minLength: 1, example: 'me', description: '`me`, a user id or e-mail, an agent id or slug' })
+const assigneeRef = text(254, {
+  minLength: 1,
+  example: 'me',
+  description: '`me`, a user id or e-mail, an agent id or slug',
+})
 
-export const Assignee = object({ type: oneOf(['user', 'agent']), id: id(), name: text(100, { example: 'Ada Lovelace' }) })
+export const Assignee = object({
+  type: oneOf(['user', 'agent']),
+  id: id(),
+  name: text(100, { example: 'Ada Lovelace' }),
+})
 /** `agent`: said through the MCP token of the user with this id. */
-const SaidBy = object({ type: oneOf(['user', 'agent', 'system']), id: nullable(id()), name: text(100, { example: 'Ada Lovelace' }) })
+const SaidBy = object({
+  type: oneOf(['user', 'agent', 'system']),
+  id: nullable(id()),
+  name: text(100, { example: 'Ada Lovelace' }),
+})
 
 /** Lists carry no bodies. */
 export const FeatureItem = object({
@@ -121,7 +137,13 @@ export type Feature = Static<typeof Feature>
 export const FeatureDetail = object({
   ...Feature.properties,
   spec: nullable(
-    object({ id: id(), title: text(200), slug: text(80), status: text(20, { example: 'approved' }), version: int({ min: 1 }) }),
+    object({
+      id: id(),
+      title: text(200),
+      slug: text(80),
+      status: text(20, { example: 'approved' }),
+      version: int({ min: 1 }),
+    }),
   ),
   evidence: Type.Array(
     object({
@@ -153,13 +175,20 @@ export const FeatureDetail = object({
 })
 export type FeatureDetail = Static<typeof FeatureDetail>
 
-const taskRefs = array(text(100, { minLength: 1, example: 'TUT-42' }), 100, { uniqueItems: true, description: 'Tasks by id or key' })
+const taskRefs = array(text(100, { minLength: 1, example: 'TUT-42' }), 100, {
+  uniqueItems: true,
+  description: 'Tasks by id or key',
+})
 const featureRefs = array(text(100, { minLength: 1, example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }), 50, {
   uniqueItems: true,
   description: 'Features of this project that must be closed first',
 })
 
-const specRef = text(100, { minLength: 1, description: 'Spec of the same project: id, slug or id prefix', example: 'folder-lock' })
+const specRef = text(100, {
+  minLength: 1,
+  description: 'Spec of the same project: id, slug or id prefix',
+  example: 'folder-lock',
+})
 
 export const FeatureCreate = object({
   title: featureTitle,

@@ -49,7 +49,8 @@ function requireWriter(ctx: Ctx, project: Project): void {
 export const list = read(
   'features.list',
   member('features:read'),
-  (ctx, query: FeatureQuery): Promise<FeaturePage> => page(ctx, eq(features.organizationId, currentOrganization(ctx.actor)), query),
+  (ctx, query: FeatureQuery): Promise<FeaturePage> =>
+    page(ctx, eq(features.organizationId, currentOrganization(ctx.actor)), query),
 )
 
 /** Of one project, which may be another team's in a shared workspace; without one, of the token's, else of the current team. */
@@ -98,13 +99,23 @@ export const get = read('features.get', member('features:read'), async (ctx, ref
       actor: saidBy(e),
       createdAt: e.createdAt,
     })),
-    reviews: reviews.map((r) => ({ id: r.id, verdict: r.verdict, comments: r.comment, actor: saidBy(r), createdAt: r.createdAt })),
+    reviews: reviews.map((r) => ({
+      id: r.id,
+      verdict: r.verdict,
+      comments: r.comment,
+      actor: saidBy(r),
+      createdAt: r.createdAt,
+    })),
     pullRequests: pulls,
   }
 })
 
 /** By the path of its project; the two have to fit. */
-export const getIn = read('features.getIn', member('features:read'), (ctx, ref: Required<Ref>): Promise<FeatureDetail> => get(ctx, ref))
+export const getIn = read(
+  'features.getIn',
+  member('features:read'),
+  (ctx, ref: Required<Ref>): Promise<FeatureDetail> => get(ctx, ref),
+)
 
 // ---- writing
 
@@ -139,7 +150,8 @@ export const create = write(
       createdAt: ctx.now,
       updatedAt: ctx.now,
     })
-    if (input.blockedBy?.length) await setBlockers(ctx, project, { id }, await featuresIn(ctx, project, input.blockedBy))
+    if (input.blockedBy?.length)
+      await setBlockers(ctx, project, { id }, await featuresIn(ctx, project, input.blockedBy))
     const { row } = await resolve(ctx, id, project)
     announce(ctx, 'feature.created', row)
     await tellAssignee(ctx, row)
@@ -156,15 +168,29 @@ export const update = write(
     if ((evidence || level) && !moving) throw invalid('/evidence', 'Evidence goes with the status to move to.')
     // Otherwise a gate could be walked around by calling a feature a chore for a moment.
     if (patch.kind !== undefined && patch.kind !== before.kind && before.status !== workflowOf(project).initial)
-      throw new AppError('conflict', 'Work has begun, and the kind decides which gates it has to pass: it stays as it is.')
+      throw new AppError(
+        'conflict',
+        'Work has begun, and the kind decides which gates it has to pass: it stays as it is.',
+      )
     const { assignee, taskIds, specId, blockedBy, ...fields } = patch
     const assigned =
-      assignee === undefined ? {} : assignee === null ? { assigneeType: null, assigneeId: null } : await assignedTo(ctx, project, assignee)
+      assignee === undefined
+        ? {}
+        : assignee === null
+          ? { assigneeType: null, assigneeId: null }
+          : await assignedTo(ctx, project, assignee)
     const linked = taskIds === undefined ? {} : { taskIds: await tasksIn(ctx, project, taskIds) }
-    const specified = specId === undefined ? {} : { specId: specId === null ? null : await specIn(ctx, project, specId) }
+    const specified =
+      specId === undefined ? {} : { specId: specId === null ? null : await specIn(ctx, project, specId) }
     if (blockedBy !== undefined) await setBlockers(ctx, project, before, await featuresIn(ctx, project, blockedBy))
     const moved = moving
-      ? await move(ctx, project, { ...before, kind: patch.kind ?? before.kind }, { by: 'advance', to: status, evidence }, level)
+      ? await move(
+          ctx,
+          project,
+          { ...before, kind: patch.kind ?? before.kind },
+          { by: 'advance', to: status, evidence },
+          level,
+        )
       : undefined
     const title = fields.title === undefined ? {} : { title: fields.title.trim() }
     const after = await change(ctx, before, {
@@ -326,7 +352,13 @@ async function specIn(ctx: Ctx, project: Project, ref: string): Promise<string> 
 
 async function specOf(ctx: Ctx, id: string): Promise<FeatureDetail['spec']> {
   const [found] = await ctx.db
-    .select({ id: specTable.id, title: specTable.title, slug: specTable.slug, status: specTable.status, version: specTable.version })
+    .select({
+      id: specTable.id,
+      title: specTable.title,
+      slug: specTable.slug,
+      status: specTable.status,
+      version: specTable.version,
+    })
     .from(specTable)
     .where(and(eq(specTable.id, id), isNull(specTable.deletedAt)))
   return found ?? null

@@ -86,5 +86,8 @@ export const featureDependencies = pgTable(
       .references(() => features.id, { onDelete: 'cascade' }),
     createdAt: instant().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.featureId, t.blockedById] }), index('feature_dependencies_blocker').on(t.blockedById)],
+  (t) => [
+    primaryKey({ columns: [t.featureId, t.blockedById] }),
+    index('feature_dependencies_blocker').on(t.blockedById),
+  ],
 )

@@ -17,7 +17,13 @@ const gateOf = ({ next }: Pick<Feature, 'next'>) =>
     }),
   }
 /** Where it stands now. */
-const step = ({ id, title, status, version, ...feature }: Feature) => ({ id, title, status, version, next: gateOf(feature) })
+const step = ({ id, title, status, version, ...feature }: Feature) => ({
+  id,
+  title,
+  status,
+  version,
+  next: gateOf(feature),
+})
 
 export const workflowTools = [
   tool({
@@ -41,7 +47,8 @@ export const workflowTools = [
   tool({
     name: 'advance_feature',
     title: 'Advance feature',
-    description: 'Move a feature one step on, with evidence of what its gate asks for. Says what the next gate needs, or what is missing.',
+    description:
+      'Move a feature one step on, with evidence of what its gate asks for. Says what the next gate needs, or what is missing.',
     toolset: 'workflows',
     core: true,
     input: object({ feature, evidence: optional(Evidence) }),

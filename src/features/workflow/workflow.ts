@@ -52,7 +52,8 @@ export function workflowOf({ settings }: { settings: Record<string, unknown> }):
   return own !== undefined && problemsIn(own).length === 0 ? (own as Workflow) : defaultWorkflow
 }
 
-export const isClosed = ({ transitions }: Workflow, state: string): boolean => transitions.every((t) => t.from !== state)
+export const isClosed = ({ transitions }: Workflow, state: string): boolean =>
+  transitions.every((t) => t.from !== state)
 /** A verdict is waited for here. */
 export const isInReview = ({ transitions }: Workflow, state: string): boolean =>
   transitions.some((t) => t.from === state && byOf(t) === 'approved')
@@ -82,7 +83,10 @@ export function problemsIn(value: unknown): FieldError[] {
     ways.add(way)
   }
   if (problems.length === 0 && ![...reachable(value as Workflow)].some((state) => isClosed(value as Workflow, state)))
-    tell('/transitions', `No state that closes a feature can be reached from ${initial}; one must have no transition out of it.`)
+    tell(
+      '/transitions',
+      `No state that closes a feature can be reached from ${initial}; one must have no transition out of it.`,
+    )
   return problems.slice(0, 20)
 }
 
@@ -99,24 +103,32 @@ export type Step = { to: string; gate: string | null; missing: Missing[] } | { r
 export function step(workflow: Workflow, { status, kind }: { status: string; kind: Kind }, move: Move): Step {
   const out = workflow.transitions.filter((t) => t.from === status)
   if (!workflow.states.includes(status))
-    return { refused: `Its state ${status} is not one of the project's workflow. An admin can put it into one: override.` }
+    return {
+      refused: `Its state ${status} is not one of the project's workflow. An admin can put it into one: override.`,
+    }
   if (out.length === 0) return { refused: `It is ${status}, and nothing follows that.` }
   if (move.by !== 'advance') {
     const found = out.find((t) => byOf(t) === move.by)
     if (found) return { to: found.to, gate: REVIEW, missing: [] }
     const next = out.find((t) => byOf(t) === 'advance')
-    return { refused: `It is ${status}, where no review is asked for.${next ? ` Advance it to ${next.to} first.` : ''}` }
+    return {
+      refused: `It is ${status}, where no review is asked for.${next ? ` Advance it to ${next.to} first.` : ''}`,
+    }
   }
   const ways = move.to === undefined ? out : out.filter((t) => t.to === move.to)
   const found = ways.find((t) => byOf(t) === 'advance') ?? ways.find((t) => byOf(t) === 'approved') ?? ways[0]
   if (!found)
-    return { refused: `There is no way from ${status} to ${move.to}. From ${status} it goes to ${out.map((t) => t.to).join(' or ')}.` }
+    return {
+      refused: `There is no way from ${status} to ${move.to}. From ${status} it goes to ${out.map((t) => t.to).join(' or ')}.`,
+    }
   const verdict = byOf(found)
   if (verdict !== 'advance') return { to: found.to, gate: REVIEW, missing: [reviewMissing(verdict)] }
   const gate = workflow.gates?.find((g) => g.name === found.gate)
   if (!gate) {
     if (!move.evidence) return { to: found.to, gate: null, missing: [] }
-    return { refused: `The way from ${status} to ${found.to} takes no evidence. Call again without it, and bring it at the next gate.` }
+    return {
+      refused: `The way from ${status} to ${found.to} takes no evidence. Call again without it, and bring it at the next gate.`,
+    }
   }
   const skipped = gate.skipFor?.includes(kind) ?? false
   const missing = skipped ? [] : gate.needs.filter(({ anyOf }) => !anyOf.some((part) => isGiven(move.evidence?.[part])))
@@ -153,7 +165,10 @@ export function progress(
 }
 
 /** What comes next, and what it takes. */
-export function next(workflow: Workflow, at: { status: string; kind: Kind }): { to: string; missing: Missing[] } | null {
+export function next(
+  workflow: Workflow,
+  at: { status: string; kind: Kind },
+): { to: string; missing: Missing[] } | null {
   const found = step(workflow, at, { by: 'advance' })
   return 'refused' in found ? null : { to: found.to, missing: found.missing }
 }

@@ -23,11 +23,15 @@ export const workspaceRoutes = (http: Http) =>
       query: WorkspaceQuery,
       response: WorkspacePage,
     })
-    .post('/api/workspaces', async ({ ctx, body, set }) => created(set, '/api/workspaces', await workspaces.create(ctx, body)), {
-      ...on(workspaces.create, 'Create a workspace of the current team'),
-      body: WorkspaceCreate,
-      response: { 201: Workspace },
-    })
+    .post(
+      '/api/workspaces',
+      async ({ ctx, body, set }) => created(set, '/api/workspaces', await workspaces.create(ctx, body)),
+      {
+        ...on(workspaces.create, 'Create a workspace of the current team'),
+        body: WorkspaceCreate,
+        response: { 201: Workspace },
+      },
+    )
     .post('/api/workspaces/sync', ({ ctx, body }) => workspaces.sync(ctx, body), {
       ...on(workspaces.sync, 'What changed since, for a client that keeps a copy'),
       body: Sync,
@@ -71,12 +75,16 @@ export const workspaceRoutes = (http: Http) =>
       params: object({ id: id(), teamId: id() }),
       response: Deleted,
     })
-    .get('/api/workspaces/:id/projects', ({ ctx, params, query }) => workspaces.listProjects(ctx, { ...query, ...params }), {
-      ...on(workspaces.listProjects, 'Projects in a workspace'),
-      params: byId,
-      query: ProjectQuery,
-      response: ProjectPage,
-    })
+    .get(
+      '/api/workspaces/:id/projects',
+      ({ ctx, params, query }) => workspaces.listProjects(ctx, { ...query, ...params }),
+      {
+        ...on(workspaces.listProjects, 'Projects in a workspace'),
+        params: byId,
+        query: ProjectQuery,
+        response: ProjectPage,
+      },
+    )
     .get('/api/teams/:id/workspaces', ({ ctx, params, query }) => workspaces.listOfTeam(ctx, { ...query, ...params }), {
       ...on(workspaces.listOfTeam, 'Workspaces in which a team takes part'),
       params: byId,
@@ -85,6 +93,12 @@ export const workspaceRoutes = (http: Http) =>
     })
     .post(
       '/api/teams/:id/workspaces',
-      async ({ ctx, params, body, set }) => created(set, '/api/workspaces', await workspaces.createInTeam(ctx, { ...body, ...params })),
-      { ...on(workspaces.createInTeam, 'Create a workspace of a team'), params: byId, body: WorkspaceCreate, response: { 201: Workspace } },
+      async ({ ctx, params, body, set }) =>
+        created(set, '/api/workspaces', await workspaces.createInTeam(ctx, { ...body, ...params })),
+      {
+        ...on(workspaces.createInTeam, 'Create a workspace of a team'),
+        params: byId,
+        body: WorkspaceCreate,
+        response: { 201: Workspace },
+      },
     )

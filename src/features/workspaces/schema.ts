@@ -25,9 +25,16 @@ export const teamRoles = ['owner', 'editor', 'viewer'] as const
 
 const name = title(100, { example: 'Engines' })
 const description = text(2000, { example: 'Everything about the analytical engine' })
-const folders = array(title(500, { example: 'engine/mill' }), 50, { uniqueItems: true, description: 'Folders that a client shows with it' })
+const folders = array(title(500, { example: 'engine/mill' }), 50, {
+  uniqueItems: true,
+  description: 'Folders that a client shows with it',
+})
 
-export const WorkspaceTeam = object({ id: id(), name: text(100, { example: 'Analytical Engines' }), role: oneOf(teamRoles) })
+export const WorkspaceTeam = object({
+  id: id(),
+  name: text(100, { example: 'Analytical Engines' }),
+  role: oneOf(teamRoles),
+})
 export type WorkspaceTeam = Static<typeof WorkspaceTeam>
 
 export const Workspace = object({
@@ -37,11 +44,17 @@ export const Workspace = object({
   name,
   description: nullable(description),
   folders,
-  status: oneOf(statuses, { description: 'archived: other teams only read in it, and it takes no new projects or teams' }),
+  status: oneOf(statuses, {
+    description: 'archived: other teams only read in it, and it takes no new projects or teams',
+  }),
   teams: Type.Array(WorkspaceTeam),
-  counts: object({ teams: int({ example: 1 }), projects: int({ example: 3 }) }, { description: 'Projects that you can see' }),
+  counts: object(
+    { teams: int({ example: 1 }), projects: int({ example: 3 }) },
+    { description: 'Projects that you can see' },
+  ),
   role: oneOf(roles, {
-    description: "The most that you have in it: for each of your teams the lesser of the team's role in it and yours in the team",
+    description:
+      "The most that you have in it: for each of your teams the lesser of the team's role in it and yours in the team",
   }),
 })
 export type Workspace = Static<typeof Workspace>
@@ -49,7 +62,9 @@ export type Workspace = Static<typeof Workspace>
 export const WorkspaceCreate = object({ name, description: optional(description), folders: optional(folders) })
 export type WorkspaceCreate = Static<typeof WorkspaceCreate>
 
-export const WorkspacePatch = partial(object({ name, description: nullable(description), folders, status: oneOf(statuses) }))
+export const WorkspacePatch = partial(
+  object({ name, description: nullable(description), folders, status: oneOf(statuses) }),
+)
 export type WorkspacePatch = Static<typeof WorkspacePatch>
 
 export const WorkspaceQuery = object({
@@ -60,10 +75,15 @@ export type WorkspaceQuery = Static<typeof WorkspaceQuery>
 export const WorkspacePage = pageOf(Workspace)
 export type WorkspacePage = Static<typeof WorkspacePage>
 
-export const TeamAdd = object({ teamId: id({ description: 'A team in which you are admin or owner' }), role: oneOf(teamRoles) })
+export const TeamAdd = object({
+  teamId: id({ description: 'A team in which you are admin or owner' }),
+  role: oneOf(teamRoles),
+})
 export type TeamAdd = Static<typeof TeamAdd>
 
-export const Sync = object({ since: optional(instant({ description: '`syncedAt` of the last answer; everything without it' })) })
+export const Sync = object({
+  since: optional(instant({ description: '`syncedAt` of the last answer; everything without it' })),
+})
 export type Sync = Static<typeof Sync>
 
 export const Synced = object({

@@ -70,7 +70,11 @@ async function select(ctx: Ctx, where: SQL | undefined, order: SQL[], limit: num
 }
 
 /** Of all his teams in it the best: the lesser of the team's role and his own in the team. In an archived one other teams only read. */
-function roleIn({ actor }: Ctx, { organizationId, status }: Pick<Workspace, 'organizationId' | 'status'>, list: WorkspaceTeam[]): Role {
+function roleIn(
+  { actor }: Ctx,
+  { organizationId, status }: Pick<Workspace, 'organizationId' | 'status'>,
+  list: WorkspaceTeam[],
+): Role {
   const held = list.flatMap(({ id, role }) => {
     const mine = actor.memberships.get(id)
     return mine ? [lesser(mine, status === 'archived' && id !== organizationId ? 'viewer' : inWorkspace[role])] : []
@@ -119,7 +123,11 @@ export const listOfTeam = read(
   },
 )
 
-export const get = read('workspaces.get', account('workspaces:read'), (ctx, { id }: { id: string }): Promise<Workspace> => find(ctx, id))
+export const get = read(
+  'workspaces.get',
+  account('workspaces:read'),
+  (ctx, { id }: { id: string }): Promise<Workspace> => find(ctx, id),
+)
 
 export const listProjects = read(
   'workspaces.listProjects',
@@ -133,28 +141,32 @@ export const listProjects = read(
 const DELTA_DAYS = 7
 
 /** For clients that keep a copy: what changed since, or all there is where that cannot be told. */
-export const sync = read('workspaces.sync', account('workspaces:read'), async (ctx, { since }: Sync): Promise<Synced> => {
-  const ago = (from: string, milliseconds: number) => new Date(Date.parse(from) - milliseconds).toISOString()
-  // A change that was begun before the last answer and stored after it must not be missed.
-  const from = since && ago(since, 60_000)
-  const full = !from || from < ago(ctx.now, DELTA_DAYS * 86_400_000) || (await ownRightsChanged(ctx, from))
-  const changed = full
-    ? undefined
-    : or(
-        gte(workspaces.updatedAt, from),
-        sql`exists (select 1 from ${projectTable} p where p.workspace_id = ${workspaces.id} and p.updated_at >= ${from})`,
-        sql`exists (select 1 from ${workspaceTeams} t join ${organizations} o on o.id = t.organization_id
+export const sync = read(
+  'workspaces.sync',
+  account('workspaces:read'),
+  async (ctx, { since }: Sync): Promise<Synced> => {
+    const ago = (from: string, milliseconds: number) => new Date(Date.parse(from) - milliseconds).toISOString()
+    // A change that was begun before the last answer and stored after it must not be missed.
+    const from = since && ago(since, 60_000)
+    const full = !from || from < ago(ctx.now, DELTA_DAYS * 86_400_000) || (await ownRightsChanged(ctx, from))
+    const changed = full
+      ? undefined
+      : or(
+          gte(workspaces.updatedAt, from),
+          sql`exists (select 1 from ${projectTable} p where p.workspace_id = ${workspaces.id} and p.updated_at >= ${from})`,
+          sql`exists (select 1 from ${workspaceTeams} t join ${organizations} o on o.id = t.organization_id
           where t.workspace_id = ${workspaces.id} and o.updated_at >= ${from})`,
-      )
-  const rows = await select(ctx, and(seenBy(ctx), changed), [sql`${workspaces.id}`], 10_000)
-  const inside = Map.groupBy(await projects.inWorkspaces(ctx, { ids: rows.map((w) => w.id) }), (p) => p.workspaceId)
-  return {
-    syncedAt: ctx.now,
-    full,
-    items: rows.map((workspace) => ({ ...workspace, projects: inside.get(workspace.id) ?? [] })),
-    removed: full ? [] : await lostSince(ctx, from),
-  }
-})
+        )
+    const rows = await select(ctx, and(seenBy(ctx), changed), [sql`${workspaces.id}`], 10_000)
+    const inside = Map.groupBy(await projects.inWorkspaces(ctx, { ids: rows.map((w) => w.id) }), (p) => p.workspaceId)
+    return {
+      syncedAt: ctx.now,
+      full,
+      items: rows.map((workspace) => ({ ...workspace, projects: inside.get(workspace.id) ?? [] })),
+      removed: full ? [] : await lostSince(ctx, from),
+    }
+  },
+)
 
 /** Then more may have appeared or gone than the workspaces themselves tell. */
 async function ownRightsChanged(ctx: Ctx, from: string): Promise<boolean> {
@@ -271,9 +283,12 @@ export const addTeam = write(
     const before = await find(ctx, id)
     requireRole(ctx.actor, before.organizationId, 'admin', 'Sharing a workspace')
     const already = before.teams.some((team) => team.id === teamId)
-    if (!already && !atLeast(ctx.actor.memberships.get(teamId), 'admin')) throw notFound('team of which you are admin', teamId)
-    if (teamId === before.organizationId) throw new AppError('conflict', 'This workspace belongs to this team, which always is its owner.')
-    if (before.status === 'archived') throw new AppError('conflict', 'This workspace is archived. Make it active first.')
+    if (!already && !atLeast(ctx.actor.memberships.get(teamId), 'admin'))
+      throw notFound('team of which you are admin', teamId)
+    if (teamId === before.organizationId)
+      throw new AppError('conflict', 'This workspace belongs to this team, which always is its owner.')
+    if (before.status === 'archived')
+      throw new AppError('conflict', 'This workspace is archived. Make it active first.')
     await alter(ctx, before, {})
     await ctx.db
       .insert(workspaceTeams)
@@ -297,7 +312,9 @@ export const removeTeam = write(
     if (teamId === before.organizationId)
       throw new AppError('conflict', 'This workspace belongs to this team. Delete the workspace instead.')
     await alter(ctx, before, {})
-    await ctx.db.delete(workspaceTeams).where(and(eq(workspaceTeams.workspaceId, id), eq(workspaceTeams.organizationId, teamId)))
+    await ctx.db
+      .delete(workspaceTeams)
+      .where(and(eq(workspaceTeams.workspaceId, id), eq(workspaceTeams.organizationId, teamId)))
     await detach(ctx, id, eq(projectTable.organizationId, teamId))
     announce(ctx, 'workspace.unshared', before, { teamId })
     return { id: teamId, deleted: true }

@@ -33,5 +33,8 @@ export const workspaceTeams = pgTable(
     role: text().$type<'owner' | 'editor' | 'viewer'>().notNull(),
     addedAt: instant().notNull(),
   },
-  (t) => [primaryKey({ columns: [t.workspaceId, t.organizationId] }), index('workspace_teams_organization').on(t.organizationId)],
+  (t) => [
+    primaryKey({ columns: [t.workspaceId, t.organizationId] }),
+    index('workspace_teams_organization').on(t.organizationId),
+  ],
 )

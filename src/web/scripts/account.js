@@ -45,7 +45,12 @@ async function show(notice, role = 'status') {
   const teams = await all('/api/teams')
   const invites = await all('/api/invites')
   const { oauth } = await get('/api/auth/providers')
-  $('#who').replaceChildren(quoted(user.name), ' · ', quoted(user.email), user.role === 'admin' ? ' · administrator' : '')
+  $('#who').replaceChildren(
+    quoted(user.name),
+    ' · ',
+    quoted(user.email),
+    user.role === 'admin' ? ' · administrator' : '',
+  )
   main.replaceChildren(
     ...(notice ? [element('p', { role, tabindex: '-1' }, notice)] : []),
     ...invites.map(invitation),
@@ -82,7 +87,11 @@ const tokens = (teams) =>
         'label',
         {},
         'Team',
-        element('select', { name: 'organizationId' }, ...teams.map((team) => element('option', { value: team.id }, team.name))),
+        element(
+          'select',
+          { name: 'organizationId' },
+          ...teams.map((team) => element('option', { value: team.id }, team.name)),
+        ),
       ),
     ],
     create: (input) => post('/api/mcp-tokens', input),
@@ -151,7 +160,9 @@ const sessions = () =>
     list: '/api/settings/sessions',
     line: (session) => [
       session.device ?? browserOf(session.userAgent ?? 'unknown'),
-      session.impersonated ? 'an administrator acting as you' : `by ${providers[session.via] ?? session.via.replace('_', ' ')}`,
+      session.impersonated
+        ? 'an administrator acting as you'
+        : `by ${providers[session.via] ?? session.via.replace('_', ' ')}`,
       session.ip ?? 'unknown address',
       session.current ? 'this browser' : `seen ${when(session.lastSeenAt)}`,
     ],
@@ -161,19 +172,34 @@ const sessions = () =>
 
 function invitation({ id, organization, role, invitedBy }) {
   const by = invitedBy ? [quoted(invitedBy.name), ' invites you'] : ['You are invited']
-  const place = element('section', { class: 'once' }, element('p', {}, ...by, ' to ', quoted(organization.name), ` as ${role}.`))
+  const place = element(
+    'section',
+    { class: 'once' },
+    element('p', {}, ...by, ' to ', quoted(organization.name), ` as ${role}.`),
+  )
   const answer = (verb) =>
     guarded(place, async () => {
       await call('POST', `/api/invites/${id}/${verb}`)
       await show(verb === 'accept' ? `Welcome to ${organization.name}.` : 'Declined.')
     })
   const accept = element('button', { onclick: answer('accept') }, 'Accept')
-  place.append(element('div', { class: 'row' }, accept, element('button', { class: 'quiet', onclick: answer('decline') }, 'Decline')))
+  place.append(
+    element(
+      'div',
+      { class: 'row' },
+      accept,
+      element('button', { class: 'quiet', onclick: answer('decline') }, 'Decline'),
+    ),
+  )
   return place
 }
 
 function unverified({ email }) {
-  const place = element('section', { class: 'once' }, element('p', {}, 'Your address ', quoted(email), ' is not confirmed yet.'))
+  const place = element(
+    'section',
+    { class: 'once' },
+    element('p', {}, 'Your address ', quoted(email), ' is not confirmed yet.'),
+  )
   const send = guarded(place, async () => {
     await post('/api/auth/verify-email', {})
     put(place, element('p', { role: 'status' }, 'A mail is on its way to ', quoted(email), '.'))
@@ -197,7 +223,13 @@ function person({ name, email }) {
       await show('Your name is changed.')
     },
   )
-  const to = field('New e-mail address', { name: 'email', type: 'email', required: true, maxlength: 254, autocomplete: 'email' })
+  const to = field('New e-mail address', {
+    name: 'email',
+    type: 'email',
+    required: true,
+    maxlength: 254,
+    autocomplete: 'email',
+  })
   const move = form('Change address', [to], async (input) => {
     await post('/api/auth/email-change', input)
     await show(`A link is on its way to ${input.email}. Until it is opened, your address stays ${email}.`)
@@ -212,7 +244,12 @@ function password({ email, role }) {
     [
       // For password managers, which want to know whose it is.
       element('input', { type: 'email', value: email, autocomplete: 'username', hidden: true }),
-      field('Current password', { name: 'currentPassword', type: 'password', maxlength: 128, autocomplete: 'current-password' }),
+      field('Current password', {
+        name: 'currentPassword',
+        type: 'password',
+        maxlength: 128,
+        autocomplete: 'current-password',
+      }),
       element('p', { class: 'soft' }, 'Leave it empty if you have none.'),
       field('New password', {
         name: 'newPassword',

@@ -29,7 +29,9 @@ export function put(old, ...content) {
 
 export class Problem extends Error {
   constructor(status, body) {
-    super(body.errors?.map((e) => e.message).join(' ') || body.detail || 'The server did not answer. Is it still running?')
+    super(
+      body.errors?.map((e) => e.message).join(' ') || body.detail || 'The server did not answer. Is it still running?',
+    )
     this.status = status
     this.code = body.code
   }
@@ -181,7 +183,9 @@ export function reasonFromFragment() {
   const reason = new URLSearchParams(location.hash.slice(1)).get('error')
   if (!reason) return undefined
   history.replaceState(null, '', location.pathname + location.search)
-  return Object.hasOwn(reasons, reason) ? reasons[reason] : 'It did not work at the other side. Try again, or use another way.'
+  return Object.hasOwn(reasons, reason)
+    ? reasons[reason]
+    : 'It did not work at the other side. Try again, or use another way.'
 }
 
 export const providers = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
@@ -234,7 +238,13 @@ const confirmPerson = once(() => {
     {},
     element('h2', {}, 'Is it you?'),
     element('p', { class: 'soft' }, 'You signed in a while ago. Confirm once more who you are.'),
-    field('Password', { name: 'password', type: 'password', required: true, maxlength: 128, autocomplete: 'current-password' }),
+    field('Password', {
+      name: 'password',
+      type: 'password',
+      required: true,
+      maxlength: 128,
+      autocomplete: 'current-password',
+    }),
     mail,
     element('p', { role: 'alert' }),
     element('div', { class: 'row' }, element('button', {}, 'Confirm'), cancel()),

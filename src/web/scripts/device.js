@@ -40,7 +40,14 @@ function question(user, device, answer) {
   onSubmit(ask, async (_, pressed) => {
     const deny = pressed !== 'yes'
     await answer(deny)
-    put(ask, element('p', {}, deny ? 'Refused. The device gets nothing.' : 'Done. The device is signed in; you can close this page.'))
+    put(
+      ask,
+      element(
+        'p',
+        {},
+        deny ? 'Refused. The device gets nothing.' : 'Done. The device is signed in; you can close this page.',
+      ),
+    )
   })
   return ask
 }

@@ -1,5 +1,18 @@
 // Pages that a link in a mail opens. Opening one changes nothing; only the button does, because mail scanners open links too.
-import { $, call, element, guarded, leave, onSubmit, post, put, quoted, secretFromFragment, toLogin, whoAmI } from './api.js'
+import {
+  $,
+  call,
+  element,
+  guarded,
+  leave,
+  onSubmit,
+  post,
+  put,
+  quoted,
+  secretFromFragment,
+  toLogin,
+  whoAmI,
+} from './api.js'
 
 const form = $('form')
 const token = secretFromFragment()
@@ -28,9 +41,17 @@ const pages = {
         if (problem.code !== 'conflict.other_browser') throw problem
         const { code, email } = await post('/api/auth/magic-link/code', { token })
         tell(
-          say('You asked for this link in another browser. Go back there and type this code to sign in as ', quoted(email), ':'),
+          say(
+            'You asked for this link in another browser. Go back there and type this code to sign in as ',
+            quoted(email),
+            ':',
+          ),
           element('p', { class: 'code' }, code),
-          element('p', { class: 'soft' }, 'If you did not ask for it yourself, close this page and tell nobody the code.'),
+          element(
+            'p',
+            { class: 'soft' },
+            'If you did not ask for it yourself, close this page and tell nobody the code.',
+          ),
         )
       }
     }),
@@ -62,13 +83,18 @@ const pages = {
     })
   },
   '/undo-email': () =>
-    onSubmitOr(say('If your account is not yours any more, ask the administrator of this instance for help.'), async () => {
-      await post('/api/auth/email-change/undo', { token })
-      tell(
-        say('Your old address is back. Everything that was signed in is signed out, and the password is gone: set a new one.'),
-        go('Set a password', '/forgot'),
-      )
-    }),
+    onSubmitOr(
+      say('If your account is not yours any more, ask the administrator of this instance for help.'),
+      async () => {
+        await post('/api/auth/email-change/undo', { token })
+        tell(
+          say(
+            'Your old address is back. Everything that was signed in is signed out, and the password is gone: set a new one.',
+          ),
+          go('Set a password', '/forgot'),
+        )
+      },
+    ),
   async '/invite'(secret) {
     const { organization, email, role, invitedBy } = await post('/api/invites/preview', { token: secret })
     const by = invitedBy ? quoted(invitedBy.name) : 'Somebody'
@@ -95,7 +121,10 @@ function answerInvite(secret, organization) {
   onSubmitOr(go('Your account', '/account'), async (_, pressed) => {
     const verb = pressed === 'decline' ? 'decline' : 'accept'
     await call('POST', `/api/invites/${encodeURIComponent(secret)}/${verb}`)
-    tell(verb === 'accept' ? say('Welcome to ', quoted(organization.name), '.') : say('Declined.'), go('Your account', '/account'))
+    tell(
+      verb === 'accept' ? say('Welcome to ', quoted(organization.name), '.') : say('Declined.'),
+      go('Your account', '/account'),
+    )
   })
 }
 
@@ -105,7 +134,11 @@ await guarded(form, async () => {
     return onSubmit(form, async ({ email }) => {
       await post('/api/auth/forgot-password', { email })
       tell(
-        say('If ', quoted(email), ' has an account here, a link to set a new password is on its way. It works for 30 minutes.'),
+        say(
+          'If ',
+          quoted(email),
+          ' has an account here, a link to set a new password is on its way. It works for 30 minutes.',
+        ),
         go('Back to sign-in', '/login', ''),
       )
     })

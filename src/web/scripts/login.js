@@ -36,13 +36,24 @@ onSubmit(form, async ({ email, password }) => {
 
 /** Also for links: one that is opened elsewhere shows a code to type here. */
 function askForCode(to, ...told) {
-  const typed = element('form', {}, codeField('Code'), element('p', { role: 'alert' }), element('button', {}, 'Sign in'))
+  const typed = element(
+    'form',
+    {},
+    codeField('Code'),
+    element('p', { role: 'alert' }),
+    element('button', {}, 'Sign in'),
+  )
   onSubmit(typed, async ({ code }) => {
     await post('/api/auth/otp/verify', { email: to, code: digits(code) })
     return done()
   })
   others.remove()
-  put(form, element('p', {}, ...told), typed, element('p', {}, element('a', { href: `/login${location.search}` }, 'Start again')))
+  put(
+    form,
+    element('p', {}, ...told),
+    typed,
+    element('p', {}, element('a', { href: `/login${location.search}` }, 'Start again')),
+  )
 }
 
 onPress('#code', async () => {
@@ -74,6 +85,8 @@ else
 const { oauth, registration } = await get('/api/auth/providers').catch(() => ({ oauth: [] }))
 const target = (provider) => `/api/auth/oauth/${provider}?returnTo=${encodeURIComponent(nextPath())}`
 others.append(
-  ...oauth.map((provider) => element('a', { class: 'button quiet', href: target(provider) }, `Continue with ${providers[provider]}`)),
+  ...oauth.map((provider) =>
+    element('a', { class: 'button quiet', href: target(provider) }, `Continue with ${providers[provider]}`),
+  ),
 )
 $('#new').hidden = registration !== 'open'

@@ -9,12 +9,14 @@ export function noPasskeys() {
     return ['For passkeys, open ', element('a', { href: named.href }, named.origin), ' instead.']
   }
   if (!isSecureContext || /^[\d.]+$|^\[/.test(hostname)) return ['Passkeys need an https address with a name.']
-  if (typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential) return undefined
+  if (typeof PublicKeyCredential === 'function' && 'parseRequestOptionsFromJSON' in PublicKeyCredential)
+    return undefined
   return ['This browser is too old for passkeys.']
 }
 
 const reasons = {
-  NotAllowedError: 'No passkey was used: it was cancelled, took too long, or there is none here. Try again, or use another way.',
+  NotAllowedError:
+    'No passkey was used: it was cancelled, took too long, or there is none here. Try again, or use another way.',
   InvalidStateError: 'This device has a passkey for your account already.',
   SecurityError: 'Passkeys do not work at this address. Open this instance at its own address.',
 }

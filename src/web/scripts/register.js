@@ -11,7 +11,11 @@ async function prepare() {
   if (!invite) {
     const { registration } = await get('/api/auth/providers')
     if (registration === 'closed')
-      put(form, element('p', {}, 'This instance takes no new registrations. Ask its administrator for an invitation.'), signIn)
+      put(
+        form,
+        element('p', {}, 'This instance takes no new registrations. Ask its administrator for an invitation.'),
+        signIn,
+      )
     return
   }
   try {

@@ -42,7 +42,12 @@ export function section({
     return element(
       'li',
       {},
-      element('span', {}, element('strong', {}, quoted(name)), ...facts.map((fact) => element('span', { class: 'soft' }, quoted(fact)))),
+      element(
+        'span',
+        {},
+        element('strong', {}, quoted(name)),
+        ...facts.map((fact) => element('span', { class: 'soft' }, quoted(fact))),
+      ),
       path && element('button', { class: 'quiet', 'aria-label': `${verb} ${name}`, onclick: end }, verb),
     )
   }
@@ -52,14 +57,22 @@ export function section({
   return place
 
   function maker() {
-    const form = element('form', { class: 'inline' }, ...fields, element('button', {}, make), element('p', { role: 'alert' }))
+    const form = element(
+      'form',
+      { class: 'inline' },
+      ...fields,
+      element('button', {}, make),
+      element('p', { role: 'alert' }),
+    )
     const result = element('div', { tabindex: '-1' })
     onSubmit(form, async (input) => {
       const made = await create(input)
       form.reset()
       await refresh()
       if (!once) return heading.focus()
-      result.replaceChildren(element('div', { class: 'once' }, element('p', {}, 'Copy it now: it is shown only once.'), ...once(made)))
+      result.replaceChildren(
+        element('div', { class: 'once' }, element('p', {}, 'Copy it now: it is shown only once.'), ...once(made)),
+      )
       result.focus()
     })
     return [form, result]

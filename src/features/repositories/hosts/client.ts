@@ -39,7 +39,13 @@ const CALL_MS = 10_000
 const MOST_BYTES = 5 << 20
 const REDIRECTS = 3
 
-export function createClient(app: App, place: Place, manners: Manners, token: string | undefined, deadline: AbortSignal): Client {
+export function createClient(
+  app: App,
+  place: Place,
+  manners: Manners,
+  token: string | undefined,
+  deadline: AbortSignal,
+): Client {
   const host = new URL(place.base).host
   const headers = {
     accept: 'application/json',
@@ -47,7 +53,8 @@ export function createClient(app: App, place: Place, manners: Manners, token: st
     ...manners.headers,
     ...(token === undefined ? {} : manners.authorization(token)),
   }
-  const garbled = () => new AppError('upstream_failed', `${host} answered with something that is not what its API promises.`)
+  const garbled = () =>
+    new AppError('upstream_failed', `${host} answered with something that is not what its API promises.`)
 
   async function send(method: Method, path: string, body: object | undefined): Promise<Raw> {
     const request = {
@@ -58,7 +65,11 @@ export function createClient(app: App, place: Place, manners: Manners, token: st
     const signal = AbortSignal.any([deadline, AbortSignal.timeout(CALL_MS)])
     try {
       if (place.trusted) return await toOperators(host, place.api + path, request, signal)
-      const { status, headers: answered, body: bytes } = await app.outbound.send(place.api + path, { ...request, signal })
+      const {
+        status,
+        headers: answered,
+        body: bytes,
+      } = await app.outbound.send(place.api + path, { ...request, signal })
       return { status, header: (name) => [answered[name]].flat()[0], body: bytes }
     } catch (error) {
       if (signal.aborted) throw new AppError('upstream_timeout', `${host} did not answer in time. Try again later.`)
@@ -96,12 +107,19 @@ async function toOperators(
     const answer = await fetch(url, { ...request, signal, redirect: 'manual' })
     const location = answer.status >= 300 && answer.status < 400 ? answer.headers.get('location') : null
     if (location === null)
-      return { status: answer.status, header: (name) => answer.headers.get(name) ?? undefined, body: await bounded(host, answer) }
+      return {
+        status: answer.status,
+        header: (name) => answer.headers.get(name) ?? undefined,
+        body: await bounded(host, answer),
+      }
     await answer.body?.cancel()
     const next = URL.parse(location, url.href)
     // A repository that was renamed; whatever is to be written is written where it was meant to go, or not at all.
     if (next?.origin !== url.origin || request.method !== 'GET' || hops === REDIRECTS)
-      throw new AppError('upstream_failed', `${host} redirects to another address. Connect the repository under the address it has now.`)
+      throw new AppError(
+        'upstream_failed',
+        `${host} redirects to another address. Connect the repository under the address it has now.`,
+      )
     url = next
   }
 }
@@ -136,20 +154,37 @@ function wordsOf(body: unknown, token: string | undefined): string {
   return safe.length > 200 ? `${safe.slice(0, 199)}…` : safe
 }
 
-function refusal(host: string, provider: string, scopes: string, token: string | undefined, raw: Raw, body: unknown): AppError {
+function refusal(
+  host: string,
+  provider: string,
+  scopes: string,
+  token: string | undefined,
+  raw: Raw,
+  body: unknown,
+): AppError {
   const save = `PUT /api/settings/integrations/user/${provider}`
   const said = wordsOf(body, token)
   const why = said ? ` It says: ${JSON.stringify(said)}.` : ''
   const { status } = raw
-  if (status === 429 || (status === 403 && (raw.header('x-ratelimit-remaining') === '0' || raw.header('retry-after') !== undefined))) {
+  if (
+    status === 429 ||
+    (status === 403 && (raw.header('x-ratelimit-remaining') === '0' || raw.header('retry-after') !== undefined))
+  ) {
     const retryAfter = waitOf(raw)
     const own = token === undefined ? ` With a token of your own you may ask it more often: ${save}.` : ''
-    return new AppError('rate_limited', `${host} takes no more requests for now. Try again in ${retryAfter} seconds.${own}`, { retryAfter })
+    return new AppError(
+      'rate_limited',
+      `${host} takes no more requests for now. Try again in ${retryAfter} seconds.${own}`,
+      { retryAfter },
+    )
   }
   if (status === 401 || status === 403)
     return token === undefined
       ? new AppError('forbidden', `${host} wants a token for this. Save one that has ${scopes}: ${save}.`)
-      : new AppError('forbidden', `${host} refuses your token. Make one that has ${scopes}, and save it: ${save}.${why}`)
+      : new AppError(
+          'forbidden',
+          `${host} refuses your token. Make one that has ${scopes}, and save it: ${save}.${why}`,
+        )
   if (status === 404)
     return new AppError(
       'not_found',

@@ -17,7 +17,10 @@ export const gitea: HostProvider = {
       return listOf(client, body).find((row) => fieldsOf(row.head).ref === branch && fieldsOf(row.base).ref === base)
     },
     async makeBranch(client, root, name, from) {
-      await client.ask('POST', `${root}/branches`, { body: { new_branch_name: name, old_branch_name: from }, allow: [409] })
+      await client.ask('POST', `${root}/branches`, {
+        body: { new_branch_name: name, old_branch_name: from },
+        allow: [409],
+      })
     },
     createWith: 'POST',
   }),

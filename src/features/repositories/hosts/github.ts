@@ -50,7 +50,10 @@ const dialect: Dialect = {
   async makeBranch(client, root, name, from) {
     const { body } = await client.ask('GET', `${root}/git/ref/heads/${paths(from)}`)
     const sha = shaOf(client, fieldsOf(fieldsOf(body).object).sha)
-    const made = await client.ask('POST', `${root}/git/refs`, { body: { ref: `refs/heads/${name}`, sha }, allow: [422] })
+    const made = await client.ask('POST', `${root}/git/refs`, {
+      body: { ref: `refs/heads/${name}`, sha },
+      allow: [422],
+    })
     if (made.status === 422 && !/already exists/i.test(client.words(made)))
       throw new AppError('conflict', `The branch ${name} cannot be made: ${client.words(made)}.`)
   },
@@ -139,11 +142,17 @@ function remote(client: Client, { owner, name }: Slug, d: Dialect): RemoteReposi
       return status < 300 && fieldsOf(body).conclusion === 'success'
     },
     async open({ title, head, base, description }) {
-      const made = await client.ask('POST', `${root}/pulls`, { body: { title, head, base, body: description }, allow: [404, 409, 422] })
+      const made = await client.ask('POST', `${root}/pulls`, {
+        body: { title, head, base, body: description },
+        allow: [404, 409, 422],
+      })
       if (made.status < 300) return { pull: pullOf(made.body), existed: false }
       const existing = await d.existing(client, root, head, base)
       if (existing) return { pull: pullOf(existing), existed: true }
-      throw new AppError('conflict', `There is no pull request to open from ${head} to ${base}: ${client.words(made)}. Is ${head} pushed?`)
+      throw new AppError(
+        'conflict',
+        `There is no pull request to open from ${head} to ${base}: ${client.words(made)}. Is ${head} pushed?`,
+      )
     },
     async askReviewers(number, reviewers) {
       await client.ask('POST', `${root}/pulls/${number}/requested_reviewers`, { body: { reviewers } })
@@ -159,7 +168,12 @@ function remote(client: Client, { owner, name }: Slug, d: Dialect): RemoteReposi
     },
     async put(path, content, { branch, message, replaces }) {
       await client.ask(replaces ? 'PUT' : d.createWith, `${root}/contents/${paths(fileName(path))}`, {
-        body: { message, branch, content: Buffer.from(content).toString('base64'), ...(replaces && { sha: replaces.id }) },
+        body: {
+          message,
+          branch,
+          content: Buffer.from(content).toString('base64'),
+          ...(replaces && { sha: replaces.id }),
+        },
       })
     },
   }

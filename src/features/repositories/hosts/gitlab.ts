@@ -97,7 +97,10 @@ function remote(client: Client, { owner, name }: Slug): RemoteRepository {
       const { body } = await get(`/merge_requests?state=opened&source_branch=${enc(head)}&target_branch=${enc(base)}`)
       const [existing] = listOf(client, body)
       if (existing) return { pull: pullOf(existing), existed: true }
-      throw new AppError('conflict', `There is no merge request to open from ${head} to ${base}: ${client.words(made)}. Is ${head} pushed?`)
+      throw new AppError(
+        'conflict',
+        `There is no merge request to open from ${head} to ${base}: ${client.words(made)}. Is ${head} pushed?`,
+      )
     },
     async askReviewers(number, reviewers) {
       const ids: number[] = []
@@ -109,7 +112,10 @@ function remote(client: Client, { owner, name }: Slug): RemoteRepository {
       await client.ask('PUT', `${root}/merge_requests/${number}`, { body: { reviewer_ids: ids } })
     },
     async branch(branch, from) {
-      const made = await client.ask('POST', `${root}/repository/branches`, { body: { branch, ref: from }, allow: [400] })
+      const made = await client.ask('POST', `${root}/repository/branches`, {
+        body: { branch, ref: from },
+        allow: [400],
+      })
       if (made.status === 400 && !/already exists/i.test(client.words(made)))
         throw new AppError('conflict', `The branch ${branch} cannot be made: ${client.words(made)}.`)
     },

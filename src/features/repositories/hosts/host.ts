@@ -58,7 +58,8 @@ export interface RemoteRepository {
 // ---- taking answers apart
 
 export type Fields = Record<string, unknown>
-export const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {})
+export const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {}
 /** No page that we ask for is longer. */
 const PAGE = 100
 export const listOf = (client: Client, value: unknown): Fields[] => {
@@ -76,12 +77,23 @@ export function line(value: unknown, most: number): string | null {
 }
 
 /** A name is looked at as if somebody had typed it, and the address is made of it: one of theirs could lead anywhere. */
-export function hostedOf(client: Client, fullName: unknown, rest: { private: boolean; defaultBranch: unknown }): Hosted {
+export function hostedOf(
+  client: Client,
+  fullName: unknown,
+  rest: { private: boolean; defaultBranch: unknown },
+): Hosted {
   const { place } = client
   try {
     const { owner, name } = named(String(fullName), [], place)
     const url = `${place.base}/${owner}/${name}`
-    return { provider: place.provider, owner, name, url, private: rest.private, defaultBranch: line(rest.defaultBranch, 250) }
+    return {
+      provider: place.provider,
+      owner,
+      name,
+      url,
+      private: rest.private,
+      defaultBranch: line(rest.defaultBranch, 250),
+    }
   } catch {
     throw client.garbled()
   }

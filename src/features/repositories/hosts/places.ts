@@ -35,7 +35,9 @@ export function operators({ CODEHOST_PROVIDER: provider, CODEHOST_URL, CODEHOST_
 
 export function placeAt(config: Settings, { provider, base }: Pick<Place, 'provider' | 'base'>): Place {
   const own = operators(config)
-  return own.provider === provider && own.base === base ? own : { provider, base, api: apis[provider](base), trusted: false }
+  return own.provider === provider && own.base === base
+    ? own
+    : { provider, base, api: apis[provider](base), trusted: false }
 }
 
 /** Which host of a kind is meant when nobody says. There is no such thing for Gitea: a token must not go to somebody else's by mistake. */
@@ -65,9 +67,14 @@ export function named(given: string, known: readonly Place[], usual: Place | und
   if (text.includes('://')) {
     const url = URL.parse(text)
     if (url?.protocol === 'ssh:') return partsOf(atHost(url.hostname, known), url.pathname)
-    if (!url || !/^https?:$/.test(url.protocol)) throw invalid('/repo', 'Give an https:// address or owner/name.', 'format')
+    if (!url || !/^https?:$/.test(url.protocol))
+      throw invalid('/repo', 'Give an https:// address or owner/name.', 'format')
     if (url.username || url.password)
-      throw invalid('/repo', 'The address must not contain a user name, password or token. Leave it out and send it again.', 'format')
+      throw invalid(
+        '/repo',
+        'The address must not contain a user name, password or token. Leave it out and send it again.',
+        'format',
+      )
     const whole = url.origin + url.pathname
     const place = longest(known.filter(({ base }) => whole.startsWith(`${base}/`)))
     if (!place) throw unknownHost(url.host)
