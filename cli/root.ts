@@ -34,7 +34,7 @@ export const root = (): Command =>
 
 /** With its verbs. */
 export async function addNoun(program: Command, name: string, { about, load }: (typeof nouns)[string]): Promise<void> {
-  const [{ build }, { verbs }] = await Promise.all([import('./noun.ts'), load()])
+  const [{ build }, { verbs }] = await Promise.all([import('./nouns/noun.ts'), load()])
   build(program.command(name).description(about), verbs)
 }
 
@@ -42,7 +42,7 @@ export async function run(program: Command): Promise<void> {
   try {
     await program.parseAsync()
   } catch (error) {
-    const { report } = await import('./report.ts')
+    const { report } = await import('./terminal/report.ts')
     process.exitCode = report(error)
   }
 }

@@ -1,6 +1,6 @@
 import { type Config, loadConfig } from '../src/config.ts'
 import { hasDatabase } from '../src/db/index.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from './terminal/refusal.ts'
 
 export interface CommonOptions {
   dataDir?: string

@@ -1,4 +1,3 @@
-import type { App } from './app.ts'
 import type { Actor } from './auth/actor.ts'
 import { authorize, known, type Rule } from './auth/policy.ts'
 import { newId } from './db/columns.ts'
@@ -8,6 +7,7 @@ import { AppError } from './errors.ts'
 import { type AppEvent, insertEvent } from './events/bus.ts'
 import { claimKey, storeAnswer } from './events/idempotency.ts'
 import type { Job } from './jobs/queue.ts'
+import type { App } from './services.ts'
 
 /** What an action knows about its call. `db` is the running transaction inside a write. */
 export interface Ctx {

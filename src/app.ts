@@ -2,53 +2,25 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, s
 import { join } from 'node:path'
 import { migrations } from '../migrations/index.ts'
 import { Authenticator } from './auth/authenticate.ts'
-import { createJwt, type Jwt } from './auth/jwt.ts'
-import { createSeal, type Seal } from './auth/seal.ts'
+import { createJwt } from './auth/jwt.ts'
+import { createSeal } from './auth/seal.ts'
 import { fingerprint } from './auth/secrets.ts'
 import { type Config, urlOf } from './config.ts'
 import { newId } from './db/columns.ts'
 import type { Driver } from './db/driver.ts'
 import { openDatabase, ownFolder } from './db/index.ts'
 import { migrate } from './db/migrate.ts'
-import { type Db, drizzleOver } from './db/session.ts'
+import { drizzleOver } from './db/session.ts'
 import { snapshot } from './db/snapshot.ts'
-import { createEmbedder, type Embedder } from './embeddings/embedder.ts'
+import { createEmbedder } from './embeddings/embedder.ts'
 import { Bus } from './events/bus.ts'
 import { features, jobs, sources } from './feature.ts'
-import type { Source } from './features/search/source.ts'
+import { gatherHooks } from './hooks.ts'
 import { Jobs } from './jobs/queue.ts'
 import { createLog, type Log } from './log.ts'
-import { createMailer, type Mailer } from './mailer.ts'
-import { createOutbound, type Outbound, type OutboundOptions } from './outbound.ts'
-
-/** Everything an action may need, made once and passed explicitly. */
-export interface App {
-  readonly config: Config
-  readonly log: Log
-  readonly clock: () => Date
-  /** Names this process among the instances on one database. */
-  readonly instanceId: string
-  readonly driver: Driver
-  readonly db: Db
-  readonly bus: Bus
-  readonly jobs: Jobs
-  readonly jwt: Jwt
-  readonly auth: Authenticator
-  readonly secret: string
-  readonly seal: Seal
-  readonly mailer: Mailer
-  readonly embedder: Embedder
-  /** What can be found, feature by feature. */
-  readonly sources: readonly Source[]
-  readonly outbound: Outbound
-  /** What the surfaces count right now, for the admin area: `mcpStreams`, `http`. */
-  readonly gauges: Record<string, () => number>
-  /** How users reach it, for links in mails and pages; never taken from a request. */
-  url: string
-  /** Where it really listens, once it does. */
-  listening?: { host: string; port: number }
-  close(): Promise<void>
-}
+import { createMailer } from './outside/mailer.ts'
+import { createOutbound, type OutboundOptions } from './outside/outbound.ts'
+import type { App } from './services.ts'
 
 export interface AppOptions {
   log?: Log
@@ -106,6 +78,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       mailer,
       embedder,
       sources,
+      hooks: gatherHooks(features.flatMap((f) => f.hooks ?? [])),
       outbound: createOutbound(config, options.outbound),
       gauges: {},
       url: urlOf(config, config.PORT),

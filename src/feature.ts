@@ -1,11 +1,12 @@
 import type { AnyElysia } from 'elysia'
-import type { App } from './app.ts'
 import * as contents from './features/index.ts'
 import type { Source } from './features/search/source.ts'
+import type { Registration } from './hooks.ts'
 import type { Http } from './http/context.ts'
 import type { JobDefinition } from './jobs/queue.ts'
 import { inOrder } from './mcp/order.ts'
 import type { Tool } from './mcp/tool.ts'
+import type { App } from './services.ts'
 
 /** What a feature offers to the surfaces. Its folder's index.ts says so. */
 export interface Feature {
@@ -14,6 +15,8 @@ export interface Feature {
   jobs?: JobDefinition[]
   /** How its records are found. */
   searchable?: readonly Source[]
+  /** How it takes part in what features below it do. */
+  hooks?: readonly Registration[]
   /** What goes on beside requests; gives what ends it. */
   background?: (app: App) => () => Promise<void>
 }

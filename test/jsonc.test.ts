@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { type Key, put, withValue } from '../cli/jsonc.ts'
+import { type Key, put, withValue } from '../cli/agents/jsonc.ts'
 
 describe('a value is put into JSON with comments', () => {
   test.each([

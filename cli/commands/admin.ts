@@ -1,10 +1,10 @@
+import type { MachineAction } from '../../src/control/control.ts'
 import { Login, Register, type User } from '../../src/features/accounts/schema.ts'
-import type { MachineAction } from '../../src/machine.ts'
 import { check, type TSchema } from '../../src/schema.ts'
-import { machine } from '../machine.ts'
-import { plain, print } from '../output.ts'
-import { Refusal } from '../report.ts'
+import { machine } from '../control.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
+import { plain, print } from '../terminal/output.ts'
+import { Refusal } from '../terminal/report.ts'
 
 interface Options extends CommonOptions {
   email: string

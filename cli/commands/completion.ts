@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander'
-import { readProfiles } from '../profiles.ts'
+import { readProfiles } from '../api/profiles.ts'
 
 /** What to put into a shell's own settings. The shell asks `tutti complete` what comes next, so it never falls behind. */
 export function completion(shell: keyof typeof shells): void {

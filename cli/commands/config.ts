@@ -1,8 +1,8 @@
 import { type Config, settings, withoutSecrets } from '../../src/config.ts'
 import { features, tools } from '../../src/feature.ts'
 import { policyTable } from '../../src/http/policy.ts'
-import { type Column, print, table } from '../output.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
+import { type Column, print, table } from '../terminal/output.ts'
 
 type Name = keyof typeof settings
 

@@ -11,13 +11,13 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
-import type { Client } from '../client.ts'
-import { type AgentClient, clients, type Hooks } from '../clients.ts'
-import { type Key, put, withValue } from '../jsonc.ts'
-import { keepToken, makeToken } from '../mcp-token.ts'
-import { bold, print } from '../output.ts'
-import { signedInClient, type Where } from '../profiles.ts'
-import { Refusal } from '../report.ts'
+import { type AgentClient, clients, type Hooks } from '../agents/clients.ts'
+import { type Key, put, withValue } from '../agents/jsonc.ts'
+import { keepToken, makeToken } from '../agents/mcp-token.ts'
+import type { Client } from '../api/client.ts'
+import { signedInClient, type Where } from '../api/profiles.ts'
+import { bold, print } from '../terminal/output.ts'
+import { Refusal } from '../terminal/report.ts'
 
 interface Options extends Where {
   print?: boolean

@@ -1,8 +1,8 @@
 import counts from '../../.cache/tool-tokens.json'
 import { tools } from '../../src/feature.ts'
 import { toolText } from '../../src/mcp/catalogue.ts'
-import { print, table } from '../output.ts'
-import { Refusal } from '../report.ts'
+import { print, table } from '../terminal/output.ts'
+import { Refusal } from '../terminal/report.ts'
 
 /** What a model has to read of each toolset before it can do anything. */
 export function cost({ json }: { json?: boolean }): void {

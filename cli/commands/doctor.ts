@@ -2,14 +2,14 @@ import { existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
+import { askServer, runningServer } from '../../src/control/control.ts'
 import { type Driver, InUse } from '../../src/db/driver.ts'
 import { hasDatabase, openDatabase } from '../../src/db/index.ts'
-import { type Finding, look } from '../../src/features/upkeep/look.ts'
+import { type Finding, look } from '../../src/features/upkeep/doctor.ts'
 import type { Running } from '../../src/features/upkeep/service.ts'
 import { createLog } from '../../src/log.ts'
-import { askServer, runningServer } from '../../src/machine.ts'
-import { bold, dim, plain, print } from '../output.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
+import { bold, dim, plain, print } from '../terminal/output.ts'
 
 /** Looks at everything an installation needs, and says what to do about what is wrong. Changes nothing. */
 export async function doctor({ json, ...common }: CommonOptions & { json?: boolean }): Promise<void> {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Checkpoint, Context, Session, SessionItem } from '../../src/features/sessions/schema.ts'
-import { type Client, health } from '../client.ts'
-import { findLink, linkedProject } from '../linked.ts'
-import { paragraphs } from '../output.ts'
-import { signedInClient } from '../profiles.ts'
-import { at, query } from '../reference.ts'
-import type { Page } from '../resource.ts'
+import { type Client, health } from '../api/client.ts'
+import { findLink, linkedProject } from '../api/linked.ts'
+import { signedInClient } from '../api/profiles.ts'
+import { at, query } from '../api/reference.ts'
+import type { Page } from '../nouns/resource.ts'
+import { paragraphs } from '../terminal/output.ts'
 
 /** An agent waits for its hooks, and goes on without us rather than wait for long. */
 const LIMIT_MS = 5000

@@ -1,11 +1,11 @@
 import type { AppError } from '../../src/errors.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
-import { helped } from '../hints.ts'
-import { findLink, linkedProject, removeLink, writeLink } from '../linked.ts'
-import { plain, print } from '../output.ts'
-import { signedInClient, type Where } from '../profiles.ts'
-import { at } from '../reference.ts'
-import { Refusal } from '../refusal.ts'
+import { helped } from '../api/hints.ts'
+import { findLink, linkedProject, removeLink, writeLink } from '../api/linked.ts'
+import { signedInClient, type Where } from '../api/profiles.ts'
+import { at } from '../api/reference.ts'
+import { plain, print } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 interface Options extends Where {
   json?: boolean

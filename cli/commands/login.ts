@@ -3,11 +3,19 @@ import { kindOf } from '../../src/auth/secrets.ts'
 import { AppError } from '../../src/errors.ts'
 import type { SignedIn, User } from '../../src/features/accounts/schema.ts'
 import type { DeviceStarted } from '../../src/features/devices/schema.ts'
-import { Client, type Credential } from '../client.ts'
-import { hasBrowser } from '../environment.ts'
-import { bold, dim, note, plain, print } from '../output.ts'
-import { changeProfiles, isLocal, type Profile, type Profiles, passing, selectProfile, serverOf } from '../profiles.ts'
-import { Refusal } from '../refusal.ts'
+import { Client, type Credential } from '../api/client.ts'
+import {
+  changeProfiles,
+  isLocal,
+  type Profile,
+  type Profiles,
+  passing,
+  selectProfile,
+  serverOf,
+} from '../api/profiles.ts'
+import { hasBrowser } from '../terminal/environment.ts'
+import { bold, dim, note, plain, print } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 interface Options {
   profile?: string

@@ -1,6 +1,6 @@
 import { AppError } from '../../src/errors.ts'
-import { mcpCredential, type Where } from '../mcp-token.ts'
-import { plain } from '../output.ts'
+import { mcpCredential, type Where } from '../agents/mcp-token.ts'
+import { plain } from '../terminal/output.ts'
 
 /**
  * A bridge for clients that only speak stdio: each line goes to the server over one SSE connection, each message comes back as a line.

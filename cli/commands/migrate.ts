@@ -1,12 +1,12 @@
 import { migrations } from '../../migrations/index.ts'
 import { createApp } from '../../src/app.ts'
+import { runningServer } from '../../src/control/control.ts'
 import { hasDatabase, openDatabase } from '../../src/db/index.ts'
 import { planFrom, planMigrations } from '../../src/db/migrate.ts'
 import { createLog } from '../../src/log.ts'
-import { runningServer } from '../../src/machine.ts'
-import { print } from '../output.ts'
-import { Refusal } from '../report.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
+import { print } from '../terminal/output.ts'
+import { Refusal } from '../terminal/report.ts'
 
 interface Options extends CommonOptions {
   dryRun?: boolean

@@ -1,7 +1,7 @@
 import type { OutboxMail, OutboxPage } from '../../src/features/mail/schema.ts'
-import { machine } from '../machine.ts'
-import { note, paragraphs, print, record } from '../output.ts'
+import { machine } from '../control.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
+import { note, paragraphs, print, record } from '../terminal/output.ts'
 
 const MOST = 200
 

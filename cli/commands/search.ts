@@ -1,10 +1,10 @@
 import type { FoundGroups, Kind, Part } from '../../src/features/search/schema.ts'
-import { helped } from '../hints.ts'
-import { linkedProject } from '../linked.ts'
-import { bold, dim, note, plain, print } from '../output.ts'
-import { signedInClient, type Where } from '../profiles.ts'
-import { projectId, query } from '../reference.ts'
-import { Refusal } from '../refusal.ts'
+import { helped } from '../api/hints.ts'
+import { linkedProject } from '../api/linked.ts'
+import { signedInClient, type Where } from '../api/profiles.ts'
+import { projectId, query } from '../api/reference.ts'
+import { bold, dim, note, plain, print } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 interface Options extends Where {
   json?: boolean

@@ -1,7 +1,7 @@
 import type { Seeded } from '../../seeds/index.ts'
-import { machine } from '../machine.ts'
-import { print } from '../output.ts'
+import { machine } from '../control.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
+import { print } from '../terminal/output.ts'
 
 export async function seed({
   demo,

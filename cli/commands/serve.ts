@@ -2,8 +2,8 @@ import { openDatabase } from '../../src/db/index.ts'
 import type { HttpServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import { version } from '../../src/version.ts'
-import { Refusal } from '../report.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
+import { Refusal } from '../terminal/report.ts'
 
 interface Options extends CommonOptions {
   /** A team to look around in, where nobody is yet. */
@@ -25,7 +25,7 @@ export async function serve({ demo, trial, ...options }: Options): Promise<void>
     import('../../src/auth/actor.ts'),
     import('../../src/features/accounts/service.ts'),
     import('../../src/http/server.ts'),
-    import('../../src/machine.ts'),
+    import('../../src/control/control.ts'),
   ])
   const app = await createApp(config, { log, driver: await opening, background: !trial })
   const ctx = contextOf(app, system)

@@ -2,11 +2,11 @@ import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, write
 import { homedir, userInfo } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { type Config, settings } from '../../src/config.ts'
-import { runningServer } from '../../src/machine.ts'
-import { type Manager, manager } from '../managers.ts'
-import { note, print, record } from '../output.ts'
-import { Refusal } from '../report.ts'
+import { runningServer } from '../../src/control/control.ts'
+import { type Manager, manager } from '../service-managers.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
+import { note, print, record } from '../terminal/output.ts'
+import { Refusal } from '../terminal/report.ts'
 
 interface Options extends CommonOptions {
   print?: boolean

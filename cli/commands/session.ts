@@ -1,9 +1,8 @@
 import { AppError } from '../../src/errors.ts'
 import type { User } from '../../src/features/accounts/schema.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
-import { Client, type Credential, health } from '../client.ts'
-import { forgetTokens } from '../mcp-token.ts'
-import { bold, dim, note, plain, print, table } from '../output.ts'
+import { forgetTokens } from '../agents/mcp-token.ts'
+import { Client, type Credential, health } from '../api/client.ts'
 import {
   changeProfiles,
   type Profile,
@@ -14,8 +13,9 @@ import {
   signedInClient,
   signedOut,
   type Where,
-} from '../profiles.ts'
-import { exitCodeOf, Refusal } from '../report.ts'
+} from '../api/profiles.ts'
+import { bold, dim, note, plain, print, table } from '../terminal/output.ts'
+import { exitCodeOf, Refusal } from '../terminal/report.ts'
 
 interface Options extends Where {
   json?: boolean

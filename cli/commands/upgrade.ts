@@ -15,15 +15,15 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
+import { runMachine, runningServer } from '../../src/control/control.ts'
 import { DbError } from '../../src/db/driver.ts'
 import { lockDirectory } from '../../src/db/embedded/lock.ts'
 import { hasDatabase } from '../../src/db/index.ts'
 import { createLog } from '../../src/log.ts'
-import { runMachine, runningServer } from '../../src/machine.ts'
 import { version } from '../../src/version.ts'
-import { note, print } from '../output.ts'
-import { Refusal } from '../report.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
+import { note, print } from '../terminal/output.ts'
+import { Refusal } from '../terminal/report.ts'
 import { serviceOf, untilUp } from './service.ts'
 
 interface Options extends CommonOptions {

@@ -1,8 +1,8 @@
 import type { Activity, ActivityItem } from '../../src/features/activity/schema.ts'
-import { json, reference, shown, text, time, type Verb } from '../noun.ts'
-import { ago, record } from '../output.ts'
-import { at } from '../reference.ts'
-import { listed, pages, paging } from '../resource.ts'
+import { at } from '../api/reference.ts'
+import { ago, record } from '../terminal/output.ts'
+import { json, reference, shown, text, time, type Verb } from './noun.ts'
+import { listed, pages, paging } from './resource.ts'
 
 const task = reference('--task <task>', 'about this task', '/api/tasks', 'taskId')
 

@@ -1,7 +1,7 @@
 import type { Agent, AgentItem } from '../../src/features/agents/schema.ts'
-import { clearable, flag, many, text } from '../noun.ts'
-import { record } from '../output.ts'
-import { plainVerbs, sorting } from '../resource.ts'
+import { record } from '../terminal/output.ts'
+import { clearable, flag, many, text } from './noun.ts'
+import { plainVerbs, sorting } from './resource.ts'
 
 export const verbs = plainVerbs<AgentItem, Agent>({
   noun: 'agents',

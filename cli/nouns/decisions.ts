@@ -1,8 +1,8 @@
 import type { Decision, DecisionDetail, DecisionItem } from '../../src/features/decisions/schema.ts'
-import { type Call, clearable, many, reference, type Shown, shown, text, type Verb } from '../noun.ts'
-import { ago, paragraphs, plain, record } from '../output.ts'
-import { at } from '../reference.ts'
-import { plainVerbs, sorting } from '../resource.ts'
+import { at } from '../api/reference.ts'
+import { ago, paragraphs, plain, record } from '../terminal/output.ts'
+import { type Call, clearable, many, reference, type Shown, shown, text, type Verb } from './noun.ts'
+import { plainVerbs, sorting } from './resource.ts'
 
 const said = (label: string, text: string | null): string[] => (text ? ['', ...paragraphs(`${label}: ${text}`)] : [])
 const lines = (d: Decision | DecisionDetail): string[] => [

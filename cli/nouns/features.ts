@@ -1,9 +1,9 @@
 import { AppError } from '../../src/errors.ts'
 import type { Feature, FeatureDetail, FeatureItem, Missing } from '../../src/features/workflow/schema.ts'
-import { type Call, clearable, json, many, optionOf, type Shown, shown, text, type Verb } from '../noun.ts'
-import { ago, paragraphs, plain, record } from '../output.ts'
-import { at } from '../reference.ts'
-import { listed, pages, paging, removed, restoring, sorting } from '../resource.ts'
+import { at } from '../api/reference.ts'
+import { ago, paragraphs, plain, record } from '../terminal/output.ts'
+import { type Call, clearable, json, many, optionOf, type Shown, shown, text, type Verb } from './noun.ts'
+import { listed, pages, paging, removed, restoring, sorting } from './resource.ts'
 
 const evidence = [
   text('--summary <text>', 'what changed, or what came out; - reads it from standard input'),

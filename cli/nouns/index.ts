@@ -1,4 +1,4 @@
-import type { Verb } from '../noun.ts'
+import type { Verb } from './noun.ts'
 
 /** What can be worked with on a server. Loaded when it is asked for, so that the rest stays instant. */
 export const nouns: Record<string, { about: string; load: () => Promise<{ verbs: readonly Verb[] }> }> = {

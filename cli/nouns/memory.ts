@@ -1,8 +1,8 @@
 import type { Memory, MemoryHits, MemoryItem, MemoryStored } from '../../src/features/memory/schema.ts'
-import { type Call, clearable, count, flag, many, reference, shown, text, time, type Verb } from '../noun.ts'
-import { ago, dim, paragraphs, plain, record } from '../output.ts'
-import { at, idOf, projectId } from '../reference.ts'
-import { listed, pages, paging, sorting } from '../resource.ts'
+import { at, idOf, projectId } from '../api/reference.ts'
+import { ago, dim, paragraphs, plain, record } from '../terminal/output.ts'
+import { type Call, clearable, count, flag, many, reference, shown, text, time, type Verb } from './noun.ts'
+import { listed, pages, paging, sorting } from './resource.ts'
 
 const place = [
   text('--scope <scope>', 'agent, project or session'),

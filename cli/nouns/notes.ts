@@ -1,7 +1,7 @@
 import type { Note, NoteDetail, NoteItem } from '../../src/features/notes/schema.ts'
-import { flag, many, text, time } from '../noun.ts'
-import { ago, record } from '../output.ts'
-import { plainVerbs, sorting } from '../resource.ts'
+import { ago, record } from '../terminal/output.ts'
+import { flag, many, text, time } from './noun.ts'
+import { plainVerbs, sorting } from './resource.ts'
 
 export const verbs = plainVerbs<NoteItem, Note | NoteDetail>({
   noun: 'notes',

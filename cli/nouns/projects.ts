@@ -1,8 +1,8 @@
 import type { Project, ProjectDetail } from '../../src/features/projects/schema.ts'
-import { clearable, json, type Shown, shown, text, type Verb } from '../noun.ts'
-import { ago, record } from '../output.ts'
-import { at } from '../reference.ts'
-import { listed, pages, paging, removed, sorting } from '../resource.ts'
+import { at } from '../api/reference.ts'
+import { ago, record } from '../terminal/output.ts'
+import { clearable, json, type Shown, shown, text, type Verb } from './noun.ts'
+import { listed, pages, paging, removed, sorting } from './resource.ts'
 
 const fields = [
   clearable(text('-d, --description <text>', 'what it is for; - reads it from standard input')),

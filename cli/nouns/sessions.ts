@@ -1,9 +1,9 @@
 import type { Context, Session, SessionBrief, SessionEnded, SessionItem } from '../../src/features/sessions/schema.ts'
-import { type Call, count, json, many, reference, shown, text, time, type Verb } from '../noun.ts'
-import { ago, paragraphs, record } from '../output.ts'
-import { at, query } from '../reference.ts'
-import { Refusal } from '../refusal.ts'
-import { listed, type Page, pages, paging, sorting } from '../resource.ts'
+import { at, query } from '../api/reference.ts'
+import { ago, paragraphs, record } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
+import { type Call, count, json, many, reference, shown, text, time, type Verb } from './noun.ts'
+import { listed, type Page, pages, paging, sorting } from './resource.ts'
 
 const budget = count('--budget <tokens>', 'about how long the brief may be', 'budgetTokens')
 const state = [

@@ -1,7 +1,7 @@
 import type { Skill, SkillItem } from '../../src/features/skills/schema.ts'
-import { clearable, many, text } from '../noun.ts'
-import { record } from '../output.ts'
-import { plainVerbs, sorting } from '../resource.ts'
+import { record } from '../terminal/output.ts'
+import { clearable, many, text } from './noun.ts'
+import { plainVerbs, sorting } from './resource.ts'
 
 export const verbs = plainVerbs<SkillItem, Skill>({
   noun: 'skills',

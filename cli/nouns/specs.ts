@@ -1,10 +1,10 @@
 import type { Comparison, Spec, SpecItem, SpecVersion } from '../../src/features/specs/schema.ts'
-import type { Client } from '../client.ts'
-import { count, type Shown, shown, text, type Verb } from '../noun.ts'
-import { ago, paragraphs, record } from '../output.ts'
-import { at, query } from '../reference.ts'
-import { Refusal } from '../refusal.ts'
-import { listed, pages, paging, plainVerbs, sorting } from '../resource.ts'
+import type { Client } from '../api/client.ts'
+import { at, query } from '../api/reference.ts'
+import { ago, paragraphs, record } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
+import { count, type Shown, shown, text, type Verb } from './noun.ts'
+import { listed, pages, paging, plainVerbs, sorting } from './resource.ts'
 
 const one = (s: Spec): Shown =>
   shown(

@@ -1,21 +1,9 @@
 import type { Comment, NextTask, Task, TaskCompleted, TaskDetail, TaskItem } from '../../src/features/tasks/schema.ts'
-import {
-  type Call,
-  clearable,
-  count,
-  flag,
-  many,
-  reference,
-  type Shown,
-  shown,
-  text,
-  time,
-  type Verb,
-} from '../noun.ts'
-import { ago, dayOrHour, paragraphs, plain, record } from '../output.ts'
-import { at } from '../reference.ts'
-import { Refusal } from '../refusal.ts'
-import { listed, pages, paging, removed, restoring, sorting } from '../resource.ts'
+import { at } from '../api/reference.ts'
+import { ago, dayOrHour, paragraphs, plain, record } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
+import { type Call, clearable, count, flag, many, reference, type Shown, shown, text, time, type Verb } from './noun.ts'
+import { listed, pages, paging, removed, restoring, sorting } from './resource.ts'
 
 const statuses = 'backlog, todo, in_progress, blocked, in_review, done or cancelled'
 const priority = text('--priority <priority>', 'critical, high, medium or low')

@@ -1,13 +1,13 @@
 import type { User } from '../../src/features/accounts/schema.ts'
 import type { Invite } from '../../src/features/invites/schema.ts'
 import type { Member, Organization } from '../../src/features/organizations/schema.ts'
-import type { Client } from '../client.ts'
-import { clearable, flag, type Shown, shown, text, type Verb } from '../noun.ts'
-import { ago, plain, record } from '../output.ts'
-import { chooseTeam } from '../profiles.ts'
-import { amongMine, at } from '../reference.ts'
-import { Refusal } from '../refusal.ts'
-import { listed, pages, paging, sorting } from '../resource.ts'
+import type { Client } from '../api/client.ts'
+import { chooseTeam } from '../api/profiles.ts'
+import { amongMine, at } from '../api/reference.ts'
+import { ago, plain, record } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
+import { clearable, flag, type Shown, shown, text, type Verb } from './noun.ts'
+import { listed, pages, paging, sorting } from './resource.ts'
 
 const one = (team: Organization): Shown =>
   shown(team, ...record({ Team: team.name, Slug: team.slug, 'Your role': team.role, Id: team.id }, team.description))

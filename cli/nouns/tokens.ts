@@ -1,9 +1,9 @@
 import type { McpToken } from '../../src/features/tokens/schema.ts'
-import { makeToken } from '../mcp-token.ts'
-import { count, many, reference, shown, text, type Verb } from '../noun.ts'
-import { ago, day } from '../output.ts'
-import { amongMine, at } from '../reference.ts'
-import { listed, pages, paging, sorting } from '../resource.ts'
+import { makeToken } from '../agents/mcp-token.ts'
+import { amongMine, at } from '../api/reference.ts'
+import { ago, day } from '../terminal/output.ts'
+import { count, many, reference, shown, text, type Verb } from './noun.ts'
+import { listed, pages, paging, sorting } from './resource.ts'
 
 export const verbs: Verb[] = [
   {

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId } from '../db/columns.ts'
-import type { Purpose } from './once.ts'
+import type { Purpose } from './one-time-secrets.ts'
 
 /** Codes, links, challenges and states: whatever works once and not for long. The purpose is part of it, so that none opens another's door. */
 export const oneTimeSecrets = pgTable(

@@ -1,12 +1,12 @@
 import { Elysia } from 'elysia'
 import { type Action, auditRead, type Ctx, contextOf } from '../action.ts'
-import type { App } from '../app.ts'
 import { type Actor, anonymous, inOrganization, userIdOf } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { authorize } from '../auth/policy.ts'
 import { AppError } from '../errors.ts'
 import { renewLeases } from '../features/tasks/leases.ts'
 import { object } from '../schema.ts'
+import type { App } from '../services.ts'
 import { readJson } from './body.ts'
 import type { Guard } from './guard.ts'
 

@@ -1,4 +1,4 @@
-import type { App } from '../app.ts'
+import type { App } from '../services.ts'
 
 /** Counters for Prometheus, in its text format. Few and cheap: a request costs two additions. */
 export class Metrics {

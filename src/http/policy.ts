@@ -1,6 +1,6 @@
-import type { App } from '../app.ts'
 import type { Feature } from '../feature.ts'
 import type { Tool } from '../mcp/tool.ts'
+import type { App } from '../services.ts'
 import { http } from './context.ts'
 import type { Guard } from './guard.ts'
 import { actionOf, documented, type RouteLike } from './openapi.ts'

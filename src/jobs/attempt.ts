@@ -1,7 +1,7 @@
-import type { App } from '../app.ts'
 import { newId } from '../db/columns.ts'
 import { DbError, type Driver } from '../db/driver.ts'
 import type { Log } from '../log.ts'
+import type { App } from '../services.ts'
 import type { JobDefinition } from './queue.ts'
 import * as sql from './statements.ts'
 

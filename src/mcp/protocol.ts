@@ -6,15 +6,15 @@ import {
   Server,
   type ServerOptions,
 } from '@modelcontextprotocol/server'
-import type { App } from '../app.ts'
 import type { Actor } from '../auth/actor.ts'
 import type { Seen } from '../http/guard.ts'
 import { logError, toAppError } from '../http/problem.ts'
+import { type Open, type Owner, unwatch, watch } from '../live/streams.ts'
+import type { App } from '../services.ts'
 import { version } from '../version.ts'
 import type { Arguments, Catalogue, Selection } from './catalogue.ts'
 import { instructions } from './instructions.ts'
 import type { Asking, Offer } from './offer.ts'
-import { type Open, type Owner, unwatch, watch } from './streams.ts'
 
 /** Who sent a message. */
 export interface Sender {

@@ -1,6 +1,6 @@
 import type { CallToolResult, RequestId } from '@modelcontextprotocol/server'
 import { AppError, problem } from '../errors.ts'
-import { hidesText, visibleText } from '../text.ts'
+import { hidesText, visibleText } from '../text/text.ts'
 import type { Source } from './source.ts'
 import type { Tool } from './tool.ts'
 

@@ -7,8 +7,8 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server'
 import { AppError } from '../errors.ts'
+import type { Owner, Stream } from '../live/streams.ts'
 import type { Arguments } from './catalogue.ts'
-import type { Owner, Stream } from './streams.ts'
 
 /** A reader that lets more than this pile up is cut off: memory belongs to those who read. */
 export const MOST_QUEUED = 1 << 20

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { build } from '../../cli/noun.ts'
 import { nouns } from '../../cli/nouns/index.ts'
+import { build } from '../../cli/nouns/noun.ts'
 import { program } from '../../cli/program.ts'
 
 export interface Listed {

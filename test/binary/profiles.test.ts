@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { serverOf } from '../../cli/profiles.ts'
+import { serverOf } from '../../cli/api/profiles.ts'
 import { newSecret } from '../../src/auth/secrets.ts'
 import { folder, tutti } from '../support/binary.ts'
 import { EMAIL, Home, Office } from './home.ts'

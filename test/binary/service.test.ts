@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { manager } from '../../cli/managers.ts'
+import { manager } from '../../cli/service-managers.ts'
 import { BINARY, folder, onTerminal, type Run, tutti } from '../support/binary.ts'
 import { installed, Systemd } from '../support/systemd.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { openCode } from '../../src/auth/once.ts'
+import { openCode } from '../../src/auth/one-time-secrets.ts'
 import { TestClock } from '../features/support.ts'
 import { logged, PASSWORD, systemCtx, type TestApp, testApp, unique } from '../support/app.ts'
 import { Visitor } from './support.ts'

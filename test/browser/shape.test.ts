@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { accountPages } from '../../src/http/account-pages.ts'
+import { accountPages } from '../../src/pages/account-pages.ts'
 import { PASSWORD } from '../support/binary.ts'
 import { api, Visitor } from './support.ts'
 

@@ -1,5 +1,5 @@
 import { write } from '../../src/action.ts'
-import { issueCode } from '../../src/auth/once.ts'
+import { issueCode } from '../../src/auth/one-time-secrets.ts'
 import { machine } from '../../src/auth/policy.ts'
 import { newId } from '../../src/db/columns.ts'
 import { notifications } from '../../src/features/notifications/table.ts'

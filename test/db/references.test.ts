@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { pgTable, uuid } from 'drizzle-orm/pg-core'
 import { newId } from '../../src/db/columns.ts'
 import type { Driver } from '../../src/db/driver.ts'
-import { idStarts } from '../../src/db/records.ts'
 import { type Db, drizzleOver } from '../../src/db/session.ts'
+import { idStarts } from '../../src/records/rows.ts'
 import { sharedApp, unique } from '../support/app.ts'
 
 const name = unique('referred').replaceAll('-', '_')

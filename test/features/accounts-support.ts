@@ -2,14 +2,14 @@ import { expect } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { type Ctx, contextOf, write } from '../../src/action.ts'
 import { anonymous } from '../../src/auth/actor.ts'
-import { issueCode } from '../../src/auth/once.ts'
+import { issueCode } from '../../src/auth/one-time-secrets.ts'
 import { anyone } from '../../src/auth/policy.ts'
 import { newId } from '../../src/db/columns.ts'
 import type { SignedIn, User } from '../../src/features/accounts/schema.ts'
 import { signIn, startImpersonation } from '../../src/features/accounts/sessions.ts'
-import { users } from '../../src/features/accounts/table.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
 import { passkeys } from '../../src/features/passkeys/table.ts'
+import { users } from '../../src/features/users/table.ts'
 import {
   type Answer,
   anyoneCtx,

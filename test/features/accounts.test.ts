@@ -3,8 +3,8 @@ import { eq } from 'drizzle-orm'
 import { idempotencyKeys } from '../../src/events/table.ts'
 import type { SignedIn, User } from '../../src/features/accounts/schema.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
-import { users } from '../../src/features/accounts/table.ts'
 import type { OrganizationPage } from '../../src/features/organizations/schema.ts'
+import { users } from '../../src/features/users/table.ts'
 import {
   type Answer,
   apiKey,

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type Ctx, contextOf } from '../../src/action.ts'
 import { AppError } from '../../src/errors.ts'
-import * as powers from '../../src/features/admin/powers.ts'
 import type {
   AdminUser,
   AdminUserDetail,
@@ -12,6 +11,7 @@ import type {
   UserSessionPage,
   UserTeamPage,
 } from '../../src/features/admin/schema.ts'
+import * as powers from '../../src/features/admin/user-actions.ts'
 import type { ReportedIssuePage } from '../../src/features/issues/schema.ts'
 import type { Announcement, NotificationPage } from '../../src/features/notifications/schema.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'

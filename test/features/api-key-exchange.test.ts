@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { users } from '../../src/features/accounts/table.ts'
 import type { ApiKeyCreated } from '../../src/features/tokens/schema.ts'
+import { users } from '../../src/features/users/table.ts'
 import { dump } from '../contract/tables.ts'
 import { call, logged, PASSWORD, person, sharedApp, type TestApp } from '../support/app.ts'
 import { bearer, login, me, newAddress, post } from './accounts-support.ts'

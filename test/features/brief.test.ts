@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { block, named, type Part, pack, quoted } from '../../src/features/sessions/pack.ts'
 import type { Context, SessionBrief } from '../../src/features/sessions/schema.ts'
-import { clipped, tokensOf } from '../../src/tokens.ts'
+import { clipped, tokensOf } from '../../src/text/token-estimate.ts'
 import { type McpClient, ways } from '../mcp/support.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { and, eq, isNull } from 'drizzle-orm'
-import { newCode } from '../../src/auth/once.ts'
+import { newCode } from '../../src/auth/one-time-secrets.ts'
 import { hashSecret } from '../../src/auth/secrets.ts'
 import { oneTimeSecrets } from '../../src/auth/table.ts'
 import type { SignedIn, User } from '../../src/features/accounts/schema.ts'
-import { users } from '../../src/features/accounts/table.ts'
 import type { OrganizationPage } from '../../src/features/organizations/schema.ts'
+import { users } from '../../src/features/users/table.ts'
 import { type Answer, call, PASSWORD, person, type TestApp, testApp } from '../support/app.ts'
 import { codeIn, keptMail, mailRows } from '../support/mail.ts'
 import {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import type { SignedIn, User } from '../../src/features/accounts/schema.ts'
-import { users } from '../../src/features/accounts/table.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
+import { users } from '../../src/features/users/table.ts'
 import { apiKey, call, PASSWORD, type Person, person, sharedApp, type TestApp, testApp } from '../support/app.ts'
 import { keptMail, mailRows } from '../support/mail.ts'
 import {

@@ -4,12 +4,12 @@ import type { Role } from '../../src/auth/policy.ts'
 import { roles } from '../../src/auth/policy.ts'
 import { newSecret } from '../../src/auth/secrets.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
-import { users } from '../../src/features/accounts/table.ts'
 import type { Invite, InvitePage, InvitePreview } from '../../src/features/invites/schema.ts'
 import { invites as inviteTable } from '../../src/features/invites/table.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
 import type { MemberPage, Organization } from '../../src/features/organizations/schema.ts'
 import * as organizations from '../../src/features/organizations/service.ts'
+import { users } from '../../src/features/users/table.ts'
 import {
   apiKey,
   call,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { write } from '../../src/action.ts'
-import { issueSecret, type Purpose, peekSecret, redeemSecret } from '../../src/auth/once.ts'
+import { issueSecret, type Purpose, peekSecret, redeemSecret } from '../../src/auth/one-time-secrets.ts'
 import { machine } from '../../src/auth/policy.ts'
 import { hashSecret } from '../../src/auth/secrets.ts'
 import { oneTimeSecrets } from '../../src/auth/table.ts'

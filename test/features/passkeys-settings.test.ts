@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { users } from '../../src/features/accounts/table.ts'
 import type { Passkey, PasskeyPage } from '../../src/features/passkeys/schema.ts'
+import { users } from '../../src/features/users/table.ts'
 import { apiKey, call, person, type TestApp, testApp } from '../support/app.ts'
 import { Authenticator } from '../support/authenticator.ts'
 import {

@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
-import { users } from '../../src/features/accounts/table.ts'
 import type { Passkey } from '../../src/features/passkeys/schema.ts'
+import { users } from '../../src/features/users/table.ts'
 import { type Answer, call, type Person, person, sharedApp } from '../support/app.ts'
 import { Authenticator, type Wrong } from '../support/authenticator.ts'
 import { watch } from './support.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { users } from '../../src/features/accounts/table.ts'
+import { users } from '../../src/features/users/table.ts'
 import { apiKey, PASSWORD, person, sharedApp, type TestApp, testApp } from '../support/app.ts'
 import { deviceSession, impersonation, login, mailedCode, newAddress, post } from './accounts-support.ts'
 import { expectEvent, expectRefusal, statuses, TestClock, times, watch } from './support.ts'

@@ -12,7 +12,7 @@ import type { AppEvent } from '../../src/events/bus.ts'
 import { events } from '../../src/events/table.ts'
 import { startHttp } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
-import type { OutboundOptions } from '../../src/outbound.ts'
+import type { OutboundOptions } from '../../src/outside/outbound.ts'
 import type { Answer, Person, TestApp } from '../support/app.ts'
 import { freshDatabase } from '../support/postgres.ts'
 

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { wayTo } from '../../src/features/workflow/dependencies.ts'
-import { type Evidence, type Kind, kinds, type Workflow } from '../../src/features/workflow/schema.ts'
 import {
   defaultWorkflow,
   isClosed,
@@ -12,7 +10,9 @@ import {
   progress,
   step,
   workflowOf,
-} from '../../src/features/workflow/workflow.ts'
+} from '../../src/features/projects/workflow.ts'
+import { wayTo } from '../../src/features/workflow/dependencies.ts'
+import { type Evidence, type Kind, kinds, type Workflow } from '../../src/features/workflow/schema.ts'
 
 /** The same cases in every run; to look further, change it for a while. */
 fc.configureGlobal({ seed: 20261115 })

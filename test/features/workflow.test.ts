@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AppError } from '../../src/errors.ts'
+import { defaultWorkflow } from '../../src/features/projects/workflow.ts'
 import {
   type Evidence,
   type Feature,
@@ -10,7 +11,6 @@ import {
   kinds,
 } from '../../src/features/workflow/schema.ts'
 import * as workflow from '../../src/features/workflow/service.ts'
-import { defaultWorkflow } from '../../src/features/workflow/workflow.ts'
 import { apiKey, call, mcpToken, type Person, unique } from '../support/app.ts'
 import { deviceSession } from './accounts-support.ts'
 import { ctxOf, expectEvent, expectEvents, expectRefusal, failure, ids, statuses, times } from './support.ts'

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createServer, type Server, type Socket } from 'node:net'
-import { isPublicAddress } from '../../src/addresses.ts'
 import type { AppError } from '../../src/errors.ts'
-import { checkOutboundUrl, createOutbound, type OutboundOptions } from '../../src/outbound.ts'
+import { isPublicAddress } from '../../src/outside/addresses.ts'
+import { checkOutboundUrl, createOutbound, type OutboundOptions } from '../../src/outside/outbound.ts'
 import { failure } from '../features/support.ts'
 import { asIfPublic, certificateFor, PUBLIC } from '../support/tls.ts'
 

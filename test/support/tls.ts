@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { OutboundOptions } from '../../src/outbound.ts'
+import type { OutboundOptions } from '../../src/outside/outbound.ts'
 
 export interface Certificate {
   cert: string

@@ -2,12 +2,13 @@ import { and, eq, gt, isNull, sql } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
-import { dropSecrets, issueSecret, redeemSecret } from '../../auth/once.ts'
+import { dropSecrets, issueSecret, redeemSecret } from '../../auth/one-time-secrets.ts'
 import { anyone, person, recent } from '../../auth/policy.ts'
 import { oneTimeSecrets } from '../../auth/table.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { countMail, queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
+import { users } from '../users/table.ts'
 import {
   CHANGE_MINUTES,
   changedMail,
@@ -19,8 +20,7 @@ import {
 } from './messages.ts'
 import { activeUser, byEmail, dropOtherLogins, endCredentials, isReserved, visible } from './people.ts'
 import type { ChangeEmail, LinkToken, User, VerifyAnswer, VerifyEmail } from './schema.ts'
-import { users } from './table.ts'
-import { holdSession } from './ways.ts'
+import { holdSession } from './sign-in-methods.ts'
 
 async function own(ctx: Ctx): Promise<User> {
   const user = await activeUser(ctx, userIdOf(ctx.actor))

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../action.ts'
-import { after } from '../../auth/once.ts'
+import { after } from '../../auth/one-time-secrets.ts'
 import { type Message, oneLine } from '../mail/message.ts'
 
 /** What accounts write to people. Links carry their secret behind the #, where no server and no Referer sees it. */

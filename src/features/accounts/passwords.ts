@@ -2,13 +2,14 @@ import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, flow, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { countGuess, forgetAttempts } from '../../auth/limits.ts'
-import { issueSecret, peekSecret, redeemSecret, tryCode } from '../../auth/once.ts'
+import { issueSecret, peekSecret, redeemSecret, tryCode } from '../../auth/one-time-secrets.ts'
 import { checkPassword, hashPassword, needsRehash, verifyPassword } from '../../auth/passwords.ts'
 import { anyone, authorize, interactive, machine, person, recent } from '../../auth/policy.ts'
 import { hashSecret } from '../../auth/secrets.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { countMail, mailNotice, queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
+import { loginSessions, users } from '../users/table.ts'
 import { passwordChangedMail, RESET_MINUTES, resetMail } from './messages.ts'
 import {
   activeUser,
@@ -31,8 +32,7 @@ import type {
   User,
 } from './schema.ts'
 import { type Proof, startSession } from './sessions.ts'
-import { loginSessions, users } from './table.ts'
-import { holdSession } from './ways.ts'
+import { holdSession } from './sign-in-methods.ts'
 
 const FAILURES = 5
 const FAILURE_WINDOW = 15 * 60

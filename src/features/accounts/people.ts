@@ -1,11 +1,11 @@
 import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { countAttempt, networkOf } from '../../auth/limits.ts'
-import { dropSecretsOf, pendingFor } from '../../auth/once.ts'
+import { dropSecretsOf, pendingFor } from '../../auth/one-time-secrets.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { connectionOf } from '../../db/session.ts'
 import { AppError } from '../../errors.ts'
-import { slugify } from '../../text.ts'
+import { slugify } from '../../text/text.ts'
 import { deviceCodes } from '../devices/table.ts'
 import { integrations } from '../integrations/table.ts'
 import { wipeMail } from '../mail/service.ts'
@@ -13,8 +13,8 @@ import { connectedAccounts } from '../oauth/table.ts'
 import * as organizations from '../organizations/service.ts'
 import { passkeys } from '../passkeys/table.ts'
 import { apiKeys, mcpTokens } from '../tokens/table.ts'
+import { loginSessions, users } from '../users/table.ts'
 import type { User } from './schema.ts'
-import { loginSessions, users } from './table.ts'
 
 /** Users as rows: how they are found and made, and what they lose. All of it in the running transaction of whoever calls. */
 export const visible = {

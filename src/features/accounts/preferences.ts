@@ -3,8 +3,8 @@ import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
+import { users } from '../users/table.ts'
 import type { Preferences, PreferencesAnswer, PreferencesPatch } from './schema.ts'
-import { users } from './table.ts'
 
 /** What is usual; an organization that the caller has left counts as none chosen. */
 const inForce = (

@@ -16,11 +16,11 @@ import { specVersions } from '../specs/table.ts'
 import { letGo } from '../tasks/departures.ts'
 import { taskComments, tasks } from '../tasks/table.ts'
 import { uploads } from '../uploads/table.ts'
+import { users } from '../users/table.ts'
 import { featureEvidence, featureReviews, features } from '../workflow/table.ts'
 import { deletedMail } from './messages.ts'
 import { activeUser, endCredentials, keepAnAdmin } from './people.ts'
 import type { RemoveAccount } from './schema.ts'
-import { users } from './table.ts'
 
 interface Team {
   id: string

@@ -5,12 +5,13 @@ import { countAttempt, networkOf } from '../../auth/limits.ts'
 import { checkPassword, hashPassword } from '../../auth/passwords.ts'
 import { account, anyone, machine, person } from '../../auth/policy.ts'
 import { hashSecret, kindOf, newSecret, sameText } from '../../auth/secrets.ts'
-import { changeVersioned } from '../../db/records.ts'
 import { meta } from '../../db/table.ts'
 import { AppError, invalid } from '../../errors.ts'
+import { changeVersioned } from '../../records/rows.ts'
 import * as invites from '../invites/service.ts'
 import type { ApiKeyCreate, ApiKeyCreated } from '../tokens/schema.ts'
 import * as tokens from '../tokens/service.ts'
+import { users } from '../users/table.ts'
 import { sendVerification } from './emails.ts'
 import { provePassword } from './passwords.ts'
 import {
@@ -25,7 +26,6 @@ import {
 } from './people.ts'
 import type { KeyExchange, Login, ProfilePatch, Register, Setup, SignedIn, User } from './schema.ts'
 import { admitted, type Proof, signIn, startSession } from './sessions.ts'
-import { users } from './table.ts'
 
 // ---- signing up
 

@@ -3,11 +3,11 @@ import { type Ctx, flow, read, write } from '../../action.ts'
 import { userIdOf, type Via } from '../../auth/actor.ts'
 import { account, anyone, person, signedIn } from '../../auth/policy.ts'
 import { hashSecret, kindOf, newSecret } from '../../auth/secrets.ts'
-import { keyset } from '../../db/page.ts'
 import { AppError, notFound } from '../../errors.ts'
+import { keyset } from '../../records/page.ts'
+import { loginSessions, refreshTokens, users } from '../users/table.ts'
 import { visible } from './people.ts'
 import type { Refresh, SessionPage, SessionQuery, SignedIn, User } from './schema.ts'
-import { loginSessions, refreshTokens, users } from './table.ts'
 
 const IDLE_DAYS = 30
 const TOTAL_DAYS = 90

@@ -1,8 +1,8 @@
 import { eq, gte, lt, or, sql } from 'drizzle-orm'
 import { read } from '../../action.ts'
 import { admin } from '../../auth/policy.ts'
-import { keyset } from '../../db/page.ts'
 import { events } from '../../events/table.ts'
+import { keyset } from '../../records/page.ts'
 import type { AuditPage, AuditQuery } from './schema.ts'
 
 export const audit = read('admin.audit', admin, async (ctx, query: AuditQuery): Promise<AuditPage> => {

@@ -4,7 +4,6 @@ import { ReportedIssuePage, ReportedIssueQuery } from '../issues/schema.ts'
 import { Announcement, NotificationContent } from '../notifications/schema.ts'
 import { Member, MemberRemoved, MemberRole, OrganizationPatch } from '../organizations/schema.ts'
 import { audit } from './audit.ts'
-import * as powers from './powers.ts'
 import {
   AdminTeamDetail,
   AdminTeamPage,
@@ -33,6 +32,7 @@ import {
 } from './schema.ts'
 import { system } from './system.ts'
 import * as teams from './teams.ts'
+import * as powers from './user-actions.ts'
 import * as users from './users.ts'
 
 const byId = object({ id: id() })

@@ -2,10 +2,10 @@ import { and, eq, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { users } from '../accounts/table.ts'
 import { memberships } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import type { Project } from '../projects/schema.ts'
+import { users } from '../users/table.ts'
 import * as agents from './service.ts'
 
 /** People and agents as assignees, holders and authors: the one place where they are found. */

@@ -4,14 +4,9 @@ import { userIdOf } from '../../auth/actor.ts'
 import { anyone, member, memberOrAlone } from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { matches } from '../../db/columns.ts'
-import { keyset } from '../../db/page.ts'
-import { changeVersioned } from '../../db/records.ts'
 import { invalid } from '../../errors.ts'
-import { slugify } from '../../text.ts'
-import { countOfAgent, removeOfAgent, restoreOfAgent } from '../memory/of-agent.ts'
-import * as projects from '../projects/service.ts'
-import type { Scope, SkillItem } from '../skills/schema.ts'
-import * as skills from '../skills/service.ts'
+import { keyset } from '../../records/page.ts'
+import { changeVersioned } from '../../records/rows.ts'
 import {
   findToRestore,
   listShared,
@@ -20,7 +15,12 @@ import {
   publicOne,
   requireWriter,
   resolveShared,
-} from '../skills/sharing.ts'
+} from '../../records/sharing.ts'
+import { slugify } from '../../text/text.ts'
+import { countOfAgent, removeOfAgent, restoreOfAgent } from '../memory/of-agent.ts'
+import * as projects from '../projects/service.ts'
+import type { Scope, SkillItem } from '../skills/schema.ts'
+import * as skills from '../skills/service.ts'
 import { letGo } from '../tasks/departures.ts'
 import {
   type Agent,

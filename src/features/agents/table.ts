@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { json, searchOver, softRecord } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
 
 export const agents = pgTable(
   'agents',

@@ -2,13 +2,13 @@ import { mkdtempSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { flow } from '../../action.ts'
-import type { App } from '../../app.ts'
 import { machine } from '../../auth/policy.ts'
 import { fingerprint } from '../../auth/secrets.ts'
 import { forPeople, sweepDrafts } from '../../backup/file.ts'
 import { type Saved, save } from '../../backup/save.ts'
 import type { Driver } from '../../db/driver.ts'
 import { AppError } from '../../errors.ts'
+import type { App } from '../../services.ts'
 
 /** All of it in one file, as it was at one moment, while the server goes on. */
 export const make = flow(

@@ -1,5 +1,5 @@
 import type { Ctx } from '../../action.ts'
-import { after, CODE_MINUTES } from '../../auth/once.ts'
+import { after, CODE_MINUTES } from '../../auth/one-time-secrets.ts'
 import type { Message } from '../mail/message.ts'
 
 export const LINK_MINUTES = 15

@@ -9,7 +9,7 @@ import {
   peekSecret,
   redeemSecret,
   tryCode,
-} from '../../auth/once.ts'
+} from '../../auth/one-time-secrets.ts'
 import { anyone } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
 import { byEmail, countRegistration, countSignIn, insertUser, proveMailbox } from '../accounts/people.ts'

@@ -1,8 +1,8 @@
 import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId, searchOver, softRecord, textList } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
+import { users } from '../users/table.ts'
 import type { Alternative } from './schema.ts'
 
 export const decisions = pgTable(

@@ -1,6 +1,6 @@
 import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, newId } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
+import { users } from '../users/table.ts'
 
 /** A device that asks to be signed in (RFC 8628). */
 export const deviceCodes = pgTable(

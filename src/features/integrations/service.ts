@@ -3,10 +3,10 @@ import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
 import { account, person } from '../../auth/policy.ts'
-import { changeVersioned } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { checkOutboundUrl } from '../../outbound.ts'
-import { baseOf, operators, type Place, placeAt, usualBase } from '../repositories/hosts/places.ts'
+import { baseOf, operators, type Place, placeAt, usualBase } from '../../outside/codehosts/places.ts'
+import { checkOutboundUrl } from '../../outside/outbound.ts'
+import { changeVersioned } from '../../records/rows.ts'
 import { forwards, newSigningKey, seal, sendTo, settle, unseal } from './forwarding.ts'
 import {
   type CodeHost,

@@ -1,6 +1,6 @@
 import { pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, record } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
+import { users } from '../users/table.ts'
 import type { Provider, Settings } from './schema.ts'
 
 /** What a user has connected for his own work: a code host token, places that get his notifications. */

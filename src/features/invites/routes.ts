@@ -1,7 +1,7 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object, yes } from '../../schema.ts'
+import * as onboarding from '../onboarding/service.ts'
 import { Organization } from '../organizations/schema.ts'
-import * as onboarding from './onboarding.ts'
 import {
   Invite,
   InviteCreate,

@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm'
 import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import type { Role } from '../../auth/policy.ts'
 import { instant, record } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
 
 export const invites = pgTable(
   'invites',

@@ -2,11 +2,11 @@ import { and, eq, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, admin } from '../../auth/policy.ts'
-import { keyset } from '../../db/page.ts'
-import { changeVersioned } from '../../db/records.ts'
 import { notFound } from '../../errors.ts'
-import { users } from '../accounts/table.ts'
+import { keyset } from '../../records/page.ts'
+import { changeVersioned } from '../../records/rows.ts'
 import { notify } from '../notifications/service.ts'
+import { users } from '../users/table.ts'
 import type {
   Issue,
   IssueCreate,

@@ -1,6 +1,6 @@
 import { index, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, record } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
+import { users } from '../users/table.ts'
 
 /** A report about the service by one of its users. */
 export const issues = pgTable(

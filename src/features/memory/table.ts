@@ -1,8 +1,8 @@
 import { index, pgTable, real, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, softRecord, textList } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
+import { users } from '../users/table.ts'
 
 /** What somebody wants to be remembered, by whom it is about: an agent, a project or a session. */
 export const memories = pgTable(

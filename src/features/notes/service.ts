@@ -5,16 +5,16 @@ import { anyone, member, requireRole, requireRoleOn } from '../../auth/policy.ts
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, matches, newId } from '../../db/columns.ts'
-import { keyset } from '../../db/page.ts'
-import { byReference, changeVersioned, idStarts, thereOrLately } from '../../db/records.ts'
 import { placeholders, prepare } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { slugify } from '../../text.ts'
-import { users } from '../accounts/table.ts'
+import { keyset } from '../../records/page.ts'
+import { byReference, changeVersioned, idStarts, thereOrLately } from '../../records/rows.ts'
+import { slugify } from '../../text/text.ts'
 import { organizations } from '../organizations/table.ts'
 import { defaultProject } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
+import { users } from '../users/table.ts'
 import {
   CONTENT_BYTES,
   type Note,

@@ -1,8 +1,8 @@
 import { and, eq, inArray } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { users } from '../accounts/table.ts'
 import { memberships } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
+import { users } from '../users/table.ts'
 import { type Notice, notify } from './service.ts'
 
 /** `@ada`, but not the middle of `ada@example.com` or of a path. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { Configuration } from 'openid-client'
-import type { App } from '../../app.ts'
 import type { Config } from '../../config.ts'
 import { AppError } from '../../errors.ts'
 import { check, email as emailType, url as urlType } from '../../schema.ts'
+import type { App } from '../../services.ts'
 import { oneLine } from '../mail/message.ts'
 import { type CallbackQuery, type Provider, providers } from './schema.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { issueSecret, redeemSecret } from '../../auth/once.ts'
+import { issueSecret, redeemSecret } from '../../auth/one-time-secrets.ts'
 import { anyone, authorize, recent } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
 import { countSignIn } from '../accounts/people.ts'

@@ -1,6 +1,6 @@
 import { pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { record } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
+import { users } from '../users/table.ts'
 import type { Provider } from './schema.ts'
 
 /** An identity elsewhere. What counts is (provider, subject); the e-mail address is only shown. */

@@ -3,11 +3,11 @@ import { Deleted, id, object } from '../../schema.ts'
 import { AgentPage, AgentQuery } from '../agents/schema.ts'
 import { ProjectPage, ProjectQuery } from '../projects/schema.ts'
 import { SkillPage, SkillQuery } from '../skills/schema.ts'
+import { activity } from '../teams/activity.ts'
+import { analytics } from '../teams/analytics.ts'
+import * as lists from '../teams/lists.ts'
+import { presence } from '../teams/presence.ts'
 import { FeaturePage, FeatureQuery } from '../workflow/schema.ts'
-import { activity } from './activity.ts'
-import { analytics } from './insight.ts'
-import * as lists from './lists.ts'
-import { presence } from './presence.ts'
 import {
   ActivityPage,
   ActivityQuery,

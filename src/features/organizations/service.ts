@@ -4,12 +4,12 @@ import { currentOrganization, organizationsOf, userIdOf } from '../../auth/actor
 import { account, admin, type Role, requireRole } from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, idList, newId } from '../../db/columns.ts'
-import { keyset } from '../../db/page.ts'
-import { changeVersioned } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { slugify } from '../../text.ts'
-import { users } from '../accounts/table.ts'
+import { keyset } from '../../records/page.ts'
+import { changeVersioned } from '../../records/rows.ts'
+import { slugify } from '../../text/text.ts'
 import { invites } from '../invites/table.ts'
+import { users } from '../users/table.ts'
 import type {
   Member,
   MemberPage,

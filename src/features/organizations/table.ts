@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { boolean, index, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import type { Role } from '../../auth/policy.ts'
 import { instant, json, softRecord } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
+import { users } from '../users/table.ts'
 
 export const organizations = pgTable(
   'organizations',

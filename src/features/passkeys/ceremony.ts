@@ -3,8 +3,8 @@ import type {
   AuthenticatorTransport,
   RegistrationResponseJSON,
 } from '@simplewebauthn/server'
-import type { App } from '../../app.ts'
 import { invalid } from '../../errors.ts'
+import type { App } from '../../services.ts'
 
 /** WebAuthn itself. The library is large and seldom needed, so it is loaded when somebody uses a passkey. */
 async function library() {

@@ -1,6 +1,6 @@
 import { bigint, boolean, index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, record, textList } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
+import { users } from '../users/table.ts'
 
 export const passkeys = pgTable(
   'passkeys',

@@ -1,8 +1,9 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { member, requireRole } from '../../auth/policy.ts'
-import { thereOrLately } from '../../db/records.ts'
 import { AppError, notFound } from '../../errors.ts'
+import { takeTurns } from '../../records/positions.ts'
+import { thereOrLately } from '../../records/rows.ts'
 import { bury, unearth } from '../tasks/deletion.ts'
 import { tasks } from '../tasks/table.ts'
 import {
@@ -16,7 +17,6 @@ import {
   storyColumns,
   writable,
 } from './outline.ts'
-import { takeTurns } from './positions.ts'
 import type { Epic, Story } from './schema.ts'
 import { epics, stories } from './table.ts'
 

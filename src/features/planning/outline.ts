@@ -1,14 +1,14 @@
 import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
-import { keyset } from '../../db/page.ts'
-import { changeVersioned } from '../../db/records.ts'
 import { notFound } from '../../errors.ts'
+import { keyset } from '../../records/page.ts'
+import { lastPosition, positionBehind, takeTurns } from '../../records/positions.ts'
+import { changeVersioned } from '../../records/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { requireOpenProject } from '../tasks/rows.ts'
 import { tasks } from '../tasks/table.ts'
-import { lastPosition, positionBehind, takeTurns } from './positions.ts'
 import type {
   Epic,
   EpicCreate,

@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError } from '../../errors.ts'
-import { slugify, untaken } from '../../text.ts'
+import { slugify, untaken } from '../../text/text.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from './table.ts'
 

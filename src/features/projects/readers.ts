@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { idList } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { memberships, organizations } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
 import { workspaces, workspaceTeams } from '../workspaces/table.ts'
 import { projects } from './table.ts'
 

@@ -1,8 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, searchOver, softRecord } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
 import { workspaces } from '../workspaces/table.ts'
 
 export const projects = pgTable(

@@ -1,5 +1,5 @@
-import { shortId } from '../../db/records.ts'
-import { visibleText } from '../../text.ts'
+import { shortId } from '../../records/rows.ts'
+import { visibleText } from '../../text/text.ts'
 import type { DecisionItem } from '../decisions/schema.ts'
 import type { Project } from '../projects/schema.ts'
 import type { SkillItem } from '../skills/schema.ts'

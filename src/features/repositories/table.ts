@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { boolean, index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId, softRecord, textList } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
+import { users } from '../users/table.ts'
 import { features } from '../workflow/table.ts'
 import type { Commit, Provider, Pull, Status } from './schema.ts'
 

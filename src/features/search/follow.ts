@@ -1,6 +1,6 @@
 import { contextOf } from '../../action.ts'
-import type { App } from '../../app.ts'
 import { system } from '../../auth/actor.ts'
+import type { App } from '../../services.ts'
 import { catchUp, PACE } from './indexing.ts'
 
 /** A burst of changes is read together, and not while it is still going on. */

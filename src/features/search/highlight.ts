@@ -1,5 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { visibleText } from '../../text.ts'
+import { visibleText } from '../../text/text.ts'
 import type { Language } from './query.ts'
 import type { Part } from './schema.ts'
 

@@ -1,8 +1,8 @@
 import { eq } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import type { App } from '../../app.ts'
 import { meta } from '../../db/table.ts'
 import type { Embedder } from '../../embeddings/embedder.ts'
+import type { App } from '../../services.ts'
 
 /** Which model's vectors search goes by: after a change the earlier one's, until everything has a vector of the new one. */
 export const MODEL = 'search.model'

@@ -12,9 +12,9 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { bits, instant, newId, searchOver, stemsOver, textList, vector } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
+import { users } from '../users/table.ts'
 import type { Kind } from './schema.ts'
 
 /**

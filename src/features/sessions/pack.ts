@@ -1,5 +1,5 @@
-import { visibleText } from '../../text.ts'
-import { clipped, tokensOf } from '../../tokens.ts'
+import { visibleText } from '../../text/text.ts'
+import { clipped, tokensOf } from '../../text/token-estimate.ts'
 import type { Brief } from './schema.ts'
 
 /** Texts for a model, packed into a budget of tokens that is never exceeded. */

@@ -1,10 +1,10 @@
 import { bigint, index, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, record, textList } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { agents } from '../agents/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { tasks } from '../tasks/table.ts'
+import { users } from '../users/table.ts'
 import type { Checkpoint } from './schema.ts'
 
 /** A stretch of work that can be left and taken up again. */

@@ -5,10 +5,20 @@ import { anyone, member, memberOrAlone } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, idList, matches } from '../../db/columns.ts'
-import { keyset } from '../../db/page.ts'
-import { changeVersioned } from '../../db/records.ts'
 import { invalid } from '../../errors.ts'
-import { slugify } from '../../text.ts'
+import { keyset } from '../../records/page.ts'
+import { changeVersioned } from '../../records/rows.ts'
+import {
+  findToRestore,
+  listShared,
+  partsOf,
+  placeOf,
+  publicOne,
+  requireWriter,
+  resolveShared,
+  visibleTo,
+} from '../../records/sharing.ts'
+import { slugify } from '../../text/text.ts'
 import {
   CONTENT_BYTES,
   type PublicSkill,
@@ -21,16 +31,6 @@ import {
   type SkillQuery,
   scopes,
 } from './schema.ts'
-import {
-  findToRestore,
-  listShared,
-  partsOf,
-  placeOf,
-  publicOne,
-  requireWriter,
-  resolveShared,
-  visibleTo,
-} from './sharing.ts'
 import { skills } from './table.ts'
 
 const item = {

@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, searchOver, softRecord } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
+import { users } from '../users/table.ts'
 
 /** `version` is the number of its latest entry in spec_versions. */
 export const specs = pgTable(

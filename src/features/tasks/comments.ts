@@ -1,7 +1,7 @@
 import { eq } from 'drizzle-orm'
 import { read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
-import { keyset } from '../../db/page.ts'
+import { keyset } from '../../records/page.ts'
 import { speaker } from '../agents/parties.ts'
 import { tellMentioned } from '../notifications/mentions.ts'
 import { announce, find, writable } from './rows.ts'

@@ -7,7 +7,6 @@ import { appliedIds } from '../../db/migrate.ts'
 import { counters } from '../../db/table.ts'
 import { events, idempotencyKeys } from '../../events/table.ts'
 import { version } from '../../version.ts'
-import { loginSessions, refreshTokens } from '../accounts/table.ts'
 import { deviceCodes } from '../devices/table.ts'
 import { invites } from '../invites/table.ts'
 import { isGone } from '../links/records.ts'
@@ -16,7 +15,8 @@ import { mails } from '../mail/table.ts'
 import { notifications } from '../notifications/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
-import { look } from './look.ts'
+import { loginSessions, refreshTokens } from '../users/table.ts'
+import { look } from './doctor.ts'
 
 const DELETED_DAYS = 30
 const EVENT_DAYS = 365

@@ -1,7 +1,7 @@
 import { customType, index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
 
 /** Read and written as base64 (`encode`, `decode` in the statement): the one form that both drivers carry unharmed. */
 const bytea = customType<{ data: string }>({ dataType: () => 'bytea' })

@@ -3,9 +3,9 @@ import type { Ctx } from '../../action.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects } from '../projects/table.ts'
+import { isClosed } from '../projects/workflow.ts'
 import type { Missing, Workflow } from './schema.ts'
 import { featureDependencies as dependencies, features } from './table.ts'
-import { isClosed } from './workflow.ts'
 
 /** What a feature waits for; what was deleted is waited for no more. */
 export const blockersOf = (ctx: Ctx, featureId: string): Promise<{ id: string; title: string; status: string }[]> =>

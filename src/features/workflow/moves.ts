@@ -7,10 +7,10 @@ import { type Notice, notify } from '../notifications/service.ts'
 import { memberships } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import type { Project } from '../projects/schema.ts'
+import { isInReview, type Move, step, workflowOf } from '../projects/workflow.ts'
 import { blockersOf, openOnes } from './dependencies.ts'
 import { announce, type Row } from './rows.ts'
 import { featureEvidence, featureReviews } from './table.ts'
-import { isInReview, type Move, step, workflowOf } from './workflow.ts'
 
 interface Moved {
   to: string

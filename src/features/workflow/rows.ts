@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { users } from '../accounts/table.ts'
 import { agents } from '../agents/table.ts'
+import { users } from '../users/table.ts'
 import type { FeatureItem, Kind } from './schema.ts'
 import { features } from './table.ts'
 

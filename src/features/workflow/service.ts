@@ -3,12 +3,13 @@ import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member, person, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
-import { byReference, changeVersioned, idStarts, thereOrLately } from '../../db/records.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
+import { byReference, changeVersioned, idStarts, thereOrLately } from '../../records/rows.ts'
 import { resolveParty } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
+import { workflowOf } from '../projects/workflow.ts'
 import { pullRequests } from '../repositories/table.ts'
 import * as specs from '../specs/service.ts'
 import { specs as specTable } from '../specs/table.ts'
@@ -29,7 +30,6 @@ import type {
   FeatureReview,
 } from './schema.ts'
 import { featureEvidence, featureReviews, features } from './table.ts'
-import { workflowOf } from './workflow.ts'
 
 async function writable(ctx: Ctx, ref: Ref): Promise<{ row: Row; project: Project }> {
   const found = await find(ctx, ref)

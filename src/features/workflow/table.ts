@@ -1,9 +1,9 @@
 import { doublePrecision, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId, searchOver, softRecord } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import type { Priority } from '../tasks/schema.ts'
+import { users } from '../users/table.ts'
 import type { Evidence } from './schema.ts'
 
 /** Features move through gates; the folder is called workflow because `features` is taken. */

@@ -1,7 +1,7 @@
 import { index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, softRecord, textList } from '../../db/columns.ts'
-import { users } from '../accounts/table.ts'
 import { organizations } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
 
 /** A group of projects that several teams may share. */
 export const workspaces = pgTable(

@@ -1,0 +1,152 @@
+import { AppError, codes, type ErrorCode, type Problem } from '../../src/errors.ts'
+import { version } from '../../src/version.ts'
+import { plain } from '../terminal/output.ts'
+
+const LIMIT_MS = 30_000
+/** An access token that is about to run out is renewed before it does. */
+const EARLY_MS = 30_000
+
+/** Whoever was put out of the team that his commands are about must be able to see that, and to choose another. */
+const namesItsTeam = /^\/api\/(teams|invites|auth)\b/
+
+export interface Credential {
+  token: string
+  /** None for API keys, which are not renewed. */
+  refreshToken?: string
+  expiresAt?: string
+}
+
+/** Where a credential lies. */
+export interface Keeper {
+  credential(): Credential | undefined
+  /** Renews it unless somebody else has done so meanwhile: a refresh token works once, and using it twice ends the session. */
+  renew(stale: Credential, exchange: (refreshToken: string) => Promise<Credential>): Promise<Credential>
+}
+
+/** A Tutti server as one user. Rejects with the AppError that the server meant, so that exit codes are the same everywhere. */
+export class Client {
+  constructor(
+    readonly server: string,
+    private readonly keeper?: Keeper,
+    readonly kind: 'device' | 'api_key' = 'device',
+    /** The name it goes by among the user's profiles. */
+    readonly profile?: string,
+    /** The team it is about; where none is named, the one that the user has chosen on the server. */
+    readonly team?: string,
+  ) {}
+
+  get = <T>(path: string): Promise<T> => this.request<T>('GET', path)
+  post = <T>(path: string, body: object = {}): Promise<T> => this.request<T>('POST', path, body)
+
+  async request<T>(method: string, path: string, body?: object): Promise<T> {
+    const team = namesItsTeam.test(path) ? undefined : this.team
+    const send = (token?: string) => ask<T>(this.server, method, path, body, token, team)
+    let held = this.keeper?.credential()
+    if (held?.refreshToken && held.expiresAt && Date.parse(held.expiresAt) - EARLY_MS < Date.now())
+      held = await this.#renew(held)
+    try {
+      return await send(held?.token)
+    } catch (error) {
+      if (!held?.refreshToken || !(error instanceof AppError) || error.code !== 'unauthenticated') throw error
+      return send((await this.#renew(held)).token)
+    }
+  }
+
+  async #renew(stale: Credential): Promise<Credential> {
+    const exchange = (refreshToken: string) =>
+      ask<Credential>(this.server, 'POST', '/api/auth/refresh', { refreshToken })
+    return this.keeper?.renew(stale, exchange) ?? stale
+  }
+}
+
+/** Whether something answers there, and what it says of itself; also while its database is away. */
+export async function health(server: string): Promise<{ status: string; version: string }> {
+  const response = await reach(server, '/health', { method: 'GET' })
+  const { status, version } = ((await response.json().catch(() => undefined)) ?? {}) as {
+    status?: unknown
+    version?: unknown
+  }
+  if (typeof status !== 'string' || typeof version !== 'string') throw stranger(server, response.status)
+  return { status: plain(status), version: plain(version) }
+}
+
+async function ask<T>(
+  server: string,
+  method: string,
+  path: string,
+  body?: object,
+  token?: string,
+  team?: string,
+): Promise<T> {
+  const response = await reach(server, path, {
+    method,
+    headers: {
+      ...(body && { 'content-type': 'application/json' }),
+      ...(token && { authorization: `Bearer ${token}` }),
+      ...(team && { 'x-organization-id': team }),
+    },
+    body: body && JSON.stringify(body),
+  })
+  const type = response.headers.get('content-type')?.split(';')[0]
+  const ours = type === 'application/problem+json' || (response.ok && type === 'application/json')
+  const answer = ours ? await response.json().catch(() => undefined) : undefined
+  if (answer === undefined) throw stranger(server, response.status)
+  if (!response.ok) throw fromProblem(answer as Problem, response, team !== undefined)
+  return answer as T
+}
+
+async function reach(server: string, path: string, init: RequestInit): Promise<Response> {
+  try {
+    const response = await fetch(server + path, {
+      ...init,
+      headers: {
+        ...(init.headers as Record<string, string>),
+        accept: 'application/json',
+        'user-agent': `tutti/${version}`,
+      },
+      // A credential goes where the user said, and nowhere else.
+      redirect: 'manual',
+      signal: AbortSignal.timeout(LIMIT_MS),
+    })
+    if (response.status < 300 || response.status > 399) return response
+    const to = response.headers.get('location') ?? ''
+    throw new AppError(
+      'upstream_failed',
+      `${server} sends you on to ${plain(to) || 'another address'}. Use that address instead.`,
+    )
+  } catch (error) {
+    if (error instanceof AppError) throw error
+    if ((error as Error).name === 'TimeoutError')
+      throw new AppError('upstream_timeout', `${server} has not answered within ${LIMIT_MS / 1000} seconds.`, {
+        cause: error,
+      })
+    throw new AppError('unavailable', `${server} cannot be reached. Is it running, and is the address right?`, {
+      cause: error,
+    })
+  }
+}
+
+const stranger = (server: string, status: number): AppError =>
+  new AppError('upstream_failed', `What answers at ${server} (${status}) is no Tutti server. Is the address right?`)
+
+function fromProblem(
+  { code, status, detail, errors, current, error }: Problem,
+  { headers }: Response,
+  ofTeam: boolean,
+): AppError {
+  if (ofTeam && code === 'not_found' && String(detail).includes('X-Organization-Id'))
+    return new AppError(
+      'not_found',
+      'You are not in the team that your commands are about here. Choose another (tutti teams list, tutti teams use <team>); in a linked folder, unlink it: tutti link --remove',
+    )
+  // A newer server may refine a code in a way that this program does not know yet.
+  const known = [code, String(code).split('.')[0]].find((c): c is ErrorCode => Object.hasOwn(codes, String(c)))
+  const byStatus = (Object.keys(codes) as ErrorCode[]).find((c) => codes[c][0] === status)
+  const wait = Number(headers.get('retry-after')) || undefined
+  return new AppError(known ?? byStatus ?? 'internal', plain(String(detail)), {
+    errors,
+    current,
+    error,
+    retryAfter: wait,
+  })
+}

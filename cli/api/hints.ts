@@ -1,0 +1,82 @@
+import { AppError } from '../../src/errors.ts'
+import { plain } from '../terminal/output.ts'
+import type { Client } from './client.ts'
+import { query } from './reference.ts'
+
+/** Where what was not found could be found. */
+const lists: Record<string, { noun: string; path?: string }> = {
+  project: { noun: 'projects', path: '/api/projects' },
+  task: { noun: 'tasks', path: '/api/tasks' },
+  feature: { noun: 'features' },
+  note: { noun: 'notes', path: '/api/notes' },
+  memory: { noun: 'memory' },
+  decision: { noun: 'decisions', path: '/api/decisions' },
+  spec: { noun: 'specs', path: '/api/specs' },
+  session: { noun: 'sessions' },
+  agent: { noun: 'agents', path: '/api/agents' },
+  skill: { noun: 'skills', path: '/api/skills' },
+  activity: { noun: 'activity' },
+  team: { noun: 'teams', path: '/api/teams' },
+  token: { noun: 'tokens', path: '/api/mcp-tokens' },
+}
+
+/** Does what it is told; when that names something that is not there, the error says what was perhaps meant. */
+export async function helped<T>(client: Client, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'not_found') throw error
+    const [, kind, ref] = /^No (\w+) "(.+)" that you can see\.$/.exec(error.message) ?? []
+    const list = kind === undefined ? undefined : lists[kind]
+    if (!list || ref === undefined) throw error
+    const near = list.path ? await similar(client, list.path, ref) : []
+    const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `See: tutti ${list.noun} list`
+    throw new AppError('not_found', `${error.message} ${hint}`, error.details)
+  }
+}
+
+interface Named {
+  id: string
+  key?: string
+  slug?: string | null
+  name?: string
+  title?: string
+}
+
+async function similar(client: Client, path: string, ref: string): Promise<string[]> {
+  // The number of a task is never nearly right.
+  if (/^[a-z]+-\d+$/i.test(ref)) return []
+  const { items } = await client
+    .get<{ items: Named[] }>(query(path, { limit: 200 }))
+    .catch(() => ({ items: [] as Named[] }))
+  const wanted = ref.toLowerCase()
+  const near = (text: string | null | undefined) =>
+    !!text &&
+    (text.toLowerCase().includes(wanted) ||
+      distance(text.toLowerCase(), wanted) <= Math.min(2, Math.floor(wanted.length / 3)))
+  return items
+    .filter(({ key, slug, name, title }) => [key, slug, name, title].some(near))
+    .slice(0, 3)
+    .map(({ key, slug, id, name, title }) => {
+      // A project goes by its slug, a task by its number.
+      const goesBy = slug ?? key ?? id.slice(0, 13)
+      const called = plain(name ?? title ?? '')
+      return called && called !== goesBy ? `${goesBy} (${called})` : goesBy
+    })
+}
+
+/** Levenshtein: how many letters must be put in, taken out or changed. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++)
+      next[j] = Math.min(
+        (row[j] as number) + 1,
+        (next[j - 1] as number) + 1,
+        (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1),
+      )
+    row = next
+  }
+  return row[b.length] as number
+}

@@ -1,0 +1,214 @@
+import type { Command } from 'commander'
+import type { Client } from '../api/client.ts'
+import { helped } from '../api/hints.ts'
+import { linkedProject } from '../api/linked.ts'
+import { signedInClient, type Where } from '../api/profiles.ts'
+import { idOf, projectId } from '../api/reference.ts'
+import { note, print } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
+
+/** How an option becomes a field of what is sent. */
+export type Kind = 'text' | 'list' | 'number' | 'flag' | 'json' | 'time' | 'reference'
+
+export interface Field {
+  /** As commander writes it: `-t, --title <text>`. */
+  flag: string
+  about: string
+  /** Name in the API; the option's own unless told. */
+  as?: string
+  kind?: Kind
+  required?: true
+  /** `none` takes away what is there. */
+  clears?: true
+  /** Of a reference: the path of its list, such as /api/tasks. */
+  among?: string
+}
+
+export interface Call {
+  client: Client
+  args: string[]
+  /** What was given, by the API's names. */
+  fields: Record<string, unknown>
+  /** The project that --project or the linked folder names. */
+  project(): Promise<string | undefined>
+  /** The same, when there is no way without. */
+  needProject(): Promise<string>
+  /** The same as a filter or a field, which takes an id. */
+  inProject(): Promise<{ projectId?: string }>
+}
+
+export interface Shown {
+  /** What `--json` prints. */
+  value: unknown
+  lines: string[]
+  /** What is said about the result and is no part of it. */
+  note?: string
+}
+
+export interface Verb {
+  name: string
+  about: string
+  /** As commander writes them: `<task> [words...]`. */
+  args?: string
+  fields?: Field[]
+  /** Takes --project, and the linked folder when it is not given. */
+  inProject?: true
+  /** Whole lines, as typed. */
+  examples: string[]
+  aliases?: string[]
+  run(call: Call): Promise<Shown>
+}
+
+export const text = (flag: string, about: string, more: Partial<Field> = {}): Field => ({ flag, about, ...more })
+export const many = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'list', as })
+export const count = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'number', as })
+export const flag = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'flag', as })
+export const time = (flag: string, about: string, as?: string): Field => ({
+  flag,
+  about: `${about}, such as 2027-01-31`,
+  kind: 'time',
+  as,
+})
+export const json = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'json', as })
+export const reference = (flag: string, about: string, among: string, as: string): Field => ({
+  flag,
+  about,
+  kind: 'reference',
+  among,
+  as,
+})
+/** Of a field that may be empty: `none` makes it so. */
+export const clearable = (field: Field): Field => ({ ...field, clears: true })
+
+export function build(noun: Command, verbs: readonly Verb[]): void {
+  for (const verb of verbs) {
+    const command = noun.command(`${verb.name}${verb.args ? ` ${verb.args}` : ''}`).description(verb.about)
+    for (const alias of verb.aliases ?? []) command.alias(alias)
+    for (const field of verb.fields ?? []) {
+      const about = aboutOf(field, verb)
+      const collect = (value: string, before: string[] = []) => [...before, value]
+      if (field.kind === 'list') command.option(field.flag, about, collect)
+      else if (field.required) command.requiredOption(field.flag, about)
+      else command.option(field.flag, about)
+    }
+    if (verb.inProject)
+      command
+        .option('-p, --project <project>', "id, slug or key; the linked folder's unless told")
+        .option('--all-projects', 'whatever this folder is linked to')
+    command
+      .option('--profile <name>', 'which of your sign-ins to use')
+      .option('--server <address>', 'the same, by the address of the server')
+      .option('--json', 'print JSON')
+    command.addHelpText('after', examples(verb.examples))
+    command.action((...given: unknown[]) => run(verb, given))
+  }
+  noun.addHelpText('after', examples(verbs.flatMap((verb) => verb.examples.slice(0, 1)).slice(0, 4)))
+}
+
+const examples = (lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
+
+function aboutOf({ kind, about, clears }: Field, verb: Verb): string {
+  if (kind === 'list')
+    return `${about} (again for more${verb.name === 'update' ? '; replaces all that were there' : ''})`
+  return clears && verb.name === 'update' ? `${about}; none takes it away` : about
+}
+
+interface Options extends Where {
+  json?: boolean
+  project?: string
+  allProjects?: boolean
+  [option: string]: unknown
+}
+
+async function run(verb: Verb, given: unknown[]): Promise<void> {
+  const command = given.at(-1) as Command
+  const options = command.opts<Options>()
+  const args = await Promise.all(
+    (given.slice(0, -2) as (string | string[] | undefined)[]).flat().map((arg) => input(arg)),
+  )
+  const { client } = signedInClient(options)
+  const work = async (): Promise<Shown> => {
+    const fields: Record<string, unknown> = {}
+    for (const field of verb.fields ?? []) {
+      const name = optionName(field.flag)
+      // Of what is not there yet, `none` is a text like any other.
+      const clears = verb.name === 'update' && field.clears
+      if (options[name] !== undefined)
+        fields[field.as ?? name] = await read(client, { ...field, clears }, options[name])
+    }
+    if (verb.name === 'update' && Object.keys(fields).length === 0)
+      throw new Refusal('Nothing to change. See --help for what can be.')
+    const project = async () =>
+      options.project ?? (options.allProjects ? undefined : linkedProject(client.server)?.project)
+    const needProject = async () => {
+      const named = await project()
+      if (!named)
+        throw new Refusal('Which project? Name it with --project, or link this folder to one: tutti link <project>')
+      return named
+    }
+    const inProject = async () => {
+      const named = await project()
+      return named ? { projectId: await projectId(client, named) } : {}
+    }
+    return verb.run({ client, args: args.filter((arg) => arg !== undefined), fields, project, needProject, inProject })
+  }
+  const shown = await helped(client, work)
+  print(options.json, shown.value, ...shown.lines)
+  if (shown.note && !options.json) note(shown.note)
+}
+
+export const optionOf = (flag: string): string => flag.replace(/^.*(--[\w-]+).*$/, '$1')
+const optionName = (flag: string): string =>
+  flag.replace(/^.*--([\w-]+).*$/, '$1').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+let piped: Promise<string> | undefined
+/** `-` stands for standard input, once. */
+export async function input(value: string | undefined): Promise<string | undefined> {
+  if (value !== '-') return value
+  if (piped) throw new Refusal('Only one value can come from standard input.')
+  piped = Bun.stdin.text()
+  return (await piped).replace(/\r?\n$/, '')
+}
+
+interface Given extends Omit<Field, 'clears'> {
+  clears?: boolean
+}
+
+async function read(client: Client, { flag: written, kind, clears, among }: Given, value: unknown): Promise<unknown> {
+  if (kind === 'flag') return true
+  if (kind === 'list') {
+    const values: unknown[] = []
+    for (const one of value as string[]) values.push(await input(one))
+    return values
+  }
+  const given = (await input(String(value))) as string
+  if (clears && given === 'none') return null
+  if (kind === 'reference') return idOf(client, among as string, given)
+  if (kind === 'number') {
+    if (!/^-?\d+(\.\d+)?$/.test(given))
+      throw new Refusal(`${optionOf(written)} takes a number, not ${given.slice(0, 40)}`)
+    return Number(given)
+  }
+  if (kind === 'time') {
+    if (!isTime(given))
+      throw new Refusal(`${optionOf(written)} takes a time, such as 2027-01-31 or 2027-01-31T12:00:00Z`)
+    return new Date(given).toISOString()
+  }
+  if (kind !== 'json') return given
+  try {
+    return JSON.parse(given)
+  } catch {
+    throw new Refusal(`${optionOf(written)} takes JSON`)
+  }
+}
+
+/** Not whatever JavaScript takes for one: `10` would be October 2001, and the 30th of February the 2nd of March. */
+function isTime(text: string): boolean {
+  const day = /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/i.exec(text)?.[1]
+  return day !== undefined && !Number.isNaN(Date.parse(text)) && new Date(day).toISOString().startsWith(day)
+}
+
+export const shown = (value: unknown, ...lines: (string | undefined)[]): Shown => ({
+  value,
+  lines: lines.filter((line): line is string => line !== undefined),
+})

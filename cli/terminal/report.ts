@@ -1,0 +1,62 @@
+import { ConfigError } from '../../src/config.ts'
+import { AppError, type ErrorCode } from '../../src/errors.ts'
+import { guarded, jsonText } from './output.ts'
+import { Refusal } from './refusal.ts'
+
+/** For commands that load the settings anyway; those that must be quick take it from where it is. */
+export { Refusal }
+
+/** Exit codes: 0 ok, 1 bug, 2 bad input, 3 not signed in or not allowed, 4 not found, 5 conflict, 6 unavailable or limited. */
+const exits: Record<string, number> = {
+  invalid: 2,
+  too_large: 2,
+  unsupported_media: 2,
+  unauthenticated: 3,
+  forbidden: 3,
+  not_found: 4,
+  conflict: 5,
+  version_mismatch: 5,
+  gone: 5,
+  rate_limited: 6,
+  unavailable: 6,
+  disk_full: 6,
+  upstream_failed: 6,
+  upstream_timeout: 6,
+}
+
+/** What databases and systems say: not allowed, not there, there already, not now. */
+const foreign: Record<string, number> = {
+  '28000': 3, '28P01': 3, '42501': 3, EACCES: 3, EPERM: 3, EROFS: 3,
+  '3D000': 4, ENOENT: 4, ENOTDIR: 4,
+  EEXIST: 5, EISDIR: 5,
+  unavailable: 6, timeout: 6, unknown: 6, disk_full: 6, ENOSPC: 6, EDQUOT: 6,
+} // biome-ignore format: one line for each exit code
+
+/** What an exit code is called when nothing more is known. */
+const codes = ['internal', 'internal', 'invalid', 'forbidden', 'not_found', 'conflict', 'unavailable'] as const
+
+export const exitCodeOf = (code: ErrorCode): number => exits[code.split('.')[0] as string] ?? 1
+
+const wantsJson = (): boolean => process.argv.includes('--json')
+
+/** One clear line for people; the stack only for a bug. With --json the same as JSON, in the words of the API's problems. Both on stderr. */
+export function report(error: unknown): number {
+  const message = error instanceof Error ? error.message : String(error)
+  const exitCode = exitOf(error)
+  const code = error instanceof AppError ? error.code : (codes[exitCode] ?? 'internal')
+  const { errors, current, retryAfter } = error instanceof AppError ? error.details : {}
+  console.error(
+    wantsJson()
+      ? jsonText({ code, detail: message, errors, current, retryAfter, exitCode })
+      : guarded(`tutti: ${message}`, 2),
+  )
+  if (exitCode === 1 && process.env.LOG_LEVEL === 'debug') console.error(error)
+  return exitCode
+}
+
+function exitOf(error: unknown): number {
+  if (error instanceof AppError) return exitCodeOf(error.code)
+  if (error instanceof Refusal) return error.exitCode
+  if (error instanceof ConfigError) return 2
+  return foreign[String((error as { code?: unknown } | undefined)?.code)] ?? 1
+}

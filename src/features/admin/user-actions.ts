@@ -1,0 +1,237 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { issueSecret, openCode } from '../../auth/one-time-secrets.ts'
+import { admin, recentAdmin } from '../../auth/policy.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { RESET_MINUTES, resetMail } from '../accounts/messages.ts'
+import { endCredentials, endImpersonations, keepAnAdmin, visible } from '../accounts/people.ts'
+import type { User } from '../accounts/schema.ts'
+import { startImpersonation } from '../accounts/sessions.ts'
+import { oneLine } from '../mail/message.ts'
+import { queueMail } from '../mail/service.ts'
+import * as announcements from '../notifications/announcements.ts'
+import type { Announcement, NotificationContent } from '../notifications/schema.ts'
+import { notify } from '../notifications/service.ts'
+import { memberships, organizations } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
+import type {
+  AdminUser,
+  Impersonation,
+  PasswordReset,
+  SentCode,
+  Subscription,
+  SubscriptionSet,
+  Suspend,
+} from './schema.ts'
+import { find } from './users.ts'
+
+/** What an administrator may do to an account. What opens it to him asks for a fresh proof, is never for another administrator's, and is told. */
+const FRESH = 5
+/** For what cannot be taken back by noticing it the next day. */
+const RECENT = 60
+
+/** Locked, so that what is decided about him still holds at the commit. */
+async function target(ctx: Ctx, id: string): Promise<User> {
+  const [user] = await ctx.db.select(visible).from(users).where(eq(users.id, id)).for('no key update')
+  if (!user) throw notFound('user', id)
+  return user
+}
+
+async function change(ctx: Ctx, { id }: User, set: Partial<typeof users.$inferInsert>): Promise<AdminUser> {
+  await ctx.db
+    .update(users)
+    .set({ ...set, updatedAt: ctx.now, version: sql`${users.version} + 1` })
+    .where(eq(users.id, id))
+  return find(ctx, id)
+}
+
+const tell = (ctx: Ctx, { id }: User, title: string, message: string): Promise<void> =>
+  notify(ctx, { userId: id, type: 'warning', reason: 'security', title, message })
+
+// ---- role and suspension
+
+export const setRole = write(
+  'admin.setRole',
+  recentAdmin(RECENT),
+  async (ctx, { id, role }: { id: string; role: User['role'] }): Promise<AdminUser> => {
+    if (role === 'user') await keepAnAdmin(ctx, id)
+    const user = await target(ctx, id)
+    checkVersion(ctx, user)
+    if (user.role === role) return find(ctx, id)
+    // An administrator cannot be acted as, and who is none any more cannot act as others.
+    await endImpersonations(ctx, id)
+    const changed = await change(ctx, user, { role })
+    ctx.emit('user.role_changed', { subjectId: id, userId: id, data: { from: user.role, to: role } })
+    await tell(
+      ctx,
+      user,
+      role === 'admin' ? 'You are an administrator now' : 'You are no administrator any more',
+      `${ctx.actor.name} changed your role on this instance.`,
+    )
+    return changed
+  },
+  { versioned: true },
+)
+
+export const suspend = write(
+  'admin.suspend',
+  admin,
+  async (ctx, { id, reason }: Suspend & { id: string }): Promise<AdminUser> => {
+    await keepAnAdmin(ctx, id)
+    const user = await target(ctx, id)
+    checkVersion(ctx, user)
+    if (user.status === 'suspended') return find(ctx, id)
+    await endCredentials(ctx, id)
+    const changed = await change(ctx, user, { status: 'suspended' })
+    ctx.emit('user.suspended', { subjectId: id, userId: id, data: reason === undefined ? {} : { reason } })
+    return changed
+  },
+  { versioned: true },
+)
+
+/** Sessions, keys and tokens of before stay ended. */
+export const unsuspend = write(
+  'admin.unsuspend',
+  admin,
+  async (ctx, { id }: { id: string }): Promise<AdminUser> => {
+    const user = await target(ctx, id)
+    checkVersion(ctx, user)
+    if (user.status === 'active') return find(ctx, id)
+    const changed = await change(ctx, user, { status: 'active' })
+    ctx.emit('user.unsuspended', { subjectId: id, userId: id })
+    return changed
+  },
+  { versioned: true },
+)
+
+// ---- getting in, and helping in
+
+function requireReadableCodes({ app: { config } }: Ctx): void {
+  if (config.ADMIN_SEES_CODES === 'off')
+    throw new AppError(
+      'forbidden',
+      'Codes cannot be read on this instance (ADMIN_SEES_CODES=off). The user must read his mail.',
+    )
+  if (config.ADMIN_SEES_CODES === 'auto' && config.SMTP_URL)
+    throw new AppError(
+      'forbidden',
+      'This instance can send mail, so codes are not shown. Set ADMIN_SEES_CODES=on to allow it.',
+    )
+}
+
+/** A write, though it answers a GET: it is audited, and the user is told. */
+export const readCode = write(
+  'admin.readCode',
+  recentAdmin(FRESH),
+  async (ctx, { id }: { id: string }): Promise<SentCode> => {
+    requireReadableCodes(ctx)
+    const user = await target(ctx, id)
+    if (user.role === 'admin') throw new AppError('forbidden', 'The codes of administrators are nobody else’s to read.')
+    const found = await openCode(ctx, user.email)
+    if (!found)
+      throw new AppError('not_found', 'This user has no code that still works. He can ask for one on the sign-in page.')
+    ctx.emit('user.code_read', { subjectId: id, userId: id })
+    await tell(
+      ctx,
+      user,
+      'An administrator read your sign-in code',
+      `${ctx.actor.name} read it, to pass it on to you. If nobody did, ask.`,
+    )
+    return found
+  },
+  { secret: ['code'] },
+)
+
+/** Everything ends, the password too; the only way on is the link in the mail, or another way to sign in. */
+export const resetPassword = write(
+  'admin.resetPassword',
+  admin,
+  async (ctx, { id }: { id: string }): Promise<PasswordReset> => {
+    if (id === userIdOf(ctx.actor))
+      throw new AppError('conflict', 'Change your own password instead: POST /api/auth/change-password.')
+    const user = await target(ctx, id)
+    await endCredentials(ctx, id)
+    await change(ctx, user, { passwordHash: null })
+    ctx.emit('user.password_reset', { subjectId: id, userId: id, data: { forced: true } })
+    await tell(
+      ctx,
+      user,
+      'Your password was reset',
+      `${ctx.actor.name} asks you to choose a new one. All sessions, keys and tokens have ended.`,
+    )
+    const secret = await issueSecret(ctx, { purpose: 'reset', minutes: RESET_MINUTES, subject: id, userId: id })
+    await queueMail(ctx, {
+      ...resetMail(ctx, user, secret),
+      lines: [
+        `Hello ${oneLine(user.name)},`,
+        'an administrator of this instance asks you to choose a new password. The old one no longer works.',
+      ],
+      notes: [`The link works once, for ${RESET_MINUTES} minutes. Later, ask for another one at ${ctx.app.url}/forgot`],
+    })
+    return { reset: true, sent: ctx.app.config.SMTP_URL !== undefined }
+  },
+)
+
+export const impersonate = write(
+  'admin.impersonate',
+  recentAdmin(FRESH),
+  async (ctx, { id, reason }: { id: string; reason: string }): Promise<Impersonation> => {
+    const user = await target(ctx, id)
+    if (user.role === 'admin') throw new AppError('forbidden', 'Nobody can act as an administrator.')
+    if (user.status !== 'active')
+      throw new AppError('conflict', 'This account is suspended, so nobody can act in it. Unsuspend it first.')
+    const answer = await startImpersonation(ctx, user, userIdOf(ctx.actor))
+    ctx.emit('user.impersonated', { subjectId: id, userId: id, data: { reason, until: answer.expiresAt } })
+    await tell(
+      ctx,
+      user,
+      'An administrator acts as you',
+      `${ctx.actor.name}, for at most 30 minutes. The reason given: ${reason}`,
+    )
+    return answer
+  },
+  { secret: ['token'] },
+)
+
+// ---- writing to him, and what he pays for
+
+export const notifyUser = write(
+  'admin.notify',
+  admin,
+  async (ctx, { id, ...content }: NotificationContent & { id: string }): Promise<Announcement> => {
+    await find(ctx, id)
+    return announcements.send(ctx, { ...content, audience: { userIds: [id] } })
+  },
+)
+
+/** Kept also where nothing is billed: whoever adds billing later finds it. */
+export const setPlan = write(
+  'admin.setPlan',
+  admin,
+  async (ctx, { id, plan, status, organizationId }: Subscription & { id: string }): Promise<SubscriptionSet> => {
+    await find(ctx, id)
+    const which = organizationId
+      ? sql`exists (select 1 from ${memberships} where ${memberships.organizationId} = ${organizations.id} and ${memberships.userId} = ${id})`
+      : and(eq(organizations.personal, true), eq(organizations.createdById, id))
+    const [changed] = await ctx.db
+      .update(organizations)
+      .set({ plan, planStatus: status, updatedAt: ctx.now, version: sql`${organizations.version} + 1` })
+      .where(
+        and(
+          which,
+          organizationId ? eq(organizations.id, organizationId) : undefined,
+          sql`${organizations.deletedAt} is null`,
+        ),
+      )
+      .returning({ organizationId: organizations.id, plan: organizations.plan, status: organizations.planStatus })
+    if (!changed) throw notFound('team of this user', organizationId ?? 'personal')
+    const { organizationId: changedId } = changed
+    ctx.emit('organization.plan_changed', {
+      subjectId: changedId,
+      organizationId: changedId,
+      data: { userId: id, plan, status },
+    })
+    return changed
+  },
+)

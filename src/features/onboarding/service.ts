@@ -1,0 +1,71 @@
+import { and, eq, sql } from 'drizzle-orm'
+import { read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
+import { account, person } from '../../auth/policy.ts'
+import { AppError } from '../../errors.ts'
+import type { Onboard, Onboarded, Onboarding } from '../invites/schema.ts'
+import { send } from '../invites/service.ts'
+import { invites } from '../invites/table.ts'
+import * as teams from '../organizations/service.ts'
+import { memberships, organizations } from '../organizations/table.ts'
+import { projects } from '../projects/table.ts'
+import { mcpTokens } from '../tokens/table.ts'
+import { users } from '../users/table.ts'
+
+/** What a new person does first. Nothing is ticked off by hand: the records tell. */
+export const steps = read(
+  'onboarding.get',
+  account('account:read'),
+  async (ctx, _: Record<string, never>): Promise<Onboarding> => {
+    const me = userIdOf(ctx.actor)
+    const inTeam = sql`${memberships} m join ${organizations} o on o.id = m.organization_id and o.deleted_at is null`
+    const mine = sql`(select m.organization_id from ${inTeam} where m.user_id = ${me})`
+    const [found] = await ctx.db
+      .select({
+        onboardedAt: users.onboardedAt,
+        organization: sql<boolean>`exists (select 1 from ${inTeam} where m.user_id = ${me} and not o.personal)`,
+        invite: sql<boolean>`exists (select 1 from ${invites} i where i.invited_by_id = ${me})
+        or exists (select 1 from ${memberships} x where x.organization_id in ${mine} and x.user_id <> ${me})`,
+        token: sql<boolean>`exists (select 1 from ${mcpTokens} t where t.user_id = ${me})`,
+        project: sql<boolean>`exists (select 1 from ${projects} p where p.organization_id in ${mine} and p.created_by_id = ${me} and p.deleted_at is null)`,
+      })
+      .from(users)
+      .where(eq(users.id, me))
+    if (!found) throw new AppError('unauthenticated', 'This account no longer exists.')
+    const { onboardedAt, ...done } = found
+    return {
+      onboardedAt,
+      steps: (['organization', 'invite', 'token', 'project'] as const).map((id) => ({ id, done: done[id] })),
+    }
+  },
+)
+
+/** All or nothing, and once: a second press of the button must not make a second team. */
+export const finish = write(
+  'onboarding.finish',
+  person,
+  async (ctx, { organization, invites: wanted = [] }: Onboard): Promise<Onboarded> => {
+    const me = userIdOf(ctx.actor)
+    const [user] = await ctx.db
+      .select({ onboardedAt: users.onboardedAt, preferences: users.preferences })
+      .from(users)
+      .where(eq(users.id, me))
+      .for('update')
+    if (user?.onboardedAt)
+      throw new AppError('conflict', 'You have been through this. Make further teams with POST /api/teams.')
+    const team = await teams.create(ctx, organization)
+    const sent = []
+    for (const invite of wanted) sent.push(await send(ctx, team, invite))
+    await ctx.db
+      .update(users)
+      .set({
+        onboardedAt: ctx.now,
+        preferences: { ...user?.preferences, currentOrganizationId: team.id },
+        updatedAt: ctx.now,
+        version: sql`${users.version} + 1`,
+      })
+      .where(and(eq(users.id, me)))
+    ctx.emit('user.onboarded', { subjectId: me, userId: me })
+    return { organization: team, invites: sent, onboardedAt: ctx.now }
+  },
+)

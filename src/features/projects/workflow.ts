@@ -1,0 +1,174 @@
+import type { FieldError } from '../../errors.ts'
+import { check } from '../../schema.ts'
+import { type Evidence, type Kind, type Missing, Workflow } from '../workflow/schema.ts'
+
+/** The engine: what a feature may do next, and what it takes. Knows no database; every surface asks it. */
+
+export const defaultWorkflow: Workflow = {
+  initial: 'todo',
+  states: ['todo', 'in_progress', 'in_testing', 'in_docs', 'in_review', 'needs_edits', 'done'],
+  transitions: [
+    { from: 'todo', to: 'in_progress' },
+    { from: 'needs_edits', to: 'in_progress' },
+    { from: 'in_progress', to: 'in_testing', gate: 'code_complete' },
+    { from: 'in_testing', to: 'in_docs', gate: 'test_complete' },
+    { from: 'in_docs', to: 'in_review', gate: 'docs_complete' },
+    { from: 'in_review', to: 'done', by: 'approved' },
+    { from: 'in_review', to: 'needs_edits', by: 'changes_requested' },
+  ],
+  gates: [
+    {
+      name: 'code_complete',
+      needs: [
+        { anyOf: ['summary'], what: 'what changed' },
+        { anyOf: ['files', 'commits', 'pullRequests'], what: 'at least one file path, commit or pull request' },
+      ],
+    },
+    {
+      name: 'test_complete',
+      needs: [
+        { anyOf: ['summary'], what: 'the results' },
+        { anyOf: ['files', 'testRuns', 'links'], what: 'at least one test file, test run or CI link' },
+      ],
+    },
+    {
+      name: 'docs_complete',
+      needs: [{ anyOf: ['files', 'links'], what: 'at least one document: its path or address' }],
+      skipFor: ['bug', 'hotfix', 'chore', 'test'],
+    },
+  ],
+}
+
+type Transition = Workflow['transitions'][number]
+export type Verdict = 'approved' | 'changes_requested'
+export type Move = { by: 'advance'; to?: string; evidence?: Evidence } | { by: Verdict }
+
+const REVIEW = 'review'
+const byOf = ({ by = 'advance' }: Transition) => by
+
+/** The project's own, or the default. What is stored was checked when it was set; anything else counts as none. */
+export function workflowOf({ settings }: { settings: Record<string, unknown> }): Workflow {
+  const own = settings.workflow
+  return own !== undefined && problemsIn(own).length === 0 ? (own as Workflow) : defaultWorkflow
+}
+
+export const isClosed = ({ transitions }: Workflow, state: string): boolean =>
+  transitions.every((t) => t.from !== state)
+/** A verdict is waited for here. */
+export const isInReview = ({ transitions }: Workflow, state: string): boolean =>
+  transitions.some((t) => t.from === state && byOf(t) === 'approved')
+
+/** What is wrong with a workflow, if anything; pointers start at it. */
+export function problemsIn(value: unknown): FieldError[] {
+  const shape = check(Workflow, value)
+  if (shape.length > 0) return shape
+  const { initial, states, transitions, gates = [] } = value as Workflow
+  const problems: FieldError[] = []
+  const tell = (pointer: string, message: string) => void problems.push({ pointer, code: 'invalid', message })
+  const known = new Set(states)
+  const gateNames = new Set(gates.map((gate) => gate.name))
+  if (known.size !== states.length) tell('/states', 'Each state stands in states once.')
+  if (gateNames.size !== gates.length) tell('/gates', 'Each gate stands in gates once.')
+  if (gateNames.has(REVIEW)) tell('/gates', 'review is the gate of verdicts; give yours another name.')
+  if (!known.has(initial)) tell('/initial', `initial is ${initial}, which is not among the states.`)
+  const ways = new Set<string>()
+  for (const [i, { from, to, gate, by }] of transitions.entries()) {
+    for (const [name, state] of Object.entries({ from, to }))
+      if (!known.has(state)) tell(`/transitions/${i}/${name}`, `${state} is not among the states.`)
+    if (gate !== undefined && !gateNames.has(gate)) tell(`/transitions/${i}/gate`, `${gate} is not among the gates.`)
+    if (gate !== undefined && by !== undefined && by !== 'advance')
+      tell(`/transitions/${i}/gate`, 'A verdict takes no evidence; put the gate on the advance before it.')
+    const way = `${from} ${by ?? 'advance'}`
+    if (ways.has(way)) tell(`/transitions/${i}`, `There is more than one way out of ${from} by ${by ?? 'advance'}.`)
+    ways.add(way)
+  }
+  if (problems.length === 0 && ![...reachable(value as Workflow)].some((state) => isClosed(value as Workflow, state)))
+    tell(
+      '/transitions',
+      `No state that closes a feature can be reached from ${initial}; one must have no transition out of it.`,
+    )
+  return problems.slice(0, 20)
+}
+
+function reachable({ initial, transitions }: Workflow): Set<string> {
+  const seen = new Set([initial])
+  // A set that grows while it is walked is walked to its end.
+  for (const state of seen) for (const t of transitions) if (t.from === state) seen.add(t.to)
+  return seen
+}
+
+export type Step = { to: string; gate: string | null; missing: Missing[] } | { refused: string }
+
+/** Where a move leads, and what is missing for it; nothing missing means that it may be made. */
+export function step(workflow: Workflow, { status, kind }: { status: string; kind: Kind }, move: Move): Step {
+  const out = workflow.transitions.filter((t) => t.from === status)
+  if (!workflow.states.includes(status))
+    return {
+      refused: `Its state ${status} is not one of the project's workflow. An admin can put it into one: override.`,
+    }
+  if (out.length === 0) return { refused: `It is ${status}, and nothing follows that.` }
+  if (move.by !== 'advance') {
+    const found = out.find((t) => byOf(t) === move.by)
+    if (found) return { to: found.to, gate: REVIEW, missing: [] }
+    const next = out.find((t) => byOf(t) === 'advance')
+    return {
+      refused: `It is ${status}, where no review is asked for.${next ? ` Advance it to ${next.to} first.` : ''}`,
+    }
+  }
+  const ways = move.to === undefined ? out : out.filter((t) => t.to === move.to)
+  const found = ways.find((t) => byOf(t) === 'advance') ?? ways.find((t) => byOf(t) === 'approved') ?? ways[0]
+  if (!found)
+    return {
+      refused: `There is no way from ${status} to ${move.to}. From ${status} it goes to ${out.map((t) => t.to).join(' or ')}.`,
+    }
+  const verdict = byOf(found)
+  if (verdict !== 'advance') return { to: found.to, gate: REVIEW, missing: [reviewMissing(verdict)] }
+  const gate = workflow.gates?.find((g) => g.name === found.gate)
+  if (!gate) {
+    if (!move.evidence) return { to: found.to, gate: null, missing: [] }
+    return {
+      refused: `The way from ${status} to ${found.to} takes no evidence. Call again without it, and bring it at the next gate.`,
+    }
+  }
+  const skipped = gate.skipFor?.includes(kind) ?? false
+  const missing = skipped ? [] : gate.needs.filter(({ anyOf }) => !anyOf.some((part) => isGiven(move.evidence?.[part])))
+  return {
+    to: found.to,
+    gate: gate.name,
+    missing: missing.map(({ anyOf, what }) => ({
+      item: anyOf.map((part) => `evidence.${part}`).join(' or '),
+      needs: what,
+      call: 'advance_feature (POST /api/features/{id}/advance) with evidence',
+    })),
+  }
+}
+
+const isGiven = (part: string | string[] | undefined): boolean => part !== undefined && part.length > 0
+
+const reviewMissing = (verdict: Verdict): Missing => ({
+  item: REVIEW,
+  needs: `a review with the verdict ${verdict}, by somebody other than the author`,
+  call: 'submit_review (POST /api/features/{id}/reviews)',
+})
+
+/** The gates of a kind of feature, in the order of the workflow, and which are behind it. */
+export function progress(
+  workflow: Workflow,
+  kind: Kind,
+  passed: ReadonlySet<string>,
+): { gate: string; state: 'open' | 'passed' | 'skipped' }[] {
+  const names = workflow.transitions.flatMap((t) => t.gate ?? (t.by === 'approved' ? REVIEW : []))
+  return [...new Set(names)].map((gate) => {
+    const skipped = workflow.gates?.find((g) => g.name === gate)?.skipFor?.includes(kind)
+    return { gate, state: passed.has(gate) ? 'passed' : skipped ? 'skipped' : 'open' }
+  })
+}
+
+/** What comes next, and what it takes. */
+export function next(
+  workflow: Workflow,
+  at: { status: string; kind: Kind },
+): { to: string; missing: Missing[] } | null {
+  const found = step(workflow, at, { by: 'advance' })
+  return 'refused' in found ? null : { to: found.to, missing: found.missing }
+}

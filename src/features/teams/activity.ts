@@ -1,0 +1,38 @@
+import { and, eq, gte, lt, type SQL } from 'drizzle-orm'
+import { type Ctx, read } from '../../action.ts'
+import { account } from '../../auth/policy.ts'
+import { feedColumns, feedEntry } from '../../events/feed.ts'
+import { events } from '../../events/table.ts'
+import { keyset } from '../../records/page.ts'
+import { seenBy } from '../activity/service.ts'
+import type { ActivityPage, ActivityQuery } from '../organizations/schema.ts'
+import { get } from '../organizations/service.ts'
+
+/** What happened in a team, as far as the caller may know of it today. */
+export const seenIn = (ctx: Ctx, organizationId: string): SQL =>
+  and(eq(events.organizationId, organizationId), seenBy(ctx)) as SQL
+
+export const activity = read(
+  'organizations.activity',
+  account('organizations:read'),
+  async (ctx, { id, ...query }: ActivityQuery & { id: string }): Promise<ActivityPage> => {
+    await get(ctx, { id })
+    const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })
+    const rows = await ctx.db
+      .select({ ...feedColumns, seq: events.seq, projectId: events.projectId, subjectId: events.subjectId })
+      .from(events)
+      .where(
+        page.where(
+          seenIn(ctx, id),
+          query.type === undefined ? undefined : eq(events.type, query.type),
+          query.actorId === undefined ? undefined : eq(events.actorId, query.actorId),
+          query.since === undefined ? undefined : gte(events.at, query.since),
+          query.until === undefined ? undefined : lt(events.at, query.until),
+        ),
+      )
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const { items, nextCursor } = page.page(rows)
+    return { items: items.map(({ seq: _, ...event }) => feedEntry(event)), nextCursor }
+  },
+)

@@ -1,0 +1,39 @@
+import type { Ctx } from './action.ts'
+
+/**
+ * A place where a lower feature lets features above it take part without importing them. The lower feature declares the
+ * hook and calls it; an upper feature lists `someHook.handle(…)` in the `hooks` of its index.ts.
+ */
+export interface Hook<I, O> {
+  readonly name: string
+  /** What an upper feature puts into `Feature.hooks`. */
+  handle(handler: Handler<I, O>): Registration
+  /** Calls the handlers one after the other and returns what they returned. No handler may depend on the order. */
+  call(ctx: Ctx, input: I): Promise<O[]>
+}
+
+export type Handler<I, O> = (ctx: Ctx, input: I) => O | Promise<O>
+
+export interface Registration {
+  readonly name: string
+  readonly handler: Handler<never, unknown>
+}
+
+export type Hooks = ReadonlyMap<string, readonly Handler<never, unknown>[]>
+
+export function hook<I, O = void>(name: string): Hook<I, O> {
+  return {
+    name,
+    handle: (handler) => ({ name, handler }),
+    async call(ctx, input) {
+      const answers: O[] = []
+      for (const handler of ctx.app.hooks.get(name) ?? []) answers.push(await (handler as Handler<I, O>)(ctx, input))
+      return answers
+    },
+  }
+}
+
+export const gatherHooks = (registrations: readonly Registration[]): Hooks =>
+  new Map(
+    [...Map.groupBy(registrations, ({ name }) => name)].map(([name, group]) => [name, group.map((r) => r.handler)]),
+  )

@@ -1,0 +1,206 @@
+import { AppError } from '../../errors.ts'
+import type { App } from '../../services.ts'
+import { visibleText } from '../../text/text.ts'
+import type { Place } from './places.ts'
+
+/** One way to talk to a code host, for every provider: bounded in time and size, its failures in our words, and no token in any of them. */
+export interface Client {
+  readonly place: Place
+  readonly signedIn: boolean
+  /** `allow`: statuses besides success that the caller knows what to do with. */
+  ask(method: Method, path: string, options?: { body?: object; allow?: readonly number[] }): Promise<Answer>
+  /** What an answer says in the host's own words. */
+  words(answer: Answer): string
+  /** For an answer that is not what its API promises. */
+  garbled(): AppError
+}
+
+export type Method = 'GET' | 'POST' | 'PUT'
+export interface Answer {
+  status: number
+  body: unknown
+}
+
+interface Raw {
+  status: number
+  header(name: string): string | undefined
+  body: Buffer
+}
+
+export interface Manners {
+  /** The header that carries a token. */
+  authorization(token: string): Record<string, string>
+  headers: Record<string, string>
+  /** What a token must be allowed to do, in the provider's own words. */
+  scopes: string
+}
+
+const CALL_MS = 10_000
+const MOST_BYTES = 5 << 20
+const REDIRECTS = 3
+
+export function createClient(
+  app: App,
+  place: Place,
+  manners: Manners,
+  token: string | undefined,
+  deadline: AbortSignal,
+): Client {
+  const host = new URL(place.base).host
+  const headers = {
+    accept: 'application/json',
+    'user-agent': 'Tutti',
+    ...manners.headers,
+    ...(token === undefined ? {} : manners.authorization(token)),
+  }
+  const garbled = () =>
+    new AppError('upstream_failed', `${host} answered with something that is not what its API promises.`)
+
+  async function send(method: Method, path: string, body: object | undefined): Promise<Raw> {
+    const request = {
+      method,
+      headers: body ? { ...headers, 'content-type': 'application/json' } : headers,
+      body: body && JSON.stringify(body),
+    }
+    const signal = AbortSignal.any([deadline, AbortSignal.timeout(CALL_MS)])
+    try {
+      if (place.trusted) return await toOperators(host, place.api + path, request, signal)
+      const {
+        status,
+        headers: answered,
+        body: bytes,
+      } = await app.outbound.send(place.api + path, { ...request, signal })
+      return { status, header: (name) => [answered[name]].flat()[0], body: bytes }
+    } catch (error) {
+      if (signal.aborted) throw new AppError('upstream_timeout', `${host} did not answer in time. Try again later.`)
+      if (error instanceof AppError) throw error
+      const { code } = error as { code?: unknown }
+      throw new AppError('upstream_failed', `${host} cannot be reached${typeof code === 'string' ? `: ${code}` : ''}.`)
+    }
+  }
+
+  return {
+    place,
+    signedIn: token !== undefined,
+    garbled,
+    words: ({ status, body }) => wordsOf(body, token) || `status ${status}`,
+    async ask(method, path, { body, allow = [] } = {}) {
+      const raw = await send(method, path, body)
+      const ok = raw.status >= 200 && raw.status < 300
+      const parsed = parse(raw.body)
+      if (ok && parsed === undefined) throw garbled()
+      if (ok || allow.includes(raw.status)) return { status: raw.status, body: parsed }
+      throw refusal(host, place.provider, manners.scopes, token, raw, parsed)
+    },
+  }
+}
+
+/** The operator's own host may be anywhere, also inside; but where it redirects to is not his choice. */
+async function toOperators(
+  host: string,
+  first: string,
+  request: { method: Method; headers: Record<string, string>; body?: string },
+  signal: AbortSignal,
+): Promise<Raw> {
+  let url = new URL(first)
+  for (let hops = 0; ; hops++) {
+    const answer = await fetch(url, { ...request, signal, redirect: 'manual' })
+    const location = answer.status >= 300 && answer.status < 400 ? answer.headers.get('location') : null
+    if (location === null)
+      return {
+        status: answer.status,
+        header: (name) => answer.headers.get(name) ?? undefined,
+        body: await bounded(host, answer),
+      }
+    await answer.body?.cancel()
+    const next = URL.parse(location, url.href)
+    // A repository that was renamed; whatever is to be written is written where it was meant to go, or not at all.
+    if (next?.origin !== url.origin || request.method !== 'GET' || hops === REDIRECTS)
+      throw new AppError(
+        'upstream_failed',
+        `${host} redirects to another address. Connect the repository under the address it has now.`,
+      )
+    url = next
+  }
+}
+
+async function bounded(host: string, answer: Response): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.length
+    if (size > MOST_BYTES) throw new AppError('upstream_failed', `${host} answered with more than ${MOST_BYTES} bytes.`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function parse(body: Buffer): unknown {
+  try {
+    return body.length === 0 ? null : JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+/** On one line. It may repeat what it was sent, the token as well. */
+function wordsOf(body: unknown, token: string | undefined): string {
+  const { message, error, errors } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
+  const inner = Array.isArray(errors) ? (errors[0] as { message?: unknown } | null)?.message : undefined
+  const said = [inner, message, error].flat().find((text): text is string => typeof text === 'string' && text !== '')
+  const safe = visibleText((token ? (said ?? '').replaceAll(token, '[redacted]') : (said ?? '')).slice(0, 2000))
+    .replace(/\s+/g, ' ')
+    .trim()
+  return safe.length > 200 ? `${safe.slice(0, 199)}…` : safe
+}
+
+function refusal(
+  host: string,
+  provider: string,
+  scopes: string,
+  token: string | undefined,
+  raw: Raw,
+  body: unknown,
+): AppError {
+  const save = `PUT /api/settings/integrations/user/${provider}`
+  const said = wordsOf(body, token)
+  const why = said ? ` It says: ${JSON.stringify(said)}.` : ''
+  const { status } = raw
+  if (
+    status === 429 ||
+    (status === 403 && (raw.header('x-ratelimit-remaining') === '0' || raw.header('retry-after') !== undefined))
+  ) {
+    const retryAfter = waitOf(raw)
+    const own = token === undefined ? ` With a token of your own you may ask it more often: ${save}.` : ''
+    return new AppError(
+      'rate_limited',
+      `${host} takes no more requests for now. Try again in ${retryAfter} seconds.${own}`,
+      { retryAfter },
+    )
+  }
+  if (status === 401 || status === 403)
+    return token === undefined
+      ? new AppError('forbidden', `${host} wants a token for this. Save one that has ${scopes}: ${save}.`)
+      : new AppError(
+          'forbidden',
+          `${host} refuses your token. Make one that has ${scopes}, and save it: ${save}.${why}`,
+        )
+  if (status === 404)
+    return new AppError(
+      'not_found',
+      token === undefined
+        ? `${host} shows no such thing to strangers. If it is private, save a token first: ${save}.`
+        : `${host} has no such thing that your token can see. Check the name, and that the token has ${scopes}.`,
+    )
+  if (status >= 400 && status < 500) return new AppError('conflict', `${host} refused it with status ${status}.${why}`)
+  return new AppError('upstream_failed', `${host} answered with status ${status}. Try again later.`)
+}
+
+const LONGEST_WAIT = 3600
+
+function waitOf({ header }: Raw): number {
+  const wait = Number(header('retry-after') ?? Number.NaN)
+  const reset = Number(header('x-ratelimit-reset') ?? header('ratelimit-reset') ?? Number.NaN) - Date.now() / 1000
+  const seconds = [wait, reset].find((n) => Number.isFinite(n) && n > 0) ?? 60
+  return Math.min(LONGEST_WAIT, Math.max(1, Math.ceil(seconds)))
+}

@@ -1,0 +1,180 @@
+import { AppError } from '../../errors.ts'
+import type { Commit, Hosted, Pull } from '../../features/repositories/schema.ts'
+import type { Client } from './client.ts'
+import {
+  type Fields,
+  fieldsOf,
+  type HostProvider,
+  hostedOf,
+  line,
+  linesOf,
+  listOf,
+  momentOf,
+  needed,
+  numberOf,
+  type RemoteRepository,
+  type Slug,
+  shaOf,
+} from './host.ts'
+import { fileName } from './places.ts'
+
+/** What Gitea does in another way; all the rest of its API is like GitHub's. */
+export interface Dialect {
+  perPage: (count: number, page: number) => string
+  pageSize: number
+  pullPath: string
+  commitPath: (ref: string) => string
+  /** An open pull request by its branches. */
+  existing: (client: Client, root: string, head: string, base: string) => Promise<unknown>
+  makeBranch: (client: Client, root: string, name: string, from: string) => Promise<void>
+  /** For a file that is not there yet. */
+  createWith: 'POST' | 'PUT'
+}
+
+const BRANCHES = 200
+const MINE = 100
+const PULLS = 50
+export const enc = encodeURIComponent
+
+const dialect: Dialect = {
+  perPage: (count, page) => `per_page=${count}&page=${page}`,
+  pageSize: 100,
+  pullPath: 'pull',
+  commitPath: (ref) => `/commits/${enc(ref)}`,
+  async existing(client, root, head, base) {
+    const owner = decodeURIComponent(root.split('/')[2] as string)
+    const from = head.includes(':') ? head : `${owner}:${head}`
+    const { body } = await client.ask('GET', `${root}/pulls?state=open&head=${enc(from)}&base=${enc(base)}`)
+    return listOf(client, body)[0]
+  },
+  async makeBranch(client, root, name, from) {
+    const { body } = await client.ask('GET', `${root}/git/ref/heads/${paths(from)}`)
+    const sha = shaOf(client, fieldsOf(fieldsOf(body).object).sha)
+    const made = await client.ask('POST', `${root}/git/refs`, {
+      body: { ref: `refs/heads/${name}`, sha },
+      allow: [422],
+    })
+    if (made.status === 422 && !/already exists/i.test(client.words(made)))
+      throw new AppError('conflict', `The branch ${name} cannot be made: ${client.words(made)}.`)
+  },
+  createWith: 'PUT',
+}
+
+/** Slashes stay: branches and files have them. */
+export const paths = (path: string): string => path.split('/').map(enc).join('/')
+
+export const githubLike = (d: Dialect) => ({
+  async mine(client: Client): Promise<Hosted[]> {
+    const found: Hosted[] = []
+    for (let page = 1; found.length < MINE; page++) {
+      const { body } = await client.ask('GET', `/user/repos?sort=pushed&${d.perPage(d.pageSize, page)}`)
+      const rows = listOf(client, body)
+      found.push(...rows.map((row) => hosted(client, row)))
+      if (rows.length < d.pageSize) break
+    }
+    return found.slice(0, MINE)
+  },
+  at: (client: Client, slug: Slug): RemoteRepository => remote(client, slug, d),
+})
+
+export const github: HostProvider = {
+  authorization: (token) => ({ authorization: `Bearer ${token}` }),
+  headers: { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' },
+  scopes: 'the scope repo (classic), or read and write of contents and pull requests (fine-grained)',
+  ...githubLike(dialect),
+}
+
+const hosted = (client: Client, row: Fields): Hosted =>
+  hostedOf(client, row.full_name, { private: row.private === true, defaultBranch: row.default_branch })
+
+function remote(client: Client, { owner, name }: Slug, d: Dialect): RemoteRepository {
+  const root = `/repos/${enc(owner)}/${enc(name)}`
+  const get = async (path: string, allow?: number[]) => client.ask('GET', `${root}${path}`, { allow })
+
+  function pullOf(value: unknown): Pull {
+    const row = fieldsOf(value)
+    const number = numberOf(client, row.number)
+    return {
+      number,
+      title: line(row.title, 200) ?? '',
+      url: `${client.place.base}/${owner}/${name}/${d.pullPath}/${number}`,
+      head: needed(client, line(fieldsOf(row.head).ref, 250)),
+      base: needed(client, line(fieldsOf(row.base).ref, 250)),
+      author: line(fieldsOf(row.user).login, 100),
+    }
+  }
+
+  return {
+    async facts() {
+      const { body } = await get('')
+      const row = fieldsOf(body)
+      return { ...hosted(client, row), language: line(row.language, 50), topics: linesOf(row.topics, 50, 50) }
+    },
+    async branches() {
+      const names: string[] = []
+      for (let page = 1; names.length < BRANCHES; page++) {
+        const rows = listOf(client, (await get(`/branches?${d.perPage(d.pageSize, page)}`)).body)
+        names.push(...rows.map((row) => needed(client, line(row.name, 250))))
+        if (rows.length < d.pageSize) break
+      }
+      return names.slice(0, BRANCHES)
+    },
+    async commit(ref): Promise<Commit | undefined> {
+      const { status, body } = await get(d.commitPath(ref), [404, 409, 422])
+      if (status >= 300) return undefined
+      const { sha, commit } = fieldsOf(body)
+      const { message, author } = fieldsOf(commit)
+      const { name: by, date } = fieldsOf(author)
+      return {
+        sha: shaOf(client, sha),
+        title: line(String(message ?? '').split('\n')[0], 200) ?? '',
+        author: line(by, 100),
+        at: momentOf(date),
+      }
+    },
+    pulls: async () =>
+      listOf(client, (await get(`/pulls?state=open&${d.perPage(PULLS, 1)}`)).body)
+        .slice(0, PULLS)
+        .map(pullOf),
+    hasPull: async (number) => (await get(`/pulls/${number}`, [404])).status < 300,
+    async passed(run) {
+      const { status, body } = await get(`/actions/runs/${run}`, [404])
+      return status < 300 && fieldsOf(body).conclusion === 'success'
+    },
+    async open({ title, head, base, description }) {
+      const made = await client.ask('POST', `${root}/pulls`, {
+        body: { title, head, base, body: description },
+        allow: [404, 409, 422],
+      })
+      if (made.status < 300) return { pull: pullOf(made.body), existed: false }
+      const existing = await d.existing(client, root, head, base)
+      if (existing) return { pull: pullOf(existing), existed: true }
+      throw new AppError(
+        'conflict',
+        `There is no pull request to open from ${head} to ${base}: ${client.words(made)}. Is ${head} pushed?`,
+      )
+    },
+    async askReviewers(number, reviewers) {
+      await client.ask('POST', `${root}/pulls/${number}/requested_reviewers`, { body: { reviewers } })
+    },
+    branch: (branch, from) => d.makeBranch(client, root, branch, from),
+    async file(path, ref) {
+      const { status, body } = await get(`/contents/${paths(fileName(path))}?ref=${enc(ref)}`, [404])
+      if (status === 404) return undefined
+      const { type, encoding, content, sha } = fieldsOf(body)
+      if (type !== 'file' || encoding !== 'base64' || typeof content !== 'string')
+        throw new AppError('conflict', `${path} is there already and is no plain file. Move it away first.`)
+      return { content: Buffer.from(content, 'base64').toString('utf8'), id: shaOf(client, sha) }
+    },
+    async put(path, content, { branch, message, replaces }) {
+      await client.ask(replaces ? 'PUT' : d.createWith, `${root}/contents/${paths(fileName(path))}`, {
+        body: {
+          message,
+          branch,
+          content: Buffer.from(content).toString('base64'),
+          ...(replaces && { sha: replaces.id }),
+        },
+      })
+    },
+  }
+}

@@ -1,0 +1,135 @@
+import { AppError } from '../../errors.ts'
+import type { Hosted, Pull } from '../../features/repositories/schema.ts'
+import type { Client } from './client.ts'
+import { enc } from './github.ts'
+import {
+  type Fields,
+  fieldsOf,
+  type HostProvider,
+  hostedOf,
+  line,
+  linesOf,
+  listOf,
+  momentOf,
+  needed,
+  numberOf,
+  type RemoteRepository,
+  type Slug,
+  shaOf,
+} from './host.ts'
+import { fileName } from './places.ts'
+
+const BRANCHES = 200
+const PAGE = 100
+
+export const gitlab: HostProvider = {
+  authorization: (token) => ({ authorization: `Bearer ${token}` }),
+  headers: {},
+  scopes: 'the scope api',
+  async mine(client) {
+    const { body } = await client.ask('GET', `/projects?membership=true&order_by=last_activity_at&per_page=${PAGE}`)
+    return listOf(client, body)
+      .slice(0, PAGE)
+      .map((row) => hosted(client, row))
+  },
+  at: remote,
+}
+
+const hosted = (client: Client, row: Fields): Hosted =>
+  hostedOf(client, row.path_with_namespace, { private: row.visibility !== 'public', defaultBranch: row.default_branch })
+
+function remote(client: Client, { owner, name }: Slug): RemoteRepository {
+  const root = `/projects/${enc(`${owner}/${name}`)}`
+  const get = (path: string, allow?: number[]) => client.ask('GET', `${root}${path}`, { allow })
+
+  function pullOf(value: unknown): Pull {
+    const row = fieldsOf(value)
+    const number = numberOf(client, row.iid)
+    return {
+      number,
+      title: line(row.title, 200) ?? '',
+      url: `${client.place.base}/${owner}/${name}/-/merge_requests/${number}`,
+      head: needed(client, line(row.source_branch, 250)),
+      base: needed(client, line(row.target_branch, 250)),
+      author: line(fieldsOf(row.author).username, 100),
+    }
+  }
+
+  return {
+    async facts() {
+      const row = fieldsOf((await get('')).body)
+      const languages = Object.entries(fieldsOf((await get('/languages', [403, 404])).body)).filter(
+        ([, share]) => typeof share === 'number',
+      )
+      const [most] = languages.sort(([, a], [, b]) => (b as number) - (a as number))
+      return { ...hosted(client, row), language: line(most?.[0], 50), topics: linesOf(row.topics, 50, 50) }
+    },
+    async branches() {
+      const names: string[] = []
+      for (let page = 1; names.length < BRANCHES; page++) {
+        const rows = listOf(client, (await get(`/repository/branches?per_page=${PAGE}&page=${page}`)).body)
+        names.push(...rows.map((row) => needed(client, line(row.name, 250))))
+        if (rows.length < PAGE) break
+      }
+      return names.slice(0, BRANCHES)
+    },
+    async commit(ref) {
+      const { status, body } = await get(`/repository/commits/${enc(ref)}`, [404])
+      if (status === 404) return undefined
+      const { id, title, author_name: by, committed_date: at } = fieldsOf(body)
+      return { sha: shaOf(client, id), title: line(title, 200) ?? '', author: line(by, 100), at: momentOf(at) }
+    },
+    pulls: async () =>
+      listOf(client, (await get('/merge_requests?state=opened&per_page=50')).body)
+        .slice(0, 50)
+        .map(pullOf),
+    hasPull: async (number) => (await get(`/merge_requests/${number}`, [404])).status < 300,
+    async passed(run) {
+      const { status, body } = await get(`/pipelines/${run}`, [404])
+      return status < 300 && fieldsOf(body).status === 'success'
+    },
+    async open({ title, head, base, description }) {
+      const made = await client.ask('POST', `${root}/merge_requests`, {
+        body: { title, source_branch: head, target_branch: base, description },
+        allow: [400, 409, 422],
+      })
+      if (made.status < 300) return { pull: pullOf(made.body), existed: false }
+      const { body } = await get(`/merge_requests?state=opened&source_branch=${enc(head)}&target_branch=${enc(base)}`)
+      const [existing] = listOf(client, body)
+      if (existing) return { pull: pullOf(existing), existed: true }
+      throw new AppError(
+        'conflict',
+        `There is no merge request to open from ${head} to ${base}: ${client.words(made)}. Is ${head} pushed?`,
+      )
+    },
+    async askReviewers(number, reviewers) {
+      const ids: number[] = []
+      for (const reviewer of reviewers) {
+        const [user] = listOf(client, (await client.ask('GET', `/users?username=${enc(reviewer)}`)).body)
+        if (!user) throw new AppError('not_found', `There is no user ${reviewer}.`)
+        ids.push(numberOf(client, user.id))
+      }
+      await client.ask('PUT', `${root}/merge_requests/${number}`, { body: { reviewer_ids: ids } })
+    },
+    async branch(branch, from) {
+      const made = await client.ask('POST', `${root}/repository/branches`, {
+        body: { branch, ref: from },
+        allow: [400],
+      })
+      if (made.status === 400 && !/already exists/i.test(client.words(made)))
+        throw new AppError('conflict', `The branch ${branch} cannot be made: ${client.words(made)}.`)
+    },
+    async file(path, ref) {
+      const { status, body } = await get(`/repository/files/${enc(fileName(path))}?ref=${enc(ref)}`, [404])
+      if (status === 404) return undefined
+      const { encoding, content, blob_id: id } = fieldsOf(body)
+      if (encoding !== 'base64' || typeof content !== 'string') throw client.garbled()
+      return { content: Buffer.from(content, 'base64').toString('utf8'), id: shaOf(client, id) }
+    },
+    async put(path, content, { branch, message, replaces }) {
+      await client.ask(replaces ? 'PUT' : 'POST', `${root}/repository/files/${enc(fileName(path))}`, {
+        body: { branch, commit_message: message, content },
+      })
+    },
+  }
+}

@@ -1,0 +1,125 @@
+import type { Config } from '../../config.ts'
+import { invalid } from '../../errors.ts'
+import type { CodeHost } from '../../features/integrations/schema.ts'
+
+/** A code host: where people see it, where its API is, and whether the operator chose it. */
+export interface Place {
+  provider: CodeHost
+  /** Web address without a slash at its end; may have a path. */
+  base: string
+  api: string
+  /** Set by the operator, and so reached wherever it is; all others only on the public Internet. */
+  trusted: boolean
+}
+
+export const baseOf = (address: string): string => {
+  const { origin, pathname } = new URL(address)
+  return origin + pathname.replace(/\/+$/, '')
+}
+
+const GITHUB = 'https://github.com'
+const apis: Record<CodeHost, (base: string) => string> = {
+  github: (base) => (base === GITHUB ? 'https://api.github.com' : `${base}/api/v3`),
+  gitea: (base) => `${base}/api/v1`,
+  gitlab: (base) => `${base}/api/v4`,
+}
+
+type Settings = Pick<Config, 'CODEHOST_PROVIDER' | 'CODEHOST_URL' | 'CODEHOST_API_URL' | 'sources'>
+
+/** The one that the operator set; GitHub where he set none. */
+export function operators({ CODEHOST_PROVIDER: provider, CODEHOST_URL, CODEHOST_API_URL, sources }: Settings): Place {
+  const base = baseOf(CODEHOST_URL)
+  const api = sources.CODEHOST_API_URL === 'default' ? apis[provider](base) : baseOf(CODEHOST_API_URL)
+  return { provider, base, api, trusted: sources.CODEHOST_URL !== 'default' }
+}
+
+export function placeAt(config: Settings, { provider, base }: Pick<Place, 'provider' | 'base'>): Place {
+  const own = operators(config)
+  return own.provider === provider && own.base === base
+    ? own
+    : { provider, base, api: apis[provider](base), trusted: false }
+}
+
+/** Which host of a kind is meant when nobody says. There is no such thing for Gitea: a token must not go to somebody else's by mistake. */
+export function usualBase(config: Settings, provider: CodeHost): string | undefined {
+  const own = operators(config)
+  if (own.provider === provider) return own.base
+  return { github: GITHUB, gitlab: 'https://gitlab.com', gitea: undefined }[provider]
+}
+
+// ---- how people name a repository
+
+export interface Named {
+  place: Place
+  owner: string
+  name: string
+}
+
+const segment = /^(?!\.{1,2}$)[\w.-]{1,100}$/
+/** git@host:owner/name.git */
+const scp = /^[\w.-]+@([\w.-]+):(?!\/)(.+)$/
+
+/** An address for the browser or for git, or owner/name. Never repeats what was given: it may hold a password. */
+export function named(given: string, known: readonly Place[], usual: Place | undefined): Named {
+  const text = given.trim()
+  const [, sshHost, sshPath] = scp.exec(text) ?? []
+  if (sshHost && sshPath) return partsOf(atHost(sshHost, known), sshPath)
+  if (text.includes('://')) {
+    const url = URL.parse(text)
+    if (url?.protocol === 'ssh:') return partsOf(atHost(url.hostname, known), url.pathname)
+    if (!url || !/^https?:$/.test(url.protocol))
+      throw invalid('/repo', 'Give an https:// address or owner/name.', 'format')
+    if (url.username || url.password)
+      throw invalid(
+        '/repo',
+        'The address must not contain a user name, password or token. Leave it out and send it again.',
+        'format',
+      )
+    const whole = url.origin + url.pathname
+    const place = longest(known.filter(({ base }) => whole.startsWith(`${base}/`)))
+    if (!place) throw unknownHost(url.host)
+    return partsOf(place, whole.slice(place.base.length))
+  }
+  const host = text.split('/')[0] as string
+  const there = known.filter(({ base }) => new URL(base).host === host)
+  if (there.length > 0) return named(`${new URL((there[0] as Place).base).protocol}//${text}`, known, usual)
+  if (!usual) throw invalid('/repo', 'Give the whole address: it is not known where this repository is.')
+  return partsOf(usual, text)
+}
+
+const longest = (places: Place[]): Place | undefined => places.sort((a, b) => b.base.length - a.base.length)[0]
+
+function atHost(host: string, known: readonly Place[]): Place {
+  const place = longest(known.filter(({ base }) => new URL(base).hostname === host.toLowerCase()))
+  if (!place) throw unknownHost(host)
+  return place
+}
+
+const unknownHost = (host: string) =>
+  invalid(
+    '/repo',
+    `${host.slice(0, 100)} is not a code host that you have connected. Save a token for it first, with settings.url: PUT /api/settings/integrations/user/{github, gitea or gitlab}.`,
+  )
+
+function partsOf(place: Place, path: string): Named {
+  const [whole = ''] = path.replace(/^\/+/, '').split('/-/')
+  const all = whole.replace(/\/+$/, '').split('/')
+  // Groups lie within groups at GitLab; elsewhere what follows is a page of the repository.
+  const parts = place.provider === 'gitlab' ? all : all.slice(0, 2)
+  const last = (parts.pop() ?? '').replace(/\.git$/, '')
+  if (parts.length === 0 || parts.length > 10 || ![...parts, last].every((part) => segment.test(part)))
+    throw invalid('/repo', 'A repository is named owner/name, or by its address.', 'format')
+  return { place, owner: parts.join('/'), name: last }
+}
+
+// ---- names of files
+
+/** The one check of a file's name on its way to a repository: relative, inside, and nothing of git's own. */
+export function fileName(path: string): string {
+  const parts = path.split('/')
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  const odd = path.length > 300 || /[\u0000-\u001f\u007f\\:]/.test(path)
+  if (odd || parts.some((part) => part === '' || part === '.' || part === '..' || /^\.git[\s.]*$/i.test(part)))
+    throw invalid('/path', 'The file must lie inside the repository, under a plain name such as docs/AGENTS.md.')
+  return path
+}

@@ -1,0 +1,97 @@
+import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { Db } from '../db/session.ts'
+import { AppError } from '../errors.ts'
+
+/** What several services do with their rows in the same way. */
+type Versioned = PgTable & { id: PgColumn; version: PgColumn; updatedAt: PgColumn }
+
+/**
+ * Changes a row that was read before, and raises its version. The version stands in the WHERE: of two writers who read the same row, the
+ * second must not win silently. `again` reads the row as it is now, for the refusal.
+ */
+export async function changeVersioned<T extends Versioned, R extends { id: string; version: number }>(
+  { db, now }: { db: Db; now: string },
+  table: T,
+  { columns, before, set, what, again }: Change<T, R>,
+): Promise<R> {
+  const [after] = (await db
+    .update(table)
+    .set({ ...set, updatedAt: now, version: sql`${table.version} + 1` } as never)
+    .where(and(eq(table.id, before.id), eq(table.version, before.version)))
+    .returning(columns as never)) as unknown as R[]
+  if (after) return after
+  throw new AppError(
+    'version_mismatch',
+    `Somebody else changed ${what} at the same moment. Read it again and repeat your change.`,
+    {
+      current: await again(),
+    },
+  )
+}
+
+/** What is deleted can be brought back for so long; then it is removed for good. */
+export const RESTORE_DAYS = 30
+export const deletedLately = (deletedAt: PgColumn, now: string): SQL =>
+  gt(deletedAt, new Date(Date.parse(now) - RESTORE_DAYS * 86_400_000).toISOString())
+/** For whoever restores: what is there needs nothing, and is no error. */
+export const thereOrLately = (deletedAt: PgColumn, now: string): SQL =>
+  or(isNull(deletedAt), deletedLately(deletedAt, now)) as SQL
+
+interface Change<T extends PgTable, R> {
+  columns: Record<string, PgColumn | SQL>
+  before: R
+  set: Partial<T['$inferInsert']>
+  /** `this note`, for the refusal. */
+  what: string
+  again: () => Promise<object>
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
+
+interface Ways<R> {
+  id(id: string): Promise<R[]>
+  /** Slug, key, number: whatever the resource goes by besides its id. */
+  name(text: string): Promise<R[]>
+  /** Rows whose id begins so; two are enough to see that it is ambiguous. */
+  prefix(prefix: string): Promise<R[]>
+  /** Where the row is more than the record. */
+  record?(row: R): Candidate
+}
+
+/** The one way references are understood everywhere: an id, a name, or the unique beginning of an id. */
+export async function byReference<R>(ref: string, ways: Ways<R>): Promise<R | undefined> {
+  const given = ref.trim()
+  const wanted = given.toLowerCase()
+  if (uuid.test(wanted)) return (await ways.id(wanted))[0]
+  const [named] = await ways.name(given)
+  if (named || !idPrefix.test(wanted)) return named
+  const [found, other] = await ways.prefix(wanted)
+  if (!found || !other) return found
+  const [one, two] = [found, other].map((row) => called(ways.record?.(row) ?? (row as R & Candidate)))
+  throw new AppError('not_found', `Several ids begin with ${wanted}, such as ${one} and ${two}. Give more of it.`)
+}
+
+interface Candidate {
+  id: string
+  title?: string | null
+  name?: string
+}
+const called = ({ id, title, name }: Candidate): string =>
+  title || name ? `${id} ${JSON.stringify(title || name)}` : id
+
+/** As much of an id as its moment takes: for texts that a model reads, where a whole one costs 32 tokens. */
+export const shortId = (id: string): string => id.slice(0, 13)
+
+/** As a range, which the index on ids knows; the ids' texts it does not. */
+export function idStarts(id: PgColumn, prefix: string): SQL {
+  const filled = (digit: string) =>
+    prefix +
+    [8, 4, 4, 4, 12]
+      .map((n) => digit.repeat(n))
+      .join('-')
+      .slice(prefix.length)
+  const [first, last] = [filled('0'), filled('f')]
+  return uuid.test(first) ? sql`${id} between ${first}::uuid and ${last}::uuid` : sql`false`
+}

@@ -1,0 +1,191 @@
+import { and, count, eq, isNull, or, type SQL, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { Ctx } from '../action.ts'
+import { currentOrganization } from '../auth/actor.ts'
+import { requireRole } from '../auth/policy.ts'
+import { type Rights, rightsOf } from '../auth/rights.ts'
+import { anyOf } from '../db/columns.ts'
+import { AppError, invalid, notFound } from '../errors.ts'
+import { organizations } from '../features/organizations/table.ts'
+import type { Author, Scope } from '../features/skills/schema.ts'
+import { users } from '../features/users/table.ts'
+import type { Keyset, Page } from './page.ts'
+import { byReference, idStarts } from './rows.ts'
+
+/**
+ * What skills and agents have in common: they are personal (their author's, in no organization), the team's, or public (readable by
+ * everybody, and still the team's; one that somebody without a team made public stays his own).
+ */
+type Shared = PgTable & Record<'id' | 'slug' | 'scope' | 'organizationId' | 'createdById' | 'deletedAt', PgColumn>
+
+export interface SharedRow {
+  id: string
+  version: number
+  organizationId: string | null
+  createdById: string | null
+  scope: Scope
+}
+
+const RESTORE_DAYS = 30
+
+/** In words the partial index on public rows can be found by: a parameter would hide it. A sandbox publishes nothing. */
+export const isPublic = (t: Shared): SQL =>
+  sql`${t.scope} = 'public' and ${t.deletedAt} is null and (${t.organizationId} is null or exists (
+    select 1 from ${organizations} where ${organizations.id} = ${t.organizationId}
+      and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null))`
+
+const isPersonal = (t: Shared, rights: Rights): SQL =>
+  and(isNull(t.organizationId), eq(t.createdById, rights.personal), eq(t.scope, 'personal')) as SQL
+
+export const visibleTo = (t: Shared, rights: Rights): SQL =>
+  and(isNull(t.deletedAt), or(isPersonal(t, rights), anyOf(t.organizationId, rights.organizations), isPublic(t))) as SQL
+
+type Columns = Record<string, PgColumn | SQL>
+
+async function lookUp<R>(
+  ctx: Ctx,
+  table: Shared,
+  columns: Columns,
+  noun: string,
+  ref: string,
+  within: SQL | undefined,
+): Promise<R> {
+  const select = (match: SQL): Promise<R[]> =>
+    ctx.db
+      .select(columns as Record<string, PgColumn>)
+      .from(table as PgTable)
+      .where(and(match, within))
+      .limit(2) as unknown as Promise<R[]>
+  const found = await byReference<R>(ref, {
+    id: (id) => select(eq(table.id, id)),
+    name: (slug) => select(eq(table.slug, slug.toLowerCase())),
+    prefix: (prefix) => select(idStarts(table.id, prefix)),
+  })
+  if (!found) throw notFound(noun, ref)
+  return found
+}
+
+/** By id, slug or unique id prefix. */
+export const resolveShared = <R>(ctx: Ctx, table: Shared, columns: Columns, noun: string, ref: string): Promise<R> =>
+  lookUp(ctx, table, columns, noun, ref, visibleTo(table, rightsOf(ctx.actor)))
+
+/** What a list draws from. Each part walks an index of its own. */
+export function partsOf(ctx: Ctx, table: Shared, wanted: readonly Scope[]): SQL[] {
+  const { organizationId } = ctx.actor
+  const all: Record<Scope, SQL | undefined> = {
+    personal: isPersonal(table, rightsOf(ctx.actor)),
+    // Who is in no team has no part here; absent is not the same as empty.
+    team: organizationId === null ? undefined : eq(table.organizationId, organizationId),
+    public: isPublic(table),
+  }
+  return wanted.flatMap((scope) => all[scope] ?? [])
+}
+
+interface Listing {
+  columns: Columns
+  page: Keyset
+  parts: SQL[]
+  filters: (SQL | undefined)[]
+  total?: boolean
+}
+
+/** Each part stops at the limit; an OR of them would read and sort everything there is. */
+export async function listShared<R extends { id: string }>(
+  ctx: Ctx,
+  table: Shared,
+  listing: Listing,
+): Promise<Page<R>> {
+  const { columns, page, parts, total } = listing
+  if (parts.length === 0) return page.page<R>([], total ? 0 : undefined)
+  const filters = [visibleTo(table, rightsOf(ctx.actor)), ...listing.filters]
+  const orderBy = sql.join(page.orderBy, sql`, `)
+  const first = parts.map(
+    (part) =>
+      sql`(select ${table.id} from ${table} where ${page.where(part, ...filters)} order by ${orderBy} limit ${page.limit})`,
+  )
+  const rows = (await ctx.db
+    .select(columns as Record<string, PgColumn>)
+    .from(table as PgTable)
+    .where(sql`${table.id} in (${sql.join(first, sql` union all `)})`)
+    .orderBy(...page.orderBy)
+    .limit(page.limit)) as unknown as R[]
+  if (!total) return page.page(rows)
+  const [counted] = await ctx.db
+    .select({ n: count() })
+    .from(table as PgTable)
+    .where(and(or(...parts), ...filters))
+  return page.page(rows, counted?.n)
+}
+
+/** Where it lives follows from its scope; what was an organization's stays with it. */
+export function placeOf(
+  { actor }: Ctx,
+  noun: string,
+  asked: Scope | undefined,
+  before?: SharedRow,
+): Pick<SharedRow, 'organizationId' | 'scope'> {
+  const scope = asked ?? (actor.bound ? 'team' : 'personal')
+  if (scope === 'personal') {
+    if (actor.bound)
+      throw invalid('/scope', `This credential is bound to an organization and cannot make a personal ${noun}.`)
+    if (before && before.createdById !== actor.userId)
+      throw new AppError('forbidden', `Only its author can make this ${noun} personal.`)
+    return { organizationId: null, scope }
+  }
+  const organizationId =
+    before?.organizationId ?? (scope === 'public' && !actor.bound ? actor.organizationId : currentOrganization(actor))
+  if (organizationId) requireRole(actor, organizationId, 'member', `Making a ${noun} for the team`)
+  return { organizationId, scope }
+}
+
+/** A team's: its members. A public one: its author or the team's admins, and where no team owns it, its author alone. */
+export function requireWriter({ actor }: Ctx, noun: string, row: SharedRow): void {
+  const own = row.createdById !== null && row.createdById === actor.userId
+  if (row.organizationId)
+    requireRole(actor, row.organizationId, row.scope === 'public' && !own ? 'admin' : 'member', `Changing this ${noun}`)
+  else if (!own || actor.bound) throw new AppError('forbidden', `Only its author can change this ${noun}.`)
+}
+
+/** Deleted in the last 30 days or still there; to be brought back by its author, or by an admin of its organization. */
+export async function findToRestore<R extends SharedRow>(
+  ctx: Ctx,
+  table: Shared,
+  columns: Columns,
+  noun: string,
+  ref: string,
+): Promise<{ row: R; deletedAt: string | null }> {
+  const since = new Date(Date.parse(ctx.now) - RESTORE_DAYS * 86_400_000).toISOString()
+  const rights = rightsOf(ctx.actor)
+  const his = and(isNull(table.organizationId), eq(table.createdById, rights.personal))
+  const there = or(isNull(table.deletedAt), sql`${table.deletedAt} > ${since}`)
+  const found = await lookUp<R & { deletedAt: string | null }>(
+    ctx,
+    table,
+    { ...columns, deletedAt: table.deletedAt },
+    noun,
+    ref,
+    and(there, or(his, anyOf(table.organizationId, rights.organizations))),
+  )
+  if (found.organizationId) requireRole(ctx.actor, found.organizationId, 'admin', `Restoring a ${noun}`)
+  const { deletedAt, ...row } = found
+  return { row: row as unknown as R, deletedAt }
+}
+
+/** What a visitor without an account sees: public rows only, and who wrote them. */
+export async function publicOne<R>(
+  ctx: Ctx,
+  table: Shared,
+  columns: Columns,
+  noun: string,
+  slug: string,
+): Promise<R & { author: Author }> {
+  const [found] = (await ctx.db
+    .select({ ...(columns as Record<string, PgColumn>), handle: users.handle, authorName: users.name })
+    .from(table as PgTable)
+    .leftJoin(users, eq(users.id, table.createdById))
+    .where(and(eq(table.slug, slug.toLowerCase()), isPublic(table)))
+    .limit(1)) as unknown as (R & { handle: string | null; authorName: string | null })[]
+  if (!found) throw notFound(`public ${noun}`, slug)
+  const { handle, authorName, ...rest } = found
+  return { ...(rest as unknown as R), author: handle && authorName ? { handle, name: authorName } : null }
+}

@@ -1,0 +1,45 @@
+import type { Authenticator } from './auth/authenticate.ts'
+import type { Jwt } from './auth/jwt.ts'
+import type { Seal } from './auth/seal.ts'
+import type { Config } from './config.ts'
+import type { Driver } from './db/driver.ts'
+import type { Db } from './db/session.ts'
+import type { Embedder } from './embeddings/embedder.ts'
+import type { Bus } from './events/bus.ts'
+import type { Source } from './features/search/source.ts'
+import type { Hooks } from './hooks.ts'
+import type { Jobs } from './jobs/queue.ts'
+import type { Log } from './log.ts'
+import type { Mailer } from './outside/mailer.ts'
+import type { Outbound } from './outside/outbound.ts'
+
+/** Everything an action may need, made once and passed explicitly. */
+export interface App {
+  readonly config: Config
+  readonly log: Log
+  readonly clock: () => Date
+  /** Names this process among the instances on one database. */
+  readonly instanceId: string
+  readonly driver: Driver
+  readonly db: Db
+  readonly bus: Bus
+  readonly jobs: Jobs
+  readonly jwt: Jwt
+  readonly auth: Authenticator
+  readonly secret: string
+  readonly seal: Seal
+  readonly mailer: Mailer
+  readonly embedder: Embedder
+  /** What can be found, feature by feature. */
+  readonly sources: readonly Source[]
+  /** Handlers of the features' hooks, by the hook's name. */
+  readonly hooks: Hooks
+  readonly outbound: Outbound
+  /** What the surfaces count right now, for the admin area: `mcpStreams`, `http`. */
+  readonly gauges: Record<string, () => number>
+  /** How users reach it, for links in mails and pages; never taken from a request. */
+  url: string
+  /** Where it really listens, once it does. */
+  listening?: { host: string; port: number }
+  close(): Promise<void>
+}

@@ -1,5 +1,0 @@
-/** Scripts of the pages travel as text: the server only hands them out. */
-declare module '../web/scripts/*' {
-  const text: string
-  export default text
-}
