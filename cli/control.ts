@@ -1,20 +1,22 @@
 import { createApp } from '../src/app.ts'
 import type { Config } from '../src/config.ts'
-import { askServer, type MachineAction, runMachine } from '../src/control/control.ts'
+import type { ControlAction } from '../src/control/actions.ts'
+import { askServer } from '../src/control/client.ts'
+import { runControlAction } from '../src/control/server.ts'
 import { createLog } from '../src/log.ts'
 import { requireDatabase } from './settings.ts'
 
-/** What may be the first thing that is done with an installation. */
-const first = new Set<MachineAction>(['accounts.createAdmin', 'seeds.defaults', 'seeds.demo'])
+/** Actions that may create the database: they can be the first thing that is done with an installation. */
+const canBeFirst = new Set<ControlAction>(['accounts.createAdmin', 'seeds.defaults', 'seeds.demo'])
 
-/** Through the running server where there is one; else with the database opened for this one command. */
-export async function machine(config: Config, name: MachineAction, input: unknown): Promise<unknown> {
+/** Runs an action in the running server, or opens the database for this one command when no server runs. */
+export async function control(config: Config, name: ControlAction, input: unknown): Promise<unknown> {
   const asked = await askServer(config, name, input)
   if (asked) return asked.answer
-  if (!first.has(name)) requireDatabase(config)
+  if (!canBeFirst.has(name)) requireDatabase(config)
   const app = await createApp(config, { background: false, log: createLog('warn') })
   try {
-    return await runMachine(app, name, input)
+    return await runControlAction(app, name, input)
   } finally {
     await app.close()
   }

@@ -1,7 +1,7 @@
-import type { MachineAction } from '../../src/control/control.ts'
+import type { ControlAction } from '../../src/control/actions.ts'
 import { Login, Register, type User } from '../../src/features/accounts/schema.ts'
 import { check, type TSchema } from '../../src/schema.ts'
-import { machine } from '../control.ts'
+import { control } from '../control.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 import { plain, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
@@ -31,7 +31,7 @@ const who = ({ id, name, email, role }: User) => ({ id, name, email, role })
 /** Passwords come on standard input only: arguments can be read by everybody on the machine. */
 async function withPassword(
   command: string,
-  action: MachineAction,
+  action: ControlAction,
   schema: TSchema,
   about: object,
   { passwordStdin, ...common }: Omit<Options, 'email'>,
@@ -45,5 +45,5 @@ async function withPassword(
   const input = { ...about, password }
   const [problem] = check(schema, input)
   if (problem) throw new Refusal(problem.message)
-  return (await machine(config, action, input)) as User
+  return (await control(config, action, input)) as User
 }

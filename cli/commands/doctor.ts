@@ -2,11 +2,10 @@ import { existsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Config } from '../../src/config.ts'
-import { askServer, runningServer } from '../../src/control/control.ts'
+import { askServer, type RunningServer, runningServer } from '../../src/control/client.ts'
 import { type Driver, InUse } from '../../src/db/driver.ts'
 import { hasDatabase, openDatabase } from '../../src/db/index.ts'
 import { type Finding, look } from '../../src/features/upkeep/doctor.ts'
-import type { Running } from '../../src/features/upkeep/service.ts'
 import { createLog } from '../../src/log.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 import { bold, dim, plain, print } from '../terminal/output.ts'
@@ -62,7 +61,7 @@ function folder({ DATA_DIR: path }: Config): Finding {
 }
 
 /** It looks itself: nobody else opens its files, and its settings may be others than those of this shell. */
-async function running(config: Config, { version, pid, host, port }: Partial<Running>): Promise<Finding[]> {
+async function running(config: Config, { version, pid, host, port }: Partial<RunningServer>): Promise<Finding[]> {
   const server: Finding = {
     what: 'server',
     ok: true,

@@ -1,6 +1,6 @@
 import { migrations } from '../../migrations/index.ts'
 import { createApp } from '../../src/app.ts'
-import { runningServer } from '../../src/control/control.ts'
+import { runningServer } from '../../src/control/client.ts'
 import { hasDatabase, openDatabase } from '../../src/db/index.ts'
 import { planFrom, planMigrations } from '../../src/db/migrate.ts'
 import { createLog } from '../../src/log.ts'

@@ -1,5 +1,5 @@
 import type { Seeded } from '../../seeds/index.ts'
-import { machine } from '../control.ts'
+import { control } from '../control.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 import { print } from '../terminal/output.ts'
 
@@ -11,7 +11,7 @@ export async function seed({
   const config = settingsOf(common)
   const seeded: Seeded = { made: [], kept: [] }
   for (const name of demo ? (['seeds.defaults', 'seeds.demo'] as const) : (['seeds.defaults'] as const)) {
-    const { made, kept } = (await machine(config, name, {})) as Seeded
+    const { made, kept } = (await control(config, name, {})) as Seeded
     seeded.made.push(...made)
     seeded.kept.push(...kept)
   }

@@ -19,13 +19,13 @@ export async function serve({ demo, trial, ...options }: Options): Promise<void>
   // The database starts on threads of its own while this one loads the rest of the program: a third off a restart.
   const opening = openDatabase(config, log)
   opening.catch(() => undefined)
-  const [{ contextOf }, { createApp }, { system }, accounts, { startHttp }, { serveMachine }] = await Promise.all([
+  const [{ contextOf }, { createApp }, { system }, accounts, { startHttp }, { serveControl }] = await Promise.all([
     import('../../src/action.ts'),
     import('../../src/app.ts'),
     import('../../src/auth/actor.ts'),
     import('../../src/features/accounts/service.ts'),
     import('../../src/http/server.ts'),
-    import('../../src/control/control.ts'),
+    import('../../src/control/server.ts'),
   ])
   const app = await createApp(config, { log, driver: await opening, background: !trial })
   const ctx = contextOf(app, system)
@@ -41,7 +41,7 @@ export async function serve({ demo, trial, ...options }: Options): Promise<void>
       throw new Refusal(`Port ${config.PORT} is in use. Choose another one with --port.`, 6)
     throw error
   }
-  const control = await serveMachine(app)
+  const control = await serveControl(app)
   // A bug somewhere must not take down everybody's work.
   process.on('unhandledRejection', (error) => log.error('unhandled rejection', { error }))
 

@@ -2,7 +2,7 @@ import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, write
 import { homedir, userInfo } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { type Config, settings } from '../../src/config.ts'
-import { runningServer } from '../../src/control/control.ts'
+import { runningServer } from '../../src/control/client.ts'
 import { type Manager, manager } from '../service-managers.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 import { note, print, record } from '../terminal/output.ts'

@@ -15,7 +15,8 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
-import { runMachine, runningServer } from '../../src/control/control.ts'
+import { runningServer } from '../../src/control/client.ts'
+import { runControlAction } from '../../src/control/server.ts'
 import { DbError } from '../../src/db/driver.ts'
 import { lockDirectory } from '../../src/db/embedded/lock.ts'
 import { hasDatabase } from '../../src/db/index.ts'
@@ -219,7 +220,7 @@ async function save(config: Config, to: string, place: string): Promise<string |
   try {
     mkdirSync(place, { mode: 0o700 })
     const path = join(config.DATA_DIR, `before-${to}-${new Date().toISOString().replaceAll(':', '-')}.backup`)
-    await runMachine(app, 'backups.make', { path })
+    await runControlAction(app, 'backups.make', { path })
     await app.driver.snapshot?.(join(place, 'db'))
     const secret = join(config.DATA_DIR, 'secret')
     if (existsSync(secret)) copyFileSync(secret, join(place, 'secret'))

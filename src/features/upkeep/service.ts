@@ -3,6 +3,7 @@ import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { oneTimeSecrets } from '../../auth/table.ts'
+import type { RunningServer } from '../../control/client.ts'
 import { appliedIds } from '../../db/migrate.ts'
 import { counters } from '../../db/table.ts'
 import { events, idempotencyKeys } from '../../events/table.ts'
@@ -126,18 +127,11 @@ export const check = flow('upkeep.check', machine, (ctx, _: Record<string, never
   look(ctx.app.config, ctx.app.driver),
 )
 
-export interface Running {
-  version: string
-  pid: number
-  /** As users reach it. */
-  url: string
-  host: string
-  port: number
-  /** Migrations that the database has. */
-  applied: string[]
-}
-
-export const running = flow('upkeep.running', machine, async ({ app }, _: Record<string, never>): Promise<Running> => {
-  const { host, port } = app.listening ?? { host: app.config.HOST, port: app.config.PORT }
-  return { version, pid: process.pid, url: app.url, host, port, applied: await appliedIds(app.driver) }
-})
+export const running = flow(
+  'upkeep.running',
+  machine,
+  async ({ app }, _: Record<string, never>): Promise<RunningServer> => {
+    const { host, port } = app.listening ?? { host: app.config.HOST, port: app.config.PORT }
+    return { version, pid: process.pid, url: app.url, host, port, applied: await appliedIds(app.driver) }
+  },
+)

@@ -1,0 +1,62 @@
+import { chmodSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Action, contextOf } from '../action.ts'
+import { system } from '../auth/actor.ts'
+import { AppError, problem } from '../errors.ts'
+import { toAppError } from '../http/problem.ts'
+import type { App } from '../services.ts'
+import { type ControlAction, controlActions } from './actions.ts'
+import { isServing } from './client.ts'
+import { SOCKET_NAME, withSocket } from './socket.ts'
+
+export async function runControlAction(app: App, name: ControlAction, input: unknown): Promise<unknown> {
+  const action = controlActions[name] as Action<unknown, unknown> | undefined
+  if (!action) throw new AppError('not_found', `This server has no control action ${name}.`)
+  return action(contextOf(app, system), input)
+}
+
+/**
+ * Opens the control socket in the data folder, which only its owner can use. No command opens the database files while
+ * a server runs on them. When several servers share a Postgres and a data folder, the first one keeps the socket: a
+ * second one would take it away, and remove it when it stops.
+ */
+export async function serveControl(app: App): Promise<{ stop(): void }> {
+  if (await isServing(app.config)) {
+    app.log.warn('another server already has the control socket of this data folder; commands go to that server')
+    return { stop: () => undefined }
+  }
+  const stop = withSocket(app.config.DATA_DIR, (path) => listen(app, path))
+  if (!stop)
+    app.log.warn(
+      'the path of the data folder is too long for the control socket: `tutti admin` works only while the server is stopped',
+    )
+  return { stop: stop ?? (() => undefined) }
+}
+
+function listen(app: App, path: string): () => void {
+  rmSync(path, { force: true })
+  const mask = process.umask(0o177)
+  try {
+    const server = Bun.serve({
+      unix: path,
+      async fetch(request) {
+        if (request.method === 'HEAD') return new Response()
+        try {
+          const { name, input } = (await request.json()) as { name: ControlAction; input: unknown }
+          return Response.json({ answer: (await runControlAction(app, name, input)) ?? null })
+        } catch (error) {
+          const known = toAppError(error)
+          if (known.status === 500) app.log.error('command failed', { error })
+          return Response.json(problem(known, '/', 'control'), { status: known.status })
+        }
+      },
+    })
+    chmodSync(path, 0o600)
+    return () => {
+      server.stop(true)
+      rmSync(join(app.config.DATA_DIR, SOCKET_NAME), { force: true })
+    }
+  } finally {
+    process.umask(mask)
+  }
+}
