@@ -1,4 +1,5 @@
-import { and, eq, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
+import { eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import { and, or } from '../db/conditions.ts'
 import { events } from './table.ts'
 
 /** Events as the people see them to whom their records belong. */
@@ -16,8 +17,7 @@ export const feedColumns = {
 export const isTold = ne(events.type, events.action)
 
 /** The same, without what was meant for one other person. */
-export const isToldTo = (userId: string): SQL =>
-  and(isTold, or(isNull(events.userId), eq(events.userId, userId))) as SQL
+export const isToldTo = (userId: string): SQL => and(isTold, or(isNull(events.userId), eq(events.userId, userId)))
 
 /** About who may come in, and not about work: accounts, credentials, members, settings. */
 const ofAccess =

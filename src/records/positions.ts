@@ -1,5 +1,6 @@
-import { and, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import { eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../action.ts'
+import { and } from '../db/conditions.ts'
 import { invalid, notFound } from '../errors.ts'
 import type { epics, stories } from '../features/planning/table.ts'
 import { projects } from '../features/projects/table.ts'
@@ -34,7 +35,7 @@ export async function lastPosition(ctx: Ctx, table: Ordered, siblings: SQL): Pro
 export async function positionBehind(ctx: Ctx, row: Row, own: string, after: string | null): Promise<number> {
   if (after === own) throw invalid('/after', 'It cannot stand behind itself.')
   await takeTurns(ctx, row.project.projectId)
-  const others = and(row.siblings, isNull(row.table.deletedAt), ne(row.table.id, own)) as SQL
+  const others = and(row.siblings, isNull(row.table.deletedAt), ne(row.table.id, own))
   const between = await gap(ctx, row.table, others, after)
   if (between !== undefined) return between
   await numberAnew(ctx, row, others)

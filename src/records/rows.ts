@@ -1,5 +1,6 @@
-import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import { and, or } from '../db/conditions.ts'
 import type { Db } from '../db/session.ts'
 import { AppError } from '../errors.ts'
 
@@ -36,7 +37,7 @@ export const deletedLately = (deletedAt: PgColumn, now: string): SQL =>
   gt(deletedAt, new Date(Date.parse(now) - RESTORE_DAYS * 86_400_000).toISOString())
 /** For whoever restores: what is there needs nothing, and is no error. */
 export const thereOrLately = (deletedAt: PgColumn, now: string): SQL =>
-  or(isNull(deletedAt), deletedLately(deletedAt, now)) as SQL
+  or(isNull(deletedAt), deletedLately(deletedAt, now))
 
 interface Change<T extends PgTable, R> {
   columns: Record<string, PgColumn | SQL>

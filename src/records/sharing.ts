@@ -1,10 +1,11 @@
-import { and, count, eq, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { count, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../action.ts'
 import { currentOrganization } from '../auth/actor.ts'
 import { requireRole } from '../auth/policy.ts'
 import { type Rights, rightsOf } from '../auth/rights.ts'
 import { anyOf } from '../db/columns.ts'
+import { and, or } from '../db/conditions.ts'
 import { AppError, invalid, notFound } from '../errors.ts'
 import { organizations } from '../features/organizations/table.ts'
 import type { Author, Scope } from '../features/skills/schema.ts'
@@ -35,10 +36,10 @@ export const isPublic = (t: Shared): SQL =>
       and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null))`
 
 const isPersonal = (t: Shared, rights: Rights): SQL =>
-  and(isNull(t.organizationId), eq(t.createdById, rights.personal), eq(t.scope, 'personal')) as SQL
+  and(isNull(t.organizationId), eq(t.createdById, rights.personal), eq(t.scope, 'personal'))
 
 export const visibleTo = (t: Shared, rights: Rights): SQL =>
-  and(isNull(t.deletedAt), or(isPersonal(t, rights), anyOf(t.organizationId, rights.organizations), isPublic(t))) as SQL
+  and(isNull(t.deletedAt), or(isPersonal(t, rights), anyOf(t.organizationId, rights.organizations), isPublic(t)))
 
 type Columns = Record<string, PgColumn | SQL>
 

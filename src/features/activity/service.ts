@@ -1,9 +1,10 @@
-import { and, eq, gte, isNull, lt, or, type SQL, sql } from 'drizzle-orm'
+import { eq, gte, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { invalid, notFound } from '../../errors.ts'
 import type { AppEvent } from '../../events/bus.ts'
 import { feedColumns, feedEntry, isToldTo, isWork } from '../../events/feed.ts'
@@ -39,7 +40,7 @@ export function seenBy({ actor }: Ctx): SQL {
       and(isNull(events.projectId), anyOf(events.organizationId, rights.organizations)),
       sql`(${events.projectId}, ${events.organizationId}) in (${places})`,
     ),
-  ) as SQL
+  )
 }
 
 const columns = {

@@ -1,9 +1,10 @@
-import { and, count, desc, eq, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
+import { count, desc, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf, matches, newId } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
@@ -69,7 +70,7 @@ const live = isNull(decisions.deletedAt)
 const visibleTo = (rights: Rights): SQL => {
   const ofTeam = and(isNull(decisions.projectId), anyOf(decisions.organizationId, rights.organizations))
   const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${decisions.projectId} and ${projects.visibleTo(rights)})`
-  return and(live, anyOf(decisions.organizationId, rights.reach), or(ofTeam, inProject)) as SQL
+  return and(live, anyOf(decisions.organizationId, rights.reach), or(ofTeam, inProject))
 }
 
 const select = (ctx: Ctx, where: SQL | undefined) =>
@@ -148,7 +149,7 @@ const near = ({ id, organizationId }: { id: string | null; organizationId: strin
   and(
     eq(decisions.organizationId, organizationId),
     or(isNull(decisions.projectId), id ? eq(decisions.projectId, id) : undefined),
-  ) as SQL
+  )
 
 const LAST = 200
 

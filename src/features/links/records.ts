@@ -1,10 +1,11 @@
-import { and, type Column, eq, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { type Column, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import type { Actor } from '../../auth/actor.ts'
 import { scopeHolds } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { visibleTo as visibleShared } from '../../records/sharing.ts'
 import { agents } from '../agents/table.ts'
 import { decisions } from '../decisions/table.ts'
@@ -50,7 +51,7 @@ const ofProject = (table: OfProject, title: SQL | Column, path: SQL): Kept => ({
         and(isNull(table.projectId), anyOf(table.organizationId, rights.organizations)),
         sql`exists (select 1 from ${projects} where ${projects.id} = ${table.projectId} and ${visibleProjects(rights)})`,
       ),
-    ) as SQL,
+    ),
 })
 
 const at = (folder: string, id: Column): SQL => sql`'/' || ${folder}::text || '/' || ${id}`
@@ -89,8 +90,7 @@ const kept: Record<Linkable, Kept> = {
   ),
   session: {
     table: sessions,
-    visible: (rights) =>
-      and(eq(sessions.userId, rights.user), anyOf(sessions.organizationId, rights.organizations)) as SQL,
+    visible: (rights) => and(eq(sessions.userId, rights.user), anyOf(sessions.organizationId, rights.organizations)),
     title: sql`coalesce(left(${sessions.goals}[1], 300), 'Session of ' || to_char(${sessions.startedAt} at time zone 'UTC', 'YYYY-MM-DD'))`,
     path: at('sessions', sessions.id),
     projectId: sessions.projectId,
@@ -144,7 +144,7 @@ export const isSeen = ({ actor }: Ctx, type: Column, id: Column): SQL =>
         ([name, { table, visible }]) =>
           sql`(${type} = ${name} and exists (select 1 from ${table} where ${table.id} = ${id} and ${visible(rightsOf(actor))}))`,
       ),
-  ) as SQL
+  )
 
 /** This end is gone for good, whoever asks. */
 export const isGone = (type: Column, id: Column): SQL =>

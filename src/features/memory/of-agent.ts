@@ -1,5 +1,6 @@
-import { and, count, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
+import { count, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { and } from '../../db/conditions.ts'
 import { dropPassages } from '../search/passages.ts'
 import { index } from './indexed.ts'
 import { memories } from './table.ts'
@@ -19,7 +20,7 @@ const ofAgent = ({ id, organizationId }: Owned, deletedAt: SQL): SQL =>
     eq(memories.scopeId, id),
     sql`${memories.organizationId} = ${organizationId}::uuid`,
     deletedAt,
-  ) as SQL
+  )
 
 export async function countOfAgent(ctx: Ctx, agent: Owned): Promise<number> {
   const [row] = await ctx.db

@@ -1,7 +1,8 @@
-import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import * as projects from '../projects/service.ts'
@@ -52,12 +53,12 @@ export const live = isNull(memories.deletedAt)
 export const visibleTo = (rights: Rights): SQL => {
   const ofTeam = and(isNull(memories.projectId), anyOf(memories.organizationId, rights.organizations))
   const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${memories.projectId} and ${projects.visibleTo(rights)})`
-  return and(live, anyOf(memories.organizationId, rights.reach), or(ofTeam, inProject)) as SQL
+  return and(live, anyOf(memories.organizationId, rights.reach), or(ofTeam, inProject))
 }
 
 /** Neither superseded nor expired. */
 export const current = (now: string): SQL =>
-  and(isNull(memories.supersededById), or(isNull(memories.expiresAt), gt(memories.expiresAt, now))) as SQL
+  and(isNull(memories.supersededById), or(isNull(memories.expiresAt), gt(memories.expiresAt, now)))
 
 export const select = (ctx: Ctx, where: SQL | undefined) =>
   ctx.db

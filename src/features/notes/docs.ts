@@ -1,6 +1,7 @@
-import { and, count, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import { count, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { anyone } from '../../auth/policy.ts'
+import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { organizations } from '../organizations/table.ts'
@@ -26,7 +27,7 @@ const item = {
 }
 
 const published = (projectId: string): SQL =>
-  and(eq(notes.projectId, projectId), sql`${notes.scope} = 'public'`, isNull(notes.deletedAt)) as SQL
+  and(eq(notes.projectId, projectId), sql`${notes.scope} = 'public'`, isNull(notes.deletedAt))
 
 async function publicProject(ctx: Ctx, { team, project }: Place): Promise<{ id: string; name: string; slug: string }> {
   const [found] = await ctx.db

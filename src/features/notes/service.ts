@@ -1,10 +1,11 @@
-import { and, count, eq, gte, isNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
+import { count, eq, gte, isNull, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
 import { anyone, member, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, matches, newId } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { placeholders, prepare } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
@@ -53,7 +54,7 @@ export const visibleTo = (rights: Rights, state = live): SQL => {
   const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
   const ofTeam = and(isNull(notes.projectId), anyOf(notes.organizationId, rights.organizations))
   const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${notes.projectId} and ${projects.visibleTo(rights)})`
-  return and(state, or(personal, and(anyOf(notes.organizationId, rights.reach), or(ofTeam, inProject)))) as SQL
+  return and(state, or(personal, and(anyOf(notes.organizationId, rights.reach), or(ofTeam, inProject))))
 }
 
 const byId = prepare((db) =>

@@ -1,9 +1,10 @@
-import { and, count, desc, eq, isNull, ne, or, type SQL, sql } from 'drizzle-orm'
+import { count, desc, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { account, anyone, atLeast, member, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList, matches } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { feedColumns, feedEntry, isToldTo } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
@@ -66,7 +67,7 @@ export const openTo = (rights: Rights): SQL =>
     ne(projects.visibility, 'private'),
     eq(projects.createdById, rights.user),
     anyOf(projects.organizationId, rights.managed),
-  ) as SQL
+  )
 
 /** The caller's organizations' own, and what stands in a workspace that is shared with them. */
 export const visibleTo = (rights: Rights): SQL =>
@@ -77,7 +78,7 @@ export const visibleTo = (rights: Rights): SQL =>
       and(anyOf(projects.organizationId, rights.organizations), openTo(rights)),
       and(anyOf(projects.workspaceId, rights.workspaces), ne(projects.visibility, 'private')),
     ),
-  ) as SQL
+  )
 
 /**
  * By id in any organization of the caller; by slug, key or unique id prefix in the current one. A write holds it to its end: who moves or

@@ -1,9 +1,10 @@
-import { and, count, eq, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { count, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf, newId } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { type Named, placeAt } from '../../outside/codehosts/places.ts'
 import { keyset } from '../../records/page.ts'
@@ -60,7 +61,7 @@ const live = isNull(repositories.deletedAt)
 const visibleTo = (rights: Rights): SQL => {
   const ofTeam = and(isNull(repositories.projectId), anyOf(repositories.organizationId, rights.organizations))
   const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${repositories.projectId} and ${projects.visibleTo(rights)})`
-  return and(live, anyOf(repositories.organizationId, rights.reach), or(ofTeam, inProject)) as SQL
+  return and(live, anyOf(repositories.organizationId, rights.reach), or(ofTeam, inProject))
 }
 
 /** By id, address, owner/name or the unique beginning of an id. */

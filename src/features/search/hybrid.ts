@@ -1,7 +1,8 @@
-import { and, eq, gt, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList, plainWords, vectorText } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { type Db, prepare } from '../../db/session.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -18,7 +19,7 @@ export const visibleTo = (rights: Rights): SQL => {
   // Asked once for all passages, and not for each.
   const inProject = sql`${passages.projectId} in (select ${projectTable.id} from ${projectTable} where ${projects.visibleTo(rights)})`
   const toAll = or(isNull(passages.userId), eq(passages.userId, rights.user))
-  return or(personal, and(anyOf(passages.organizationId, rights.reach), toAll, or(ofTeam, inProject))) as SQL
+  return or(personal, and(anyOf(passages.organizationId, rights.reach), toAll, or(ofTeam, inProject)))
 }
 
 export interface HybridQuery {
@@ -86,7 +87,7 @@ const found = and(
   sql`(${ph('scopeId')}::uuid is null or ${passages.scopeId} = ${ph('scopeId')}::uuid)`,
   sql`${passages.tags} @> ${ph('tags')}::text[]`,
   or(sql`${ph('old')}::boolean`, isNull(passages.expiresAt), gt(passages.expiresAt, ph('now'))),
-) as SQL
+)
 
 const vector = sql`(select ${ph('vector')}::vector)`
 const isOfModel = and(eq(passageVectors.passageId, passages.id), sql`${passageVectors.model} = ${ph('model')}`)

@@ -1,8 +1,9 @@
-import { and, eq, gt, inArray, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import type { Actor } from '../../auth/actor.ts'
 import { scopeHolds } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
+import { and, or } from '../../db/conditions.ts'
 import { visibleTo } from './hybrid.ts'
 import { type Kind, kinds } from './schema.ts'
 import { live } from './source.ts'
@@ -39,7 +40,7 @@ export const within = (ctx: Ctx, { kinds: wanted, projectId }: Place): SQL =>
     inArray(passages.kind, kindsFor(ctx.actor, wanted?.split(',') as Kind[] | undefined)),
     projectId ? eq(passages.projectId, projectId) : undefined,
     or(isNull(passages.expiresAt), gt(passages.expiresAt, ctx.now)),
-  ) as SQL
+  )
 
 /**
  * Passages follow their records within a second or so. What was deleted, or moved to where other people see it, meanwhile is not to be found:

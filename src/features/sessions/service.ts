@@ -1,8 +1,9 @@
-import { and, count, desc, eq, ne, type SQL, sql } from 'drizzle-orm'
+import { count, desc, eq, ne, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { currentOrganization, nobody, userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
@@ -62,7 +63,7 @@ const toSession = ({ credentialId: _, seenSeq: __, ...session }: Row): Session =
 
 /** A session is its worker's alone: it holds what he had in mind. What others should know goes to memory when it ends. */
 const own = (ctx: Ctx): SQL =>
-  and(eq(sessions.userId, userIdOf(ctx.actor)), eq(sessions.organizationId, currentOrganization(ctx.actor))) as SQL
+  and(eq(sessions.userId, userIdOf(ctx.actor)), eq(sessions.organizationId, currentOrganization(ctx.actor)))
 /** On the same token, and of the same agent where one speaks: two workers of one person do not get into each other's sessions. */
 const mine = ({ actor }: Ctx): SQL | undefined =>
   and(eq(sessions.credentialId, actor.credentialId ?? nobody), actor.agent && eq(sessions.agentId, actor.agent.id))

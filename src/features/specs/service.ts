@@ -1,9 +1,10 @@
-import { and, count, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { count, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { matches, newId } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
@@ -47,7 +48,7 @@ const item = {
 const columns = { ...item, content: specs.content }
 
 const live = isNull(specs.deletedAt)
-const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights)) as SQL
+const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights))
 /** By id, slug, or the unique beginning of an id. */
 export async function find(ctx: Ctx, ref: string, within?: { id: string }): Promise<Spec> {
   const rights = rightsOf(ctx.actor)

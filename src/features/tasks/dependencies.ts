@@ -1,8 +1,9 @@
-import { and, eq, inArray, or, type SQL, sql } from 'drizzle-orm'
+import { eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { notify } from '../notifications/service.ts'
 import { organizations } from '../organizations/table.ts'
@@ -108,7 +109,7 @@ const waitingFor = (ids: readonly string[]): SQL =>
     live,
     sql`${tasks.status} not in ('done', 'cancelled')`,
     sql`${tasks.id} in (select d.task_id from ${dependencies} d where d.kind = 'blocks' and d.blocked_by_id = any(${idList(ids)}::uuid[]))`,
-  ) as SQL
+  )
 const named = ({ id, key, title }: Named): Named => ({ id, key, title })
 
 /** Those that have to wait again, as far as the caller sees them. */

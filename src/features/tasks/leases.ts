@@ -1,8 +1,9 @@
-import { and, eq, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { eq, isNull, lte, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
 import { inPerson, organizationsOf, userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import type { App } from '../../services.ts'
 import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
@@ -52,11 +53,11 @@ export const isLeasedTo = ({ type, id, sessionId }: Pick<Holder, 'type' | 'id' |
     eq(tasks.leaseType, type),
     eq(tasks.leaseHolderId, id),
     sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, sessionId)) : undefined,
-  ) as SQL
+  )
 
 /** Nobody's, or its own: the condition under which a claim succeeds, inside the statement that claims. */
 const claimable = (holder: Parameters<typeof isLeasedTo>[0], now: string): SQL =>
-  or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now), isLeasedTo(holder)) as SQL
+  or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now), isLeasedTo(holder))
 
 /**
  * The columns of a claim. It starts the work, and makes the task the holder's unless it is somebody else's to see to; only such a change

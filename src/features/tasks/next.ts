@@ -1,8 +1,9 @@
-import { and, desc, eq, gt, inArray, isNull, lte, or, type SQL, sql } from 'drizzle-orm'
+import { desc, eq, gt, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
+import { and, or } from '../../db/conditions.ts'
 import { speaker } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -41,7 +42,7 @@ export const ready = (now: string): SQL =>
     isFree,
     sql`not ${hasOpenParts}`,
     parentIsFree,
-  ) as SQL
+  )
 
 interface Search {
   projectId?: string
@@ -53,7 +54,7 @@ const scopeOf = (ctx: Ctx, projectId: string | undefined): SQL =>
     visibleTo(rightsOf(ctx.actor)),
     eq(projectTable.status, 'active'),
     projectId ? eq(tasks.projectId, projectId) : eq(tasks.organizationId, currentOrganization(ctx.actor)),
-  ) as SQL
+  )
 
 /** What is somebody else's to see to stays his; what he was at work on and left is anybody's. */
 const candidates = (ctx: Ctx, { projectId, holder }: Search): SQL =>
@@ -61,7 +62,7 @@ const candidates = (ctx: Ctx, { projectId, holder }: Search): SQL =>
     scopeOf(ctx, projectId),
     ready(ctx.now),
     or(isNull(tasks.assigneeId), eq(tasks.assigneeId, holder.id), eq(tasks.assigneeId, tasks.leaseHolderId)),
-  ) as SQL
+  )
 
 /** What somebody began and left comes before what is planned. */
 const order = (holder: Holder): SQL[] => [

@@ -1,8 +1,9 @@
-import { and, desc, eq, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { requireRoleOn } from '../../auth/policy.ts'
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { prepare } from '../../db/session.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
@@ -104,7 +105,7 @@ const found = {
 }
 
 export const live = isNull(tasks.deletedAt)
-export const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights)) as SQL
+export const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights))
 
 export const selectItems = (ctx: Ctx) =>
   ctx.db.select(item).from(tasks).innerJoin(projectTable, eq(projectTable.id, tasks.projectId)).$dynamic()
@@ -175,7 +176,7 @@ export const find = async (ctx: Ctx, ref: string): Promise<Task> => (await lookU
 
 /** Also one that was deleted, if the condition lets it through, in a project that is there. */
 export async function lookUpAny(ctx: Ctx, ref: string, which: SQL): Promise<Found> {
-  const there = and(which, projects.visibleTo(rightsOf(ctx.actor))) as SQL
+  const there = and(which, projects.visibleTo(rightsOf(ctx.actor)))
   const row = await byReference<Row>(ref, {
     id: (id) => selectFound(ctx).where(and(eq(tasks.id, id), there)),
     name: (text) => named(ctx, text, there),

@@ -1,6 +1,7 @@
-import { and, eq, gte, lt, type SQL } from 'drizzle-orm'
+import { eq, gte, lt, type SQL } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { account } from '../../auth/policy.ts'
+import { and } from '../../db/conditions.ts'
 import { feedColumns, feedEntry } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
@@ -10,7 +11,7 @@ import { get } from '../organizations/service.ts'
 
 /** What happened in a team, as far as the caller may know of it today. */
 export const seenIn = (ctx: Ctx, organizationId: string): SQL =>
-  and(eq(events.organizationId, organizationId), seenBy(ctx)) as SQL
+  and(eq(events.organizationId, organizationId), seenBy(ctx))
 
 export const activity = read(
   'organizations.activity',

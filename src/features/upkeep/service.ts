@@ -1,9 +1,10 @@
-import { or, type SQL, sql } from 'drizzle-orm'
+import { type SQL, sql } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { oneTimeSecrets } from '../../auth/table.ts'
 import type { RunningServer } from '../../control/client.ts'
+import { or } from '../../db/conditions.ts'
 import { appliedIds } from '../../db/migrate.ts'
 import { counters } from '../../db/table.ts'
 import { events, idempotencyKeys } from '../../events/table.ts'
@@ -60,10 +61,11 @@ const keptTables = read('upkeep.keptTables', machine, async (ctx, _: Record<stri
 function isOver({ soft, ofTeam, ofProject }: Kept, before: string): SQL {
   const over = (table: PgTable) => sql`(select o.id from ${table} o where o.deleted_at < ${before})`
   return or(
+    sql`false`,
     soft ? sql`deleted_at < ${before}` : undefined,
     ofTeam ? sql`organization_id in ${over(organizations)}` : undefined,
     ofProject ? sql`project_id in ${over(projects)}` : undefined,
-  ) as SQL
+  )
 }
 
 interface Old {
@@ -110,7 +112,7 @@ export const purge = flow(
     removed.invites = await purgeAll(ctx, past(invites, 'expires_at', ago(DELETED_DAYS)))
     removed.links = await purgeAll(ctx, {
       table: links,
-      where: or(isGone(links.fromType, links.fromId), isGone(links.toType, links.toId)) as SQL,
+      where: or(isGone(links.fromType, links.fromId), isGone(links.toType, links.toId)),
     })
     return removed
   },

@@ -1,7 +1,8 @@
-import { and, count, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import { count, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { matches } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
@@ -19,7 +20,7 @@ export const visible = (ctx: Ctx, state = isNull(features.deletedAt)): SQL =>
   and(
     state,
     sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${features.projectId} and ${projects.visibleTo(rightsOf(ctx.actor))})`,
-  ) as SQL
+  )
 
 /** By id or unique id prefix; where the path names a project, in that one. */
 export async function resolve(ctx: Ctx, ref: string, within?: Project): Promise<{ row: Row; project: Project }> {

@@ -1,9 +1,10 @@
-import { and, count, eq, gte, inArray, isNull, or, type SQL, sql } from 'drizzle-orm'
+import { count, eq, gte, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, organizationsOf, userIdOf } from '../../auth/actor.ts'
 import { account, atLeast, inWorkspace, lesser, member, type Role, requireRole } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { idList } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
@@ -48,7 +49,7 @@ const seenBy = (ctx: Ctx, among = idList(organizationsOf(ctx.actor))): SQL =>
     isNull(workspaces.deletedAt),
     isNull(organizations.deletedAt),
     sql`exists (select 1 from ${workspaceTeams} t where t.workspace_id = ${workspaces.id} and t.organization_id = any(${among}::uuid[]))`,
-  ) as SQL
+  )
 
 async function select(ctx: Ctx, where: SQL | undefined, order: SQL[], limit: number): Promise<Workspace[]> {
   const visible = projects.visibleTo(rightsOf(ctx.actor))
