@@ -24,6 +24,7 @@ export { issues } from './issues/index.ts'
 // ---- ground
 export { workspaces } from './workspaces/index.ts'
 export { projects } from './projects/index.ts'
+export { stories } from './stories/index.ts'
 export { skills } from './skills/index.ts'
 export { search } from './search/index.ts'
 export { links } from './links/index.ts'

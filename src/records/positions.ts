@@ -2,8 +2,8 @@ import { eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../action.ts'
 import { and } from '../db/conditions.ts'
 import { invalid, notFound } from '../errors.ts'
-import type { epics, stories } from '../features/planning/table.ts'
 import { projects } from '../features/projects/table.ts'
+import type { epics, stories } from '../features/stories/table.ts'
 import type { tasks } from '../features/tasks/table.ts'
 
 type Ordered = typeof epics | typeof stories | typeof tasks

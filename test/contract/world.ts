@@ -202,8 +202,8 @@ export async function world(t: TestApp): Promise<World> {
       repo: repository.id,
       scopeId: project.id,
       epicId: epic.id,
-      'planning.updateEpic.after': nextEpic.id,
-      'planning.updateStory.after': nextStory.id,
+      'stories.updateEpic.after': nextEpic.id,
+      'stories.updateStory.after': nextStory.id,
       parentId: whole.id,
       // The other one is completed before.
       'tasks.claim.task': whole.id,

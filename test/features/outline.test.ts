@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { Epic, EpicPage, Story, StoryPage, Tree } from '../../src/features/planning/schema.ts'
+import type { Tree } from '../../src/features/planning/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
+import type { Epic, EpicPage, Story, StoryPage } from '../../src/features/stories/schema.ts'
 import type { Task, TaskChanged, TaskDetail, TaskPage } from '../../src/features/tasks/schema.ts'
 import type { Person } from '../support/app.ts'
 import { expectEvent, expectRefusal, times } from './support.ts'

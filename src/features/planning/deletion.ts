@@ -4,8 +4,6 @@ import { member, requireRole } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { takeTurns } from '../../records/positions.ts'
 import { thereOrLately } from '../../records/rows.ts'
-import { bury, unearth } from '../tasks/deletion.ts'
-import { tasks } from '../tasks/table.ts'
 import {
   announce,
   change,
@@ -15,14 +13,17 @@ import {
   findStory,
   type StoryPath,
   storyColumns,
+  withProgress,
   writable,
-} from './outline.ts'
-import type { Epic, Story } from './schema.ts'
-import { epics, stories } from './table.ts'
+} from '../stories/rows.ts'
+import type { Epic, Story } from '../stories/schema.ts'
+import { epics, stories } from '../stories/table.ts'
+import { bury, unearth } from '../tasks/deletion.ts'
+import { tasks } from '../tasks/table.ts'
 
 /**
- * Epics take their stories along, stories their tasks. What went at one moment comes back together. In turns with whoever puts something
- * into them: what stood in a deleted one and was not deleted itself would be lost when that is purged.
+ * Deleting an epic deletes its stories, deleting a story its tasks. All of them get the same `deletedAt`, by which restore finds them.
+ * Deleting takes turns with adding: a row that is added to a deleted epic or story would be lost when that is purged.
  */
 
 type Gone = { id: string; deleted: true }
@@ -69,7 +70,7 @@ export const restoreEpic = write(
   member('tasks:write'),
   async (ctx, { slug, epicId }: EpicPath): Promise<Epic> => {
     const project = await manageable(ctx, slug, 'Restoring an epic')
-    const { deletedAt, ...before } = await lately<Epic>(ctx, 'epic', epicId, eq(epics.projectId, project.id))
+    const { deletedAt, ...before } = await epicToRestore(ctx, project.id, epicId)
     checkVersion(ctx, before)
     if (deletedAt === null) return before
     await change(ctx, epics, before, { deletedAt: null }, async () => before)
@@ -89,10 +90,10 @@ export const restoreEpic = write(
 export const restoreStory = write(
   'planning.restoreStory',
   member('tasks:write'),
-  async (ctx, { slug, epicId, storyId }: StoryPath): Promise<Story> => {
+  async (ctx, path: StoryPath): Promise<Story> => {
+    const { slug, epicId, storyId } = path
     const project = await manageable(ctx, slug, 'Restoring a story')
-    const own = and(eq(stories.epicId, epicId), eq(stories.projectId, project.id))
-    const { deletedAt, ...before } = await lately<Story>(ctx, 'story', storyId, own)
+    const { deletedAt, ...before } = await storyToRestore(ctx, project.id, path)
     checkVersion(ctx, before)
     if (deletedAt === null) return before
     const [epic] = await ctx.db
@@ -118,20 +119,29 @@ async function manageable(ctx: Ctx, slug: string, what: string) {
   return project
 }
 
-/** There, or deleted not too long ago. */
-async function lately<R extends Epic | Story>(
+/** The epic, present or deleted in the last 30 days. */
+async function epicToRestore(ctx: Ctx, projectId: string, id: string): Promise<Epic & { deletedAt: string | null }> {
+  const rows = await ctx.db
+    .select({ ...epicColumns, deletedAt: epics.deletedAt })
+    .from(epics)
+    .where(and(eq(epics.id, id), eq(epics.projectId, projectId), thereOrLately(epics.deletedAt, ctx.now)))
+  const [found] = await withProgress(ctx, 'epic', rows)
+  if (!found) throw notFound('epic', id)
+  return found
+}
+
+/** The story, present or deleted in the last 30 days. */
+async function storyToRestore(
   ctx: Ctx,
-  kind: 'epic' | 'story',
-  id: string,
-  inside: SQL | undefined,
-): Promise<R & { deletedAt: string | null }> {
-  const table = kind === 'epic' ? epics : stories
-  const [found] = (await ctx.db
-    .select({ ...(kind === 'epic' ? epicColumns : storyColumns), deletedAt: table.deletedAt })
-    .from(table as typeof epics)
-    .where(and(eq(table.id, id), inside, thereOrLately(table.deletedAt, ctx.now)))) as unknown as (R & {
-    deletedAt: string | null
-  })[]
-  if (!found) throw notFound(kind, id)
+  projectId: string,
+  { epicId, storyId }: StoryPath,
+): Promise<Story & { deletedAt: string | null }> {
+  const own = and(eq(stories.id, storyId), eq(stories.epicId, epicId), eq(stories.projectId, projectId))
+  const rows = await ctx.db
+    .select({ ...storyColumns, deletedAt: stories.deletedAt })
+    .from(stories)
+    .where(and(own, thereOrLately(stories.deletedAt, ctx.now)))
+  const [found] = await withProgress(ctx, 'story', rows)
+  if (!found) throw notFound('story', storyId)
   return found
 }

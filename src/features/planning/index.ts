@@ -1,6 +1,5 @@
 import type { Feature } from '../../feature.ts'
 import { planningRoutes } from './routes.ts'
-import { planningSources } from './searchable.ts'
 import { planningTools } from './tools.ts'
 
-export const planning: Feature = { routes: planningRoutes, tools: planningTools, searchable: planningSources }
+export const planning: Feature = { routes: planningRoutes, tools: planningTools }

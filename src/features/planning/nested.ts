@@ -1,10 +1,10 @@
 import { type Ctx, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
+import { type StoryPath, storyOf } from '../stories/rows.ts'
 import { remove } from '../tasks/deletion.ts'
 import type { Task, TaskChanged, TaskCreate, TaskDetail, TaskPage, TaskPatch, TaskQuery } from '../tasks/schema.ts'
 import * as tasks from '../tasks/service.ts'
-import { type StoryPath, storyOf } from './outline.ts'
 
 /** Tasks as the long paths address them: the same actions, once the path has been found to hold together. */
 

@@ -4,16 +4,16 @@ import { member } from '../../auth/policy.ts'
 import { idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import { lastPosition } from '../../records/positions.ts'
+import { requireOpenProject } from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { requireOpenProject } from '../tasks/rows.ts'
+import { epics, stories } from '../stories/table.ts'
 import type { Priority, Status } from '../tasks/schema.ts'
 import { takeNumbers } from '../tasks/service.ts'
 import { taskDependencies, tasks } from '../tasks/table.ts'
 import { circleIn, wayTo } from '../workflow/dependencies.ts'
 import type { PlanCreate, Tree, TreeEpic, TreeStory, TreeTask } from './schema.ts'
-import { epics, stories } from './table.ts'
 
 /** The structure of a project, read in one query. */
 export const tree = read(

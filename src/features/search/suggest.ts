@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
-import { stories } from '../planning/table.ts'
+import { stories } from '../stories/table.ts'
 import { beginning, wordsOf } from './query.ts'
 import { current, type Place, pathOf, within } from './reach.ts'
 import type { Kind, Suggestion, Suggestions, SuggestQuery } from './schema.ts'

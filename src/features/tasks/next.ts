@@ -6,6 +6,7 @@ import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { speaker } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
+import { requireOpenProject } from '../projects/rows.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { claimed, type Holder, holderOf, isLeasedTo, claim as renew } from './leases.ts'
 import {
@@ -16,7 +17,6 @@ import {
   manyWait,
   openWaiters,
   parentIsFree,
-  requireOpenProject,
   selectItems,
   toItem,
   visibleTo,

@@ -1,13 +1,13 @@
 import { desc, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { requireRoleOn } from '../../auth/policy.ts'
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { prepare } from '../../db/session.ts'
-import { AppError, notFound } from '../../errors.ts'
+import { notFound } from '../../errors.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import { agents } from '../agents/table.ts'
+import { requireOpenProject } from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -191,12 +191,6 @@ export async function writable(ctx: Ctx, ref: string, what: string): Promise<Fou
   const one = await lookUp(ctx, ref)
   requireOpenProject(ctx, one.project, what)
   return one
-}
-
-export function requireOpenProject(ctx: Ctx, project: Found['project'], what: string): void {
-  requireRoleOn(ctx.actor, project, 'member', what)
-  if (project.status === 'archived')
-    throw new AppError('conflict', `${project.name} is archived. Restore it first: archive_project with restore.`)
 }
 
 /** In a project that the caller has been found to see. */

@@ -11,24 +11,15 @@ import { changeVersioned } from '../../records/rows.ts'
 import { type Party, resolveParty, sameParty, speaker } from '../agents/parties.ts'
 import { linkedWith } from '../links/linked.ts'
 import { notify } from '../notifications/service.ts'
-import { stories } from '../planning/table.ts'
 import { projectOf } from '../projects/current.ts'
+import { requireOpenProject } from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
+import { stories } from '../stories/table.ts'
 import { blockedAgain, relate, requireFree, setBlockers, setFree } from './dependencies.ts'
 import { noLease, requireNotHeld } from './leases.ts'
 import { peek, ready } from './next.ts'
-import {
-  announce,
-  find,
-  inProject,
-  lookUp,
-  requireOpenProject,
-  selectItems,
-  toItem,
-  visibleTo,
-  writable,
-} from './rows.ts'
+import { announce, find, inProject, lookUp, selectItems, toItem, visibleTo, writable } from './rows.ts'
 import {
   type Acceptance,
   isClosed,

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { type AnyPgColumn, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId, textList } from '../../db/columns.ts'
-import { item, stories } from '../planning/table.ts'
+import { item, stories } from '../stories/table.ts'
 import type { Acceptance } from './schema.ts'
 
 type Party = 'user' | 'agent'

@@ -1,0 +1,87 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import { checkVersion, read, write } from '../../action.ts'
+import { member } from '../../auth/policy.ts'
+import { keyset } from '../../records/page.ts'
+import { lastPosition, positionBehind, takeTurns } from '../../records/positions.ts'
+import * as projects from '../projects/service.ts'
+import {
+  announce,
+  change,
+  type EpicPath,
+  epicColumns,
+  findEpic,
+  newRow,
+  trimmed,
+  withProgress,
+  writable,
+} from './rows.ts'
+import type { Epic, EpicCreate, EpicPage, EpicPatch, OutlineQuery } from './schema.ts'
+import { epics } from './table.ts'
+
+export const listEpics = read(
+  'stories.listEpics',
+  member('tasks:read'),
+  async (ctx, { slug, ...query }: OutlineQuery & { slug: string }): Promise<EpicPage> => {
+    const { id } = await projects.resolve(ctx, slug)
+    const page = keyset(
+      { position: epics.position, createdAt: epics.createdAt, updatedAt: epics.updatedAt },
+      epics.id,
+      query,
+      {
+        sort: 'position',
+        order: 'asc',
+      },
+    )
+    const own = and(eq(epics.projectId, id), isNull(epics.deletedAt))
+    const rows = await ctx.db
+      .select(epicColumns)
+      .from(epics)
+      .where(page.where(own))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(await withProgress(ctx, 'epic', rows), query.total ? await ctx.db.$count(epics, own) : undefined)
+  },
+)
+
+export const getEpic = read(
+  'stories.getEpic',
+  member('tasks:read'),
+  async (ctx, { slug, epicId }: EpicPath): Promise<Epic> => {
+    const project = await projects.resolve(ctx, slug)
+    return findEpic(ctx, project.id, epicId)
+  },
+)
+
+export const createEpic = write(
+  'stories.createEpic',
+  member('tasks:write'),
+  async (ctx, { slug, ...input }: EpicCreate & { slug: string }): Promise<Epic> => {
+    const project = await writable(ctx, slug)
+    await takeTurns(ctx, project.id)
+    const position = (await lastPosition(ctx, epics, eq(epics.projectId, project.id))) + 1
+    const [row] = await ctx.db
+      .insert(epics)
+      .values({ ...newRow(ctx, project, input), position })
+      .returning({ id: epics.id })
+    const epic = await findEpic(ctx, project.id, (row as { id: string }).id)
+    announce(ctx, 'epic.created', epic)
+    return epic
+  },
+)
+
+export const updateEpic = write(
+  'stories.updateEpic',
+  member('tasks:write'),
+  async (ctx, { slug, epicId, after, ...patch }: EpicPatch & EpicPath): Promise<Epic> => {
+    const project = await writable(ctx, slug)
+    const before = await findEpic(ctx, project.id, epicId)
+    checkVersion(ctx, before)
+    const row = { table: epics, siblings: eq(epics.projectId, project.id), project: before }
+    const moved = after === undefined ? {} : { position: await positionBehind(ctx, row, epicId, after) }
+    await change(ctx, epics, before, { ...trimmed(patch), ...moved }, () => findEpic(ctx, project.id, epicId))
+    const epic = await findEpic(ctx, project.id, epicId)
+    announce(ctx, 'epic.updated', epic, { fields: Object.keys({ ...patch, ...moved }) })
+    return epic
+  },
+  { versioned: true },
+)

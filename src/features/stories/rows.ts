@@ -1,0 +1,127 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { notFound } from '../../errors.ts'
+import { hook } from '../../hooks.ts'
+import { changeVersioned } from '../../records/rows.ts'
+import { requireOpenProject } from '../projects/rows.ts'
+import type { Project } from '../projects/schema.ts'
+import * as projects from '../projects/service.ts'
+import type { Epic, EpicCreate, Progress, Story } from './schema.ts'
+import { epics, stories } from './table.ts'
+
+/** What the actions on epics and on stories share. Every id of a path must belong to the id before it. */
+
+export interface EpicPath {
+  slug: string
+  epicId: string
+}
+export interface StoryPath extends EpicPath {
+  storyId: string
+}
+
+const columnsOf = (table: typeof epics | typeof stories) => ({
+  id: table.id,
+  createdAt: table.createdAt,
+  updatedAt: table.updatedAt,
+  version: table.version,
+  organizationId: table.organizationId,
+  projectId: table.projectId,
+  createdById: table.createdById,
+  title: table.title,
+  description: table.description,
+  status: table.status,
+  priority: table.priority,
+  position: table.position,
+})
+export const epicColumns = columnsOf(epics)
+export const storyColumns = { ...columnsOf(stories), epicId: stories.epicId, points: stories.points }
+
+/** Returns how many tasks these epics or stories have, by id. One without tasks may be missing. */
+export const taskProgress = hook<{ of: 'epic' | 'story'; ids: string[] }, Map<string, Progress>>('stories.taskProgress')
+
+/** Adds to each row the progress of its tasks. */
+export async function withProgress<R extends { id: string }>(
+  ctx: Ctx,
+  of: 'epic' | 'story',
+  rows: readonly R[],
+): Promise<(R & { progress: Progress })[]> {
+  if (rows.length === 0) return []
+  const [counted] = await taskProgress.call(ctx, { of, ids: rows.map(({ id }) => id) })
+  return rows.map((row) => ({ ...row, progress: counted?.get(row.id) ?? { tasks: 0, done: 0 } }))
+}
+
+/** The project, if the caller may plan in it. */
+export async function writable(ctx: Ctx, slug: string): Promise<Project> {
+  const project = await projects.resolve(ctx, slug)
+  requireOpenProject(ctx, project, 'Planning in this project')
+  return project
+}
+
+export async function findEpic(ctx: Ctx, projectId: string, epicId: string): Promise<Epic> {
+  const rows = await ctx.db
+    .select(epicColumns)
+    .from(epics)
+    .where(and(eq(epics.id, epicId), eq(epics.projectId, projectId), isNull(epics.deletedAt)))
+  const [found] = await withProgress(ctx, 'epic', rows)
+  if (!found) throw notFound('epic', epicId)
+  return found
+}
+
+export async function findStory(ctx: Ctx, projectId: string, epicId: string, storyId: string): Promise<Story> {
+  await findEpic(ctx, projectId, epicId)
+  const rows = await ctx.db
+    .select(storyColumns)
+    .from(stories)
+    .where(
+      and(
+        eq(stories.id, storyId),
+        eq(stories.epicId, epicId),
+        eq(stories.projectId, projectId),
+        isNull(stories.deletedAt),
+      ),
+    )
+  const [found] = await withProgress(ctx, 'story', rows)
+  if (!found) throw notFound('story', storyId)
+  return found
+}
+
+/** The story at the end of a path, for what belongs to a story. */
+export async function storyOf(ctx: Ctx, { slug, epicId, storyId }: StoryPath): Promise<Story> {
+  const project = await projects.resolve(ctx, slug)
+  return findStory(ctx, project.id, epicId, storyId)
+}
+
+export const announce = (ctx: Ctx, type: string, row: Epic | Story, data: Record<string, unknown> = {}): void =>
+  ctx.emit(type, {
+    subjectId: row.id,
+    organizationId: row.organizationId,
+    projectId: row.projectId,
+    data: { title: row.title, status: row.status, version: row.version, ...data },
+  })
+
+/** The columns of a new epic or story. */
+export const newRow = (ctx: Ctx, project: Project, input: EpicCreate) => ({
+  organizationId: project.organizationId,
+  projectId: project.id,
+  createdById: ctx.actor.userId,
+  title: input.title.trim(),
+  description: input.description,
+  status: input.status ?? ('todo' as const),
+  priority: input.priority ?? ('medium' as const),
+  createdAt: ctx.now,
+  updatedAt: ctx.now,
+})
+
+export const trimmed = <T extends { title?: string }>(patch: T): T =>
+  patch.title === undefined ? patch : { ...patch, title: patch.title.trim() }
+
+export async function change(
+  ctx: Ctx,
+  table: typeof epics | typeof stories,
+  { id, version }: Epic | Story,
+  set: object,
+  again: () => Promise<object>,
+): Promise<void> {
+  const columns = { id: table.id, version: table.version }
+  await changeVersioned(ctx, table, { columns, before: { id, version }, set, what: 'it', again })
+}

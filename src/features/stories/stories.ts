@@ -1,0 +1,111 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import { type Ctx, checkVersion, read, write } from '../../action.ts'
+import { member } from '../../auth/policy.ts'
+import { keyset } from '../../records/page.ts'
+import { lastPosition, positionBehind, takeTurns } from '../../records/positions.ts'
+import * as projects from '../projects/service.ts'
+import {
+  announce,
+  change,
+  type EpicPath,
+  findEpic,
+  findStory,
+  newRow,
+  type StoryPath,
+  storyColumns,
+  storyOf,
+  trimmed,
+  withProgress,
+  writable,
+} from './rows.ts'
+import type { OutlineQuery, Story, StoryCreate, StoryPage, StoryPatch } from './schema.ts'
+import { stories } from './table.ts'
+
+export const listStories = read(
+  'stories.listStories',
+  member('tasks:read'),
+  async (ctx, { slug, epicId, ...query }: OutlineQuery & EpicPath): Promise<StoryPage> => {
+    const project = await projects.resolve(ctx, slug)
+    await findEpic(ctx, project.id, epicId)
+    const page = keyset(
+      { position: stories.position, createdAt: stories.createdAt, updatedAt: stories.updatedAt },
+      stories.id,
+      query,
+      {
+        sort: 'position',
+        order: 'asc',
+      },
+    )
+    const own = and(eq(stories.epicId, epicId), isNull(stories.deletedAt))
+    const rows = await ctx.db
+      .select(storyColumns)
+      .from(stories)
+      .where(page.where(own))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(
+      await withProgress(ctx, 'story', rows),
+      query.total ? await ctx.db.$count(stories, own) : undefined,
+    )
+  },
+)
+
+export const getStory = read(
+  'stories.getStory',
+  member('tasks:read'),
+  (ctx, path: StoryPath): Promise<Story> => storyOf(ctx, path),
+)
+
+export const createStory = write(
+  'stories.createStory',
+  member('tasks:write'),
+  async (ctx, { slug, epicId, points, ...input }: StoryCreate & EpicPath): Promise<Story> => {
+    const project = await writable(ctx, slug)
+    await takeTurns(ctx, project.id)
+    await findEpic(ctx, project.id, epicId)
+    const position = (await lastPosition(ctx, stories, eq(stories.epicId, epicId))) + 1
+    const [row] = await ctx.db
+      .insert(stories)
+      .values({ ...newRow(ctx, project, input), epicId, points, position })
+      .returning({ id: stories.id })
+    const story = await findStory(ctx, project.id, epicId, (row as { id: string }).id)
+    announce(ctx, 'story.created', story)
+    return story
+  },
+)
+
+export const updateStory = write(
+  'stories.updateStory',
+  member('tasks:write'),
+  async (
+    ctx,
+    { slug, epicId, storyId, after, ...patch }: Omit<StoryPatch, 'epicId'> & StoryPath & { to?: string },
+  ): Promise<Story> => {
+    const project = await writable(ctx, slug)
+    const before = await findStory(ctx, project.id, epicId, storyId)
+    checkVersion(ctx, before)
+    const { to = epicId, ...fields } = patch
+    const moved = await storyPlace(ctx, before, to, after)
+    await change(ctx, stories, before, { ...trimmed(fields), ...moved }, () =>
+      findStory(ctx, project.id, epicId, storyId),
+    )
+    const story = await findStory(ctx, project.id, to, storyId)
+    announce(ctx, 'story.updated', story, { fields: Object.keys({ ...fields, ...moved }) })
+    return story
+  },
+  { versioned: true },
+)
+
+/** Where a story goes: behind the given one; by default it stays, or goes to the end of another epic. */
+async function storyPlace(ctx: Ctx, story: Story, epicId: string, after: string | null | undefined) {
+  if (epicId === story.epicId && after === undefined) return {}
+  await takeTurns(ctx, story.projectId)
+  if (epicId !== story.epicId) await findEpic(ctx, story.projectId, epicId)
+  const siblings = eq(stories.epicId, epicId)
+  if (after !== undefined)
+    return {
+      epicId,
+      position: await positionBehind(ctx, { table: stories, siblings, project: story }, story.id, after),
+    }
+  return { epicId, position: (await lastPosition(ctx, stories, siblings)) + 1 }
+}
