@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import type { Hosted, PullOpened, Repository, RepositoryPage } from '../../src/features/repositories/schema.ts'
+import type { PullOpened, Repository, RepositoryPage } from '../../src/features/repositories/schema.ts'
+import type { Hosted } from '../../src/outside/codehosts/schema.ts'
 import { ways } from '../mcp/support.ts'
 import {
   apiKey,

@@ -1,3 +1,4 @@
+import { codeHosts } from '../../outside/codehosts/schema.ts'
 import {
   array,
   bool,
@@ -14,9 +15,7 @@ import {
   url,
 } from '../../schema.ts'
 
-/** Where code lies; what is kept is a token of the user's own. */
-export const codeHosts = ['github', 'gitea', 'gitlab'] as const
-export type CodeHost = (typeof codeHosts)[number]
+/** At a code host we keep a token of the user; the others receive notifications. */
 export const providers = [...codeHosts, 'slack', 'discord', 'webhook'] as const
 export type Provider = (typeof providers)[number]
 

@@ -5,12 +5,11 @@ import { countAttempt } from '../../auth/limits.ts'
 import { account, person } from '../../auth/policy.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { baseOf, operators, type Place, placeAt, usualBase } from '../../outside/codehosts/places.ts'
+import { type CodeHost, codeHosts } from '../../outside/codehosts/schema.ts'
 import { checkOutboundUrl } from '../../outside/outbound.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { forwards, newSigningKey, seal, sendTo, settle, unseal } from './forwarding.ts'
 import {
-  type CodeHost,
-  codeHosts,
   type Integration,
   type IntegrationPage,
   type IntegrationPut,

@@ -1,19 +1,7 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object, yes } from '../../schema.ts'
-import * as onboarding from '../onboarding/service.ts'
 import { Organization } from '../organizations/schema.ts'
-import {
-  Invite,
-  InviteCreate,
-  InvitePage,
-  InvitePreview,
-  InviteQuery,
-  InviteRef,
-  InviteToken,
-  Onboard,
-  Onboarded,
-  Onboarding,
-} from './schema.ts'
+import { Invite, InviteCreate, InvitePage, InvitePreview, InviteQuery, InviteRef, InviteToken } from './schema.ts'
 import * as invites from './service.ts'
 
 const byId = object({ id: id() })
@@ -62,20 +50,3 @@ export const inviteRoutes = (http: Http) =>
       params: InviteRef,
       response: object({ id: id(), declined: yes() }),
     })
-    .get('/api/onboarding', ({ ctx }) => onboarding.steps(ctx, {}), {
-      ...on(onboarding.steps, 'What you have set up so far'),
-      response: Onboarding,
-    })
-    .post(
-      '/api/onboarding',
-      async ({ ctx, body, set }) => {
-        const done = await onboarding.finish(ctx, body)
-        created(set, '/api/teams', done.organization)
-        return done
-      },
-      {
-        ...on(onboarding.finish, 'Make your first team and invite people to it'),
-        body: Onboard,
-        response: { 201: Onboarded },
-      },
-    )

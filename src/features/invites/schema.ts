@@ -1,7 +1,5 @@
 import { roles } from '../../auth/policy.ts'
 import {
-  array,
-  bool,
   email,
   id,
   instant,
@@ -14,9 +12,7 @@ import {
   recordFields,
   type Static,
   text,
-  title,
 } from '../../schema.ts'
-import { Organization } from '../organizations/schema.ts'
 
 const role = oneOf(roles)
 const name = text(100, { example: 'Analytical Engines' })
@@ -62,18 +58,3 @@ export const InviteRef = object({
     description: "From the mailed link; or the invite's id, once your address is confirmed",
   }),
 })
-
-export const Onboarding = object({
-  onboardedAt: nullable(instant()),
-  steps: array(object({ id: oneOf(['organization', 'invite', 'token', 'project']), done: bool() }), 10),
-})
-export type Onboarding = Static<typeof Onboarding>
-
-export const Onboard = object({
-  organization: object({ name: title(100, { example: 'Analytical Engines' }) }),
-  invites: optional(array(InviteCreate, 20)),
-})
-export type Onboard = Static<typeof Onboard>
-
-export const Onboarded = object({ organization: Organization, invites: array(Invite, 20), onboardedAt: instant() })
-export type Onboarded = Static<typeof Onboarded>

@@ -1,3 +1,4 @@
 import type { Feature } from '../../feature.ts'
+import { onboardingRoutes } from './routes.ts'
 
-export const onboarding: Feature = {}
+export const onboarding: Feature = { routes: onboardingRoutes }

@@ -3,7 +3,6 @@ import { read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, person } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
-import type { Onboard, Onboarded, Onboarding } from '../invites/schema.ts'
 import { send } from '../invites/service.ts'
 import { invites } from '../invites/table.ts'
 import * as teams from '../organizations/service.ts'
@@ -11,6 +10,7 @@ import { memberships, organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { mcpTokens } from '../tokens/table.ts'
 import { users } from '../users/table.ts'
+import type { Onboard, Onboarded, Onboarding } from './schema.ts'
 
 /** What a new person does first. Nothing is ticked off by hand: the records tell. */
 export const steps = read(

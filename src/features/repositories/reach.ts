@@ -6,8 +6,8 @@ import { createClient } from '../../outside/codehosts/client.ts'
 import type { RemoteRepository } from '../../outside/codehosts/host.ts'
 import { hostProviders } from '../../outside/codehosts/index.ts'
 import { type Named, named, operators, type Place, placeAt, usualBase } from '../../outside/codehosts/places.ts'
+import type { CodeHost, Hosted } from '../../outside/codehosts/schema.ts'
 import { codeHostsOf, tokenFor } from '../integrations/service.ts'
-import type { Hosted, Provider } from './schema.ts'
 
 /** From a name to the repository at its host, with the caller's own token: there is no other way to one. */
 
@@ -16,7 +16,7 @@ const WHOLE_MS = 20_000
 const PER_MINUTE = 120
 
 /** The operator's host, GitHub, GitLab, and where the caller has saved a token for. */
-export async function reference(ctx: Ctx, text: string, provider?: Provider): Promise<Named> {
+export async function reference(ctx: Ctx, text: string, provider?: CodeHost): Promise<Named> {
   const { config } = ctx.app
   const own = operators(config)
   const saved = await codeHostsOf(ctx, userIdOf(ctx.actor))
@@ -28,7 +28,7 @@ export async function reference(ctx: Ctx, text: string, provider?: Provider): Pr
 }
 
 /** Where somebody has a token for; else the usual one of that kind. */
-function usualPlace({ app }: Ctx, provider: Provider, saved: readonly Place[]): Place | undefined {
+function usualPlace({ app }: Ctx, provider: CodeHost, saved: readonly Place[]): Place | undefined {
   const base = saved.find((place) => place.provider === provider)?.base ?? usualBase(app.config, provider)
   return base === undefined ? undefined : placeAt(app.config, { provider, base })
 }
@@ -62,7 +62,7 @@ export async function reachFor(ctx: Ctx, userId: string, { place, owner, name }:
   return hostProviders[place.provider].at(await clientFor(ctx, place, userId), { owner, name })
 }
 
-export async function hosted(ctx: Ctx, provider: Provider): Promise<Hosted[]> {
+export async function hosted(ctx: Ctx, provider: CodeHost): Promise<Hosted[]> {
   const place = usualPlace(ctx, provider, await codeHostsOf(ctx, userIdOf(ctx.actor)))
   if (!place)
     throw new AppError(

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
+import { branch, Commit, codeHosts, Hosted, Pull, sha } from '../../outside/codehosts/schema.ts'
 import {
   array,
   bool,
   id,
   instant,
-  int,
   nullable,
   object,
   oneOf,
@@ -15,47 +15,17 @@ import {
   type Static,
   text,
   title,
-  url,
 } from '../../schema.ts'
-import { codeHosts } from '../integrations/schema.ts'
 
-export const providers = codeHosts
-export type Provider = (typeof providers)[number]
 export const statuses = ['pending', 'syncing', 'ready', 'error'] as const
 export type Status = (typeof statuses)[number]
-
-const sha = text(64, { example: '3f98b0f1c2d4e5a6b7c8d9e0f1a2b3c4d5e6f708' })
-const branch = text(250, { example: 'main' })
-
-export const Commit = object({
-  sha,
-  title: text(200, { example: 'Lock the data folder' }),
-  author: nullable(text(100, { example: 'Ada Lovelace' })),
-  at: nullable(instant()),
-})
-export type Commit = Static<typeof Commit>
-
-export const Pull = object({
-  number: int({ min: 1, example: 7 }),
-  title: text(200, { example: 'Lock the data folder' }),
-  url: url({ example: 'https://github.com/tutti/tutti/pull/7' }),
-  head: text(250, { example: 'lock' }),
-  base: branch,
-  author: nullable(text(100, { example: 'ada' })),
-})
-export type Pull = Static<typeof Pull>
 
 const item = {
   ...recordFields,
   organizationId: id(),
   projectId: nullable(id()),
   createdById: nullable(id()),
-  provider: oneOf(providers),
-  owner: text(200, { example: 'tutti' }),
-  name: text(100, { example: 'tutti' }),
-  url: url({ example: 'https://github.com/tutti/tutti' }),
-  private: bool(),
-  defaultBranch: nullable(branch),
+  ...Hosted.properties,
   commitSha: nullable(sha),
   language: nullable(text(50, { example: 'TypeScript' })),
   topics: Type.Array(text(50, { example: 'agents' })),
@@ -80,7 +50,7 @@ export type Repository = Static<typeof Repository>
 const repo = text(300, { minLength: 3, description: 'Address or owner/name', example: 'tutti/tutti' })
 export const RepositoryCreate = object({
   repo,
-  provider: optional(oneOf(providers, { description: 'For owner/name: where it is' })),
+  provider: optional(oneOf(codeHosts, { description: 'For owner/name: where it is' })),
   projectId: optional(id({ description: 'None: the whole team' })),
 })
 export type RepositoryCreate = Static<typeof RepositoryCreate>
@@ -95,20 +65,9 @@ export type RepositoryQuery = Static<typeof RepositoryQuery>
 // ---- what there is at the code host
 
 export const HostedQuery = object({
-  provider: optional(
-    oneOf(providers, { description: "The operator's choice unless told, which is github unless he made one" }),
-  ),
+  provider: optional(oneOf(codeHosts, { description: 'Default: the one that the operator chose, or github' })),
 })
 export type HostedQuery = Static<typeof HostedQuery>
-export const Hosted = object({
-  provider: item.provider,
-  owner: item.owner,
-  name: item.name,
-  url: item.url,
-  private: bool(),
-  defaultBranch: nullable(branch),
-})
-export type Hosted = Static<typeof Hosted>
 export const HostedPage = object({ items: Type.Array(Hosted), nextCursor: Type.Null() })
 export type HostedPage = Static<typeof HostedPage>
 

@@ -7,21 +7,14 @@ import { anyOf, newId } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { type Named, placeAt } from '../../outside/codehosts/places.ts'
+import type { CodeHost } from '../../outside/codehosts/schema.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
 import { projectOf } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { hosted, type Reached, reach, reference } from './reach.ts'
-import type {
-  HostedPage,
-  HostedQuery,
-  Provider,
-  Repository,
-  RepositoryItem,
-  RepositoryPage,
-  RepositoryQuery,
-} from './schema.ts'
+import type { HostedPage, HostedQuery, Repository, RepositoryItem, RepositoryPage, RepositoryQuery } from './schema.ts'
 import { repositories } from './table.ts'
 
 const item = {
@@ -162,7 +155,7 @@ export const listHosted = read(
 
 interface Connect {
   repo: string
-  provider?: Provider
+  provider?: CodeHost
   project?: string
 }
 

@@ -1,11 +1,12 @@
 import { sql } from 'drizzle-orm'
 import { boolean, index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId, softRecord, textList } from '../../db/columns.ts'
+import type { CodeHost, Commit, Pull } from '../../outside/codehosts/schema.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
 import { features } from '../workflow/table.ts'
-import type { Commit, Provider, Pull, Status } from './schema.ts'
+import type { Status } from './schema.ts'
 
 /** What a code host said about a repository when somebody last asked it with his token. */
 export const repositories = pgTable(
@@ -17,7 +18,7 @@ export const repositories = pgTable(
       .references(() => organizations.id, { onDelete: 'cascade' }),
     projectId: uuid().references(() => projects.id, { onDelete: 'cascade' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
-    provider: text().$type<Provider>().notNull(),
+    provider: text().$type<CodeHost>().notNull(),
     /** Web address of the code host, without a slash at its end: a token is sent to the host that it was saved for, and to no other. */
     host: text().notNull(),
     owner: text().notNull(),

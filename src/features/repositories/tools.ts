@@ -1,8 +1,9 @@
 import { tool } from '../../mcp/tool.ts'
+import { codeHosts } from '../../outside/codehosts/schema.ts'
 import { array, bool, int, object, oneOf, optional, text, title } from '../../schema.ts'
 import * as agents from './agents.ts'
 import * as pulls from './pulls.ts'
-import { providers, targets } from './schema.ts'
+import { targets } from './schema.ts'
 import * as repositories from './service.ts'
 
 const project = optional(text(100, { description: 'Id, slug or key' }))
@@ -17,7 +18,7 @@ export const repositoryTools = [
     input: object({
       repo: text(300, { minLength: 3, description: 'URL or owner/name', example: 'tutti/tutti' }),
       project,
-      provider: optional(oneOf(providers)),
+      provider: optional(oneOf(codeHosts)),
     }),
     action: repositories.connect,
     with: (input) => input,

@@ -6,15 +6,15 @@ import { feedColumns, feedEntry } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
 import { seenBy } from '../activity/service.ts'
-import type { ActivityPage, ActivityQuery } from '../organizations/schema.ts'
 import { get } from '../organizations/service.ts'
+import type { ActivityPage, ActivityQuery } from './schema.ts'
 
 /** What happened in a team, as far as the caller may know of it today. */
 export const seenIn = (ctx: Ctx, organizationId: string): SQL =>
   and(eq(events.organizationId, organizationId), seenBy(ctx))
 
 export const activity = read(
-  'organizations.activity',
+  'teams.activity',
   account('organizations:read'),
   async (ctx, { id, ...query }: ActivityQuery & { id: string }): Promise<ActivityPage> => {
     await get(ctx, { id })

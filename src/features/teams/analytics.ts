@@ -6,7 +6,6 @@ import { anyOf, idList } from '../../db/columns.ts'
 import { events } from '../../events/table.ts'
 import { visibleTo as visibleNotes } from '../notes/service.ts'
 import { notes } from '../notes/table.ts'
-import type { Analytics, AnalyticsQuery } from '../organizations/schema.ts'
 import { get } from '../organizations/service.ts'
 import { memberships } from '../organizations/table.ts'
 import { visibleTo as visibleProjects } from '../projects/service.ts'
@@ -16,13 +15,14 @@ import { tasks } from '../tasks/table.ts'
 import { mcpTokens } from '../tokens/table.ts'
 import { users } from '../users/table.ts'
 import { seenIn } from './activity.ts'
+import type { Analytics, AnalyticsQuery } from './schema.ts'
 
 const DAY = 86_400_000
 const CONTRIBUTORS = 10
 
 /** Numbers of what the caller may see himself, so that they tell nothing about the rest. Days are those of UTC. */
 export const analytics = read(
-  'organizations.analytics',
+  'teams.analytics',
   account('organizations:read'),
   async (ctx, { id, days = 30 }: AnalyticsQuery & { id: string }): Promise<Analytics> => {
     await get(ctx, { id })

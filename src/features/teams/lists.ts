@@ -20,25 +20,25 @@ export function within(ctx: Ctx, id: string): Ctx {
 type InTeam<Q> = Q & { id: string }
 
 export const projects = read(
-  'organizations.projects',
+  'teams.projects',
   account('projects:read'),
   async (ctx, { id, ...query }: InTeam<ProjectQuery>): Promise<ProjectPage> => projectList.list(within(ctx, id), query),
 )
 
 export const features = read(
-  'organizations.features',
+  'teams.features',
   account('features:read'),
   async (ctx, { id, ...query }: InTeam<FeatureQuery>): Promise<FeaturePage> => featureList.list(within(ctx, id), query),
 )
 
 export const skills = read(
-  'organizations.skills',
+  'teams.skills',
   account('skills:read'),
   async (ctx, { id, ...query }: InTeam<SkillQuery>): Promise<SkillPage> => skillList.listInTeam(within(ctx, id), query),
 )
 
 export const agents = read(
-  'organizations.agents',
+  'teams.agents',
   account('agents:read'),
   async (ctx, { id, ...query }: InTeam<AgentQuery>): Promise<AgentPage> => agentList.listInTeam(within(ctx, id), query),
 )

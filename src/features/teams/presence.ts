@@ -2,10 +2,11 @@ import { sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { account } from '../../auth/policy.ts'
 import { idList, toIso } from '../../db/columns.ts'
-import type { MemberQuery, PresencePage } from '../organizations/schema.ts'
+import type { MemberQuery } from '../organizations/schema.ts'
 import { members } from '../organizations/service.ts'
 import { apiKeys, mcpTokens } from '../tokens/table.ts'
 import { loginSessions } from '../users/table.ts'
+import type { PresencePage } from './schema.ts'
 
 const ONLINE_MS = 2 * 60_000
 const AWAY_MS = 15 * 60_000
@@ -18,7 +19,7 @@ interface Seen {
 
 /** Who is there, by the last use of any of their credentials. One that is bound to another team tells nothing here, nor does an impersonator. */
 export const presence = read(
-  'organizations.presence',
+  'teams.presence',
   account('organizations:read'),
   async (ctx, { id, ...query }: MemberQuery & { id: string }): Promise<PresencePage> => {
     const page = await members(ctx, { ...query, id })

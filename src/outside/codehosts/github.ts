@@ -1,5 +1,4 @@
 import { AppError } from '../../errors.ts'
-import type { Commit, Hosted, Pull } from '../../features/repositories/schema.ts'
 import type { Client } from './client.ts'
 import {
   type Fields,
@@ -17,6 +16,7 @@ import {
   shaOf,
 } from './host.ts'
 import { fileName } from './places.ts'
+import type { Commit, Hosted, Pull } from './schema.ts'
 
 /** What Gitea does in another way; all the rest of its API is like GitHub's. */
 export interface Dialect {

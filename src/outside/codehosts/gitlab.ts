@@ -1,5 +1,4 @@
 import { AppError } from '../../errors.ts'
-import type { Hosted, Pull } from '../../features/repositories/schema.ts'
 import type { Client } from './client.ts'
 import { enc } from './github.ts'
 import {
@@ -18,6 +17,7 @@ import {
   shaOf,
 } from './host.ts'
 import { fileName } from './places.ts'
+import type { Hosted, Pull } from './schema.ts'
 
 const BRANCHES = 200
 const PAGE = 100

@@ -1,8 +1,8 @@
-import type { Commit, Hosted, Pull } from '../../features/repositories/schema.ts'
 import { check, instant } from '../../schema.ts'
 import { visibleText } from '../../text/text.ts'
 import type { Client, Manners } from './client.ts'
 import { named } from './places.ts'
+import type { Commit, Hosted, Pull } from './schema.ts'
 
 /** What a provider can do; one file each. Whatever it is told is looked at here or there before anybody else sees it. */
 export interface HostProvider extends Manners {

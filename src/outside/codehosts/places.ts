@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts'
 import { invalid } from '../../errors.ts'
-import type { CodeHost } from '../../features/integrations/schema.ts'
+import type { CodeHost } from './schema.ts'
 
 /** A code host: where people see it, where its API is, and whether the operator chose it. */
 export interface Place {

@@ -1,0 +1,23 @@
+import { created, type Http, on } from '../../http/context.ts'
+import { Onboard, Onboarded, Onboarding } from './schema.ts'
+import * as onboarding from './service.ts'
+
+export const onboardingRoutes = (http: Http) =>
+  http
+    .get('/api/onboarding', ({ ctx }) => onboarding.steps(ctx, {}), {
+      ...on(onboarding.steps, 'What you have set up so far'),
+      response: Onboarding,
+    })
+    .post(
+      '/api/onboarding',
+      async ({ ctx, body, set }) => {
+        const done = await onboarding.finish(ctx, body)
+        created(set, '/api/teams', done.organization)
+        return done
+      },
+      {
+        ...on(onboarding.finish, 'Make your first team and invite people to it'),
+        body: Onboard,
+        response: { 201: Onboarded },
+      },
+    )

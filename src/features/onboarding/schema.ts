@@ -1,0 +1,18 @@
+import { array, bool, instant, nullable, object, oneOf, optional, type Static, title } from '../../schema.ts'
+import { Invite, InviteCreate } from '../invites/schema.ts'
+import { Organization } from '../organizations/schema.ts'
+
+export const Onboarding = object({
+  onboardedAt: nullable(instant()),
+  steps: array(object({ id: oneOf(['organization', 'invite', 'token', 'project']), done: bool() }), 10),
+})
+export type Onboarding = Static<typeof Onboarding>
+
+export const Onboard = object({
+  organization: object({ name: title(100, { example: 'Analytical Engines' }) }),
+  invites: optional(array(InviteCreate, 20)),
+})
+export type Onboard = Static<typeof Onboard>
+
+export const Onboarded = object({ organization: Organization, invites: array(Invite, 20), onboardedAt: instant() })
+export type Onboarded = Static<typeof Onboarded>

@@ -1,0 +1,59 @@
+import { Type } from '@sinclair/typebox'
+import { id, instant, int, nullable, object, oneOf, optional, pageOf, paging, type Static, text } from '../../schema.ts'
+import { Member } from '../organizations/schema.ts'
+import { ProjectActivity } from '../projects/schema.ts'
+import { statuses } from '../tasks/schema.ts'
+
+export const Activity = object({ ...ProjectActivity.properties, projectId: nullable(id()), subjectId: nullable(id()) })
+export const ActivityQuery = object({
+  order: optional(oneOf(['asc', 'desc'], { description: 'Default: desc, newest first' })),
+  limit: paging().limit,
+  cursor: paging().cursor,
+  type: optional(text(100, { example: 'note.created' })),
+  actorId: optional(id({ description: 'What this person did' })),
+  since: optional(instant({ description: 'At or after' })),
+  until: optional(instant({ description: 'Before' })),
+})
+export type ActivityQuery = Static<typeof ActivityQuery>
+export const ActivityPage = pageOf(Activity)
+export type ActivityPage = Static<typeof ActivityPage>
+
+const date = text(10, { pattern: '^\\d{4}-\\d\\d-\\d\\d$', example: '2026-11-15' })
+const n = (example: number) => int({ example })
+
+export const AnalyticsQuery = object({
+  days: optional(int({ min: 1, max: 365, example: 30, description: 'The number of days up to today. Default: 30' })),
+})
+export type AnalyticsQuery = Static<typeof AnalyticsQuery>
+export const Analytics = object({
+  days: n(30),
+  from: instant(),
+  members: n(5),
+  activeMembers: n(3),
+  projects: object({ active: n(4), archived: n(1) }),
+  tasks: object(
+    Object.fromEntries(statuses.map((status) => [status, n(2)])) as Record<
+      (typeof statuses)[number],
+      ReturnType<typeof n>
+    >,
+  ),
+  notes: n(12),
+  completed: Type.Array(object({ date, count: n(2) }), { description: 'Tasks, day by day' }),
+  changes: Type.Array(object({ date, people: n(7), agents: n(21) }), {
+    description: 'By people, and by agents with their tokens',
+  }),
+  contributors: Type.Array(object({ id: id(), name: text(100, { example: 'Ada Lovelace' }), changes: n(28) }), {
+    description: 'The members who changed most, with their agents; ten at most',
+  }),
+})
+export type Analytics = Static<typeof Analytics>
+
+const { email: _, organizationId: __, joinedAt: ___, ...face } = Member.properties
+export const Presence = object({
+  ...face,
+  status: oneOf(['online', 'away', 'offline'], { description: 'Seen within 2 minutes, within 15, or longer ago' }),
+  lastSeenAt: nullable(instant()),
+  agents: int({ example: 1, description: 'MCP tokens of the member in this team that were used within 2 minutes' }),
+})
+export const PresencePage = pageOf(Presence)
+export type PresencePage = Static<typeof PresencePage>
