@@ -1,4 +1,5 @@
 import { AppError } from '../../src/errors.ts'
+import { linesOf } from '../../src/text/lines.ts'
 import { mcpCredential, type Where } from '../agents/mcp-token.ts'
 import { plain } from '../terminal/output.ts'
 
@@ -24,21 +25,6 @@ export async function bridge({
   const connection = new Connection(address, token)
   for await (const line of linesOf(process.stdin)) if (line.trim()) await connection.send(line)
   await connection.close()
-}
-
-/** By line feeds only: readline would also cut at separators that may stand inside a text. */
-async function* linesOf(input: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  const decoder = new TextDecoder()
-  let begun: string[] = []
-  for await (const chunk of input) {
-    const [first, ...more] = decoder.decode(chunk, { stream: true }).split('\n')
-    begun.push(first as string)
-    if (more.length === 0) continue
-    yield begun.join('')
-    begun = [more.pop() as string]
-    yield* more
-  }
-  yield begun.join('')
 }
 
 type Id = string | number

@@ -57,15 +57,7 @@ export interface Column<T> {
 const width = (text: string): number => Bun.stringWidth(text)
 const terminalWidth = (): number => (isTerminal(1) ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY)
 
-function fit(text: string, most: number): string {
-  if (width(text) <= most) return text
-  let kept = ''
-  for (const { segment } of new Intl.Segmenter().segment(text)) {
-    if (width(kept) + width(segment) > most - 1) break
-    kept += segment
-  }
-  return `${kept}…`
-}
+const fit = (text: string, most: number): string => Bun.sliceAnsi(text, 0, most, '…')
 
 const GAP = 2
 /** What the wide column keeps while there are others, and what others keep when there is too little room. */
@@ -110,17 +102,9 @@ export function record(facts: Record<string, string | number | null | undefined>
   return [...known.flatMap(fact), ...(body ? ['', ...paragraphs(body)] : [])]
 }
 
-/** Between words; what is longer than the room is left to the terminal. */
-function wrapped(text: string, room: number): string[] {
-  if (width(text) <= room) return [text]
-  const lines: string[] = []
-  for (const word of text.split(' ')) {
-    const longer = `${lines.at(-1)} ${word}`
-    if (lines.length > 0 && width(longer) <= room) lines[lines.length - 1] = longer
-    else lines.push(word)
-  }
-  return lines
-}
+/** Wraps between words; a word that is longer than the line is left to the terminal. */
+const wrapped = (text: string, columns: number): string[] =>
+  Number.isFinite(columns) ? Bun.wrapAnsi(text, columns).split('\n') : [text]
 
 export const paragraphs = (text: string): string[] =>
   text.split(/\r?\n/).map((line) => line.replace(steering, (c) => (c === '\t' ? c : '')))

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { createZstdCompress, createZstdDecompress } from 'node:zlib'
 import { syncDirectory } from '../db/embedded/tree.ts'
 import { AppError } from '../errors.ts'
+import { LineTooLong, linesOf } from '../text/lines.ts'
 
 /**
  * A backup is JSON lines under zstd: a header, then for each table its columns, its rows and a line that sums it up. Values are Postgres'
@@ -214,9 +215,10 @@ export async function* readBackup(path: string, sha256: string): AsyncGenerator<
   }
   const feeding = pipeline(Readable.from(source()), plain).catch(() => undefined)
   try {
-    for await (const text of linesOf(path, plain)) yield parsed(path, text)
+    for await (const text of linesOf(plain, { longest: LONGEST, fatal: true })) yield parsed(path, text)
     if (hash.update(SEAL).digest('hex') !== sha256) throw changed()
   } catch (error) {
+    if (error instanceof LineTooLong) throw damaged(path, 'a line in it is longer than any that Tutti writes')
     throw error instanceof AppError ? error : changed()
   } finally {
     plain.destroy()
@@ -232,27 +234,6 @@ function parsed(path: string, text: string): Line {
 
 /** More than the largest row can take. A small file may unpack to more than there is memory. */
 const LONGEST = 256 << 20
-
-/** By line feeds only: readline would also cut at separators that may stand inside a text. */
-async function* linesOf(path: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  const decoder = new TextDecoder('utf-8', { fatal: true })
-  let begun: string[] = []
-  let length = 0
-  for await (const chunk of chunks) {
-    const lines = decoder.decode(chunk, { stream: true }).split('\n')
-    const rest = lines.pop() as string
-    if (lines.length > 0) {
-      yield begun.join('') + lines[0]
-      yield* lines.slice(1)
-      begun = []
-      length = 0
-    }
-    begun.push(rest)
-    length += rest.length
-    if (length > LONGEST) throw damaged(path, 'a line of it is longer than any of Tutti')
-  }
-  if (length > 0) yield begun.join('')
-}
 
 /** The same for the same rows in any order, since the two databases sort texts differently. */
 export class Sum {

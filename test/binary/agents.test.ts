@@ -89,7 +89,7 @@ describe('tutti connect', () => {
       const tokens = await made()
       expect(await h.run(name)).toMatchObject({
         code: 5,
-        err: expect.stringContaining('Say --yes to replace it') as string,
+        err: expect.stringContaining('Use --yes to replace it') as string,
       })
       expect([h.text(file), await made()]).toEqual([written, tokens])
       expect((await h.run(name, '--yes', '--stdio')).code).toBe(0)

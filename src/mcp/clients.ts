@@ -1,0 +1,108 @@
+/**
+ * How the programs of agents are told about this server: pure data, for the command line and for pages in a browser.
+ * Which files these settings are kept in depends on the user's system: see `cli/agents/files.ts`.
+ */
+export interface AgentClient {
+  title: string
+  format: 'json' | 'toml'
+  /** Keys that lead to the server's entry; for TOML, the name of its table. */
+  path: readonly string[]
+  /** The entry for a direct connection. */
+  http: (server: string, token: string) => Record<string, unknown>
+  /** The entry for a connection through a local command, such as `tutti mcp`. */
+  stdio: (command: readonly string[]) => Record<string, unknown>
+  hooks?: AgentHooks
+}
+
+/** Hooks restore context when a session starts, and save it before the program compacts its context. */
+export interface AgentHooks {
+  /** The program's name for the start of a session. */
+  start: string
+  /** The program's name for the moment before it compacts its context. */
+  beforeCompaction: string
+  /** Whether commands stand in groups that share a matcher, as in Claude Code, or one by one. */
+  grouped: boolean
+  /** Version number that a new file must have. */
+  version?: number
+  /** What the user still has to do. */
+  note?: string
+}
+
+const bearer = (token: string) => ({ Authorization: `Bearer ${token}` })
+const command = ([program, ...args]: readonly string[]) => ({ command: program, args })
+const claudeHooks = { start: 'SessionStart', beforeCompaction: 'PreCompact', grouped: true }
+
+const agentClients = {
+  'claude-code': {
+    title: 'Claude Code',
+    format: 'json',
+    path: ['mcpServers', 'tutti'],
+    http: (server, token) => ({ type: 'http', url: `${server}/mcp`, headers: bearer(token) }),
+    stdio: (words) => ({ type: 'stdio', ...command(words) }),
+    hooks: claudeHooks,
+  },
+  codex: {
+    title: 'Codex',
+    format: 'toml',
+    path: ['mcp_servers', 'tutti'],
+    http: (server, token) => ({ url: `${server}/mcp`, http_headers: bearer(token) }),
+    stdio: command,
+    hooks: { ...claudeHooks, note: 'Codex runs hooks only after you have trusted them: /hooks' },
+  },
+  cursor: {
+    title: 'Cursor',
+    format: 'json',
+    path: ['mcpServers', 'tutti'],
+    http: (server, token) => ({ url: `${server}/mcp`, headers: bearer(token) }),
+    stdio: command,
+    hooks: { start: 'sessionStart', beforeCompaction: 'preCompact', grouped: false, version: 1 },
+  },
+  vscode: {
+    title: 'VS Code',
+    format: 'json',
+    path: ['servers', 'tutti'],
+    http: (server, token) => ({ type: 'http', url: `${server}/mcp`, headers: bearer(token) }),
+    stdio: (words) => ({ type: 'stdio', ...command(words) }),
+    hooks: { ...claudeHooks, grouped: false, version: 1 },
+  },
+  gemini: {
+    title: 'Gemini CLI',
+    format: 'json',
+    path: ['mcpServers', 'tutti'],
+    http: (server, token) => ({ httpUrl: `${server}/mcp`, headers: bearer(token) }),
+    stdio: command,
+    hooks: { start: 'SessionStart', beforeCompaction: 'PreCompress', grouped: true },
+  },
+  opencode: {
+    title: 'opencode',
+    format: 'json',
+    // The format of its first version, which the second one reads too.
+    path: ['mcp', 'tutti'],
+    http: (server, token) => ({
+      type: 'remote',
+      url: `${server}/mcp`,
+      enabled: true,
+      oauth: false,
+      headers: bearer(token),
+    }),
+    stdio: (words) => ({ type: 'local', command: words, enabled: true }),
+  },
+  windsurf: {
+    title: 'Windsurf',
+    format: 'json',
+    path: ['mcpServers', 'tutti'],
+    http: (server, token) => ({ serverUrl: `${server}/mcp`, headers: bearer(token) }),
+    stdio: command,
+  },
+  zed: {
+    title: 'Zed',
+    format: 'json',
+    path: ['context_servers', 'tutti'],
+    http: (server, token) => ({ url: `${server}/mcp`, headers: bearer(token) }),
+    stdio: command,
+  },
+} satisfies Record<string, AgentClient>
+
+export type AgentClientName = keyof typeof agentClients
+
+export const clients: Record<AgentClientName, AgentClient> = agentClients
