@@ -1,21 +1,31 @@
-import { expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { $ } from 'bun'
 import { apiKeyFor, json, serve } from '../support/binary.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { missing, rounds, writeLoad } from './load.ts'
 
-const script = join(import.meta.dir, '../support/postgres.sh')
+/** A server of its own: other tests, which run at the same time, use the first one. */
+const postgres = (command: 'up' | 'restart' | 'down') =>
+  $`${join(import.meta.dir, '../support/postgres.sh')} ${command}`
+    .env({ ...process.env, CLUSTER: 'faults', PORT: '5599' })
+    .quiet()
+    .text()
+let url: string
+beforeAll(async () => {
+  url = (await postgres('up')).trim()
+}, 300_000)
+afterAll(() => postgres('down'))
 
 test('Postgres restarted under load: 503 with Retry-After meanwhile, back within 5 s, nothing lost, nothing doubled', async () => {
-  const database = await freshDatabase()
+  const database = await freshDatabase(url)
   const env = { DATABASE_URL: database.url }
   const server = await serve({ env })
   const key = await apiKeyFor(server, env)
   for (let round = 0; round < rounds(2, 10); round++) {
     const load = writeLoad(server, key)
     await load.until(100)
-    await $`${script} restart`.quiet()
+    await postgres('restart')
     const restarted = performance.now()
     await load.until(20)
     expect(performance.now() - restarted).toBeLessThan(5000)
@@ -29,7 +39,7 @@ test('Postgres restarted under load: 503 with Retry-After meanwhile, back within
 }, 300_000)
 
 test('an unknown outcome repeated with the same Idempotency-Key gives one record', async () => {
-  const database = await freshDatabase()
+  const database = await freshDatabase(url)
   const env = { DATABASE_URL: database.url }
   const server = await serve({ env })
   const key = await apiKeyFor(server, env)
@@ -44,7 +54,7 @@ test('an unknown outcome repeated with the same Idempotency-Key gives one record
     }
   }
   const writing = Promise.all(Array.from({ length: total }, (_, n) => write(n)))
-  await $`${script} restart`.quiet()
+  await postgres('restart')
   const ids = await writing
   const listed = await fetch(`${server.url}/api/notes?limit=200&total=true`, {
     headers: { authorization: `Bearer ${key}` },

@@ -3,6 +3,7 @@
 # It lives in a chroot made of Debian packages, so the host gets no service, no user and no foreign package (mmdebstrap
 # aside). Where that cannot be made (no root, no apt), `up` passes on TEST_DATABASE_URL, or fails.
 #   PGV=17 (default, Debian trixie) or 18 (forky, the version PGlite embeds)      PORT (54$PGV)
+#   CLUSTER (test): a server of its own with its own PORT, for tests that restart it
 #   TUTTI_TEST_CACHE (/var/lib/tutti-test)      DEBIAN_MIRROR (the one this machine's apt uses)
 set -euo pipefail
 die() { echo "postgres.sh: $*" >&2; exit 1; }
@@ -20,7 +21,8 @@ fi
 CACHE=${TUTTI_TEST_CACHE:-/var/lib/tutti-test}
 mkdir -p "$CACHE"
 ROOT=$(realpath "$CACHE")/$SUITE-$PGV
-BIN=/usr/lib/postgresql/$PGV/bin DATA=/var/lib/postgresql/test LOG=/var/lib/postgresql/log
+CLUSTER=${CLUSTER:-test}
+BIN=/usr/lib/postgresql/$PGV/bin DATA=/var/lib/postgresql/$CLUSTER LOG=/var/lib/postgresql/$CLUSTER.log
 exec 9>"$ROOT.lock"
 flock 9 # one at a time: a second `up` waits for the first and finds its work done
 
@@ -33,9 +35,9 @@ running() {
   local pid
   pid=$(head -n1 "$ROOT$DATA/postmaster.pid" 2>/dev/null) && [ "$(readlink "/proc/$pid/exe")" = "$ROOT$BIN/postgres" ]
 }
-# find fails on processes that end meanwhile.
-processes() { { find /proc -maxdepth 2 -name exe -lname "$ROOT$BIN/postgres" 2>/dev/null || true; } | cut -d/ -f3; }
-kill_all() { while [ -n "$(processes)" ]; do processes | xargs -r kill -9 || true; sleep 0.1; done; }
+# Processes of this cluster, or of every one with `*`: each has its data folder as working directory. find fails on processes that end meanwhile.
+processes() { { find /proc -maxdepth 2 -name cwd -lname "$ROOT/var/lib/postgresql/$1" 2>/dev/null || true; } | cut -d/ -f3; }
+kill_all() { while [ -n "$(processes "$1")" ]; do processes "$1" | xargs -r kill -9 || true; sleep 0.1; done; }
 
 build() {
   command -v mmdebstrap >/dev/null || {
@@ -62,12 +64,12 @@ start() {
     inroot "$BIN/initdb" -D "$DATA.new" -U postgres -E UTF8 --locale=C.UTF-8 --auth=trust >&2
     mv "$ROOT$DATA.new" "$ROOT$DATA"
   fi
-  kill_all # backends that outlived a killed postmaster would block the start
+  kill_all "$CLUSTER" # backends that outlived a killed postmaster would block the start
   rm -f "$ROOT$DATA/postmaster.pid"
   # Settings come with the start, so a change here needs no new cluster. No socket: its lock file would trip over a pid in
-  # use again, or a zombie. mmap: the chroot has no /dev/shm.
-  inroot "$BIN/pg_ctl" -D $DATA -l $LOG -w -t 120 start -o "-p $PORT -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
-    -c dynamic_shared_memory_type=mmap -c fsync=on -c max_connections=200" >&2 || { tail -n5 "$ROOT$LOG" >&2; die "Postgres did not start"; }
+  # use again, or a zombie. mmap: the chroot has no /dev/shm. fsync=off: what was committed outlives the server, only not the machine.
+  inroot "$BIN/pg_ctl" -D "$DATA" -l "$LOG" -w -t 120 start -o "-p $PORT -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
+    -c dynamic_shared_memory_type=mmap -c fsync=off -c full_page_writes=off -c max_connections=200" >&2 || { tail -n5 "$ROOT$LOG" >&2; die "Postgres did not start"; }
 }
 
 case $1 in
@@ -81,9 +83,9 @@ up)
   done
   die "Postgres runs but accepts no connection; see $ROOT$LOG" ;;
 restart) # as after a power cut: no shutdown, recovery from the log
-  if running; then inroot "$BIN/pg_ctl" -D $DATA -l $LOG -w -t 120 -m immediate restart >&2; else start; fi ;;
-down) ! running || inroot "$BIN/pg_ctl" -D $DATA -w -m fast stop >&2 ;;
+  if running; then inroot "$BIN/pg_ctl" -D "$DATA" -l "$LOG" -w -t 120 -m immediate restart >&2; else start; fi ;;
+down) ! running || inroot "$BIN/pg_ctl" -D "$DATA" -w -m fast stop >&2 ;;
 destroy)
-  kill_all
+  kill_all '*'
   remove "$ROOT" "$ROOT.tmp" ;;
 esac

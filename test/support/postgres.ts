@@ -1,8 +1,9 @@
 import { SQL } from 'bun'
 
-/** A database of its own on the native Postgres that `test/run` starts. */
-export async function freshDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
-  const base = process.env.TEST_DATABASE_URL
+/** A new, empty database on the native Postgres that `test/run` starts, or on the one at `base`. */
+export async function freshDatabase(
+  base = process.env.TEST_DATABASE_URL,
+): Promise<{ url: string; drop(): Promise<void> }> {
   if (!base)
     throw new Error(
       'TEST_DB=postgres needs TEST_DATABASE_URL. Run the tests with ./test/run, which starts a Postgres and sets it.',

@@ -1,0 +1,174 @@
+/**
+ * Runs what `test/run` planned, in a few processes side by side, the longest first, and counts.
+ *
+ *   bun test/support/runner.ts FOLDER [BUN-TEST-OPTION...]
+ *
+ * FOLDER holds `plan`, one line `GROUP<tab>FILE` for each test file, and gets the logs, `counts` and `summary`.
+ */
+import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import type { Subprocess } from 'bun'
+
+interface Group {
+  env?: Record<string, string>
+  /** Files share a process until they take about this long together. A new process costs four seconds: its database, its JIT. */
+  secondsPerProcess: number
+  /** Temporary files are kept in memory, except where the disk is what is tested. */
+  onDisk?: boolean
+}
+
+const groups: Record<string, Group> = {
+  'tests-pglite': { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'off' }, secondsPerProcess: 80 },
+  'tests-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'off' }, secondsPerProcess: 80 },
+  'meaning-pglite': { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'on' }, secondsPerProcess: 80 },
+  'meaning-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'on' }, secondsPerProcess: 80 },
+  full: { env: { TEST_DB: 'pglite' }, secondsPerProcess: 40 },
+  binary: { secondsPerProcess: 20 },
+  faults: { secondsPerProcess: 20, onDisk: true },
+  browser: { secondsPerProcess: 40 },
+}
+
+/** Seconds for each file of each group, on a quiet machine: `test/run --timings` writes it. It only decides what starts first. */
+type Timings = Record<string, Record<string, number>>
+const TIMINGS = join(import.meta.dir, 'timings.json')
+const UNKNOWN_FILE = 3
+const SLOWEST = 20
+
+interface Job {
+  name: string
+  group: string
+  seconds: number
+  files: string[]
+}
+
+interface Result {
+  passed: number
+  failed: number
+  skipped: number
+  seconds: number
+  cpuSeconds: number
+}
+
+const [folder = '', ...options] = process.argv.slice(2)
+const known = existsSync(TIMINGS) ? (JSON.parse(readFileSync(TIMINGS, 'utf8')) as Timings) : {}
+const measured: Timings = {}
+const running = new Set<Subprocess>()
+
+function planned(): Map<string, string[]> {
+  const plan = new Map<string, string[]>()
+  for (const line of readFileSync(join(folder, 'plan'), 'utf8').split('\n').filter(Boolean)) {
+    const [group = '', file = ''] = line.split('\t')
+    plan.set(group, [...(plan.get(group) ?? []), file])
+  }
+  return plan
+}
+
+/** Splits the files of a group into processes of about equal length. */
+function jobsOf(group: string, files: readonly string[]): Job[] {
+  const { secondsPerProcess } = groups[group] as Group
+  const costs = files.map((file) => ({ file, seconds: known[group]?.[file] ?? UNKNOWN_FILE }))
+  const total = costs.reduce((sum, { seconds }) => sum + seconds, 0)
+  const count = Math.min(files.length, Math.ceil(total / secondsPerProcess))
+  const jobs = Array.from(
+    { length: count },
+    (_, n): Job => ({ name: `${group}-${n + 1}`, group, seconds: 0, files: [] }),
+  )
+  for (const { file, seconds } of costs.sort((a, b) => b.seconds - a.seconds)) {
+    const shortest = jobs.reduce((least, job) => (job.seconds < least.seconds ? job : least))
+    shortest.files.push(file)
+    shortest.seconds += seconds
+  }
+  // Files run in the order of their names, so a failure that depends on the order can be repeated.
+  for (const job of jobs) job.files.sort()
+  return jobs
+}
+
+/** Believes only counts that bun's own last line closes: a crash, or a process.exit(0) in a test, leaves none. */
+function countsIn(log: string, name: string, exitCode: number): Pick<Result, 'passed' | 'failed' | 'skipped'> {
+  const [, passed, rest = ''] = [...log.matchAll(/^ (\d+) pass\n((?: .*\n)*)Ran \d+ tests? across /gm)].at(-1) ?? []
+  if (passed === undefined) {
+    console.log(`test/run: ${name} ended without a summary`)
+    return { passed: 0, failed: 1, skipped: 0 }
+  }
+  const sum = (what: RegExp) => [...rest.matchAll(what)].reduce((total, [, n]) => total + Number(n), 0)
+  const failed = sum(/^ (\d+) fail$/gm)
+  const unexplained = exitCode !== 0 && failed === 0
+  if (unexplained) console.log(`test/run: ${name} exited with ${exitCode}`)
+  return { passed: Number(passed), failed: unexplained ? 1 : failed, skipped: sum(/^ (\d+) (?:skip|todo)$/gm) }
+}
+
+/** Remembers how long each file took, as bun wrote it down. */
+function measure(group: string, path: string): void {
+  if (!existsSync(path)) return
+  const { files } = JSON.parse(readFileSync(path, 'utf8')) as { files: Record<string, number> }
+  measured[group] ??= {}
+  for (const [file, ms] of Object.entries(files)) measured[group][file] = Math.round(ms / 100) / 10
+}
+
+async function run({ name, group, files }: Job): Promise<Result> {
+  const { env, onDisk } = groups[group] as Group
+  const { FORCE_COLOR: _, ...inherited } = process.env
+  const [log, times] = [join(folder, `${name}.log`), join(folder, `${name}.json`)]
+  const output = openSync(log, 'w') // not a pipe: a server that a test left behind would hold it open for ever
+  const timeout = process.env.TEST_TIMEOUT ?? '30000'
+  const flags = ['--timeout', timeout, '--timings', times, '--update-timings', ...options]
+  const started = performance.now()
+  const child = Bun.spawn([process.execPath, 'test', ...flags, ...files.map((file) => `./${file}`)], {
+    env: { ...inherited, ...env, TMPDIR: (onDisk ? undefined : process.env.TEST_MEMORY_DIR) ?? folder },
+    stdin: 'ignore',
+    stdout: output,
+    stderr: output,
+  })
+  running.add(child)
+  const exitCode = await child.exited
+  running.delete(child)
+  const seconds = (performance.now() - started) / 1000
+  const cpuSeconds = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6
+  const said = readFileSync(log, 'utf8')
+  console.log(`== ${name} (${files.length} files, ${seconds.toFixed()} s, ${cpuSeconds.toFixed()} s of CPU)\n${said}`)
+  measure(group, times)
+  return { ...countsIn(said, name, exitCode), seconds, cpuSeconds }
+}
+
+function summary(results: readonly (Result & { group: string })[]): string {
+  const column = (n: number) => n.toFixed().padStart(6)
+  const lines = Object.keys(groups).flatMap((group) => {
+    const of = results.filter((result) => result.group === group)
+    const sum = (key: 'seconds' | 'cpuSeconds') => column(of.reduce((total, result) => total + result[key], 0))
+    return of.length === 0
+      ? []
+      : [`${sum('seconds')} s ${sum('cpuSeconds')} s of CPU  ${group} (${of.length} processes)`]
+  })
+  const files = Object.entries(measured).flatMap(([group, of]) =>
+    Object.entries(of).map(([file, seconds]) => ({
+      seconds,
+      line: `${seconds.toFixed(1).padStart(6)} s  ${group}  ${file}`,
+    })),
+  )
+  const slowest = files.sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)
+  return [...lines, '', 'The slowest files:', ...slowest.map(({ line }) => line), ''].join('\n')
+}
+
+async function main(): Promise<void> {
+  const jobs = [...planned()].flatMap(([group, files]) => jobsOf(group, files)).sort((a, b) => b.seconds - a.seconds)
+  const results: (Result & { group: string })[] = []
+  // One more than there are cores: a process waits for its database, its servers and the disk a third of its time.
+  const atOnce = Number(process.env.TEST_PROCESSES ?? availableParallelism() + 1)
+  const work = async () => {
+    for (let job = jobs.shift(); job; job = jobs.shift()) results.push({ group: job.group, ...(await run(job)) })
+  }
+  await Promise.all(Array.from({ length: atOnce }, work))
+  const total = (key: 'passed' | 'failed' | 'skipped') => results.reduce((sum, result) => sum + result[key], 0)
+  writeFileSync(join(folder, 'summary'), summary(results))
+  if (process.env.TEST_WRITE_TIMINGS) writeFileSync(TIMINGS, `${JSON.stringify(measured, null, 2)}\n`)
+  // The last thing written: without it, the run ended early.
+  writeFileSync(join(folder, 'counts'), `${total('passed')} ${total('failed')} ${total('skipped')}\n`)
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => {
+    for (const child of running) child.kill()
+    process.exit(1)
+  })
+await main()
