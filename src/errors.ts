@@ -1,36 +1,36 @@
 /** The closed list of error codes: status and title. A dotted suffix refines a code and may change its status. */
 export const codes = {
-  invalid: [422, 'The input is not valid'],
-  'invalid.malformed': [400, 'The request cannot be read'],
-  'invalid.cursor': [400, 'The cursor is not valid'],
-  'invalid.device': [400, 'The device is not signed in'],
-  unauthenticated: [401, 'Sign in first'],
+  invalid: [422, 'Invalid input'],
+  'invalid.malformed': [400, 'Malformed request'],
+  'invalid.cursor': [400, 'Invalid cursor'],
+  'invalid.device': [400, 'Device not signed in'],
+  unauthenticated: [401, 'Authentication required'],
   forbidden: [403, 'Not allowed'],
-  'forbidden.reauth': [403, 'Confirm that it is you'],
-  'forbidden.origin': [403, 'This origin is not allowed'],
+  'forbidden.reauth': [403, 'Confirmation of identity required'],
+  'forbidden.origin': [403, 'Origin not allowed'],
   not_found: [404, 'Not found'],
   method_not_allowed: [405, 'Method not allowed'],
   conflict: [409, 'Conflict'],
-  'conflict.exists': [409, 'It exists already'],
-  'conflict.lease_held': [409, 'Somebody else is at work on it'],
-  'conflict.blocked': [409, 'It waits for something else'],
-  'conflict.cycle': [409, 'A circle of dependencies'],
-  'conflict.idempotency': [409, 'The idempotency key was used for something else'],
-  'conflict.gate': [409, 'Something is missing at this gate'],
-  'conflict.last_owner': [409, 'An organization needs an owner'],
-  'conflict.last_admin': [409, 'The instance needs an administrator'],
-  'conflict.last_way': [409, 'An account needs a way to sign in'],
-  'conflict.other_browser': [409, 'Asked for in another browser'],
+  'conflict.exists': [409, 'Already exists'],
+  'conflict.lease_held': [409, 'Claimed by someone else'],
+  'conflict.blocked': [409, 'Blocked by open dependencies'],
+  'conflict.cycle': [409, 'Circular dependency'],
+  'conflict.idempotency': [409, 'Idempotency key already used for another request'],
+  'conflict.gate': [409, 'Gate requirements not met'],
+  'conflict.last_owner': [409, 'An organization needs at least one owner'],
+  'conflict.last_admin': [409, 'An instance needs at least one administrator'],
+  'conflict.last_way': [409, 'An account needs at least one sign-in method'],
+  'conflict.other_browser': [409, 'Requested in another browser'],
   gone: [410, 'Used or expired'],
-  version_mismatch: [412, 'It has changed meanwhile'],
+  version_mismatch: [412, 'Changed by someone else'],
   too_large: [413, 'Too large'],
   unsupported_media: [415, 'Unsupported media type'],
   rate_limited: [429, 'Too many requests'],
-  internal: [500, 'Something went wrong on our side'],
-  upstream_failed: [502, 'The other side failed'],
-  unavailable: [503, 'Not available right now'],
-  upstream_timeout: [504, 'The other side took too long'],
-  disk_full: [507, 'The disk is full'],
+  internal: [500, 'Internal server error'],
+  upstream_failed: [502, 'Upstream service failed'],
+  unavailable: [503, 'Temporarily unavailable'],
+  upstream_timeout: [504, 'Upstream service timed out'],
+  disk_full: [507, 'Disk full'],
 } as const satisfies Record<string, readonly [number, string]>
 
 export type ErrorCode = keyof typeof codes
@@ -42,21 +42,51 @@ export interface FieldError {
   message: string
 }
 
-/** What RFC 8628 calls the reasons for which a device is not signed in. */
+/** Reasons why a device is not signed in, as named by RFC 8628. */
 export const deviceErrors = ['authorization_pending', 'slow_down', 'access_denied', 'expired_token'] as const
 export type DeviceError = (typeof deviceErrors)[number]
 
-export interface ErrorDetails {
+/** What was looked for and not found: the kind of record and the reference as the caller gave it. */
+export interface Subject {
+  kind: string
+  ref: string
+}
+
+/** One way out of an error, by the name it has on each surface. Each surface writes its own sentence from it. */
+export interface WayOut {
+  /** An MCP tool: `list_projects`. */
+  tool?: string
+  /** A route of the web API: `GET /api/projects`. */
+  route?: string
+  /** A command line: `tutti projects list`. */
+  command?: string
+}
+
+/** Facts about an error that programs may act on. No program may depend on the text of a message. */
+export interface Facts {
   errors?: FieldError[]
   /** The record as it is now, with `version_mismatch`. */
   current?: object
   /** With `invalid.device`. */
   error?: DeviceError
+  /** With `not_found`. */
+  subject?: Subject
+  /** The scope that the credential lacks, with `forbidden`. */
+  scope?: string
+  /** The role that is needed and the one the caller has, with `forbidden`. */
+  role?: { needed: string; held: string | null }
+  /** What a gate still needs, with `conflict.gate`. */
+  missing?: { item: string; needs: string }[]
+  /** What the caller can do next. */
+  next?: WayOut[]
+}
+
+export interface ErrorDetails extends Facts {
   /** Seconds. */
   retryAfter?: number
-  /** For 429: the limit a minute. */
+  /** With 429: the limit per minute. */
   limit?: number
-  /** For 405. */
+  /** With 405. */
   allow?: string
   cause?: unknown
 }
@@ -78,7 +108,7 @@ export class AppError extends Error {
 }
 
 /** RFC 9457, shared by HTTP and MCP. */
-export interface Problem {
+export interface Problem extends Facts {
   type: string
   title: string
   status: number
@@ -86,13 +116,9 @@ export interface Problem {
   instance: string
   code: ErrorCode
   requestId: string
-  errors?: FieldError[]
-  current?: object
-  error?: DeviceError
 }
 
 export function problem(error: AppError, instance: string, requestId: string): Problem {
-  const { errors, current, error: reason } = error.details
   return {
     type: `urn:tutti:error:${error.code}`,
     title: codes[error.code][1],
@@ -102,14 +128,41 @@ export function problem(error: AppError, instance: string, requestId: string): P
     instance: instance.replace(/svc_\w{20,}/g, '[redacted]'),
     code: error.code,
     requestId,
-    ...(errors && { errors }),
-    ...(current && { current }),
-    ...(reason && { error: reason }),
+    ...factsOf(error.details),
   }
 }
 
-export const notFound = (what: string, ref: string): AppError =>
-  new AppError('not_found', `No ${what} ${JSON.stringify(ref)} that you can see.`)
+/** Returns the facts without the details that are not for the body of an answer. Fields without a value are left out. */
+export function factsOf({ errors, current, error, subject, scope, role, missing, next }: Facts): Facts {
+  return {
+    ...(errors && { errors }),
+    ...(current && { current }),
+    ...(error && { error }),
+    ...(subject && { subject }),
+    ...(scope && { scope }),
+    ...(role && { role }),
+    ...(missing && { missing }),
+    ...(next && { next }),
+  }
+}
 
-export const invalid = (pointer: string, message: string, code = 'invalid'): AppError =>
-  new AppError('invalid', message, { errors: [{ pointer, code, message }] })
+/** Kinds of records that a sentence calls by another name than their own. */
+const labels: Record<string, string> = { api_key: 'API key', mcp_token: 'MCP token', party: 'member or agent' }
+/** References that need no quotation marks inside a sentence. */
+const plainReference = /^[\w.@/:-]+$/
+
+/** `Task TUT-7 not found.` `where` narrows it down: `in this workspace`. */
+export function notFound(kind: string, ref: string, where?: string): AppError {
+  const label = labels[kind] ?? kind.replaceAll('_', ' ')
+  const named = plainReference.test(ref) ? ref : JSON.stringify(ref)
+  const sentence = [`${label[0]?.toUpperCase()}${label.slice(1)}`, named, 'not found', where].filter(Boolean).join(' ')
+  return new AppError('not_found', `${sentence}.`, { subject: { kind, ref } })
+}
+
+export const invalid = (pointer: string, message: string, code = 'invalid', next?: WayOut[]): AppError =>
+  new AppError('invalid', message, { errors: [{ pointer, code, message }], next })
+
+/** Returns the names that the ways out have on one surface, each once. */
+export const waysBy = (next: readonly WayOut[] | undefined, by: keyof WayOut): string[] => [
+  ...new Set((next ?? []).flatMap((way) => way[by] ?? [])),
+]

@@ -136,6 +136,13 @@ export const recordFields = {
   version: int({ min: 1, example: 1 }),
 }
 
+/** One way out of an error or a wait; see `WayOut` in errors.ts. */
+export const WayOut = object({
+  tool: optional(text(100, { example: 'advance_feature', description: 'An MCP tool' })),
+  route: optional(text(500, { example: 'POST /api/features/{id}/advance', description: 'A route of this API' })),
+  command: optional(text(500, { example: 'tutti features advance <feature>', description: 'A command line' })),
+})
+
 export const Deleted = object({ id: id(), deleted: Type.Literal(true) })
 
 // ---- checking, for the surfaces that Elysia does not check (MCP, CLI, configuration)

@@ -1,4 +1,4 @@
-import { AppError, codes, type ErrorCode, type Problem } from '../../src/errors.ts'
+import { AppError, codes, type ErrorCode, factsOf, type Problem, type WayOut } from '../../src/errors.ts'
 import { version } from '../../src/version.ts'
 import { plain } from '../terminal/output.ts'
 
@@ -91,7 +91,7 @@ async function ask<T>(
   const ours = type === 'application/problem+json' || (response.ok && type === 'application/json')
   const answer = ours ? await response.json().catch(() => undefined) : undefined
   if (answer === undefined) throw stranger(server, response.status)
-  if (!response.ok) throw fromProblem(answer as Problem, response, team !== undefined)
+  if (!response.ok) throw fromProblem(answer as Problem, response, team)
   return answer as T
 }
 
@@ -129,24 +129,31 @@ async function reach(server: string, path: string, init: RequestInit): Promise<R
 const stranger = (server: string, status: number): AppError =>
   new AppError('upstream_failed', `What answers at ${server} (${status}) is no Tutti server. Is the address right?`)
 
-function fromProblem(
-  { code, status, detail, errors, current, error }: Problem,
-  { headers }: Response,
-  ofTeam: boolean,
-): AppError {
-  if (ofTeam && code === 'not_found' && String(detail).includes('X-Organization-Id'))
+/** What a server sends is not trusted to have the right shape. */
+const objects = <T extends object>(list: T[] | undefined): T[] | undefined =>
+  Array.isArray(list) ? list.filter((item) => typeof item === 'object' && item !== null) : undefined
+const waysOut = (next: WayOut[] | undefined): WayOut[] | undefined =>
+  objects(next)?.map((way) => ({
+    ...way,
+    ...(way.route && { route: plain(String(way.route)) }),
+    ...(way.command && { command: plain(String(way.command)) }),
+  }))
+
+function fromProblem(problem: Problem, { headers }: Response, team: string | undefined): AppError {
+  const { code, status, detail, subject } = problem
+  if (code === 'not_found' && subject?.kind === 'organization' && subject.ref === team)
     return new AppError(
       'not_found',
-      'You are not in the team that your commands are about here. Choose another (tutti teams list, tutti teams use <team>); in a linked folder, unlink it: tutti link --remove',
+      'You are not a member of the team that your commands use here. Choose another (tutti teams list, tutti teams use <team>); in a linked folder, unlink it: tutti link --remove',
     )
   // A newer server may refine a code in a way that this program does not know yet.
   const known = [code, String(code).split('.')[0]].find((c): c is ErrorCode => Object.hasOwn(codes, String(c)))
   const byStatus = (Object.keys(codes) as ErrorCode[]).find((c) => codes[c][0] === status)
   const wait = Number(headers.get('retry-after')) || undefined
   return new AppError(known ?? byStatus ?? 'internal', plain(String(detail)), {
-    errors,
-    current,
-    error,
+    ...factsOf(problem),
+    missing: objects(problem.missing),
+    next: waysOut(problem.next),
     retryAfter: wait,
   })
 }

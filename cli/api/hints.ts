@@ -3,7 +3,7 @@ import { plain } from '../terminal/output.ts'
 import type { Client } from './client.ts'
 import { query } from './reference.ts'
 
-/** Where what was not found could be found. */
+/** The noun that lists each kind of record, and the route to find similar names in. */
 const lists: Record<string, { noun: string; path?: string }> = {
   project: { noun: 'projects', path: '/api/projects' },
   task: { noun: 'tasks', path: '/api/tasks' },
@@ -17,20 +17,22 @@ const lists: Record<string, { noun: string; path?: string }> = {
   skill: { noun: 'skills', path: '/api/skills' },
   activity: { noun: 'activity' },
   team: { noun: 'teams', path: '/api/teams' },
+  organization: { noun: 'teams', path: '/api/teams' },
   token: { noun: 'tokens', path: '/api/mcp-tokens' },
 }
 
-/** Does what it is told; when that names something that is not there, the error says what was perhaps meant. */
+/** Runs the work. If it names something that does not exist, the error suggests similar names or how to list them. */
 export async function helped<T>(client: Client, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'not_found') throw error
-    const [, kind, ref] = /^No (\w+) "(.+)" that you can see\.$/.exec(error.message) ?? []
-    const list = kind === undefined ? undefined : lists[kind]
-    if (!list || ref === undefined) throw error
-    const near = list.path ? await similar(client, list.path, ref) : []
-    const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `See: tutti ${list.noun} list`
+    const { subject } = error.details
+    const list = subject && lists[subject.kind]
+    if (!list) throw error
+    const near = list.path ? await similar(client, list.path, subject.ref) : []
+    const hint =
+      near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `List ${list.noun} with: tutti ${list.noun} list`
     throw new AppError('not_found', `${error.message} ${hint}`, error.details)
   }
 }

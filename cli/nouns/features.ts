@@ -29,7 +29,14 @@ const asOptions = (text: string): string =>
     const option = evidence.find(({ flag, as }) => (as ?? optionOf(flag).slice(2)) === part)
     return option ? optionOf(option.flag) : found
   })
-const missing = ({ item, needs }: Missing): string => `  still missing: ${plain(needs)} (${asOptions(item)})`
+/** What a gate still needs, with the options of this program instead of the fields of the API. */
+function gateRefusal({ code, details }: AppError): AppError {
+  const needs = (details.missing ?? []).map(({ item, needs }) => `${plain(needs)} (${asOptions(item)})`)
+  const next = details.next?.filter(({ tool }) => tool !== 'advance_feature')
+  return new AppError(code, `It still needs: ${needs.join('; ')}.`, { ...details, next })
+}
+const missing = ({ item, needs }: Pick<Missing, 'item' | 'needs'>): string =>
+  `  still missing: ${plain(needs)} (${asOptions(item)})`
 
 function one(feature: Feature | FeatureDetail): Shown {
   const detail = 'reviews' in feature ? feature : undefined
@@ -130,7 +137,7 @@ export const verbs: Verb[] = [
       const body = Object.keys(brought).length > 0 ? { evidence: brought } : {}
       const advanced = client.post<Feature>(at('/api/features/:id/advance', ...args), body).catch((error: unknown) => {
         if (!(error instanceof AppError) || error.code !== 'conflict.gate') throw error
-        throw new AppError(error.code, asOptions(error.message.replace(/ Next: .*$/, '')), error.details)
+        throw gateRefusal(error)
       })
       return one(await advanced)
     },

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../src/config.ts'
-import { AppError, type ErrorCode } from '../../src/errors.ts'
+import { AppError, type ErrorCode, factsOf, waysBy } from '../../src/errors.ts'
 import { guarded, jsonText } from './output.ts'
 import { Refusal } from './refusal.ts'
 
@@ -39,19 +39,29 @@ export const exitCodeOf = (code: ErrorCode): number => exits[code.split('.')[0] 
 
 const wantsJson = (): boolean => process.argv.includes('--json')
 
-/** One clear line for people; the stack only for a bug. With --json the same as JSON, in the words of the API's problems. Both on stderr. */
+/** Prints one clear line for people on stderr, with the stack only for a bug. With --json: JSON with the fields of the API's problems. */
 export function report(error: unknown): number {
-  const message = error instanceof Error ? error.message : String(error)
+  const message = [error instanceof Error ? error.message : String(error), nextStep(error)].filter(Boolean).join(' ')
   const exitCode = exitOf(error)
   const code = error instanceof AppError ? error.code : (codes[exitCode] ?? 'internal')
-  const { errors, current, retryAfter } = error instanceof AppError ? error.details : {}
+  const details = error instanceof AppError ? error.details : {}
   console.error(
     wantsJson()
-      ? jsonText({ code, detail: message, errors, current, retryAfter, exitCode })
+      ? jsonText({ code, detail: message, ...factsOf(details), retryAfter: details.retryAfter, exitCode })
       : guarded(`tutti: ${message}`, 2),
   )
   if (exitCode === 1 && process.env.LOG_LEVEL === 'debug') console.error(error)
   return exitCode
+}
+
+/** Returns what a user of the command line can do about an error, if the error says so. */
+function nextStep(error: unknown): string | undefined {
+  if (!(error instanceof AppError)) return undefined
+  const { next } = error.details
+  const commands = waysBy(next, 'command')
+  if (commands.length > 0) return `Run: ${commands.join(' or ')}`
+  const routes = waysBy(next, 'route')
+  return routes.length > 0 ? `Web API: ${routes.join(' or ')}` : undefined
 }
 
 function exitOf(error: unknown): number {

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError, notFound } from '../errors.ts'
 import { atLeast, type Role } from './policy.ts'
 
 /** How a login session began. */
@@ -78,11 +78,11 @@ export const system: Actor = { ...nothing, kind: 'system', name: 'system', admin
 export const organizationsOf = (actor: Actor, role: Role = 'viewer'): string[] =>
   [...actor.memberships].filter(([, held]) => atLeast(held, role)).map(([id]) => id)
 
-/** `X-Organization-Id`. An organization the caller is not in does not exist for him. */
+/** `X-Organization-Id`. An organization that the caller is not a member of does not exist for them. */
 export function inOrganization(actor: Actor, organizationId: string): Actor {
   if (actor.organizationId === organizationId || actor.kind === 'anonymous') return actor
   if (!actor.memberships.has(organizationId))
-    throw new AppError('not_found', 'No such organization among yours (X-Organization-Id).')
+    throw notFound('organization', organizationId, 'among yours (X-Organization-Id)')
   return { ...actor, organizationId }
 }
 
@@ -94,6 +94,8 @@ export function userIdOf(actor: Actor): string {
 
 export function currentOrganization(actor: Actor): string {
   if (!actor.organizationId)
-    throw new AppError('forbidden', 'You are in no organization. Create one first: POST /api/teams.')
+    throw new AppError('forbidden', 'You are not a member of any organization. Create one first.', {
+      next: [{ route: 'POST /api/teams', command: 'tutti teams create <name>' }],
+    })
   return actor.organizationId
 }

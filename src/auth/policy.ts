@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts'
+import { AppError, type ErrorCode, type ErrorDetails } from '../errors.ts'
 import type { Actor, CredentialKind } from './actor.ts'
 
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const
@@ -21,15 +21,15 @@ export interface Rule {
   scope: string | null
   /** Least role in the current organization; null where the action is about the caller's own account or asks the row itself. */
   role: Role | null
-  /** Also for somebody who is in no organization at all: he still has what is personal, and what is public. */
+  /** Also for a user without any organization: they still have what is personal, and what is public. */
   alone?: true
   /** Instance administrators only. */
   admin?: true
-  /** Only the person himself: not an administrator who acts as him. */
+  /** Only the user in person: not an administrator who acts as them. */
   own?: true
-  /** Only where the person signed in himself: not on a device that somebody approved. */
+  /** Only where the user signed in directly: not on a device that was approved with a code. */
   interactive?: true
-  /** The same, and only where he signed in or confirmed to be himself within so many minutes. */
+  /** As `interactive`, and only if the user signed in or confirmed their identity within this many minutes. */
   recent?: number
 }
 
@@ -47,7 +47,7 @@ export const member = (
   scope,
   role,
 })
-/** The same for what may also be personal: who is in no organization is not asked for a role in one. */
+/** As `member`, for what may also be personal: a user without any organization needs no role in one. */
 export const memberOrAlone = (scope: `${string}:${'read' | 'write'}`): Rule => ({ ...member(scope), alone: true })
 /** The caller's own things on the web API. */
 export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({
@@ -57,11 +57,11 @@ export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({
 })
 /** Whoever is signed in, an administrator who acts as somebody else included. */
 export const signedIn: Rule = { kinds: ['session'], scope: null, role: null }
-/** What may only be done by the person himself, signed in: an API key or an impersonator must not mint or revoke credentials. */
+/** Only the user in person, signed in: an API key or an impersonator must not create or revoke credentials. */
 export const person: Rule = { ...signedIn, own: true }
-/** The same, and in a browser: not on a device that was signed in by a code. */
+/** As `person`, and in a browser: not on a device that was signed in by a code. */
 export const interactive: Rule = { ...person, interactive: true }
-/** The same, and only right after proving it: for what a stolen session must not be enough for. */
+/** As `person`, and only right after a confirmation: for what a stolen session must not be enough for. */
 export const recent = (minutes: number): Rule => ({ ...person, recent: minutes })
 export const admin: Rule = { ...person, admin: true }
 export const recentAdmin = (minutes: number): Rule => ({ ...admin, recent: minutes })
@@ -75,62 +75,90 @@ export const scopeHolds = (held: readonly string[], needed: string): boolean => 
   return enough.some((a) => held.includes(a) || held.includes(`${resource}:${a}`))
 }
 
-/** 401 → 403, before any input is looked at. Rows are checked by the queries themselves. */
-export function authorize(actor: Actor, rule: Rule, what: string, clock: () => Date): void {
-  if (actor.kind === 'system') return
+/** Why somebody may not do something, in the form of the error that it becomes when they try. */
+export interface Refusal {
+  code: ErrorCode
+  detail: string
+  details?: ErrorDetails
+}
+
+export const refused = ({ code, detail, details }: Refusal): AppError => new AppError(code, detail, details)
+export function refuse(refusal: Refusal | undefined): void {
+  if (refusal) throw refused(refusal)
+}
+
+const forbidden = (detail: string, details?: ErrorDetails): Refusal => ({ code: 'forbidden', detail, details })
+
+/** Returns why the rule keeps this actor out, or undefined. Looks at the credential alone: rows are checked by the queries. */
+export function refusalOf(actor: Actor, rule: Rule, what: string, clock: () => Date): Refusal | undefined {
+  if (actor.kind === 'system') return undefined
   if (actor.kind === 'anonymous' && !rule.kinds.includes('anonymous'))
-    throw new AppError('unauthenticated', 'Send a valid credential: `Authorization: Bearer <token>`.')
-  if (!rule.kinds.includes(actor.kind))
-    throw new AppError('forbidden', `${what} cannot be done with ${credentialNames[actor.kind]}.`)
+    return { code: 'unauthenticated', detail: 'Send a valid credential: `Authorization: Bearer <token>`.' }
+  if (!rule.kinds.includes(actor.kind)) return forbidden(`${what} cannot be done with ${credentialNames[actor.kind]}.`)
   if (rule.own && actor.session?.impersonatorId)
-    throw new AppError('forbidden', `${what} cannot be done while acting as somebody else.`)
-  if (rule.interactive) requireInteractive(actor, what)
-  if (rule.admin && !actor.admin) throw new AppError('forbidden', `${what} is for administrators of this instance.`)
+    return forbidden(`${what} cannot be done while acting as somebody else.`)
+  const byDevice = rule.interactive ? deviceRefusal(actor, what) : undefined
+  if (byDevice) return byDevice
+  if (rule.admin && !actor.admin) return forbidden(`${what} is for administrators of this instance.`)
   if (rule.scope && !scopeHolds(actor.scopes, rule.scope))
-    throw new AppError('forbidden', `This credential lacks the scope ${rule.scope}, which ${what} needs.`)
-  if (rule.role && !(rule.alone && actor.organizationId === null))
-    requireRole(actor, actor.organizationId, rule.role, what)
-  if (rule.recent !== undefined) requireRecent(actor, rule.recent, what, clock())
+    return forbidden(`This credential lacks the scope ${rule.scope}, which ${what} needs.`, { scope: rule.scope })
+  const byRole =
+    rule.role && !(rule.alone && actor.organizationId === null)
+      ? roleRefusal(actor, actor.organizationId, rule.role, what)
+      : undefined
+  if (byRole) return byRole
+  return rule.recent === undefined ? undefined : recentRefusal(actor, rule.recent, what, clock())
 }
 
-function requireInteractive({ session }: Actor, what: string): void {
-  if (session?.via === 'device')
-    throw new AppError('forbidden', `${what} cannot be done from a device that was signed in by a code. Use a browser.`)
-}
+/** 401 → 403, before any input is looked at. */
+export const authorize = (actor: Actor, rule: Rule, what: string, clock: () => Date): void =>
+  refuse(refusalOf(actor, rule, what, clock))
 
-/** Also for actions where only some rows ask for it. */
-export function requireRecent(actor: Actor, minutes: number, what: string, now: Date): void {
-  requireInteractive(actor, what)
+const deviceRefusal = ({ session }: Actor, what: string): Refusal | undefined =>
+  session?.via === 'device'
+    ? forbidden(`${what} cannot be done from a device that was signed in by a code. Use a browser.`)
+    : undefined
+
+function recentRefusal(actor: Actor, minutes: number, what: string, now: Date): Refusal | undefined {
+  const byDevice = deviceRefusal(actor, what)
+  if (byDevice) return byDevice
   const proved = actor.session?.authenticatedAt
-  if (!proved || now.getTime() - Date.parse(proved) > minutes * 60_000)
-    throw new AppError(
-      'forbidden.reauth',
-      `${what} needs you to have confirmed within ${minutes} minutes that it is you: POST /api/auth/reauth, then repeat.`,
-    )
+  if (proved && now.getTime() - Date.parse(proved) <= minutes * 60_000) return undefined
+  return {
+    code: 'forbidden.reauth',
+    detail: `${what} needs a confirmation, within the last ${minutes} minutes, that it is you. Confirm, then repeat.`,
+    details: { next: [{ route: 'POST /api/auth/reauth' }] },
+  }
 }
+
+/** Also for actions where only some rows need it. */
+export const requireRecent = (actor: Actor, minutes: number, what: string, now: Date): void =>
+  refuse(recentRefusal(actor, minutes, what, now))
 
 /** Also for rows: 403 on something the caller may see but not change. */
-export function requireRole(actor: Actor, organizationId: string | null, needed: Role, what: string): void {
-  if (actor.kind === 'system') return
-  const role = organizationId ? actor.memberships.get(organizationId) : undefined
-  if (!atLeast(role, needed))
-    throw new AppError(
-      'forbidden',
-      `${what} needs the role ${needed} in this organization; yours is ${role ?? 'none'}.`,
-    )
+function roleRefusal(actor: Actor, organizationId: string | null, needed: Role, what: string): Refusal | undefined {
+  if (actor.kind === 'system') return undefined
+  const held = organizationId ? actor.memberships.get(organizationId) : undefined
+  if (atLeast(held, needed)) return undefined
+  return forbidden(`${what} needs the role ${needed} in this organization; yours is ${held ?? 'none'}.`, {
+    role: { needed, held: held ?? null },
+  })
 }
 
-/** On a project: the role in its organization, or what a workspace that both share gives, whichever is more. */
-export function requireRoleOn(
-  actor: Actor,
-  project: { organizationId: string; workspaceId: string | null; visibility: string },
-  needed: Role,
-  what: string,
-): void {
+export const requireRole = (actor: Actor, organizationId: string | null, needed: Role, what: string): void =>
+  refuse(roleRefusal(actor, organizationId, needed, what))
+
+type Place = { organizationId: string; workspaceId: string | null; visibility: string }
+
+/** On a project: the role in its organization, or the one that a shared workspace gives, whichever is higher. */
+export function roleRefusalOn(actor: Actor, project: Place, needed: Role, what: string): Refusal | undefined {
   const shared =
     project.workspaceId && project.visibility !== 'private' ? actor.workspaces.get(project.workspaceId) : undefined
-  if (!atLeast(shared, needed)) requireRole(actor, project.organizationId, needed, what)
+  return atLeast(shared, needed) ? undefined : roleRefusal(actor, project.organizationId, needed, what)
 }
+
+export const requireRoleOn = (actor: Actor, project: Place, needed: Role, what: string): void =>
+  refuse(roleRefusalOn(actor, project, needed, what))
 
 const credentialNames: Record<CredentialKind, string> = {
   anonymous: 'no credential',

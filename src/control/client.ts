@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { AppError } from '../errors.ts'
+import { AppError, factsOf, type Problem } from '../errors.ts'
 import type { ControlAction } from './actions.ts'
 import { withSocket } from './socket.ts'
 
@@ -27,8 +27,8 @@ export async function askServer(
     ),
   )
   if (!response) return undefined
-  const body = (await response.json()) as { answer: unknown } & { code: AppError['code']; detail: string }
-  if (!response.ok) throw new AppError(body.code, body.detail)
+  const body = (await response.json()) as { answer: unknown } & Problem
+  if (!response.ok) throw new AppError(body.code, body.detail, factsOf(body))
   return { answer: body.answer }
 }
 

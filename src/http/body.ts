@@ -28,10 +28,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new AppError(
-      'invalid.malformed',
-      `The body is not valid JSON: ${(error as Error).message.replace(/^JSON Parse error: /, '')}.`,
-    )
+    throw new AppError('invalid.malformed', `The body cannot be read. ${(error as Error).message}.`)
   }
 }
 

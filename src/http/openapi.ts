@@ -190,7 +190,37 @@ const problemSchema = {
       },
     },
     current: { type: 'object', description: 'With 412: the record as it is now' },
-    error: { type: 'string', enum: deviceErrors, description: 'With invalid.device: why, as RFC 8628 calls it' },
+    error: { type: 'string', enum: deviceErrors, description: 'With invalid.device: the reason, as named by RFC 8628' },
+    subject: {
+      type: 'object',
+      description: 'With not_found: what was looked for',
+      required: ['kind', 'ref'],
+      properties: { kind: { type: 'string' }, ref: { type: 'string' } },
+    },
+    scope: { type: 'string', description: 'With forbidden: the scope that the credential lacks' },
+    role: {
+      type: 'object',
+      description: 'With forbidden: the role that is needed, and the one you have',
+      required: ['needed', 'held'],
+      properties: { needed: { type: 'string' }, held: { type: ['string', 'null'] } },
+    },
+    missing: {
+      type: 'array',
+      description: 'With conflict.gate: what the gate still needs',
+      items: {
+        type: 'object',
+        required: ['item', 'needs'],
+        properties: { item: { type: 'string' }, needs: { type: 'string' } },
+      },
+    },
+    next: {
+      type: 'array',
+      description: 'What you can do next: an MCP tool, a route of this API, a command line',
+      items: {
+        type: 'object',
+        properties: { tool: { type: 'string' }, route: { type: 'string' }, command: { type: 'string' } },
+      },
+    },
   },
 }
 

@@ -1,6 +1,6 @@
 import type { Tool as ListedTool } from '@modelcontextprotocol/server'
 import type { Actor } from '../auth/actor.ts'
-import { authorize } from '../auth/policy.ts'
+import { refusalOf, refused } from '../auth/policy.ts'
 import { AppError } from '../errors.ts'
 import { parseJson } from '../http/body.ts'
 import { object, type TObject, type TSchema } from '../schema.ts'
@@ -95,7 +95,7 @@ export class Catalogue {
   }
 }
 
-/** Why this connection may not use the tool, if so: the same for listing and for calling. */
+/** Returns why this connection may not use the tool, or undefined. Used for listing and for calling alike. */
 export function refusal(
   tool: Tool,
   actor: Actor,
@@ -118,13 +118,8 @@ export function refusal(
       'forbidden',
       `${name} writes, and this connection is read-only. Connect without ?readonly=1 to use it.`,
     )
-  try {
-    authorize(actor, action.rule, name, () => new Date())
-    return undefined
-  } catch (error) {
-    if (error instanceof AppError) return error
-    throw error
-  }
+  const kept = refusalOf(actor, action.rule, name, () => new Date())
+  return kept && refused(kept)
 }
 
 const within = (tool: Tool, toolsets: readonly string[]): boolean =>

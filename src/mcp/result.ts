@@ -1,5 +1,5 @@
 import type { CallToolResult, RequestId } from '@modelcontextprotocol/server'
-import { AppError, problem } from '../errors.ts'
+import { AppError, problem, waysBy } from '../errors.ts'
 import { hidesText, visibleText } from '../text/text.ts'
 import type { Source } from './source.ts'
 import type { Tool } from './tool.ts'
@@ -35,13 +35,17 @@ export function success(answer: unknown, tool: Tool, sent: Fields = {}, source?:
   return { text: words ? (facts.result as string) : json, facts, json }
 }
 
-/** `code: reason. Next step.` */
+/**
+ * `code: reason. Next step.` Of the facts, subject, scope and ways out are in the sentence already: as fields they would cost tokens twice,
+ * and routes and commands are of no use to whoever calls tools.
+ */
 export function failure(error: AppError, tool: string, requestId: string, has: (tool: string) => boolean): Told {
   const next = nextStep(error, requestId, has)
-  const { errors } = error.details
-  const known = new AppError(error.code, forAgents(next ? `${error.message} ${next}` : error.message), {
-    ...error.details,
-    ...(errors && { errors: errors.map((e) => ({ ...e, message: forAgents(e.message) })) }),
+  const { errors, current, error: reason } = error.details
+  const known = new AppError(error.code, next ? `${error.message} ${next}` : error.message, {
+    errors,
+    current,
+    error: reason,
   })
   const { facts, json } = visible(told({ ...problem(known, `/mcp#${tool}`, requestId) }) as Fields)
   const text = `${error.code}: ${facts.detail}`
@@ -49,9 +53,6 @@ export function failure(error: AppError, tool: string, requestId: string, has: (
   const cut = shorten(facts)
   return { isError: true, text, facts: cut, json: JSON.stringify(cut) }
 }
-
-/** `submit_review (POST /api/features/{id}/reviews)`: whoever calls tools needs no routes. */
-const forAgents = (text: string): string => text.replace(/ \((?:GET|POST|PATCH|PUT|DELETE) \/api\/[^)]*\)/g, '')
 
 export const resultOf = ({ isError, text, facts }: Told): CallToolResult => ({
   ...(isError && { isError }),
@@ -63,23 +64,20 @@ export const resultOf = ({ isError, text, facts }: Told): CallToolResult => ({
 export const responseOf = (id: RequestId, { isError, text, json }: Told): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${isError ? '"isError":true,' : ''}"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${json}}}`
 
-/** Most messages say it themselves; these cannot, since they do not know that a tool was called. */
-function nextStep(
-  { code, message, details }: AppError,
-  requestId: string,
-  has: (tool: string) => boolean,
-): string | undefined {
+/** Returns what a caller of tools can do about an error, if there is anything. */
+function nextStep({ code, details }: AppError, requestId: string, has: (tool: string) => boolean): string | undefined {
+  const tools = waysBy(details.next, 'tool').filter(has)
+  if (tools.length > 0) return `Use ${tools.join(' or ')}.`
+  const routes = waysBy(details.next, 'route')
+  if (routes.length > 0) return `Web API: ${routes.join(' or ')}.`
   if (code === 'internal') return `Call once more; if it fails again, report the request id ${requestId}.`
   if (code === 'invalid' && details.errors) return 'Correct the arguments and call again.'
-  if (code === 'not_found') {
-    const what = /^No (?:public )?([a-z]+) /.exec(message)?.[1]
-    const lister = what && `list_${what.endsWith('y') ? `${what.slice(0, -1)}ies` : `${what}s`}`
-    return lister && has(lister) ? `Find the right one with ${lister}.` : undefined
-  }
-  if (code === 'forbidden' && message.includes('lacks the scope'))
-    return 'Ask the owner of the token for one with that scope.'
-  return undefined
+  if (details.scope) return 'Ask the owner of the token for one with that scope.'
+  const lister = details.subject && listerOf(details.subject.kind)
+  return lister && has(lister) ? `Find the right one with ${lister}.` : undefined
 }
+
+const listerOf = (kind: string): string => `list_${kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : `${kind}s`}`
 
 /** A record as a model gets to see it. */
 export const forModel = (record: Fields): Fields => visible(told(record) as Fields).facts

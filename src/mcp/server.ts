@@ -200,7 +200,7 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
     // Not the cookie: a page that a person visits must not be able to act as an agent.
     const secret = request.headers.has('authorization') ? guard.credential(request) : undefined
     if (!secret)
-      throw new AppError('unauthenticated', `Send an MCP token: \`Authorization: Bearer svc_live_…\`. ${HOW}`)
+      throw new AppError('unauthenticated', `Send an MCP token: \`Authorization: Bearer svc_live_…\`. ${HOW}`, newToken)
     if (!secret.startsWith(prefixes.mcp_live) && !secret.startsWith(prefixes.mcp_test)) {
       const what = secret.startsWith('svc_')
         ? 'An API key'
@@ -210,12 +210,13 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
       throw new AppError(
         'unauthenticated',
         `${what} does not work here; an MCP token (svc_live_… or svc_test_…) does. ${HOW}`,
+        newToken,
       )
     }
     const actor = await app.auth.authenticate(secret, seen)
     const { credentialId, userId } = actor
     if (actor.kind !== 'mcp_token' || !credentialId)
-      throw new AppError('unauthenticated', `This is not an MCP token. ${HOW}`)
+      throw new AppError('unauthenticated', `This is not an MCP token. ${HOW}`, newToken)
     return {
       requestId: seen.requestId,
       from: seen,
@@ -352,4 +353,5 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
   }
 }
 
-const HOW = 'Make one in the settings, or with POST /api/mcp-tokens.'
+const HOW = 'Create one in the settings.'
+const newToken = { next: [{ route: 'POST /api/mcp-tokens', command: 'tutti connect <program>' }] }

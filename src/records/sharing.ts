@@ -186,7 +186,7 @@ export async function publicOne<R>(
     .leftJoin(users, eq(users.id, table.createdById))
     .where(and(eq(table.slug, slug.toLowerCase()), isPublic(table)))
     .limit(1)) as unknown as (R & { handle: string | null; authorName: string | null })[]
-  if (!found) throw notFound(`public ${noun}`, slug)
+  if (!found) throw notFound(noun, slug)
   const { handle, authorName, ...rest } = found
   return { ...(rest as unknown as R), author: handle && authorName ? { handle, name: authorName } : null }
 }

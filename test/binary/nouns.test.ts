@@ -69,7 +69,7 @@ describe('on a terminal', () => {
     const refused = await onTerminal(['tasks', 'show', 'TUT-99'], { env: home.env, cwd: work })
     expect({ ...refused, shown: bare(refused.shown) }).toEqual({
       code: 4,
-      shown: 'tutti: No task "TUT-99" that you can see. See: tutti tasks list\n',
+      shown: 'tutti: Task TUT-99 not found. List tasks with: tutti tasks list\n',
     })
   }, 60_000)
 
@@ -164,7 +164,7 @@ describe('--json', () => {
     }
     expect(await problem('tasks', 'show', 'TUT-999')).toEqual({
       code: 4,
-      problem: { code: 'not_found', detail: 'No task "TUT-999" that you can see. See: tutti tasks list', exitCode: 4 },
+      problem: { code: 'not_found', detail: 'Task TUT-999 not found. List tasks with: tutti tasks list', exitCode: 4 },
     })
     expect(await problem('tasks', 'update', 'TUT-1', '--priority', 'huge')).toMatchObject({
       code: 2,
@@ -210,11 +210,11 @@ describe('exit codes', () => {
     ['completion tcsh', 2, /bash, zsh, fish/],
     ['connect emacs', 2, /Allowed choices are claude-code, codex/],
     ['tasks list --server tutti.invalid', 3, /not signed in to https:\/\/tutti\.invalid/],
-    ['tasks show TUT-99', 4, /No task "TUT-99"/],
-    ['teams show nix', 4, /No team "nix" that you can see\. See: tutti teams list/],
+    ['tasks show TUT-99', 4, /Task TUT-99 not found/],
+    ['teams show nix', 4, /nix not found\. List teams with: tutti teams list/],
     ['teams delete nix --yes', 4, /No team "nix"/],
-    ['tokens revoke nix', 4, /No token "nix" that you can see\. See: tutti tokens list/],
-    ['tasks update TUT-1 --parent nix', 4, /No task "nix"/],
+    ['tokens revoke nix', 4, /nix not found\. List tokens with: tutti tokens list/],
+    ['tasks update TUT-1 --parent nix', 4, /Task nix not found/],
     ['tasks check TUT-1 7', 2, /has 0 such lines/],
     ['specs update folder-lock -c x', 2, /Say --base-version 2/],
     ['projects list extra', 2, /too many arguments/],
@@ -336,7 +336,7 @@ describe('names', () => {
       /^tutti: Several teams are "Twin team": [\da-f-]{36}, [\da-f-]{36}\. Name one by its id\.\n$/,
     )
     expect((await home.run('projects', 'show', 'tuti')).err).toBe(
-      'tutti: No project "tuti" that you can see. Did you mean tutti (Tutti)?\n',
+      'tutti: Project tuti not found. Did you mean tutti (Tutti)?\n',
     )
     expect((await home.run('tasks', 'create', 'x', '-p', 'TUTT')).err).toContain('Did you mean tutti (Tutti)?')
     expect((await home.run('search', 'x', '-p', 'tuti')).err).toContain('Did you mean tutti')

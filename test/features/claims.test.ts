@@ -99,9 +99,7 @@ describe(`${MANY} agents at once`, () => {
             i % 2 ? { project: project.key } : { task: named.id },
           )
           if (result.isError) {
-            const closed = /^conflict: \S+ is done\. Take another one with next_task/.test(
-              result.content[0]?.text ?? '',
-            )
+            const closed = /^conflict: \S+ is done\. Take another task/.test(result.content[0]?.text ?? '')
             if (!closed && !isExplained(result)) strange.push(result)
             continue
           }

@@ -200,7 +200,7 @@ describe('which session is meant', () => {
 
     // A new token of the same agent takes up what the lost one left.
     const later = await agent(who, { agentId: builder })
-    expect(await refusal(later, 'end_session')).toContain('No session of yours is running here')
+    expect(await refusal(later, 'end_session')).toEndWith('Use create_session or resume_session.')
     expect((await use(later, 'resume_session')).id).toBe(first.id)
     expect(await use(later, 'end_session')).toMatchObject({ session: { id: first.id, status: 'ended' } })
 

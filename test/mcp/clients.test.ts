@@ -42,7 +42,7 @@ for (const [name, connect] of Object.entries(ways)) {
       const missing = await client.call('get_note', { note: 'no-such-note' })
       expect(missing.isError).toBe(true)
       expect(missing.content[0]?.text).toBe(
-        'not_found: No note "no-such-note" that you can see. Find the right one with list_notes.',
+        'not_found: Note no-such-note not found. Find the right one with list_notes.',
       )
       expect(missing.structuredContent).toMatchObject({
         code: 'not_found',

@@ -5,7 +5,7 @@ import { countAttempt } from '../../auth/limits.ts'
 import { dropSecrets, issueSecret, redeemSecret } from '../../auth/one-time-secrets.ts'
 import { anyone, person, recent } from '../../auth/policy.ts'
 import { oneTimeSecrets } from '../../auth/table.ts'
-import { AppError, invalid } from '../../errors.ts'
+import { AppError, invalid, type WayOut } from '../../errors.ts'
 import { countMail, queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
 import { users } from '../users/table.ts'
@@ -28,7 +28,8 @@ async function own(ctx: Ctx): Promise<User> {
   return user
 }
 
-const stale = (next: string) => new AppError('gone', `This link has been used or has expired. ${next}`)
+const stale = (advice: string, next?: WayOut[]) =>
+  new AppError('gone', `This link has been used or has expired. ${advice}`, { next })
 
 // ---- proving that mail arrives
 
@@ -149,7 +150,8 @@ export const confirmEmail = write(
   async (ctx, { token }: LinkToken): Promise<{ changed: true }> => {
     const before = await holdSession(ctx, ctx.actor.credentialId as string)
     const used = await redeemSecret(ctx, 'email_change', token)
-    if (!used || used.userId !== before.id) throw stale('Ask for a new one: POST /api/auth/email-change.')
+    if (!used || used.userId !== before.id)
+      throw stale('Request a new one.', [{ route: 'POST /api/auth/email-change' }])
     const email = String(used.data.email)
     if ((await byEmail(ctx, email)) || (await isReserved(ctx, email, before.id)))
       throw new AppError('conflict.exists', 'This address got an account of its own meanwhile. Use another one.')

@@ -152,7 +152,10 @@ export const reauth = flow(
       )
     else if (user.passwordHash)
       await proveOwn(ctx, () => verifyPassword(password as string, user.passwordHash), 'The password is wrong.')
-    else throw new AppError('forbidden', 'This account has no password. Confirm with a code: POST /api/auth/otp/send.')
+    else
+      throw new AppError('forbidden', 'This account has no password. Confirm with a code sent by mail.', {
+        next: [{ route: 'POST /api/auth/otp/send' }],
+      })
     return markConfirmed(ctx, {})
   },
 )
@@ -262,7 +265,9 @@ export const forgotPassword = flow(
 )
 
 const stale = () =>
-  new AppError('gone', 'This link has been used or has expired. Ask for a new one: POST /api/auth/forgot-password.')
+  new AppError('gone', 'This link has been used or has expired. Request a new one.', {
+    next: [{ route: 'POST /api/auth/forgot-password' }],
+  })
 
 const useReset = write(
   'accounts.useReset',

@@ -153,7 +153,8 @@ const useSetupToken = write(
 const usedUp = () =>
   new AppError(
     'gone',
-    'This set-up link has been used or replaced. Start the server again for a new one, or run: tutti admin create',
+    'This set-up link has been used or replaced. Restart the server for a new one, or create the administrator on the command line.',
+    { next: [{ command: 'tutti admin create' }] },
   )
 
 export const setup = flow(

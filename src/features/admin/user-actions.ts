@@ -149,7 +149,9 @@ export const resetPassword = write(
   admin,
   async (ctx, { id }: { id: string }): Promise<PasswordReset> => {
     if (id === userIdOf(ctx.actor))
-      throw new AppError('conflict', 'Change your own password instead: POST /api/auth/change-password.')
+      throw new AppError('conflict', 'Change your own password instead of resetting it.', {
+        next: [{ route: 'POST /api/auth/change-password' }],
+      })
     const user = await target(ctx, id)
     await endCredentials(ctx, id)
     await change(ctx, user, { passwordHash: null })
@@ -225,7 +227,7 @@ export const setPlan = write(
         ),
       )
       .returning({ organizationId: organizations.id, plan: organizations.plan, status: organizations.planStatus })
-    if (!changed) throw notFound('team of this user', organizationId ?? 'personal')
+    if (!changed) throw notFound('team', organizationId ?? 'personal', 'among those of this user')
     const { organizationId: changedId } = changed
     ctx.emit('organization.plan_changed', {
       subjectId: changedId,

@@ -53,7 +53,7 @@ export async function resolveParty(ctx: Ctx, place: Place, ref: string): Promise
 /** One of the team's, a public one, or the caller's own where he works for himself. */
 export async function findAgent(ctx: Ctx, organizationId: string, ref: string): Promise<Party> {
   const agent = await agents.resolve(ctx, ref).catch((error: unknown) => {
-    throw error instanceof AppError && error.code === 'not_found' ? notFound('member or agent', ref) : error
+    throw error instanceof AppError && error.code === 'not_found' ? notFound('party', ref) : error
   })
   if (agent.scope !== 'public' && agent.organizationId !== organizationId)
     throw invalid('/agent', "This agent is not one of the project's team. Share it with the team first.")

@@ -165,7 +165,8 @@ export const verifyLink = flow(
     if (answer === 'elsewhere')
       throw new AppError(
         'conflict.other_browser',
-        'This link was asked for in another browser. Open it there, or get a code to type there: POST /api/auth/magic-link/code.',
+        'This link was requested in another browser. Open it there, or get a code to type there.',
+        { next: [{ route: 'POST /api/auth/magic-link/code' }] },
       )
     return answer
   },

@@ -36,7 +36,8 @@ function requireFlow({ app }: Ctx): void {
   if (app.config.DEVICE_FLOW === 'off')
     throw new AppError(
       'forbidden',
-      'This instance signs in no devices by code. Use an API key: tutti login --with-token',
+      'This instance does not allow devices to sign in with a code. Use an API key instead.',
+      { next: [{ command: 'tutti login --with-token' }] },
     )
 }
 

@@ -41,6 +41,6 @@ export const list = read(
 
 export const get = read('manual.get', anyone, async (_ctx, { id }: { id: string }): Promise<ManualPage> => {
   const found = pages.find((p) => p.id === id)
-  if (!found) throw notFound('manual page', id)
+  if (!found) throw notFound('manual_page', id)
   return found
 })

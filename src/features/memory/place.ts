@@ -5,7 +5,7 @@ import { invalid, notFound } from '../../errors.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import { findAgent } from '../agents/parties.ts'
 import { agents } from '../agents/table.ts'
-import { projectOf } from '../projects/current.ts'
+import { listProjects, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
 import { sessions } from '../sessions/table.ts'
 import type { Memory } from './schema.ts'
@@ -43,21 +43,17 @@ async function usualPlace(ctx: Ctx): Promise<Place> {
 
 function inProject(project: { id: string; organizationId: string } | undefined): Place {
   if (!project)
-    throw invalid(
-      '/scopeId',
-      'Say which project it is about: give scopeId its id, slug or key (list_projects shows them).',
-      'required',
-    )
+    throw invalid('/scopeId', 'Name the project it is about: set scopeId to its id, slug or key.', 'required', [
+      listProjects,
+    ])
   return { scope: 'project', scopeId: project.id, organizationId: project.organizationId, projectId: project.id }
 }
 
 function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): Place {
   if (!agent)
-    throw invalid(
-      '/scopeId',
-      'Say which agent it is about: give scopeId its id or slug (list_agents shows them).',
-      'required',
-    )
+    throw invalid('/scopeId', 'Name the agent it is about: set scopeId to its id or slug.', 'required', [
+      { tool: 'list_agents', route: 'GET /api/agents', command: 'tutti agents list' },
+    ])
   return { scope: 'agent', scopeId: agent.id, organizationId: currentOrganization(ctx.actor), projectId: null }
 }
 
@@ -66,11 +62,9 @@ type Session = Pick<Place, 'organizationId' | 'projectId'> & { id: string }
 /** A session is its worker's; its project decides who sees what is remembered about it, and may be out of his sight by now. */
 async function inSession(ctx: Ctx, session: Session | undefined): Promise<Place> {
   if (!session)
-    throw invalid(
-      '/scopeId',
-      'Say which session it is about: give scopeId its id (list_sessions shows them), or start one.',
-      'required',
-    )
+    throw invalid('/scopeId', 'Name the session it is about: set scopeId to its id, or start one.', 'required', [
+      { tool: 'list_sessions', route: 'GET /api/sessions', command: 'tutti sessions list' },
+    ])
   const { id, organizationId, projectId } = session
   if (projectId) await projects.resolve(ctx, projectId)
   return { scope: 'session', scopeId: id, organizationId, projectId }

@@ -44,7 +44,7 @@ async function publicProject(ctx: Ctx, { team, project }: Place): Promise<{ id: 
         isNull(projects.deletedAt),
       ),
     )
-  if (!found) throw notFound('public project', `${team}/${project}`)
+  if (!found) throw notFound('project', `${team}/${project}`)
   return found
 }
 

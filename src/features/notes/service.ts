@@ -305,7 +305,7 @@ export const getPublic = read(
         ),
       )
       .where(and(eq(notes.slug, slug.toLowerCase()), eq(notes.scope, 'public'), live))
-    if (!found) throw notFound('public note', slug)
+    if (!found) throw notFound('note', slug)
     const { handle, name, ...note } = found
     return { ...note, author: { handle, name } }
   },

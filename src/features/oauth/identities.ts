@@ -169,7 +169,7 @@ export const disconnect = write(
       .delete(connectedAccounts)
       .where(and(eq(connectedAccounts.provider, provider), own(ctx)))
       .returning({ id: connectedAccounts.id })
-    if (!removed) throw notFound('connected account', provider)
+    if (!removed) throw notFound('connected_account', provider)
     await requireWayIn(ctx, userId)
     ctx.emit('connected_account.deleted', { subjectId: removed.id, userId, data: { provider } })
     return { id: removed.id, deleted: true }

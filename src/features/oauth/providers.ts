@@ -54,10 +54,9 @@ export const configured = (config: Config): Provider[] => providers.filter((prov
 export function requireConfigured({ config }: App, provider: Provider): Client {
   const client = clientOf(config, provider)
   if (!client)
-    throw new AppError(
-      'not_found',
-      `Signing in with ${names[provider]} is not set up on this instance. GET /api/auth/providers lists what is.`,
-    )
+    throw new AppError('not_found', `Signing in with ${names[provider]} is not set up on this instance.`, {
+      next: [{ route: 'GET /api/auth/providers' }],
+    })
   return client
 }
 

@@ -52,7 +52,9 @@ export const finish = write(
       .where(eq(users.id, me))
       .for('update')
     if (user?.onboardedAt)
-      throw new AppError('conflict', 'You have been through this. Make further teams with POST /api/teams.')
+      throw new AppError('conflict', 'You have already completed onboarding. Create further teams directly.', {
+        next: [{ route: 'POST /api/teams', command: 'tutti teams create <name>' }],
+      })
     const team = await teams.create(ctx, organization)
     const sent = []
     for (const invite of wanted) sent.push(await send(ctx, team, invite))

@@ -1,9 +1,16 @@
 import { and, desc, eq } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, type WayOut } from '../../errors.ts'
 import { sessions } from '../sessions/table.ts'
 import type { Project } from './schema.ts'
 import * as projects from './service.ts'
+
+/** For errors that ask for a project. */
+export const listProjects: WayOut = {
+  tool: 'list_projects',
+  route: 'GET /api/projects',
+  command: 'tutti projects list',
+}
 
 /** The one that is named, else the one that the caller is at work in: for every tool that takes `project?`. */
 export const projectOf = (ctx: Ctx, ref: string | undefined): Promise<Project | undefined> =>

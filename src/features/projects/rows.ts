@@ -1,15 +1,21 @@
 import type { Ctx } from '../../action.ts'
-import { requireRoleOn } from '../../auth/policy.ts'
-import { AppError } from '../../errors.ts'
+import { type Refusal, refuse, roleRefusalOn } from '../../auth/policy.ts'
+import type { WayOut } from '../../errors.ts'
 import type { Project } from './schema.ts'
 
-/** Refuses who may not change a project, and everybody while it is archived. */
-export function requireOpenProject(
-  ctx: Ctx,
-  project: Pick<Project, 'name' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'>,
-  what: string,
-): void {
-  requireRoleOn(ctx.actor, project, 'member', what)
-  if (project.status === 'archived')
-    throw new AppError('conflict', `${project.name} is archived. Restore it first: archive_project with restore.`)
+type Writable = Pick<Project, 'name' | 'slug' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'>
+
+/** Returns why the caller may not change what is in this project, or undefined. */
+export function openProjectRefusal(ctx: Ctx, project: Writable, what: string): Refusal | undefined {
+  const byRole = roleRefusalOn(ctx.actor, project, 'member', what)
+  if (byRole || project.status !== 'archived') return byRole
+  const restore: WayOut = {
+    tool: 'archive_project',
+    route: `POST /api/projects/${project.slug}/restore`,
+    command: `tutti projects restore ${project.slug}`,
+  }
+  return { code: 'conflict', detail: `${project.name} is archived. Restore it first.`, details: { next: [restore] } }
 }
+
+export const requireOpenProject = (ctx: Ctx, project: Writable, what: string): void =>
+  refuse(openProjectRefusal(ctx, project, what))

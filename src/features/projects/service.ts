@@ -324,7 +324,7 @@ export const getPublic = read(
       // The same person may have the slug in two organizations; the older one keeps the address.
       .orderBy(projects.createdAt, projects.id)
       .limit(1)
-    if (!found) throw notFound('public project', `${user}/${slug}`)
+    if (!found) throw notFound('project', `${user}/${slug}`)
     return {
       id: found.id,
       name: found.name,

@@ -1,4 +1,4 @@
-import type { FieldError } from '../../errors.ts'
+import type { FieldError, WayOut } from '../../errors.ts'
 import { check } from '../../schema.ts'
 import { type Evidence, type Kind, type Missing, Workflow } from '../workflow/schema.ts'
 
@@ -138,7 +138,11 @@ export function step(workflow: Workflow, { status, kind }: { status: string; kin
     missing: missing.map(({ anyOf, what }) => ({
       item: anyOf.map((part) => `evidence.${part}`).join(' or '),
       needs: what,
-      call: 'advance_feature (POST /api/features/{id}/advance) with evidence',
+      ...bringing({
+        tool: 'advance_feature',
+        route: 'POST /api/features/{id}/advance',
+        command: 'tutti features advance <feature>',
+      }),
     })),
   }
 }
@@ -148,8 +152,15 @@ const isGiven = (part: string | string[] | undefined): boolean => part !== undef
 const reviewMissing = (verdict: Verdict): Missing => ({
   item: REVIEW,
   needs: `a review with the verdict ${verdict}, by somebody other than the author`,
-  call: 'submit_review (POST /api/features/{id}/reviews)',
+  ...bringing({
+    tool: 'submit_review',
+    route: 'POST /api/features/{id}/reviews',
+    command: `tutti features review <feature> ${verdict}`,
+  }),
 })
+
+/** How something that is missing can be provided. */
+export const bringing = (next: WayOut & { tool: string }): Pick<Missing, 'call' | 'next'> => ({ call: next.tool, next })
 
 /** The gates of a kind of feature, in the order of the workflow, and which are behind it. */
 export function progress(

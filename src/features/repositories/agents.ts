@@ -78,13 +78,13 @@ async function onlyOne(ctx: Ctx, { id }: Project): Promise<Row> {
   const { items } = await list(ctx, { projectId: id, limit: 2 })
   const [first, second] = items
   if (!first)
-    throw invalid(
-      '/repo',
-      'The project has no repository yet. Connect one: connect_repo (POST /api/repos).',
-      'required',
-    )
+    throw invalid('/repo', 'The project has no repository yet. Connect one first.', 'required', [
+      { tool: 'connect_repo', route: 'POST /api/repos' },
+    ])
   if (second)
-    throw invalid('/repo', 'The project has several repositories. Say which: list_repos names them.', 'required')
+    throw invalid('/repo', 'The project has several repositories. Name one of them.', 'required', [
+      { tool: 'list_repos', route: 'GET /api/repos' },
+    ])
   return writable(ctx, first.id, OPENING)
 }
 

@@ -5,7 +5,15 @@ import { AppError } from '../../errors.ts'
 import { createClient } from '../../outside/codehosts/client.ts'
 import type { RemoteRepository } from '../../outside/codehosts/host.ts'
 import { hostProviders } from '../../outside/codehosts/index.ts'
-import { type Named, named, operators, type Place, placeAt, usualBase } from '../../outside/codehosts/places.ts'
+import {
+  type Named,
+  named,
+  operators,
+  type Place,
+  placeAt,
+  saveToken,
+  usualBase,
+} from '../../outside/codehosts/places.ts'
 import type { CodeHost, Hosted } from '../../outside/codehosts/schema.ts'
 import { codeHostsOf, tokenFor } from '../integrations/service.ts'
 
@@ -54,7 +62,8 @@ async function clientFor(ctx: Ctx, place: Place, userId: string) {
 const tokenMissing = ({ provider, base }: Place): AppError =>
   new AppError(
     'forbidden',
-    `You have saved no token for ${new URL(base).host}. Save one that has ${hostProviders[provider].scopes}: PUT /api/settings/integrations/user/${provider}.`,
+    `You have no token saved for ${new URL(base).host}. Save one that has ${hostProviders[provider].scopes}.`,
+    { next: [saveToken(provider)] },
   )
 
 /** With the token of somebody who is not there just now: for what he has reported. */
@@ -65,10 +74,9 @@ export async function reachFor(ctx: Ctx, userId: string, { place, owner, name }:
 export async function hosted(ctx: Ctx, provider: CodeHost): Promise<Hosted[]> {
   const place = usualPlace(ctx, provider, await codeHostsOf(ctx, userIdOf(ctx.actor)))
   if (!place)
-    throw new AppError(
-      'forbidden',
-      `You have saved no token for ${provider}. Save one: PUT /api/settings/integrations/user/${provider}.`,
-    )
+    throw new AppError('forbidden', `You have no token saved for ${provider}. Save one first.`, {
+      next: [saveToken(provider)],
+    })
   const client = await clientFor(ctx, place, userIdOf(ctx.actor))
   if (!client.signedIn) throw tokenMissing(place)
   return hostProviders[provider].mine(client)

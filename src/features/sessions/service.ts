@@ -4,7 +4,7 @@ import { currentOrganization, nobody, userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
-import { AppError, invalid, notFound } from '../../errors.ts'
+import { AppError, invalid, notFound, type WayOut } from '../../errors.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
@@ -31,6 +31,13 @@ import type {
   SessionQuery,
 } from './schema.ts'
 import { sessions } from './table.ts'
+
+const startSession: WayOut = { tool: 'create_session', route: 'POST /api/sessions', command: 'tutti sessions start' }
+const resumeSession: WayOut = {
+  tool: 'resume_session',
+  route: 'POST /api/sessions/{id}/resume',
+  command: 'tutti sessions resume',
+}
 
 const item = {
   id: sessions.id,
@@ -113,10 +120,9 @@ async function last(ctx: Ctx): Promise<Row | undefined> {
 async function namedOrRunning(ctx: Ctx, ref: string | undefined): Promise<Row> {
   const found = ref === undefined ? await running(ctx) : await find(ctx, ref)
   if (!found)
-    throw new AppError(
-      'not_found',
-      'No session of yours is running here. Begin one with create_session, or resume_session.',
-    )
+    throw new AppError('not_found', 'You have no running session here. Start or resume one.', {
+      next: [startSession, resumeSession],
+    })
   return found
 }
 
@@ -288,7 +294,8 @@ const takeUp = write(
     if (!found)
       throw new AppError(
         'not_found',
-        'You have no session to resume. create_session begins one and tells what you hold and what was done.',
+        'You have no session to resume. Start one: its brief says what you have claimed and what was done.',
+        { next: [startSession] },
       )
     const row = await change(ctx, found, { status: 'active', endedAt: null, credentialId: ctx.actor.credentialId })
     announce(ctx, 'session.resumed', row)
@@ -314,7 +321,7 @@ export const checkpoint = write(
   async (ctx, { ref, checkpoint: saved, taskId: named }: SessionCheckpoint & { ref?: string }): Promise<Session> => {
     const before = await namedOrRunning(ctx, ref)
     if (before.status === 'ended')
-      throw new AppError('conflict', 'This session has ended. Take it up again with resume_session first.')
+      throw new AppError('conflict', 'This session has ended. Resume it first.', { next: [resumeSession] })
     const taskId = named === undefined ? before.taskId : await taskIn(ctx, before, named)
     const row = await change(ctx, before, {
       checkpoint: saved,

@@ -4,7 +4,7 @@ import { inPerson, organizationsOf, userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
-import { AppError, notFound } from '../../errors.ts'
+import { AppError, notFound, type WayOut } from '../../errors.ts'
 import type { App } from '../../services.ts'
 import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
 import { sessions } from '../sessions/table.ts'
@@ -134,7 +134,7 @@ async function take(
 ): Promise<Task | undefined> {
   const { lease } = before
   if (isClosed(before.status))
-    throw new AppError('conflict', `${before.key} is ${before.status}. Take another one with next_task.`)
+    throw new AppError('conflict', `${before.key} is ${before.status}. Take another task.`, { next: [nextTask] })
   if (lease && !isHis(lease, holder)) throw heldBy(before, lease, ctx.now)
   if (action === 'renew' && !lease)
     throw new AppError('conflict', `Your claim on ${before.key} has run out. Claim it again.`)
@@ -191,7 +191,9 @@ export function requireNotHeld(ctx: Ctx, { task, leaseCredentialId }: Found, cal
   throw heldBy(task, lease, ctx.now)
 }
 
-/** A refusal that explains itself: who holds it, when he was last seen, how long it stays his. */
+const nextTask: WayOut = { tool: 'next_task', route: 'POST /api/tasks/next', command: 'tutti tasks next' }
+
+/** Says who holds the task, when they were last seen, and how long the claim lasts. */
 export function heldBy(
   { key }: Pick<TaskItem, 'key'>,
   { holder, lastSeenAt, expiresAt }: Lease,
@@ -200,8 +202,8 @@ export function heldBy(
   const retryAfter = Math.max(1, Math.ceil((Date.parse(expiresAt) - Date.parse(now)) / 1000))
   return new AppError(
     'conflict.lease_held',
-    `${holder.name} works on ${key}: last seen ${lastSeenAt}, theirs until ${expiresAt} unless they go on. Take another one with next_task, or try again in ${retryAfter} seconds.`,
-    { retryAfter },
+    `${holder.name} works on ${key}: last seen ${lastSeenAt}, claimed until ${expiresAt} unless they continue. Take another task, or try again in ${retryAfter} seconds.`,
+    { retryAfter, next: [nextTask] },
   )
 }
 

@@ -11,7 +11,7 @@ import { changeVersioned } from '../../records/rows.ts'
 import { type Party, resolveParty, sameParty, speaker } from '../agents/parties.ts'
 import { linkedWith } from '../links/linked.ts'
 import { notify } from '../notifications/service.ts'
-import { projectOf } from '../projects/current.ts'
+import { listProjects, projectOf } from '../projects/current.ts'
 import { requireOpenProject } from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -290,8 +290,7 @@ const criteria = (given: readonly (string | Acceptance)[]): Acceptance[] =>
 /** To plan in: the one named, else the one the caller is at work in. */
 export async function projectFor(ctx: Ctx, ref: string | undefined): Promise<Project> {
   const project = await projectOf(ctx, ref)
-  if (!project)
-    throw invalid('/project', 'Say which project: give its id, slug or key (list_projects shows them).', 'required')
+  if (!project) throw invalid('/project', 'Name the project by its id, slug or key.', 'required', [listProjects])
   requireOpenProject(ctx, project, 'Planning in this project')
   return project
 }

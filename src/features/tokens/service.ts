@@ -157,7 +157,7 @@ export const revokeKey = write(
       })
       .where(and(eq(apiKeys.id, id), eq(apiKeys.userId, userId)))
       .returning({ name: apiKeys.name })
-    if (!revoked) throw notFound('API key', id)
+    if (!revoked) throw notFound('api_key', id)
     ctx.emit('api_key.revoked', { subjectId: id, userId, data: { name: revoked.name } })
     return { id, deleted: true }
   },
@@ -242,7 +242,7 @@ export const revokeToken = write(
       })
       .where(and(eq(mcpTokens.id, id), eq(mcpTokens.userId, userId)))
       .returning({ name: mcpTokens.name })
-    if (!revoked) throw notFound('MCP token', id)
+    if (!revoked) throw notFound('mcp_token', id)
     ctx.emit('mcp_token.revoked', { subjectId: id, userId, data: { name: revoked.name } })
     return { id, deleted: true }
   },

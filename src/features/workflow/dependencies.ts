@@ -1,9 +1,10 @@
 import { and, eq, inArray, isNull, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
+import { shortId } from '../../records/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects } from '../projects/table.ts'
-import { isClosed } from '../projects/workflow.ts'
+import { bringing, isClosed } from '../projects/workflow.ts'
 import type { Missing, Workflow } from './schema.ts'
 import { featureDependencies as dependencies, features } from './table.ts'
 
@@ -22,7 +23,11 @@ export const openOnes = (workflow: Workflow, blockers: { id: string; title: stri
     .map(({ id, title, status }) => ({
       item: `blockedBy ${id}`,
       needs: `${JSON.stringify(title)}, which is ${status}, to be closed first`,
-      call: `get_feature (GET /api/features/${id}) shows what it still needs`,
+      ...bringing({
+        tool: 'get_feature',
+        route: `GET /api/features/${id}`,
+        command: `tutti features show ${shortId(id)}`,
+      }),
     }))
 
 /** Replaces what a feature waits for. Those who change the order of work in a project take turns, or two of them could close a circle. */

@@ -38,13 +38,15 @@ export async function move(
   if (missing.length > 0)
     throw new AppError(
       'conflict.gate',
-      `From ${before.status} to ${to} it still needs: ${missing.map((m) => `${m.needs} (${m.item})`).join('; ')}. Next: ${[...new Set(missing.map((m) => m.call))].join('; ')}.`,
+      `To go from ${before.status} to ${to} it still needs: ${missing.map((m) => `${m.needs} (${m.item})`).join('; ')}.`,
       {
-        errors: missing.map(({ item, needs, call }) => ({
+        errors: missing.map(({ item, needs }) => ({
           pointer: `/${item.split(' ')[0]?.replace('.', '/')}`,
           code: 'missing',
-          message: `${needs}. Call ${call}.`,
+          message: `${needs}.`,
         })),
+        missing: missing.map(({ item, needs }) => ({ item, needs })),
+        next: missing.map(({ next }) => next),
       },
     )
   if (wanted.by === 'advance') {

@@ -16,6 +16,7 @@ import {
   text,
   title,
   url,
+  WayOut,
 } from '../../schema.ts'
 import { priorities } from '../tasks/schema.ts'
 
@@ -77,7 +78,8 @@ export type Workflow = Static<typeof Workflow>
 export const Missing = object({
   item: text(100, { example: 'evidence.files' }),
   needs: text(500, { example: 'at least one file path, commit or pull request' }),
-  call: text(500, { example: 'advance_feature with evidence' }),
+  call: text(500, { example: 'advance_feature', description: 'The tool that provides it' }),
+  next: WayOut,
 })
 export type Missing = Static<typeof Missing>
 

@@ -7,14 +7,13 @@ const project = optional(text(100, { minLength: 1, description: 'Id, slug or key
 const feature = text(100, { minLength: 1, description: 'Id or id prefix' })
 const { description, kind, priority } = FeatureCreate.properties
 
-/** What the next gate asks for; that it is brought by advance_feature is what that tool says itself. */
+/** What the next gate needs. `advance_feature` is not named: its own description says that it takes evidence. */
 const gateOf = ({ next }: Pick<Feature, 'next'>) =>
   next && {
     to: next.to,
-    missing: next.missing.map(({ item, needs, call }) => {
-      const tool = call.split(' ')[0]
-      return tool === 'advance_feature' ? { item, needs } : { item, needs, tool }
-    }),
+    missing: next.missing.map(({ item, needs, next: { tool } }) =>
+      tool === 'advance_feature' ? { item, needs } : { item, needs, tool },
+    ),
   }
 /** Where it stands now. */
 const step = ({ id, title, status, version, ...feature }: Feature) => ({

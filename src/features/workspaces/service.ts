@@ -285,7 +285,7 @@ export const addTeam = write(
     requireRole(ctx.actor, before.organizationId, 'admin', 'Sharing a workspace')
     const already = before.teams.some((team) => team.id === teamId)
     if (!already && !atLeast(ctx.actor.memberships.get(teamId), 'admin'))
-      throw notFound('team of which you are admin', teamId)
+      throw notFound('team', teamId, 'among those you administer')
     if (teamId === before.organizationId)
       throw new AppError('conflict', 'This workspace belongs to this team, which always is its owner.')
     if (before.status === 'archived')
@@ -307,7 +307,7 @@ export const removeTeam = write(
   account('workspaces:write'),
   async (ctx, { id, teamId }: { id: string; teamId: string }): Promise<{ id: string; deleted: true }> => {
     const before = await find(ctx, id)
-    if (!before.teams.some((team) => team.id === teamId)) throw notFound('team in this workspace', teamId)
+    if (!before.teams.some((team) => team.id === teamId)) throw notFound('team', teamId, 'in this workspace')
     if (!atLeast(ctx.actor.memberships.get(teamId), 'admin'))
       requireRole(ctx.actor, before.organizationId, 'admin', 'Removing a team from a workspace')
     if (teamId === before.organizationId)

@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
 import { visibleText } from '../../text/text.ts'
-import type { Place } from './places.ts'
+import { type Place, saveToken } from './places.ts'
 
 /** One way to talk to a code host, for every provider: bounded in time and size, its failures in our words, and no token in any of them. */
 export interface Client {
@@ -162,7 +162,7 @@ function refusal(
   raw: Raw,
   body: unknown,
 ): AppError {
-  const save = `PUT /api/settings/integrations/user/${provider}`
+  const next = [saveToken(provider)]
   const said = wordsOf(body, token)
   const why = said ? ` It says: ${JSON.stringify(said)}.` : ''
   const { status } = raw
@@ -171,26 +171,26 @@ function refusal(
     (status === 403 && (raw.header('x-ratelimit-remaining') === '0' || raw.header('retry-after') !== undefined))
   ) {
     const retryAfter = waitOf(raw)
-    const own = token === undefined ? ` With a token of your own you may ask it more often: ${save}.` : ''
+    const own = token === undefined ? ' With a token of your own the limit is higher.' : ''
     return new AppError(
       'rate_limited',
       `${host} takes no more requests for now. Try again in ${retryAfter} seconds.${own}`,
-      { retryAfter },
+      { retryAfter, ...(token === undefined && { next }) },
     )
   }
   if (status === 401 || status === 403)
     return token === undefined
-      ? new AppError('forbidden', `${host} wants a token for this. Save one that has ${scopes}: ${save}.`)
-      : new AppError(
-          'forbidden',
-          `${host} refuses your token. Make one that has ${scopes}, and save it: ${save}.${why}`,
-        )
+      ? new AppError('forbidden', `${host} requires a token for this. Save one that has ${scopes}.`, { next })
+      : new AppError('forbidden', `${host} refuses your token. Create one that has ${scopes}, and save it.${why}`, {
+          next,
+        })
   if (status === 404)
     return new AppError(
       'not_found',
       token === undefined
-        ? `${host} shows no such thing to strangers. If it is private, save a token first: ${save}.`
-        : `${host} has no such thing that your token can see. Check the name, and that the token has ${scopes}.`,
+        ? `${host} does not show this without a token. If it is private, save a token first.`
+        : `${host} has nothing by this name that your token can see. Check the name, and that the token has ${scopes}.`,
+      token === undefined ? { next } : {},
     )
   if (status >= 400 && status < 500) return new AppError('conflict', `${host} refused it with status ${status}.${why}`)
   return new AppError('upstream_failed', `${host} answered with status ${status}. Try again later.`)

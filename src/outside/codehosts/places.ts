@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts'
-import { invalid } from '../../errors.ts'
+import { invalid, type WayOut } from '../../errors.ts'
 import type { CodeHost } from './schema.ts'
 
 /** A code host: where people see it, where its API is, and whether the operator chose it. */
@@ -95,10 +95,14 @@ function atHost(host: string, known: readonly Place[]): Place {
   return place
 }
 
+export const saveToken = (provider: string): WayOut => ({ route: `PUT /api/settings/integrations/user/${provider}` })
+
 const unknownHost = (host: string) =>
   invalid(
     '/repo',
-    `${host.slice(0, 100)} is not a code host that you have connected. Save a token for it first, with settings.url: PUT /api/settings/integrations/user/{github, gitea or gitlab}.`,
+    `${host.slice(0, 100)} is not a code host that you have connected. Save a token for it first, with settings.url.`,
+    'invalid',
+    [saveToken('{github, gitea or gitlab}')],
   )
 
 function partsOf(place: Place, path: string): Named {
