@@ -34,7 +34,7 @@ const isExplained = (result: Result): boolean => {
   return (
     result.isError === true &&
     code === 'conflict.lease_held' &&
-    /works on \S+: last seen 2\S+, theirs until 2\S+ unless they go on\. .* try again in \d+ seconds/.test(
+    /works on \S+: last seen 2\S+, claimed until 2\S+ unless they continue\. .* try again in \d+ seconds/.test(
       detail as string,
     )
   )

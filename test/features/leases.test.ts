@@ -67,7 +67,7 @@ describe('a claim', () => {
     const answer = await claim(team.other, made)
     const { detail } = await expectRefusal(t, answer, 409, 'conflict.lease_held')
     const until = new Date(clock.now().getTime() + 50 * 60_000).toISOString()
-    expect(detail).toContain(`Edsger works on ${made.key}: last seen ${seen}, theirs until ${until}`)
+    expect(detail).toContain(`Edsger works on ${made.key}: last seen ${seen}, claimed until ${until}`)
     expect(detail).toContain('try again in 3000 seconds')
     expect(answer.headers.get('retry-after')).toBe('3000')
   })

@@ -222,7 +222,7 @@ describe('over MCP', () => {
 
   test('without a project a task cannot be made, and an agent of another team works for nobody here', async () => {
     const client = await connect(team.member)
-    expect(refused(await client.call('create_task', { title: 'Where?' }))).toContain('Say which project')
+    expect(refused(await client.call('create_task', { title: 'Where?' }))).toEndWith('Use list_projects.')
     const other = await newTeam()
     const theirs = await newAgent(other.owner)
     await task()

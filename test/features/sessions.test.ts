@@ -115,9 +115,8 @@ describe('a session from its beginning to its end', () => {
   test('an ended one takes no checkpoint until it is resumed', async () => {
     const { id } = (await begin(ada)).body
     await on(ada, id, 'end', { summary: 'Done.' })
-    expect((await expectRefusal(t, await on(ada, id, 'checkpoint', saved), 409, 'conflict')).detail).toContain(
-      'resume_session',
-    )
+    const { next } = await expectRefusal(t, await on(ada, id, 'checkpoint', saved), 409, 'conflict')
+    expect(next?.[0]?.tool).toBe('resume_session')
     const again = await on<SessionBrief>(ada, id, 'resume')
     expect(again.body).toMatchObject({ status: 'active', endedAt: null })
     expect(again.body.brief.text).toContain('Summary: «Done.»')
@@ -190,7 +189,7 @@ describe('which session is meant', () => {
       ),
     )
     const [one, two] = [await agent(who, { agentId: builder }), await agent(who, { agentId: tester })]
-    expect(await refusal(one, 'resume_session')).toContain('create_session begins one')
+    expect(await refusal(one, 'resume_session')).toEndWith('Use create_session.')
     const first = await use(one, 'create_session', { goals: ['Build'] })
     const second = await use(two, 'create_session', { goals: ['Test'] })
     expect((await use(one, 'resume_session')).id).toBe(first.id)
@@ -277,7 +276,7 @@ describe('the project goes without saying', () => {
     // Another one can still be named, and when the session is over nothing is.
     expect(await use(client, 'create_task', { title: 'Elsewhere', project })).not.toMatchObject({ key: task.key })
     await use(client, 'end_session')
-    expect(await refusal(client, 'create_task', { title: 'Where?' })).toContain('Say which project')
+    expect(await refusal(client, 'create_task', { title: 'Where?' })).toEndWith('Use list_projects.')
   })
 
   test('but not where a person works at the web, nor on another token', async () => {
@@ -289,7 +288,7 @@ describe('the project goes without saying', () => {
       decision: 'So.',
     })
     expect(body.projectId).toBeNull()
-    expect(await refusal(await agent(ada), 'create_task', { title: 'Where?' })).toContain('Say which project')
+    expect(await refusal(await agent(ada), 'create_task', { title: 'Where?' })).toEndWith('Use list_projects.')
   })
 })
 

@@ -52,9 +52,16 @@ describe('gates', () => {
     const problem = await expectRefusal(t, empty, 409, 'conflict.gate')
     expect(missingOf(empty)).toEqual(['/evidence/summary', '/evidence/files'])
     expect(problem.detail).toContain('what changed')
-    expect(problem.errors?.every((e) => e.message.includes('advance_feature (POST /api/features/{id}/advance)'))).toBe(
-      true,
-    )
+    const advancing = {
+      tool: 'advance_feature',
+      route: 'POST /api/features/{id}/advance',
+      command: 'tutti features advance <feature>',
+    }
+    expect(problem.next).toEqual([advancing, advancing])
+    expect(problem.missing?.map(({ item }) => item)).toEqual([
+      'evidence.summary',
+      'evidence.files or evidence.commits or evidence.pullRequests',
+    ])
     expect(missingOf(await advance(author, id, { summary: 'x', testRuns: ['y'] }))).toEqual(['/evidence/files'])
 
     const code = shown.code()

@@ -197,7 +197,7 @@ describe('answers', () => {
     })
     expect(JSON.parse(said(answer))).toEqual(facts(answer))
     const refused = await tool('get_note', { note: hidden })
-    expect(said(refused)).toStartWith('not_found: Note abcdef')
+    expect(said(refused)).toStartWith('not_found: Note "abcdef')
     expect(JSON.stringify(refused)).not.toMatch(/[\u202e\u200b\u2066\ufeff\u00ad]|\udb40/)
   })
 
