@@ -1,40 +1,34 @@
 import { eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../action.ts'
 import { and } from '../db/conditions.ts'
 import { invalid, notFound } from '../errors.ts'
-import { projects } from '../features/projects/table.ts'
-import type { epics, stories } from '../features/stories/table.ts'
-import type { tasks } from '../features/tasks/table.ts'
 
-type Ordered = typeof epics | typeof stories | typeof tasks
+/** A table whose rows have a place among their siblings. */
+type Ordered = PgTable & Record<'id' | 'position' | 'version' | 'updatedAt' | 'deletedAt', PgColumn>
 
 interface Row {
   table: Ordered
-  /** Those among which it is put in order. */
+  /** The condition for the rows among which it has its place. */
   siblings: SQL
   project: { projectId: string; organizationId: string }
 }
 
-/** Whoever numbers or orders something in a project; a second one waits, and then sees what the first did. */
-export const takeTurns = (ctx: Ctx, projectId: string): Promise<unknown> =>
-  ctx.db.select({ id: projects.id }).from(projects).where(eq(projects.id, projectId)).for('no key update')
-
-/** Of the last one, deleted ones included: they may come back. */
+/** Returns the position of the last sibling. Counts deleted ones too: they may be restored. */
 export async function lastPosition(ctx: Ctx, table: Ordered, siblings: SQL): Promise<number> {
   const [row] = await ctx.db
     .select({ last: sql<number | null>`max(${table.position})` })
-    .from(table as typeof epics)
+    .from(table as PgTable)
     .where(siblings)
   return Number(row?.last ?? 0)
 }
 
 /**
- * Behind a sibling (null: first), halfway to the next one, so that nobody else has to move. After some fifty moves into the same gap there
- * is no number left in it: then all are numbered anew.
+ * Returns a position behind a sibling (null: first), halfway to the next one, so that nobody else has to move. After some fifty moves into
+ * the same gap there is no number left in it: then all siblings are renumbered. The caller holds the project's lock (`lockProject`).
  */
 export async function positionBehind(ctx: Ctx, row: Row, own: string, after: string | null): Promise<number> {
   if (after === own) throw invalid('/after', 'It cannot stand behind itself.')
-  await takeTurns(ctx, row.project.projectId)
   const others = and(row.siblings, isNull(row.table.deletedAt), ne(row.table.id, own))
   const between = await gap(ctx, row.table, others, after)
   if (between !== undefined) return between
@@ -45,8 +39,8 @@ export async function positionBehind(ctx: Ctx, row: Row, own: string, after: str
 async function gap(ctx: Ctx, table: Ordered, others: SQL, after: string | null): Promise<number | undefined> {
   const first = async (where: SQL | undefined) => {
     const [found] = await ctx.db
-      .select({ id: table.id, position: table.position })
-      .from(table as typeof epics)
+      .select({ id: sql<string>`${table.id}`, position: sql`${table.position}`.mapWith(Number) })
+      .from(table as PgTable)
       .where(and(others, where))
       .orderBy(table.position, table.id)
       .limit(1)

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Task } from '../../src/features/tasks/schema.ts'
-import { circleIn } from '../../src/features/workflow/dependencies.ts'
+import { circleIn } from '../../src/records/cycles.ts'
 import { apiKey, call } from '../support/app.ts'
 import { expectEvent, expectEvents, expectRefusal, times } from './support.ts'
 import {

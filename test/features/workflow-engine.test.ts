@@ -11,8 +11,8 @@ import {
   step,
   workflowOf,
 } from '../../src/features/projects/workflow.ts'
-import { wayTo } from '../../src/features/workflow/dependencies.ts'
 import { type Evidence, type Kind, kinds, type Workflow } from '../../src/features/workflow/schema.ts'
+import { wayTo } from '../../src/records/cycles.ts'
 
 /** The same cases in every run; to look further, change it for a while. */
 fc.configureGlobal({ seed: 20261115 })

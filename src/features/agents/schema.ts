@@ -1,4 +1,6 @@
 import { Type } from '@sinclair/typebox'
+import { Author, scopes } from '../../records/scopes.ts'
+import { priorities, statuses } from '../../records/work.ts'
 import {
   array,
   bool,
@@ -19,8 +21,6 @@ import {
   title,
 } from '../../schema.ts'
 import { ProjectActivity } from '../projects/schema.ts'
-import { Author, scopes } from '../skills/schema.ts'
-import { priorities, statuses } from '../tasks/schema.ts'
 
 export const memoryScopes = ['agent', 'project', 'session'] as const
 export const agentStatuses = ['active', 'archived'] as const

@@ -7,6 +7,9 @@ import { matches } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
+import type { Scope } from '../../records/scopes.ts'
+import { slugify } from '../../text/text.ts'
+import { countOfAgent, removeOfAgent, restoreOfAgent } from '../memory/of-agent.ts'
 import {
   findToRestore,
   listShared,
@@ -15,11 +18,9 @@ import {
   publicOne,
   requireWriter,
   resolveShared,
-} from '../../records/sharing.ts'
-import { slugify } from '../../text/text.ts'
-import { countOfAgent, removeOfAgent, restoreOfAgent } from '../memory/of-agent.ts'
+} from '../organizations/sharing.ts'
 import * as projects from '../projects/service.ts'
-import type { Scope, SkillItem } from '../skills/schema.ts'
+import type { SkillItem } from '../skills/schema.ts'
 import * as skills from '../skills/service.ts'
 import { letGo } from '../tasks/departures.ts'
 import {

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { scopes } from '../../records/scopes.ts'
 import {
   array,
   bool,
@@ -18,7 +19,6 @@ import {
   url,
 } from '../../schema.ts'
 
-export const scopes = ['personal', 'team', 'public'] as const
 /** 256 KiB at most; the service counts bytes, this stops anything far above. */
 export const CONTENT_BYTES = 256 << 10
 

@@ -2,8 +2,8 @@ import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { member, requireRole } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
-import { takeTurns } from '../../records/positions.ts'
 import { thereOrLately } from '../../records/rows.ts'
+import { lockProject } from '../projects/lock.ts'
 import {
   announce,
   change,
@@ -33,7 +33,7 @@ export const removeEpic = write(
   member('tasks:write'),
   async (ctx, { slug, epicId }: EpicPath): Promise<Gone> => {
     const project = await writable(ctx, slug)
-    await takeTurns(ctx, project.id)
+    await lockProject(ctx, project.id)
     const before = await findEpic(ctx, project.id, epicId)
     checkVersion(ctx, before)
     const many = await bury(ctx, tasksOf(epicId), before.title)
@@ -54,7 +54,7 @@ export const removeStory = write(
   member('tasks:write'),
   async (ctx, { slug, epicId, storyId }: StoryPath): Promise<Gone> => {
     const project = await writable(ctx, slug)
-    await takeTurns(ctx, project.id)
+    await lockProject(ctx, project.id)
     const before = await findStory(ctx, project.id, epicId, storyId)
     checkVersion(ctx, before)
     const many = await bury(ctx, eq(tasks.storyId, storyId), before.title)
@@ -115,7 +115,7 @@ const tasksOf = (epicId: string): SQL => sql`${tasks.storyId} in (select id from
 async function manageable(ctx: Ctx, slug: string, what: string) {
   const project = await writable(ctx, slug)
   requireRole(ctx.actor, project.organizationId, 'admin', what)
-  await takeTurns(ctx, project.id)
+  await lockProject(ctx, project.id)
   return project
 }
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
+import { priorities, statuses } from '../../records/work.ts'
 import { array, id, int, nullable, object, oneOf, optional, type Static, text, title } from '../../schema.ts'
 import { itemTitle } from '../stories/schema.ts'
-import { priorities, statuses } from '../tasks/schema.ts'
 
 const described = {
   title: itemTitle,

@@ -1,3 +1,4 @@
+import { Author, scopes } from '../../records/scopes.ts'
 import {
   array,
   id,
@@ -14,9 +15,6 @@ import {
   text,
   title,
 } from '../../schema.ts'
-
-export const scopes = ['personal', 'team', 'public'] as const
-export type Scope = (typeof scopes)[number]
 
 /** 256 KiB at most; the service counts bytes, this stops anything far above. */
 export const CONTENT_BYTES = 256 << 10
@@ -76,11 +74,6 @@ export type SkillPage = Static<typeof SkillPage>
 export const SkillRef = object({
   id: text(100, { minLength: 1, description: 'Id, slug or unique id prefix', example: slug.examples[0] }),
 })
-
-export const Author = nullable(
-  object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) }),
-)
-export type Author = Static<typeof Author>
 
 /** What a visitor without an account sees. */
 export const PublicSkill = object({

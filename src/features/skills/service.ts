@@ -8,6 +8,8 @@ import { anyOf, idList, matches } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
+import { type Scope, scopes } from '../../records/scopes.ts'
+import { slugify } from '../../text/text.ts'
 import {
   findToRestore,
   listShared,
@@ -17,19 +19,16 @@ import {
   requireWriter,
   resolveShared,
   visibleTo,
-} from '../../records/sharing.ts'
-import { slugify } from '../../text/text.ts'
+} from '../organizations/sharing.ts'
 import {
   CONTENT_BYTES,
   type PublicSkill,
-  type Scope,
   type Skill,
   type SkillCreate,
   type SkillItem,
   type SkillPage,
   type SkillPatch,
   type SkillQuery,
-  scopes,
 } from './schema.ts'
 import { skills } from './table.ts'
 

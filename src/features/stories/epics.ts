@@ -2,7 +2,8 @@ import { and, eq, isNull } from 'drizzle-orm'
 import { checkVersion, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { keyset } from '../../records/page.ts'
-import { lastPosition, positionBehind, takeTurns } from '../../records/positions.ts'
+import { lastPosition, positionBehind } from '../../records/positions.ts'
+import { lockProject } from '../projects/lock.ts'
 import * as projects from '../projects/service.ts'
 import {
   announce,
@@ -57,7 +58,7 @@ export const createEpic = write(
   member('tasks:write'),
   async (ctx, { slug, ...input }: EpicCreate & { slug: string }): Promise<Epic> => {
     const project = await writable(ctx, slug)
-    await takeTurns(ctx, project.id)
+    await lockProject(ctx, project.id)
     const position = (await lastPosition(ctx, epics, eq(epics.projectId, project.id))) + 1
     const [row] = await ctx.db
       .insert(epics)
@@ -77,6 +78,7 @@ export const updateEpic = write(
     const before = await findEpic(ctx, project.id, epicId)
     checkVersion(ctx, before)
     const row = { table: epics, siblings: eq(epics.projectId, project.id), project: before }
+    if (after !== undefined) await lockProject(ctx, project.id)
     const moved = after === undefined ? {} : { position: await positionBehind(ctx, row, epicId, after) }
     await change(ctx, epics, before, { ...trimmed(patch), ...moved }, () => findEpic(ctx, project.id, epicId))
     const epic = await findEpic(ctx, project.id, epicId)

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { priorities, statuses } from '../../records/work.ts'
 import {
   id,
   int,
@@ -14,7 +15,6 @@ import {
   text,
   title,
 } from '../../schema.ts'
-import { priorities, statuses } from '../tasks/schema.ts'
 
 /** The title of an epic, story or task. */
 export const itemTitle = title(200, { example: 'Lock the data folder' })

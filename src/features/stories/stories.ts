@@ -2,7 +2,8 @@ import { and, eq, isNull } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { keyset } from '../../records/page.ts'
-import { lastPosition, positionBehind, takeTurns } from '../../records/positions.ts'
+import { lastPosition, positionBehind } from '../../records/positions.ts'
+import { lockProject } from '../projects/lock.ts'
 import * as projects from '../projects/service.ts'
 import {
   announce,
@@ -61,7 +62,7 @@ export const createStory = write(
   member('tasks:write'),
   async (ctx, { slug, epicId, points, ...input }: StoryCreate & EpicPath): Promise<Story> => {
     const project = await writable(ctx, slug)
-    await takeTurns(ctx, project.id)
+    await lockProject(ctx, project.id)
     await findEpic(ctx, project.id, epicId)
     const position = (await lastPosition(ctx, stories, eq(stories.epicId, epicId))) + 1
     const [row] = await ctx.db
@@ -99,7 +100,7 @@ export const updateStory = write(
 /** Where a story goes: behind the given one; by default it stays, or goes to the end of another epic. */
 async function storyPlace(ctx: Ctx, story: Story, epicId: string, after: string | null | undefined) {
   if (epicId === story.epicId && after === undefined) return {}
-  await takeTurns(ctx, story.projectId)
+  await lockProject(ctx, story.projectId)
   if (epicId !== story.epicId) await findEpic(ctx, story.projectId, epicId)
   const siblings = eq(stories.epicId, epicId)
   if (after !== undefined)

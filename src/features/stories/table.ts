@@ -1,8 +1,8 @@
 import { doublePrecision, index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { searchOver, softRecord } from '../../db/columns.ts'
+import type { Priority, Status } from '../../records/work.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
-import type { Priority, Status } from '../tasks/schema.ts'
 import { users } from '../users/table.ts'
 
 /** What epics, stories and tasks share. `position` orders siblings; a row can be put between two others without moving them. */

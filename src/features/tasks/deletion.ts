@@ -3,8 +3,8 @@ import { type Ctx, checkVersion, write } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
 import { member, requireRole } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
-import { takeTurns as takeTurnsIn } from '../../records/positions.ts'
 import { thereOrLately } from '../../records/rows.ts'
+import { lockProject } from '../projects/lock.ts'
 import { requireOpenProject } from '../projects/rows.ts'
 import { stories } from '../stories/table.ts'
 import { abandoned } from './departures.ts'
@@ -70,7 +70,7 @@ export const remove = write(
   member('tasks:write'),
   async (ctx, { ref, reason }: { ref: string; reason?: string }): Promise<{ id: string; deleted: true }> => {
     const { projectId } = (await writable(ctx, ref, 'Deleting this task')).task
-    await takeTurnsIn(ctx, projectId)
+    await lockProject(ctx, projectId)
     const task = await find(ctx, ref)
     checkVersion(ctx, task)
     const many = await bury(ctx, eq(tasks.id, task.id), task.key)
@@ -90,7 +90,7 @@ export const restore = write(
     requireOpenProject(ctx, project, 'Restoring a task')
     checkVersion(ctx, task)
     if (deletedAt === null) return task
-    await takeTurnsIn(ctx, task.projectId)
+    await lockProject(ctx, task.projectId)
     await requireStanding(ctx, task)
     const many = await unearth(ctx, task.organizationId, eq(tasks.id, task.id), deletedAt)
     const back = await find(ctx, task.id)

@@ -4,6 +4,7 @@ import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
+import { isClosed, statuses } from '../../records/work.ts'
 import { speaker } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
 import { requireOpenProject } from '../projects/rows.ts'
@@ -21,7 +22,7 @@ import {
   toItem,
   visibleTo,
 } from './rows.ts'
-import { isClosed, type NextTask, statuses, type Task, type TaskItem, type TaskNext } from './schema.ts'
+import type { NextTask, Task, TaskItem, TaskNext } from './schema.ts'
 import { tasks } from './table.ts'
 
 /** Which task to do next, and why: the one place where that is decided. */

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { priorities, statuses } from '../../records/work.ts'
 import {
   array,
   bool,
@@ -19,15 +20,6 @@ import {
 } from '../../schema.ts'
 import { LinkedRecord } from '../links/schema.ts'
 
-export const statuses = ['backlog', 'todo', 'in_progress', 'blocked', 'in_review', 'done', 'cancelled'] as const
-export type Status = (typeof statuses)[number]
-/** Nobody waits for these any more. */
-export const closed = ['done', 'cancelled'] as const satisfies readonly Status[]
-export const isClosed = (status: string): boolean => status === 'done' || status === 'cancelled'
-/** Moves that need every blocker to be closed. */
-export const gated = new Set<Status>(['in_progress', 'in_review', 'done'])
-export const priorities = ['critical', 'high', 'medium', 'low'] as const
-export type Priority = (typeof priorities)[number]
 export const kinds = ['blocks', 'relates', 'discovered_from', 'duplicates'] as const
 
 export const Acceptance = object({ text: title(500, { example: 'A second process is refused' }), done: bool() })

@@ -6,12 +6,14 @@ import { rightsOf } from '../../auth/rights.ts'
 import { matches, newId } from '../../db/columns.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { lastPosition, positionBehind, takeTurns } from '../../records/positions.ts'
+import { lastPosition, positionBehind } from '../../records/positions.ts'
 import { changeVersioned } from '../../records/rows.ts'
+import { isClosed, type Status } from '../../records/work.ts'
 import { type Party, resolveParty, sameParty, speaker } from '../agents/parties.ts'
 import { linkedWith } from '../links/linked.ts'
 import { notify } from '../notifications/service.ts'
 import { listProjects, projectOf } from '../projects/current.ts'
+import { lockProject } from '../projects/lock.ts'
 import { requireOpenProject } from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -20,19 +22,17 @@ import { blockedAgain, relate, requireFree, setBlockers, setFree } from './depen
 import { noLease, requireNotHeld } from './leases.ts'
 import { peek, ready } from './next.ts'
 import { announce, find, inProject, lookUp, selectItems, toItem, visibleTo, writable } from './rows.ts'
-import {
-  type Acceptance,
-  isClosed,
-  type Status,
-  type Task,
-  type TaskChanged,
-  type TaskComplete,
-  type TaskCompleted,
-  type TaskCreate,
-  type TaskDetail,
-  type TaskPage,
-  type TaskPatch,
-  type TaskQuery,
+import type {
+  Acceptance,
+  Task,
+  TaskChanged,
+  TaskComplete,
+  TaskCompleted,
+  TaskCreate,
+  TaskDetail,
+  TaskPage,
+  TaskPatch,
+  TaskQuery,
 } from './schema.ts'
 import { tasks } from './table.ts'
 import { around } from './task-context.ts'
@@ -171,7 +171,7 @@ export const update = write(
     const { task: before, project } = found
     checkVersion(ctx, before)
     requireNotHeld(ctx, found)
-    if (patch.storyId || patch.parentId) await takeTurns(ctx, before.projectId)
+    if (patch.storyId || patch.parentId) await lockProject(ctx, before.projectId)
     await checkPlace(ctx, before.projectId, patch, before.id)
     const { blockedBy, assignee: named, after, acceptance, status, title, ...plain } = patch
     if (blockedBy) await setBlockers(ctx, before, blockedBy)
@@ -336,6 +336,7 @@ async function checkPlace(
 
 async function positionAfter(ctx: Ctx, task: Task, after: string | null): Promise<number> {
   const behind = after === null ? null : (await inProject(ctx, after, task.projectId)).id
+  await lockProject(ctx, task.projectId)
   return positionBehind(
     ctx,
     { table: tasks, siblings: eq(tasks.projectId, task.projectId), project: task },

@@ -1,9 +1,10 @@
 import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
+import { priorities, statuses } from '../../records/work.ts'
 import { array, bool, instant, int, object, oneOf, optional, text, title } from '../../schema.ts'
 import { remove } from './deletion.ts'
 import { claim } from './leases.ts'
 import { next } from './next.ts'
-import { priorities, statuses, type TaskItem } from './schema.ts'
+import type { TaskItem } from './schema.ts'
 import * as tasks from './service.ts'
 
 const task = text(100, { minLength: 1, description: 'Id, TUT-42 or id prefix' })

@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
+import { statuses } from '../../records/work.ts'
 import { id, instant, int, nullable, object, oneOf, optional, pageOf, paging, type Static, text } from '../../schema.ts'
 import { Member } from '../organizations/schema.ts'
 import { ProjectActivity } from '../projects/schema.ts'
-import { statuses } from '../tasks/schema.ts'
 
 export const Activity = object({ ...ProjectActivity.properties, projectId: nullable(id()), subjectId: nullable(id()) })
 export const ActivityQuery = object({

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { priorities } from '../../records/work.ts'
 import {
   array,
   id,
@@ -18,7 +19,6 @@ import {
   url,
   WayOut,
 } from '../../schema.ts'
-import { priorities } from '../tasks/schema.ts'
 
 export const kinds = ['feature', 'bug', 'hotfix', 'chore', 'test'] as const
 export type Kind = (typeof kinds)[number]

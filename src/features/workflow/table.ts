@@ -1,8 +1,8 @@
 import { doublePrecision, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId, searchOver, softRecord } from '../../db/columns.ts'
+import type { Priority } from '../../records/work.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
-import type { Priority } from '../tasks/schema.ts'
 import { users } from '../users/table.ts'
 import type { Evidence } from './schema.ts'
 

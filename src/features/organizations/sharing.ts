@@ -1,21 +1,21 @@
 import { count, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
-import type { Ctx } from '../action.ts'
-import { currentOrganization } from '../auth/actor.ts'
-import { requireRole } from '../auth/policy.ts'
-import { type Rights, rightsOf } from '../auth/rights.ts'
-import { anyOf } from '../db/columns.ts'
-import { and, or } from '../db/conditions.ts'
-import { AppError, invalid, notFound } from '../errors.ts'
-import { organizations } from '../features/organizations/table.ts'
-import type { Author, Scope } from '../features/skills/schema.ts'
-import { users } from '../features/users/table.ts'
-import type { Keyset, Page } from './page.ts'
-import { byReference, idStarts } from './rows.ts'
+import type { Ctx } from '../../action.ts'
+import { currentOrganization } from '../../auth/actor.ts'
+import { requireRole } from '../../auth/policy.ts'
+import { type Rights, rightsOf } from '../../auth/rights.ts'
+import { anyOf } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import type { Keyset, Page } from '../../records/page.ts'
+import { byReference, idStarts } from '../../records/rows.ts'
+import type { Author, Scope } from '../../records/scopes.ts'
+import { users } from '../users/table.ts'
+import { organizations } from './table.ts'
 
 /**
  * What skills and agents have in common: they are personal (their author's, in no organization), the team's, or public (readable by
- * everybody, and still the team's; one that somebody without a team made public stays his own).
+ * everybody, and still the team's; one that somebody without a team made public stays theirs).
  */
 type Shared = PgTable & Record<'id' | 'slug' | 'scope' | 'organizationId' | 'createdById' | 'deletedAt', PgColumn>
 
@@ -157,7 +157,7 @@ export async function findToRestore<R extends SharedRow>(
 ): Promise<{ row: R; deletedAt: string | null }> {
   const since = new Date(Date.parse(ctx.now) - RESTORE_DAYS * 86_400_000).toISOString()
   const rights = rightsOf(ctx.actor)
-  const his = and(isNull(table.organizationId), eq(table.createdById, rights.personal))
+  const own = and(isNull(table.organizationId), eq(table.createdById, rights.personal))
   const there = or(isNull(table.deletedAt), sql`${table.deletedAt} > ${since}`)
   const found = await lookUp<R & { deletedAt: string | null }>(
     ctx,
@@ -165,7 +165,7 @@ export async function findToRestore<R extends SharedRow>(
     { ...columns, deletedAt: table.deletedAt },
     noun,
     ref,
-    and(there, or(his, anyOf(table.organizationId, rights.organizations))),
+    and(there, or(own, anyOf(table.organizationId, rights.organizations))),
   )
   if (found.organizationId) requireRole(ctx.actor, found.organizationId, 'admin', `Restoring a ${noun}`)
   const { deletedAt, ...row } = found
