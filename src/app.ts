@@ -25,11 +25,11 @@ import type { App } from './services.ts'
 export interface AppOptions {
   log?: Log
   clock?: () => Date
-  /** An open database; it is migrated and then belongs to the app. */
+  /** An open database; it is migrated and then owned by the app. */
   driver?: Driver
-  /** Background work: off for one-off commands. */
+  /** Run background work; off for one-off commands. */
   background?: boolean
-  /** How names are resolved and whom to trust, for tests. */
+  /** Name resolution and trusted certificates, for tests. */
   outbound?: OutboundOptions
 }
 
@@ -107,7 +107,10 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
   }
 }
 
-/** From the environment, or made at first start. Refuses to run when the database was set up with another one. */
+/**
+ * Returns the secret from the environment, or creates one at the first start. Throws if the database was set up with
+ * another one.
+ */
 async function masterSecret(config: Config, driver: Driver): Promise<string> {
   const path = join(config.DATA_DIR, 'secret')
   let secret = config.TUTTI_SECRET
@@ -115,11 +118,12 @@ async function masterSecret(config: Config, driver: Driver): Promise<string> {
     if ((statSync(path).mode & 0o077) !== 0 && process.platform !== 'win32')
       throw new Error(`${path} can be read by others. Run: chmod 600 ${path}`)
     secret = readFileSync(path, 'utf8').trim()
-    if (secret.length < 32) throw new Error(`${path} does not hold a secret of ours. Restore it from a backup.`)
+    if (secret.length < 32) throw new Error(`${path} does not hold a Tutti secret. Restore it from a backup.`)
   }
   if (!secret) {
     secret = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
-    // Whole or not at all, and before the database learns its mark: a crash in between leaves a secret that nothing depends on yet.
+    // Written atomically, and before its fingerprint is stored in the database: a crash in between leaves a secret that
+    // nothing depends on yet.
     writeFileSync(`${path}.new`, `${secret}\n`, { mode: 0o600, flush: true })
     renameSync(`${path}.new`, path)
     syncFolder(config.DATA_DIR)
@@ -131,7 +135,7 @@ async function masterSecret(config: Config, driver: Driver): Promise<string> {
   )
   if (rows[0]?.[0] !== mark)
     throw new Error(
-      `This database was set up with another master secret. Copy the file "secret" from the data folder of the instance that made it to ${path}, or set TUTTI_SECRET.`,
+      `This database was set up with another master secret. Copy the file "secret" from the data folder of the instance that created it to ${path}, or set TUTTI_SECRET.`,
     )
   return secret
 }

@@ -1,4 +1,7 @@
-/** Structured lines on stderr: JSON, or short text on a terminal. Secrets never get here: what looks like one is masked all the same. */
+/**
+ * Structured lines on stderr: JSON, or short text on a terminal. Secrets should never be logged; anything that looks
+ * like one is masked anyway.
+ */
 export interface Log {
   debug(message: string, fields?: object): void
   info(message: string, fields?: object): void
@@ -10,7 +13,7 @@ const levels = ['debug', 'info', 'warn', 'error'] as const
 export type Level = (typeof levels)[number]
 
 const secretName = /pass(word)?|secret|token|authorization|cookie|api_?key|hash$/i
-/** Our own bearer secrets and JWTs, wherever they stand in a text. */
+/** Our own bearer secrets and JWTs, anywhere in a text. */
 const secretText =
   /svc_[A-Za-z0-9_]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|([?&](?:token|code|ticket)=)[^&\s"]+|(:\/\/[^:/\s]+:)[^@/\s]+@/g
 

@@ -13,12 +13,12 @@ import type { Log } from './log.ts'
 import type { Mailer } from './outside/mailer.ts'
 import type { Outbound } from './outside/outbound.ts'
 
-/** Everything an action may need, made once and passed explicitly. */
+/** Everything an action may need, created once and passed explicitly. */
 export interface App {
   readonly config: Config
   readonly log: Log
   readonly clock: () => Date
-  /** Names this process among the instances on one database. */
+  /** Identifies this process among the instances on one database. */
   readonly instanceId: string
   readonly driver: Driver
   readonly db: Db
@@ -30,16 +30,16 @@ export interface App {
   readonly seal: Seal
   readonly mailer: Mailer
   readonly embedder: Embedder
-  /** What can be found, feature by feature. */
+  /** Searchable records of all features. */
   readonly sources: readonly Source[]
   /** Handlers of the features' hooks, by the hook's name. */
   readonly hooks: Hooks
   readonly outbound: Outbound
-  /** What the surfaces count right now, for the admin area: `mcpStreams`, `http`. */
+  /** Current counts of the surfaces, for the admin area: `mcpStreams`, `http`. */
   readonly gauges: Record<string, () => number>
-  /** How users reach it, for links in mails and pages; never taken from a request. */
+  /** The public address, for links in mails and pages; never taken from a request. */
   url: string
-  /** Where it really listens, once it does. */
+  /** The address it actually listens on, once it does. */
   listening?: { host: string; port: number }
   close(): Promise<void>
 }

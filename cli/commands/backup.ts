@@ -2,10 +2,11 @@ import { createReadStream, createWriteStream, openSync, renameSync, rmSync, writ
 import { join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { dump, isSecretOf } from '../../src/backup/dump.ts'
-import { newName, requireAlone } from '../../src/backup/exclusive.ts'
+import { exclusiveName, requireExclusive } from '../../src/backup/exclusive.ts'
 import { checkBackup, type Header, readBackup } from '../../src/backup/file.ts'
-import { hasData, type Loaded, load, type Progress } from '../../src/backup/load.ts'
+import { type Loaded, load, type Progress } from '../../src/backup/load.ts'
 import { keptSecret, type Saved, save, secretPath } from '../../src/backup/save.ts'
+import { hasData } from '../../src/backup/target.ts'
 import type { Config } from '../../src/config.ts'
 import { askServer, isServing } from '../../src/control/client.ts'
 import { DbError, type Driver, InUse } from '../../src/db/driver.ts'
@@ -66,7 +67,7 @@ async function toStdout(config: Config): Promise<void> {
 
 async function openSource(config: Config): Promise<{ driver: Driver; name: string }> {
   requireDatabase(config)
-  const name = newName()
+  const name = exclusiveName()
   return { name, driver: await openDatabase(config, createLog('warn'), { name }) }
 }
 
@@ -87,13 +88,13 @@ export async function restore(file: string, { replace, json, ...common }: Option
         5,
       )
     note(`${path} is whole: made ${at} by Tutti ${tutti} on ${database}.`)
-    const done = await into(config, replace, (driver, alone) =>
+    const done = await into(config, replace, (driver, checkExclusive) =>
       load(driver, () => readBackup(path, sha256), {
         identity: sha256,
         replace,
-        told: progress(),
+        onProgress: progress(),
         beforeEnd: async () => {
-          await alone()
+          await checkExclusive()
           keepSecret(config, header)
         },
       }),
@@ -137,13 +138,13 @@ interface Done {
   secret: boolean
 }
 
-type Work = (driver: Driver, alone: () => Promise<void>) => Promise<Loaded>
+type Work = (driver: Driver, checkExclusive: () => Promise<void>) => Promise<Loaded>
 
 async function into(config: Config, replace: boolean | undefined, work: Work): Promise<Done> {
-  const name = newName()
+  const name = exclusiveName()
   const { driver, replaced } = await cleared(config, name, replace)
   try {
-    const { tables, rows } = await work(driver, () => requireAlone(driver, name))
+    const { tables, rows } = await work(driver, () => requireExclusive(driver, name))
     const secret = config.TUTTI_SECRET ?? keptSecret(config)
     return {
       into: placeOf(config),
@@ -167,10 +168,10 @@ async function cleared(
   let driver: Driver | undefined
   try {
     driver = await open()
-    await requireAlone(driver, name)
+    await requireExclusive(driver, name)
     const replaced = replace ? await setAside(config, driver) : null
     // What a server that was started meanwhile has written is in no file.
-    if (replaced) await requireAlone(driver, name)
+    if (replaced) await requireExclusive(driver, name)
     return { driver, replaced }
   } catch (error) {
     await driver?.close()
@@ -232,18 +233,18 @@ export async function move({ to: place, replace, json, ...common }: Options & { 
   const { driver: from, name } = await openSource(config)
   try {
     await refuseRestoring(from)
-    await requireAlone(from, name)
+    await requireExclusive(from, name)
     if (!(await hasData(from))) throw new Refusal(`There is nothing in ${placeOf(config)} to move.`, 4)
     const { rows } = await from.query("select value from meta where key = 'secret'")
-    const done = await into(target, replace, (driver, alone) =>
+    const done = await into(target, replace, (driver, checkExclusive) =>
       load(driver, () => dump(from, { at: new Date().toISOString() }), {
         identity: `move ${rows[0]?.[0]}`,
         replace,
-        told: progress(),
+        onProgress: progress(),
         // A server that was started meanwhile may have changed what was read before.
         beforeEnd: async () => {
-          await requireAlone(from, name)
-          await alone()
+          await requireExclusive(from, name)
+          await checkExclusive()
         },
       }),
     )

@@ -16,12 +16,12 @@ export const vias = [
 ] as const
 export type Via = (typeof vias)[number]
 
-/** What only login sessions have. */
+/** Facts that only login sessions have. */
 export interface SessionFacts {
   readonly via: Via
-  /** When the person last proved to be himself; null for sessions of devices and of impersonation. */
+  /** When the person last proved their identity; null for sessions of devices and of impersonation. */
   readonly authenticatedAt: string | null
-  /** The administrator who acts as this user. */
+  /** The administrator acting as this user. */
   readonly impersonatorId: string | null
 }
 
@@ -34,32 +34,38 @@ export interface Actor {
   readonly name: string
   /** Instance administrator. */
   readonly admin: boolean
-  /** The session, key or token; idempotency keys, limits and audit entries hang on it. */
+  /** The session, key or token. Idempotency keys, limits and audit entries refer to it. */
   readonly credentialId: string | null
   readonly scopes: readonly string[]
-  /** The organizations this credential reaches, with the user's role in each. */
+  /** The organizations this credential can access, with the user's role in each. */
   readonly memberships: ReadonlyMap<string, Role>
-  /** Workspaces that others share with the caller's teams, with the lesser of the team's role in it and his own in the team. */
+  /**
+   * Workspaces shared with the caller's teams, with the lower of the team's role in it and the caller's role in the
+   * team.
+   */
   readonly workspaces: ReadonlyMap<string, Role>
-  /** The organizations whose records he may see a part of through those. */
+  /** The organizations that own those workspaces: the caller may see part of their records. */
   readonly reach: readonly string[]
   readonly session?: SessionFacts
-  /** The current one. */
+  /** The current organization. */
   readonly organizationId: string | null
-  /** Bound to one organization: an MCP token always, an API key when it was made so. Sees no personal records. */
+  /** Bound to one organization: always for an MCP token, optionally for an API key. Sees no personal records. */
   readonly bound?: true
   readonly toolsets?: readonly string[]
-  /** The agent that speaks, when the MCP token or the call names one. */
+  /** The agent that acts, if the MCP token or the call names one. */
   readonly agent?: { readonly id: string; readonly name: string }
-  /** A default project, when the MCP token names one. */
+  /** The default project, if the MCP token names one. */
   readonly projectId?: string | null
 }
 
-/** A human being at a browser, and himself: not a key, not a device that an agent may use as well, not an administrator acting as him. */
+/**
+ * True for the person themselves at a browser: not a key, not a device that an agent may also use, not an administrator
+ * acting as them.
+ */
 export const inPerson = ({ kind, session }: Actor): boolean =>
   kind === 'session' && session?.via !== 'device' && !session?.impersonatorId
 
-/** Compares with no user. */
+/** An id that equals no user's. */
 export const nobody = '00000000-0000-0000-0000-000000000000'
 
 const nothing = {
@@ -78,7 +84,7 @@ export const system: Actor = { ...nothing, kind: 'system', name: 'system', admin
 export const organizationsOf = (actor: Actor, role: Role = 'viewer'): string[] =>
   [...actor.memberships].filter(([, held]) => atLeast(held, role)).map(([id]) => id)
 
-/** `X-Organization-Id`. An organization that the caller is not a member of does not exist for them. */
+/** Switches to the organization of `X-Organization-Id`. One that the caller is not in is not found. */
 export function inOrganization(actor: Actor, organizationId: string): Actor {
   if (actor.organizationId === organizationId || actor.kind === 'anonymous') return actor
   if (!actor.memberships.has(organizationId))
@@ -86,7 +92,7 @@ export function inOrganization(actor: Actor, organizationId: string): Actor {
   return { ...actor, organizationId }
 }
 
-/** For actions whose rule lets only signed-in callers in. */
+/** For actions whose rule admits only signed-in callers. */
 export function userIdOf(actor: Actor): string {
   if (!actor.userId) throw new AppError('forbidden', 'Only a user can do this.')
   return actor.userId

@@ -5,14 +5,16 @@ import { deriveKey } from './secrets.ts'
 const ISSUER = 'tutti'
 export const ACCESS_MINUTES = 15
 
-/** Access tokens: one algorithm, short-lived, and only a pointer: rights come from the session's row on every request. */
+/**
+ * Access tokens: one algorithm, short-lived, and only a reference. Rights come from the session's row on every request.
+ */
 export interface Jwt {
   sign(
     claims: { userId: string; sessionId: string },
     now: Date,
     minutes?: number,
   ): Promise<{ token: string; expiresAt: string }>
-  /** Undefined for anything that is not a token of ours that is valid now. */
+  /** Returns undefined unless it is one of our tokens and valid now. */
   verify(token: string, now: Date): Promise<{ userId: string; sessionId: string; expiresAt: number } | undefined>
 }
 

@@ -7,8 +7,9 @@ interface Bucket {
 }
 
 /**
- * A token bucket for each key, in memory: the plain request limits. Bounded: when the younger half is full, the older one, which nobody in it
- * has used since, is dropped as a whole. (Taking the oldest key out of one map again and again is slow: it leaves holes to be skipped.)
+ * One token bucket per key, in memory, for the plain request limits. Bounded by two generations: when the younger one
+ * is full, the older one, unused since, is dropped as a whole. (Removing the oldest key of one map again and again is
+ * slow: it leaves holes to skip.)
  */
 export class Buckets {
   #young = new Map<string, Bucket>()
@@ -20,7 +21,7 @@ export class Buckets {
     private readonly most = 50_000,
   ) {}
 
-  /** Seconds to wait, or 0. */
+  /** Returns the seconds to wait, or 0. */
   take(key: string, now = performance.now()): number {
     let bucket = this.#young.get(key)
     if (!bucket) {
@@ -52,7 +53,10 @@ export function tooMany(retryAfter: number, what = 'requests'): AppError {
   )
 }
 
-/** Counts in the database, atomically: for guesses, which must hold across restarts, instances and a hundred parallel tries. */
+/**
+ * Counts in the database, atomically: limits on guesses must hold across restarts, instances and a hundred parallel
+ * tries.
+ */
 export async function countAttempt(
   driver: Queryable,
   key: string,
@@ -77,14 +81,18 @@ export async function forgetAttempts(driver: Driver, key: string): Promise<void>
   await driver.query('delete from counters where key = $1', [key])
 }
 
-/** It was no guess after all. Only this one is taken back, so that a right one in between does not wash away wrong ones. */
+/**
+ * Takes one attempt back that was not a guess. Only this one, so that a correct guess does not erase wrong ones before
+ * it.
+ */
 export async function returnAttempt(driver: Driver, key: string): Promise<void> {
   await driver.query('update counters set count = count - 1 where key = $1 and count > 0', [key])
 }
 
 /**
- * For guessing at a secret that belongs to somebody: after `free` failures within the window every further one doubles the wait, from a
- * minute to an hour. Counts before the guess is looked at, so that a hundred at once are not free; whoever guesses right forgets it.
+ * Limits guesses at somebody's secret: after `free` failures within the window, each further one doubles the wait, from
+ * a minute to an hour. Counts before the guess is checked, so that parallel ones are counted too; a correct guess
+ * resets the count.
  */
 export async function countGuess(
   driver: Driver,
@@ -114,12 +122,12 @@ export async function countGuess(
   throw tooMany(Math.max(1, Number(blocked.rows[0]?.[0] ?? 60)), what)
 }
 
-/** One network is one IPv4 address or one IPv6 /64, in canonical form. */
+/** Returns the network of an address in canonical form: an IPv4 address, or an IPv6 /64. */
 export function networkOf(ip: string | null): string {
   if (!ip) return 'unknown'
   if (!ip.includes(':')) return ip
   const hex = (high: string, low: string) => (Number(high) * 256 + Number(low)).toString(16)
-  // The last four bytes may stand in the form of IPv4: ::ffff:192.0.2.7
+  // The last four bytes may be written as IPv4: ::ffff:192.0.2.7
   const bare = (ip.split('%')[0] as string).replace(
     /(\d+)\.(\d+)\.(\d+)\.(\d+)$/,
     (_, a, b, c, d) => `${hex(a, b)}:${hex(c, d)}`,
@@ -133,7 +141,7 @@ export function networkOf(ip: string | null): string {
       : [...left, ...Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0'), ...right]
   const values = groups.map((g) => Number.parseInt(g, 16))
   const [, , , , , mark = 0, high = 0, low = 0] = values
-  // An IPv4 address in its other spelling: ::ffff:c000:207
+  // An IPv4-mapped address: ::ffff:c000:207
   if (mark === 0xffff && values.slice(0, 5).every((v) => v === 0))
     return [high >> 8, high & 255, low >> 8, low & 255].join('.')
   return `${values

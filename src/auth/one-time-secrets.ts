@@ -19,10 +19,10 @@ export type Purpose =
 interface Issue {
   purpose: Purpose
   minutes: number
-  /** An e-mail address or a user's id: an unused one of the same purpose and subject stops working. */
+  /** An e-mail address or a user's id. An unused secret of the same purpose and subject stops working. */
   subject?: string
   userId?: string | null
-  /** The browser's cookie, where only the browser that asked may use it. */
+  /** The browser's cookie, if only the browser that asked may use the secret. */
   boundTo?: string
   data?: Record<string, unknown>
 }
@@ -35,12 +35,15 @@ export interface Redeemed {
 }
 
 const shown = { id: table.id, subject: table.subject, userId: table.userId, data: table.data }
-/** So many minutes later. */
+/** Returns the time this many minutes later. */
 export const after = (now: string, minutes: number): string =>
   new Date(Date.parse(now) + minutes * 60_000).toISOString()
 const normal = (subject: string): string => subject.toLowerCase()
 
-/** The unused one of the same purpose and subject is replaced in the same statement, so that two at once do not both stay good. */
+/**
+ * Replaces the unused secret of the same purpose and subject in the same statement, so that of two concurrent ones only
+ * one stays valid.
+ */
 async function put(
   ctx: Ctx,
   { purpose, minutes, subject, userId, boundTo, data }: Issue,
@@ -64,17 +67,20 @@ async function put(
     .onConflictDoUpdate({ target: [table.purpose, table.subject], targetWhere: isNull(table.usedAt), set: secret })
 }
 
-/** In the running transaction. */
+/** Creates a secret in the running transaction. */
 export async function issueSecret(ctx: Ctx, issue: Issue): Promise<string> {
   const secret = newSecret('once')
   await put(ctx, issue, hashSecret(secret))
   return secret
 }
 
-/** For a bound secret whose use elsewhere gives less than its use in the browser that asked. */
+/** For a bound secret that may be used in another browser too, with fewer rights. */
 export const anyBrowser = Symbol('any browser')
 
-/** One statement decides: of many at once, one gets it. Undefined when it is unknown, used, expired, of another purpose or another browser's. */
+/**
+ * One statement decides. Concurrent callers: exactly one wins. Returns undefined when the secret is unknown, used,
+ * expired, for another purpose or bound to another browser.
+ */
 export async function redeemSecret(
   ctx: Ctx,
   purpose: Purpose,
@@ -96,7 +102,7 @@ export async function redeemSecret(
   return found
 }
 
-/** Looks without using it up. `bound` tells whether only the browser that asked may use it. */
+/** Reads a secret without using it. `bound`: only the browser that asked may use it. */
 export async function peekSecret(
   ctx: Ctx,
   purpose: Purpose,
@@ -116,12 +122,12 @@ export async function dropSecrets(ctx: Ctx, purpose: Purpose, subject: string): 
     .where(and(eq(table.purpose, purpose), eq(table.subject, normal(subject)), isNull(table.usedAt)))
 }
 
-/** All that a user was sent or has begun and not finished; only the way back to an address that was changed stays. */
+/** Deletes all pending secrets of a user, except the link that undoes a change of address. */
 export async function dropSecretsOf(ctx: Ctx, userId: string): Promise<void> {
   await ctx.db.delete(table).where(and(eq(table.userId, userId), isNull(table.usedAt), ne(table.purpose, 'email_undo')))
 }
 
-/** Whose unused one there is for this subject. */
+/** Returns the pending secret for this subject, if any. */
 export async function pendingFor(ctx: Ctx, purpose: Purpose, subject: string): Promise<Redeemed | undefined> {
   const [found] = await ctx.db
     .select(shown)
@@ -139,7 +145,7 @@ const usable = (ctx: Ctx, purpose: Purpose) =>
 export const CODE_MINUTES = 10
 const CODE_TRIES = 5
 
-/** From the system's generator, every code as likely as any other. */
+/** Uses the system's random generator; every code is equally likely. */
 export const newCode = (): string => String(randomInt(1_000_000)).padStart(6, '0')
 
 const codeHash = (ctx: Ctx, email: string, code: string): string =>
@@ -147,7 +153,10 @@ const codeHash = (ctx: Ctx, email: string, code: string): string =>
     .update(`${normal(email)}:${code}`)
     .digest('hex')
 
-/** In the running transaction. Kept sealed as well, for the administrator of an instance that cannot send mail. */
+/**
+ * Creates a code in the running transaction. Also stores it sealed, for the administrator of an instance that cannot
+ * send mail.
+ */
 export async function issueCode(ctx: Ctx, email: string, userId: string | null): Promise<string> {
   const code = newCode()
   await put(
@@ -160,7 +169,8 @@ export async function issueCode(ctx: Ctx, email: string, userId: string | null):
 }
 
 /**
- * Counts the try and decides in one statement. It answers and does not throw, because what throws is rolled back, and the count with it.
+ * Counts the attempt and decides in one statement. Returns undefined instead of throwing, because a throw would roll
+ * back the count.
  */
 export async function tryCode(ctx: Ctx, email: string, code: string): Promise<Redeemed | undefined> {
   const right = sql`${table.hash} = ${codeHash(ctx, email, code)}`
@@ -176,7 +186,7 @@ export async function tryCode(ctx: Ctx, email: string, code: string): Promise<Re
   return found?.usedAt ? found : undefined
 }
 
-/** The code that is still good for this address, for `GET /api/admin/users/:id/otp`. */
+/** Returns the code that is still valid for this address, for `GET /api/admin/users/:id/otp`. */
 export async function openCode(
   ctx: Ctx,
   email: string,

@@ -1,7 +1,9 @@
 import { AppError, invalid } from '../errors.ts'
 import blocked from './blocked-passwords.txt' with { type: 'text' }
 
-/** argon2id as OWASP advises (19 MiB, two passes). Two at a time, so that a flood of sign-ins cannot starve the rest. */
+/**
+ * argon2id as OWASP advises (19 MiB, two passes). Two at a time, so that a flood of sign-ins cannot starve the rest.
+ */
 const options = { algorithm: 'argon2id', memoryCost: 19_456, timeCost: 2 } as const
 const AT_ONCE = 2
 const WAITING = 50
@@ -28,17 +30,17 @@ async function gate<T>(work: () => Promise<T>): Promise<T> {
 
 export const hashPassword = (password: string): Promise<string> => gate(() => Bun.password.hash(password, options))
 
-/** Of a random password nobody knows, with the options above. */
+/** Hash of a random password nobody knows, with the options above. */
 const DECOY =
   '$argon2id$v=19$m=19456,t=2,p=1$7M2VKmoV90gNBV0ZxzAQqt0BQ0tUtiVF1byZ0ZZGpX4$UpdKgeeIdIFytoB5w9O9cCxuWI63i4KWK6H+OwbyipE'
 
-/** Takes as long for an unknown account as for a known one. */
+/** Takes equally long for unknown and known accounts. */
 export async function verifyPassword(password: string, hash: string | null | undefined): Promise<boolean> {
   const right = await gate(() => Bun.password.verify(password, hash ?? DECOY))
   return right && !!hash
 }
 
-/** Made with less than what is asked for today: whoever has the password at hand makes a new one. */
+/** True for a hash made with weaker options than today's; the caller, who has the password, then makes a new one. */
 export function needsRehash(hash: string): boolean {
   const [, memory = 0, passes = 0] = (/^\$argon2id\$v=19\$m=(\d+),t=(\d+),/.exec(hash) ?? []).map(Number)
   return memory < options.memoryCost || passes < options.timeCost
@@ -46,7 +48,7 @@ export function needsRehash(hash: string): boolean {
 
 const blockList = new Set(blocked.split('\n').filter(Boolean))
 
-/** Length and a block list; no rules about kinds of characters, which only make passwords worse. */
+/** Checks length and a block list. No rules about kinds of characters, which only make passwords worse. */
 export function checkPassword(
   password: string,
   about: { email: string; name: string; admin?: boolean },

@@ -5,18 +5,18 @@ import { type Actor, nobody, organizationsOf } from './actor.ts'
 /** What the WHERE clause of a query needs to know about the caller. */
 export interface Rights {
   user: string | Placeholder
-  /** Whose personal records are visible: a credential that is bound to an organization sees nobody's. */
+  /** Whose personal records are visible: none for a credential that is bound to an organization. */
   personal: string | Placeholder
   organizations: IdList
-  /** Those, and the ones that share a workspace with them. */
+  /** The caller's organizations, and those that share a workspace with them. */
   reach: IdList
   workspaces: IdList
-  /** Those in which the caller is owner or admin. */
+  /** Organizations in which the caller is owner or admin. */
   managed: IdList
 }
 
 type Values = { readonly [K in keyof Rights]: string }
-/** An actor never changes, and every statement of a call asks for the same. */
+/** Cached: an actor never changes, and every statement of a call needs these. */
 const known = new WeakMap<Actor, Values>()
 
 export function rightsOf(actor: Actor): Values {
@@ -34,7 +34,7 @@ export function rightsOf(actor: Actor): Values {
   return values
 }
 
-/** For prepared queries, which get `rightsOf(actor)` with every run. */
+/** For prepared queries, which receive `rightsOf(actor)` with every run. */
 export const anyRights: Rights = {
   user: sql.placeholder('user'),
   personal: sql.placeholder('personal'),

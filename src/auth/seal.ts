@@ -1,10 +1,10 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { deriveKey } from './secrets.ts'
 
-/** For what must be read again and yet not lie open in the database: AES-256-GCM with a key that is not in it. */
+/** Encrypts values that must be readable later, with AES-256-GCM and a key that is not in the database. */
 export interface Seal {
   close(text: string): string
-  /** Undefined for anything that was not sealed with this key, or was changed since. */
+  /** Returns undefined for anything that was not sealed with this key, or was changed since. */
   open(sealed: string): string | undefined
 }
 

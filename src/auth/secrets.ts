@@ -1,8 +1,9 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 
 /**
- * Bearer secrets are `prefix + 32 base62 + 6 base62 CRC32`: the checksum lets a mistyped or made-up one be refused without a query,
- * and lets secret scanners recognise ours. Only SHA-256 hashes are stored; the body has 190 random bits, so no salt or stretching is needed.
+ * Bearer secrets are `prefix + 32 base62 + 6 base62 CRC32`. The checksum lets us refuse a mistyped or invented one
+ * without a query, and lets secret scanners recognise ours. Only SHA-256 hashes are stored; the body has 190 random
+ * bits, so no salt or stretching is needed.
  */
 export const prefixes = {
   mcp_live: 'svc_live_',
@@ -20,7 +21,7 @@ const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const BODY = 32
 const SUM = 6
 
-/** A short random tail for names that must not clash or be counted. */
+/** A short random suffix for names that must be neither guessable nor countable. */
 export const randomTail = (): string => randomBase62(6).toLowerCase()
 
 function randomBase62(length: number): string {
@@ -48,7 +49,10 @@ export function newSecret(kind: SecretKind): string {
   return head + checksum(head)
 }
 
-/** The kind of a well-formed secret; undefined for anything else, checksum included. Longer prefixes are tried before `svc_`. */
+/**
+ * Returns the kind of a well-formed secret with a correct checksum, else undefined. Longer prefixes are tried before
+ * `svc_`.
+ */
 export function kindOf(secret: string): SecretKind | undefined {
   const kind = (Object.keys(prefixes) as SecretKind[])
     .sort((a, b) => prefixes[b].length - prefixes[a].length)
@@ -58,7 +62,7 @@ export function kindOf(secret: string): SecretKind | undefined {
 
 export const hashSecret = (secret: string): string => new Bun.CryptoHasher('sha256').update(secret).digest('hex')
 
-/** What a list may show of a secret: enough to recognise it, useless to a thief. */
+/** The parts of a secret that lists may show: enough to recognise it, useless to a thief. */
 export const shown = (secret: string): { prefix: string; last4: string } => {
   const kind = kindOf(secret)
   return { prefix: kind ? prefixes[kind] : '', last4: secret.slice(-4) }
@@ -69,10 +73,12 @@ export const sameText = (a: string, b: string): boolean => {
   return timingSafeEqual(x, y)
 }
 
-/** One master secret; every key is derived from it for one purpose, so leaking one tells nothing of the others. */
+/**
+ * Every key is derived from the one master secret for one purpose, so a leaked key reveals nothing about the others.
+ */
 export const deriveKey = (master: string, purpose: string, bytes = 32): Buffer =>
   Buffer.from(hkdfSync('sha256', master, 'tutti', purpose, bytes))
 
-/** Stored in the database to notice an instance that was started with another master secret. */
+/** Stored in the database to detect an instance started with another master secret. */
 export const fingerprint = (master: string): string =>
   createHmac('sha256', deriveKey(master, 'fingerprint')).update('tutti').digest('hex')

@@ -3,21 +3,29 @@ import { index, integer, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg
 import { instant, json, newId } from '../db/columns.ts'
 import type { Purpose } from './one-time-secrets.ts'
 
-/** Codes, links, challenges and states: whatever works once and not for long. The purpose is part of it, so that none opens another's door. */
+/**
+ * Codes, links, challenges and states: secrets that work once and expire soon. The purpose is stored too, so that a
+ * secret cannot be used for another one.
+ */
 export const oneTimeSecrets = pgTable(
   'one_time_secrets',
   {
     id: uuid().primaryKey().$defaultFn(newId),
     purpose: text().$type<Purpose>().notNull(),
-    /** Whom it is about: an e-mail address in small letters, or a user's id. A new one replaces an unused one of the same purpose and subject. */
+    /**
+     * An e-mail address in lower case, or a user's id. A new secret replaces an unused one of the same purpose and
+     * subject.
+     */
     subject: text(),
     userId: uuid(),
-    /** SHA-256 of a random secret; HMAC of a code, which is short enough to be tried out. */
+    /** SHA-256 of a random secret; HMAC of a code, which is short enough to be guessed. */
     hash: text().notNull(),
-    /** SHA-256 of the browser's cookie, where only the browser that asked may use it. */
+    /** SHA-256 of the browser's cookie, if only the browser that asked may use the secret. */
     boundTo: text(),
     data: json<Record<string, unknown>>().notNull(),
-    /** The code itself, sealed, until it is used or has expired: for the administrator of an instance without mail. */
+    /**
+     * The code itself, sealed, until it is used or has expired. Shown to the administrator of an instance without mail.
+     */
     sealed: text(),
     attempts: integer().notNull().default(0),
     createdAt: instant().notNull(),

@@ -7,23 +7,25 @@ import { AppError } from '../errors.ts'
 import { version } from '../version.ts'
 import { type Line, type Row, Sum, type TableStart } from './file.ts'
 
-/** About so much is in memory at a time, whatever the rows hold. */
+/** About how much is held in memory at a time, whatever the size of rows. */
 const BATCH_BYTES = 2 << 20
 const MOST_ROWS = 2000
 
-/** Every table that some version of ours made. Others may have tables of their own beside them. */
+/** Every table that any version of ours created. The database may also hold tables of others. */
 export const ourTables = [
   ...new Set(migrations.flatMap(({ sql }) => [...sql.matchAll(/^create table "(\w+)"/gim)].map((m) => m[1] as string))),
 ]
 
-/** What means something only in the database where it was made: how far search has read its transactions. */
-const onlyHere: Record<string, string> = { meta: `key <> 'search.cursor'` }
+/** Rows that are valid only in this database and are left out: how far search has read its transactions. */
+const excludedRows: Record<string, string> = { meta: `key <> 'search.cursor'` }
 
-/** All of a database as it is at one moment, of whatever version it is. The secret goes along when it is the one of this database. */
+/**
+ * Dumps a database of any version as of one moment. Includes the secret if it is the one this database was set up with.
+ */
 export async function* dump(driver: Driver, { at, secret }: { at: string; secret?: string }): AsyncGenerator<Line> {
   await refuseRestoring(driver)
   if ((await appliedIds(driver)).length === 0)
-    throw new AppError('not_found', 'There is no data yet: this database is empty.')
+    throw new AppError('not_found', 'This database is empty: there is nothing to back up yet.')
   const snapshot = await driver.begin()
   try {
     await snapshot.query('set transaction isolation level repeatable read, read only')
@@ -58,7 +60,10 @@ export async function isSecretOf(on: Queryable, secret: string): Promise<boolean
   return rows[0]?.[0] === fingerprint(secret)
 }
 
-/** Text that means the same everywhere, whatever the database or its user has been set to; and no limit on a slow reader. */
+/**
+ * Makes text output independent of the settings of the database and its user, and removes the time limit for a slow
+ * reader.
+ */
 export async function settle(on: Queryable): Promise<void> {
   const settings = {
     datestyle: 'ISO, YMD',
@@ -74,8 +79,8 @@ export async function settle(on: Queryable): Promise<void> {
 }
 
 /**
- * Ours; in a database that a newer version has changed, all that belong to no extension. Neither what is computed from other columns nor
- * the number of the transaction that wrote a row, which would be one of the future elsewhere.
+ * Returns our tables; in a database that a newer version has changed, all that belong to no extension. Leaves out
+ * generated columns, and the number of the transaction that wrote a row, which could lie in the future elsewhere.
  */
 export async function tablesOf(on: Queryable, applied: readonly string[]): Promise<TableStart[]> {
   const isNewer = applied.some((id) => !migrations.some((m) => m.id === id))
@@ -97,7 +102,7 @@ export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"
 
 export async function* rowsOf(on: Queryable, { table, columns }: TableStart): AsyncGenerator<Row> {
   const values = columns.map((name) => `${quoted(name)}::text`).join(', ')
-  const where = onlyHere[table] ? ` where ${onlyHere[table]}` : ''
+  const where = excludedRows[table] ? ` where ${excludedRows[table]}` : ''
   await on.query(
     `declare backup no scroll cursor for select json_build_array(${values})::text from ${quoted(table)}${where}`,
   )

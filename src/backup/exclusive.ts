@@ -1,14 +1,16 @@
 import type { Driver } from '../db/driver.ts'
 import { AppError } from '../errors.ts'
 
-/** How a command calls itself on Postgres; everything else of ours there is called `tutti`. */
-export const newName = (): string => `tutti alone ${Math.random().toString(36).slice(2, 10)}`
+/**
+ * A connection name for a command that needs the database to itself; all other connections of ours are named `tutti`.
+ */
+export const exclusiveName = (): string => `tutti exclusive ${Math.random().toString(36).slice(2, 10)}`
 
 /**
- * Nobody else of ours is connected to this database, from whatever machine. One that has just been killed may still be there for a moment.
- * The embedded database has its own lock.
+ * Throws if another of our processes is connected to this database, from any machine. Retries for two seconds, as the
+ * connection of a killed process may linger. The embedded database has its own lock.
  */
-export async function requireAlone(driver: Driver, name: string): Promise<void> {
+export async function requireExclusive(driver: Driver, name: string): Promise<void> {
   if (driver.kind !== 'postgres') return
   for (let left = 20; ; left--) {
     const { rows } = await driver.query(
@@ -20,7 +22,7 @@ export async function requireAlone(driver: Driver, name: string): Promise<void> 
     if (left === 0)
       throw new AppError(
         'conflict',
-        `Another Tutti uses this database (from ${rows.flat().join(', ')}). Stop every server on it first.`,
+        `Another Tutti process uses this database (from ${rows.flat().join(', ')}). Stop every server on it first.`,
       )
     await Bun.sleep(100)
   }

@@ -9,9 +9,9 @@ import { AppError } from '../errors.ts'
 import { LineTooLong, linesOf } from '../text/lines.ts'
 
 /**
- * A backup is JSON lines under zstd: a header, then for each table its columns, its rows and a line that sums it up. Values are Postgres'
- * own text, so that a backup of one database can be loaded into the other. The last 40 bytes are a frame that zstd skips, with the SHA-256
- * of every byte before it.
+ * A backup is JSON lines under zstd: a header, then for each table its columns, its rows and a line with their
+ * checksum. Values are Postgres's own text, so that a backup of one database can be loaded into the other. The last 40
+ * bytes are a frame that zstd skips, with the SHA-256 of every byte before it.
  */
 export type Line = Header | TableStart | Row | TableEnd
 export interface Header {
@@ -21,12 +21,12 @@ export interface Header {
   database: string
   migrations: string[]
   tables: number
-  /** The master secret, where the installation keeps it in its data folder. */
+  /** The master secret, if the installation keeps it in its data folder. */
   secret?: string
 }
 export interface TableStart {
   table: string
-  /** Names. */
+  /** Column names. */
   columns: string[]
 }
 export type Row = (string | null)[]
@@ -40,13 +40,13 @@ export const isRow = (line: Line): line is Row => Array.isArray(line)
 
 const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 const SUM_BYTES = 32
-/** Frame type and length. */
+/** Type and length of the skippable frame. */
 const SEAL = Buffer.from([0x5e, 0x2a, 0x4d, 0x18, SUM_BYTES, 0, 0, 0])
 const TAIL_BYTES = SEAL.length + SUM_BYTES
 
 // ---- writing
 
-/** The file appears complete and on disk, or not at all; only its owner can read it. */
+/** Writes a backup. The file appears complete and synced, or not at all; only its owner can read it. */
 export async function writeBackup(path: string, lines: AsyncIterable<Line>, signal?: AbortSignal): Promise<number> {
   await sweepDrafts(dirname(path), (name) => name.startsWith(`${basename(path)}.`))
   const draft = `${path}.${Math.random().toString(36).slice(2, 8)}.part`
@@ -77,11 +77,11 @@ export async function writeBackup(path: string, lines: AsyncIterable<Line>, sign
   } catch (error) {
     await file?.close().catch(() => undefined)
     await rm(draft, { force: true }).catch(() => undefined)
-    throw forPeople(path, error)
+    throw readableError(path, error)
   }
 }
 
-/** In one step, and a name that was taken meanwhile is not overwritten. */
+/** Gives the draft its name in one step, and never overwrites a file created meanwhile. */
 async function publish(draft: string, path: string): Promise<void> {
   try {
     await link(draft, path)
@@ -89,7 +89,7 @@ async function publish(draft: string, path: string): Promise<void> {
   } catch (error) {
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes((error as NodeJS.ErrnoException).code ?? ''))
       throw error
-    // A disk without hard links, such as a memory stick.
+    // For disks without hard links, such as a memory stick.
     await (await open(path, 'wx', 0o600)).close()
     await rename(draft, path)
   }
@@ -108,7 +108,7 @@ async function* encoded(lines: AsyncIterable<Line>): AsyncGenerator<Buffer> {
   yield Buffer.from(piece)
 }
 
-/** What a killed process left behind. One that is being written has been touched within the hour. */
+/** Deletes drafts left by a killed process. A draft still being written was modified within the last hour. */
 export async function sweepDrafts(folder: string, isOurs: (name: string) => boolean): Promise<void> {
   const names = await readdir(folder).catch(() => [])
   for (const name of names.filter((n) => n.endsWith('.part') && isOurs(n))) {
@@ -124,27 +124,30 @@ const exists = (path: string): Promise<boolean> =>
     (error: NodeJS.ErrnoException) => error.code !== 'ENOENT' && error.code !== 'ENOTDIR',
   )
 
-const taken = (path: string) => new AppError('conflict', `${path} is there already. Choose another name.`)
+const taken = (path: string) => new AppError('conflict', `${path} already exists. Choose another name.`)
 
-/** What the file system says, in words that help. */
-export function forPeople(path: string, error: unknown): unknown {
+/** Turns an error of the file system into one that helps the user. */
+export function readableError(path: string, error: unknown): unknown {
   const folder = dirname(path)
   switch ((error as NodeJS.ErrnoException).code) {
     case 'EEXIST':
       return taken(path)
     case 'ENOENT':
     case 'ENOTDIR':
-      return new AppError('not_found', `There is no folder ${folder}. Make it first.`)
+      return new AppError('not_found', `There is no folder ${folder}. Create it first.`)
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return new AppError('forbidden', `Tutti may not write to ${folder}. Choose another folder, or give it the right.`)
+      return new AppError(
+        'forbidden',
+        `Tutti may not write to ${folder}. Choose another folder, or change its permissions.`,
+      )
     case 'ENOSPC':
     case 'EDQUOT':
     case 'EFBIG':
       return new AppError(
         'disk_full',
-        `There is no room for it in ${folder}. Nothing is left there; make room, or choose another disk.`,
+        `Not enough disk space in ${folder}. The incomplete file was removed. Free some space, or choose another disk.`,
       )
     default:
       return error
@@ -157,12 +160,12 @@ const damaged = (path: string, why: string) =>
   new AppError('invalid', `${path} cannot be used: ${why}. Try another copy of it.`)
 
 export interface Checked {
-  /** Of the whole file, and its name when a restore goes on. */
+  /** Checksum of the whole file; identifies it when a restore is continued. */
   sha256: string
   header: Header
 }
 
-/** Every byte of it, before anything is done with it. */
+/** Reads and checks every byte, before anything is loaded. */
 export async function checkBackup(path: string): Promise<Checked> {
   const { end, sum } = await endsOf(path)
   const hash = new Bun.CryptoHasher('sha256')
@@ -174,13 +177,13 @@ export async function checkBackup(path: string): Promise<Checked> {
     if (line.format === 1) return { sha256, header: line }
     throw new AppError(
       'conflict',
-      `${path} was made by Tutti ${(line as Header).tutti}, in a form that is not known here. Use that version.`,
+      `${path} was made by Tutti ${(line as Header).tutti}, in a format that this version does not know. Use that version.`,
     )
   }
-  throw damaged(path, 'it is not a backup of Tutti')
+  throw damaged(path, 'it is not a Tutti backup')
 }
 
-/** Where its compressed part ends, and what sum it says it has. */
+/** Returns where the compressed part ends, and the checksum stored in the file. */
 async function endsOf(path: string): Promise<{ end: number; sum: string }> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') throw new AppError('not_found', `There is no file ${path}.`)
@@ -192,7 +195,7 @@ async function endsOf(path: string): Promise<{ end: number; sum: string }> {
     const at = async (position: number, length: number) =>
       (await file.read(Buffer.alloc(length), 0, length, position)).buffer
     if (info.size <= TAIL_BYTES || !(await at(0, ZSTD.length)).equals(ZSTD))
-      throw damaged(path, 'it is not a backup of Tutti')
+      throw damaged(path, 'it is not a Tutti backup')
     const tail = await at(info.size - TAIL_BYTES, TAIL_BYTES)
     if (!tail.subarray(0, SEAL.length).equals(SEAL)) throw damaged(path, 'it is damaged, or its end is missing')
     return { end: info.size - TAIL_BYTES - 1, sum: tail.subarray(SEAL.length).toString('hex') }
@@ -201,9 +204,9 @@ async function endsOf(path: string): Promise<{ end: number; sum: string }> {
   }
 }
 
-/** Its lines, of a file that has been checked; an error at the end when it is not that one any more. */
+/** Reads the lines of a checked file. Throws at the end if the file has changed since the check. */
 export async function* readBackup(path: string, sha256: string): AsyncGenerator<Line> {
-  const changed = () => new AppError('conflict', `${path} is not what it was when it was checked. Restore it again.`)
+  const changed = () => new AppError('conflict', `${path} has changed since it was checked. Run the restore again.`)
   const { end } = await endsOf(path)
   const hash = new Bun.CryptoHasher('sha256')
   const plain = createZstdDecompress()
@@ -228,14 +231,14 @@ export async function* readBackup(path: string, sha256: string): AsyncGenerator<
 
 function parsed(path: string, text: string): Line {
   const line: unknown = JSON.parse(text)
-  if (line === null || typeof line !== 'object') throw damaged(path, 'it is not a backup of Tutti')
+  if (line === null || typeof line !== 'object') throw damaged(path, 'it is not a Tutti backup')
   return line as Line
 }
 
-/** More than the largest row can take. A small file may unpack to more than there is memory. */
+/** More than the largest row needs. A small file may unpack to more than fits into memory. */
 const LONGEST = 256 << 20
 
-/** The same for the same rows in any order, since the two databases sort texts differently. */
+/** A checksum independent of row order, since the two databases sort texts differently. */
 export class Sum {
   rows = 0
   #sum = 0n

@@ -1,10 +1,11 @@
 import { migrations } from '../../migrations/index.ts'
-import type { Driver, Queryable, Transaction } from '../db/driver.ts'
-import { appliedIds, migrate, scriptOf, takeTurns } from '../db/migrate.ts'
-import { isRestoring, PROGRESS } from '../db/restoring.ts'
+import type { Driver, Transaction } from '../db/driver.ts'
+import { migrate } from '../db/migrate.ts'
+import { PROGRESS } from '../db/restoring.ts'
 import { AppError } from '../errors.ts'
-import { ourTables, quoted, rowsOf, settle, tablesOf } from './dump.ts'
+import { quoted, rowsOf, settle } from './dump.ts'
 import { type Header, isRow, type Line, type Row, Sum, type TableEnd, type TableStart } from './file.ts'
+import { finish, literal, prepare, typesOf } from './target.ts'
 
 export interface Loaded {
   header: Header
@@ -14,27 +15,28 @@ export interface Loaded {
 
 export interface Progress {
   table: string
-  /** Of this table, up to now. */
+  /** Rows of this table so far. */
   rows: number
-  /** The table is complete, and the so-many-th of all. */
+  /** The table is complete; it is the `nth` of all. */
   done: boolean
   nth: number
   of: number
 }
 
 export interface Loading {
-  /** Names what is loaded, so that only the same goes on after an interruption. */
+  /** Identifies the source, so that an interrupted load is continued only from the same one. */
   identity: string
-  /** What is there goes. */
+  /** Delete what the database holds. */
   replace?: boolean
-  told?: (progress: Progress) => void
-  /** All data is there and compared; what must be true before anything is served from it. */
+  onProgress?: (progress: Progress) => void
+  /** Called when all data is loaded and compared, before the database may be served. */
   beforeEnd?: () => void | Promise<void>
 }
 
 /**
- * Fills an empty database from lines. Each table is written and read back in one transaction. What was interrupted goes on: a table that
- * is there already is only compared, and taken again where its source has changed. Nothing is served from the database until all is there.
+ * Fills an empty database from lines. Each table is written and read back in one transaction. An interrupted load
+ * continues: a table already loaded is only compared, and loaded again if its source has changed. No server starts on
+ * the database until everything is loaded.
  */
 export async function load(driver: Driver, lines: () => AsyncIterable<Line>, options: Loading): Promise<Loaded> {
   for (;;) {
@@ -49,17 +51,17 @@ export async function load(driver: Driver, lines: () => AsyncIterable<Line>, opt
 
 const BATCH_BYTES = 2 << 20
 const BATCH_ROWS = 2000
-const misplaced = () => new AppError('invalid', 'The lines of this backup do not follow each other as they should.')
+const misplaced = () => new AppError('invalid', 'The lines of this backup are not in the expected order.')
 
-/** Once through all lines. */
+/** One pass through all lines. */
 class Pass {
   #header: Header | undefined
-  /** Tables that were there before, with what they held. */
+  /** Tables loaded by an earlier run, with their checksums. */
   #before = new Map<string, string>()
   #types = new Map<string, Map<string, string>>()
   #table: TableStart | undefined
   #sum = new Sum()
-  /** Where the table is written; none when it is there already. */
+  /** The transaction that writes the table; undefined if the table is already loaded. */
   #to: Transaction | undefined
   #batch: Row[] = []
   #bytes = 0
@@ -72,7 +74,7 @@ class Pass {
     private readonly options: Loading,
   ) {}
 
-  /** Nothing when a table has to be taken again. */
+  /** Returns undefined if a table must be loaded again. */
   async run(lines: AsyncIterable<Line>): Promise<Loaded | undefined> {
     try {
       for await (const line of lines) {
@@ -123,14 +125,14 @@ class Pass {
     await insert(to, table, this.#types.get(table.table) as Map<string, string>, this.#batch)
     this.#batch = []
     this.#bytes = 0
-    this.#tell(table.table, false)
+    this.#report(table.table, false)
   }
 
   async #close({ end, sum }: TableEnd): Promise<void> {
     const table = this.#table
     if (table?.table !== end) throw misplaced()
     const found = this.#sum.toString()
-    if (found !== sum) throw new AppError('invalid', `The rows of ${end} are not those that were saved.`)
+    if (found !== sum) throw new AppError('invalid', `The rows of ${end} differ from those that were saved.`)
     if (this.#to) {
       await this.#write(table, this.#to)
       await verify(this.#to, table, found)
@@ -145,120 +147,14 @@ class Pass {
     this.#table = undefined
     this.#tables++
     this.#rows += this.#sum.rows
-    this.#tell(end, true)
+    this.#report(end, true)
   }
 
-  #tell(table: string, done: boolean): void {
+  #report(table: string, done: boolean): void {
     const nth = this.#tables + (done ? 0 : 1)
-    this.options.told?.({ table, rows: this.#sum.rows, done, nth, of: this.#header?.tables ?? 0 })
+    this.options.onProgress?.({ table, rows: this.#sum.rows, done, nth, of: this.#header?.tables ?? 0 })
   }
 }
-
-// ---- before
-
-/** Where nothing was begun, the tables are made as they were at the source. Says which are there already. */
-async function prepare(driver: Driver, header: Header, { identity, replace }: Loading): Promise<Map<string, string>> {
-  const unknown = header.migrations.filter((id) => !migrations.some((m) => m.id === id))
-  if (unknown.length > 0)
-    throw new AppError(
-      'conflict',
-      `This was made by a newer Tutti, ${header.tutti} (it has ${unknown.join(', ')}). Use that version.`,
-    )
-  if (await isRestoring(driver)) {
-    const { rows } = await driver.query(`select kind, name, definition from ${PROGRESS} where kind <> 'key'`)
-    const isSame = rows.some(([kind, name]) => kind === 'source' && name === identity)
-    if (isSame && (await appliedIds(driver)).join() === header.migrations.join())
-      return new Map(rows.flatMap(([kind, name, sum]) => (kind === 'table' ? [[String(name), String(sum)]] : [])))
-    if (!replace)
-      throw new AppError(
-        'conflict',
-        'Something else was being loaded here and is not complete. Go on with that, or say --replace to start over.',
-      )
-  } else if ((await hasData(driver)) && !replace)
-    throw new AppError(
-      'conflict',
-      'There is data here already. Choose an empty place, or say --replace: what is here is then saved to a file first.',
-    )
-  await makeTables(driver, header, identity)
-  return new Map()
-}
-
-/** Refuses a database that is another program's. */
-export async function hasData(driver: Driver): Promise<boolean> {
-  const { rows } = await driver.query(
-    `select relname::text from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm')
-      and relname = any($1::text[]) order by 1`,
-    [`{${[...ourTables, 'migrations'].join(',')}}`],
-  )
-  if (rows.length === 0) return false
-  const applied = await appliedIds(driver).catch((): string[] => [])
-  if (!applied.includes(migrations[0]?.id as string))
-    throw new AppError(
-      'conflict',
-      `This database belongs to another program (it has ${rows.flat().join(', ')}). Use one for Tutti alone.`,
-    )
-  return (await driver.query('select 1 from users limit 1')).rows.length > 0
-}
-
-/**
- * In one transaction from what was there to empty tables without foreign keys, which come back at the end and check everything. From here
- * on no server starts on it until all data is there.
- */
-async function makeTables(driver: Driver, header: Header, identity: string): Promise<void> {
-  const applied = (await hasTable(driver, 'migrations')) ? await appliedIds(driver) : []
-  const old = (await tablesOf(driver, applied)).map(({ table }) => quoted(table))
-  const names = `array[${ourTables.map(literal).join(', ')}]`
-  try {
-    await driver.exec(`begin; ${takeTurns}
-      drop table if exists ${[...old, 'migrations', PROGRESS].join(', ')} cascade;
-      ${scriptOf(migrations.filter((m) => header.migrations.includes(m.id)))}
-      create table ${PROGRESS} (kind text not null, name text not null, definition text);
-      insert into ${PROGRESS} values ('source', ${literal(identity)});
-      do $$ declare item record; begin
-        for item in select conrelid::regclass as here, conname as name, pg_get_constraintdef(oid) as definition from pg_constraint
-          where contype = 'f' and connamespace = current_schema()::regnamespace and conrelid::regclass::text = any(${names})
-        loop
-          insert into ${PROGRESS} values ('key', item.name, format('alter table %s add constraint %I %s', item.here, item.name, item.definition));
-          execute format('alter table %s drop constraint %I', item.here, item.name);
-        end loop;
-        for item in select unnest(${names}) as name loop
-          if to_regclass(quote_ident(item.name)) is not null then execute format('delete from %I', item.name); end if;
-        end loop;
-      end $$;
-      commit;`)
-  } catch (error) {
-    await driver.exec('rollback').catch(() => undefined)
-    throw new AppError(
-      'conflict',
-      `The tables cannot be made here, so nothing was changed: ${(error as Error).message}`,
-      { cause: error },
-    )
-  }
-}
-
-const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
-
-async function hasTable(on: Queryable, name: string): Promise<boolean> {
-  return (await on.query('select to_regclass($1)::text', [name])).rows[0]?.[0] != null
-}
-
-/**
- * As they are called here: an extension may live in another schema than at the source. Of our tables alone: what a file names goes neither
- * into another program's nor into the one that keeps the progress, of which statements are run.
- */
-async function typesOf(on: Queryable): Promise<Map<string, Map<string, string>>> {
-  const { rows } = await on.query(
-    `select c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid
-    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped and c.relname = any($1::text[])`,
-    [`{${ourTables.join(',')}}`],
-  )
-  const found = new Map<string, Map<string, string>>()
-  for (const [table, column, type] of rows as [string, string, string][])
-    found.set(table, (found.get(table) ?? new Map<string, string>()).set(column, type))
-  return found
-}
-
-// ---- rows
 
 async function insert(
   to: Transaction,
@@ -275,7 +171,7 @@ async function insert(
   )
 }
 
-/** What the database now holds, read back. */
+/** Reads back what the database now holds and compares it. */
 async function verify(on: Transaction, start: TableStart, expected: string): Promise<void> {
   const found = new Sum()
   for await (const row of rowsOf(on, start)) found.add(row)
@@ -284,23 +180,4 @@ async function verify(on: Transaction, start: TableStart, expected: string): Pro
       'internal',
       `${start.table} does not hold what was written to it (found ${found}, not ${expected}).`,
     )
-}
-
-// ---- after
-
-async function finish(driver: Driver): Promise<void> {
-  const { rows: keys } = await driver.query(`select definition from ${PROGRESS} where kind = 'key' order by name`)
-  const { rows: sequences } = await driver.query(
-    `select quote_ident(c.relname), quote_ident(a.attname), pg_get_serial_sequence(quote_ident(c.relname), a.attname)
-    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname = any($1::text[])
-      and pg_get_serial_sequence(quote_ident(c.relname), a.attname) is not null`,
-    [`{${ourTables.join(',')}}`],
-  )
-  await driver.exec(`begin;
-    ${sequences.map(([table, column, name]) => `select setval(${literal(String(name))}, coalesce(max(${column}), 1), max(${column}) is not null) from ${table};`).join('\n')}
-    ${keys.map(([definition]) => `${definition};`).join('\n')}
-    drop table ${PROGRESS};
-    commit;
-    analyze;`)
 }

@@ -7,16 +7,16 @@ import { isRow, type Line, writeBackup } from './file.ts'
 
 export interface Saved {
   file: string
-  /** As of which moment. */
+  /** The moment whose data the backup holds. */
   at: string
   tables: number
   rows: number
   bytes: number
-  /** Whether the master secret is in it. */
+  /** Whether the backup includes the master secret. */
   secret: boolean
 }
 
-/** All of a database in one file. A secret that the operator keeps elsewhere stays there. */
+/** Saves a database to one file. A secret that the operator keeps elsewhere is not included. */
 export async function save(
   driver: Driver,
   config: Config,

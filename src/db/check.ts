@@ -3,7 +3,7 @@ import { DbError, type Driver, type Queryable } from './driver.ts'
 export interface Damage {
   where: string
   said: string
-  /** Of an index alone, which can be made anew from its table. */
+  /** Only an index is damaged; it can be rebuilt from its table. */
   index: boolean
 }
 
@@ -14,12 +14,12 @@ export interface Checked {
 }
 
 /**
- * Every row read once, and every index compared with its table: what a failing disk breaks first. One table at a time, so that others get
- * their turn in between. Undefined where the database's user may not look that deep.
+ * Reads every row once and compares every index with its table: a failing disk damages these first. Works on one table
+ * at a time, so other queries run in between. Returns undefined if the database user lacks the rights.
  */
 export async function checkIntegrity(driver: Driver): Promise<Checked | undefined> {
   const { rows: found } = await driver.query(`select 1 from pg_extension where extname = 'amcheck'`)
-  const inspect = found.length > 0 ? (work: (on: Queryable) => Promise<void>) => work(driver) : borrowing(driver)
+  const inspect = found.length > 0 ? (work: (on: Queryable) => Promise<void>) => work(driver) : withExtension(driver)
   const { rows } = await driver.query(`
     select t.oid::regclass::text, coalesce(array_to_json(array_agg(i.indexrelid::regclass::text order by i.indexrelid) filter (where a.amname = 'btree' and i.indisvalid)), '[]')::text
     from pg_class t left join pg_index i on i.indrelid = t.oid left join pg_class c on c.oid = i.indexrelid left join pg_am a on a.oid = c.relam
@@ -47,11 +47,11 @@ export async function checkIntegrity(driver: Driver): Promise<Checked | undefine
   return checked
 }
 
-/** To look: what is said while looking, such as that a file is missing, is what was looked for. */
+/** Thrown when the check may not run. Any other error during a check, such as a missing file, is damage found. */
 class NotAllowed extends Error {}
 
-/** The extension is there for as long as one look takes, and nothing is left of it. */
-function borrowing(driver: Driver) {
+/** Creates the amcheck extension in a transaction that is rolled back, so nothing of it remains. */
+function withExtension(driver: Driver) {
   return async (work: (on: Queryable) => Promise<void>): Promise<void> => {
     const tx = await driver.begin()
     try {

@@ -2,7 +2,10 @@ import { type AnyColumn, type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { customType, integer, uuid } from 'drizzle-orm/pg-core'
 import { Json } from './driver.ts'
 
-/** Times are read as RFC 3339 strings with milliseconds, so rows are wire-shaped. Drivers give text (embedded) or Date (Postgres). */
+/**
+ * Times are read as RFC 3339 strings with milliseconds, so rows are wire-shaped. Drivers give text (embedded) or Date
+ * (Postgres).
+ */
 export const instant = customType<{ data: string; driverData: string | Date }>({
   dataType: () => 'timestamp(3) with time zone',
   fromDriver: toIso,
@@ -17,8 +20,8 @@ export function toIso(value: string | Date): string {
 }
 
 /**
- * A value on its way to jsonb. Bun's driver wants the object itself (a text would be stored as a JSON string), the embedded one its text.
- * Only scalars need a cast, since drivers would take them for what they look like.
+ * A value sent to jsonb. Bun's driver needs the object itself (it would store a text as a JSON string), the embedded
+ * one its text. Only scalars need a cast, because drivers would infer another type for them.
  */
 export const json = <T>() =>
   customType<{ data: T; driverData: unknown }>({
@@ -28,7 +31,9 @@ export const json = <T>() =>
     fromDriver: (value) => (typeof value === 'string' ? JSON.parse(value) : value) as T,
   })()
 
-/** A list of texts. drizzle's own arrays lose backslashes when a driver gives them as text, as the embedded one does. */
+/**
+ * A list of texts. Drizzle's own arrays lose backslashes when a driver returns them as text, as the embedded one does.
+ */
 export const textList = customType<{ data: string[]; driverData: string | string[] }>({
   dataType: () => 'text[]',
   toDriver: (values) => `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join(',')}}`,
@@ -46,17 +51,17 @@ function parseList(literal: string): string[] {
 const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' })
 
 /**
- * Punctuation becomes spaces before Postgres parses a text: its parser takes quadratic time on made-up "paths", "addresses" and "tags"
- * (12 KB of `/~/~` costs seconds), and on the embedded database everybody would wait.
+ * Punctuation becomes spaces before Postgres parses a text: its parser takes quadratic time on made-up "paths",
+ * "addresses" and "tags" (12 KB of `/~/~` costs seconds), and on the embedded database all other queries would wait.
  */
 const words = (column: string, language: SQL): SQL =>
   sql`to_tsvector(${language}, translate(left(coalesce(${sql.identifier(column)}, ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\\]^_\`{|}~', '                                '))`
-const punctuation = /[!#-,./:-@[-`{-~]/g // all but " and -, which mean something in a query
+const punctuation = /[!#-,./:-@[-`{-~]/g // all but " and -, which have a meaning in a query
 const weights = [sql`'A'`, sql`'B'`, sql`'C'`, sql`'D'`] as const
 
-/** A generated column over others of its table, the first ones weighing most; put a GIN index on it. */
+/** A generated column over other columns of its table, the first ones weighing most. Put a GIN index on it. */
 export const searchOver = (...columns: string[]) => searchIn(sql`'simple'`, columns)
-/** The same with English word stems: `locking` finds `locked`. */
+/** Like `searchOver`, with English word stems: `locking` finds `locked`. */
 export const stemsOver = (...columns: string[]) => searchIn(sql`'english'`, columns)
 
 const searchIn = (language: SQL, columns: string[]) =>
@@ -67,37 +72,37 @@ const searchIn = (language: SQL, columns: string[]) =>
     ),
   )
 
-/** A query's text, cleaned as the columns are. */
+/** Cleans a query's text like the columns' texts. */
 export const plainWords = (text: string): string => text.replace(punctuation, ' ').replace(/["-]/g, ' ')
 
-/** pgvector's type. Without a length: what is compared is of one model, and so of one length. */
+/** pgvector's type, without a length: only vectors of one model, and so of one length, are compared. */
 export const vector = customType<{ data: Float32Array; driverData: string }>({
   dataType: () => 'vector',
   toDriver: vectorText,
 })
 
-/** As many bits as there are; pgvector compares them. */
+/** Bits of any number, which pgvector can compare. */
 export const bits = customType<{ data: string }>({ dataType: () => 'bit varying' })
 
 export function vectorText(values: Float32Array): string {
   return `[${Array.from(values, (value) => Number(value.toFixed(6))).join(',')}]`
 }
 
-/** The same, but for what means something in a query: quotes, and a minus before a word. */
+/** Like `plainWords`, but keeps what has a meaning in a query: quotes, and a minus before a word. */
 export const queryWords = (text: string): string =>
   text.replace(punctuation, ' ').replace(/(?<=\S)-|-(?![\p{L}\p{N}"])/gu, ' ')
 
-/** All the words must occur; `"a phrase"`, `-without` and `or` work as in a search engine. Cleaned as the column is. */
+/** True if all words occur. `"a phrase"`, `-without` and `or` work as in a search engine. */
 export const matches = (column: AnyColumn, text: string): SQL =>
   sql`${column} @@ websearch_to_tsquery('simple', ${queryWords(text)})`
 
-/** For short texts, such as names: `%` and `_` mean themselves. */
+/** For short texts, such as names. `%` and `_` are literal. */
 export const contains = (column: AnyColumn, part: string): SQL =>
   sql`${column} ilike ${`%${part.replace(/[\\%_]/g, '\\$&')}%`}`
 
 export const newId = (): string => Bun.randomUUIDv7()
 
-/** What every record has. `version` starts at 1 and rises by one with every change. */
+/** Columns of every record. `version` starts at 1 and rises by one with every change. */
 export const record = () => ({
   id: uuid().primaryKey().$defaultFn(newId),
   createdAt: instant().notNull(),
@@ -108,7 +113,10 @@ export const record = () => ({
 /** A record that is hidden, not removed, when deleted. */
 export const softRecord = () => ({ ...record(), deletedAt: instant() })
 
-/** `= any($n)` keeps the statement's text the same whatever the number of values, so it stays prepared. Takes what `idList` makes. */
+/**
+ * `= any($n)` keeps the statement's text constant for any number of values, so it stays prepared. Takes the result of
+ * `idList`.
+ */
 export const anyOf = (column: AnyColumn, ids: IdList): SQL => sql`${column} = any(${ids}::uuid[])`
 
 /** An array literal of ids, or a placeholder for one. */

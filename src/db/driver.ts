@@ -1,6 +1,6 @@
 /**
- * What a database must offer for the rest to run on it. Two implementations: `embedded/` (PGlite in a Worker) and `postgres.ts` (Bun's driver).
- * Everything above (drizzle, migrations, jobs, tests) sees only this.
+ * What a database must offer. Two implementations: `embedded/` (PGlite in a Worker) and `postgres.ts` (Bun's driver).
+ * Everything above (drizzle, migrations, jobs, tests) sees only this interface.
  */
 export interface Driver extends Queryable {
   readonly kind: 'pglite' | 'postgres'
@@ -8,12 +8,12 @@ export interface Driver extends Queryable {
   begin(): Promise<Transaction>
   /** Several statements without parameters and without a time limit: migrations, maintenance. */
   exec(sql: string): Promise<void>
-  /** Tells every instance on this database, this one included. Payloads are short: ids, never content. */
+  /** Notifies every instance on this database, including this one. Payloads are short: ids, never content. */
   notify(channel: string, payload: string): Promise<void>
   listen(channel: string, onMessage: (payload: string) => void): Promise<void>
   /** What `/health`, `/metrics` and `tutti doctor` show. Never throws and never waits. */
   status(): DriverStatus
-  /** A complete copy of the database's files; only the embedded database has files of ours. */
+  /** Copies the database's files. Only the embedded database offers it. */
   snapshot?(to: string): Promise<void>
   close(): Promise<void>
 }
@@ -48,7 +48,7 @@ export interface Result {
 
 export interface DriverStatus {
   ok: boolean
-  /** Why writes are refused right now, if they are. */
+  /** Why changes are refused at the moment, if they are. */
   readOnly?: 'disk_full'
   /** For people: "PGlite 0.5.14, PostgreSQL 18.6" or "PostgreSQL 17.2". */
   version: string
@@ -64,9 +64,9 @@ export class Json {
 }
 
 /**
- * The one error a driver throws. `code` is the SQLSTATE, or one of ours:
- * `unavailable` (database away, restarting or stopping), `timeout` (statement limit), `disk_full`, `unknown` (it went away while committing,
- * so the change may or may not be there).
+ * The only error a driver throws. `code` is the SQLSTATE, or one of ours: `unavailable` (database unreachable,
+ * restarting or stopping), `timeout` (statement limit), `disk_full`, `unknown` (the connection was lost during COMMIT,
+ * so the change may or may not be stored).
  */
 export class DbError extends Error {
   constructor(

@@ -5,14 +5,17 @@ import { AppError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Driver } from './driver.ts'
 
-/** For a command that reads or writes all there is, and has the database to itself: a day, and a name by which others can tell. */
-export interface Alone {
+/**
+ * For a command that reads or writes everything and needs the database to itself: its time limit is a day, and `name`
+ * tells its connections from those of others.
+ */
+export interface Exclusive {
   name: string
 }
 const DAY = 86_400_000
 
-/** Loaded on demand: a server on Postgres never pays for the embedded database's code. */
-export async function openDatabase(config: Config, log: Log, alone?: Alone): Promise<Driver> {
+/** Imports the driver on demand: a server on Postgres never loads the embedded database's code. */
+export async function openDatabase(config: Config, log: Log, exclusive?: Exclusive): Promise<Driver> {
   ownFolder(config.DATA_DIR)
   const tell = (level: 'info' | 'warn' | 'error', message: string, fields?: object) => log[level](message, fields)
   if (config.DB_CONNECTION === 'pgsql') {
@@ -22,7 +25,7 @@ export async function openDatabase(config: Config, log: Log, alone?: Alone): Pro
       poolSize: config.DB_POOL_SIZE,
       statementTimeout: config.DB_STATEMENT_TIMEOUT_MS,
       log: tell,
-      ...(alone && { name: alone.name, statementTimeout: DAY, transactionTimeout: DAY }),
+      ...(exclusive && { name: exclusive.name, statementTimeout: DAY, transactionTimeout: DAY }),
     })
   }
   const { openEmbedded } = await import('./embedded/index.ts')
@@ -33,15 +36,18 @@ export async function openDatabase(config: Config, log: Log, alone?: Alone): Pro
     sharedBuffers: config.DB_SHARED_BUFFERS,
     minFreeBytes: config.DB_MIN_FREE_MB * 2 ** 20,
     log: tell,
-    ...(alone && { statementTimeout: DAY, transactionTimeout: DAY }),
+    ...(exclusive && { statementTimeout: DAY, transactionTimeout: DAY }),
   })
 }
 
-/** Whether there is one to look at: opening an embedded one would make it. */
+/** Whether a database exists; opening an embedded one would create it. */
 export const hasDatabase = ({ DB_CONNECTION, DATA_DIR }: Config): boolean =>
   DB_CONNECTION !== 'pglite' || existsSync(join(DATA_DIR, 'db'))
 
-/** Whoever can write to the folder can swap the secret or the control socket. */
+/**
+ * Creates the data folder, and refuses one that others can write to: they could replace the secret or the control
+ * socket.
+ */
 export function ownFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 })
   if (process.platform === 'win32') return

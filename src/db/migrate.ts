@@ -12,7 +12,7 @@ export interface MigrationPlan {
   pending: Migration[]
 }
 
-/** Any number; the same in every instance, so that only one migrates at a time. */
+/** An arbitrary number, equal in every instance, so that only one migrates at a time. */
 const LOCK = 7_866_914
 
 export async function planMigrations(driver: Driver, migrations: readonly Migration[]): Promise<MigrationPlan> {
@@ -20,7 +20,7 @@ export async function planMigrations(driver: Driver, migrations: readonly Migrat
   return planFrom(await appliedIds(driver), migrations)
 }
 
-/** Also for whoever was told by a running server what has been applied. */
+/** Also called with the applied ids that a running server reports. */
 export function planFrom(applied: string[], migrations: readonly Migration[]): MigrationPlan {
   const known = new Set(migrations.map((m) => m.id))
   const newer = applied.filter((id) => !known.has(id))
@@ -33,8 +33,8 @@ export function planFrom(applied: string[], migrations: readonly Migration[]): M
 }
 
 /**
- * Runs what is pending, all in one transaction. `beforeChange` runs only when a database with data is about to change (the snapshot).
- * The advisory lock makes several instances on one Postgres take turns; whoever comes second finds nothing pending.
+ * Runs pending migrations in one transaction. `beforeChange` runs only before a database with data changes (the
+ * snapshot). An advisory lock makes several instances on one Postgres take turns; the second finds nothing pending.
  */
 export async function migrate(
   driver: Driver,
@@ -57,17 +57,17 @@ export async function migrate(
   return pending.map((m) => m.id)
 }
 
-/** For a script that changes tables; until its transaction ends. */
+/** Start of a script that changes tables: holds the migration lock until the transaction ends. */
 export const takeTurns = `select pg_advisory_xact_lock(${LOCK});`
 
-/** What brings a database to these, inside a transaction. */
+/** The SQL that applies these migrations, to be run inside a transaction. */
 export const scriptOf = (pending: readonly Migration[]): string =>
   [
     'create table if not exists migrations (id text primary key, applied_at timestamptz not null default now());',
     ...pending.map((m) => `${guard(m.id)}\n${m.sql}\n${record(m.id)}`),
   ].join('\n')
 
-/** Fails the whole script when another instance applied this one while we waited for the lock. */
+/** Fails the whole script if another instance applied this migration while we waited for the lock. */
 const guard = (id: string) =>
   `do $$ begin if exists (select from migrations where id = '${id}') then raise exception 'already applied'; end if; end $$;`
 const record = (id: string) => `insert into migrations (id) values ('${id}');`

@@ -14,9 +14,9 @@ export interface PostgresOptions {
   poolSize?: number
   /** Milliseconds. */
   statementTimeout?: number
-  /** Milliseconds that a transaction may wait for its next statement. */
+  /** Milliseconds that a transaction may stay idle between statements. */
   transactionTimeout?: number
-  /** How this process is called among those on the database. */
+  /** `application_name` of this process's connections. */
   name?: string
   log?: (level: 'info' | 'warn' | 'error', message: string, fields?: object) => void
 }
@@ -38,7 +38,7 @@ export async function openPostgres({
     connection: {
       application_name: name,
       TimeZone: 'UTC',
-      // Compiling one of our longer statements takes many times what running it does.
+      // JIT-compiling one of our longer statements takes many times as long as running it.
       jit: 'off',
       statement_timeout: statementTimeout,
       idle_in_transaction_session_timeout: transactionTimeout,
@@ -48,7 +48,7 @@ export async function openPostgres({
   let closed = false
   let opened = false
 
-  // The server's own limit does not help when it cannot be reached: a connection into a black hole never answers.
+  // The server's own limit does not help when it is unreachable: a connection into a black hole never answers.
   const overdue = new Deadlines(statementTimeout + 2000)
 
   const run = async (on: Client, text: string, params: readonly unknown[], limited = true): Promise<Result> => {
@@ -57,12 +57,12 @@ export async function openPostgres({
       const rows = await (limited ? overdue.watch(asked) : asked)
       keepJsonStrings(rows)
       if (away) {
-        log?.('info', 'database is back')
+        log?.('info', 'the database is reachable again')
         away = undefined
       }
       return {
         rows,
-        // Few want them.
+        // A getter, because few callers need the columns.
         get columns() {
           return columnsOf(rows)
         },
@@ -72,7 +72,7 @@ export async function openPostgres({
       const db = toDbError(error)
       if (db.code === 'unavailable' && opened && !away && !closed) {
         away = db.message
-        log?.('warn', 'database is away', { reason: db.message })
+        log?.('warn', 'the database is unreachable', { reason: db.message })
       }
       throw db
     }
@@ -81,7 +81,7 @@ export async function openPostgres({
   const commitOn = (connection: Client) =>
     run(connection, 'commit', []).catch((error: DbError) => {
       if (error.code !== 'unavailable') throw error
-      throw new DbError('unknown', `the database went away while committing: ${error.message}`, undefined, {
+      throw new DbError('unknown', `the connection was lost while committing: ${error.message}`, undefined, {
         cause: error,
       })
     })
@@ -106,7 +106,7 @@ export async function openPostgres({
     async begin(): Promise<Transaction> {
       const reserving = sql.reserve()
       const connection = await overdue.watch(reserving).catch((error: unknown) => {
-        // Nobody waits for it any more, but it still comes: without this the pool would lose it for ever.
+        // The caller has given up, but the connection still arrives: without this the pool would lose it for ever.
         void reserving.then(
           (late) => late.release(),
           () => undefined,
@@ -148,12 +148,13 @@ export async function openPostgres({
           start()
           ended = true
           try {
-            // Sent in one go. A failing statement aborts the transaction, and COMMIT then answers ROLLBACK without an error of its own.
+            // Sent together. A failing statement aborts the transaction, and COMMIT then returns ROLLBACK without an
+            // error of its own.
             const sent = last.map((s) => run(connection, s.text, s.params))
             const committed = commitOn(connection)
             const outcome = await Promise.allSettled([...sent, committed])
             const failures = outcome.flatMap((o) => (o.status === 'rejected' ? [o.reason as DbError] : []))
-            // Postgres' own word decides; when only the connection failed, COMMIT may have arrived all the same.
+            // An error from Postgres decides. If only the connection failed, COMMIT may have arrived nevertheless.
             const failed = failures.find((e) => e.code !== 'unavailable' && e.code !== 'unknown') ?? failures.at(-1)
             if (failed) throw failed
           } finally {
@@ -172,7 +173,7 @@ export async function openPostgres({
         try {
           await c.unsafe(text).simple()
         } catch (error) {
-          // A script that began a transaction must not hand its connection back inside it.
+          // A script that began a transaction must not return its connection with the transaction open.
           await c.unsafe('rollback').catch(() => undefined)
           throw toDbError(error)
         }
@@ -201,7 +202,10 @@ export async function openPostgres({
   }
 }
 
-/** Rejects what has waited too long. One coarse timer for all of them: a timer a query would cost more than the query's own bookkeeping. */
+/**
+ * Rejects queries that waited too long. One coarse timer for all: a timer per query would cost more than the query's
+ * own bookkeeping.
+ */
 class Deadlines {
   readonly #waiting = new Map<(error: DbError) => void, number>()
   #timer: Timer | undefined
@@ -212,7 +216,7 @@ class Deadlines {
     this.#timer ??= setInterval(() => this.#sweep(), 1000).unref()
     return new Promise<T>((resolve, reject) => {
       this.#waiting.set(reject, performance.now() + this.ms)
-      // Not `finally`, which makes two more promises for every query.
+      // Not `finally`, which creates two more promises per query.
       work.then(
         (value) => {
           this.#waiting.delete(reject)
@@ -234,11 +238,11 @@ class Deadlines {
   #sweep(): void {
     const now = performance.now()
     for (const [reject, until] of this.#waiting)
-      if (until < now) reject(new DbError('unavailable', 'the database does not answer'))
+      if (until < now) reject(new DbError('unavailable', 'the database does not respond'))
   }
 }
 
-/** `set local` needs a transaction of its own; used only by migrations, maintenance and jobs. */
+/** Sets the limit on a reserved connection; used only by migrations, maintenance and jobs. */
 async function withTimeout<T>(sql: SQL, timeout: number, work: (client: Client) => Promise<T>): Promise<T> {
   const connection = await sql.reserve().catch((error: unknown) => {
     throw toDbError(error)
@@ -264,7 +268,7 @@ type Rows = unknown[][] & { count: number; columns?: { name: string; type: numbe
 
 const JSON_TYPES = new Set([114, 3802])
 
-/** Bun parses JSON; a string in it must stay distinct from JSON as text, which is what the embedded database gives. */
+/** Bun parses JSON. A string in it must stay distinct from JSON as text, which the embedded database returns. */
 function keepJsonStrings(rows: Rows): void {
   const { columns = [] } = rows
   for (let i = 0; i < columns.length; i++)

@@ -1,7 +1,10 @@
 import { AppError } from '../errors.ts'
 import type { Queryable } from './driver.ts'
 
-/** A table that is there while data is being loaded: which tables have come, and the foreign keys that come back at the end. */
+/**
+ * This table exists while data is being loaded. It records the tables already loaded, and the foreign keys to recreate
+ * at the end.
+ */
 export const PROGRESS = 'restore_progress'
 
 export async function isRestoring(on: Queryable): Promise<boolean> {
@@ -13,6 +16,6 @@ export async function refuseRestoring(on: Queryable): Promise<void> {
   if (await isRestoring(on))
     throw new AppError(
       'conflict',
-      'The data here is not complete: `tutti restore` or `tutti db move` was interrupted. Run the same command again; it goes on where it was.',
+      'The data here is not complete: `tutti restore` or `tutti db move` was interrupted. Run the same command again; it continues where it stopped.',
     )
 }

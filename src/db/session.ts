@@ -12,8 +12,9 @@ import * as drizzleUtils from 'drizzle-orm/utils'
 import type { Queryable } from './driver.ts'
 
 /**
- * drizzle over our Driver. One session for both databases, because drizzle's own ones differ where it hurts: bun-sql stores jsonb as
- * strings, pglite ignores prepared statements, and neither lets BEGIN and COMMIT travel with other statements.
+ * Drizzle over our Driver. One session for both databases, because drizzle's own sessions differ in ways that break us:
+ * bun-sql stores jsonb as strings, pglite ignores prepared statements, and neither sends BEGIN and COMMIT along with
+ * other statements.
  */
 interface Raw<T> {
   rows: T[]
@@ -25,7 +26,7 @@ interface RawResult extends PgQueryResultHKT {
 export type Db = PgDatabase<RawResult>
 
 type Fields = SelectedFieldsOrdered
-/** Exported by drizzle for its drivers, but left out of its types. */
+/** Drizzle exports it for its drivers, but leaves it out of its types. */
 const { mapResultRow } = drizzleUtils as unknown as {
   mapResultRow(fields: Fields, row: unknown[], joins: Record<string, boolean> | undefined): Record<string, unknown>
 }
@@ -76,7 +77,7 @@ class Session extends PgSession<RawResult> {
     return new Prepared<T>(this.on, query, fields, map)
   }
 
-  /** For `$count`, which drizzle reads from a result of another shape. */
+  /** `$count` expects a result of another shape. */
   override async count(query: SQL): Promise<number> {
     const { rows } = await this.execute<Raw<{ count: unknown }>>(query)
     return Number(rows[0]?.count)
@@ -108,12 +109,12 @@ export const drizzleOver = (on: Queryable): Db =>
 
 export const drizzleTx = (on: Queryable): Db => connect(new Tx(dialect, new Session(dialect, on), undefined) as Db, on)
 
-/** For a statement of its own text, in the running transaction where there is one. */
+/** Returns the connection behind `db`, for raw SQL. Inside a transaction, that is the transaction's connection. */
 export const connectionOf = (db: Db): Queryable => connections.get(db) as Queryable
 
 /**
- * A query whose SQL is built once and run on any connection, inside a transaction or not. Building costs more than running a simple
- * statement, so the hottest paths use this; values come through `sql.placeholder(name)`.
+ * A query whose SQL is built once and run on any connection, inside a transaction or not. Building costs more than
+ * running a simple statement, so the hottest paths use this. Values come through `sql.placeholder(name)`.
  */
 export function prepare<R>(
   build: (db: Db) => { prepare(name: string): { execute(): Promise<R> } },

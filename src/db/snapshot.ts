@@ -5,7 +5,9 @@ import type { Driver } from './driver.ts'
 
 const KEEP = 3
 
-/** A copy of the embedded database before a new version changes it. Old copies go first, so that the new one finds room. */
+/**
+ * Copies the embedded database before a new version changes it. Deletes old copies first, to make room for the new one.
+ */
 export async function snapshot(driver: Driver, folder: string, now: Date, log: Log): Promise<void> {
   if (!driver.snapshot) return
   mkdirSync(folder, { recursive: true, mode: 0o700 })

@@ -5,8 +5,8 @@ import { instant } from './columns.ts'
 export const meta = pgTable('meta', { key: text().primaryKey(), value: text().notNull() })
 
 /**
- * Attempts that must hold across restarts and instances: sign-ins, codes, registrations. One row for each key and window; `blockedUntil`
- * makes whoever failed too often wait, longer every time.
+ * Attempts that are counted across restarts and instances: sign-ins, codes, registrations. One row per key and window;
+ * `blockedUntil` makes a client wait after too many failures, longer each time.
  */
 export const counters = pgTable('counters', {
   key: text().primaryKey(),

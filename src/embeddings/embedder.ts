@@ -4,27 +4,27 @@ import { LocalEmbedder } from './local.ts'
 
 export interface EmbedOptions {
   signal?: AbortSignal
-  /** Somebody waits for it: before all that nobody waits for. */
+  /** A caller is waiting: runs before all texts that nobody waits for. */
   urgent?: boolean
 }
 
 /** Turns texts into vectors of unit length. */
 export interface Embedder {
-  /** Stored with every vector: vectors of different models must not be compared. */
+  /** Model id, stored with every vector: vectors of different models must not be compared. */
   readonly id: string
   readonly dimensions: number
-  /** Whether an answer can be expected soon. */
+  /** Whether a result can be expected soon. */
   readonly ready: boolean
   embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array[]>
-  /** One for a model that was in use before this one, where it can still be asked. */
+  /** Returns an embedder for a model that was used before this one, if it is still available. */
   earlier(id: string): Embedder | undefined
   close(): void
 }
 
-/** These texts are not to its liking, others may be. */
+/** The model refused these texts; it may accept others. */
 export class TextRefused extends Error {}
 
-/** For an installation that goes by words only. */
+/** For an installation that searches by words only. */
 export const noEmbedder: Embedder = {
   id: 'none',
   dimensions: 0,

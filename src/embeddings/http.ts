@@ -4,7 +4,7 @@ import { unit } from './minilm.ts'
 
 const BATCH = 64
 const LIMIT_MS = 30_000
-/** Of 64 vectors with 4,000 numbers each, generously written. */
+/** Enough for 64 vectors with 4,000 numbers each. */
 const MOST_BYTES = 16 << 20
 
 /** Any server that speaks OpenAI's `/v1/embeddings`: Ollama, llama.cpp, vLLM, LM Studio. */
@@ -34,14 +34,14 @@ export class HttpEmbedder implements Embedder {
     const response = await fetch(`${this.url.replace(/\/$/, '')}/embeddings`, {
       method: 'POST',
       signal: signal ? AbortSignal.any([signal, limit]) : limit,
-      // The address is the operator's; where it sends us on to is not.
+      // The operator trusts this address, but not where it might redirect.
       redirect: 'error',
       headers: { 'content-type': 'application/json', ...(this.key && { authorization: `Bearer ${this.key}` }) },
       body: JSON.stringify({ model: this.model, input, encoding_format: 'float' }),
     })
     const answer = await textOf(response)
     if (!response.ok) {
-      const message = `the embedding server answered ${response.status}: ${answer.slice(0, 200)}`
+      const message = `the embedding server returned status ${response.status}: ${answer.slice(0, 200)}`
       throw [400, 413, 422].includes(response.status) ? new TextRefused(message) : new Error(message)
     }
     return this.#read(answer, input.length)
@@ -49,27 +49,27 @@ export class HttpEmbedder implements Embedder {
 
   #read(answer: string, count: number): Float32Array[] {
     const { data } = parse(answer)
-    if (!Array.isArray(data)) throw new Error('the embedding server answered without data')
+    if (!Array.isArray(data)) throw new Error('the embedding server returned no data')
     if (data.length !== count)
-      throw new Error(`the embedding server answered ${data.length} vectors for ${count} texts`)
+      throw new Error(`the embedding server returned ${data.length} vectors for ${count} texts`)
     const vectors: Float32Array[] = new Array(count)
     for (const [position, entry] of data.entries()) {
       const { index = position, embedding } = (entry ?? {}) as { index?: number; embedding?: unknown }
       if (!Number.isInteger(index) || index < 0 || index >= count || vectors[index])
-        throw new Error('the embedding server answered vectors that belong to no text')
+        throw new Error('the embedding server returned vectors that belong to no text')
       if (!Array.isArray(embedding) || embedding.length !== this.dimensions)
         throw new Error(
-          `the embedding server answered ${Array.isArray(embedding) ? embedding.length : 'no'} dimensions; EMBEDDINGS_DIMENSIONS says ${this.dimensions}`,
+          `the embedding server returned ${Array.isArray(embedding) ? embedding.length : 'no'} dimensions; EMBEDDINGS_DIMENSIONS says ${this.dimensions}`,
         )
       const vector = Float32Array.from(embedding)
       if (!vector.every(Number.isFinite) || vector.every((value) => value === 0))
-        throw new Error('the embedding server answered a vector without a direction')
+        throw new Error('the embedding server returned a vector of length zero')
       vectors[index] = unit(vector)
     }
     return vectors
   }
 
-  /** The built-in one, or another one of the same server: it may still be there. */
+  /** The built-in model, or another one of this server, which may still offer it. */
   earlier(id: string): Embedder | undefined {
     if (this.#before?.id === id) return this.#before
     const [, model, dimensions] = /^http:(.+):(\d+)$/.exec(id) ?? []
@@ -89,16 +89,16 @@ function parse(text: string): { data?: unknown } {
     const answer: unknown = JSON.parse(text)
     if (typeof answer === 'object' && answer !== null) return answer
   } catch {}
-  throw new Error(`the embedding server did not answer with JSON: ${text.slice(0, 100)}`)
+  throw new Error(`the embedding server did not return JSON: ${text.slice(0, 100)}`)
 }
 
-/** No more than is asked for: a server gone mad must not take ours with it. */
+/** Reads up to a limit: a misbehaving server must not exhaust our memory. */
 async function textOf(response: Response): Promise<string> {
   const decoder = new TextDecoder()
   let text = ''
   for await (const piece of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     text += decoder.decode(piece, { stream: true })
-    if (text.length > MOST_BYTES) throw new Error('the embedding server answered far too much')
+    if (text.length > MOST_BYTES) throw new Error('the embedding server returned too much data')
   }
   return text + decoder.decode()
 }

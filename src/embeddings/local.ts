@@ -1,7 +1,9 @@
 import { workerUrl } from '../worker-url.ts'
 import type { Embedder, EmbedOptions } from './embedder.ts'
 
-/** The model is about 130 MB of memory, so it is loaded when first needed and dropped when nobody has asked for a while. */
+/**
+ * The model takes about 130 MB of memory, so it is loaded when first needed and dropped after a while without requests.
+ */
 const IDLE_MS = 5 * 60_000
 export const LOCAL_ID = 'local:all-MiniLM-L6-v2:u8:1'
 
@@ -12,7 +14,10 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Offline, inside the binary, on a thread of its own. One text at a time, so that who waits for an answer waits for one text at most. */
+/**
+ * Runs offline, inside the binary, in its own thread. Takes one text at a time, so an urgent request waits for at most
+ * one.
+ */
 export class LocalEmbedder implements Embedder {
   readonly id = LOCAL_ID
   readonly dimensions = 384

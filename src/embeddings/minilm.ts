@@ -5,7 +5,7 @@ const INNER = 1536
 const LAYERS = 6
 const WORDS = 30_522
 const TOKENS = 256
-/** Tensors are packed for the kernel in panels of so many columns. */
+/** Tensors are packed for the kernel in panels of this many columns. */
 const PANEL = 12
 
 interface Kernel {
@@ -26,7 +26,7 @@ interface Kernel {
 
 interface Tensor {
   bytes: Uint8Array
-  /** Value of each of the 256 bytes. */
+  /** Value of each of the 256 possible bytes. */
   values: Float32Array
 }
 
@@ -37,7 +37,9 @@ interface Header {
 
 const roundUp = (n: number): number => (n + 3) & ~3
 
-/** all-MiniLM-L6-v2: a text of up to 256 tokens becomes 384 numbers of unit length. Synchronous, so it runs in a Worker. */
+/**
+ * all-MiniLM-L6-v2: a text of up to 256 tokens becomes 384 numbers of unit length. Synchronous, so it runs in a Worker.
+ */
 export class MiniLM {
   readonly #kernel: Kernel
   readonly #memory: Float32Array
@@ -57,7 +59,7 @@ export class MiniLM {
     const floats = weights + rows * (6 * WIDTH + 2 * INNER) + rows + 8
     const memory = new WebAssembly.Memory({ initial: Math.ceil((floats * 4 + 4096 + 16 * 128) / 65_536) })
     const abort = () => {
-      throw new Error('the embedding kernel gave up')
+      throw new Error('the embedding kernel aborted')
     }
     const instance = new WebAssembly.Instance(new WebAssembly.Module(wasm), { env: { memory, abort } })
     this.#kernel = instance.exports as unknown as Kernel
@@ -69,7 +71,7 @@ export class MiniLM {
     }
     this.#loadLayers(get)
     const { bytes, values } = get('word')
-    // A copy, so that the rest of the file can go.
+    // A copy, so that the rest of the file can be freed.
     this.#words = { bytes: bytes.slice(0, WORDS * WIDTH), values }
     const type = plain(get('type'))
     this.#positions = plain(get('pos')).map((value, i) => value + (type[i % WIDTH] as number))
@@ -96,7 +98,7 @@ export class MiniLM {
     this.#addresses.set(name, at)
   }
 
-  /** Several tensors side by side, as [columns / 12][rows][12]. */
+  /** Packs several tensors side by side, as [columns / 12][rows][12]. */
   #pack(name: string, sources: Tensor[], rows: number, columns: number): void {
     const all = columns * sources.length
     const at = this.#allocate(rows * all)
@@ -188,7 +190,7 @@ function unpack(asset: Uint8Array): { header: Header; tensors: Map<string, Tenso
 
 const plain = ({ bytes, values }: Tensor): Float32Array => Float32Array.from(bytes, (byte) => values[byte] as number)
 
-/** Scaling comes later, so the sum does as well as the mean. */
+/** The vector is scaled later, so the sum serves as the mean. */
 function meanOf(rows: Float32Array): Float32Array {
   const sum = new Float32Array(WIDTH)
   for (let i = 0; i < rows.length; i++) sum[i % WIDTH] = (sum[i % WIDTH] as number) + (rows[i] as number)

@@ -18,7 +18,9 @@ const isIdeograph = (c: number): boolean =>
     (c >= 0x20000 && c <= 0x2ceaf) ||
     (c >= 0x2f800 && c <= 0x2fa1f))
 
-/** BERT's uncased WordPiece: the same ids as the reference, except that text which looks like `[CLS]` stays text. */
+/**
+ * BERT's uncased WordPiece. Produces the ids of the reference, except that text which looks like `[CLS]` stays text.
+ */
 export class WordPiece {
   constructor(private readonly vocabulary: ReadonlyMap<string, number>) {}
 
@@ -32,7 +34,10 @@ export class WordPiece {
     return ids
   }
 
-  /** The longest known beginning, then the longest known continuation, and so on; a word with an unknown part is unknown as a whole. */
+  /**
+   * Takes the longest known beginning, then the longest known continuation, and so on. A word with an unknown part is
+   * unknown as a whole.
+   */
   #pieces(word: string): number[] {
     const chars = [...word]
     if (chars.length > LONGEST_WORD) return [UNKNOWN]

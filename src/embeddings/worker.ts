@@ -9,7 +9,8 @@ declare const self: {
   postMessage(message: unknown, transfer?: ArrayBuffer[]): void
 }
 
-// On Linux this is about the calling thread alone: requests come first. Elsewhere it would slow the whole server down.
+// On Linux this lowers the priority of the calling thread only, so that requests come first. Elsewhere it would slow
+// down the whole server.
 if (process.platform === 'linux') setPriority(4)
 
 const model = new MiniLM(new Uint8Array(readFileSync(modelPath)), readFileSync(kernelPath))

@@ -3,7 +3,7 @@ import { AppError } from '../errors.ts'
 const DEPTH = 32
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** The JSON body, bounded in size and depth before it is parsed; undefined when there is none. */
+/** Reads the JSON body, limited in size and depth before it is parsed. Returns undefined if there is none. */
 export async function readJson(request: Request, most: number): Promise<unknown> {
   const bytes = await readBytes(request, most)
   if (bytes.byteLength === 0) return undefined
@@ -50,7 +50,7 @@ function depthOf(text: string): number {
 
 export const tooLarge = (most: number) => new AppError('too_large', `The body is larger than ${most} bytes.`)
 
-/** Also for chunked bodies, which do not say how long they are: reading stops at the limit. */
+/** Stops reading at the limit, also for chunked bodies, which do not declare their length. */
 export async function readBytes(request: Request, most: number, said = most): Promise<Uint8Array> {
   if (request.headers.get('content-encoding'))
     throw new AppError('unsupported_media', 'Compressed bodies are not accepted.')

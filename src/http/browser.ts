@@ -2,7 +2,7 @@ import type { Config } from '../config.ts'
 import { cookie, type SetLike } from './cookies.ts'
 import { cookieOf } from './guard.ts'
 
-/** What was begun in one browser and may go on only there: the browser holds a random mark, the database its hash. */
+/** Binds a flow to the browser that began it: the browser holds a random mark, the database its hash. */
 export const newMark = (): string => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
 
 export const markBrowser = (set: SetLike, config: Config, name: string, mark: string, minutes: number): void =>
@@ -11,7 +11,7 @@ export const markBrowser = (set: SetLike, config: Config, name: string, mark: st
 export const unmarkBrowser = (set: SetLike, config: Config, name: string): void =>
   add(set, cookie(config, name, '', '/', 0))
 
-/** Empty, which is nobody's mark, where there is none. */
+/** Returns an empty string, which matches no mark, if there is none. */
 export const browserMark = (request: Request, config: Config, name: string): string =>
   cookieOf(request, config, name) ?? ''
 

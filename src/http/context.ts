@@ -18,7 +18,7 @@ interface Call {
   ctx: Ctx
 }
 
-/** A fresh router for one feature's routes. Handlers get `ctx` and pass it to an action; that is all they do. */
+/** Creates a router for one feature's routes. Handlers get `ctx` and pass it to an action, and do nothing else. */
 export const http = (app: App, guard: Guard) =>
   new Elysia()
     .decorate('app', app)
@@ -27,22 +27,22 @@ export const http = (app: App, guard: Guard) =>
 export type Http = ReturnType<typeof http>
 
 interface Options {
-  /** Bytes; the configured JSON limit unless told. */
+  /** Bytes. Default: the configured JSON limit. */
   maxBody?: number
-  /** Takes a form with one file of at most so many bytes, and no JSON. */
+  /** Takes a form with one file of at most this many bytes, and no JSON. */
   upload?: number
-  /** Statuses beyond the usual ones, for the document: a redirect, a provider that failed. */
+  /** Documented statuses beyond the usual ones: a redirect, a provider that failed. */
   answers?: number[]
 }
 
-/** A route that names no query takes none: an unknown parameter is refused, as an unknown field is. */
+/** A route that declares no query takes none: unknown parameters are refused, like unknown fields. */
 const nothing = object({})
 
 type AnyAction = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
 
 /**
- * What a route says about itself: `...on(notes.get, 'Get one note')`. Gives it its operationId and an early refusal, in the order
- * 401 → 403 → body → 422, so a stranger learns nothing from validation and nobody's body is read before he may send it.
+ * Declares a route: `...on(notes.get, 'Get one note')`. Sets its operationId and refuses early, in the order 401 → 403
+ * → body → 422, so that a stranger learns nothing from validation and no body is read before its sender may send it.
  */
 export const on = (action: AnyAction, summary: string, { maxBody, upload, answers }: Options = {}) => ({
   parse: [
@@ -53,13 +53,13 @@ export const on = (action: AnyAction, summary: string, { maxBody, upload, answer
         upload === undefined
           ? ((await readJson(c.request, maxBody ?? c.app.config.MAX_BODY_BYTES)) ?? null)
           : await c.guard.uploads.read(c.request, userIdOf(c.ctx.actor), upload)
-      // Its sender may have taken half a minute over it, and be locked out by now.
+      // Sending the body may have taken half a minute, and the caller may have lost the right meanwhile.
       enter(c, action, await identify(c, action))
       return body
     },
   ],
   transform: [
-    // `async` in so many words: Elysia looks at the source to decide whether to wait.
+    // Must be written as `async`: Elysia inspects the source to decide whether to await it.
     async (call: unknown) => {
       if (!(call as Call).ctx) await admit(call as Call, action)
     },
@@ -88,7 +88,7 @@ async function admit(c: Call, action: AnyAction): Promise<void> {
   if (c.ctx.actor.session?.impersonatorId && action.kind === 'read') await auditRead(c.ctx, action.id)
 }
 
-/** With the rights, and at the time, of this moment. */
+/** Checks the caller's current rights and sets the current time. */
 function enter(c: Call, action: AnyAction, known: Actor): void {
   const { request, app, guard } = c
   const { headers } = request
@@ -105,7 +105,10 @@ function enter(c: Call, action: AnyAction, known: Actor): void {
   })
 }
 
-/** A stale cookie or token must not lock anybody out of signing in: where anyone may call, a bad credential counts as none. */
+/**
+ * A stale cookie or token must not keep anybody from signing in: where anyone may call, a bad credential counts as
+ * none.
+ */
 async function identify({ request, app, guard }: Call, action: AnyAction): Promise<Actor> {
   const secret = guard.credential(request)
   if (!secret) return anonymous
@@ -119,7 +122,7 @@ async function identify({ request, app, guard }: Call, action: AnyAction): Promi
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'unauthenticated') throw error
     if (open) return anonymous
-    // A wrong credential counts against its network, or guessing would be free.
+    // A wrong credential counts against its network; otherwise guessing would be free.
     const wait = guard.perNetwork.take(networkOf(seen.ip))
     throw wait > 0 ? guard.limited(guard.perNetwork, wait) : error
   }
@@ -140,7 +143,7 @@ function versionOf(value: string | null, { id, hints }: AnyAction): number | und
   return Number(version)
 }
 
-/** 201 with the address of what was made. */
+/** Returns 201 with the address of the new record. */
 export function created<T extends { id: string }>(
   set: { status?: number | string; headers: Record<string, unknown> },
   path: string,
@@ -151,7 +154,7 @@ export function created<T extends { id: string }>(
   return record
 }
 
-/** 302. Nothing is answered, so it fits any route. */
+/** Returns 302 without a body, so it fits any route. */
 export function redirected(
   set: { status?: number | string; headers: Record<string, unknown> },
   location: string,

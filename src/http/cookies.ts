@@ -7,7 +7,7 @@ export interface SetLike {
   headers: Record<string, unknown>
 }
 
-/** Browsers hold both tokens where scripts cannot read them; the refresh token travels only to its own endpoint. */
+/** Stores both tokens in cookies that scripts cannot read; the refresh token is sent only to its own endpoint. */
 export function setCookies(set: SetLike, config: Config, status: number, answer: SignedIn): SignedIn {
   set.status = status
   set.headers['set-cookie'] = [

@@ -11,7 +11,7 @@ export const REFRESH_COOKIE = 'tutti_refresh'
 
 export interface Seen {
   readonly requestId: string
-  /** Asked for when needed: a plain read with a known credential is cheaper without. */
+  /** A getter: a plain read with a known credential is faster without it. */
   readonly ip: string | null
 }
 
@@ -19,7 +19,9 @@ const loopback = new Set(['localhost', '127.0.0.1', '[::1]'])
 const literal = /^(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/i
 const unsafe = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 
-/** The checks every request passes before routing: host, origin, identity of the caller's network, request id, limits. */
+/**
+ * The checks every request passes before routing: host, origin, identity of the caller's network, request id, limits.
+ */
 export class Guard {
   readonly perCredential: Buckets
   readonly perNetwork: Buckets
@@ -47,18 +49,18 @@ export class Guard {
     return this.#server
   }
 
-  /** Throws for a request that must not be looked at further. */
+  /** Throws if the request must not be processed further. */
   check(request: Request): Seen {
     const seen = this.#note(request)
     const host = request.headers.get('host') ?? ''
-    // Bun joins two Host headers with a comma, and lets an absolute target differ from Host: whoever is addressed must be unambiguous.
-    // A Host that is no host leaves an address without one.
+    // Bun joins two Host headers with a comma, and lets an absolute target differ from Host. The host must be
+    // unambiguous. An invalid Host yields a URL without one.
     if (host.includes(',') || URL.parse(request.url)?.host !== host.toLowerCase().replace(/:80$/, ''))
       throw new AppError('invalid.malformed', 'The request names more than one host, or none.')
     if (!this.#allows(host))
       throw new AppError(
         'forbidden.origin',
-        `This server does not answer to the host ${JSON.stringify(host)}. Set APP_URL or ALLOWED_HOSTS to serve it.`,
+        `This server does not serve the host ${JSON.stringify(host)}. To allow it, set APP_URL or ALLOWED_HOSTS.`,
       )
     const origin = request.headers.get('origin')
     if (origin !== null && !this.#ours(origin, host))
@@ -85,7 +87,10 @@ export class Guard {
     return this.#seen.get(request) ?? this.#note(request)
   }
 
-  /** The bearer secret, or the browser's cookie. A cookie on an unsafe method has passed the Origin check above, or must be same-site. */
+  /**
+   * Returns the bearer secret or the browser's cookie. A cookie on an unsafe method has passed the Origin check above,
+   * or must be same-site.
+   */
   credential(request: Request): string | undefined {
     const header = request.headers.get('authorization')
     if (header !== null) {
@@ -111,18 +116,19 @@ export class Guard {
 
   #allows(host: string): boolean {
     const name = host.toLowerCase().replace(/:\d+$/, '')
-    // A bare address cannot be rebound by DNS, so it is safe to answer to where the operator chose to be reached from outside.
+    // A bare address cannot be rebound by DNS, so it is safe if the operator exposed the server.
     return this.#hosts.has(name) || (this.#public && literal.test(name))
   }
 
   #ours(origin: string, host: string): boolean {
     const { APP_URL } = this.config
-    // On the host of APP_URL its scheme counts too: whoever can tamper with plain HTTP must not speak for the page behind HTTPS.
+    // On the host of APP_URL the scheme must match too: an attacker on plain HTTP must not act for the page behind
+    // HTTPS.
     if (origin === APP_URL || (APP_URL && new URL(APP_URL).host === host.toLowerCase())) return origin === APP_URL
     return origin === `http://${host}` || origin === `https://${host}`
   }
 
-  /** X-Forwarded-For counts only from a listed proxy, and only its last address that is not one. */
+  /** X-Forwarded-For counts only when sent by a listed proxy, and only its last address that is not a proxy. */
   #addressOf(request: Request): string | null {
     const direct = this.#server?.requestIP(request)?.address ?? null
     const trusted = this.config.TRUSTED_PROXIES
@@ -134,16 +140,19 @@ export class Guard {
   }
 }
 
-/** Some proxies add the port, and brackets: every connection would be a network of its own. */
+/** Some proxies add the port and brackets; with them, every connection would count as its own network. */
 const bareAddress = (text: string): string => {
   const [, v4, v6] = /^(?:(\d+(?:\.\d+){3}):\d+|\[(.*)\](?::\d+)?)$/.exec(text.trim()) ?? []
   return v4 ?? v6 ?? text.trim()
 }
 
-/** What APP_URL says, not what a request claims. */
+/** Decided by APP_URL, not by what a request claims. */
 export const isSecure = (config: Config): boolean => config.APP_URL?.startsWith('https:') ?? false
 
-/** On HTTPS only the `__Host-` name counts, which no other host of the domain can set. The refresh cookie has a path, so it cannot have it. */
+/**
+ * On HTTPS only the `__Host-` name counts, which no other host of the domain can set. The refresh cookie has a path, so
+ * it cannot use that prefix.
+ */
 export const cookieName = (config: Config, name: string): string =>
   isSecure(config) && name !== REFRESH_COOKIE ? `__Host-${name}` : name
 

@@ -41,17 +41,20 @@ export class Metrics {
       running += this.#seconds.buckets[i] as number
       return [`_bucket{le="${bound === Number.POSITIVE_INFINITY ? '+Inf' : bound}"}`, running]
     })
-    put('http_request_seconds', 'histogram', 'Time to answer', [
+    put('http_request_seconds', 'histogram', 'Response time', [
       ...buckets,
       ['_sum', this.#seconds.sum],
       ['_count', this.#seconds.count],
     ])
-    put('database_up', 'gauge', 'Whether the database answers', [['', ok ? 1 : 0]])
+    put('database_up', 'gauge', 'Whether the database responds', [['', ok ? 1 : 0]])
     for (const [name, value] of Object.entries(detail)) {
       if (typeof value === 'number')
-        put(`database_${name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)}`, 'gauge', 'Of the database driver', [
-          ['', value],
-        ])
+        put(
+          `database_${name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)}`,
+          'gauge',
+          'Reported by the database driver',
+          [['', value]],
+        )
     }
     if (jobs)
       put(

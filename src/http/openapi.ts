@@ -2,7 +2,7 @@ import { Kind, OptionalKind, type TSchema } from '@sinclair/typebox'
 import type { Rule } from '../auth/policy.ts'
 import { codes, deviceErrors } from '../errors.ts'
 
-/** OpenAPI 3.1 from the routes themselves: the schemas that validate are the ones shown. */
+/** Generates OpenAPI 3.1 from the routes themselves: the documented schemas are the ones that validate. */
 export interface RouteLike {
   method: string
   path: string
@@ -73,11 +73,11 @@ function operation({ hooks, path }: RouteLike): object {
   if (kind === 'write') parameters.push(header('Idempotency-Key', 'Makes the call safe to repeat for 24 hours'))
   if (hints.versioned) parameters.push(header('If-Match', 'The version your change is based on, in quotes'))
   const errors = [400, 401, 403, 422, 429, 500, 503]
-  // Without a path parameter too: X-Organization-Id may name a team that the caller is not in.
+  // Also without a path parameter: X-Organization-Id may name a team that the caller is not in.
   if (!open || path.includes(':')) errors.push(404)
   if (kind === 'write') errors.push(409, 412, 413, 415, 507)
   else if (hooks.body) errors.push(413, 415)
-  // Links that work once or for a while: mostly for people who are not signed in.
+  // Links that work once or for a limited time, mostly for people who are not signed in.
   if (open || path.includes(':token')) errors.push(410)
   errors.push(...(detail.answers ?? []).filter((status) => status >= 400))
   return {

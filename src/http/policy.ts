@@ -11,13 +11,13 @@ export interface PolicyRow {
   kinds: string
   scope: string | null
   role: string | null
-  /** `self`: not while acting as somebody else; minutes: how fresh the proof of who it is must be. */
+  /** `self`: not while acting as somebody else. Minutes: how recent the proof of identity must be. */
   proof: string | null
 }
 
 /** Action × credential kinds × scope × role, for every route and tool. */
 export function policyTable(features: readonly Feature[], tools: readonly Tool[]): PolicyRow[] {
-  // Routes only say what they are here; nothing is called, so no app is needed.
+  // Routes only describe themselves here; nothing is called, so no app is needed.
   const nothing = {} as App & Guard
   const routes = features.flatMap((f) =>
     f.routes ? (f.routes(http(nothing, nothing)).routes as unknown as RouteLike[]) : [],

@@ -4,7 +4,7 @@ import { AppError, type ErrorDetails, problem } from '../errors.ts'
 import type { Log } from '../log.ts'
 import { fieldErrors, type TSchema } from '../schema.ts'
 
-/** Whatever was thrown, as the one error that users see. Bugs become `internal`, whose cause goes to the log only. */
+/** Converts anything thrown into the error that users see. Bugs become `internal`; their cause is only logged. */
 export function toAppError(error: unknown, query: Record<string, unknown> = {}): AppError {
   if (error instanceof AppError) return error
   if (error instanceof DbError) return fromDatabase(error)
@@ -27,11 +27,11 @@ function fromDatabase(error: DbError): AppError {
     case 'unknown':
       return new AppError(
         'unavailable',
-        'The database went away at the last moment: your change may or may not be stored. Look, or repeat it with the Idempotency-Key you used.',
+        'The connection to the database was lost while saving: your change may or may not be stored. Check, or repeat it with the same Idempotency-Key.',
         { ...details, retryAfter: 1 },
       )
     case 'timeout':
-      return new AppError('unavailable', 'This took too long and was ended. Try again, or ask for less.', {
+      return new AppError('unavailable', 'This took too long and was stopped. Try again, or request less.', {
         ...details,
         retryAfter: 1,
       })
@@ -51,7 +51,7 @@ function fromDatabase(error: DbError): AppError {
     case '22P05':
     case '22021':
       return new AppError('invalid', 'The text holds characters that cannot be stored, such as NUL.', details)
-    // Half of a surrogate pair in JSON, and times and numbers that the schema lets through but a column does not hold.
+    // Half of a surrogate pair in JSON, and times and numbers that the schema accepts but the column cannot hold.
     case '22P02':
     case '22003':
     case '22007':
@@ -72,7 +72,7 @@ interface ElysiaValidationError extends Error {
 }
 
 function fromValidation(error: ElysiaValidationError, query: Record<string, unknown>): AppError {
-  // An answer that breaks its own schema is our bug, and must not look like the caller's.
+  // A response that violates its own schema is our bug, and must not look like the caller's.
   if (error.type === 'response')
     return new AppError('internal', 'Something went wrong on our side. The request id tells us what.', { cause: error })
   const { validator, value } = error
@@ -84,7 +84,7 @@ function fromValidation(error: ElysiaValidationError, query: Record<string, unkn
   return new AppError('invalid', errors.map((e) => e.message).join(' ') || 'The input is not valid.', { errors })
 }
 
-/** Elysia makes numbers of a query's text itself, and then tells what is wrong with one, but not which one it is. */
+/** Elysia converts query texts to numbers itself. Its errors then describe the value, but do not name the parameter. */
 function inQuery(schema: TSchema, value: unknown, query: Record<string, unknown>): ValueErrors {
   const name = Object.keys(query).find((key) => Number(query[key]) === value)
   return [...Value.Errors(schema, value)].map((error) => (name ? { ...error, path: `/${name}` } : error))

@@ -19,7 +19,7 @@ import { Metrics } from './metrics.ts'
 import { API_VERSION, documented, openapi, type RouteLike } from './openapi.ts'
 import { logError, problemResponse, toAppError } from './problem.ts'
 
-/** On every answer, errors included. Pages replace the content policy by their own. */
+/** Sent with every response, errors included. Pages use their own content policy. */
 const headers: Record<string, string> = {
   'x-api-version': API_VERSION,
   'x-content-type-options': 'nosniff',
@@ -37,7 +37,7 @@ export interface HttpServer {
   readonly port: number
   readonly routes: readonly RouteLike[]
   handle(request: Request): Promise<Response>
-  /** Answers 503 to new work while running requests finish. */
+  /** Refuses new requests with 503 while running ones finish. */
   stop(drainMs?: number): Promise<void>
 }
 
@@ -52,7 +52,7 @@ export function buildHttp(app: App) {
   const routes = () => api.routes as unknown as RouteLike[]
   requirePolicy(routes())
 
-  // The same for everybody and not small, so made once.
+  // Equal for everyone and large, so it is built once.
   let reference: string | undefined
   let document: string | undefined
 
@@ -133,7 +133,7 @@ export function buildHttp(app: App) {
   for (const [path, body] of Object.entries(accountPages)) server.get(path, () => page(body))
 
   function missing(method: string, path: string): AppError {
-    // Paths without parameters are kept apart from the others.
+    // Elysia keeps paths without parameters separately.
     const allow = methods.filter(
       (m) => m !== method && (server.router.static[path]?.[m] !== undefined || server.router.http.find(m, path)),
     )
@@ -147,7 +147,7 @@ export function buildHttp(app: App) {
   return { server, guard, metrics, mcp, state, routes }
 }
 
-/** A route without a policy must not exist, so the server does not start with one. */
+/** Throws if a route has no policy, so that the server does not start with one. */
 function requirePolicy(routes: readonly RouteLike[]): void {
   const withRule = new Set(documented(routes))
   const bare = routes.filter((r) => !withRule.has(r))
@@ -161,7 +161,7 @@ async function mayReadMetrics(app: App, guard: Guard, request: Request): Promise
   const secret = guard.credential(request)
   const { METRICS_TOKEN } = app.config
   if (secret && METRICS_TOKEN && sameText(secret, METRICS_TOKEN)) return
-  // Guesses count.
+  // Counts as a guess.
   const wait = guard.perNetwork.take(networkOf(guard.seen(request).ip))
   if (wait > 0) throw guard.limited(guard.perNetwork, wait)
   if (!secret) throw new AppError('unauthenticated', 'Send METRICS_TOKEN or the token of an administrator.')
@@ -170,7 +170,7 @@ async function mayReadMetrics(app: App, guard: Guard, request: Request): Promise
     throw new AppError('forbidden', 'Metrics are for administrators of this instance.')
 }
 
-/** A request that takes longer than this is cut, so that slow clients cannot hold connections. */
+/** Longer requests are cut off, so that slow clients cannot hold connections. */
 const IDLE_SECONDS = 30
 
 export function startHttp(app: App): HttpServer {
@@ -181,9 +181,9 @@ export function startHttp(app: App): HttpServer {
     hostname: HOST,
     port: PORT,
     idleTimeout: IDLE_SECONDS,
-    // Larger than any limit of ours, which answer with a problem body before the bytes are read.
+    // Larger than any of our own limits, which reply with a problem body before the bytes are read.
     maxRequestBodySize: 1 << 30,
-    // On by default without `development`: a second server on the port would silently get half of the requests.
+    // Bun's default without `development` is true: a second server on the port would silently get half of the requests.
     reusePort: false,
     development: false,
     async fetch(request) {

@@ -1,21 +1,22 @@
 import { AppError, invalid } from '../errors.ts'
 import { readBytes, tooLarge } from './body.ts'
 
-/** Room for what a form puts around its file. */
+/** Room for the form's own bytes around its file. */
 const ENVELOPE = 16 << 10
 const OF_ONE_USER = 2
 const AT_ONCE = 3
 
 /**
- * Files are held in memory whole, and several times over while they are taken apart and stored. So a user has two under way at most, and of
- * those that have arrived only a few are worked on: the others wait as plain bytes. Who sends slowly keeps nobody waiting.
+ * A file is held in memory as a whole, and several times while it is parsed and stored. So a user may have two uploads
+ * at once, and only a few of those that have arrived are processed; the others wait as plain bytes. A slow sender
+ * delays nobody.
  */
 export class Uploads {
   readonly #users = new Map<Request, string>()
   readonly #working = new Set<Request>()
   readonly #waiting: (() => void)[] = []
 
-  /** Whoever calls this calls `end` too, whatever happens. */
+  /** The caller must always call `end` afterwards. */
   async read(request: Request, userId: string, most: number): Promise<{ file: Uint8Array }> {
     const type = request.headers.get('content-type') ?? ''
     if (!/^multipart\/form-data *;/i.test(type))
@@ -41,7 +42,7 @@ export class Uploads {
   }
 }
 
-/** The one file of a form. What its sender calls it, or says that it is, does not count. */
+/** Returns the only file of a form. Its declared name and type are ignored. */
 async function fileOf(bytes: Uint8Array, type: string): Promise<Uint8Array> {
   let form: Awaited<ReturnType<Response['formData']>>
   try {

@@ -25,7 +25,7 @@ export interface Surroundings {
 export const stopped = new Error('the server stopped')
 export const lost = new Error('another instance took the job over')
 
-/** Runs a job once and reports the outcome. Never rejects; true when the job waits again. */
+/** Runs a job once and stores the outcome. Never rejects. Returns true if the job waits again. */
 export async function attempt(
   { driver, log, app, backoff, stopping }: Surroundings,
   definition: JobDefinition & { next?: (after: Date) => Date },
@@ -43,7 +43,7 @@ export async function attempt(
         await driver.query(text, params)
         return
       } catch (error) {
-        // Its key was enqueued again meanwhile, and that job does the work.
+        // The key was enqueued again meanwhile, and that job does the work.
         if (error instanceof DbError && error.code === '23505') return settle(sql.remove, mine)
         if (wait > 16_000 || stopping()) return log.warn('job not settled, it will run again', { ...about, error })
         await Bun.sleep(wait)
@@ -56,8 +56,8 @@ export async function attempt(
     timeoutSeconds * 1000,
   )
   try {
-    // Claimed more often than it may fail: every attempt took its process down.
-    if (job.attempt > retries + 1) throw new Error('the server died while running it')
+    // Claimed more often than retries allow: every attempt ended its process.
+    if (job.attempt > retries + 1) throw new Error('the server crashed while running it')
     const aborted = new Promise<never>((_, reject) =>
       abort.signal.addEventListener('abort', () => reject(abort.signal.reason)),
     )

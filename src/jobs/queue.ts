@@ -10,33 +10,36 @@ import * as sql from './statements.ts'
 export interface Job {
   name: string
   data: Record<string, unknown>
-  /** Not before. */
+  /** Earliest start. Default: now. */
   runAt?: string
-  /** At most one waiting job of this name has this key: the newer one's data and the earlier moment count. */
+  /** At most one waiting job of this name has this key: it gets the newer data and the earlier start. */
   key?: string
 }
 
 export interface JobDefinition<D = Record<string, unknown>> {
   name: string
-  /** At least once: again after a crash, or when this instance was cut off from the database. `signal` asks it to end. */
+  /**
+   * Runs at least once: again after a crash, or after this instance lost its connection to the database. `signal` asks
+   * it to end.
+   */
   run(app: App, data: D, signal: AbortSignal): Promise<void>
-  /** After the first attempt; default 10, the waits between them doubling from 5 s up to an hour. */
+  /** Attempts after the first. Default: 10, with waits doubling from 5 s up to an hour. */
   retries?: number
-  /** Cron in UTC. Once across instances; what was missed while no server ran is made up for once. */
+  /** Cron expression in UTC. Runs once across instances; runs missed while no server was up are made up for by one. */
   every?: string
-  /** Not on an instance with other settings, which leaves it to the others. */
+  /** Where it returns false, the job is left to other instances. */
   when?(config: Config): boolean
-  /** Default 300. */
+  /** Default: 300. */
   timeoutSeconds?: number
-  /** It goes in small steps and can be ended between any two: a server that stops does not wait for it. */
+  /** Works in small steps and can be stopped between any two, so a stopping server does not wait for it. */
   resumable?: true
 }
 
 export interface JobsOptions {
   concurrency?: number
-  /** Milliseconds after which others take the job of an instance that died; renewed while a job runs. */
+  /** Milliseconds after which other instances take over the job of one that died; renewed while a job runs. */
   lease?: number
-  /** Milliseconds between looks without a reason. */
+  /** Milliseconds between routine checks for due jobs. */
   poll?: number
   /** Milliseconds that running jobs have to finish when the server stops. */
   grace?: number
@@ -50,8 +53,8 @@ const backoff = (attempt: number) => Math.min(3_600_000, 5000 * 2 ** (attempt - 
 const array = (values: Iterable<string>) => `{${[...values].join(',')}}`
 
 /**
- * Durable work in the table `jobs`. Instances compete with SKIP LOCKED and hold a job by a lease. A look takes what is due and learns when
- * more will be, so that nothing needs frequent polling: `wake` and the next due moment are what starts a look.
+ * Durable work in the table `jobs`. Instances compete with SKIP LOCKED and hold a job by a lease. Each check claims
+ * what is due and learns when the next job is, so no frequent polling is needed: `wake` and that moment start a check.
  */
 export class Jobs {
   readonly #definitions = new Map<string, JobDefinition & { next?: (after: Date) => Date }>()
@@ -59,10 +62,10 @@ export class Jobs {
   readonly #options: Required<JobsOptions>
   #app: App | undefined
   #scheduled = false
-  #looking: Promise<void> | undefined
+  #checking: Promise<void> | undefined
   #again = false
   #full = false
-  #away = false
+  #unavailable = false
   #timer: Timer | undefined
   #renewal: Timer | undefined
 
@@ -72,12 +75,12 @@ export class Jobs {
     private readonly log: Log,
     options: JobsOptions = {},
   ) {
-    // Nobody else can add a job to an embedded database, so there a look without a reason is only a safety net.
+    // Nothing else can add a job to an embedded database, so routine checks there are only a safety net.
     const poll = driver.kind === 'pglite' ? 60_000 : 5000
     this.#options = { concurrency: 5, lease: 30_000, poll, grace: 5000, backoff, ...options }
     for (const d of definitions) {
       if (this.#definitions.has(d.name) || !/^[\w.:-]+$/.test(d.name))
-        throw new Error(`job "${d.name}": defined twice, or a bad name`)
+        throw new Error(`job "${d.name}": defined twice, or an invalid name`)
       this.#definitions.set(d.name, { ...d, next: d.every === undefined ? undefined : parseCron(d.every) })
     }
   }
@@ -85,10 +88,10 @@ export class Jobs {
   async start(app: App): Promise<void> {
     this.#app = app
     this.#renewal = setInterval(() => void this.#renew(), this.#options.lease / 3)
-    this.#look()
+    this.#check()
   }
 
-  /** In the caller's transaction. */
+  /** Adds jobs in the caller's transaction. */
   async insert(tx: Queryable, jobs: readonly Job[]): Promise<void> {
     const rows = new Map<string, object>()
     for (const { name, key, data, runAt } of jobs) {
@@ -96,27 +99,27 @@ export class Jobs {
       const id = newId()
       rows.set(key === undefined ? id : `${name} ${key}`, { id, name, key, data, run_at: runAt })
     }
-    // Sorted, so that two transactions lock the jobs that wait already in the same order.
+    // Sorted, so that two transactions lock waiting jobs in the same order.
     const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
     if (sorted.length > 0) await tx.query(sql.enqueue, [JSON.stringify(sorted)])
   }
 
-  /** After the commit: look now and not at the next poll. */
+  /** Call after the commit: checks now instead of at the next poll. */
   wake(_jobs: readonly Job[]): void {
-    this.#look()
+    this.#check()
   }
 
-  /** `failed` are dead ones, kept for 30 days. Schedules do not count as waiting. */
+  /** `failed` counts jobs out of retries, kept for 30 days. Schedules do not count as waiting. */
   async status(): Promise<{ waiting: number; active: number; failed: number }> {
     const [row = []] = (await this.driver.query(sql.count)).rows
     return { waiting: Number(row[0]), active: Number(row[1]), failed: Number(row[2]) }
   }
 
-  /** Lets running jobs finish for a while, then hands them back to whoever looks next. */
+  /** Lets running jobs finish for a while, then returns them to the queue. */
   async stop(): Promise<void> {
     this.#app = undefined
     clearTimeout(this.#timer)
-    await this.#looking
+    await this.#checking
     for (const { resumable, abort } of this.#running.values()) if (resumable) abort.abort(stopped)
     const all = Promise.all([...this.#running.values()].map((r) => r.done))
     await atMost(this.#options.grace, all)
@@ -125,31 +128,31 @@ export class Jobs {
     clearInterval(this.#renewal)
   }
 
-  #look(): void {
-    this.#again = this.#looking !== undefined
+  #check(): void {
+    this.#again = this.#checking !== undefined
     if (this.#again || !this.#app) return
     clearTimeout(this.#timer)
-    this.#looking = this.#claim(this.#app)
+    this.#checking = this.#claim(this.#app)
       .then(
         (wait) => {
-          if (this.#away) this.log.info('jobs go on')
-          this.#away = false
+          if (this.#unavailable) this.log.info('jobs resumed')
+          this.#unavailable = false
           return wait
         },
         (error: unknown) => {
-          if (!this.#away) this.log.warn('jobs pause', { error })
-          this.#away = true
+          if (!this.#unavailable) this.log.warn('jobs paused', { error })
+          this.#unavailable = true
           return Math.min(2000, this.#options.poll)
         },
       )
       .then((wait) => {
-        this.#looking = undefined
-        if (this.#again) this.#look()
-        else if (this.#app) this.#timer = setTimeout(() => this.#look(), wait)
+        this.#checking = undefined
+        if (this.#again) this.#check()
+        else if (this.#app) this.#timer = setTimeout(() => this.#check(), wait)
       })
   }
 
-  /** Starts what is due, and says after how many milliseconds to look again. */
+  /** Starts what is due. Returns after how many milliseconds to check again. */
   async #claim(app: App): Promise<number> {
     if (!this.#scheduled) await this.#schedule()
     const { concurrency, lease: ms, poll } = this.#options
@@ -189,7 +192,7 @@ export class Jobs {
       const definition = this.#definitions.get(String(name))!
       const done = attempt(around, definition, job, abort).then((waits) => {
         this.#running.delete(job.id)
-        if (waits || this.#full) this.#look()
+        if (waits || this.#full) this.#check()
       })
       this.#running.set(job.id, { resumable: definition.resumable, lease, abort, done })
     }
@@ -209,7 +212,7 @@ export class Jobs {
     const jobs = [...this.#running]
     if (jobs.length === 0) return
     const params = [array(jobs.map(([id]) => id)), array(jobs.map(([, { lease }]) => lease)), this.#options.lease]
-    const kept = await this.driver.query(sql.renew, params).catch(() => undefined) // The next look says that the database is away.
+    const kept = await this.driver.query(sql.renew, params).catch(() => undefined) // the next check logs it
     const ids = new Set(kept?.rows.map(([id]) => id))
     if (kept) for (const [id, { abort }] of jobs) if (!ids.has(id)) abort.abort(lost)
   }

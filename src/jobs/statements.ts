@@ -5,7 +5,10 @@ const insert = `insert into jobs (id, name, key, data, state, attempt, run_at, c
   select id, name, key, data, 'waiting', 0, coalesce(run_at, now()), now()
   from jsonb_to_recordset($1::text::jsonb) as j (id text, name text, key text, data jsonb, run_at timestamptz)`
 
-/** DO UPDATE and not DO NOTHING: it locks the waiting job until our commit, so that nobody runs it before our change can be seen. */
+/**
+ * DO UPDATE, not DO NOTHING: it locks the waiting job until our commit, so that it cannot run before our change is
+ * visible.
+ */
 export const enqueue = `${insert} on conflict (name, key) where state = 'waiting' and key is not null
   do update set data = excluded.data, attempt = 0, run_at = least(jobs.run_at, excluded.run_at)`
 
@@ -13,8 +16,9 @@ export const schedule = `${insert} on conflict (id) do update set run_at = exclu
   where jobs.state = 'waiting' and jobs.run_at > excluded.run_at`
 
 /**
- * Takes what is due: waiting jobs and those whose holder let its lease run out. The last row says how many milliseconds until more is due.
- * $1 names, $2 ids we run already (a lease can run out while we are paused), $3 how many, $4 the new lease, $5 its milliseconds.
+ * Claims what is due: waiting jobs, and active ones whose lease expired. The last row holds the milliseconds until the
+ * next one is due. $1 names, $2 ids we run already (a lease can expire while we are paused), $3 limit, $4 the new
+ * lease, $5 its milliseconds.
  */
 export const claim = `with due as materialized (
     select id from jobs where state <> 'failed' and run_at <= now() and name = any($1::text[]) and id <> all($2::text[])
@@ -32,11 +36,11 @@ export const remove = `delete from jobs ${mine}`
 
 export const retry = `update jobs set state = 'waiting', lease = null, attempt = $3::int, error = $4::text, run_at = ${later(5)} ${mine}`
 
-/** Also the place where old dead jobs go: only here does their number grow. */
+/** Also deletes old failed jobs: their number grows only here. */
 export const bury = `with old as (delete from jobs where state = 'failed' and run_at < now() - interval '30 days')
   update jobs set state = 'failed', lease = null, error = $3::text, run_at = now() ${mine}`
 
-/** A schedule lives on; the attempt that is dead becomes a row of its own. */
+/** Keeps the schedule; the failed attempt becomes its own row. */
 export const buryScheduled = `with old as (delete from jobs where state = 'failed' and run_at < now() - interval '30 days'),
   next as (update jobs set state = 'waiting', lease = null, attempt = 0, run_at = ${later(4)} ${mine} returning name, data)
   insert into jobs (id, name, data, state, attempt, error, run_at, created_at)

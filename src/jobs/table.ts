@@ -2,11 +2,14 @@ import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, text, uniqueIndex } from 'drizzle-orm/pg-core'
 import { instant, json } from '../db/columns.ts'
 
-/** Work that must be done, written in the transaction that causes it. A job that succeeded is gone; one that is dead stays for 30 days. */
+/**
+ * Durable work, written in the transaction that causes it. A job that succeeded is deleted; one that failed for good
+ * stays for 30 days.
+ */
 export const jobs = pgTable(
   'jobs',
   {
-    /** A new id, or `cron:name` for the one row that is a schedule. */
+    /** A new id, or `cron:name` for a schedule's only row. */
     id: text().primaryKey(),
     name: text().notNull(),
     key: text(),
@@ -14,9 +17,9 @@ export const jobs = pgTable(
     /** `waiting`, `active` or `failed`. */
     state: text().notNull(),
     attempt: integer().notNull(),
-    /** waiting: not before; active: the lease ends, and whoever looks next takes the job; failed: when it died. */
+    /** waiting: earliest start; active: when the lease ends and others may claim the job; failed: when it failed. */
     runAt: instant().notNull(),
-    /** Whoever holds it may settle the job; taken anew by every attempt. */
+    /** Only its holder may settle the job; each attempt takes a new one. */
     lease: text(),
     error: text(),
     createdAt: instant().notNull(),

@@ -1,6 +1,8 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net'
 
-/** IPv6 addresses that can be public: the only block that is assigned at all, and the two that carry an IPv4 address. */
+/**
+ * IPv6 addresses that can be public: the only block that is assigned at all, and the two that carry an IPv4 address.
+ */
 const assigned = blockList(
   '2000::/3',
   '::ffff:0:0/96', // IPv4-mapped

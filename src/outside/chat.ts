@@ -9,8 +9,8 @@ export interface Message {
 const MOST_BYTES = 1 << 20
 
 /**
- * Asks the operator's chat model: any server that speaks OpenAI's `/v1/chat/completions`. It is sent the messages and the operator's key, and
- * nothing of whoever asks; it gets no tools, and what it says is text.
+ * Asks the operator's chat model: any server with OpenAI's `/v1/chat/completions`. Sends only the messages and the
+ * operator's key, nothing about the user. The model gets no tools, and its reply is treated as text.
  */
 export async function complete(config: Config, messages: readonly Message[], signal?: AbortSignal): Promise<string> {
   const { CHAT_URL, CHAT_MODEL, CHAT_KEY, CHAT_TIMEOUT_SECONDS } = config
@@ -25,16 +25,20 @@ export async function complete(config: Config, messages: readonly Message[], sig
       body: JSON.stringify({ model: CHAT_MODEL, messages, stream: false }),
     })
     const body = await textOf(response)
-    // Some servers say the key that they refuse.
-    const told = (CHAT_KEY ? body.replaceAll(CHAT_KEY, '[redacted]') : body).slice(0, 200)
-    if (!response.ok) throw new Error(`the chat server answered ${response.status}: ${told}`)
+    // Some servers repeat the key they refuse.
+    const excerpt = (CHAT_KEY ? body.replaceAll(CHAT_KEY, '[redacted]') : body).slice(0, 200)
+    if (!response.ok) throw new Error(`the chat server returned status ${response.status}: ${excerpt}`)
     const content = contentOf(body)
-    if (!content) throw new Error(`the chat server answered no text: ${told}`)
+    if (!content) throw new Error(`the chat server returned no text: ${excerpt}`)
     return content
   } catch (cause) {
     if (limit.aborted)
-      throw new AppError('upstream_timeout', 'The chat model took too long. The sources are still good.', { cause })
-    throw new AppError('upstream_failed', 'The chat model gave no answer. The sources are still good.', { cause })
+      throw new AppError('upstream_timeout', 'The chat model took too long. The sources found are still valid.', {
+        cause,
+      })
+    throw new AppError('upstream_failed', 'The chat model gave no answer. The sources found are still valid.', {
+      cause,
+    })
   }
 }
 
@@ -43,7 +47,7 @@ async function textOf({ body }: Response): Promise<string> {
   let size = 0
   for await (const chunk of body ?? []) {
     size += chunk.length
-    if (size > MOST_BYTES) throw new Error('the chat server answered more than 1 MiB')
+    if (size > MOST_BYTES) throw new Error('the chat server returned more than 1 MiB')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()

@@ -8,10 +8,10 @@ export interface Outgoing {
   html: string
 }
 
-/** The way out for mail. */
+/** Sends mail. */
 export interface Mailer {
   send(mail: Outgoing): Promise<void>
-  /** Speaks to the server up to the password, and sends nothing. */
+  /** Connects to the server and signs in, but sends nothing. */
   check(): Promise<void>
   close(): void
 }
@@ -21,13 +21,13 @@ export function createMailer({ SMTP_URL, MAIL_FROM }: Config): Mailer {
   const connect = async (url: string) => {
     const { createTransport } = await import('nodemailer')
     return createTransport({
-      // What the address says (`?requireTLS=false`) comes before what stands here.
+      // Settings in the URL (`?requireTLS=false`) override those below.
       url,
-      // Nobody on the way learns the password because he hid that the server speaks TLS.
+      // With a password, TLS is required: an attacker on the way could hide that the server offers it.
       requireTLS: new URL(url).password !== '',
       pool: true,
       maxConnections: 2,
-      // A mail waits at most so long for its server; the job tries again later.
+      // Limits how long a mail waits for its server; the job retries later.
       connectionTimeout: 10_000,
       greetingTimeout: 10_000,
       socketTimeout: 20_000,
@@ -42,9 +42,9 @@ export function createMailer({ SMTP_URL, MAIL_FROM }: Config): Mailer {
       transport ??= connect(SMTP_URL)
       await (await transport).sendMail({
         from: MAIL_FROM,
-        // An address and nothing to be parsed.
+        // As an object, so that the address is not parsed.
         to: { name: '', address: to },
-        // The same for every attempt, so that a mail that got out twice is shown once.
+        // Equal for every attempt, so that mail programs show a mail sent twice only once.
         messageId: `<${id}@${/@([\w.-]+)/.exec(MAIL_FROM)?.[1] ?? 'tutti'}>`,
         headers: { 'Auto-Submitted': 'auto-generated' },
         ...rest,
@@ -61,7 +61,10 @@ export function createMailer({ SMTP_URL, MAIL_FROM }: Config): Mailer {
   }
 }
 
-/** The server will never take this mail: no such mailbox, say. Everything else is worth another attempt. */
+/**
+ * True if the server will never accept this mail, for example because the mailbox does not exist. All other errors are
+ * worth a retry.
+ */
 export function isFinal(error: unknown): boolean {
   const { code, responseCode = 0 } = error as { code?: string; responseCode?: number }
   return responseCode >= 500 && (code === 'EENVELOPE' || code === 'EMESSAGE')

@@ -4,9 +4,9 @@ import { AppError } from '../errors.ts'
 import { isPublicAddress } from './addresses.ts'
 
 /**
- * The one way out to addresses that users give. Whoever may name an address must not reach by it what only this machine reaches, so names
- * are resolved here, every answer is checked, and the connection goes to what was checked and to nothing else. What the operator
- * configures (mail, identity provider, code host) does not come through here.
+ * The only way to addresses that users give. Users must not reach through us what only this machine can reach. So names
+ * are resolved here, every resulting address is checked, and the connection goes only to a checked one. Hosts that the
+ * operator configures (mail, identity provider, code host) do not go through here.
  */
 export interface Outbound {
   send(url: string, request?: OutboundRequest): Promise<OutboundResponse>
@@ -14,7 +14,7 @@ export interface Outbound {
 
 export interface OutboundRequest {
   method?: 'GET' | 'POST' | 'PUT'
-  /** For the host of the address only: a redirect to another one does not get them. */
+  /** Sent only to the host of the address: a redirect to another host does not receive them. */
   headers?: Record<string, string>
   body?: string
   signal?: AbortSignal
@@ -27,11 +27,11 @@ export interface OutboundResponse {
 }
 
 export interface OutboundOptions {
-  /** All addresses of a name. */
+  /** Returns all addresses of a name. */
   resolve?: (host: string) => Promise<string[]>
-  /** Where to connect to for an address that passed the checks: tests have no public ones. */
+  /** Replaces a checked address by the one to connect to: tests have no public addresses. */
   dial?: (address: string) => string
-  /** Certificates to trust in place of the usual ones. */
+  /** Certificates to trust instead of the usual ones. */
   ca?: string
   timeoutMs?: number
 }
@@ -39,27 +39,27 @@ export interface OutboundOptions {
 const TIMEOUT = 10_000
 const MOST_BYTES = 5 << 20
 const REDIRECTS = 3
-/** What another host may see of a request that was redirected to it. */
+/** Headers that another host receives after a redirect. */
 const harmless = new Set(['accept', 'content-type'])
 
-/** The address itself, before anything is asked: also for whoever stores one. Never repeats it, as it may be a secret. */
+/**
+ * Checks the address itself, before any request; also used where one is stored. Never repeats it in an error, as it may
+ * be a secret.
+ */
 export function checkOutboundUrl(text: string): URL {
   const url = URL.parse(text)
   if (url?.protocol !== 'https:') throw new AppError('invalid', 'The address must begin with https://.')
   if (url.username || url.password)
     throw new AppError('invalid', 'The address must not contain a user name or password.')
   const host = hostOf(url)
-  // The URL parser has brought 0x7f.1, 2130706433 and the like into their usual form.
+  // The URL parser has normalised 0x7f.1, 2130706433 and the like.
   if (isIP(host) && !isPublicAddress(host)) throw notPublic(host)
   return url
 }
 
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '')
 const notPublic = (host: string) =>
-  new AppError(
-    'invalid',
-    `${host} is not on the public Internet, and this server calls no other addresses that users give.`,
-  )
+  new AppError('invalid', `${host} is not on the public Internet, and users may only give public addresses.`)
 
 export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: OutboundOptions = {}): Outbound {
   const { resolve = resolveByDns, dial = (address) => address, ca, timeoutMs = TIMEOUT } = options
@@ -74,7 +74,7 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
 
   async function exchange(url: URL, request: OutboundRequest, signal: AbortSignal): Promise<OutboundResponse> {
     const addresses = await addressesOf(url, signal)
-    // Nothing is resolved a second time: a name whose answer changes meanwhile leads to the checked one all the same.
+    // Uses the checked addresses and resolves nothing again: the name's DNS records may have changed meanwhile.
     const lookup: LookupFunction = (_host, _options, done) =>
       done(
         null,
@@ -101,10 +101,7 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
           answer.on('data', (chunk: Buffer) => {
             size += chunk.length
             if (size <= MOST_BYTES) chunks.push(chunk)
-            else
-              answer.destroy(
-                new AppError('upstream_failed', `${url.hostname} answered with more than ${MOST_BYTES} bytes.`),
-              )
+            else answer.destroy(new AppError('upstream_failed', `${url.hostname} sent more than ${MOST_BYTES} bytes.`))
           })
           answer.on('end', () =>
             resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }),
@@ -139,7 +136,7 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
       if (OUTBOUND === 'off')
         throw new AppError(
           'forbidden',
-          'This server calls no addresses that users give: its operator set OUTBOUND=off.',
+          'This server sends no requests to addresses given by users: its operator set OUTBOUND=off.',
         )
       const deadline = AbortSignal.timeout(timeoutMs)
       const signal = request.signal ? AbortSignal.any([deadline, request.signal]) : deadline
@@ -152,7 +149,7 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
         if (error instanceof AppError) throw error
         request.signal?.throwIfAborted()
         if (deadline.aborted)
-          throw new AppError('upstream_timeout', `${host} did not answer within ${timeoutMs / 1000} seconds.`)
+          throw new AppError('upstream_timeout', `${host} did not respond within ${timeoutMs / 1000} seconds.`)
         const { code, message } = error as { code?: string; message: string }
         throw new AppError('upstream_failed', `${host} cannot be reached: ${code ?? message}.`, { cause: error })
       }
@@ -160,7 +157,7 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
   }
 }
 
-/** As browsers do: a POST becomes a GET unless the status says to repeat it. */
+/** Like a browser: a POST becomes a GET, except with 307 and 308. */
 function redirected(
   { headers = {}, ...request }: OutboundRequest,
   status: number,

@@ -1,4 +1,4 @@
-/** `How we deploy!` → `how-we-deploy`: small letters, digits and single dashes. */
+/** `How we deploy!` → `how-we-deploy`: lower-case letters, digits and single dashes. */
 export const slugify = (text: string): string =>
   text
     .normalize('NFKD')
@@ -9,7 +9,7 @@ export const slugify = (text: string): string =>
     .slice(0, 50)
     .replace(/-+$/, '')
 
-/** `how-we-deploy`, else `how-we-deploy-2` and so on. */
+/** Returns `how-we-deploy`, or if taken `how-we-deploy-2` and so on. */
 export function untaken(slug: string, taken: ReadonlySet<string>): string {
   for (let n = 1; ; n++) {
     const free = n === 1 ? slug : `${slug}-${n}`
@@ -17,7 +17,10 @@ export function untaken(slug: string, taken: ReadonlySet<string>): string {
   }
 }
 
-/** Control, bidirectional, zero-width and tag characters, which hide text from people but not from models. Tabs and line ends stay. */
+/**
+ * Control, bidirectional, zero-width and tag characters, which hide text from people but not from models. Tabs and line
+ * ends stay.
+ */
 const hidden = new RegExp(
   [
     '[\\u{0}-\\u{8}\\u{b}\\u{c}\\u{e}-\\u{1f}\\u{7f}]', // control
@@ -28,10 +31,10 @@ const hidden = new RegExp(
   'gu',
 )
 
-/** All of them lie above ASCII, but for the control characters. */
+/** Apart from control characters, all of them are outside ASCII. */
 const suspicious = /[^\t\n\r -~]/
 
-/** Whether `visibleText` would leave something out. */
+/** Whether `visibleText` would remove something. */
 export const hidesText = (text: string): boolean => suspicious.test(text) && visibleText(text) !== text
 
 export const visibleText = (text: string): string => text.replace(hidden, '')

@@ -1,6 +1,7 @@
 /**
- * About how many tokens (o200k) a text costs a model. A tokenizer's tables weigh megabytes, so this counts pieces as one would cut them:
- * it comes out a fifth to a half above the truth for prose and code, more for other alphabets, and below it only for gibberish.
+ * Estimates how many tokens (o200k) a text costs a model. A tokenizer's tables take megabytes, so this counts pieces as
+ * a tokenizer would cut them. The result is a fifth to a half too high for prose and code, more for other alphabets,
+ * and too low only for gibberish.
  */
 export function tokensOf(text: string): number {
   let tokens = 0
@@ -8,7 +9,9 @@ export function tokensOf(text: string): number {
   return Math.ceil(tokens)
 }
 
-/** Words as `camelCase` has them, up to three digits, line ends; one space belongs to what is behind it, but for digits. */
+/**
+ * Words as in `camelCase`, up to three digits, line ends. A space belongs to the piece after it, except before digits.
+ */
 const pieces = /[A-Z]?[a-z]+|[A-Z]+|\d{1,3}|\n+|\t+| {2,}| (?=\d)|[!-~]|[^\x20-\x7e]/gu
 const word = /^[A-Za-z]/
 const letter = /^[\p{L}\p{M}\p{N}]/u
@@ -17,11 +20,11 @@ function costOf(piece: string): number {
   const code = piece.codePointAt(0) as number
   if (code < 0x80) return word.test(piece) ? Math.ceil(piece.length / 5) : 1
   if (code < 0x800 || (code >= 0x2010 && code <= 0x2027)) return 1
-  // What is beyond the first plane is made of four bytes, and rarely of fewer tokens than three.
+  // Characters beyond the first plane take four bytes, and rarely fewer than three tokens.
   return code < 0x10000 && letter.test(piece) ? 1.5 : 3
 }
 
-/** Its beginning, within so many tokens, with an ellipsis where it was cut. */
+/** Returns the beginning of a text within a number of tokens, with an ellipsis if it was cut. */
 export function clipped(text: string, tokens: number): string {
   let left = tokens
   let end = 0
@@ -30,7 +33,7 @@ export function clipped(text: string, tokens: number): string {
     left -= costOf(piece)
     if (left < 0) return fits > 0 ? `${text.slice(0, fits).trimEnd()}…` : ''
     end = index + piece.length
-    // One is kept for the ellipsis.
+    // One token is reserved for the ellipsis.
     if (left >= 1) fits = end
   }
   return text

@@ -156,7 +156,7 @@ describe('a restore', () => {
     for (const [name, why] of [
       ['flipped', 'checksum does not match'],
       ['cut', 'its end is missing'],
-      ['wrong', 'not a backup of Tutti'],
+      ['wrong', 'not a Tutti backup'],
     ] as const) {
       const refused = await tutti(['restore', file(`${name}.backup`), '--data-dir', dir])
       expect(refused).toMatchObject({
@@ -279,7 +279,10 @@ describe('killed in the middle', () => {
     await killedMidway(['restore', saved, '--data-dir', dir])
     expect(await refusal(dir)).toContain('is not complete')
     const other = await tutti(['restore', file('json.backup'), '--data-dir', dir])
-    expect(other).toMatchObject({ code: 5, err: expect.stringContaining('Something else was being loaded') })
+    expect(other).toMatchObject({
+      code: 5,
+      err: expect.stringContaining('Another load into this database is incomplete'),
+    })
     expect(await tutti(['backup', file('half.backup'), '--data-dir', dir])).toMatchObject({ code: 5 })
     expect(await tutti(['restore', saved, '--data-dir', dir])).toMatchObject({ code: 0 })
     expect(await contents(dir)).toEqual(await held(saved))
@@ -321,7 +324,10 @@ if (hasPostgres)
       expect(moved.err).toContain(`What is in ${join(dir, 'db')} was not changed`)
       expect(await contents(dir, env)).toEqual(now)
       expect(await contents(dir)).toEqual(now)
-      expect(await tutti(there)).toMatchObject({ code: 5, err: expect.stringContaining('There is data here already') })
+      expect(await tutti(there)).toMatchObject({
+        code: 5,
+        err: expect.stringContaining('This database already holds data'),
+      })
 
       const serving = await serve({ dir, env })
       expect(await titles(serving, key)).toEqual(['between', 'one'])
@@ -355,12 +361,12 @@ if (hasPostgres)
       ])
         expect(await tutti(args, { env })).toMatchObject({
           code: 5,
-          err: expect.stringContaining('Another Tutti uses this database'),
+          err: expect.stringContaining('Another Tutti process uses this database'),
         })
       const into = ['db', 'move', '--to', env.DATABASE_URL, '--replace', '--data-dir', dir]
       expect(await tutti(into)).toMatchObject({
         code: 5,
-        err: expect.stringContaining('Another Tutti uses this database'),
+        err: expect.stringContaining('Another Tutti process uses this database'),
       })
       expect((await fetch(`${busy.url}/health`)).status).toBe(200)
       await busy.kill()

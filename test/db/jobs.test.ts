@@ -147,7 +147,7 @@ describe('a job', () => {
   test('must be defined', async () => {
     const jobs = make([{ name: 'a', run: async () => undefined }])
     await expect(jobs.insert(driver, [{ name: 'b', data: {} }])).rejects.toThrow('"b" is not defined')
-    expect(() => make([{ name: 'a, b', run: async () => undefined }])).toThrow('bad name')
+    expect(() => make([{ name: 'a, b', run: async () => undefined }])).toThrow('invalid name')
   })
 
   test('of a name this instance does not know is left for one that does', async () => {
@@ -565,12 +565,12 @@ test('a database that is away is said once, and the work goes on when it is back
   const jobs = make([{ name: 'a', run: async () => undefined }], { poll: 1 }, flaky)
   await enqueue(jobs, [{ name: 'a', data: {} }], driver)
   await jobs.start(app)
-  await jobs.said.until('jobs pause')
+  await jobs.said.until('jobs paused')
   jobs.wake([])
   away = false
-  await jobs.said.until('jobs go on')
+  await jobs.said.until('jobs resumed')
   await jobs.said.until('job done')
-  expect(jobs.said.count('jobs pause')).toBe(1)
+  expect(jobs.said.count('jobs paused')).toBe(1)
 })
 
 describe('cron', () => {

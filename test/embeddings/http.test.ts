@@ -59,11 +59,11 @@ describe('a server that speaks /v1/embeddings', () => {
 
   test.each([
     ['too few dimensions', () => [{ index: 0, embedding: [1, 2] }], '2 dimensions; EMBEDDINGS_DIMENSIONS says 3'],
-    ['no data', () => undefined, 'without data'],
+    ['no data', () => undefined, 'returned no data'],
     ['too few vectors', () => [], '0 vectors for 1 texts'],
     ['the same index twice', () => [{ index: 1, embedding: [1, 2, 3] }], 'belong to no text'],
-    ['zeros', () => [{ index: 0, embedding: [0, 0, 0] }], 'without a direction'],
-    ['words', () => [{ index: 0, embedding: ['a', 'b', 'c'] }], 'without a direction'],
+    ['zeros', () => [{ index: 0, embedding: [0, 0, 0] }], 'of length zero'],
+    ['words', () => [{ index: 0, embedding: ['a', 'b', 'c'] }], 'of length zero'],
     ['a text', () => [{ index: 0, embedding: 'AAAA' }], 'no dimensions'],
     ['nothing in it', () => [null], 'no dimensions'],
   ])('is not believed when it answers %s', async (_, data, says) => {
@@ -75,7 +75,7 @@ describe('a server that speaks /v1/embeddings', () => {
 
   test('is not believed when it answers something else than JSON, or sends us elsewhere', async () => {
     server.answer = () => new Response('<html>busy</html>')
-    expect(await reason(embedder().embed(['x']))).toContain('did not answer with JSON')
+    expect(await reason(embedder().embed(['x']))).toContain('did not return JSON')
     server.answer = () => new Response(null, { status: 307, headers: { location: `${server.url}/elsewhere` } })
     await failure(embedder().embed(['x']))
     expect(server.last().path).toBe('/v1/embeddings')
@@ -86,7 +86,7 @@ describe('a server that speaks /v1/embeddings', () => {
     server.answer = () => new Response('no more today', { status })
     const error = await failure(embedder().embed(['x']))
     expect(error).not.toBeInstanceOf(TextRefused)
-    expect((error as Error).message).toBe(`the embedding server answered ${status}: no more today`)
+    expect((error as Error).message).toBe(`the embedding server returned status ${status}: no more today`)
     server.answer = undefined
   })
 
@@ -110,7 +110,7 @@ describe('a server that speaks /v1/embeddings', () => {
   test('that answers without end is cut off', async () => {
     const chunk = new Uint8Array(1 << 20).fill(32)
     server.answer = () => new Response(new ReadableStream({ pull: (c) => c.enqueue(chunk) }))
-    expect(await reason(embedder().embed(['x']))).toContain('far too much')
+    expect(await reason(embedder().embed(['x']))).toContain('too much data')
     server.answer = undefined
   })
 

@@ -290,7 +290,7 @@ test('no room for the file: one clear line, nothing left, and the server goes on
     for (let i = 0; i < 4; i++)
       await fetch(`${server.url}/api/notes`, json('POST', { title: `noise ${i}`, content: noise(40_000) }, key))
     const full = await tutti(['backup', join(small, 'x.backup'), '--data-dir', server.dir])
-    expect(full).toMatchObject({ code: 6, err: expect.stringContaining('There is no room') })
+    expect(full).toMatchObject({ code: 6, err: expect.stringContaining('Not enough disk space') })
     expect(readdirSync(small)).toEqual([])
     expect((await fetch(`${server.url}/api/notes`, json('POST', { title: 'after' }, key))).status).toBe(201)
     await server.stop()

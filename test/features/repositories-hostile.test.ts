@@ -170,7 +170,7 @@ describe('a host that does not behave', () => {
     const made = await connect(slug)
     expect(made.status).toBe(201)
     expect(made.body).toMatchObject({ status: 'pending', syncedAt: null, branches: [], defaultBranch: null })
-    expect(made.body.error).toContain('answered with status 503')
+    expect(made.body.error).toContain('returned status 503')
     own.fault = undefined
     expect((await ada.fetch<Repository>('POST', `/api/repos/${made.body.id}/sync`)).body).toMatchObject({
       status: 'ready',
@@ -315,7 +315,7 @@ test.each([
   ['C:/AGENTS.md'],
   ['x'.repeat(301)],
 ])('the file name %p is refused', (path) => {
-  expect(() => fileName(path)).toThrow('must lie inside the repository')
+  expect(() => fileName(path)).toThrow('must be inside the repository')
 })
 
 test.each([

@@ -138,7 +138,7 @@ describe('what may be called', () => {
       expect([answers, code, message]).toEqual([
         answers,
         'invalid',
-        `${HOST} is not on the public Internet, and this server calls no other addresses that users give.`,
+        `${HOST} is not on the public Internet, and users may only give public addresses.`,
       ])
     } // biome-ignore format: a table
     expect(arrived('/inside')).toEqual([])
@@ -181,7 +181,7 @@ describe('what may be called', () => {
     const { code, message } = await refused(client({ resolve: async () => [String(++asked)] }, 'off').send(at('/off')))
     expect({ code, message }).toEqual({
       code: 'forbidden',
-      message: 'This server calls no addresses that users give: its operator set OUTBOUND=off.',
+      message: 'This server sends no requests to addresses given by users: its operator set OUTBOUND=off.',
     })
     expect(asked).toBe(0)
     expect(arrived('/off')).toEqual([])
@@ -243,7 +243,7 @@ describe('what is sent and answered', () => {
 
 describe('how long it takes', () => {
   const quick = () => client({ timeoutMs: 300 })
-  const late = { code: 'upstream_timeout', message: `${HOST} did not answer within 0.3 seconds.` } as const
+  const late = { code: 'upstream_timeout', message: `${HOST} did not respond within 0.3 seconds.` } as const
 
   test('a server that never answers, or a byte at a time', async () => {
     expect(await refused(quick().send(at('/never')))).toEqual(late)

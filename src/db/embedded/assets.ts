@@ -1,4 +1,5 @@
-// PGlite 0.5.14 does not export these paths, hence node_modules. The seed is apart (seed.ts): building it needs these.
+// PGlite 0.5.14 does not export these paths, hence node_modules. The seed has its own file (seed.ts), because building
+// it needs these.
 import amcheck from '../../../node_modules/@electric-sql/pglite/dist/amcheck.tar.gz' with { type: 'file' }
 import trgm from '../../../node_modules/@electric-sql/pglite/dist/pg_trgm.tar.gz' with { type: 'file' }
 import data from '../../../node_modules/@electric-sql/pglite/dist/pglite.data' with { type: 'file' }
@@ -13,7 +14,7 @@ export const extensionNames = ['vector', 'pg_trgm', 'amcheck'] as const
 
 let compiled: Promise<WebAssembly.Module> | undefined
 
-/** Compiled once for the life of the process: a restarted worker gets the same module by message. */
+/** Compiled once per process: a restarted worker receives the same module by message. */
 export function pgliteModule(): Promise<WebAssembly.Module> {
   compiled ??= Bun.file(wasm)
     .arrayBuffer()

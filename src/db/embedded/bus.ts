@@ -15,7 +15,7 @@ export class Bus {
     else this.#listeners.set(channel, new Set([listener]))
   }
 
-  /** Never inside the caller's stack, as it would be with a real database. */
+  /** Calls listeners outside the caller's stack, as a real database would. */
   notify(channel: string, payload: string): void {
     for (const listener of this.#listeners.get(channel) ?? []) {
       queueMicrotask(() => {

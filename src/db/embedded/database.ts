@@ -20,7 +20,10 @@ import { Watchdog } from './watchdog.ts'
 const DRAIN_MS = 10_000
 const QUIET_MS = 1000
 
-/** PGlite in a worker behind the Driver interface. A query made while its caller holds a transaction waits for that transaction. */
+/**
+ * PGlite in a worker behind the Driver interface. A query made while its caller holds a transaction waits for that
+ * transaction.
+ */
 export class EmbeddedDatabase implements EmbeddedDriver {
   readonly kind = 'pglite'
   readonly #dir: string
@@ -40,7 +43,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
   #postgresVersion = ''
   #changes = 0
   #lastAnswer = 0
-  /** Why nothing works at the moment, or ever again. */
+  /** Why the database cannot be used, temporarily or for good. */
   #trouble: DbError | undefined
   #closing: Promise<void> | undefined
 
@@ -188,7 +191,9 @@ export class EmbeddedDatabase implements EmbeddedDriver {
     return this.#scheduler.acquire(holder)
   }
 
-  /** For work that needs the session to itself. What it did is not to be trusted when the worker went away meanwhile. */
+  /**
+   * Runs work that needs the session to itself. Throws if the worker was lost meanwhile, as the result is then unknown.
+   */
   async #exclusively(work: (hold: Hold) => Promise<void>): Promise<void> {
     let lost: DbError | undefined
     const hold = await this.#acquire({
@@ -215,7 +220,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
     if (state !== 'idle') throw new DbError('25000', 'the SQL left a transaction open; it was rolled back')
   }
 
-  /** In whatever transaction is open: it flushes what came before. */
+  /** Runs in whatever transaction is open: it flushes what was written before. */
   async #flush(): Promise<void> {
     if (!this.#engine.ready) throw new DbError('unavailable', 'not now')
     const { trip, reply } = makeTrip({

@@ -8,20 +8,22 @@ import { copyTree, syncAncestors, syncDirectory, syncTree } from './tree.ts'
 /** Fills an empty directory with an initialised database. */
 export type Populate = (target: string) => Promise<void>
 
-/** Where things are in a data directory. */
 export function databasePath(dir: string): string {
   return join(dir, 'db')
 }
 
-/** Locks the directory before anything else, so that nobody waits seconds to hear that it is taken. */
+/** Locks the directory before anything else, so that a second process fails at once instead of after seconds. */
 export function claimDirectory(dir: string): Lock {
-  // For the whole process: SQLite, Postgres and the copies below all create files with their own ideas of a mode.
+  // For the whole process: SQLite, Postgres and the copies below create files with various modes.
   process.umask(0o077)
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   return lockDirectory(dir)
 }
 
-/** A database appears complete and on disk, or not at all: a first start can be killed at any moment. */
+/**
+ * Creates the database if it is missing. It appears complete and synced, or not at all: a first start can be killed at
+ * any moment.
+ */
 export async function ensureDatabase(dir: string, populate: Populate): Promise<void> {
   const target = databasePath(dir)
   const draft = `${target}.tmp`
@@ -40,7 +42,10 @@ export async function ensureDatabase(dir: string, populate: Populate): Promise<v
   }
 }
 
-/** The copy is only consistent while nobody writes to `from`. What it gives makes the copy appear, safely on disk; that may take its time. */
+/**
+ * Copies the files; consistent only while nothing writes to `from`. Returns a function that syncs the copy and gives it
+ * its final name, which may run after writes resume.
+ */
 export async function copyDatabase(from: string, to: string): Promise<() => Promise<void>> {
   const draft = `${to}.tmp`
   await rm(draft, { recursive: true, force: true })

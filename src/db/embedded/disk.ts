@@ -2,7 +2,7 @@ import { statfsSync } from 'node:fs'
 
 const FRESH_MS = 250
 
-/** How much room is left, asked at most four times a second. */
+/** Free disk space, measured at most four times a second. */
 export class Disk {
   readonly #dir: string
   readonly #minFree: number
@@ -22,7 +22,7 @@ export class Disk {
         const { bavail, bsize } = statfsSync(this.#dir)
         this.#free = bavail * bsize
       } catch {
-        // Unknown is not full: Postgres will say so itself.
+        // Unknown does not mean full: Postgres reports a full disk itself.
         this.#free = Number.POSITIVE_INFINITY
       }
     }

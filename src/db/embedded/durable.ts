@@ -14,7 +14,7 @@ interface FsNode {
 interface FsStream {
   nfd?: number
   node: FsNode
-  /** Between streams made by dup. */
+  /** Shared between streams made by dup. */
   shared: { refcount: number }
 }
 interface Nodefs {
@@ -38,8 +38,8 @@ interface EmscriptenFs {
 }
 
 /**
- * PGlite's directory backend, made safe against power loss and other users: upstream fsync does nothing, rename removes the target first
- * and files can be readable by all.
+ * PGlite's directory backend, made safe against power loss and other users. Upstream, fsync does nothing, rename
+ * removes the target first, and files can be readable by everyone.
  */
 export class DurableFs extends NodeFS {
   readonly #events: FsyncEvents
@@ -74,10 +74,10 @@ export class DurableFs extends NodeFS {
       try {
         replaced = emscripten.lookupNode(directory, name)
       } catch {
-        // nothing there to replace
+        // no target to replace
       }
       nodefs.tryFSOperation(() => fs.renameSync(from, to))
-      // Otherwise Emscripten would go on believing in the replaced file after the new one is deleted.
+      // Otherwise Emscripten would still list the replaced file after the new one is deleted.
       if (replaced) emscripten.destroyNode(replaced)
       node.name = name
     }
@@ -105,7 +105,8 @@ export class DurableFs extends NodeFS {
       if (fd !== undefined) fs.fsyncSync(fd)
       else syncDirectory(path())
     } catch (error) {
-      // EBADF and EINVAL mean "cannot be synced", as directories on some file systems; Postgres judges those itself.
+      // EBADF and EINVAL mean that it cannot be synced, such as directories on some file systems. Postgres handles
+      // those.
       if (!['EBADF', 'EINVAL'].includes((error as { code?: string }).code ?? '')) {
         this.#events.failed(`fsync of ${path()}: ${(error as Error).message}`)
       }

@@ -6,19 +6,19 @@ import { counter, type FromWorker, newCounters, type OpenRequest, type ToWorker 
 
 export interface EngineEvents {
   reply(bytes: Uint8Array): void
-  /** The worker is gone for certain; `started` of the trips posted to it had begun. A restart follows. */
+  /** The worker has ended; `started` of the trips posted to it had begun. A restart follows. */
   down(why: DbError, started: number): void
   up(): void
-  /** A restart did not work; the next try is in a second. */
+  /** A restart failed; the next attempt follows in a second. */
   failing(why: DbError): void
-  /** fsync failed. There is no way back. */
+  /** fsync failed. The process cannot continue. */
   lost(reason: string): void
 }
 
 const RETRY_MS = 1000
 const SHUTDOWN_MS = 30_000
 
-/** The worker's life: start, replacement after a crash or on demand, orderly end. Knows nothing of what the trips say. */
+/** Manages the worker: start, replacement after a crash or on demand, orderly end. Does not look into the trips. */
 export class Engine {
   readonly #dir: string
   readonly #settings: Record<string, string>
@@ -40,7 +40,7 @@ export class Engine {
     return this.#state === 'ready'
   }
 
-  /** Ready, or about to be again. */
+  /** Ready, or restarting. */
   get alive(): boolean {
     return this.#state === 'ready' || this.#state === 'restarting'
   }
@@ -86,7 +86,9 @@ export class Engine {
     }
   }
 
-  /** Checkpoint and clean end when idle; when not `orderly`, Postgres recovers from its WAL at the next start. */
+  /**
+   * With `orderly`, writes a checkpoint and ends cleanly. Otherwise Postgres recovers from its WAL at the next start.
+   */
   async close(orderly: boolean): Promise<void> {
     const wasReady = this.#state === 'ready'
     if (this.#state !== 'lost') this.#state = 'closing'

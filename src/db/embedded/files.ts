@@ -4,8 +4,8 @@ const MAX_FD = 65_536
 const BITS = 32
 
 /**
- * Which descriptors the worker has open, one bit each, in memory that outlives it: a terminated thread leaves its files open,
- * some fifty each time.
+ * Records which descriptors the worker has open, one bit each, in memory that outlives it. A terminated thread leaves
+ * its files open, some fifty each time.
  */
 export class OpenFiles {
   readonly buffer: SharedArrayBuffer
@@ -20,12 +20,12 @@ export class OpenFiles {
     if (fd < MAX_FD) Atomics.or(this.#bits, Math.floor(fd / BITS), 1 << (fd % BITS))
   }
 
-  /** Before it is closed, never after: the number may at once be somebody else's. */
+  /** Must be called before the file is closed: afterwards the number may already be reused. */
   closing(fd: number): void {
     if (fd < MAX_FD) Atomics.and(this.#bits, Math.floor(fd / BITS), ~(1 << (fd % BITS)))
   }
 
-  /** Only when the worker is gone. */
+  /** Call only when the worker has ended. */
   closeAll(): void {
     for (let fd = 0; fd < MAX_FD; fd++) {
       if (((this.#bits[Math.floor(fd / BITS)] as number) & (1 << (fd % BITS))) === 0) continue

@@ -1,11 +1,14 @@
 const DELAY_MS = 200
 
-/** Relaxed durability: there is no WAL writer in PGlite, so without this an idle database would keep its last commits in memory for ever. */
+/**
+ * Flushes the WAL regularly with relaxed durability. PGlite has no WAL writer, so an idle database would otherwise keep
+ * its last commits in memory for ever.
+ */
 export class Flusher {
   readonly #flush: () => Promise<void>
   #timer: Timer | undefined
 
-  /** `flush` rejects when it could not; it is then tried again. */
+  /** When `flush` rejects, it is retried. */
   constructor(flush: () => Promise<void>) {
     this.#flush = flush
   }

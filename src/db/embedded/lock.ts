@@ -8,7 +8,7 @@ export interface Lock {
   release(): void
 }
 
-// A collected Database closes its file and with it goes the lock.
+// Keeps references: a garbage-collected Database closes its file, which releases the lock.
 const held = new Set<Database>()
 
 /**

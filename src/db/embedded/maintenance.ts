@@ -4,7 +4,7 @@ import type { Log } from './options.ts'
 /** What maintenance needs from the database. */
 export interface Maintained {
   isReady(): boolean
-  /** Nothing running or waiting, and nothing answered for a while. */
+  /** True when nothing is running or waiting, and nothing was answered for a while. */
   isQuiet(): boolean
   /** Grows with every change. */
   changes(): number
@@ -16,10 +16,13 @@ const TICK_MS = 5000
 const CHECKPOINT_MS = 5 * 60_000
 const CHECKPOINT_BYTES = 64 * 1024 * 1024
 const VACUUM_MS = 60_000
-/** How long busy times can put off a vacuum that is due. */
+/** How long a busy database can delay a vacuum that is due. */
 const PATIENCE_MS = 5 * 60_000
 
-/** Autovacuum's own thresholds, and tables (system catalogs, too) whose transaction ids grow old. TOAST goes with its table. */
+/**
+ * Uses autovacuum's own thresholds, and finds tables (system catalogs, too) whose transaction ids grow old. TOAST
+ * tables are vacuumed with theirs.
+ */
 const DUE = `select format('%I.%I', s.schemaname, s.relname)
 from pg_stat_all_tables s join pg_class c on c.oid = s.relid, lateral (select greatest(c.reltuples, 0) as size) t
 where s.schemaname <> 'pg_toast' and (
@@ -27,7 +30,7 @@ where s.schemaname <> 'pg_toast' and (
   or s.n_ins_since_vacuum > 1000 + 0.2 * t.size or age(c.relfrozenxid) > 150000000)
 order by s.n_dead_tup`
 
-/** What the checkpointer and autovacuum do elsewhere: PGlite has neither, its WAL and dead rows would grow for ever. */
+/** Does the work of the checkpointer and autovacuum. PGlite has neither, so WAL and dead rows would grow for ever. */
 export class Maintenance {
   readonly #db: Maintained
   readonly #log: Log
@@ -84,7 +87,7 @@ export class Maintenance {
     }
   }
 
-  /** Written since the last checkpoint. */
+  /** Bytes written since the last checkpoint. */
   async #walBytes(): Promise<number> {
     return Number(
       (await this.#db.query('select pg_current_wal_insert_lsn() - redo_lsn from pg_control_checkpoint()')).rows[0]?.[0],

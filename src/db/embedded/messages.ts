@@ -1,4 +1,4 @@
-/** What the main thread and the worker say to each other. A bare Uint8Array is wire protocol, in both directions. */
+/** Messages between the main thread and the worker. A bare Uint8Array is wire protocol, in both directions. */
 export type ToWorker = OpenRequest | { type: 'close' } | Uint8Array
 
 export interface OpenRequest {
@@ -9,7 +9,7 @@ export interface OpenRequest {
   extensions: ExtensionFile[]
   settings: Record<string, string>
   counters: SharedArrayBuffer
-  /** Of OpenFiles. */
+  /** Memory of `OpenFiles`. */
   files: SharedArrayBuffer
 }
 
@@ -23,7 +23,7 @@ export type FromWorker =
   | { type: 'closed' }
   /** Postgres did not start. */
   | { type: 'failed'; reason: string }
-  /** Postgres is beyond use (PANIC, trap); the worker has stopped itself and waits to be terminated. */
+  /** Postgres is unusable (PANIC, trap). The worker has stopped itself and waits to be terminated. */
   | { type: 'crashed'; reason: string }
   /** fsync failed: what is on disk is unknown, so the process must end. */
   | { type: 'lost'; reason: string }

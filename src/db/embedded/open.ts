@@ -4,13 +4,13 @@ import { EmbeddedDatabase } from './database.ts'
 import { claimDirectory, ensureDatabase, type Populate } from './directory.ts'
 import type { EmbeddedDriver, EmbeddedOptions } from './options.ts'
 
-/** Apart from index.ts because making the seed needs a database that does not come from the seed. */
+/** Not in index.ts, because building the seed needs a database that does not come from the seed. */
 export async function openDatabase(options: EmbeddedOptions, populate: Populate): Promise<EmbeddedDriver> {
-  // A restart must find it again wherever the process has moved to.
+  // A restart must find the directory even if the working directory has changed.
   const dir = resolve(options.dir)
   const lock = claimDirectory(dir)
   try {
-    // Both take a while and neither needs the other.
+    // Independent of each other, and both take a while.
     await Promise.all([pgliteModule(), ensureDatabase(dir, populate)])
     const database = new EmbeddedDatabase({ ...options, dir }, lock)
     await database.start().catch(async (error) => {

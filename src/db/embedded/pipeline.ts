@@ -13,14 +13,14 @@ interface Sent {
 export interface PipelineEvents {
   post(bytes: Uint8Array<ArrayBuffer>): void
   answered(trip: Trip): void
-  /** The worker still answers, but nothing it says can be believed. */
+  /** The worker still answers, but its answers can no longer be trusted. */
   broken(why: DbError): void
 }
 
-/** The backend does not know the statement, or its columns are no longer those announced. */
+/** SQLSTATEs: the backend does not know the statement, or its columns have changed since it was prepared. */
 const STALE = new Set(['26000', '0A000'])
 
-/** Trips on their way to the worker and back, strictly in order. Owns the prepared statements. */
+/** Sends trips to the worker and reads the replies, strictly in order. Owns the prepared statements. */
 export class Pipeline {
   readonly #events: PipelineEvents
   readonly #writer = new Writer()
@@ -41,12 +41,12 @@ export class Pipeline {
     return this.#statements.size
   }
 
-  /** The trip that is running, or next to run. */
+  /** The trip that is running, or runs next. */
   get head(): Trip | undefined {
     return this.#sent[0]?.trip
   }
 
-  /** Leaves with everything else that is sent before the current callbacks end. */
+  /** Sent together with all other trips queued before the current callbacks end. */
   send(trip: Trip): void {
     this.#send(trip, false)
   }
@@ -76,8 +76,8 @@ export class Pipeline {
   }
 
   /**
-   * The worker is gone. Rejects what had begun, as its outcome is unknown, and gives back what can run later.
-   * `why` goes to the running trip; others that had begun were only waiting for their answer to be read.
+   * Call when the worker has ended. Rejects trips that had begun, as their outcome is unknown, and returns those that
+   * can run later. `why` goes to the running trip; the others that had begun only waited for their reply to be read.
    */
   interrupt(why: DbError, started: number): Trip[] {
     const begun = Math.max(0, started - this.#answered)
@@ -88,7 +88,7 @@ export class Pipeline {
     })
   }
 
-  /** There will be no other worker. */
+  /** Call when no other worker will follow. */
   abandon(why: DbError): void {
     for (const trip of this.#reset()) trip.reject(why)
   }
@@ -130,7 +130,7 @@ export class Pipeline {
     return steps
   }
 
-  /** Those the backend never parsed, and the one it no longer accepts. */
+  /** Forgets statements that the backend never parsed, and the one it no longer accepts. */
   #dropFailed(steps: readonly Step[], { parsed, completed, error }: Reply): void {
     steps.forEach(({ prepared, isNew }, index) => {
       const stale = index === completed && STALE.has(error?.code ?? '')

@@ -9,17 +9,17 @@ export interface Step {
 }
 
 export interface Reply {
-  /** After the trip: no transaction, in one, or in a failed one. */
+  /** Transaction state after the trip: none, open or failed. */
   state: 'idle' | 'open' | 'failed'
-  /** Of the last statement that completed. */
+  /** Result of the last statement that completed. */
   result?: Result
   tag: string
   error?: DbError
-  /** Statements that completed; the next one is the one that failed, if any did. */
+  /** How many statements completed. If one failed, it is the next one. */
   completed: number
-  /** Steps whose Parse was accepted. */
+  /** How many steps the backend parsed. */
   parsed: number
-  /** Postgres reported more than an error: its state can no longer be trusted. */
+  /** Postgres reported more than an error, so its state can no longer be trusted. */
   broken: boolean
 }
 
@@ -32,7 +32,7 @@ const EMPTY_QUERY = code('I')
 const ERROR = code('E')
 const READY = code('Z')
 
-/** Reads the answer to one trip. `steps` is empty for a simple query, whose rows nobody wants. */
+/** Reads the reply to one trip. `steps` is empty for a simple query, whose rows are not needed. */
 export function readReply(bytes: Uint8Array, steps: readonly Step[]): Reply {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const reply: Reply = { state: 'idle', tag: '', completed: 0, parsed: 0, broken: false }

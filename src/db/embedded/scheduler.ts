@@ -2,11 +2,11 @@ import { DbError } from '../driver.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Trip } from './trip.ts'
 
-/** Who may use the one session Postgres has. */
+/** One that has Postgres's only session to itself. */
 export interface Holder {
-  /** The worker went away while held; the hold is over. */
+  /** The worker ended while the session was held; the hold is over. */
   lost(why: DbError): void
-  /** Held for too long; must end with `release`. Absent: may be held for ever. */
+  /** Held for too long; must end with `release`. If absent, the hold has no limit. */
   expire?(): void
 }
 
@@ -82,7 +82,7 @@ export class Scheduler {
     if (this.#idle.length > 0 && this.isIdle) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** After the worker went away: `again` had their turn but did not begin. */
+  /** Call after the worker ended. `again` are trips that were sent but did not begin. */
   interrupt(why: DbError, again: Trip[]): void {
     this.#queue.unshift(...again)
     const holder = this.#holder

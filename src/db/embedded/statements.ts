@@ -1,6 +1,6 @@
 import type { Decode } from './values.ts'
 
-/** What a statement does, as far as its first words tell. `control` (BEGIN, COMMIT …) belongs to the driver alone. */
+/** What a statement does, judged by its first words. Only the driver may send `control` (BEGIN, COMMIT …). */
 export type Kind = 'read' | 'write' | 'ddl' | 'control'
 
 /** A named statement in the backend. */
@@ -13,7 +13,7 @@ export interface Prepared {
 
 const MAX = 500
 
-/** Which texts are prepared under which names; least recently used ones make room. */
+/** Maps SQL texts to the names they are prepared under; drops the least recently used ones. */
 export class Statements {
   #byText = new Map<string, Prepared>()
   #leaving: string[] = []
@@ -23,7 +23,10 @@ export class Statements {
     return this.#byText.size
   }
 
-  /** `isNew`: it must be parsed under this name before use. `renew`: whatever is known under this text may be wrong. */
+  /**
+   * Returns `isNew` when the text must be parsed under this name first. Pass `renew` when the prepared statement may be
+   * outdated.
+   */
   use(text: string, renew: boolean): { prepared: Prepared; isNew: boolean } {
     const known = this.#byText.get(text)
     if (known && renew) this.drop(known)
@@ -52,13 +55,13 @@ export class Statements {
     this.#byText.clear()
   }
 
-  /** The backend is a new one and knows no names. */
+  /** Call for a new backend, which knows no names. */
   forget(): void {
     this.#byText.clear()
     this.#leaving = []
   }
 
-  /** Names the backend can release. Safe to send with the next trip: uses already sent come before it. */
+  /** Returns the names the backend can release. Safe to send with the next trip: uses already sent come before it. */
   takeLeaving(): string[] {
     if (this.#leaving.length === 0) return this.#leaving
     const names = this.#leaving

@@ -3,7 +3,7 @@ import type { Reply } from './reader.ts'
 import type { Hold, Holder } from './scheduler.ts'
 import { BEGIN, COMMIT, type EncodedStatement, encodeStatement, makeTrip, ROLLBACK } from './trip.ts'
 
-/** A disk may stall for a while; ending the worker then would only make the outcome unknown. */
+/** Long, because a disk may stall: ending the worker then would only make the outcome unknown. */
 const COMMIT_MS = 60_000
 
 export interface TransactionContext {
@@ -12,7 +12,10 @@ export interface TransactionContext {
   checkRoom(statements: readonly EncodedStatement[]): void
 }
 
-/** Holds the session from `begin()` to its end, so every other query waits for it: keep it short and never await the network inside. */
+/**
+ * Holds the session from `begin()` to its end, so every other query waits for it: keep it short and never await the
+ * network inside.
+ */
 export class EmbeddedTransaction implements Transaction, Holder {
   readonly #context: TransactionContext
   #hold: Hold | undefined
@@ -57,18 +60,18 @@ export class EmbeddedTransaction implements Transaction, Holder {
       this.#end('committed')
       return
     }
-    // Nothing may follow COMMIT in time
+    // Nothing may be sent after COMMIT
     const sent = this.#send(
       [...statements, COMMIT],
       this.#context.timeout && Math.max(this.#context.timeout, COMMIT_MS),
     )
     this.#over = ended('committed')
     const reply = await sent.catch((error: DbError) => {
-      throw new DbError('unknown', `the database went away while committing: ${error.message}`, undefined, {
+      throw new DbError('unknown', `the database stopped while committing: ${error.message}`, undefined, {
         cause: error,
       })
     })
-    // COMMIT of a failed transaction is answered by ROLLBACK, without an error.
+    // COMMIT of a failed transaction returns ROLLBACK, without an error.
     const error =
       reply.error ??
       (reply.tag === 'COMMIT' ? undefined : new DbError('25P02', 'an earlier statement failed, so all was rolled back'))
@@ -104,7 +107,7 @@ export class EmbeddedTransaction implements Transaction, Holder {
     return reply
   }
 
-  /** A worker that goes away meanwhile has rolled back, too. */
+  /** If the worker ends meanwhile, the transaction is rolled back as well. */
   async #sendRollback(): Promise<void> {
     await this.#send([ROLLBACK], this.#context.timeout).catch(() => undefined)
   }

@@ -2,22 +2,25 @@ import { constants } from 'node:fs'
 import { copyFile, mkdir, open, readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** Overlapping calls let the file system join them into few journal commits. */
+/** Parallel calls let the file system combine them into few journal commits. */
 const parallel = 16
 
-/** On disk when it resolves: all files, all directories, the root itself. Not the entry of the root in its parent. */
+/** Syncs all files and directories below root, and root itself, but not root's entry in its parent. */
 export async function syncTree(root: string): Promise<void> {
   const { files, directories } = await list(root)
   await each(files, (path) => sync(join(root, path), 'r+'))
   await each(directories, (path) => syncDirectory(join(root, path)))
 }
 
-/** Makes renames and new names in it permanent. Windows has no such thing. */
+/** Makes renames and new names in a directory permanent. Windows has no such call. */
 export async function syncDirectory(path: string): Promise<void> {
   if (process.platform !== 'win32') await sync(path, 'r')
 }
 
-/** For a directory that may have been made with all its parents. Those that others own were there before. */
+/**
+ * Syncs a directory that may have been created with all its parents, up to the first one with another owner, which
+ * existed before.
+ */
 export async function syncAncestors(path: string): Promise<void> {
   for (let parent = dirname(path); parent !== path; parent = dirname(path)) {
     await syncDirectory(parent).catch(() => undefined)
@@ -43,7 +46,7 @@ export async function copyTree(from: string, to: string, skip: (path: string) =>
   )
 }
 
-/** Paths below root, parents first; '' is root itself. */
+/** Returns paths below root, parents first; '' is root itself. */
 async function list(root: string): Promise<{ files: string[]; directories: string[] }> {
   const files: string[] = []
   const directories = ['']

@@ -9,16 +9,19 @@ export interface EncodedStatement {
   readonly params: readonly (string | null)[]
 }
 
-/** What goes out between two ReadyForQuery: statements of which the first failure skips the rest. */
+/** Everything sent between two ReadyForQuery. The first statement that fails skips the rest. */
 export interface Trip {
   /** SQL without parameters, instead of statements. */
   readonly sql?: string
   readonly statements: readonly EncodedStatement[]
-  /** Milliseconds, 0 for none. */
+  /** Milliseconds; 0 means none. */
   readonly timeout: number
-  /** Alone and outside a transaction, so it can be sent again: after a restart if it had not begun, or to prepare it anew. */
+  /**
+   * A single statement outside a transaction, so it can be sent again: after a restart if it had not begun, or to
+   * prepare it anew.
+   */
   readonly repeatable: boolean
-  /** Also with an error in the reply; `reject` is for trips whose answer never comes. */
+  /** Called also when the reply holds an error; `reject` is for trips that never get a reply. */
   resolve(reply: Reply): void
   reject(error: DbError): void
 }
@@ -29,7 +32,7 @@ export const BEGIN: EncodedStatement = { text: 'BEGIN', kind: 'control', params:
 export const COMMIT: EncodedStatement = { text: 'COMMIT', kind: 'control', params: [] }
 export const ROLLBACK: EncodedStatement = { text: 'ROLLBACK', kind: 'control', params: [] }
 
-/** Throws DbError for what cannot be sent at all. */
+/** Throws DbError if the statement cannot be sent at all. */
 export function encodeStatement({ text, params }: Statement): EncodedStatement {
   const kind = kindOf(text)
   if (kind === 'control') throw new DbError('25000', `use begin(), commit() and rollback() instead of "${text}"`)
@@ -43,7 +46,7 @@ export function encodeStatement({ text, params }: Statement): EncodedStatement {
   }
 }
 
-/** Texts end with NUL on the wire: one inside would cut the message short. */
+/** On the wire, texts end with NUL: a NUL inside would cut the message short. */
 export function checkText(text: string): void {
   if (text.includes('\0')) throw new DbError('22021', 'SQL with a NUL character')
 }

@@ -1,4 +1,4 @@
-/** A parameter in Postgres text format. Types are inferred by Postgres, so the JavaScript type alone decides. */
+/** Encodes a parameter in Postgres text format. Postgres infers the type, so only the JavaScript type matters here. */
 export function encodeParam(value: unknown): string | null {
   switch (typeof value) {
     case 'string':
@@ -48,7 +48,9 @@ const byOid = new Map<number, Decode>([
   [701, decodeFloat],
 ])
 
-/** int8, numeric, timestamps, json, arrays, uuid, vector and all the rest stay text: the column types above know what they are. */
+/**
+ * int8, numeric, timestamps, json, arrays, uuid, vector and all others stay text: the column types above decode them.
+ */
 export function decoderFor(oid: number): Decode {
   return byOid.get(oid) ?? decodeText
 }

@@ -4,12 +4,15 @@ import { extensionNames } from './assets.ts'
 export interface Verified {
   readonly lockHeld: boolean
   readonly relaxed: boolean
-  /** How many so far. */
+  /** How many fsyncs there were so far. */
   fsyncs(): number
   query(text: string): Promise<Result>
 }
 
-/** What keeps data safe here leans on internals of PGlite. Better no start than a start without it. Returns the Postgres version. */
+/**
+ * Checks at the start that data is safe, which depends on internals of PGlite; throws if it is not. Returns the
+ * Postgres version.
+ */
 export async function verify(db: Verified): Promise<string> {
   if (!db.lockHeld) throw new Error('self-test: the lock on the data directory is not held')
   const { rows } = await db.query(
@@ -21,11 +24,11 @@ export async function verify(db: Verified): Promise<string> {
   const missing = extensionNames.filter((name) => !available.split(',').includes(name))
   if (missing.length > 0) throw new Error(`self-test: the extensions ${missing.join(', ')} could not be loaded`)
   const before = db.fsyncs()
-  // Written to the WAL and to nothing else: as part of a commit, or followed by a flush.
+  // Writes to the WAL and nowhere else: as part of a commit, or followed by a flush.
   await db.query(db.relaxed ? FLUSH : `select pg_logical_emit_message(true, 'tutti', 'self-test')`)
   if (db.fsyncs() === before) throw new Error('self-test: a commit did not reach the disk (no fsync)')
   return version
 }
 
-/** Forces all WAL written so far to disk; the cheapest statement that does. */
+/** Forces all WAL written so far to disk. No statement does it at less cost. */
 export const FLUSH = `select pg_logical_emit_message(false, 'tutti', '', true)`

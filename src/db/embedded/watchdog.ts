@@ -4,7 +4,10 @@ import type { Trip } from './trip.ts'
 
 const TICK_MS = 100
 
-/** Postgres in WASM cannot interrupt itself. One timer watches the running trip and the holder of the session; none when both are absent. */
+/**
+ * Enforces time limits, as Postgres in WASM cannot interrupt itself. One timer watches the running trip and the
+ * session's holder; it stops when there is neither.
+ */
 export class Watchdog {
   readonly #pipeline: Pipeline
   readonly #scheduler: Scheduler
@@ -33,14 +36,14 @@ export class Watchdog {
 
   #tick(): void {
     const now = performance.now()
-    // When this thread was blocked or the whole process stopped, the worker was not necessarily running either.
+    // If this thread was blocked or the whole process suspended, the worker may not have been running either.
     const passed = Math.min(now - this.#lastTick, 2 * TICK_MS)
     this.#lastTick = now
     const trip = this.#pipeline.head
     const holder = this.#scheduler.holder
     this.#tripMs = trip === this.#trip ? this.#tripMs + passed : 0
     this.#trip = trip
-    // A statement without a limit does not use up the limit of its transaction.
+    // A statement without a limit does not count towards the limit of its transaction.
     if (holder !== this.#holder) this.#holderMs = 0
     else if (trip?.timeout !== 0) this.#holderMs += passed
     this.#holder = holder

@@ -1,4 +1,4 @@
-/** Runs Postgres. An entry point of its own: in the binary it sits at src/db/embedded/worker.js. */
+/** Runs Postgres. A separate entry point: in the binary its path is src/db/embedded/worker.js. */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Extension, PGlite } from '@electric-sql/pglite'
@@ -17,7 +17,10 @@ declare const self: Worker
 
 const SYNC = 0x53
 const QUERY = 0x51
-/** How PGlite reports an ordinary SQL error, which its loop then handles. Anything else thrown means that Postgres is broken. */
+/**
+ * Status with which PGlite reports an ordinary SQL error, which its loop then handles. Anything else thrown means that
+ * Postgres is broken.
+ */
 const ORDINARY_ERROR = 100
 
 let pg: PGlite | undefined
@@ -39,7 +42,7 @@ function fail(error: unknown): void {
   say({ type: 'failed', reason: reasonOf(error) })
 }
 
-/** Says why and never returns: whatever ran on in a broken Postgres could commit half a transaction. */
+/** Reports why and never returns: code that ran on in a broken Postgres could commit half a transaction. */
 function die(message: FromWorker): never {
   say(message)
   const forever = new Int32Array(new SharedArrayBuffer(4))
@@ -52,7 +55,7 @@ function reasonOf(error: unknown): string {
 
 async function open(request: OpenRequest): Promise<void> {
   counters = new Int32Array(request.counters)
-  // Left empty by a kill at the wrong moment it would keep Postgres from starting. Our lock is elsewhere.
+  // If a kill left this file empty, Postgres would not start. Our own lock is another file.
   rmSync(join(request.dir, 'postmaster.pid'), { force: true })
   const events = {
     synced: () => Atomics.add(counters, counter.fsyncs, 1),
@@ -68,7 +71,7 @@ async function open(request: OpenRequest): Promise<void> {
     startParams: startParams(request.settings),
     onStderr: (line) => {
       if (/\b(FATAL|PANIC):/.test(line)) lastWords.push(line.replace(/^.*?(?=FATAL|PANIC)/, ''))
-      // PGlite never comes back from a PANIC.
+      // PGlite does not recover from a PANIC.
       if (/\bPANIC:/.test(line)) die({ type: 'crashed', reason: lastWords.join('; ') })
       return false
     },
@@ -105,7 +108,7 @@ function extension({ name, tar }: ExtensionFile): Extension {
   }
 }
 
-/** PGlite swallows traps (stack overflow, out of memory, abort) and carries on with the next message. */
+/** PGlite swallows traps (stack overflow, out of memory, abort) and continues with the next message. */
 function stopOnTrap({ Module: module }: PGlite): void {
   const step = module._PostgresMainLoopOnce
   module._PostgresMainLoopOnce = () => {
@@ -118,7 +121,7 @@ function stopOnTrap({ Module: module }: PGlite): void {
   }
 }
 
-/** One answer per trip, sent at once: a slow trip must not delay the answers before it. */
+/** Sends one reply per trip, at once: a slow trip must not delay the replies before it. */
 function runTrips(bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; ) {
     const end = endOfTrip(bytes, at)
@@ -139,8 +142,8 @@ function endOfTrip(bytes: Uint8Array, start: number): number {
 
 function run(trip: Uint8Array): Uint8Array {
   const chunks: Uint8Array[] = []
-  // Runs to the end before it returns. Unlike execProtocolRawSync it does not also parse, and keep for ever, every answer.
-  // The chunk is a view of WASM memory and must be copied.
+  // Runs to the end before it returns. Unlike execProtocolRawSync it does not also parse and keep every reply. The
+  // chunk is a view of WASM memory and must be copied.
   pg?.execProtocolRawStream(trip, { syncToFs: false, onRawData: (chunk) => chunks.push(chunk.slice()) }).catch(
     (error) => die({ type: 'crashed', reason: reasonOf(error) }),
   )

@@ -8,7 +8,7 @@ const SYNC = ascii('S')
 const QUERY = ascii('Q')
 const STATEMENT = ascii('S')
 
-/** The frontend half of the wire protocol, collected in one buffer until `take()`. */
+/** Encodes the frontend half of the wire protocol into one buffer, until `take()`. */
 export class Writer {
   #buffer = Buffer.allocUnsafe(16 * 1024)
   #at = 0
@@ -73,7 +73,7 @@ export class Writer {
     const bytes = new Uint8Array(this.#at)
     bytes.set(this.#buffer.subarray(0, this.#at))
     this.#at = 0
-    // One huge statement must not pin its size for ever.
+    // One huge statement must not keep its buffer for ever.
     if (this.#buffer.length > 1024 * 1024) this.#buffer = Buffer.allocUnsafe(16 * 1024)
     return bytes
   }

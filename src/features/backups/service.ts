@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { flow } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { fingerprint } from '../../auth/secrets.ts'
-import { forPeople, sweepDrafts } from '../../backup/file.ts'
+import { readableError, sweepDrafts } from '../../backup/file.ts'
 import { type Saved, save } from '../../backup/save.ts'
 import type { Driver } from '../../db/driver.ts'
 import { AppError } from '../../errors.ts'
@@ -41,7 +41,7 @@ async function withStill(app: App, work: (driver: Driver) => Promise<Saved>): Pr
   copies.add(folder)
   try {
     await app.driver.snapshot(join(folder, 'db')).catch((error: unknown) => {
-      throw forPeople(join(folder, 'db'), error)
+      throw readableError(join(folder, 'db'), error)
     })
     const { openEmbedded } = await import('../../db/embedded/index.ts')
     const limits = { statementTimeout: DAY_MS, transactionTimeout: DAY_MS, minFreeBytes: 0 }
@@ -102,7 +102,7 @@ export const keepUp = flow(
     const { BACKUP_DIR: folder, BACKUP_EVERY_HOURS: hours, BACKUP_KEEP: most } = ctx.app.config
     if (!folder) return undefined
     await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-      throw forPeople(folder, error)
+      throw readableError(folder, error)
     })
     const mark = markOf(fingerprint(ctx.app.secret))
     await sweepDrafts(folder, (name) => nameOf(mark).test(name.replace(/\.\w+\.part$/, '')))

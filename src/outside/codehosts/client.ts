@@ -3,15 +3,18 @@ import type { App } from '../../services.ts'
 import { visibleText } from '../../text/text.ts'
 import { type Place, saveToken } from './places.ts'
 
-/** One way to talk to a code host, for every provider: bounded in time and size, its failures in our words, and no token in any of them. */
+/**
+ * Talks to a code host of any provider. Requests are limited in time and size; errors are in our words and contain no
+ * token.
+ */
 export interface Client {
   readonly place: Place
   readonly signedIn: boolean
-  /** `allow`: statuses besides success that the caller knows what to do with. */
+  /** `allow`: statuses besides success that the caller handles. */
   ask(method: Method, path: string, options?: { body?: object; allow?: readonly number[] }): Promise<Answer>
-  /** What an answer says in the host's own words. */
+  /** Returns the host's own error text. */
   words(answer: Answer): string
-  /** For an answer that is not what its API promises. */
+  /** The error for a response that violates the host's API. */
   garbled(): AppError
 }
 
@@ -31,7 +34,7 @@ export interface Manners {
   /** The header that carries a token. */
   authorization(token: string): Record<string, string>
   headers: Record<string, string>
-  /** What a token must be allowed to do, in the provider's own words. */
+  /** The permissions a token needs, in the provider's own words. */
   scopes: string
 }
 
@@ -53,8 +56,7 @@ export function createClient(
     ...manners.headers,
     ...(token === undefined ? {} : manners.authorization(token)),
   }
-  const garbled = () =>
-    new AppError('upstream_failed', `${host} answered with something that is not what its API promises.`)
+  const garbled = () => new AppError('upstream_failed', `${host} sent a response that its API does not allow.`)
 
   async function send(method: Method, path: string, body: object | undefined): Promise<Raw> {
     const request = {
@@ -72,7 +74,7 @@ export function createClient(
       } = await app.outbound.send(place.api + path, { ...request, signal })
       return { status, header: (name) => [answered[name]].flat()[0], body: bytes }
     } catch (error) {
-      if (signal.aborted) throw new AppError('upstream_timeout', `${host} did not answer in time. Try again later.`)
+      if (signal.aborted) throw new AppError('upstream_timeout', `${host} did not respond in time. Try again later.`)
       if (error instanceof AppError) throw error
       const { code } = error as { code?: unknown }
       throw new AppError('upstream_failed', `${host} cannot be reached${typeof code === 'string' ? `: ${code}` : ''}.`)
@@ -95,7 +97,7 @@ export function createClient(
   }
 }
 
-/** The operator's own host may be anywhere, also inside; but where it redirects to is not his choice. */
+/** The operator's own host may also be private, but the operator did not choose where it redirects to. */
 async function toOperators(
   host: string,
   first: string,
@@ -114,7 +116,7 @@ async function toOperators(
       }
     await answer.body?.cancel()
     const next = URL.parse(location, url.href)
-    // A repository that was renamed; whatever is to be written is written where it was meant to go, or not at all.
+    // Follows a renamed repository. A write goes to the given address or nowhere.
     if (next?.origin !== url.origin || request.method !== 'GET' || hops === REDIRECTS)
       throw new AppError(
         'upstream_failed',
@@ -129,7 +131,7 @@ async function bounded(host: string, answer: Response): Promise<Buffer> {
   let size = 0
   for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length
-    if (size > MOST_BYTES) throw new AppError('upstream_failed', `${host} answered with more than ${MOST_BYTES} bytes.`)
+    if (size > MOST_BYTES) throw new AppError('upstream_failed', `${host} sent more than ${MOST_BYTES} bytes.`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -143,7 +145,7 @@ function parse(body: Buffer): unknown {
   }
 }
 
-/** On one line. It may repeat what it was sent, the token as well. */
+/** Returns the text on one line. A host may repeat what it was sent, including the token. */
 function wordsOf(body: unknown, token: string | undefined): string {
   const { message, error, errors } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>
   const inner = Array.isArray(errors) ? (errors[0] as { message?: unknown } | null)?.message : undefined
@@ -192,8 +194,9 @@ function refusal(
         : `${host} has nothing by this name that your token can see. Check the name, and that the token has ${scopes}.`,
       token === undefined ? { next } : {},
     )
-  if (status >= 400 && status < 500) return new AppError('conflict', `${host} refused it with status ${status}.${why}`)
-  return new AppError('upstream_failed', `${host} answered with status ${status}. Try again later.`)
+  if (status >= 400 && status < 500)
+    return new AppError('conflict', `${host} refused the request with status ${status}.${why}`)
+  return new AppError('upstream_failed', `${host} returned status ${status}. Try again later.`)
 }
 
 const LONGEST_WAIT = 3600

@@ -18,16 +18,16 @@ import {
 import { fileName } from './places.ts'
 import type { Commit, Hosted, Pull } from './schema.ts'
 
-/** What Gitea does in another way; all the rest of its API is like GitHub's. */
+/** What Gitea does differently; the rest of its API is like GitHub's. */
 export interface Dialect {
   perPage: (count: number, page: number) => string
   pageSize: number
   pullPath: string
   commitPath: (ref: string) => string
-  /** An open pull request by its branches. */
+  /** Finds an open pull request by its branches. */
   existing: (client: Client, root: string, head: string, base: string) => Promise<unknown>
   makeBranch: (client: Client, root: string, name: string, from: string) => Promise<void>
-  /** For a file that is not there yet. */
+  /** The method that creates a file. */
   createWith: 'POST' | 'PUT'
 }
 
@@ -55,12 +55,12 @@ const dialect: Dialect = {
       allow: [422],
     })
     if (made.status === 422 && !/already exists/i.test(client.words(made)))
-      throw new AppError('conflict', `The branch ${name} cannot be made: ${client.words(made)}.`)
+      throw new AppError('conflict', `The branch ${name} cannot be created: ${client.words(made)}.`)
   },
   createWith: 'PUT',
 }
 
-/** Slashes stay: branches and files have them. */
+/** Keeps slashes, which branches and files contain. */
 export const paths = (path: string): string => path.split('/').map(enc).join('/')
 
 export const githubLike = (d: Dialect) => ({
@@ -151,7 +151,7 @@ function remote(client: Client, { owner, name }: Slug, d: Dialect): RemoteReposi
       if (existing) return { pull: pullOf(existing), existed: true }
       throw new AppError(
         'conflict',
-        `There is no pull request to open from ${head} to ${base}: ${client.words(made)}. Is ${head} pushed?`,
+        `No pull request can be opened from ${head} to ${base}: ${client.words(made)}. Is ${head} pushed?`,
       )
     },
     async askReviewers(number, reviewers) {
@@ -163,7 +163,7 @@ function remote(client: Client, { owner, name }: Slug, d: Dialect): RemoteReposi
       if (status === 404) return undefined
       const { type, encoding, content, sha } = fieldsOf(body)
       if (type !== 'file' || encoding !== 'base64' || typeof content !== 'string')
-        throw new AppError('conflict', `${path} is there already and is no plain file. Move it away first.`)
+        throw new AppError('conflict', `${path} already exists and is not a plain file. Move it away first.`)
       return { content: Buffer.from(content, 'base64').toString('utf8'), id: shaOf(client, sha) }
     },
     async put(path, content, { branch, message, replaces }) {

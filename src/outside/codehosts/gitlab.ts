@@ -99,7 +99,7 @@ function remote(client: Client, { owner, name }: Slug): RemoteRepository {
       if (existing) return { pull: pullOf(existing), existed: true }
       throw new AppError(
         'conflict',
-        `There is no merge request to open from ${head} to ${base}: ${client.words(made)}. Is ${head} pushed?`,
+        `No merge request can be opened from ${head} to ${base}: ${client.words(made)}. Is ${head} pushed?`,
       )
     },
     async askReviewers(number, reviewers) {
@@ -117,7 +117,7 @@ function remote(client: Client, { owner, name }: Slug): RemoteRepository {
         allow: [400],
       })
       if (made.status === 400 && !/already exists/i.test(client.words(made)))
-        throw new AppError('conflict', `The branch ${branch} cannot be made: ${client.words(made)}.`)
+        throw new AppError('conflict', `The branch ${branch} cannot be created: ${client.words(made)}.`)
     },
     async file(path, ref) {
       const { status, body } = await get(`/repository/files/${enc(fileName(path))}?ref=${enc(ref)}`, [404])

@@ -4,9 +4,9 @@ import type { Client, Manners } from './client.ts'
 import { named } from './places.ts'
 import type { Commit, Hosted, Pull } from './schema.ts'
 
-/** What a provider can do; one file each. Whatever it is told is looked at here or there before anybody else sees it. */
+/** What a provider can do; one file each. Everything a host returns is checked here or there before it is used. */
 export interface HostProvider extends Manners {
-  /** Those that the token reaches, last changed first; a hundred at most. */
+  /** Repositories that the token can access, last changed first; at most 100. */
   mine(client: Client): Promise<Hosted[]>
   at(client: Client, slug: Slug): RemoteRepository
 }
@@ -28,7 +28,7 @@ export interface NewPull {
   description: string
 }
 
-/** A file as it is in a branch; `id` names this state of it where the provider wants to know what is replaced. */
+/** A file in a branch. `id` identifies its present state, if the provider needs it to replace the file. */
 export interface RemoteFile {
   content: string
   id: string
@@ -36,20 +36,20 @@ export interface RemoteFile {
 
 export interface RemoteRepository {
   facts(): Promise<Facts>
-  /** By name, two hundred at most. */
+  /** Sorted by name, at most 200. */
   branches(): Promise<string[]>
-  /** Of a branch, or by its sha; undefined: there is none. */
+  /** The latest commit of a branch, or the one with this sha; undefined if there is none. */
   commit(ref: string): Promise<Commit | undefined>
-  /** Open ones, newest first, fifty at most. */
+  /** Open pull requests, newest first, at most 50. */
   pulls(): Promise<Pull[]>
-  /** Whether there is one of this number, open or not. */
+  /** Whether a pull request with this number exists, open or not. */
   hasPull(number: number): Promise<boolean>
-  /** Whether this run of checks went well. */
+  /** Whether this check run succeeded. */
   passed(run: number): Promise<boolean>
-  /** The open one from this head to this base is as good as a new one. */
+  /** Opens a pull request, or returns the open one with this head and base. */
   open(pull: NewPull): Promise<{ pull: Pull; existed: boolean }>
   askReviewers(number: number, reviewers: readonly string[]): Promise<void>
-  /** One that exists stays as it is. */
+  /** Creates a branch; keeps an existing one as it is. */
   branch(name: string, from: string): Promise<void>
   file(path: string, ref: string): Promise<RemoteFile | undefined>
   put(path: string, content: string, to: { branch: string; message: string; replaces?: RemoteFile }): Promise<void>
@@ -60,14 +60,14 @@ export interface RemoteRepository {
 export type Fields = Record<string, unknown>
 export const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {}
-/** No page that we ask for is longer. */
+/** The longest page we request. */
 const PAGE = 100
 export const listOf = (client: Client, value: unknown): Fields[] => {
   if (!Array.isArray(value)) throw client.garbled()
   return value.slice(0, PAGE).map(fieldsOf)
 }
 
-/** A text on one line, without what cannot be seen, at most so long; null for anything else. */
+/** Returns a text on one line, without invisible characters, cut to a length; null for anything else. */
 export function line(value: unknown, most: number): string | null {
   if (typeof value !== 'string') return null
   const clean = visibleText(value.slice(0, most * 4))
@@ -76,7 +76,7 @@ export function line(value: unknown, most: number): string | null {
   return clean === '' ? null : clean.slice(0, most)
 }
 
-/** A name is looked at as if somebody had typed it, and the address is made of it: one of theirs could lead anywhere. */
+/** Checks the name like user input, and builds the address from it: an address from the host could lead anywhere. */
 export function hostedOf(
   client: Client,
   fullName: unknown,
@@ -111,7 +111,7 @@ export const shaOf = (client: Client, value: unknown): string => {
   if (typeof value !== 'string' || !/^[0-9a-f]{7,64}$/.test(value)) throw client.garbled()
   return value
 }
-/** Anything that the database would take for another moment, or none, is no moment. */
+/** Returns null for anything that the database would read as another time, or not at all. */
 export const momentOf = (value: unknown): string | null =>
   check(instant(), value).length === 0 ? new Date(value as string).toISOString() : null
 export const linesOf = (value: unknown, most: number, length: number): string[] =>

@@ -2,13 +2,13 @@ import type { Config } from '../../config.ts'
 import { invalid, type WayOut } from '../../errors.ts'
 import type { CodeHost } from './schema.ts'
 
-/** A code host: where people see it, where its API is, and whether the operator chose it. */
+/** A code host: its web address, its API, and whether the operator configured it. */
 export interface Place {
   provider: CodeHost
-  /** Web address without a slash at its end; may have a path. */
+  /** Web address without a trailing slash; may have a path. */
   base: string
   api: string
-  /** Set by the operator, and so reached wherever it is; all others only on the public Internet. */
+  /** Configured by the operator, so it may be at any address; all others must be on the public Internet. */
   trusted: boolean
 }
 
@@ -26,7 +26,7 @@ const apis: Record<CodeHost, (base: string) => string> = {
 
 type Settings = Pick<Config, 'CODEHOST_PROVIDER' | 'CODEHOST_URL' | 'CODEHOST_API_URL' | 'sources'>
 
-/** The one that the operator set; GitHub where he set none. */
+/** The host that the operator configured. Default: GitHub. */
 export function operators({ CODEHOST_PROVIDER: provider, CODEHOST_URL, CODEHOST_API_URL, sources }: Settings): Place {
   const base = baseOf(CODEHOST_URL)
   const api = sources.CODEHOST_API_URL === 'default' ? apis[provider](base) : baseOf(CODEHOST_API_URL)
@@ -40,7 +40,7 @@ export function placeAt(config: Settings, { provider, base }: Pick<Place, 'provi
     : { provider, base, api: apis[provider](base), trusted: false }
 }
 
-/** Which host of a kind is meant when nobody says. There is no such thing for Gitea: a token must not go to somebody else's by mistake. */
+/** The default host of a provider. Gitea has none: a token must not go to a stranger's host by mistake. */
 export function usualBase(config: Settings, provider: CodeHost): string | undefined {
   const own = operators(config)
   if (own.provider === provider) return own.base
@@ -59,7 +59,7 @@ const segment = /^(?!\.{1,2}$)[\w.-]{1,100}$/
 /** git@host:owner/name.git */
 const scp = /^[\w.-]+@([\w.-]+):(?!\/)(.+)$/
 
-/** An address for the browser or for git, or owner/name. Never repeats what was given: it may hold a password. */
+/** Parses a web or git address, or owner/name. Never repeats the input in an error: it may hold a password. */
 export function named(given: string, known: readonly Place[], usual: Place | undefined): Named {
   const text = given.trim()
   const [, sshHost, sshPath] = scp.exec(text) ?? []
@@ -83,7 +83,7 @@ export function named(given: string, known: readonly Place[], usual: Place | und
   const host = text.split('/')[0] as string
   const there = known.filter(({ base }) => new URL(base).host === host)
   if (there.length > 0) return named(`${new URL((there[0] as Place).base).protocol}//${text}`, known, usual)
-  if (!usual) throw invalid('/repo', 'Give the whole address: it is not known where this repository is.')
+  if (!usual) throw invalid('/repo', 'Give the whole address: the host of this repository is not known.')
   return partsOf(usual, text)
 }
 
@@ -108,7 +108,7 @@ const unknownHost = (host: string) =>
 function partsOf(place: Place, path: string): Named {
   const [whole = ''] = path.replace(/^\/+/, '').split('/-/')
   const all = whole.replace(/\/+$/, '').split('/')
-  // Groups lie within groups at GitLab; elsewhere what follows is a page of the repository.
+  // GitLab nests groups; elsewhere, further parts are a page of the repository.
   const parts = place.provider === 'gitlab' ? all : all.slice(0, 2)
   const last = (parts.pop() ?? '').replace(/\.git$/, '')
   if (parts.length === 0 || parts.length > 10 || ![...parts, last].every((part) => segment.test(part)))
@@ -118,12 +118,12 @@ function partsOf(place: Place, path: string): Named {
 
 // ---- names of files
 
-/** The one check of a file's name on its way to a repository: relative, inside, and nothing of git's own. */
+/** The only check of a file's path in a repository: relative, inside it, and none of git's own files. */
 export function fileName(path: string): string {
   const parts = path.split('/')
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   const odd = path.length > 300 || /[\u0000-\u001f\u007f\\:]/.test(path)
   if (odd || parts.some((part) => part === '' || part === '.' || part === '..' || /^\.git[\s.]*$/i.test(part)))
-    throw invalid('/path', 'The file must lie inside the repository, under a plain name such as docs/AGENTS.md.')
+    throw invalid('/path', 'The file must be inside the repository, with a plain path such as docs/AGENTS.md.')
   return path
 }

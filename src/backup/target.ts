@@ -1,0 +1,134 @@
+import { migrations } from '../../migrations/index.ts'
+import type { Driver, Queryable } from '../db/driver.ts'
+import { appliedIds, scriptOf, takeTurns } from '../db/migrate.ts'
+import { isRestoring, PROGRESS } from '../db/restoring.ts'
+import { AppError } from '../errors.ts'
+import { ourTables, quoted, tablesOf } from './dump.ts'
+import type { Header } from './file.ts'
+
+// The database that a backup is loaded into: empty tables before, foreign keys and sequences after.
+
+/** Creates the tables as they were at the source, unless an earlier run did. Returns the tables already loaded. */
+export async function prepare(
+  driver: Driver,
+  header: Header,
+  { identity, replace }: { identity: string; replace?: boolean },
+): Promise<Map<string, string>> {
+  const unknown = header.migrations.filter((id) => !migrations.some((m) => m.id === id))
+  if (unknown.length > 0)
+    throw new AppError(
+      'conflict',
+      `This was made by a newer Tutti, ${header.tutti} (it has ${unknown.join(', ')}). Use that version.`,
+    )
+  if (await isRestoring(driver)) {
+    const { rows } = await driver.query(`select kind, name, definition from ${PROGRESS} where kind <> 'key'`)
+    const isSame = rows.some(([kind, name]) => kind === 'source' && name === identity)
+    if (isSame && (await appliedIds(driver)).join() === header.migrations.join())
+      return new Map(rows.flatMap(([kind, name, sum]) => (kind === 'table' ? [[String(name), String(sum)]] : [])))
+    if (!replace)
+      throw new AppError(
+        'conflict',
+        'Another load into this database is incomplete. Continue that one, or use --replace to start over.',
+      )
+  } else if ((await hasData(driver)) && !replace)
+    throw new AppError(
+      'conflict',
+      'This database already holds data. Choose an empty one, or use --replace, which saves the present data to a file first.',
+    )
+  await makeTables(driver, header, identity)
+  return new Map()
+}
+
+/** Throws if the database belongs to another program. */
+export async function hasData(driver: Driver): Promise<boolean> {
+  const { rows } = await driver.query(
+    `select relname::text from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm')
+      and relname = any($1::text[]) order by 1`,
+    [`{${[...ourTables, 'migrations'].join(',')}}`],
+  )
+  if (rows.length === 0) return false
+  const applied = await appliedIds(driver).catch((): string[] => [])
+  if (!applied.includes(migrations[0]?.id as string))
+    throw new AppError(
+      'conflict',
+      `This database belongs to another program (it has ${rows.flat().join(', ')}). Use one that only Tutti uses.`,
+    )
+  return (await driver.query('select 1 from users limit 1')).rows.length > 0
+}
+
+/**
+ * In one transaction, replaces what was there by empty tables without foreign keys. The keys are restored at the end,
+ * which checks all rows. From here on no server starts on the database until all data is loaded.
+ */
+async function makeTables(driver: Driver, header: Header, identity: string): Promise<void> {
+  const applied = (await hasTable(driver, 'migrations')) ? await appliedIds(driver) : []
+  const old = (await tablesOf(driver, applied)).map(({ table }) => quoted(table))
+  const names = `array[${ourTables.map(literal).join(', ')}]`
+  try {
+    await driver.exec(`begin; ${takeTurns}
+      drop table if exists ${[...old, 'migrations', PROGRESS].join(', ')} cascade;
+      ${scriptOf(migrations.filter((m) => header.migrations.includes(m.id)))}
+      create table ${PROGRESS} (kind text not null, name text not null, definition text);
+      insert into ${PROGRESS} values ('source', ${literal(identity)});
+      do $$ declare item record; begin
+        for item in select conrelid::regclass as here, conname as name, pg_get_constraintdef(oid) as definition from pg_constraint
+          where contype = 'f' and connamespace = current_schema()::regnamespace and conrelid::regclass::text = any(${names})
+        loop
+          insert into ${PROGRESS} values ('key', item.name, format('alter table %s add constraint %I %s', item.here, item.name, item.definition));
+          execute format('alter table %s drop constraint %I', item.here, item.name);
+        end loop;
+        for item in select unnest(${names}) as name loop
+          if to_regclass(quote_ident(item.name)) is not null then execute format('delete from %I', item.name); end if;
+        end loop;
+      end $$;
+      commit;`)
+  } catch (error) {
+    await driver.exec('rollback').catch(() => undefined)
+    throw new AppError(
+      'conflict',
+      `The tables cannot be created here, so nothing was changed: ${(error as Error).message}`,
+      { cause: error },
+    )
+  }
+}
+
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+async function hasTable(on: Queryable, name: string): Promise<boolean> {
+  return (await on.query('select to_regclass($1)::text', [name])).rows[0]?.[0] != null
+}
+
+/**
+ * Returns the types as named in this database: an extension may be in another schema than at the source. Only our
+ * tables count: a file must not write into another program's tables, nor into the progress table, which holds
+ * statements to run.
+ */
+export async function typesOf(on: Queryable): Promise<Map<string, Map<string, string>>> {
+  const { rows } = await on.query(
+    `select c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid
+    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped and c.relname = any($1::text[])`,
+    [`{${ourTables.join(',')}}`],
+  )
+  const found = new Map<string, Map<string, string>>()
+  for (const [table, column, type] of rows as [string, string, string][])
+    found.set(table, (found.get(table) ?? new Map<string, string>()).set(column, type))
+  return found
+}
+
+/** Restores sequences and foreign keys, and lets servers start again. */
+export async function finish(driver: Driver): Promise<void> {
+  const { rows: keys } = await driver.query(`select definition from ${PROGRESS} where kind = 'key' order by name`)
+  const { rows: sequences } = await driver.query(
+    `select quote_ident(c.relname), quote_ident(a.attname), pg_get_serial_sequence(quote_ident(c.relname), a.attname)
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and c.relname = any($1::text[])
+      and pg_get_serial_sequence(quote_ident(c.relname), a.attname) is not null`,
+    [`{${ourTables.join(',')}}`],
+  )
+  await driver.exec(`begin;
+    ${sequences.map(([table, column, name]) => `select setval(${literal(String(name))}, coalesce(max(${column}), 1), max(${column}) is not null) from ${table};`).join('\n')}
+    ${keys.map(([definition]) => `${definition};`).join('\n')}
+    drop table ${PROGRESS};
+    commit;
+    analyze;`)
+}
