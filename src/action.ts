@@ -1,3 +1,4 @@
+import type { TProperties } from '@sinclair/typebox'
 import type { Actor } from './auth/actor.ts'
 import { authorize, known, type Rule } from './auth/policy.ts'
 import { newId } from './db/columns.ts'
@@ -5,6 +6,7 @@ import { DbError } from './db/driver.ts'
 import { type Db, drizzleTx } from './db/session.ts'
 import { AppError } from './errors.ts'
 import { type AppEvent, insertEvent } from './events/bus.ts'
+import type { DataOf, EventType } from './events/catalogue.ts'
 import { claimKey, storeAnswer } from './events/idempotency.ts'
 import type { Job } from './jobs/queue.ts'
 import type { App } from './services.ts'
@@ -25,19 +27,21 @@ export interface Ctx {
   /** Fires when the caller has gone away, where the surface can tell. */
   readonly signal?: AbortSignal
   /** Says what changed: audit entry, activity and live event in one, in this transaction, delivered after commit. */
-  emit(type: string, about: About): void
+  emit<P extends TProperties>(event: EventType<P>, about: About<P>): void
   /** Work to be done after commit, kept in this transaction and tried until it succeeds. */
   enqueue(job: Job): void
   /** The running write; nested writes join it. */
   readonly unit?: Unit
 }
 
-export interface About {
+export type About<P extends TProperties = TProperties> = Place &
+  (Record<never, never> extends DataOf<P> ? { data?: DataOf<P> } : { data: DataOf<P> })
+
+interface Place {
   subjectId?: string
   organizationId?: string | null
   projectId?: string | null
   userId?: string | null
-  data?: Record<string, unknown>
 }
 
 interface Unit {
@@ -130,7 +134,7 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
   const tx = await app.driver.begin()
   const unit: Unit = { action, events: [], jobs: [] }
   const inner: Ctx = { ...ctx, db: drizzleTx(tx), unit }
-  inner.emit = (type, about) => void unit.events.push(eventOf(inner, action, type, about))
+  inner.emit = ({ name }, about) => void unit.events.push(eventOf(inner, action, name, about))
   inner.enqueue = (job) => void unit.jobs.push(job)
   try {
     const key =
@@ -148,7 +152,7 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
     }
     const answer = await work(inner, input)
     // Every write leaves a trace, also one that has no event of its own.
-    if (unit.events.length === 0) inner.emit(action, { userId: actor.userId, organizationId: null })
+    if (unit.events.length === 0) unit.events.push(eventOf(inner, action, action, { userId: actor.userId }))
     if (unit.jobs.length > 0) await app.jobs.insert(tx, unit.jobs)
     await tx.commit([...unit.events.map(insertEvent), ...(key ? [storeAnswer(key, answer, hints.secret)] : [])])
     app.bus.deliver(unit.events)
@@ -166,7 +170,7 @@ export async function auditRead(ctx: Ctx, action: string): Promise<void> {
   await ctx.app.driver.query(text, params)
 }
 
-function eventOf(ctx: Ctx, action: string, type: string, about: About): AppEvent {
+function eventOf(ctx: Ctx, action: string, type: string, about: Place & { data?: Record<string, unknown> }): AppEvent {
   const { actor } = ctx
   const impersonatorId = actor.session?.impersonatorId
   return {

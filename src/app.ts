@@ -14,7 +14,8 @@ import { drizzleOver } from './db/session.ts'
 import { snapshot } from './db/snapshot.ts'
 import { createEmbedder } from './embeddings/embedder.ts'
 import { Bus } from './events/bus.ts'
-import { features, jobs, sources } from './feature.ts'
+import { Catalogue } from './events/catalogue.ts'
+import { events, features, jobs, sources } from './feature.ts'
 import { gatherHooks } from './hooks.ts'
 import { Jobs } from './jobs/queue.ts'
 import { createLog, type Log } from './log.ts'
@@ -47,7 +48,8 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     const instanceId = newId()
     const bus = new Bus(driver, instanceId, log)
     const jwt = createJwt(secret)
-    const auth = new Authenticator(driver, jwt, clock, bus)
+    const catalogue = new Catalogue(events)
+    const auth = new Authenticator(driver, jwt, clock, bus, catalogue)
     const mailer = createMailer(config)
     const embedder = createEmbedder(config)
     const queue = new Jobs(
@@ -78,6 +80,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       mailer,
       embedder,
       sources,
+      events: catalogue,
       hooks: gatherHooks(features.flatMap((f) => f.hooks ?? [])),
       outbound: createOutbound(config, options.outbound),
       gauges: {},

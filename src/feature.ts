@@ -1,4 +1,5 @@
 import type { AnyElysia } from 'elysia'
+import type { EventType } from './events/catalogue.ts'
 import * as contents from './features/index.ts'
 import type { Source } from './features/search/source.ts'
 import type { Registration } from './hooks.ts'
@@ -13,6 +14,8 @@ export interface Feature {
   routes?: (http: Http) => AnyElysia
   tools?: Tool[]
   jobs?: JobDefinition[]
+  /** What it emits: all exports of its events.ts. */
+  events?: readonly EventType[]
   /** How its records are found. */
   searchable?: readonly Source[]
   /** How it takes part in what features below it do. */
@@ -25,3 +28,4 @@ export const features: readonly Feature[] = Object.values(contents)
 export const tools: Tool[] = inOrder(features.flatMap((f) => f.tools ?? []))
 export const jobs: JobDefinition[] = features.flatMap((f) => f.jobs ?? [])
 export const sources: Source[] = features.flatMap((f) => f.searchable ?? [])
+export const events: EventType[] = features.flatMap((f) => f.events ?? [])

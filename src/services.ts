@@ -6,6 +6,7 @@ import type { Driver } from './db/driver.ts'
 import type { Db } from './db/session.ts'
 import type { Embedder } from './embeddings/embedder.ts'
 import type { Bus } from './events/bus.ts'
+import type { Catalogue } from './events/catalogue.ts'
 import type { Source } from './features/search/source.ts'
 import type { Hooks } from './hooks.ts'
 import type { Jobs } from './jobs/queue.ts'
@@ -32,6 +33,8 @@ export interface App {
   readonly embedder: Embedder
   /** Searchable records of all features. */
   readonly sources: readonly Source[]
+  /** What can happen, feature by feature. */
+  readonly events: Catalogue
   /** Handlers of the features' hooks, by the hook's name. */
   readonly hooks: Hooks
   readonly outbound: Outbound

@@ -2,6 +2,7 @@ import { toIso } from '../db/columns.ts'
 import type { Driver } from '../db/driver.ts'
 import { AppError } from '../errors.ts'
 import type { AppEvent, Bus } from '../events/bus.ts'
+import type { Catalogue } from '../events/catalogue.ts'
 import type { Actor, Via } from './actor.ts'
 import type { Jwt } from './jwt.ts'
 import { atLeast, inWorkspace, lesser, type Role } from './policy.ts'
@@ -47,9 +48,6 @@ const byToken = `select ${person}, c.id, c.expires_at, c.revoked_at, c.scopes::t
   join organizations o on o.id = c.organization_id and o.deleted_at is null
   left join agents a on a.id = c.agent_id and a.deleted_at is null where c.hash = $1`
 
-/** Events after which a cached answer may be wrong; `userId` or `data.userId` names whose. Of sessions only those of logins: work has its own. */
-const changesRights = /^(user|api_key|mcp_token|member|organization|workspace)\.|^session\.(revoked|confirmed)$/
-
 export class Authenticator {
   readonly #cache = new Map<string, Entry>()
   readonly #watchers = new Set<(userId: string | undefined) => void>()
@@ -61,6 +59,7 @@ export class Authenticator {
     private readonly jwt: Jwt,
     private readonly clock: () => Date,
     bus: Bus,
+    private readonly events: Catalogue,
   ) {
     bus.subscribe((event) => this.#onEvent(event))
   }
@@ -143,7 +142,7 @@ export class Authenticator {
   }
 
   #onEvent(event: AppEvent): void {
-    if (!changesRights.test(event.type)) return
+    if (!this.events.changesRights(event)) return
     const userId = typeof event.data.userId === 'string' ? event.data.userId : (event.userId ?? undefined)
     for (const [secret, entry] of this.#cache)
       if (!userId || !entry.userId || entry.userId === userId) this.#cache.delete(secret)

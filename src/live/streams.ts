@@ -2,6 +2,7 @@ import type { Actor } from '../auth/actor.ts'
 import type { Authenticator } from '../auth/authenticate.ts'
 import { AppError } from '../errors.ts'
 import type { AppEvent, Bus } from '../events/bus.ts'
+import type { Catalogue as Events, EventType } from '../events/catalogue.ts'
 import type { Catalogue, Selection } from '../mcp/catalogue.ts'
 import { MINE } from '../mcp/records.ts'
 import { MOST_QUEUED } from '../mcp/sse.ts'
@@ -103,11 +104,6 @@ export function relay(
   return { stream, response: new Response(body, { status: source.status, headers: source.headers }) }
 }
 
-/** What may be watched, or is somebody's work. */
-const tellable = /^(task|feature|skill|note|decision|spec|memory|session|agent|project)\./
-/** Kept up by whoever works on it, and nobody else's news. */
-const routine = new Set(['task.renewed', 'session.checkpointed'])
-
 /** The open streams: kept alive, counted for each token, told what changed, and closed as soon as their token no longer holds. */
 export class Streams {
   readonly #open = new Map<Stream, Open>()
@@ -118,6 +114,7 @@ export class Streams {
   constructor(
     private readonly auth: Authenticator,
     bus: Bus,
+    events: Events,
     private readonly catalogue: Catalogue,
     private readonly seesPrompts: (actor: Actor, selection: Selection) => boolean,
     /** Drops watched addresses that are not readable any more; never rejects. */
@@ -128,8 +125,8 @@ export class Streams {
         if (!userId || stream.owner.userId === userId) void this.#lookAgain(stream, open)
     })
     this.#unsubscribe = bus.subscribe((event) => {
-      if (this.#open.size > 0 && event.organizationId && tellable.test(event.type) && !routine.has(event.type))
-        this.#onEvent(event)
+      const type = events.get(event.type)
+      if (this.#open.size > 0 && event.organizationId && type?.live) this.#onEvent(event, type)
     })
     this.#ticking = setInterval(() => this.#tick(), KEEP_ALIVE_MS)
     this.#ticking.unref()
@@ -172,17 +169,15 @@ export class Streams {
   }
 
   /** A token sees one organization, so nobody is told of another one's. */
-  #onEvent(event: AppEvent): void {
-    const { type, subjectId } = event
+  #onEvent(event: AppEvent, type: EventType): void {
     for (const [stream, open] of this.#open) {
       if (open.actor.organizationId !== event.organizationId) continue
-      if (type.startsWith('skill.') && this.seesPrompts(open.actor, open.selection)) open.tell.prompts()
-      // Who sees what is in a project hangs on it.
-      if (type.startsWith('project.')) this.#check(open)
-      this.#updated(open, subjectId)
+      if (type.changes === 'prompts' && this.seesPrompts(open.actor, open.selection)) open.tell.prompts()
+      if (type.changes === 'visibility') this.#check(open)
+      this.#updated(open, event.subjectId)
       if (stream.owner.credentialId !== event.credentialId && concerns(event, open.actor)) {
         for (const uri of open.watched.get(MINE) ?? []) open.tell.updated(uri)
-        open.tell.status?.(statusOf(event))
+        open.tell.status?.(statusOf(event, type))
       }
     }
   }
@@ -252,11 +247,10 @@ function concerns({ data }: AppEvent, { agent, userId }: Actor): boolean {
   return Array.isArray(data.concerns) && data.concerns.includes(agent?.id ?? userId)
 }
 
-function statusOf({ type, subjectId, data, actor }: AppEvent): Status {
-  const noun = type.slice(0, type.indexOf('.'))
+function statusOf({ type, subjectId, data, actor }: AppEvent, { kind }: EventType): Status {
   return {
     event: type,
-    uri: `tutti://${noun}/${typeof data.key === 'string' ? data.key : subjectId}`,
+    uri: `tutti://${kind}/${typeof data.key === 'string' ? data.key : subjectId}`,
     ...(typeof data.status === 'string' && { status: data.status }),
     by: actor.name,
   }

@@ -51,6 +51,7 @@ export function createMcp(app: App, guard: Guard, tools: readonly Tool[], build:
   const streams = new Streams(
     app.auth,
     app.bus,
+    app.events,
     catalogue,
     (actor, selection) => offer.seesPrompts(actor, selection),
     recheck,

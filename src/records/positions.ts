@@ -3,6 +3,7 @@ import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../action.ts'
 import { and } from '../db/conditions.ts'
 import { invalid, notFound } from '../errors.ts'
+import { define } from '../events/catalogue.ts'
 
 /** A table whose rows have a place among their siblings. */
 type Ordered = PgTable & Record<'id' | 'position' | 'version' | 'updatedAt' | 'deletedAt', PgColumn>
@@ -55,9 +56,18 @@ async function gap(ctx: Ctx, table: Ordered, others: SQL, after: string | null):
   return middle > low.position && middle < high.position ? middle : undefined
 }
 
+/** Events about the project; the feature `projects` lists it as its own. */
+export const projectReordered = define('project.reordered', {
+  kind: 'project',
+  changes: 'visibility',
+  live: true,
+  many: true,
+  says: 'Records of a project were numbered anew, in the order they had',
+})
+
 async function numberAnew(ctx: Ctx, { table, project }: Row, others: SQL): Promise<void> {
   await ctx.db.execute(sql`update ${table} set position = ranked.n, version = version + 1, updated_at = ${ctx.now}
     from (select id as ranked_id, row_number() over (order by position, id) as n from ${table} where ${others}) ranked
     where ${table.id} = ranked.ranked_id`)
-  ctx.emit('project.reordered', { subjectId: project.projectId, ...project })
+  ctx.emit(projectReordered, { subjectId: project.projectId, ...project })
 }

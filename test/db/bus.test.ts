@@ -9,6 +9,7 @@ import type { Driver, Transaction } from '../../src/db/driver.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
 import { type AppEvent, Bus, insertEvent } from '../../src/events/bus.ts'
+import { define, text } from '../../src/events/catalogue.ts'
 import { events } from '../../src/events/table.ts'
 import { createLog } from '../../src/log.ts'
 import { failure, times } from '../features/support.ts'
@@ -111,11 +112,12 @@ describe('on one instance', () => {
 })
 
 describe('what a write says', () => {
+  const probe = { kind: 'probe', says: 'It was tried', data: { said: text } }
   const says = write(
     'probe.says',
     machine,
     async (ctx, { types, meanwhile }: { types: string[]; meanwhile?: () => Promise<void> }) => {
-      for (const type of types) ctx.emit(type, { data: { said: type } })
+      for (const type of types) ctx.emit(define(type, probe), { data: { said: type } })
       await meanwhile?.()
       return 'done'
     },
@@ -169,7 +171,7 @@ describe('what a write says', () => {
   test('outside a write cannot be said', async () => {
     const { ctx, leave } = await call()
     leave()
-    expect(() => ctx.emit('probe.a', {})).toThrow('outside a write')
+    expect(() => ctx.emit(define('probe.a', { kind: 'probe', says: 'It was tried' }), {})).toThrow('outside a write')
   })
 
   test('one that says nothing leaves a trace all the same', async () => {

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { write } from '../../src/action.ts'
 import { machine } from '../../src/auth/policy.ts'
-import { inWords } from '../../src/events/feed.ts'
-import { tools } from '../../src/feature.ts'
+import { Catalogue, define, text } from '../../src/events/catalogue.ts'
+import { inWords } from '../../src/events/words.ts'
+import { events, tools } from '../../src/feature.ts'
 import type { Activity, ActivityPage } from '../../src/features/activity/schema.ts'
 import type { Agent } from '../../src/features/agents/schema.ts'
 import type { Project, ProjectDetail } from '../../src/features/projects/schema.ts'
@@ -101,7 +102,7 @@ describe('written by every change', () => {
     ['decision.commented', { title: 'Use flock' }, 'commented on decision Use flock'],
     ['something_new.turned_round', { title: 'It' }, 'turned round something new It'],
     ['deploy', { description: 'Deployed 1.4' }, 'Deployed 1.4'],
-  ])('%s is said in words', (type, data, said) => expect(inWords(type, data)).toBe(said))
+  ])('%s is said in words', (type, data, said) => expect(inWords(new Catalogue(events), type, data)).toBe(said))
 
   test("an agent's work is the agent's, and can be asked for", async () => {
     const made = await project(ada)
@@ -279,12 +280,17 @@ describe('shown to those who may know of it today', () => {
     await owner.fetch('POST', `/api/teams/${owner.organizationId}/invite`, { email: `${unique('x')}@example.com` })
     await owner.fetch('PATCH', `/api/teams/${owner.organizationId}/members/${other.userId}`, { role: 'member' })
     const emit = write('test.secret', machine, async (ctx, type: string) => {
-      ctx.emit(type, { organizationId: owner.organizationId, projectId: made.id, subjectId: made.id })
+      ctx.emit(define(type, { kind: 'test', says: 'A test' }), {
+        organizationId: owner.organizationId,
+        projectId: made.id,
+        subjectId: made.id,
+      })
     })
     for (const type of ['test.secret', 'user.suspended', 'mcp_token.created', 'session.revoked', 'auth.sign_in_failed'])
       await emit(systemCtx(t), type)
+    const recalled = define('note.recalled', { kind: 'note', says: 'A test', data: { title: text } })
     const tell = write('test.tell', machine, async (ctx, _: Record<string, never>) => {
-      ctx.emit('note.recalled', {
+      ctx.emit(recalled, {
         organizationId: owner.organizationId,
         projectId: made.id,
         userId: owner.userId,
@@ -305,8 +311,13 @@ describe('shown to those who may know of it today', () => {
   test('that an administrator acted in somebody’s name is not told', async () => {
     const logged = (await log(ada, { metadata: { impersonatorId: 'kept, since it is only a word' } })).body
     expect(logged.metadata).toEqual({ impersonatorId: 'kept, since it is only a word' })
+    const pinned = define('note.pinned', {
+      kind: 'note',
+      says: 'A test',
+      data: { title: text, impersonatorId: text },
+    })
     const emit = write('test.acted', machine, async (ctx, _: Record<string, never>) => {
-      ctx.emit('note.pinned', {
+      ctx.emit(pinned, {
         organizationId: ada.organizationId,
         data: { title: 'Runbook', impersonatorId: ada.userId },
       })

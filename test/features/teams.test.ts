@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { write } from '../../src/action.ts'
 import { machine, type Role, roles } from '../../src/auth/policy.ts'
+import { define } from '../../src/events/catalogue.ts'
 import type { AgentPage } from '../../src/features/agents/schema.ts'
 import type { Note } from '../../src/features/notes/schema.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
@@ -227,7 +228,11 @@ describe('activity', () => {
   test('leaves out what was meant for one person', async () => {
     const team = await newTeam()
     const tell = write('test.tell', machine, async (ctx, userId: string) => {
-      ctx.emit('thing.happened', { organizationId: team.id, userId, subjectId: userId })
+      ctx.emit(define('thing.happened', { kind: 'thing', says: 'A test' }), {
+        organizationId: team.id,
+        userId,
+        subjectId: userId,
+      })
     })
     await tell(systemCtx(t), people.member.userId)
     expect((await about(people.member, team)).has(people.member.userId)).toBe(true)
@@ -238,7 +243,7 @@ describe('activity', () => {
     const team = await newTeam()
     const only = Bun.randomUUIDv7()
     const note = write('test.note', machine, async (ctx, type: string) =>
-      ctx.emit(type, { organizationId: team.id, subjectId: only }),
+      ctx.emit(define(type, { kind: 'test', says: 'A test' }), { organizationId: team.id, subjectId: only }),
     )
     await note(systemCtx(t), 'test.note')
     expect((await about(people.owner, team)).has(only)).toBe(false)
@@ -279,7 +284,11 @@ describe('analytics', () => {
       .set({ status: 'done' })
       .where(eq(tasks.id, task?.id as string))
     const complete = write('test.complete', machine, async (ctx, _: Record<string, never>) => {
-      ctx.emit('task.completed', { organizationId: team.id, projectId: open.id, subjectId: task?.id })
+      ctx.emit(define('task.completed', { kind: 'task', says: 'A test' }), {
+        organizationId: team.id,
+        projectId: open.id,
+        subjectId: task?.id,
+      })
     })
     await complete(systemCtx(t), {})
     const agent = await mcpToken(t, team.admin)

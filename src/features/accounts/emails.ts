@@ -8,6 +8,7 @@ import { oneTimeSecrets } from '../../auth/table.ts'
 import { AppError, invalid, type WayOut } from '../../errors.ts'
 import { countMail, queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
+import { userEmailChanged, userEmailChangeRequested, userEmailRestored, userEmailVerified } from '../users/events.ts'
 import { users } from '../users/table.ts'
 import {
   CHANGE_MINUTES,
@@ -64,7 +65,7 @@ const markVerified = write('accounts.markVerified', person, async (ctx, { token 
     .set({ emailVerifiedAt: ctx.now, updatedAt: ctx.now, version: sql`${users.version} + 1` })
     .where(eq(users.id, user.id))
   await wipeMail(ctx, user.email, 'verify_email')
-  ctx.emit('user.email_verified', { subjectId: user.id, userId: user.id })
+  ctx.emit(userEmailVerified, { subjectId: user.id, userId: user.id })
 })
 
 export const verifyEmail = flow(
@@ -87,7 +88,7 @@ export const verifyEmail = flow(
 
 const askNewMailbox = write('accounts.askNewMailbox', recent(5), async (ctx, { email }: ChangeEmail): Promise<void> => {
   const user = await holdSession(ctx, ctx.actor.credentialId as string)
-  ctx.emit('user.email_change_requested', { subjectId: user.id, userId: user.id })
+  ctx.emit(userEmailChangeRequested, { subjectId: user.id, userId: user.id })
   if ((await byEmail(ctx, email)) || (await isReserved(ctx, email, user.id))) {
     await dropSecrets(ctx, 'email_change', user.id)
     return queueMail(ctx, takenMail(ctx, email))
@@ -165,7 +166,7 @@ export const confirmEmail = write(
       reason: 'security',
       title: 'Your e-mail address was changed',
     })
-    ctx.emit('user.email_changed', { subjectId: before.id, userId: before.id })
+    ctx.emit(userEmailChanged, { subjectId: before.id, userId: before.id })
     return { changed: true }
   },
 )
@@ -199,7 +200,7 @@ export const undoEmail = write(
       reason: 'security',
       title: 'The change of your e-mail address was undone',
     })
-    ctx.emit('user.email_restored', { subjectId: user.id, userId: user.id })
+    ctx.emit(userEmailRestored, { subjectId: user.id, userId: user.id })
     return { restored: true }
   },
 )

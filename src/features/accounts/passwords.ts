@@ -9,6 +9,13 @@ import { hashSecret } from '../../auth/secrets.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { countMail, mailNotice, queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
+import {
+  resetRequested,
+  sessionConfirmed,
+  signInFailed,
+  userPasswordChanged,
+  userPasswordReset,
+} from '../users/events.ts'
 import { loginSessions, users } from '../users/table.ts'
 import { passwordChangedMail, RESET_MINUTES, resetMail } from './messages.ts'
 import {
@@ -45,7 +52,7 @@ const noteFailure = write(
   'accounts.noteFailure',
   anyone,
   async (ctx, { userId }: { userId: string | null }): Promise<void> => {
-    ctx.emit('auth.sign_in_failed', { subjectId: userId ?? undefined, userId })
+    ctx.emit(signInFailed, { subjectId: userId ?? undefined, userId })
   },
 )
 
@@ -131,7 +138,7 @@ const markConfirmed = write(
   async (ctx, _: Record<string, never>): Promise<Confirmed> => {
     const sessionId = ctx.actor.credentialId as string
     await ctx.db.update(loginSessions).set({ authenticatedAt: ctx.now }).where(eq(loginSessions.id, sessionId))
-    ctx.emit('session.confirmed', { subjectId: sessionId, userId: userIdOf(ctx.actor) })
+    ctx.emit(sessionConfirmed, { subjectId: sessionId, userId: userIdOf(ctx.actor) })
     return { authenticatedAt: ctx.now }
   },
 )
@@ -201,7 +208,7 @@ const changeTo = write(
       how: `You changed the password of your account. Every other session${keepKeys ? '' : ', API key and MCP token'} has ended.`,
       keepKeys,
     })
-    ctx.emit('user.password_changed', { subjectId: user.id, userId: user.id, data: { keysKept: keepKeys ?? false } })
+    ctx.emit(userPasswordChanged, { subjectId: user.id, userId: user.id, data: { keysKept: keepKeys ?? false } })
     const { via = 'password', device } = (await sessionOf(ctx)) ?? {}
     return startSession(ctx, user, { via, device: device ?? undefined })
   },
@@ -250,7 +257,7 @@ const sendReset = write('accounts.sendReset', anyone, async (ctx, { email }: For
   })
   const withheld = user ? undefined : 'No active account has this address.'
   await queueMail(ctx, resetMail(ctx, user ?? { email: email.toLowerCase(), name: '' }, secret), { withheld })
-  ctx.emit('auth.reset_requested', { subjectId: user?.id, userId: user?.id })
+  ctx.emit(resetRequested, { subjectId: user?.id, userId: user?.id })
 })
 
 export const forgotPassword = flow(
@@ -279,7 +286,7 @@ const useReset = write(
     const how =
       'You chose a new password by a link in a mail. Every session, API key and MCP token of your account has ended.'
     await putPassword(ctx, await proveMailbox(ctx, user), passwordHash, { how })
-    ctx.emit('user.password_reset', { subjectId: user.id, userId: user.id })
+    ctx.emit(userPasswordReset, { subjectId: user.id, userId: user.id })
   },
 )
 
@@ -309,7 +316,7 @@ const putByMachine = write(
       'The operator of this instance set a new password for you. Every session, API key and MCP token of your account has ended.'
     const changed = await putPassword(ctx, user, passwordHash, { how })
     if (!user.emailVerifiedAt) await dropOtherLogins(ctx, id)
-    ctx.emit('user.password_reset', { subjectId: id, userId: id })
+    ctx.emit(userPasswordReset, { subjectId: id, userId: id })
     return changed
   },
 )

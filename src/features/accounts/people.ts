@@ -13,6 +13,7 @@ import { connectedAccounts } from '../oauth/table.ts'
 import * as organizations from '../organizations/service.ts'
 import { passkeys } from '../passkeys/table.ts'
 import { apiKeys, mcpTokens } from '../tokens/table.ts'
+import { sessionRevoked, userEmailVerified, userRegistered } from '../users/events.ts'
 import { loginSessions, users } from '../users/table.ts'
 import type { User } from './schema.ts'
 
@@ -83,7 +84,7 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
     slug: user.handle,
     personal: true,
   })
-  ctx.emit('user.registered', { subjectId: user.id, userId: user.id, data: { role: user.role } })
+  ctx.emit(userRegistered, { subjectId: user.id, userId: user.id, data: { role: user.role } })
   return user
 }
 
@@ -161,7 +162,7 @@ export async function endImpersonations(ctx: Ctx, userId: string): Promise<void>
     )
     .returning({ id: loginSessions.id, userId: loginSessions.userId })
   for (const session of ended)
-    ctx.emit('session.revoked', {
+    ctx.emit(sessionRevoked, {
       subjectId: session.id,
       userId: session.userId,
       data: { reason: 'impersonation ended' },
@@ -215,6 +216,6 @@ export async function proveMailbox(ctx: Ctx, user: User): Promise<User> {
   await dropOtherLogins(ctx, user.id)
   await endCredentials(ctx, user.id)
   await wipeMail(ctx, user.email, 'verify_email')
-  ctx.emit('user.email_verified', { subjectId: user.id, userId: user.id })
+  ctx.emit(userEmailVerified, { subjectId: user.id, userId: user.id })
   return proved
 }

@@ -3,6 +3,7 @@ import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
+import { userPreferencesChanged } from '../users/events.ts'
 import { users } from '../users/table.ts'
 import type { Preferences, PreferencesAnswer, PreferencesPatch } from './schema.ts'
 
@@ -54,7 +55,7 @@ export const updatePreferences = write(
       .update(users)
       .set({ preferences: after, updatedAt: ctx.now, version: sql`${users.version} + 1` })
       .where(eq(users.id, userId))
-    ctx.emit('user.preferences_changed', { subjectId: userId, userId, data: { fields: Object.keys(patch) } })
+    ctx.emit(userPreferencesChanged, { subjectId: userId, userId, data: { fields: Object.keys(patch) } })
     return inForce(ctx, after)
   },
 )

@@ -10,12 +10,14 @@ import { mailNotice } from '../mail/service.ts'
 import { mails } from '../mail/table.ts'
 import { memories } from '../memory/table.ts'
 import { notes } from '../notes/table.ts'
+import { memberRemoved, organizationDeleted } from '../organizations/events.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { skills } from '../skills/table.ts'
 import { specVersions } from '../specs/table.ts'
 import { letGo } from '../tasks/departures.ts'
 import { taskComments, tasks } from '../tasks/table.ts'
 import { uploads } from '../uploads/table.ts'
+import { userDeleted } from '../users/events.ts'
 import { users } from '../users/table.ts'
 import { featureEvidence, featureReviews, features } from '../workflow/table.ts'
 import { deletedMail } from './messages.ts'
@@ -85,8 +87,8 @@ export const removeAccount = write(
         .delete(organizations)
         .where(or(inArray(organizations.id, ids), inArray(organizations.sandboxOf, ids)))
     for (const { id, name, others } of teams.filter((team) => team.live))
-      if (others === 0) ctx.emit('organization.deleted', { subjectId: id, userId, data: { name } })
-      else ctx.emit('member.removed', { subjectId: id, organizationId: id, data: { userId } })
+      if (others === 0) ctx.emit(organizationDeleted, { subjectId: id, userId, data: { name } })
+      else ctx.emit(memberRemoved, { subjectId: id, organizationId: id, data: { userId } })
     await endCredentials(ctx, userId)
     await ctx.db
       .delete(oneTimeSecrets)
@@ -94,7 +96,7 @@ export const removeAccount = write(
     await ctx.db.delete(mails).where(eq(sql`lower(${mails.recipient})`, user.email.toLowerCase()))
     await ctx.db.delete(users).where(eq(users.id, userId))
     await mailNotice(ctx, user, deletedMail(ctx, user))
-    ctx.emit('user.deleted', { subjectId: userId, userId })
+    ctx.emit(userDeleted, { subjectId: userId, userId })
     return { id: userId, deleted: true }
   },
   { destructive: true },

@@ -11,6 +11,7 @@ import { changeVersioned } from '../../records/rows.ts'
 import * as invites from '../invites/service.ts'
 import type { ApiKeyCreate, ApiKeyCreated } from '../tokens/schema.ts'
 import * as tokens from '../tokens/service.ts'
+import { userRoleChanged, userUpdated } from '../users/events.ts'
 import { users } from '../users/table.ts'
 import { sendVerification } from './emails.ts'
 import { provePassword } from './passwords.ts'
@@ -82,7 +83,7 @@ const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser)
   await endCredentials(ctx, known.id)
   // Whoever made the account with an address that is not his must not become administrator with it.
   if (!known.emailVerifiedAt) await dropOtherLogins(ctx, known.id)
-  ctx.emit('user.role_changed', { subjectId: known.id, userId: known.id, data: { role: 'admin' } })
+  ctx.emit(userRoleChanged, { subjectId: known.id, userId: known.id, data: { role: 'admin' } })
   return user as User
 })
 
@@ -242,7 +243,7 @@ export const updateProfile = write(
       what: 'your profile',
       again: () => me(ctx, {}),
     })
-    ctx.emit('user.updated', { subjectId: before.id, userId: before.id, data: { fields: Object.keys(patch) } })
+    ctx.emit(userUpdated, { subjectId: before.id, userId: before.id, data: { fields: Object.keys(patch) } })
     return user
   },
   { versioned: true },

@@ -5,6 +5,7 @@ import { account, anyone, person, signedIn } from '../../auth/policy.ts'
 import { hashSecret, kindOf, newSecret } from '../../auth/secrets.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
+import { sessionRevoked, userRefreshed, userSignedIn } from '../users/events.ts'
 import { loginSessions, refreshTokens, users } from '../users/table.ts'
 import { visible } from './people.ts'
 import type { Refresh, SessionPage, SessionQuery, SignedIn, User } from './schema.ts'
@@ -104,7 +105,7 @@ export const signIn = write(
   async (ctx, { userId, passwordHash, ...how }: SessionStart & Proof): Promise<SignedIn> => {
     const user = await admitted(ctx, { userId, passwordHash })
     const answer = await startSession(ctx, user, how)
-    ctx.emit('user.signed_in', {
+    ctx.emit(userSignedIn, {
       subjectId: user.id,
       userId: user.id,
       data: { via: how.via, userAgent: ctx.userAgent },
@@ -139,7 +140,7 @@ const rotate = write(
       .from(users)
       .where(and(eq(users.id, found.userId), eq(users.status, 'active')))
     if (!user) return 'unknown'
-    ctx.emit('user.refreshed', { subjectId: user.id, userId: user.id })
+    ctx.emit(userRefreshed, { subjectId: user.id, userId: user.id })
     return { ...(await newTokens(ctx, user.id, found.sessionId)), user }
   },
 )
@@ -160,7 +161,7 @@ export const refresh = flow('accounts.refresh', anyone, async (ctx, { refreshTok
 
 export async function revoke(ctx: Ctx, sessionId: string, userId: string, reason: string): Promise<void> {
   await ctx.db.update(loginSessions).set({ revokedAt: ctx.now }).where(eq(loginSessions.id, sessionId))
-  ctx.emit('session.revoked', { subjectId: sessionId, userId, data: { reason } })
+  ctx.emit(sessionRevoked, { subjectId: sessionId, userId, data: { reason } })
 }
 
 export const logout = write(
@@ -238,7 +239,7 @@ export const endSession = write(
       .where(and(eq(loginSessions.id, id), liveOf(ctx)))
       .returning({ id: loginSessions.id })
     if (!ended) throw notFound('session', id)
-    ctx.emit('session.revoked', { subjectId: id, userId: userIdOf(ctx.actor), data: { reason: 'ended by its owner' } })
+    ctx.emit(sessionRevoked, { subjectId: id, userId: userIdOf(ctx.actor), data: { reason: 'ended by its owner' } })
     return { id, deleted: true }
   },
   { destructive: true },

@@ -7,6 +7,7 @@ import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { invalid, notFound } from '../../errors.ts'
 import type { AppEvent } from '../../events/bus.ts'
+import { byHand, isByHand } from '../../events/catalogue.ts'
 import { feedColumns, feedEntry, isToldTo, isWork } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
@@ -17,6 +18,7 @@ import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { sessions } from '../sessions/table.ts'
 import { find as findTask } from '../tasks/rows.ts'
+import { activityLogged } from './events.ts'
 import {
   type Activity,
   type ActivityItem,
@@ -53,23 +55,16 @@ const columns = {
 /** Lists carry no bodies. */
 const listed = { ...columns, data: sql<Record<string, unknown>>`${events.data} - 'metadata'`.mapWith(events.data) }
 
-type Row = Parameters<typeof feedEntry>[0] &
+type Row = Parameters<typeof feedEntry>[1] &
   Pick<ActivityItem, 'id' | 'at' | 'organizationId' | 'projectId' | 'subjectId'>
 
-function toActivity({
-  id,
-  at,
-  type,
-  actorKind,
-  actorId,
-  actorName,
-  data,
-  organizationId,
-  projectId,
-  subjectId,
-}: Row): Activity {
-  const { description, actor, data: shown } = feedEntry({ type, actorKind, actorId, actorName, data })
-  const byHand = !type.includes('.')
+function toActivity(
+  { app: { events: catalogue } }: Ctx,
+  { id, at, type, actorKind, actorId, actorName, data, organizationId, projectId, subjectId }: Row,
+): Activity {
+  const { description, actor, data: shown } = feedEntry(catalogue, { type, actorKind, actorId, actorName, data })
+  const logged = isByHand(type)
+  const kind = catalogue.kindOf(type)
   return {
     id,
     at,
@@ -78,14 +73,10 @@ function toActivity({
     actor,
     organizationId,
     projectId,
-    taskId: byHand ? ((shown.taskId as string | undefined) ?? null) : type.startsWith('task.') ? subjectId : null,
-    sessionId: byHand
-      ? ((shown.sessionId as string | undefined) ?? null)
-      : type.startsWith('session.')
-        ? subjectId
-        : null,
+    taskId: logged ? ((shown.taskId as string | undefined) ?? null) : kind === 'task' ? subjectId : null,
+    sessionId: logged ? ((shown.sessionId as string | undefined) ?? null) : kind === 'session' ? subjectId : null,
     subjectId,
-    metadata: byHand ? ((shown.metadata as Activity['metadata'] | undefined) ?? {}) : shown,
+    metadata: logged ? ((shown.metadata as Activity['metadata'] | undefined) ?? {}) : shown,
   }
 }
 
@@ -122,14 +113,14 @@ export const list = read(
           taskId === undefined ? undefined : eq(events.subjectId, taskId),
           // In words that the partial index can be found by.
           agentId === undefined ? undefined : sql`${events.actorKind} = 'agent' and ${eq(events.actorId, agentId)}`,
-          isWork(type),
+          isWork(ctx.app.events, type),
           seenBy(ctx),
         ),
       )
       .orderBy(...page.orderBy)
       .limit(page.limit)
     const { items, nextCursor } = page.page(rows)
-    return { items: items.map((row) => (({ metadata: _, ...item }) => item)(toActivity(row))), nextCursor }
+    return { items: items.map((row) => (({ metadata: _, ...item }) => item)(toActivity(ctx, row))), nextCursor }
   },
 )
 
@@ -156,7 +147,7 @@ export const get = read(
       ctx.db
         .select(columns)
         .from(events)
-        .where(and(match, isWork(), seenBy(ctx)))
+        .where(and(match, isWork(ctx.app.events), seenBy(ctx)))
         .limit(2)
     const found = await byReference(ref, {
       id: (id) => select(eq(events.id, id)),
@@ -164,7 +155,7 @@ export const get = read(
       prefix: (prefix) => select(idStarts(events.id, prefix)),
     })
     if (!found) throw notFound('activity', ref)
-    return toActivity(found)
+    return toActivity(ctx, found)
   },
 )
 
@@ -186,7 +177,7 @@ export const log = write(
       projectId: project?.id ?? null,
     }
     await projects.requireWriter(ctx, place, 'Logging an activity')
-    ctx.emit(type, {
+    ctx.emit(byHand(activityLogged, type), {
       ...place,
       subjectId: task?.id ?? sessionId ?? project?.id,
       data: {
@@ -198,7 +189,7 @@ export const log = write(
     })
     const event = ctx.unit?.events.at(-1) as AppEvent
     const { kind: actorKind, id: actorId, name: actorName } = event.actor
-    return toActivity({ ...event, ...place, actorKind, actorId, actorName })
+    return toActivity(ctx, { ...event, ...place, actorKind, actorId, actorName })
   },
 )
 

@@ -5,6 +5,7 @@ import { contains } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
+import { organizationUpdated } from '../organizations/events.ts'
 import type { Member, OrganizationPatch } from '../organizations/schema.ts'
 import * as service from '../organizations/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
@@ -81,7 +82,7 @@ export const update = write(
       what: 'this team',
       again: () => find(ctx, id),
     })
-    ctx.emit('organization.updated', { subjectId: id, organizationId: id, data: { fields: Object.keys(patch) } })
+    ctx.emit(organizationUpdated, { subjectId: id, organizationId: id, data: { fields: Object.keys(patch) } })
     return detail(ctx, id)
   },
   { versioned: true },

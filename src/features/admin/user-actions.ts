@@ -13,7 +13,16 @@ import { queueMail } from '../mail/service.ts'
 import * as announcements from '../notifications/announcements.ts'
 import type { Announcement, NotificationContent } from '../notifications/schema.ts'
 import { notify } from '../notifications/service.ts'
+import { organizationPlanChanged } from '../organizations/events.ts'
 import { memberships, organizations } from '../organizations/table.ts'
+import {
+  userCodeRead,
+  userImpersonated,
+  userPasswordReset,
+  userRoleChanged,
+  userSuspended,
+  userUnsuspended,
+} from '../users/events.ts'
 import { users } from '../users/table.ts'
 import type {
   AdminUser,
@@ -62,7 +71,7 @@ export const setRole = write(
     // An administrator cannot be acted as, and who is none any more cannot act as others.
     await endImpersonations(ctx, id)
     const changed = await change(ctx, user, { role })
-    ctx.emit('user.role_changed', { subjectId: id, userId: id, data: { from: user.role, to: role } })
+    ctx.emit(userRoleChanged, { subjectId: id, userId: id, data: { from: user.role, to: role } })
     await tell(
       ctx,
       user,
@@ -84,7 +93,7 @@ export const suspend = write(
     if (user.status === 'suspended') return find(ctx, id)
     await endCredentials(ctx, id)
     const changed = await change(ctx, user, { status: 'suspended' })
-    ctx.emit('user.suspended', { subjectId: id, userId: id, data: reason === undefined ? {} : { reason } })
+    ctx.emit(userSuspended, { subjectId: id, userId: id, data: reason === undefined ? {} : { reason } })
     return changed
   },
   { versioned: true },
@@ -99,7 +108,7 @@ export const unsuspend = write(
     checkVersion(ctx, user)
     if (user.status === 'active') return find(ctx, id)
     const changed = await change(ctx, user, { status: 'active' })
-    ctx.emit('user.unsuspended', { subjectId: id, userId: id })
+    ctx.emit(userUnsuspended, { subjectId: id, userId: id })
     return changed
   },
   { versioned: true },
@@ -131,7 +140,7 @@ export const readCode = write(
     const found = await openCode(ctx, user.email)
     if (!found)
       throw new AppError('not_found', 'This user has no code that still works. He can ask for one on the sign-in page.')
-    ctx.emit('user.code_read', { subjectId: id, userId: id })
+    ctx.emit(userCodeRead, { subjectId: id, userId: id })
     await tell(
       ctx,
       user,
@@ -155,7 +164,7 @@ export const resetPassword = write(
     const user = await target(ctx, id)
     await endCredentials(ctx, id)
     await change(ctx, user, { passwordHash: null })
-    ctx.emit('user.password_reset', { subjectId: id, userId: id, data: { forced: true } })
+    ctx.emit(userPasswordReset, { subjectId: id, userId: id, data: { forced: true } })
     await tell(
       ctx,
       user,
@@ -184,7 +193,7 @@ export const impersonate = write(
     if (user.status !== 'active')
       throw new AppError('conflict', 'This account is suspended, so nobody can act in it. Unsuspend it first.')
     const answer = await startImpersonation(ctx, user, userIdOf(ctx.actor))
-    ctx.emit('user.impersonated', { subjectId: id, userId: id, data: { reason, until: answer.expiresAt } })
+    ctx.emit(userImpersonated, { subjectId: id, userId: id, data: { reason, until: answer.expiresAt } })
     await tell(
       ctx,
       user,
@@ -229,7 +238,7 @@ export const setPlan = write(
       .returning({ organizationId: organizations.id, plan: organizations.plan, status: organizations.planStatus })
     if (!changed) throw notFound('team', organizationId ?? 'personal', 'among those of this user')
     const { organizationId: changedId } = changed
-    ctx.emit('organization.plan_changed', {
+    ctx.emit(organizationPlanChanged, {
       subjectId: changedId,
       organizationId: changedId,
       data: { userId: id, plan, status },

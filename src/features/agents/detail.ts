@@ -63,7 +63,7 @@ async function activityOf(ctx: Ctx, agent: Agent): Promise<AgentDetail['recentAc
   return [...all.values()]
     .sort((a, b) => b.seq - a.seq)
     .slice(0, ACTIVITY)
-    .map(({ seq: _, ...event }) => feedEntry(event))
+    .map(({ seq: _, ...event }) => feedEntry(ctx.app.events, event))
 }
 
 async function memoriesOf(ctx: Ctx, agentId: string): Promise<AgentDetail['recentMemories']> {

@@ -1,6 +1,12 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { agentRoutes } from './routes.ts'
 import { agentSource } from './searchable.ts'
 import { agentTools } from './tools.ts'
 
-export const agents: Feature = { routes: agentRoutes, tools: agentTools, searchable: [agentSource] }
+export const agents: Feature = {
+  events: Object.values(events),
+  routes: agentRoutes,
+  tools: agentTools,
+  searchable: [agentSource],
+}

@@ -23,6 +23,7 @@ import * as projects from '../projects/service.ts'
 import type { SkillItem } from '../skills/schema.ts'
 import * as skills from '../skills/service.ts'
 import { letGo } from '../tasks/departures.ts'
+import { agentCreated, agentDeleted, agentRestored, agentUpdated } from './events.ts'
 import {
   type Agent,
   type AgentCreate,
@@ -129,7 +130,7 @@ export const create = write(
       })
       .returning(visible)
     if (!agent) throw new Error('insert returned nothing')
-    announce(ctx, 'agent.created', agent)
+    ctx.emit(agentCreated, about(agent))
     return agent
   },
 )
@@ -152,7 +153,7 @@ export const update = write(
         : before.skills
     const name = patch.name === undefined ? {} : { name: patch.name.trim() }
     const after = await change(ctx, before, { ...patch, ...name, skills: wanted, organizationId, scope })
-    announce(ctx, 'agent.updated', after, { fields: Object.keys(patch) })
+    ctx.emit(agentUpdated, about(after, { fields: Object.keys(patch) }))
     return after
   },
   { versioned: true },
@@ -167,7 +168,7 @@ export const remove = write(
     await letGo(ctx, { type: 'agent', id: before.id })
     const count = archiveMemory ? await countOfAgent(ctx, before) : await removeOfAgent(ctx, before)
     const memories = { count, kept: archiveMemory }
-    announce(ctx, 'agent.deleted', before, { memories })
+    ctx.emit(agentDeleted, about(before, { memories }))
     return { id: before.id, deleted: true, memories }
   },
   { destructive: true, versioned: true },
@@ -183,7 +184,7 @@ export const restore = write(
     if (deletedAt === null) return before
     const after = await change(ctx, before, { deletedAt: null })
     await restoreOfAgent(ctx, before, deletedAt)
-    announce(ctx, 'agent.restored', after)
+    ctx.emit(agentRestored, about(after))
     return after
   },
   { idempotent: true, versioned: true },
@@ -265,13 +266,12 @@ const change = (ctx: Ctx, before: Agent, set: Partial<typeof agents.$inferInsert
     again: () => resolve(ctx, before.id),
   })
 
-const announce = (ctx: Ctx, type: string, agent: Agent, data: Record<string, unknown> = {}): void =>
-  ctx.emit(type, {
-    subjectId: agent.id,
-    organizationId: agent.organizationId,
-    userId: agent.organizationId ? null : agent.createdById,
-    data: { name: agent.name, version: agent.version, ...data },
-  })
+const about = <D extends object>(agent: Agent, data?: D) => ({
+  subjectId: agent.id,
+  organizationId: agent.organizationId,
+  userId: agent.organizationId ? null : agent.createdById,
+  data: Object.assign({ name: agent.name, version: agent.version }, data),
+})
 
 function checkPrompt(prompt: string | null | undefined): void {
   if (prompt && Buffer.byteLength(prompt) > PROMPT_BYTES)

@@ -17,6 +17,7 @@ import type { SignedIn, User } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
 import { isInvited } from '../invites/service.ts'
 import { countMail, queueMail, wipeMail } from '../mail/service.ts'
+import { codeRequested, linkRequested, signInFailed } from '../users/events.ts'
 import { codeMail, LINK_MINUTES, linkMail } from './messages.ts'
 import type { CodeSend, CodeVerify, LinkCode, LinkVerify, Sent } from './schema.ts'
 
@@ -67,7 +68,7 @@ function nameIn(email: string): string {
 }
 
 function noteFailure(ctx: Ctx, userId: string | null, via: Via): void {
-  ctx.emit('auth.sign_in_failed', { subjectId: userId ?? undefined, userId, data: { via } })
+  ctx.emit(signInFailed, { subjectId: userId ?? undefined, userId, data: { via } })
 }
 
 /** Before the transaction. Asking is an attempt to sign in too, or one network could have the whole world written to. */
@@ -82,7 +83,7 @@ const issue = write('codes.issue', anyone, async (ctx, { email }: CodeSend): Pro
   const { to, user, withheld } = await receiverOf(ctx, email)
   const code = await issueCode(ctx, email, user?.id ?? null)
   await queueMail(ctx, codeMail(ctx, to, code), { withheld })
-  ctx.emit('auth.code_requested', { subjectId: user?.id, userId: user?.id })
+  ctx.emit(codeRequested, { subjectId: user?.id, userId: user?.id })
 })
 
 export const send = flow('codes.send', anyone, async (ctx, { email }: CodeSend): Promise<Sent> => {
@@ -125,7 +126,7 @@ const issueLink = write(
       boundTo: browser,
     })
     await queueMail(ctx, linkMail(ctx, to, secret), { withheld })
-    ctx.emit('auth.link_requested', { subjectId: user?.id, userId: user?.id })
+    ctx.emit(linkRequested, { subjectId: user?.id, userId: user?.id })
   },
 )
 
@@ -183,7 +184,7 @@ const exchange = write('codes.exchange', anyone, async (ctx, { token }: LinkVeri
   const code = await issueCode(ctx, to, user?.id ?? null)
   // The link is used, and the new code has taken the place of one that may have been mailed.
   await wipeMail(ctx, to, 'magic_link', 'code')
-  ctx.emit('auth.code_requested', { subjectId: user?.id, userId: user?.id })
+  ctx.emit(codeRequested, { subjectId: user?.id, userId: user?.id })
   return { email: to, code, expiresAt: after(ctx.now, CODE_MINUTES) }
 })
 

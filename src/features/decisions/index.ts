@@ -1,6 +1,12 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { decisionRoutes } from './routes.ts'
 import { decisionSource } from './searchable.ts'
 import { decisionTools } from './tools.ts'
 
-export const decisions: Feature = { routes: decisionRoutes, tools: decisionTools, searchable: [decisionSource] }
+export const decisions: Feature = {
+  events: Object.values(events),
+  routes: decisionRoutes,
+  tools: decisionTools,
+  searchable: [decisionSource],
+}

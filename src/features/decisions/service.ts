@@ -15,6 +15,7 @@ import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
+import { decisionCommented, decisionLogged, decisionSuperseded, decisionUpdated } from './events.ts'
 import type {
   Alternative,
   Comment,
@@ -210,7 +211,7 @@ export const create = write(
       updatedAt: ctx.now,
     })
     const decision = await find(ctx, id)
-    announce(ctx, 'decision.logged', decision)
+    ctx.emit(decisionLogged, facts(decision))
     if (old && status === 'accepted') await supersede(ctx, old, id)
     return { ...decision, similar: await similarTo(ctx, decision) }
   },
@@ -240,7 +241,7 @@ async function supersede(ctx: Ctx, old: Decision, by: string): Promise<void> {
     .returning({ id: decisions.id })
   const after = await find(ctx, old.id)
   if (!done) throw supersededAlready(after)
-  announce(ctx, 'decision.superseded', after, { by })
+  ctx.emit(decisionSuperseded, facts(after, { by }))
 }
 
 /** Earlier ones that have half of the title's words: whoever decides anew should know. */
@@ -292,10 +293,13 @@ export const update = write(
       again: () => find(ctx, before.id),
     })
     const after = await find(ctx, before.id)
-    announce(ctx, 'decision.updated', after, {
-      fields: Object.keys(patch),
-      ...(patch.status && { from: before.status }),
-    })
+    ctx.emit(
+      decisionUpdated,
+      facts(after, {
+        fields: Object.keys(patch),
+        ...(patch.status && { from: before.status }),
+      }),
+    )
     // What was only proposed replaces the earlier one when it is accepted.
     if (after.supersedes && after.status === 'accepted' && before.status !== 'accepted')
       await accepted(ctx, after, after.supersedes)
@@ -326,7 +330,7 @@ export const comment = write(
       createdAt: ctx.now,
     }
     const [row] = await ctx.db.insert(decisionComments).values(values).returning({ id: decisionComments.id })
-    announce(ctx, 'decision.commented', decision, { commentId: row?.id })
+    ctx.emit(decisionCommented, facts(decision, { commentId: row?.id }))
     await tellMentioned(ctx, decision, body, {
       title: `${author.name} mentions you on ${decision.title}`,
       message: body,
@@ -353,11 +357,9 @@ export const add = write(
   },
 )
 
-function announce(ctx: Ctx, type: string, decision: Decision, data: Record<string, unknown> = {}): void {
-  ctx.emit(type, {
-    subjectId: decision.id,
-    organizationId: decision.organizationId,
-    projectId: decision.projectId,
-    data: { title: decision.title, status: decision.status, version: decision.version, ...data },
-  })
-}
+const facts = <D extends object>(decision: Decision, data?: D) => ({
+  subjectId: decision.id,
+  organizationId: decision.organizationId,
+  projectId: decision.projectId,
+  data: Object.assign({ title: decision.title, status: decision.status, version: decision.version }, data),
+})

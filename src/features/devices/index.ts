@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { deviceRoutes } from './routes.ts'
 
-export const devices: Feature = { routes: deviceRoutes }
+export const devices: Feature = { events: Object.values(events), routes: deviceRoutes }

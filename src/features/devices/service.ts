@@ -13,6 +13,7 @@ import { oneLine } from '../mail/message.ts'
 import { mailNotice } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
 import { users } from '../users/table.ts'
+import { deviceApproved, deviceClaimed, deviceDenied, deviceRequested } from './events.ts'
 import type { Device, DeviceDecision, DevicePoll, DeviceRef, DeviceStart, DeviceStarted } from './schema.ts'
 import { deviceCodes as table } from './table.ts'
 
@@ -90,7 +91,7 @@ const put = write(
         .onConflictDoNothing({ target: table.userHash })
         .returning({ id: table.id })
       if (!made) continue
-      ctx.emit('device.requested', { subjectId: made.id, data: { clientName } })
+      ctx.emit(deviceRequested, { subjectId: made.id, data: { clientName } })
       return userCode
     }
   },
@@ -252,7 +253,7 @@ const claim = write('devices.claim', interactive, async (ctx, { id }: { id: stri
     .where(and(eq(table.id, id), reachable(ctx)))
     .returning(shown)
   if (!device) throw unknown()
-  ctx.emit('device.claimed', { subjectId: id, userId: ctx.actor.userId })
+  ctx.emit(deviceClaimed, { subjectId: id, userId: ctx.actor.userId })
   return device
 })
 
@@ -280,7 +281,7 @@ const decide = write(
         `You have answered this device already: it was ${answered.status === 'denied' ? 'refused' : 'approved'}.`,
       )
     }
-    ctx.emit(`device.${status}`, {
+    ctx.emit(status === 'approved' ? deviceApproved : deviceDenied, {
       subjectId: id,
       userId: ctx.actor.userId,
       data: { clientName: device.clientName, ip: device.ip },

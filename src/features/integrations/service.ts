@@ -8,6 +8,7 @@ import { baseOf, operators, type Place, placeAt, usualBase } from '../../outside
 import { type CodeHost, codeHosts } from '../../outside/codehosts/schema.ts'
 import { checkOutboundUrl } from '../../outside/outbound.ts'
 import { changeVersioned } from '../../records/rows.ts'
+import { integrationConnected, integrationRemoved, integrationUpdated } from './events.ts'
 import { forwards, newSigningKey, seal, sendTo, settle, unseal } from './forwarding.ts'
 import {
   type Integration,
@@ -136,7 +137,7 @@ export const put = write(
           updatedAt: ctx.now,
         })
         .returning(visible)
-      ctx.emit('integration.connected', { subjectId: made?.id, userId, data: { provider } })
+      ctx.emit(integrationConnected, { subjectId: made?.id, userId, data: { provider } })
       return { ...(made as Integration), ...(signingKey && { signingKey }) }
     }
     const { sealed, ...before } = known
@@ -160,7 +161,7 @@ export const put = write(
       again: async () => (await ctx.db.select(visible).from(integrations).where(mine(ctx, provider)))[0] as Integration,
     })
     const fields = [...Object.keys(settings), ...(secret === undefined ? [] : ['secret'])]
-    ctx.emit('integration.updated', { subjectId: before.id, userId, data: { provider, fields } })
+    ctx.emit(integrationUpdated, { subjectId: before.id, userId, data: { provider, fields } })
     return changed
   },
   { versioned: true, secret: ['signingKey'] },
@@ -174,7 +175,7 @@ export const remove = write(
     const [gone] = await ctx.db.delete(integrations).where(mine(ctx, provider)).returning(visible)
     if (!gone) throw notFound('integration', provider)
     checkVersion(ctx, gone)
-    ctx.emit('integration.removed', { subjectId: gone.id, userId: userIdOf(ctx.actor), data: { provider } })
+    ctx.emit(integrationRemoved, { subjectId: gone.id, userId: userIdOf(ctx.actor), data: { provider } })
     return { id: gone.id, deleted: true }
   },
   { destructive: true, versioned: true },

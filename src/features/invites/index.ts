@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { inviteRoutes } from './routes.ts'
 
-export const invites: Feature = { routes: inviteRoutes }
+export const invites: Feature = { events: Object.values(events), routes: inviteRoutes }

@@ -15,7 +15,9 @@ import { notify } from '../notifications/service.ts'
 import type { Organization } from '../organizations/schema.ts'
 import * as teams from '../organizations/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
+import { userEmailVerified } from '../users/events.ts'
 import { users } from '../users/table.ts'
+import { inviteAccepted, inviteCreated, inviteDeclined, inviteRenewed, inviteWithdrawn } from './events.ts'
 import type { Invite, InviteCreate, InvitePage, InvitePreview, InviteQuery } from './schema.ts'
 import { invites } from './table.ts'
 
@@ -144,7 +146,7 @@ export async function send(
       title: `${inviter} invites you to ${team}`,
       link: '/account',
     })
-  ctx.emit(renewed ? 'invite.renewed' : 'invite.created', {
+  ctx.emit(renewed ? inviteRenewed : inviteCreated, {
     subjectId: invite.id,
     organizationId: organization.id,
     data: { email, role },
@@ -162,7 +164,7 @@ export const withdraw = write(
     const [found] = await select(ctx).where(and(eq(invites.id, inviteId), eq(invites.organizationId, id), open))
     if (!found) throw notFound('invite', inviteId)
     requireRole(ctx.actor, id, roleToInvite(found.role), 'Withdrawing this invite')
-    await close(ctx, found, { closedAt: ctx.now }, 'invite.withdrawn')
+    await close(ctx, found, { closedAt: ctx.now }, inviteWithdrawn)
     return { id: inviteId, deleted: true }
   },
   { destructive: true },
@@ -217,7 +219,7 @@ export const accept = write(
         .update(users)
         .set({ emailVerifiedAt: ctx.now, updatedAt: ctx.now, version: sql`${users.version} + 1` })
         .where(eq(users.id, user.id))
-      ctx.emit('user.email_verified', { subjectId: user.id, userId: user.id })
+      ctx.emit(userEmailVerified, { subjectId: user.id, userId: user.id })
     }
     await take(ctx, invite, user.id)
     return teams.joined(ctx, invite.organization.id)
@@ -229,7 +231,7 @@ export const decline = write(
   person,
   async (ctx, { token }: { token: string }): Promise<{ id: string; declined: true }> => {
     const invite = await claim(ctx, await me(ctx), token)
-    await close(ctx, invite, { closedAt: ctx.now }, 'invite.declined')
+    await close(ctx, invite, { closedAt: ctx.now }, inviteDeclined)
     return { id: invite.id, declined: true }
   },
 )
@@ -285,14 +287,14 @@ async function usable(ctx: Ctx, invite: Row | undefined): Promise<Row> {
 
 async function take(ctx: Ctx, invite: Row, userId: string): Promise<void> {
   await teams.join(ctx, { id: invite.organization.id, userId, role: invite.role })
-  await close(ctx, invite, { acceptedAt: ctx.now }, 'invite.accepted')
+  await close(ctx, invite, { acceptedAt: ctx.now }, inviteAccepted)
 }
 
 async function close(
   ctx: Ctx,
   invite: Row,
   how: { acceptedAt: string } | { closedAt: string },
-  event: string,
+  event: typeof inviteAccepted,
 ): Promise<void> {
   await ctx.db
     .update(invites)

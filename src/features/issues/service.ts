@@ -7,6 +7,7 @@ import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { notify } from '../notifications/service.ts'
 import { users } from '../users/table.ts'
+import { issueCreated, issueUpdated } from './events.ts'
 import type {
   Issue,
   IssueCreate,
@@ -57,7 +58,7 @@ export const create = write(
       })
       .returning(visible)
     if (!issue) throw new Error('insert returned nothing')
-    ctx.emit('issue.created', { subjectId: issue.id, userId, data: { title: issue.title, priority: issue.priority } })
+    ctx.emit(issueCreated, { subjectId: issue.id, userId, data: { title: issue.title, priority: issue.priority } })
     return issue
   },
 )
@@ -133,7 +134,7 @@ export const update = write(
       again: () => find(ctx, id),
     })
     const { reporter, ...after } = await find(ctx, id)
-    ctx.emit('issue.updated', {
+    ctx.emit(issueUpdated, {
       subjectId: id,
       userId: reporter.id,
       data: { fields: Object.keys(patch), status: after.status },

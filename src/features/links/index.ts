@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { linkRoutes } from './routes.ts'
 
-export const links: Feature = { routes: linkRoutes }
+export const links: Feature = { events: Object.values(events), routes: linkRoutes }

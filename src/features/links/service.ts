@@ -5,6 +5,7 @@ import { member } from '../../auth/policy.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { requireWriter } from '../projects/service.ts'
+import { linkCreated, linkDeleted } from './events.ts'
 import { type Found, isSeen, lookUp } from './records.ts'
 import type { End, Link, Linkable, LinkCreate, LinkPage, LinkQuery } from './schema.ts'
 import { links } from './table.ts'
@@ -120,7 +121,7 @@ export const create = write(
       .onConflictDoNothing()
       .returning(columns)
     const row = made ?? (await existing(ctx, from.id, to.id, kind))
-    if (made) announce(ctx, 'link.created', made, told)
+    if (made) announce(ctx, linkCreated, made, told)
     return { id: row.id, createdAt: row.createdAt, kind, from: shown(from), to: shown(to) }
   },
   { idempotent: true },
@@ -144,7 +145,7 @@ export const remove = write(
     const told = await requireOneOf(ctx, found.ends, 'Removing this link')
     const [gone] = await ctx.db.delete(links).where(eq(links.id, id)).returning(columns)
     if (!gone) throw notFound('link', id)
-    announce(ctx, 'link.deleted', gone, told)
+    announce(ctx, linkDeleted, gone, told)
     return { id, deleted: true }
   },
   { destructive: true },
@@ -154,9 +155,9 @@ export const remove = write(
  * Told where the first end lives that the caller may change, for nobody writes into a stranger's feed; and without naming the other: not
  * everybody there may see it. Not told at all where one is personal.
  */
-function announce(ctx: Ctx, type: string, { id, kind }: Row, [from, to]: [Found, Found]): void {
+function announce(ctx: Ctx, event: typeof linkCreated, { id, kind }: Row, [from, to]: [Found, Found]): void {
   const isPersonal = [from, to].some((end) => end.organizationId === null || end.type === 'session')
-  ctx.emit(type, {
+  ctx.emit(event, {
     subjectId: from.id,
     ...(isPersonal ? { userId: ctx.actor.userId } : { organizationId: from.organizationId, projectId: from.projectId }),
     data: { linkId: id, kind, noun: from.type, title: from.title, other: to.type },

@@ -1,5 +1,6 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { mailJobs } from './jobs.ts'
 import { mailRoutes } from './routes.ts'
 
-export const mail: Feature = { routes: mailRoutes, jobs: mailJobs }
+export const mail: Feature = { events: Object.values(events), routes: mailRoutes, jobs: mailJobs }

@@ -9,6 +9,7 @@ import { isFinal } from '../../outside/mailer.ts'
 import { keyset } from '../../records/page.ts'
 import type { App } from '../../services.ts'
 import { users } from '../users/table.ts'
+import { mailDelayed, mailFailed, mailSent } from './events.ts'
 import { type Message, oneLine, type Rendered, render } from './message.ts'
 import type { OutboxPage, OutboxQuery } from './schema.ts'
 import { mails } from './table.ts'
@@ -161,7 +162,7 @@ const settle = write(
       .update(mails)
       .set({ attempts: sql`${mails.attempts} + 1`, error: error && oneLine(error, 500), ...changes[outcome] })
       .where(eq(mails.id, id))
-    ctx.emit(`mail.${outcome}`, { subjectId: id })
+    ctx.emit({ sent: mailSent, delayed: mailDelayed, failed: mailFailed }[outcome], { subjectId: id })
   },
 )
 

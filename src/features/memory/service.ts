@@ -12,6 +12,7 @@ import { speaker } from '../agents/parties.ts'
 import { textFor } from '../search/embed.ts'
 import { chunksOf, dropPassages } from '../search/passages.ts'
 import { passages } from '../search/table.ts'
+import { memoryCleared, memoryDeleted, memoryStored, memoryUpdated } from './events.ts'
 import { index } from './indexed.ts'
 import { type Place, placeOf, requireWriter } from './place.ts'
 import { current, find, live, select, toItem, toMemory, visibleTo } from './rows.ts'
@@ -128,7 +129,7 @@ export const put = write(
     })
     const memory = await find(ctx, id)
     await index(ctx, [memory], vector)
-    announce(ctx, 'memory.stored', memory)
+    ctx.emit(memoryStored, about(memory))
     return vector ? { ...memory, embeddingModel: ctx.app.embedder.id } : memory
   },
 )
@@ -175,7 +176,7 @@ export const update = write(
     })
     await index(ctx, [await find(ctx, before.id)])
     const after = await find(ctx, before.id)
-    announce(ctx, 'memory.updated', after, { fields: Object.keys(patch) })
+    ctx.emit(memoryUpdated, about(after, { fields: Object.keys(patch) }))
     return after
   },
   { versioned: true },
@@ -196,7 +197,7 @@ export const remove = write(
       again: () => find(ctx, before.id),
     })
     await dropPassages(ctx, 'memory', [before.id])
-    announce(ctx, 'memory.deleted', before)
+    ctx.emit(memoryDeleted, about(before))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -228,7 +229,7 @@ export const clear = write(
       .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
       .where(anyOf(memories.id, idList(ids)))
     await dropPassages(ctx, 'memory', ids)
-    ctx.emit('memory.cleared', {
+    ctx.emit(memoryCleared, {
       subjectId: place.scopeId,
       organizationId: place.organizationId,
       projectId: place.projectId,
@@ -248,11 +249,12 @@ function checkContent(content: string): void {
     )
 }
 
-function announce(ctx: Ctx, type: string, memory: Memory, data: Record<string, unknown> = {}): void {
-  ctx.emit(type, {
-    subjectId: memory.id,
-    organizationId: memory.organizationId,
-    projectId: memory.projectId,
-    data: { title: memory.title, scope: memory.scope, scopeId: memory.scopeId, version: memory.version, ...data },
-  })
-}
+const about = <D extends object>(memory: Memory, data?: D) => ({
+  subjectId: memory.id,
+  organizationId: memory.organizationId,
+  projectId: memory.projectId,
+  data: Object.assign(
+    { title: memory.title, scope: memory.scope, scopeId: memory.scopeId, version: memory.version },
+    data,
+  ),
+})

@@ -1,6 +1,12 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { noteRoutes } from './routes.ts'
 import { noteSource } from './searchable.ts'
 import { noteTools } from './tools.ts'
 
-export const notes: Feature = { routes: noteRoutes, tools: noteTools, searchable: [noteSource] }
+export const notes: Feature = {
+  events: Object.values(events),
+  routes: noteRoutes,
+  tools: noteTools,
+  searchable: [noteSource],
+}

@@ -16,6 +16,7 @@ import { defaultProject } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { users } from '../users/table.ts'
+import { noteCreated, noteDeleted, noteRestored, noteUpdated } from './events.ts'
 import {
   CONTENT_BYTES,
   type Note,
@@ -201,7 +202,7 @@ export const create = write('notes.create', member('notes:write'), async (ctx, i
     now: ctx.now,
   })
   if (!note) throw new Error('insert returned nothing')
-  announce(ctx, 'note.created', note)
+  ctx.emit(noteCreated, about(note))
   return note
 })
 
@@ -232,7 +233,7 @@ export const update = write(
     const mentions = patch.content === undefined ? {} : { mentions: mentionsOf(patch.content) }
     const title = patch.title === undefined ? {} : { title: patch.title.trim() }
     const after = await change(ctx, before, { ...patch, ...title, ...place, ...mentions })
-    announce(ctx, 'note.updated', after, { fields: Object.keys(patch) })
+    ctx.emit(noteUpdated, about(after, { fields: Object.keys(patch) }))
     return after
   },
   { versioned: true },
@@ -246,7 +247,7 @@ export const remove = write(
     await mayWrite(ctx, before)
     checkVersion(ctx, before)
     await change(ctx, before, { deletedAt: ctx.now })
-    announce(ctx, 'note.deleted', before)
+    ctx.emit(noteDeleted, about(before))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -273,7 +274,7 @@ export const restore = write(
     checkVersion(ctx, before)
     if (deletedAt === null) return before
     const note = await change(ctx, before, { deletedAt: null })
-    announce(ctx, 'note.restored', note)
+    ctx.emit(noteRestored, about(note))
     return note
   },
   { idempotent: true, versioned: true },
@@ -322,14 +323,13 @@ const change = (ctx: Ctx, before: Note, set: Change): Promise<Note> =>
     again: () => resolve(ctx, before.id),
   })
 
-const announce = (ctx: Ctx, type: string, note: Note, data: Record<string, unknown> = {}): void =>
-  ctx.emit(type, {
-    subjectId: note.id,
-    organizationId: note.organizationId,
-    projectId: note.projectId,
-    userId: note.organizationId ? null : note.createdById,
-    data: { title: note.title, version: note.version, ...data },
-  })
+const about = <D extends object>(note: Note, data?: D) => ({
+  subjectId: note.id,
+  organizationId: note.organizationId,
+  projectId: note.projectId,
+  userId: note.organizationId ? null : note.createdById,
+  data: Object.assign({ title: note.title, version: note.version }, data),
+})
 
 /** Where a note lives follows from its project and scope; a personal one lives nowhere but with its author. */
 async function placeOf(

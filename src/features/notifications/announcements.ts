@@ -8,6 +8,7 @@ import { keyset } from '../../records/page.ts'
 import { forwardAll } from '../integrations/forwarding.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
+import { announcementSent } from './events.ts'
 import type { Announcement, AnnouncementPage, AnnouncementQuery, Audience, NotificationSend } from './schema.ts'
 import { announce, notify } from './service.ts'
 import { announcements, notifications } from './table.ts'
@@ -73,7 +74,7 @@ export const send = write('notifications.send', admin, async (ctx, input: Notifi
     type: row.type,
     to: audience.userIds ? 'users' : audience.organizationId ? 'team' : 'everybody',
   }
-  ctx.emit('announcement.sent', { subjectId: row.id, organizationId: audience.organizationId, data })
+  ctx.emit(announcementSent, { subjectId: row.id, organizationId: audience.organizationId, data })
   return sent
 })
 

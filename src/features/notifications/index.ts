@@ -1,5 +1,10 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { notificationJobs } from './jobs.ts'
 import { notificationRoutes } from './routes.ts'
 
-export const notifications: Feature = { routes: notificationRoutes, jobs: notificationJobs }
+export const notifications: Feature = {
+  events: Object.values(events),
+  routes: notificationRoutes,
+  jobs: notificationJobs,
+}

@@ -6,6 +6,7 @@ import { newId } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { forwardAll } from '../integrations/forwarding.ts'
+import { notificationCreated, notificationRead } from './events.ts'
 import type { Notification, NotificationPage, NotificationQuery } from './schema.ts'
 import { notifications } from './table.ts'
 
@@ -41,7 +42,7 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
 export const announce = (
   ctx: Ctx,
   { id, userId, type, reason, title }: Pick<Notification, 'id' | 'type' | 'reason' | 'title'> & { userId: string },
-): void => ctx.emit('notification.created', { subjectId: id, userId, data: { type, reason, title } })
+): void => ctx.emit(notificationCreated, { subjectId: id, userId, data: { type, reason, title } })
 
 // ---- the reader's side
 
@@ -102,7 +103,7 @@ export const readAll = write(
       .update(notifications)
       .set(markRead(ctx))
       .where(and(mine(ctx), unread))
-    if (changed > 0) ctx.emit('notification.read', { userId: ctx.actor.userId, data: { read: changed } })
+    if (changed > 0) ctx.emit(notificationRead, { userId: ctx.actor.userId, data: { read: changed } })
     return { read: changed }
   },
   { idempotent: true },
@@ -115,7 +116,7 @@ export const readOne = write(
     const one = and(mine(ctx), eq(notifications.id, id))
     const [changed] = await ctx.db.update(notifications).set(markRead(ctx)).where(and(one, unread)).returning(visible)
     if (changed) {
-      ctx.emit('notification.read', { subjectId: id, userId: ctx.actor.userId })
+      ctx.emit(notificationRead, { subjectId: id, userId: ctx.actor.userId })
       return changed
     }
     const [found] = await ctx.db.select(visible).from(notifications).where(one)

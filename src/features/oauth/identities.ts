@@ -9,6 +9,7 @@ import type { SignedIn, User } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
 import { holdSession, requireWayIn, tellOfNewWay } from '../accounts/sign-in-methods.ts'
 import { isInvited } from '../invites/service.ts'
+import { connectedAccountCreated, connectedAccountDeleted } from './events.ts'
 import { type Identity, names } from './providers.ts'
 import type { ConnectedAccount, ConnectedAccountPage, ConnectedAccountQuery, Provider } from './schema.ts'
 import { connectedAccounts } from './table.ts'
@@ -67,7 +68,7 @@ async function attach(ctx: Ctx, user: User, identity: Identity): Promise<Connect
       'conflict.exists',
       `Your account is connected to another identity at ${names[provider]}. Sign in with that one, or disconnect it first.`,
     )
-  ctx.emit('connected_account.created', { subjectId: made.id, userId: user.id, data: { provider } })
+  ctx.emit(connectedAccountCreated, { subjectId: made.id, userId: user.id, data: { provider } })
   return made
 }
 
@@ -171,7 +172,7 @@ export const disconnect = write(
       .returning({ id: connectedAccounts.id })
     if (!removed) throw notFound('connected_account', provider)
     await requireWayIn(ctx, userId)
-    ctx.emit('connected_account.deleted', { subjectId: removed.id, userId, data: { provider } })
+    ctx.emit(connectedAccountDeleted, { subjectId: removed.id, userId, data: { provider } })
     return { id: removed.id, deleted: true }
   },
   { destructive: true },

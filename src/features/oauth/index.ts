@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { oauthRoutes } from './routes.ts'
 
-export const oauth: Feature = { routes: oauthRoutes }
+export const oauth: Feature = { events: Object.values(events), routes: oauthRoutes }

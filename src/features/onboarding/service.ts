@@ -9,6 +9,7 @@ import * as teams from '../organizations/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { mcpTokens } from '../tokens/table.ts'
+import { userOnboarded } from '../users/events.ts'
 import { users } from '../users/table.ts'
 import type { Onboard, Onboarded, Onboarding } from './schema.ts'
 
@@ -67,7 +68,7 @@ export const finish = write(
         version: sql`${users.version} + 1`,
       })
       .where(and(eq(users.id, me)))
-    ctx.emit('user.onboarded', { subjectId: me, userId: me })
+    ctx.emit(userOnboarded, { subjectId: me, userId: me })
     return { organization: team, invites: sent, onboardedAt: ctx.now }
   },
 )

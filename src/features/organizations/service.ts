@@ -10,6 +10,7 @@ import { changeVersioned } from '../../records/rows.ts'
 import { slugify } from '../../text/text.ts'
 import { invites } from '../invites/table.ts'
 import { users } from '../users/table.ts'
+import * as events from './events.ts'
 import type {
   Member,
   MemberPage,
@@ -48,6 +49,7 @@ export const memberColumns = {
   joinedAt: memberships.joinedAt,
 }
 
+const here = (id: string) => ({ subjectId: id, organizationId: id })
 const live = isNull(organizations.deletedAt)
 /** 16 KiB, as bytes on the wire. */
 export const checkSettings = (settings: unknown): void => {
@@ -145,7 +147,7 @@ export const create = write(
     if (ctx.actor.bound)
       throw new AppError('forbidden', 'This key is bound to one organization and cannot make another.')
     const id = await createFor(ctx, { ...input, userId })
-    ctx.emit('organization.created', { subjectId: id, organizationId: id, data: { name: input.name, userId } })
+    ctx.emit(events.organizationCreated, { ...here(id), data: { name: input.name, userId } })
     return joined(ctx, id)
   },
 )
@@ -166,7 +168,7 @@ export const update = write(
       what: 'this organization',
       again: () => find(ctx, id),
     })
-    ctx.emit('organization.updated', { subjectId: id, organizationId: id, data: { fields: Object.keys(patch) } })
+    ctx.emit(events.organizationUpdated, { ...here(id), data: { fields: Object.keys(patch) } })
     return find(ctx, id)
   },
   { versioned: true },
@@ -202,7 +204,7 @@ export async function hide(
     .update(organizations)
     .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${organizations.version} + 1` })
     .where(sql`${organizations.id} = ${id} or ${organizations.sandboxOf} = ${id}`)
-  ctx.emit('organization.deleted', { subjectId: id, organizationId: id, data: { name } })
+  ctx.emit(events.organizationDeleted, { ...here(id), data: { name } })
   return { id, deleted: true }
 }
 
@@ -299,7 +301,7 @@ export async function putRole(
     .set({ role })
     .where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
   await keepAnOwner(ctx, id)
-  ctx.emit('member.role_changed', { subjectId: id, organizationId: id, data: { userId, from: before.role, to: role } })
+  ctx.emit(events.memberRoleChanged, { ...here(id), data: { userId, from: before.role, to: role } })
   return { ...before, role }
 }
 
@@ -332,7 +334,7 @@ export async function takeOut(
     throw new AppError('conflict', 'Nobody can leave or be removed from the own personal organization.')
   await ctx.db.delete(memberships).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
   await keepAnOwner(ctx, id)
-  ctx.emit('member.removed', { subjectId: id, organizationId: id, data: { userId } })
+  ctx.emit(events.memberRemoved, { ...here(id), data: { userId } })
   return { organizationId: id, userId, removed: true }
 }
 
@@ -346,7 +348,7 @@ export async function join(
     .values({ organizationId: id, userId, role, joinedAt: ctx.now })
     .onConflictDoNothing()
     .returning({ userId: memberships.userId })
-  if (added.length > 0) ctx.emit('member.added', { subjectId: id, organizationId: id, data: { userId, role } })
+  if (added.length > 0) ctx.emit(events.memberAdded, { ...here(id), data: { userId, role } })
   return added.length > 0
 }
 
@@ -368,8 +370,7 @@ export async function reclaim(ctx: Ctx, userId: string): Promise<void> {
     .update(invites)
     .set({ closedAt: ctx.now, updatedAt: ctx.now })
     .where(and(eq(invites.organizationId, id), isNull(invites.acceptedAt), isNull(invites.closedAt)))
-  for (const other of others)
-    ctx.emit('member.removed', { subjectId: id, organizationId: id, data: { userId: other.userId } })
+  for (const other of others) ctx.emit(events.memberRemoved, { ...here(id), data: { userId: other.userId } })
 }
 
 /** By an instance administrator; people join by accepting an invite. */

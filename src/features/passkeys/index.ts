@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { passkeyRoutes } from './routes.ts'
 
-export const passkeys: Feature = { routes: passkeyRoutes }
+export const passkeys: Feature = { events: Object.values(events), routes: passkeyRoutes }

@@ -13,6 +13,7 @@ import { signIn } from '../accounts/sessions.ts'
 import { holdSession, requireWayIn, tellOfNewWay } from '../accounts/sign-in-methods.ts'
 import { oneLine } from '../mail/message.ts'
 import { notify } from '../notifications/service.ts'
+import { signInFailed } from '../users/events.ts'
 import {
   authenticationOptions,
   checkSize,
@@ -22,6 +23,7 @@ import {
   verifyAuthentication,
   verifyRegistration,
 } from './ceremony.ts'
+import { passkeyCreated, passkeyDeleted, passkeyRefused, passkeyUpdated } from './events.ts'
 import type {
   AuthenticationBegin,
   AuthenticationBegun,
@@ -108,7 +110,7 @@ const add = write(
       .onConflictDoNothing()
       .returning(visible)
     if (!made) throw new AppError('conflict.exists', 'This passkey is registered already.')
-    ctx.emit('passkey.created', { subjectId: made.id, userId: user.id, data: { name } })
+    ctx.emit(passkeyCreated, { subjectId: made.id, userId: user.id, data: { name } })
     await tellOfNewWay(ctx, user, `The passkey “${oneLine(name)}” can be used to sign in to your account.`)
     return made
   },
@@ -150,7 +152,7 @@ const noteFailure = write(
   'passkeys.noteFailure',
   anyone,
   async (ctx, { userId }: { userId: string | null }): Promise<void> => {
-    ctx.emit('auth.sign_in_failed', { subjectId: userId ?? undefined, userId, data: { via: 'passkey' } })
+    ctx.emit(signInFailed, { subjectId: userId ?? undefined, userId, data: { via: 'passkey' } })
   },
 )
 
@@ -179,7 +181,7 @@ const use = write(
       .from(passkeys)
       .where(eq(passkeys.id, id))
     if (!before) throw refused()
-    ctx.emit('passkey.refused', { subjectId: id, userId, data: { reason: 'counter', counter, known: before.counter } })
+    ctx.emit(passkeyRefused, { subjectId: id, userId, data: { reason: 'counter', counter, known: before.counter } })
     await notify(ctx, {
       userId,
       type: 'error',
@@ -265,7 +267,7 @@ export const rename = write(
       what: 'this passkey',
       again: () => find(ctx, id),
     })
-    ctx.emit('passkey.updated', { subjectId: id, userId: userIdOf(ctx.actor), data: { name: after.name } })
+    ctx.emit(passkeyUpdated, { subjectId: id, userId: userIdOf(ctx.actor), data: { name: after.name } })
     return after
   },
   { versioned: true },
@@ -282,7 +284,7 @@ export const remove = write(
       .returning({ name: passkeys.name })
     if (!removed) throw notFound('passkey', id)
     await requireWayIn(ctx, userId)
-    ctx.emit('passkey.deleted', { subjectId: id, userId, data: { name: removed.name } })
+    ctx.emit(passkeyDeleted, { subjectId: id, userId, data: { name: removed.name } })
     return { id, deleted: true }
   },
   { destructive: true },

@@ -4,8 +4,9 @@ import { member, requireRole } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { thereOrLately } from '../../records/rows.ts'
 import { lockProject } from '../projects/lock.ts'
+import { epicDeleted, epicRestored, storyDeleted, storyRestored } from '../stories/events.ts'
 import {
-  announce,
+  about,
   change,
   type EpicPath,
   epicColumns,
@@ -43,7 +44,7 @@ export const removeEpic = write(
       .where(and(isNull(stories.deletedAt), eq(stories.epicId, epicId)))
       .returning({ id: stories.id })
     await change(ctx, epics, before, { deletedAt: ctx.now }, () => findEpic(ctx, project.id, epicId))
-    announce(ctx, 'epic.deleted', before, { stories: inside.length, tasks: many })
+    ctx.emit(epicDeleted, about(before, { stories: inside.length, tasks: many }))
     return { id: epicId, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -59,7 +60,7 @@ export const removeStory = write(
     checkVersion(ctx, before)
     const many = await bury(ctx, eq(tasks.storyId, storyId), before.title)
     await change(ctx, stories, before, { deletedAt: ctx.now }, () => findStory(ctx, project.id, epicId, storyId))
-    announce(ctx, 'story.deleted', before, { tasks: many })
+    ctx.emit(storyDeleted, about(before, { tasks: many }))
     return { id: storyId, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -81,7 +82,7 @@ export const restoreEpic = write(
       .returning({ id: stories.id })
     const many = await unearth(ctx, project.organizationId, tasksOf(epicId), deletedAt)
     const epic = await findEpic(ctx, project.id, epicId)
-    announce(ctx, 'epic.restored', epic, { stories: back.length, tasks: many })
+    ctx.emit(epicRestored, about(epic, { stories: back.length, tasks: many }))
     return epic
   },
   { idempotent: true, versioned: true },
@@ -104,7 +105,7 @@ export const restoreStory = write(
     await change(ctx, stories, before, { deletedAt: null }, async () => before)
     const many = await unearth(ctx, project.organizationId, eq(tasks.storyId, storyId), deletedAt)
     const story = await findStory(ctx, project.id, epicId, storyId)
-    announce(ctx, 'story.restored', story, { tasks: many })
+    ctx.emit(storyRestored, about(story, { tasks: many }))
     return story
   },
   { idempotent: true, versioned: true },

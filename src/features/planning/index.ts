@@ -1,5 +1,6 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { planningRoutes } from './routes.ts'
 import { planningTools } from './tools.ts'
 
-export const planning: Feature = { routes: planningRoutes, tools: planningTools }
+export const planning: Feature = { routes: planningRoutes, tools: planningTools, events: Object.values(events) }

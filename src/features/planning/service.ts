@@ -13,6 +13,7 @@ import { projects as projectTable } from '../projects/table.ts'
 import { epics, stories } from '../stories/table.ts'
 import { takeNumbers } from '../tasks/service.ts'
 import { taskDependencies, tasks } from '../tasks/table.ts'
+import { planCreated } from './events.ts'
 import type { PlanCreate, Tree, TreeEpic, TreeStory, TreeTask } from './schema.ts'
 
 /** The structure of a project, read in one query. */
@@ -135,7 +136,7 @@ export const createPlan = write(
       )
     if (blockers.length > 0)
       await ctx.db.insert(taskDependencies).values(blockers.map((d) => ({ ...d, createdAt: ctx.now })))
-    ctx.emit('plan.created', {
+    ctx.emit(planCreated, {
       subjectId: project.id,
       organizationId: project.organizationId,
       projectId: project.id,

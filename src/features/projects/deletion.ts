@@ -7,9 +7,10 @@ import { anyOf } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
 import { byReference, deletedLately } from '../../records/rows.ts'
 import { ifThere } from './current.ts'
+import { projectDeleted, projectRestored } from './events.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
 import type { Project } from './schema.ts'
-import { archive, change, children, openTo, ours, visible } from './service.ts'
+import { about, archive, change, children, openTo, ours, visible } from './service.ts'
 import { projects } from './table.ts'
 
 /** Soft, with everything in it; its slug and key are free again. */
@@ -24,7 +25,7 @@ export const remove = write(
         .update(table)
         .set({ ...gone, version: sql`${table.version} + 1` })
         .where(and(eq(table.projectId, before.id), isNull(table.deletedAt)))
-    await change(ctx, before, gone, 'project.deleted')
+    ctx.emit(projectDeleted, about(await change(ctx, before, gone)))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -47,7 +48,9 @@ export const restore = write(
         .update(table)
         .set({ deletedAt: null, updatedAt: ctx.now, version: sql`${table.version} + 1` })
         .where(and(eq(table.projectId, before.id), eq(table.deletedAt, deletedAt)))
-    return change(ctx, before, { ...names, deletedAt: null }, 'project.restored', { deletedAt })
+    const after = await change(ctx, before, { ...names, deletedAt: null })
+    ctx.emit(projectRestored, about(after, { deletedAt }))
+    return after
   },
   { idempotent: true, versioned: true },
 )

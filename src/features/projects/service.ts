@@ -23,6 +23,7 @@ import { tasks } from '../tasks/table.ts'
 import { users } from '../users/table.ts'
 import { features } from '../workflow/table.ts'
 import { workspaces } from '../workspaces/table.ts'
+import { projectArchived, projectCreated, projectRestored, projectUpdated } from './events.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
 import type {
   Project,
@@ -216,7 +217,8 @@ export const get = read(
       )
       .orderBy(desc(events.seq))
       .limit(10)
-    return { ...project, stats: await statsOf(ctx, project.id), recentActivity: recent.map(feedEntry) }
+    const recentActivity = recent.map((event) => feedEntry(ctx.app.events, event))
+    return { ...project, stats: await statsOf(ctx, project.id), recentActivity }
   },
 )
 
@@ -244,7 +246,7 @@ export const create = write(
       })
       .returning(visible)
     if (!project) throw new Error('insert returned nothing')
-    announce(ctx, 'project.created', project)
+    ctx.emit(projectCreated, about(project))
     return project
   },
 )
@@ -263,7 +265,9 @@ export const update = write(
       await freeKey(ctx, before.organizationId, before.name, patch.key)
     }
     const set = patch.name === undefined ? patch : { ...patch, name: patch.name.trim() }
-    return change(ctx, before, set, 'project.updated', { fields: Object.keys(patch) })
+    const after = await change(ctx, before, set)
+    ctx.emit(projectUpdated, about(after, { fields: Object.keys(patch) }))
+    return after
   },
   { versioned: true },
 )
@@ -276,12 +280,9 @@ export const archive = write(
     checkVersion(ctx, before)
     const status = restore ? 'active' : 'archived'
     if (before.status === status) return before
-    return change(
-      ctx,
-      before,
-      { status, archivedAt: restore ? null : ctx.now },
-      restore ? 'project.restored' : 'project.archived',
-    )
+    const after = await change(ctx, before, { status, archivedAt: restore ? null : ctx.now })
+    ctx.emit(restore ? projectRestored : projectArchived, about(after))
+    return after
   },
   { idempotent: true, versioned: true },
 )
@@ -340,26 +341,18 @@ export const getPublic = read(
 
 type Change = Partial<typeof projects.$inferInsert>
 
-export async function change(
-  ctx: Ctx,
-  before: Project,
-  set: Change,
-  event: string,
-  data: Record<string, unknown> = {},
-): Promise<Project> {
+export async function change(ctx: Ctx, before: Project, set: Change): Promise<Project> {
   const again = () => resolve(ctx, before.id)
   const after = await changeVersioned(ctx, projects, { columns: visible, before, set, what: 'this project', again })
   // Whoever keeps a copy of the workspace it has left must hear of it.
   if (before.workspaceId && after.workspaceId !== before.workspaceId)
     await ctx.db.update(workspaces).set({ updatedAt: ctx.now }).where(eq(workspaces.id, before.workspaceId))
-  announce(ctx, event, after, data)
   return after
 }
 
-const announce = (ctx: Ctx, type: string, project: Project, data: Record<string, unknown> = {}): void =>
-  ctx.emit(type, {
-    subjectId: project.id,
-    organizationId: project.organizationId,
-    projectId: project.id,
-    data: { name: project.name, slug: project.slug, version: project.version, ...data },
-  })
+export const about = <D extends object>(project: Project, data?: D) => ({
+  subjectId: project.id,
+  organizationId: project.organizationId,
+  projectId: project.id,
+  data: Object.assign({ name: project.name, slug: project.slug, version: project.version }, data),
+})

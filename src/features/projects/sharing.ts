@@ -4,9 +4,10 @@ import { member, requireRole } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { organizations } from '../organizations/table.ts'
 import { workspaces, workspaceTeams } from '../workspaces/table.ts'
+import { projectShared, projectUnshared } from './events.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
 import type { Project, ProjectShare } from './schema.ts'
-import { change, children, followers, ours } from './service.ts'
+import { about, change, children, followers, ours } from './service.ts'
 
 export const share = write(
   'projects.share',
@@ -25,7 +26,11 @@ export const share = write(
     const inside = to.workspaceId === undefined ? {} : { workspaceId: to.workspaceId }
     // Into a workspace or out of it says nothing about who sees it besides.
     const visibility = to.visibility ?? (to.workspaceId === undefined ? 'team' : before.visibility)
-    if (!moves) return change(ctx, before, { visibility, ...inside }, 'project.shared', { visibility, ...inside })
+    if (!moves) {
+      const shared = await change(ctx, before, { visibility, ...inside })
+      ctx.emit(projectShared, about(shared, { visibility, ...inside }))
+      return shared
+    }
     await takeTurns(ctx, target)
     const placed = {
       organizationId: target,
@@ -40,7 +45,9 @@ export const share = write(
         .where(eq(table.projectId, before.id))
     for (const table of followers)
       await ctx.db.update(table).set({ organizationId: target }).where(eq(table.projectId, before.id))
-    return change(ctx, before, { ...placed, visibility }, 'project.shared', { from: before.organizationId })
+    const moved = await change(ctx, before, { ...placed, visibility })
+    ctx.emit(projectShared, about(moved, { from: before.organizationId }))
+    return moved
   },
   { versioned: true },
 )
@@ -67,7 +74,9 @@ export const unshare = write(
   member('projects:write'),
   async (ctx, { ref }: { ref: string }): Promise<Project> => {
     const before = await ours(ctx, ref, 'Unsharing this project')
-    return change(ctx, before, { visibility: 'private', workspaceId: null }, 'project.unshared')
+    const after = await change(ctx, before, { visibility: 'private', workspaceId: null })
+    ctx.emit(projectUnshared, about(after))
+    return after
   },
   { idempotent: true, versioned: true },
 )

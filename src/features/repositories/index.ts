@@ -1,6 +1,12 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { repositoryJobs } from './jobs.ts'
 import { repositoryRoutes } from './routes.ts'
 import { repositoryTools } from './tools.ts'
 
-export const repositories: Feature = { routes: repositoryRoutes, tools: repositoryTools, jobs: repositoryJobs }
+export const repositories: Feature = {
+  events: Object.values(events),
+  routes: repositoryRoutes,
+  tools: repositoryTools,
+  jobs: repositoryJobs,
+}

@@ -4,6 +4,7 @@ import { machine } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
 import type { RemoteRepository } from '../../outside/codehosts/host.ts'
 import { users } from '../users/table.ts'
+import { featureObserved } from '../workflow/events.ts'
 import type { Evidence } from '../workflow/schema.ts'
 import { featureEvidence, features } from '../workflow/table.ts'
 import { reachFor } from './reach.ts'
@@ -137,7 +138,7 @@ const mark = write(
       .update(featureEvidence)
       .set({ level: 'observed' })
       .where(and(eq(featureEvidence.id, evidenceId), eq(featureEvidence.level, 'reported')))
-    ctx.emit('feature.observed', {
+    ctx.emit(featureObserved, {
       subjectId: featureId,
       organizationId,
       projectId,

@@ -7,6 +7,7 @@ import type { Pull } from '../../outside/codehosts/schema.ts'
 import { organizations } from '../organizations/table.ts'
 import * as projects from '../projects/service.ts'
 import { resolve as resolveFeature } from '../workflow/reading.ts'
+import { pullRequestFound, pullRequestOpened } from './events.ts'
 import { reach } from './reach.ts'
 import type { PullCreate, PullOpened, PullRequest } from './schema.ts'
 import { namedBy, type Row, writable } from './service.ts'
@@ -101,7 +102,7 @@ const keepPull = write(
         set: { title: facts.title, ...linked },
       })
       .returning(columns)
-    ctx.emit(existed ? 'pull_request.found' : 'pull_request.opened', {
+    ctx.emit(existed ? pullRequestFound : pullRequestOpened, {
       subjectId: repository.id,
       organizationId: repository.organizationId,
       projectId: repository.projectId,

@@ -13,6 +13,7 @@ import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
 import { projectOf } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
+import { repositoryConnected, repositoryFailed, repositoryRemoved, repositorySynced } from './events.ts'
 import { hosted, type Reached, reach, reference } from './reach.ts'
 import type { HostedPage, HostedQuery, Repository, RepositoryItem, RepositoryPage, RepositoryQuery } from './schema.ts'
 import { repositories } from './table.ts'
@@ -262,7 +263,7 @@ const keep = write(
       .onConflictDoNothing()
       .returning(columns)
     if (made) {
-      announce(ctx, 'repository.connected', made)
+      ctx.emit(repositoryConnected, about(made))
       return shown(made)
     }
     const [known] = await ctx.db
@@ -279,7 +280,7 @@ const keep = write(
       )
       .for('update')
     if (!known) throw new AppError('conflict', 'It was connected and removed at the same moment. Try again.')
-    return shown(seen ? await change(ctx, known, ready(ctx, seen), 'repository.synced') : known)
+    return shown(seen ? await change(ctx, known, ready(ctx, seen), repositorySynced) : known)
   },
 )
 
@@ -311,10 +312,10 @@ const finish = write(
   'repos.finish',
   member('repos:write'),
   async (ctx, { row, seen, error, back }: Finish): Promise<Row> => {
-    if (seen) return change(ctx, row, ready(ctx, seen), 'repository.synced')
+    if (seen) return change(ctx, row, ready(ctx, seen), repositorySynced)
     return back
       ? change(ctx, row, { status: back })
-      : change(ctx, row, { status: 'error', error: error?.slice(0, 500) }, 'repository.failed')
+      : change(ctx, row, { status: 'error', error: error?.slice(0, 500) }, repositoryFailed)
   },
 )
 
@@ -352,7 +353,7 @@ export const remove = write(
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
     const before = await writable(ctx, ref, 'Removing this repository')
     checkVersion(ctx, shown(before))
-    await change(ctx, before, { deletedAt: ctx.now }, 'repository.removed')
+    await change(ctx, before, { deletedAt: ctx.now }, repositoryRemoved)
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -362,7 +363,7 @@ const change = async (
   ctx: Ctx,
   before: Row,
   set: Partial<typeof repositories.$inferInsert>,
-  event?: string,
+  event?: typeof repositorySynced,
 ): Promise<Row> => {
   const again = async () => shown(await find(ctx, before.id))
   const after = await changeVersioned<typeof repositories, Row>(ctx, repositories, {
@@ -372,14 +373,13 @@ const change = async (
     what: 'this repository',
     again,
   })
-  if (event) announce(ctx, event, after)
+  if (event) ctx.emit(event, about(after))
   return after
 }
 
-const announce = (ctx: Ctx, type: string, row: Row): void =>
-  ctx.emit(type, {
-    subjectId: row.id,
-    organizationId: row.organizationId,
-    projectId: row.projectId,
-    data: { name: `${row.owner}/${row.name}`, url: row.url, status: row.status, version: row.version },
-  })
+const about = (row: Row) => ({
+  subjectId: row.id,
+  organizationId: row.organizationId,
+  projectId: row.projectId,
+  data: { name: `${row.owner}/${row.name}`, url: row.url, status: row.status, version: row.version },
+})

@@ -1,7 +1,7 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import type { App } from '../../services.ts'
-import { catchUp, PACE } from './indexing.ts'
+import { catchUp, followed, PACE } from './indexing.ts'
 
 /** A burst of changes is read together, and not while it is still going on. */
 const CALM_MS = 300
@@ -12,7 +12,7 @@ const SWEEP_MS = 60_000
 
 /** Reads what happened, soon after it did: woken by the bus, by a slow clock, and once when the server starts. */
 export function follow(app: App): () => Promise<void> {
-  const kinds = new Set<string>(['plan', ...app.sources.map((s) => s.kind)])
+  const types = new Set(followed(app))
   const stop = new AbortController()
   let timer: Timer | undefined
   let since = 0
@@ -43,7 +43,7 @@ export function follow(app: App): () => Promise<void> {
   }
 
   const unsubscribe = app.bus.subscribe(({ type }) => {
-    if (kinds.has(type.slice(0, type.indexOf('.')))) wake(CALM_MS)
+    if (types.has(type)) wake(CALM_MS)
   })
   const sweep = setInterval(() => wake(0), SWEEP_MS)
   sweep.unref()

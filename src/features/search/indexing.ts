@@ -2,7 +2,9 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
+import { isOneOf } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
+import type { App } from '../../services.ts'
 import { dropPassages, putPassages, type Searchable } from './passages.ts'
 import type { Kind } from './schema.ts'
 import { live, load, owned, type Source } from './source.ts'
@@ -16,16 +18,13 @@ const CURSOR = 'search.cursor'
 /** Events in one transaction, and pieces of text: on the embedded database everybody else waits meanwhile. */
 const EVENTS = 50
 const PIECES = 400
-/** Events that can mean a change of many records: what stands in their project is compared. */
-const wide = ['plan', 'project', 'epic', 'story']
-
 interface Position {
   xid: string
   seq: string
 }
 
 interface Change extends Position {
-  kind: string
+  type: string
   subjectId: string | null
   projectId: string | null
 }
@@ -47,18 +46,23 @@ async function keepPosition(ctx: Ctx, { xid, seq }: Position): Promise<void> {
 /** Rows below the oldest running transaction are final, so (xid, seq) never skips one that commits late. */
 const horizon = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
 
+/** Types of the events after which passages may be out of date. What another version emits, the nightly comparison finds. */
+export function followed({ events: catalogue, sources }: App): string[] {
+  const kinds = new Set<string>(sources.map(({ kind }) => kind))
+  return catalogue.types(({ kind, many }) => many === true || kinds.has(kind))
+}
+
 async function changesSince(ctx: Ctx, { xid, seq }: Position, limit: number): Promise<Change[]> {
-  const kinds = [...new Set([...wide, ...ctx.app.sources.map((s) => s.kind)])]
   const { rows } = await ctx.db.execute<{
     xid: string
     seq: string
-    kind: string
+    type: string
     subject_id: string | null
     project_id: string | null
   }>(sql`
-    select xid::text, seq::text, split_part(type, '.', 1) as kind, subject_id, project_id from ${events}
+    select xid::text, seq::text, type, subject_id, project_id from ${events}
     where xid >= ${xid}::text::bigint and (xid, seq) > (${xid}::text::bigint, ${seq}::text::bigint) and xid < ${horizon}
-      and split_part(type, '.', 1) = any(${`{${kinds.join(',')}}`}::text[])
+      and ${isOneOf(followed(ctx.app))}
     order by ${events.xid}, ${events.seq} limit ${limit}`)
   return rows.map(({ subject_id, project_id, ...row }) => ({ ...row, subjectId: subject_id, projectId: project_id }))
 }
@@ -95,13 +99,14 @@ const followSome = write('search.follow', machine, async (ctx, _: Record<string,
     const last = changes.at(-1)
     if (!last) return
     const touched = new Map<Source, Set<string>>()
-    for (const { kind, subjectId } of changes) {
+    for (const { type, subjectId } of changes) {
+      const kind = ctx.app.events.get(type)?.kind
       const source = ctx.app.sources.find((s) => s.kind === kind)
       if (source && subjectId) touched.set(source, (touched.get(source) ?? new Set()).add(subjectId))
     }
     if (!(await index(ctx, touched, limit > 1 ? PIECES : Number.POSITIVE_INFINITY))) continue
     const projectIds = new Set(
-      changes.flatMap(({ kind, projectId }) => (wide.includes(kind) && projectId ? projectId : [])),
+      changes.flatMap(({ type, projectId }) => (ctx.app.events.get(type)?.many && projectId ? projectId : [])),
     )
     for (const projectId of projectIds) ctx.enqueue({ name: 'search.compare', data: { projectId }, key: projectId })
     return keepPosition(ctx, last)

@@ -4,7 +4,7 @@ import { userIdOf } from '../../auth/actor.ts'
 import { authorize, member, type Rule } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { AppError } from '../../errors.ts'
-import { feedColumns, feedEntry, isToldTo } from '../../events/feed.ts'
+import { feedColumns, feedEntry, isOneOf, isToldTo } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { shortId } from '../../records/rows.ts'
 import { sameParty } from '../agents/parties.ts'
@@ -239,7 +239,7 @@ const told: Record<string, Rule> = {
 }
 
 async function changes(ctx: Ctx, project: Project, { since, worker }: Asked): Promise<{ others?: Part; own?: Part }> {
-  const kinds = Object.keys(told).filter((kind) => may(ctx, told[kind] as Rule))
+  const types = ctx.app.events.types(({ kind }) => told[kind] !== undefined && may(ctx, told[kind]))
   const after: SQL = 'at' in since ? gt(events.at, since.at) : gt(events.seq, since.seq)
   const rows = await ctx.db
     .select({ ...feedColumns, credentialId: events.credentialId, subjectId: events.subjectId })
@@ -251,7 +251,7 @@ async function changes(ctx: Ctx, project: Project, { since, worker }: Asked): Pr
         eq(events.organizationId, project.organizationId),
         after,
         isToldTo(userIdOf(ctx.actor)),
-        sql`split_part(${events.type}, '.', 1) = any(${`{${kinds.join(',')}}`}::text[])`,
+        isOneOf(types),
       ),
     )
     .orderBy(desc(events.seq))
@@ -263,7 +263,7 @@ async function changes(ctx: Ctx, project: Project, { since, worker }: Asked): Pr
   const linesOf = (some: typeof rows): string[] => {
     const last = new Map<string, { line: string; times: number }>()
     for (const row of some) {
-      const { description, actor } = feedEntry(row)
+      const { description, actor } = feedEntry(ctx.app.events, row)
       const line = `${quoted(description, 80)} (${named(actor.name)})`
       const known = last.get(`${row.subjectId} ${line}`)
       if (known) known.times++

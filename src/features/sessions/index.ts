@@ -1,6 +1,12 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { sessionRoutes } from './routes.ts'
 import { sessionSource } from './searchable.ts'
 import { sessionTools } from './tools.ts'
 
-export const sessions: Feature = { routes: sessionRoutes, tools: sessionTools, searchable: [sessionSource] }
+export const sessions: Feature = {
+  events: Object.values(events),
+  routes: sessionRoutes,
+  tools: sessionTools,
+  searchable: [sessionSource],
+}

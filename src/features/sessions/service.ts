@@ -15,6 +15,7 @@ import * as projects from '../projects/service.ts'
 import { find as findTask } from '../tasks/rows.ts'
 import { briefOf, type Since } from './brief.ts'
 import { rememberEnd } from './ending.ts'
+import { sessionCheckpointed, sessionEnded, sessionPaused, sessionResumed, sessionStarted } from './events.ts'
 import type {
   Brief,
   Checkpoint,
@@ -250,7 +251,7 @@ const start = write('sessions.start', member('sessions:write'), async (ctx, inpu
       updatedAt: ctx.now,
     })
     .returning(columns)
-  announce(ctx, 'session.started', session as Row)
+  ctx.emit(sessionStarted, about(session as Row))
   await pauseOthers(ctx, session as Row)
   return session as Row
 })
@@ -270,7 +271,7 @@ async function pauseOthers(ctx: Ctx, { id, agentId }: Row): Promise<void> {
       ),
     )
     .returning(columns)
-  for (const row of paused) announce(ctx, 'session.paused', row)
+  for (const row of paused) ctx.emit(sessionPaused, about(row))
 }
 
 /** Begins, and tells what there is to know. */
@@ -298,7 +299,7 @@ const takeUp = write(
         { next: [startSession] },
       )
     const row = await change(ctx, found, { status: 'active', endedAt: null, credentialId: ctx.actor.credentialId })
-    announce(ctx, 'session.resumed', row)
+    ctx.emit(sessionResumed, about(row))
     await pauseOthers(ctx, row)
     return { row, before: found.credentialId }
   },
@@ -329,7 +330,7 @@ export const checkpoint = write(
       taskId,
       seenSeq: await lastSeq(ctx),
     })
-    announce(ctx, 'session.checkpointed', row)
+    ctx.emit(sessionCheckpointed, about(row))
     return toSession(row)
   },
 )
@@ -355,7 +356,7 @@ export const end = write(
       ...(summary !== undefined && { summary }),
       ...(saved && { checkpoint: saved, checkpointAt: ctx.now }),
     })
-    announce(ctx, 'session.ended', row)
+    ctx.emit(sessionEnded, about(row))
     const session = toSession(row)
     return { session, memories: await rememberEnd(ctx, session) }
   },
@@ -391,11 +392,9 @@ async function change(ctx: Ctx, { id }: Row, set: Partial<typeof sessions.$infer
 }
 
 /** That somebody is at work is the team's to know; at what, and what he thinks of it, is his own. */
-function announce(ctx: Ctx, type: string, session: Row): void {
-  ctx.emit(type, {
-    subjectId: session.id,
-    organizationId: session.organizationId,
-    projectId: session.projectId,
-    data: { status: session.status, version: session.version },
-  })
-}
+const about = (session: Row) => ({
+  subjectId: session.id,
+  organizationId: session.organizationId,
+  projectId: session.projectId,
+  data: { status: session.status, version: session.version },
+})

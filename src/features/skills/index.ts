@@ -1,6 +1,12 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { skillRoutes } from './routes.ts'
 import { skillSource } from './searchable.ts'
 import { skillTools } from './tools.ts'
 
-export const skills: Feature = { routes: skillRoutes, tools: skillTools, searchable: [skillSource] }
+export const skills: Feature = {
+  events: Object.values(events),
+  routes: skillRoutes,
+  tools: skillTools,
+  searchable: [skillSource],
+}

@@ -20,6 +20,7 @@ import {
   resolveShared,
   visibleTo,
 } from '../organizations/sharing.ts'
+import { skillCreated, skillDeleted, skillRestored, skillUpdated } from './events.ts'
 import {
   CONTENT_BYTES,
   type PublicSkill,
@@ -128,7 +129,7 @@ export const create = write(
       })
       .returning(visible)
     if (!skill) throw new Error('insert returned nothing')
-    announce(ctx, 'skill.created', skill)
+    ctx.emit(skillCreated, about(skill))
     return skill
   },
 )
@@ -144,7 +145,7 @@ export const update = write(
     requireWriter(ctx, 'skill', { ...before, ...place })
     const name = patch.name === undefined ? {} : { name: patch.name.trim() }
     const after = await change(ctx, before, { ...patch, ...name, ...place })
-    announce(ctx, 'skill.updated', after, { fields: Object.keys(patch) })
+    ctx.emit(skillUpdated, about(after, { fields: Object.keys(patch) }))
     return after
   },
   { versioned: true },
@@ -156,7 +157,7 @@ export const remove = write(
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
     const before = await writable(ctx, ref)
     await change(ctx, before, { deletedAt: ctx.now })
-    announce(ctx, 'skill.deleted', before)
+    ctx.emit(skillDeleted, about(before))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -170,7 +171,7 @@ export const restore = write(
     checkVersion(ctx, before)
     if (deletedAt === null) return before
     const after = await change(ctx, before, { deletedAt: null })
-    announce(ctx, 'skill.restored', after)
+    ctx.emit(skillRestored, about(after))
     return after
   },
   { idempotent: true, versioned: true },
@@ -208,13 +209,12 @@ const change = (ctx: Ctx, before: Skill, set: Partial<typeof skills.$inferInsert
     again: () => resolve(ctx, before.id),
   })
 
-const announce = (ctx: Ctx, type: string, skill: Skill, data: Record<string, unknown> = {}): void =>
-  ctx.emit(type, {
-    subjectId: skill.id,
-    organizationId: skill.organizationId,
-    userId: skill.organizationId ? null : skill.createdById,
-    data: { name: skill.name, version: skill.version, ...data },
-  })
+const about = <D extends object>(skill: Skill, data?: D) => ({
+  subjectId: skill.id,
+  organizationId: skill.organizationId,
+  userId: skill.organizationId ? null : skill.createdById,
+  data: Object.assign({ name: skill.name, version: skill.version }, data),
+})
 
 function checkContent(content: string | undefined): void {
   if (content !== undefined && Buffer.byteLength(content) > CONTENT_BYTES)

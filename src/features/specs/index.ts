@@ -1,6 +1,12 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { specRoutes } from './routes.ts'
 import { specSource } from './searchable.ts'
 import { specTools } from './tools.ts'
 
-export const specs: Feature = { routes: specRoutes, tools: specTools, searchable: [specSource] }
+export const specs: Feature = {
+  events: Object.values(events),
+  routes: specRoutes,
+  tools: specTools,
+  searchable: [specSource],
+}

@@ -18,6 +18,7 @@ import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { projectFor } from '../tasks/service.ts'
 import { changeOf } from './compare.ts'
+import { specCreated, specUpdated } from './events.ts'
 import {
   CONTENT_BYTES,
   type Comparison,
@@ -230,7 +231,7 @@ export const create = write('specs.create', member('specs:write'), async (ctx, i
   })
   const spec = await find(ctx, id)
   await keep(ctx, spec, input.message)
-  announce(ctx, 'spec.created', spec)
+  ctx.emit(specCreated, about(spec))
   return spec
 })
 
@@ -278,10 +279,13 @@ const revise = write(
     })
     const after = await find(ctx, before.id)
     await keep(ctx, after, message)
-    announce(ctx, 'spec.updated', after, {
-      fields: Object.keys(changed),
-      ...(changed.status && { from: before.status }),
-    })
+    ctx.emit(
+      specUpdated,
+      about(after, {
+        fields: Object.keys(changed),
+        ...(changed.status && { from: before.status }),
+      }),
+    )
     return { ...after, made: true }
   },
   { versioned: true },
@@ -333,11 +337,9 @@ function checkContent(content: string): void {
     throw invalid('/content', 'content is larger than 256 KiB.', 'too_long')
 }
 
-function announce(ctx: Ctx, type: string, spec: Spec, data: Record<string, unknown> = {}): void {
-  ctx.emit(type, {
-    subjectId: spec.id,
-    organizationId: spec.organizationId,
-    projectId: spec.projectId,
-    data: { title: spec.title, status: spec.status, version: spec.version, ...data },
-  })
-}
+const about = <D extends object>(spec: Spec, data?: D) => ({
+  subjectId: spec.id,
+  organizationId: spec.organizationId,
+  projectId: spec.projectId,
+  data: Object.assign({ title: spec.title, status: spec.status, version: spec.version }, data),
+})

@@ -5,17 +5,8 @@ import { keyset } from '../../records/page.ts'
 import { lastPosition, positionBehind } from '../../records/positions.ts'
 import { lockProject } from '../projects/lock.ts'
 import * as projects from '../projects/service.ts'
-import {
-  announce,
-  change,
-  type EpicPath,
-  epicColumns,
-  findEpic,
-  newRow,
-  trimmed,
-  withProgress,
-  writable,
-} from './rows.ts'
+import { epicCreated, epicUpdated } from './events.ts'
+import { about, change, type EpicPath, epicColumns, findEpic, newRow, trimmed, withProgress, writable } from './rows.ts'
 import type { Epic, EpicCreate, EpicPage, EpicPatch, OutlineQuery } from './schema.ts'
 import { epics } from './table.ts'
 
@@ -65,7 +56,7 @@ export const createEpic = write(
       .values({ ...newRow(ctx, project, input), position })
       .returning({ id: epics.id })
     const epic = await findEpic(ctx, project.id, (row as { id: string }).id)
-    announce(ctx, 'epic.created', epic)
+    ctx.emit(epicCreated, about(epic))
     return epic
   },
 )
@@ -82,7 +73,7 @@ export const updateEpic = write(
     const moved = after === undefined ? {} : { position: await positionBehind(ctx, row, epicId, after) }
     await change(ctx, epics, before, { ...trimmed(patch), ...moved }, () => findEpic(ctx, project.id, epicId))
     const epic = await findEpic(ctx, project.id, epicId)
-    announce(ctx, 'epic.updated', epic, { fields: Object.keys({ ...patch, ...moved }) })
+    ctx.emit(epicUpdated, about(epic, { fields: Object.keys({ ...patch, ...moved }) }))
     return epic
   },
   { versioned: true },

@@ -91,13 +91,12 @@ export async function storyOf(ctx: Ctx, { slug, epicId, storyId }: StoryPath): P
   return findStory(ctx, project.id, epicId, storyId)
 }
 
-export const announce = (ctx: Ctx, type: string, row: Epic | Story, data: Record<string, unknown> = {}): void =>
-  ctx.emit(type, {
-    subjectId: row.id,
-    organizationId: row.organizationId,
-    projectId: row.projectId,
-    data: { title: row.title, status: row.status, version: row.version, ...data },
-  })
+export const about = <D extends object>(row: Epic | Story, data?: D) => ({
+  subjectId: row.id,
+  organizationId: row.organizationId,
+  projectId: row.projectId,
+  data: Object.assign({ title: row.title, status: row.status, version: row.version }, data),
+})
 
 /** The columns of a new epic or story. */
 export const newRow = (ctx: Ctx, project: Project, input: EpicCreate) => ({

@@ -5,8 +5,9 @@ import { keyset } from '../../records/page.ts'
 import { lastPosition, positionBehind } from '../../records/positions.ts'
 import { lockProject } from '../projects/lock.ts'
 import * as projects from '../projects/service.ts'
+import { storyCreated, storyUpdated } from './events.ts'
 import {
-  announce,
+  about,
   change,
   type EpicPath,
   findEpic,
@@ -70,7 +71,7 @@ export const createStory = write(
       .values({ ...newRow(ctx, project, input), epicId, points, position })
       .returning({ id: stories.id })
     const story = await findStory(ctx, project.id, epicId, (row as { id: string }).id)
-    announce(ctx, 'story.created', story)
+    ctx.emit(storyCreated, about(story))
     return story
   },
 )
@@ -91,7 +92,7 @@ export const updateStory = write(
       findStory(ctx, project.id, epicId, storyId),
     )
     const story = await findStory(ctx, project.id, to, storyId)
-    announce(ctx, 'story.updated', story, { fields: Object.keys({ ...fields, ...moved }) })
+    ctx.emit(storyUpdated, about(story, { fields: Object.keys({ ...fields, ...moved }) }))
     return story
   },
   { versioned: true },

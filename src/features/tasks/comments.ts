@@ -4,7 +4,8 @@ import { member } from '../../auth/policy.ts'
 import { keyset } from '../../records/page.ts'
 import { speaker } from '../agents/parties.ts'
 import { tellMentioned } from '../notifications/mentions.ts'
-import { announce, find, writable } from './rows.ts'
+import { taskCommented } from './events.ts'
+import { about, find, writable } from './rows.ts'
 import type { Comment, CommentPage, CommentQuery } from './schema.ts'
 import { taskComments } from './table.ts'
 
@@ -57,7 +58,7 @@ export const comment = write(
       .insert(taskComments)
       .values({ taskId: task.id, authorType: type, authorId: id, authorName: name, body, createdAt: ctx.now })
       .returning(commentColumns)
-    announce(ctx, 'task.commented', task, { commentId: row?.id })
+    ctx.emit(taskCommented, about(task, { commentId: row?.id }))
     await tellMentioned(ctx, task, body, {
       title: `${name} mentions you on ${task.key}`,
       message: body,

@@ -9,8 +9,9 @@ import { requireOpenProject } from '../projects/rows.ts'
 import { stories } from '../stories/table.ts'
 import { abandoned } from './departures.ts'
 import { requireNoCircle, setFree, takeTurns } from './dependencies.ts'
+import { taskDeleted, taskRestored } from './events.ts'
 import { requireNotHeld } from './leases.ts'
-import { announce, find, lookUp, lookUpAny, writable } from './rows.ts'
+import { about, find, lookUp, lookUpAny, writable } from './rows.ts'
 import type { Task } from './schema.ts'
 import { tasks } from './table.ts'
 
@@ -74,7 +75,7 @@ export const remove = write(
     const task = await find(ctx, ref)
     checkVersion(ctx, task)
     const many = await bury(ctx, eq(tasks.id, task.id), task.key)
-    announce(ctx, 'task.deleted', task, { ...(reason && { reason }), ...(many > 1 && { parts: many - 1 }) })
+    ctx.emit(taskDeleted, about(task, { ...(reason && { reason }), ...(many > 1 && { parts: many - 1 }) }))
     return { id: task.id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -94,7 +95,7 @@ export const restore = write(
     await requireStanding(ctx, task)
     const many = await unearth(ctx, task.organizationId, eq(tasks.id, task.id), deletedAt)
     const back = await find(ctx, task.id)
-    announce(ctx, 'task.restored', back, many > 1 ? { parts: many - 1 } : {})
+    ctx.emit(taskRestored, about(back, many > 1 ? { parts: many - 1 } : {}))
     return back
   },
   { idempotent: true, versioned: true },

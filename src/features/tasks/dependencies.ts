@@ -11,7 +11,8 @@ import { notify } from '../notifications/service.ts'
 import { organizations } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import { projects } from '../projects/table.ts'
-import { announce, find, isFree, live, selectItems, toItem, visibleTo, writable } from './rows.ts'
+import { taskFreed, taskRelated, taskUnrelated } from './events.ts'
+import { about, find, isFree, live, selectItems, toItem, visibleTo, writable } from './rows.ts'
 import type { Relate, Task, TaskItem } from './schema.ts'
 import { taskDependencies as dependencies, tasks } from './table.ts'
 
@@ -144,7 +145,7 @@ export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Pro
     .where(and(anyOf(tasks.id, idList(freed.map(({ id }) => id))), eq(tasks.status, 'blocked')))
   for (const task of freed) {
     const stopped = task.status === 'blocked'
-    announce(ctx, 'task.freed', stopped ? { ...task, status: 'todo', version: task.version + 1 } : task, { by })
+    ctx.emit(taskFreed, about(stopped ? { ...task, status: 'todo', version: task.version + 1 } : task, { by }))
   }
   await tell(ctx, freed, by)
   const shown = await selectItems(ctx)
@@ -192,7 +193,7 @@ export const relate = write(
       const ties = inArray(dependencies.kind, ['relates', 'discovered_from', 'duplicates'])
       await ctx.db.delete(dependencies).where(and(or(pair(task.id, to.id), pair(to.id, task.id)), ties))
     }
-    announce(ctx, kind ? 'task.related' : 'task.unrelated', task, { to: to.key, kind })
+    ctx.emit(kind ? taskRelated : taskUnrelated, about(task, { to: to.key, kind }))
     return task
   },
   { idempotent: true },

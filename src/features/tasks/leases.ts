@@ -10,7 +10,8 @@ import type { App } from '../../services.ts'
 import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
 import { sessions } from '../sessions/table.ts'
 import { requireFree } from './dependencies.ts'
-import { announce, type Found, find, writable } from './rows.ts'
+import { taskClaimed, taskReleased, taskRenewed } from './events.ts'
+import { about, type Found, find, writable } from './rows.ts'
 import type { Lease, Task, TaskClaim, TaskItem } from './schema.ts'
 import { tasks } from './table.ts'
 
@@ -147,7 +148,7 @@ async function take(
     .returning({ id: tasks.id })
   if (!row) return undefined
   const after = await find(ctx, before.id)
-  announce(ctx, action === 'renew' ? 'task.renewed' : 'task.claimed', after, { holder: after.lease?.holder }, before)
+  ctx.emit(action === 'renew' ? taskRenewed : taskClaimed, about(after, { holder: after.lease?.holder }, before))
   return after
 }
 
@@ -177,7 +178,7 @@ async function giveBack(ctx: Ctx, found: Found, holder: Holder): Promise<Task | 
     .returning({ id: tasks.id })
   if (!row) return undefined
   const after = await find(ctx, before.id)
-  announce(ctx, 'task.released', after, { holder: from }, before)
+  ctx.emit(taskReleased, about(after, { holder: from }, before))
   return after
 }
 

@@ -9,9 +9,10 @@ import { speaker } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
 import { requireOpenProject } from '../projects/rows.ts'
 import { projects as projectTable } from '../projects/table.ts'
+import { taskClaimed } from './events.ts'
 import { claimed, type Holder, holderOf, isLeasedTo, claim as renew } from './leases.ts'
 import {
-  announce,
+  about,
   find,
   hasOpenParts,
   isFree,
@@ -171,7 +172,7 @@ async function pickNext(
   const id = claim === false ? await look(ctx, search) : await taken(ctx, search, minutes)
   if (!id) return { task: null, ...(await whyNone(ctx, search)) }
   const task = await find(ctx, id)
-  if (claim !== false) announce(ctx, 'task.claimed', task, { holder: task.lease?.holder })
+  if (claim !== false) ctx.emit(taskClaimed, about(task, { holder: task.lease?.holder }))
   return { task, why: await why(ctx, task, search, claim !== false), waiting: [] }
 }
 

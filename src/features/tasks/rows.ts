@@ -229,24 +229,18 @@ const partiesOf = (...states: (TaskItem | undefined)[]): string[] =>
     (id) => typeof id === 'string',
   )
 
-export function announce(
-  ctx: Ctx,
-  type: string,
-  task: TaskItem,
-  data: Record<string, unknown> = {},
-  before?: TaskItem,
-): void {
-  ctx.emit(type, {
-    subjectId: task.id,
-    organizationId: task.organizationId,
-    projectId: task.projectId,
-    data: {
+export const about = <D extends object>(task: TaskItem, data?: D, before?: TaskItem) => ({
+  subjectId: task.id,
+  organizationId: task.organizationId,
+  projectId: task.projectId,
+  data: Object.assign(
+    {
       key: task.key,
       title: task.title,
       status: task.status,
       version: task.version,
       concerns: partiesOf(before, task),
-      ...data,
     },
-  })
-}
+    data,
+  ),
+})

@@ -19,9 +19,10 @@ import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { stories } from '../stories/table.ts'
 import { blockedAgain, relate, requireFree, setBlockers, setFree } from './dependencies.ts'
+import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
 import { noLease, requireNotHeld } from './leases.ts'
 import { peek, ready } from './next.ts'
-import { announce, find, inProject, lookUp, selectItems, toItem, visibleTo, writable } from './rows.ts'
+import { about, find, inProject, lookUp, selectItems, toItem, visibleTo, writable } from './rows.ts'
 import type {
   Acceptance,
   Task,
@@ -156,7 +157,7 @@ export const create = write(
         input.blockedBy,
       )
     const task = await find(ctx, id)
-    announce(ctx, 'task.created', task)
+    ctx.emit(taskCreated, about(task))
     if (origin) await relate(ctx, { ref: id, task: origin.id, kind: 'discovered_from' })
     await tellAssignee(ctx, task, assignee)
     return task
@@ -185,8 +186,8 @@ export const update = write(
       ...(named !== undefined && assigned(ctx, before, assignee)),
       ...(status && moved(ctx, before, status)),
     })
-    const type = changed.status === 'done' && before.status !== 'done' ? 'task.completed' : 'task.updated'
-    announce(ctx, type, changed, { fields: Object.keys(patch), ...(status && { from: before.status }) }, before)
+    const event = changed.status === 'done' && before.status !== 'done' ? taskCompleted : taskUpdated
+    ctx.emit(event, about(changed, { fields: Object.keys(patch), ...(status && { from: before.status }) }, before))
     if (assignee && !(before.assignee && sameParty(before.assignee, assignee)))
       await tellAssignee(ctx, changed, assignee)
     return { ...changed, ...(await consequences(ctx, before, changed)) }
@@ -219,12 +220,13 @@ export const complete = write(
         ? before
         : await store(ctx, before, { ...moved(ctx, before, 'done'), ...(completionNotes && { completionNotes }) })
     if (changed !== before)
-      announce(
-        ctx,
-        'task.completed',
-        changed,
-        { from: before.status, ...(force && open.length > 0 && { forced: true, openBlockers: open }) },
-        before,
+      ctx.emit(
+        taskCompleted,
+        about(
+          changed,
+          { from: before.status, ...(force && open.length > 0 && { forced: true, openBlockers: open }) },
+          before,
+        ),
       )
     const ripples = await consequences(ctx, before, changed)
     const { task, why } = await peek(ctx, changed)

@@ -34,6 +34,6 @@ export const activity = read(
       .orderBy(...page.orderBy)
       .limit(page.limit)
     const { items, nextCursor } = page.page(rows)
-    return { items: items.map(({ seq: _, ...event }) => feedEntry(event)), nextCursor }
+    return { items: items.map(({ seq: _, ...event }) => feedEntry(ctx.app.events, event)), nextCursor }
   },
 )

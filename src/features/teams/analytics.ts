@@ -11,6 +11,7 @@ import { get } from '../organizations/service.ts'
 import { memberships } from '../organizations/table.ts'
 import { visibleTo as visibleProjects } from '../projects/service.ts'
 import { projects } from '../projects/table.ts'
+import { taskCompleted } from '../tasks/events.ts'
 import { tasks } from '../tasks/table.ts'
 import { mcpTokens } from '../tokens/table.ts'
 import { users } from '../users/table.ts'
@@ -64,7 +65,7 @@ async function happenings(ctx: Ctx, id: string, from: string, dates: string[]): 
   // One pass over the events for both: by day, and by who did it.
   const { rows } = await ctx.db.execute<Row>(sql`
     select ${day} as day, ${events.actorKind} as kind, ${person} as actor, count(*)::int as changes,
-      (count(*) filter (where ${events.type} = 'task.completed'))::int as completed
+      (count(*) filter (where ${eq(events.type, taskCompleted.name)}))::int as completed
     from ${events} where ${and(seenIn(ctx, id), gte(events.at, from))}
     group by grouping sets ((1, 2), (3))`)
   const byDay = Map.groupBy(

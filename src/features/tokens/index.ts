@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import * as events from './events.ts'
 import { tokenRoutes } from './routes.ts'
 
-export const tokens: Feature = { routes: tokenRoutes }
+export const tokens: Feature = { events: Object.values(events), routes: tokenRoutes }

@@ -10,6 +10,7 @@ import { holdSession } from '../accounts/sign-in-methods.ts'
 import { findAgent } from '../agents/parties.ts'
 import * as organizations from '../organizations/service.ts'
 import * as projects from '../projects/service.ts'
+import { apiKeyCreated, apiKeyRevoked, mcpTokenCreated, mcpTokenRevoked } from './events.ts'
 import type {
   ApiKeyCreate,
   ApiKeyCreated,
@@ -133,7 +134,7 @@ export const createKey = write(
       })
       .returning(keyColumns)
     if (!key) throw new Error('insert returned nothing')
-    ctx.emit('api_key.created', {
+    ctx.emit(apiKeyCreated, {
       subjectId: key.id,
       userId: userIdOf(ctx.actor),
       data: { name: key.name, scopes: key.scopes },
@@ -158,7 +159,7 @@ export const revokeKey = write(
       .where(and(eq(apiKeys.id, id), eq(apiKeys.userId, userId)))
       .returning({ name: apiKeys.name })
     if (!revoked) throw notFound('api_key', id)
-    ctx.emit('api_key.revoked', { subjectId: id, userId, data: { name: revoked.name } })
+    ctx.emit(apiKeyRevoked, { subjectId: id, userId, data: { name: revoked.name } })
     return { id, deleted: true }
   },
   { destructive: true, idempotent: true },
@@ -218,7 +219,7 @@ export const createToken = write(
       })
       .returning(tokenColumns)
     if (!made) throw new Error('insert returned nothing')
-    ctx.emit('mcp_token.created', {
+    ctx.emit(mcpTokenCreated, {
       subjectId: made.id,
       userId: userIdOf(ctx.actor),
       data: { name: made.name, kind, scopes: made.scopes },
@@ -243,7 +244,7 @@ export const revokeToken = write(
       .where(and(eq(mcpTokens.id, id), eq(mcpTokens.userId, userId)))
       .returning({ name: mcpTokens.name })
     if (!revoked) throw notFound('mcp_token', id)
-    ctx.emit('mcp_token.revoked', { subjectId: id, userId, data: { name: revoked.name } })
+    ctx.emit(mcpTokenRevoked, { subjectId: id, userId, data: { name: revoked.name } })
     return { id, deleted: true }
   },
   { destructive: true, idempotent: true },

@@ -8,9 +8,11 @@ import { changeVersioned } from '../../records/rows.ts'
 import { visible } from '../accounts/people.ts'
 import type { User } from '../accounts/schema.ts'
 import * as accounts from '../accounts/service.ts'
+import { organizationUpdated } from '../organizations/events.ts'
 import type { Organization } from '../organizations/schema.ts'
 import * as organizations from '../organizations/service.ts'
 import { organizations as organizationsTable } from '../organizations/table.ts'
+import { userUpdated } from '../users/events.ts'
 import { users } from '../users/table.ts'
 import { type Picture, readPicture } from './images.ts'
 import type { Upload } from './schema.ts'
@@ -63,7 +65,7 @@ const putOwn =
       what: 'your profile',
       again: () => accounts.me(ctx, {}),
     })
-    ctx.emit('user.updated', { subjectId: userId, userId, data: { fields: [`${purpose}Url`] } })
+    ctx.emit(userUpdated, { subjectId: userId, userId, data: { fields: [`${purpose}Url`] } })
     return user
   }
 
@@ -123,7 +125,7 @@ const putTeamAvatar = write(
       what: 'this organization',
       again: () => organizations.get(ctx, { id }),
     })
-    ctx.emit('organization.updated', { subjectId: id, organizationId: id, data: { fields: ['avatarUrl'] } })
+    ctx.emit(organizationUpdated, { subjectId: id, organizationId: id, data: { fields: ['avatarUrl'] } })
     return organizations.get(ctx, { id })
   },
   { versioned: true },

@@ -9,7 +9,8 @@ import { readersOf } from '../projects/readers.ts'
 import type { Project } from '../projects/schema.ts'
 import { isInReview, type Move, step, workflowOf } from '../projects/workflow.ts'
 import { blockersOf, openOnes } from './dependencies.ts'
-import { announce, type Row } from './rows.ts'
+import { featureAdvanced, featureReviewed } from './events.ts'
+import { about, type Row } from './rows.ts'
 import { featureEvidence, featureReviews } from './table.ts'
 
 interface Moved {
@@ -61,8 +62,8 @@ export async function move(
   return {
     to,
     tell: async (after) => {
-      if (wanted.by === 'advance') announce(ctx, 'feature.advanced', after, facts)
-      else announce(ctx, 'feature.reviewed', after, { ...facts, verdict: wanted.by })
+      if (wanted.by === 'advance') ctx.emit(featureAdvanced, about(after, facts))
+      else ctx.emit(featureReviewed, about(after, { ...facts, verdict: wanted.by }))
       if (isInReview(workflow, to)) await askForReview(ctx, after)
       if (wanted.by === 'changes_requested') await tellOfChanges(ctx, after)
     },

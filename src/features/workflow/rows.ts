@@ -1,5 +1,4 @@
 import { sql } from 'drizzle-orm'
-import type { Ctx } from '../../action.ts'
 import { agents } from '../agents/table.ts'
 import { users } from '../users/table.ts'
 import type { FeatureItem, Kind } from './schema.ts'
@@ -35,17 +34,18 @@ export type Row = Omit<FeatureItem, 'gates' | 'assignee'> & {
   assigneeName: string | null
 }
 
-export const announce = (ctx: Ctx, type: string, row: Row, data: Record<string, unknown> = {}): void =>
-  ctx.emit(type, {
-    subjectId: row.id,
-    organizationId: row.organizationId,
-    projectId: row.projectId,
-    // Whoever it was given to; its author where nobody has it: their open streams hear of it.
-    data: {
+export const about = <D extends object>(row: Row, data?: D) => ({
+  subjectId: row.id,
+  organizationId: row.organizationId,
+  projectId: row.projectId,
+  // Whoever it was given to; its author where nobody has it: their open streams hear of it.
+  data: Object.assign(
+    {
       title: row.title,
       status: row.status,
       version: row.version,
       concerns: [row.assigneeId ?? row.createdById],
-      ...data,
     },
-  })
+    data,
+  ),
+})

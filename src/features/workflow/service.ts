@@ -15,9 +15,10 @@ import * as specs from '../specs/service.ts'
 import { specs as specTable } from '../specs/table.ts'
 import { tasks } from '../tasks/table.ts'
 import { requireNoCircle, setBlockers } from './dependencies.ts'
+import { featureCreated, featureDeleted, featureOverridden, featureRestored, featureUpdated } from './events.ts'
 import { move, tellAssignee } from './moves.ts'
 import { find, page, present, type Ref, resolve, visible } from './reading.ts'
-import { announce, columns, type Row } from './rows.ts'
+import { about, columns, type Row } from './rows.ts'
 import type {
   Feature,
   FeatureAdvance,
@@ -153,7 +154,7 @@ export const create = write(
     if (input.blockedBy?.length)
       await setBlockers(ctx, project, { id }, await featuresIn(ctx, project, input.blockedBy))
     const { row } = await resolve(ctx, id, project)
-    announce(ctx, 'feature.created', row)
+    ctx.emit(featureCreated, about(row))
     await tellAssignee(ctx, row)
     return present(ctx, project, row)
   },
@@ -202,7 +203,7 @@ export const update = write(
       ...(moved && { status: moved.to }),
     })
     const changed = Object.keys(patch)
-    if (changed.length > 0 || !moved) announce(ctx, 'feature.updated', after, { fields: changed })
+    if (changed.length > 0 || !moved) ctx.emit(featureUpdated, about(after, { fields: changed }))
     if (moved) await moved.tell(after)
     if (after.assigneeId !== before.assigneeId) await tellAssignee(ctx, after)
     return present(ctx, project, after)
@@ -256,7 +257,7 @@ export const override = write(
     const { states } = workflowOf(project)
     if (!states.includes(status)) throw invalid('/status', `status must be one of: ${states.join(', ')}.`, 'enum')
     const after = await change(ctx, before, { status })
-    announce(ctx, 'feature.overridden', after, { from: before.status, to: status, reason: reason.trim() })
+    ctx.emit(featureOverridden, about(after, { from: before.status, to: status, reason: reason.trim() }))
     return present(ctx, project, after)
   },
   { versioned: true },
@@ -268,7 +269,7 @@ export const remove = write(
   async (ctx, ref: Ref): Promise<{ id: string; deleted: true }> => {
     const { row: before } = await writable(ctx, ref)
     await change(ctx, before, { deletedAt: ctx.now })
-    announce(ctx, 'feature.deleted', before)
+    ctx.emit(featureDeleted, about(before))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -296,7 +297,7 @@ export const restore = write(
     if (deletedAt === null) return present(ctx, project, before)
     const after = await change(ctx, before, { deletedAt: null })
     await requireNoCircle(ctx, project, after)
-    announce(ctx, 'feature.restored', after)
+    ctx.emit(featureRestored, about(after))
     return present(ctx, project, after)
   },
   { idempotent: true, versioned: true },

@@ -9,10 +9,12 @@ import { AppError, notFound } from '../../errors.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
+import { memberAdded, memberRemoved, memberRoleChanged, organizationDeleted } from '../organizations/events.ts'
 import { organizations } from '../organizations/table.ts'
 import type { ProjectPage, ProjectQuery } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
+import { workspaceCreated, workspaceDeleted, workspaceShared, workspaceUnshared, workspaceUpdated } from './events.ts'
 import type {
   Sync,
   Synced,
@@ -178,9 +180,12 @@ async function ownRightsChanged(ctx: Ctx, from: string): Promise<boolean> {
       and(
         gte(events.at, from),
         or(
-          eq(events.type, 'organization.deleted'),
+          eq(events.type, organizationDeleted.name),
           and(
-            inArray(events.type, ['member.added', 'member.removed', 'member.role_changed']),
+            inArray(
+              events.type,
+              [memberAdded, memberRemoved, memberRoleChanged].map(({ name }) => name),
+            ),
             sql`${events.data}->>'userId' = ${userIdOf(ctx.actor)}`,
           ),
         ),
@@ -194,7 +199,7 @@ async function lostSince(ctx: Ctx, from: string): Promise<string[]> {
   const mine = idList(organizationsOf(ctx.actor))
   const { rows } = await ctx.db.execute<{ id: string }>(sql`
     select distinct e.subject_id as id from ${events} e
-    where e.organization_id = any(${mine}::uuid[]) and e.type in ('workspace.deleted', 'workspace.unshared') and e.at >= ${from}
+    where e.organization_id = any(${mine}::uuid[]) and e.type in (${workspaceDeleted.name}, ${workspaceUnshared.name}) and e.at >= ${from}
       and not exists (select 1 from ${workspaces} w join ${workspaceTeams} t on t.workspace_id = w.id
         where w.id = e.subject_id and w.deleted_at is null and t.organization_id = any(${mine}::uuid[]))`)
   return rows.map((r) => r.id)
@@ -218,7 +223,7 @@ async function make(ctx: Ctx, organizationId: string, input: WorkspaceCreate): P
   if (!made) throw new Error('insert returned nothing')
   await ctx.db.insert(workspaceTeams).values({ workspaceId: made.id, organizationId, role: 'owner', addedAt: ctx.now })
   const workspace = await find(ctx, made.id)
-  announce(ctx, 'workspace.created', workspace)
+  for (const about of aboutEach(workspace)) ctx.emit(workspaceCreated, about)
   return workspace
 }
 
@@ -247,7 +252,7 @@ async function change(ctx: Ctx, { id, ...patch }: WorkspacePatch & { id: string 
   checkVersion(ctx, before)
   await alter(ctx, before, patch.name === undefined ? patch : { ...patch, name: patch.name.trim() })
   const after = await find(ctx, id)
-  announce(ctx, 'workspace.updated', after, { fields: Object.keys(patch) })
+  for (const about of aboutEach(after, { fields: Object.keys(patch) })) ctx.emit(workspaceUpdated, about)
   return after
 }
 
@@ -265,7 +270,7 @@ export const remove = write(
     checkVersion(ctx, before)
     await alter(ctx, before, { deletedAt: ctx.now })
     await detach(ctx, id)
-    announce(ctx, 'workspace.deleted', before)
+    for (const about of aboutEach(before)) ctx.emit(workspaceDeleted, about)
     return { id, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -296,7 +301,7 @@ export const addTeam = write(
       .values({ workspaceId: id, organizationId: teamId, role, addedAt: ctx.now })
       .onConflictDoUpdate({ target: [workspaceTeams.workspaceId, workspaceTeams.organizationId], set: { role } })
     const after = await find(ctx, id)
-    announce(ctx, 'workspace.shared', after, { teamId, role })
+    for (const about of aboutEach(after, { teamId, role })) ctx.emit(workspaceShared, about)
     return after.teams.find((team) => team.id === teamId) as WorkspaceTeam
   },
 )
@@ -317,7 +322,7 @@ export const removeTeam = write(
       .delete(workspaceTeams)
       .where(and(eq(workspaceTeams.workspaceId, id), eq(workspaceTeams.organizationId, teamId)))
     await detach(ctx, id, eq(projectTable.organizationId, teamId))
-    announce(ctx, 'workspace.unshared', before, { teamId })
+    for (const about of aboutEach(before, { teamId })) ctx.emit(workspaceUnshared, about)
     return { id: teamId, deleted: true }
   },
   { destructive: true },
@@ -339,8 +344,6 @@ const detach = (ctx: Ctx, id: string, which?: SQL) =>
     .set({ workspaceId: null, updatedAt: ctx.now, version: sql`${projectTable.version} + 1` })
     .where(and(eq(projectTable.workspaceId, id), which))
 
-/** Every team in it hears of it. */
-function announce(ctx: Ctx, type: string, workspace: Workspace, data: Record<string, unknown> = {}): void {
-  for (const { id: organizationId } of workspace.teams)
-    ctx.emit(type, { subjectId: workspace.id, organizationId, data: { name: workspace.name, ...data } })
-}
+/** Every team in it gets an event of its own. */
+const aboutEach = <D extends object>({ id, name, teams }: Workspace, data?: D) =>
+  teams.map((team) => ({ subjectId: id, organizationId: team.id, data: Object.assign({ name }, data) }))

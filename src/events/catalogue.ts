@@ -1,0 +1,107 @@
+import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox'
+
+/** A kind of event: what `ctx.emit` takes, and what consumers look up by the `type` of a stored row. */
+export interface EventType<P extends TProperties = TProperties> {
+  /** Stored as the row's `type`: `note.updated`. Never reused with another meaning, because rows stay. */
+  readonly name: string
+  /** The kind of record that it is about. */
+  readonly kind: string
+  /** One line for the printed catalogue. */
+  readonly says: string
+  /** The fields of `data`. */
+  readonly data: P
+  /** `work` is in the activity feed; `access` (accounts, credentials, members, settings) only in the team's own log. */
+  readonly told: 'work' | 'access'
+  /**
+   * What must be looked up again after it: `rights`, what a credential may do (`data.userId` or `userId` names whose;
+   * without either, everybody's); `visibility`, who sees the records of a project; `prompts`, which prompts there are.
+   */
+  readonly changes?: 'rights' | 'visibility' | 'prompts'
+  /** Open streams hear of it. Not what a worker does only to keep its claim or its place. */
+  readonly live?: true
+  /** It can change more records of its project than the one it names. */
+  readonly many?: true
+  /** What its actor did, to follow their name, where "changed note How we deploy" says too little. */
+  readonly words?: Words
+}
+
+/** `data` is of any age and version, so nothing is certain to be in it. */
+export type Words = (what: string, data: Record<string, unknown>) => string | undefined
+
+export type DataOf<P extends TProperties> = Static<TObject<P>>
+
+interface Description<P extends TProperties> {
+  kind: string
+  says: string
+  data?: P
+  told?: 'work' | 'access'
+  changes?: EventType['changes']
+  live?: true
+  many?: true
+  words?: Words
+}
+
+export const define = <const P extends TProperties = Record<never, never>>(
+  name: string,
+  { data, told = 'work', ...rest }: Description<P>,
+): EventType<P> => ({ name, told, data: data ?? ({} as P), ...rest })
+
+/** What somebody logs by hand has a word of their own as its type. It has no dot, so it cannot pass for an event of ours. */
+export function byHand<P extends TProperties>(event: EventType<P>, type: string): EventType<P> {
+  if (!isByHand(type)) throw new Error(`${type} is not a type for what is logged by hand`)
+  return { ...event, name: type }
+}
+export const isByHand = (type: string): boolean => !type.includes('.')
+
+/** A type consists of a noun and a verb, which default phrases are made of. */
+export function partsOf(type: string): { noun: string; verb: string } {
+  const dot = type.indexOf('.')
+  return { noun: type.slice(0, dot), verb: type.slice(dot + 1) }
+}
+
+/**
+ * All definitions, gathered from the features. Stored types that are not among them are: what was logged by hand; the
+ * id of an action that emitted nothing (audit only); and events of an older or newer version of this program.
+ */
+export class Catalogue {
+  readonly #byName: ReadonlyMap<string, EventType>
+
+  constructor(readonly all: readonly EventType[]) {
+    this.#byName = new Map(all.map((event) => [event.name, event]))
+    if (this.#byName.size < all.length) {
+      const names = all.map(({ name }) => name)
+      throw new Error(`defined twice: ${names.filter((name, i) => names.indexOf(name) < i).join(', ')}`)
+    }
+  }
+
+  get(type: string): EventType | undefined {
+    return this.#byName.get(type)
+  }
+
+  /** Returns the kind of record that a stored row is about; undefined for what was logged by hand. */
+  kindOf(type: string): string | undefined {
+    return this.get(type)?.kind ?? (isByHand(type) ? undefined : partsOf(type).noun)
+  }
+
+  /** Returns the types of all events of which this holds. */
+  types(which: (event: EventType) => boolean): string[] {
+    return this.all.filter(which).map(({ name }) => name)
+  }
+
+  /**
+   * Whether a credential may have gained or lost rights by it. An unknown type may be one of a newer instance on the
+   * same database: then yes, because looking rights up once more is cheap and never wrong.
+   */
+  changesRights({ type, action }: { type: string; action: string }): boolean {
+    const known = this.get(type)
+    return known ? known.changes === 'rights' : type !== action && !isByHand(type)
+  }
+}
+
+// ---- types of data fields
+
+export const text = Type.String()
+export const texts = Type.Array(Type.String())
+export const number = Type.Number()
+export const flag = Type.Boolean()
+export const anything = Type.Unknown()

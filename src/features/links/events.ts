@@ -1,0 +1,19 @@
+import { define, text } from '../../events/catalogue.ts'
+import { article } from '../../events/words.ts'
+
+/** The subject is the record at the first end, which `noun` and `title` name. */
+const ofLink = {
+  kind: 'link',
+  data: { linkId: text, kind: text, noun: text, title: text, other: text },
+} as const
+
+export const linkCreated = define('link.created', {
+  ...ofLink,
+  says: 'Two records were linked',
+  words: (what, { other }) => `linked ${what} to ${article(String(other))}`,
+})
+export const linkDeleted = define('link.deleted', {
+  ...ofLink,
+  says: 'A link between two records was removed',
+  words: (what, { other }) => `unlinked ${what} from ${article(String(other))}`,
+})

@@ -1,0 +1,32 @@
+import { define, number, text, texts } from '../../events/catalogue.ts'
+import { nullable, optional } from '../../schema.ts'
+
+export { projectReordered } from '../../records/positions.ts'
+
+/** Who sees what is in a project depends on the project. */
+const ofProject = { kind: 'project', changes: 'visibility', live: true, many: true } as const
+const shown = { name: text, slug: text, version: number } as const
+
+export const projectCreated = define('project.created', { ...ofProject, says: 'A project was created', data: shown })
+export const projectUpdated = define('project.updated', {
+  ...ofProject,
+  says: 'A project changed',
+  data: { ...shown, fields: texts },
+})
+export const projectArchived = define('project.archived', { ...ofProject, says: 'A project was archived', data: shown })
+export const projectDeleted = define('project.deleted', { ...ofProject, says: 'A project was deleted', data: shown })
+export const projectRestored = define('project.restored', {
+  ...ofProject,
+  says: 'A project came back from the archive or from deletion',
+  data: { ...shown, deletedAt: optional(text) },
+})
+export const projectShared = define('project.shared', {
+  ...ofProject,
+  says: 'A project was opened to its team, put into a workspace, or moved; `from` is the team it was moved from',
+  data: { ...shown, visibility: optional(text), workspaceId: optional(nullable(text)), from: optional(text) },
+})
+export const projectUnshared = define('project.unshared', {
+  ...ofProject,
+  says: 'A project was made private or taken out of its workspace',
+  data: shown,
+})

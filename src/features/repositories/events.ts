@@ -1,0 +1,37 @@
+import { define, number, text } from '../../events/catalogue.ts'
+import { optional } from '../../schema.ts'
+
+const ofRepository = {
+  kind: 'repository',
+  data: { name: text, url: text, status: text, version: number },
+} as const
+
+export const repositoryConnected = define('repository.connected', {
+  ...ofRepository,
+  says: 'A repository was connected',
+})
+export const repositorySynced = define('repository.synced', {
+  ...ofRepository,
+  says: 'A repository was read from its code host',
+})
+export const repositoryFailed = define('repository.failed', {
+  ...ofRepository,
+  says: 'A repository could not be read',
+  words: (what) => `could not sync ${what}`,
+})
+export const repositoryRemoved = define('repository.removed', {
+  ...ofRepository,
+  says: 'A repository was disconnected',
+})
+
+/** The subject is the repository. */
+const ofPull = {
+  kind: 'pull_request',
+  data: { url: text, number, title: text, featureId: optional(text) },
+} as const
+
+export const pullRequestOpened = define('pull_request.opened', { ...ofPull, says: 'A pull request was opened' })
+export const pullRequestFound = define('pull_request.found', {
+  ...ofPull,
+  says: 'A pull request that was open already was linked',
+})

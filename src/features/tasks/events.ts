@@ -1,0 +1,71 @@
+import { anything, define, flag, number, text, texts } from '../../events/catalogue.ts'
+import { nullable, optional } from '../../schema.ts'
+
+const ofTask = { kind: 'task', live: true } as const
+/** `concerns`: ids of the people and agents whose task it is or was; their open streams hear of it. */
+const shown = { key: text, title: text, status: text, version: number, concerns: texts } as const
+
+export const taskCreated = define('task.created', { ...ofTask, says: 'A task was created', data: shown })
+export const taskUpdated = define('task.updated', {
+  ...ofTask,
+  says: 'A task changed; `from` is its status before',
+  data: { ...shown, fields: texts, from: optional(text) },
+})
+export const taskCompleted = define('task.completed', {
+  ...ofTask,
+  says: 'A task is done',
+  data: {
+    ...shown,
+    fields: optional(texts),
+    from: optional(text),
+    forced: optional(flag),
+    openBlockers: optional(anything),
+  },
+})
+export const taskDeleted = define('task.deleted', {
+  ...ofTask,
+  says: 'A task was deleted, with its parts',
+  data: { ...shown, reason: optional(text), parts: optional(number) },
+})
+export const taskRestored = define('task.restored', {
+  ...ofTask,
+  says: 'A task was restored, with its parts',
+  data: { ...shown, parts: optional(number) },
+})
+export const taskClaimed = define('task.claimed', {
+  ...ofTask,
+  says: 'Somebody took a task to work on it',
+  data: { ...shown, holder: optional(anything) },
+})
+/** Kept up by whoever works on it, and nobody else's news. */
+export const taskRenewed = define('task.renewed', {
+  kind: 'task',
+  says: 'A worker kept its claim of a task',
+  data: { ...shown, holder: optional(anything) },
+})
+export const taskReleased = define('task.released', {
+  ...ofTask,
+  says: 'A task was given back',
+  data: { ...shown, holder: optional(anything) },
+})
+export const taskCommented = define('task.commented', {
+  ...ofTask,
+  says: 'Somebody commented on a task',
+  data: { ...shown, commentId: optional(text) },
+})
+export const taskFreed = define('task.freed', {
+  ...ofTask,
+  says: 'A task no longer waits for another',
+  data: { ...shown, by: optional(text) },
+})
+export const taskRelated = define('task.related', {
+  ...ofTask,
+  says: 'Two tasks were related',
+  data: { ...shown, to: text, kind: nullable(text) },
+  words: (what, { to }) => `related ${what} to ${to}`,
+})
+export const taskUnrelated = define('task.unrelated', {
+  ...ofTask,
+  says: 'Two tasks are no longer related',
+  data: { ...shown, to: text, kind: nullable(text) },
+})

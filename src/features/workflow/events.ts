@@ -1,0 +1,40 @@
+import { define, number, text, texts } from '../../events/catalogue.ts'
+import { array, nullable, optional } from '../../schema.ts'
+
+const ofFeature = { kind: 'feature', live: true } as const
+/** `concerns`: id of whoever it was given to, or of its author; their open streams hear of it. */
+const shown = { title: text, status: text, version: number, concerns: array(nullable(text), 1) } as const
+const moved = { ...shown, from: text, to: text } as const
+
+export const featureCreated = define('feature.created', { ...ofFeature, says: 'A feature was created', data: shown })
+export const featureUpdated = define('feature.updated', {
+  ...ofFeature,
+  says: 'A feature changed',
+  data: { ...shown, fields: texts },
+})
+export const featureAdvanced = define('feature.advanced', {
+  ...ofFeature,
+  says: 'A feature passed a gate',
+  data: { ...moved, gate: optional(nullable(text)) },
+  words: (what, { from, to }) => `moved ${what} from ${from} to ${to}`,
+})
+export const featureReviewed = define('feature.reviewed', {
+  ...ofFeature,
+  says: 'A feature was approved, or changes were asked for',
+  data: { ...moved, gate: optional(nullable(text)), verdict: text },
+  words: (what, { verdict }) => (verdict === 'approved' ? `approved ${what}` : `asked for changes in ${what}`),
+})
+export const featureOverridden = define('feature.overridden', {
+  ...ofFeature,
+  says: 'A person moved a feature past its gate',
+  data: { ...moved, reason: text },
+  words: (what, { from, to, reason }) => `moved ${what} from ${from} to ${to} past its gate: ${reason}`,
+})
+export const featureDeleted = define('feature.deleted', { ...ofFeature, says: 'A feature was deleted', data: shown })
+export const featureRestored = define('feature.restored', { ...ofFeature, says: 'A feature was restored', data: shown })
+/** By the machine, after the commit. */
+export const featureObserved = define('feature.observed', {
+  ...ofFeature,
+  says: 'The code host confirmed evidence for a gate',
+  data: { title: text, gate: text, seen: texts },
+})

@@ -1,0 +1,30 @@
+import { define, text, texts } from '../../events/catalogue.ts'
+
+const ofWorkspace = { kind: 'workspace', told: 'access', changes: 'rights' } as const
+const shown = { name: text } as const
+
+export const workspaceCreated = define('workspace.created', {
+  ...ofWorkspace,
+  says: 'A workspace was created',
+  data: shown,
+})
+export const workspaceUpdated = define('workspace.updated', {
+  ...ofWorkspace,
+  says: 'A workspace changed',
+  data: { ...shown, fields: texts },
+})
+export const workspaceDeleted = define('workspace.deleted', {
+  ...ofWorkspace,
+  says: 'A workspace was deleted',
+  data: shown,
+})
+export const workspaceShared = define('workspace.shared', {
+  ...ofWorkspace,
+  says: 'Another team was let into a workspace, or has another role in it',
+  data: { ...shown, teamId: text, role: text },
+})
+export const workspaceUnshared = define('workspace.unshared', {
+  ...ofWorkspace,
+  says: 'A team left a workspace',
+  data: { ...shown, teamId: text },
+})
