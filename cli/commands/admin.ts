@@ -1,5 +1,6 @@
 import type { ControlAction } from '../../src/control/actions.ts'
-import { Login, Register, type User } from '../../src/features/accounts/schema.ts'
+import { Login, Register } from '../../src/features/accounts/schema.ts'
+import type { User } from '../../src/features/users/schema.ts'
 import { check, type TSchema } from '../../src/schema.ts'
 import { control } from '../control.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os'
 import { kindOf } from '../../src/auth/secrets.ts'
 import { AppError } from '../../src/errors.ts'
-import type { SignedIn, User } from '../../src/features/accounts/schema.ts'
+import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import type { DeviceStarted } from '../../src/features/devices/schema.ts'
+import type { User } from '../../src/features/users/schema.ts'
 import { Client, type Credential } from '../api/client.ts'
 import {
   changeProfiles,

@@ -1,6 +1,6 @@
 import { AppError } from '../../src/errors.ts'
-import type { User } from '../../src/features/accounts/schema.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
+import type { User } from '../../src/features/users/schema.ts'
 import { forgetTokens } from '../agents/mcp-token.ts'
 import { Client, type Credential, health } from '../api/client.ts'
 import {

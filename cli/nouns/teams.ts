@@ -1,6 +1,6 @@
-import type { User } from '../../src/features/accounts/schema.ts'
 import type { Invite } from '../../src/features/invites/schema.ts'
 import type { Member, Organization } from '../../src/features/organizations/schema.ts'
+import type { User } from '../../src/features/users/schema.ts'
 import type { Client } from '../api/client.ts'
 import { chooseTeam } from '../api/profiles.ts'
 import { amongMine, at } from '../api/reference.ts'

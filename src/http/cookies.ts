@@ -1,5 +1,4 @@
 import type { Config } from '../config.ts'
-import type { SignedIn } from '../features/accounts/schema.ts'
 import { ACCESS_COOKIE, cookieName, isSecure, REFRESH_COOKIE } from './guard.ts'
 
 export interface SetLike {
@@ -7,8 +6,14 @@ export interface SetLike {
   headers: Record<string, unknown>
 }
 
+/** The secrets in the answer of every way to sign in. */
+export interface Tokens {
+  token: string
+  refreshToken: string
+}
+
 /** Stores both tokens in cookies that scripts cannot read; the refresh token is sent only to its own endpoint. */
-export function setCookies(set: SetLike, config: Config, status: number, answer: SignedIn): SignedIn {
+export function setCookies<T extends Tokens>(set: SetLike, config: Config, status: number, answer: T): T {
   set.status = status
   set.headers['set-cookie'] = [
     cookie(config, ACCESS_COOKIE, answer.token, '/', 15 * 60),

@@ -1,6 +1,6 @@
 import type { Ctx } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
-import { activeUser } from '../features/accounts/people.ts'
+import { activeUser } from '../features/users/service.ts'
 
 /**
  * Whose text an answer holds. It stands before the text, so that a model that reads on knows what it reads: `own` was written by the very

@@ -5,10 +5,11 @@ import { anonymous } from '../../src/auth/actor.ts'
 import { issueCode } from '../../src/auth/one-time-secrets.ts'
 import { anyone } from '../../src/auth/policy.ts'
 import { newId } from '../../src/db/columns.ts'
-import type { SignedIn, User } from '../../src/features/accounts/schema.ts'
+import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import { signIn, startImpersonation } from '../../src/features/accounts/sessions.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
 import { passkeys } from '../../src/features/passkeys/table.ts'
+import type { User } from '../../src/features/users/schema.ts'
 import { users } from '../../src/features/users/table.ts'
 import {
   type Answer,

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { idempotencyKeys } from '../../src/events/table.ts'
-import type { SignedIn, User } from '../../src/features/accounts/schema.ts'
+import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
 import type { OrganizationPage } from '../../src/features/organizations/schema.ts'
+import type { User } from '../../src/features/users/schema.ts'
 import { users } from '../../src/features/users/table.ts'
 import {
   type Answer,

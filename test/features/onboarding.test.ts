@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { User } from '../../src/features/accounts/schema.ts'
 import type { InvitePage } from '../../src/features/invites/schema.ts'
 import type { Onboarded, Onboarding } from '../../src/features/onboarding/schema.ts'
 import type { Organization, OrganizationPage } from '../../src/features/organizations/schema.ts'
 import * as organizations from '../../src/features/organizations/service.ts'
+import type { User } from '../../src/features/users/schema.ts'
 import {
   apiKey,
   call,

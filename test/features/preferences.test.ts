@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { PreferencesAnswer, User } from '../../src/features/accounts/schema.ts'
+import type { PreferencesAnswer, User } from '../../src/features/users/schema.ts'
 import { apiKey, call, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { bearer } from './accounts-support.ts'
 import { expectEvent, expectRefusal, statuses, watch } from './support.ts'

@@ -9,6 +9,8 @@ import { AppError, invalid, type WayOut } from '../../errors.ts'
 import { countMail, queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
 import { userEmailChanged, userEmailChangeRequested, userEmailRestored, userEmailVerified } from '../users/events.ts'
+import type { User } from '../users/schema.ts'
+import { activeUser, byEmail, visible } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import {
   CHANGE_MINUTES,
@@ -19,8 +21,8 @@ import {
   VERIFY_MINUTES,
   verifyMail,
 } from './messages.ts'
-import { activeUser, byEmail, dropOtherLogins, endCredentials, isReserved, visible } from './people.ts'
-import type { ChangeEmail, LinkToken, User, VerifyAnswer, VerifyEmail } from './schema.ts'
+import { dropOtherLogins, endCredentials, isReserved } from './people.ts'
+import type { ChangeEmail, LinkToken, VerifyAnswer, VerifyEmail } from './schema.ts'
 import { holdSession } from './sign-in-methods.ts'
 
 async function own(ctx: Ctx): Promise<User> {

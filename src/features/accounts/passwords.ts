@@ -16,28 +16,12 @@ import {
   userPasswordChanged,
   userPasswordReset,
 } from '../users/events.ts'
+import type { User } from '../users/schema.ts'
+import { activeUser, byEmail, sameEmail, visible } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
 import { passwordChangedMail, RESET_MINUTES, resetMail } from './messages.ts'
-import {
-  activeUser,
-  byEmail,
-  countSignIn,
-  dropOtherLogins,
-  endCredentials,
-  proveMailbox,
-  sameEmail,
-  visible,
-} from './people.ts'
-import type {
-  ChangePassword,
-  Confirmed,
-  ForgotPassword,
-  Login,
-  Reauth,
-  ResetPassword,
-  SignedIn,
-  User,
-} from './schema.ts'
+import { countSignIn, dropOtherLogins, endCredentials, proveMailbox } from './people.ts'
+import type { ChangePassword, Confirmed, ForgotPassword, Login, Reauth, ResetPassword, SignedIn } from './schema.ts'
 import { type Proof, startSession } from './sessions.ts'
 import { holdSession } from './sign-in-methods.ts'
 

@@ -6,40 +6,16 @@ import { randomTail } from '../../auth/secrets.ts'
 import { connectionOf } from '../../db/session.ts'
 import { AppError } from '../../errors.ts'
 import { slugify } from '../../text/text.ts'
-import { deviceCodes } from '../devices/table.ts'
 import { integrations } from '../integrations/table.ts'
 import { wipeMail } from '../mail/service.ts'
-import { connectedAccounts } from '../oauth/table.ts'
 import * as organizations from '../organizations/service.ts'
-import { passkeys } from '../passkeys/table.ts'
-import { apiKeys, mcpTokens } from '../tokens/table.ts'
 import { sessionRevoked, userEmailVerified, userRegistered } from '../users/events.ts'
+import type { User } from '../users/schema.ts'
+import { sameEmail, visible } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
-import type { User } from './schema.ts'
+import { endCredentialsOf, removeSignInMethods } from './hooks.ts'
 
-/** Users as rows: how they are found and made, and what they lose. All of it in the running transaction of whoever calls. */
-export const visible = {
-  id: users.id,
-  createdAt: users.createdAt,
-  updatedAt: users.updatedAt,
-  version: users.version,
-  email: users.email,
-  name: users.name,
-  handle: users.handle,
-  avatarUrl: users.avatarUrl,
-  coverUrl: users.coverUrl,
-  bio: users.bio,
-  timezone: users.timezone,
-  locale: users.locale,
-  role: users.role,
-  status: users.status,
-  emailVerifiedAt: users.emailVerifiedAt,
-  onboardedAt: users.onboardedAt,
-  preferences: users.preferences,
-}
-
-export const sameEmail = (email: string) => eq(sql`lower(${users.email})`, email.toLowerCase())
-
+/** How accounts are created, and what they lose. Everything here runs in the caller's transaction. */
 export interface NewUser {
   email: string
   name: string
@@ -87,18 +63,6 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
   ctx.emit(userRegistered, { subjectId: user.id, userId: user.id, data: { role: user.role } })
   return user
 }
-
-export const byEmail = async (ctx: Ctx, email: string): Promise<User | undefined> =>
-  (await ctx.db.select(visible).from(users).where(sameEmail(email)))[0]
-
-/** Only somebody who can sign in. */
-export const activeUser = async (ctx: Ctx, id: string): Promise<User | undefined> =>
-  (
-    await ctx.db
-      .select(visible)
-      .from(users)
-      .where(and(eq(users.id, id), eq(users.status, 'active')))
-  )[0]
 
 /** An address that its account may still get back is nobody else's: a thief must not be able to take the way back away. */
 export async function isReserved(ctx: Ctx, email: string, besidesUserId?: string): Promise<boolean> {
@@ -148,7 +112,7 @@ export async function keepAnAdmin(ctx: Ctx, leaving: string): Promise<void> {
     throw new AppError('conflict.last_admin', 'This is the only active administrator. Make somebody else one first.')
 }
 
-/** What this person holds in others' names as an administrator, and what administrators hold in his. */
+/** Ends the sessions in which this user acts as somebody else, and those in which somebody acts as them. */
 export async function endImpersonations(ctx: Ctx, userId: string): Promise<void> {
   const ended = await ctx.db
     .update(loginSessions)
@@ -170,31 +134,29 @@ export async function endImpersonations(ctx: Ctx, userId: string): Promise<void>
 }
 
 /**
- * Whoever had a way in loses it: sessions (those in which he acts as somebody else too), what was mailed or begun and not finished, and
- * unless told otherwise API keys and MCP tokens.
+ * Ends every session of the user (also those in which they act as somebody else), every mailed link or code, every sign-in
+ * that was begun, and, unless `keepKeys` is set, API keys and MCP tokens.
  */
 export async function endCredentials(ctx: Ctx, userId: string, { keepKeys = false } = {}): Promise<void> {
   await endImpersonations(ctx, userId)
-  for (const table of keepKeys ? [loginSessions] : ([loginSessions, apiKeys, mcpTokens] as const))
-    await ctx.db
-      .update(table)
-      .set({ revokedAt: ctx.now })
-      .where(and(eq(table.userId, userId), isNull(table.revokedAt)))
-  await ctx.db.delete(deviceCodes).where(eq(deviceCodes.claimedById, userId))
+  await ctx.db
+    .update(loginSessions)
+    .set({ revokedAt: ctx.now })
+    .where(and(eq(loginSessions.userId, userId), isNull(loginSessions.revokedAt)))
+  await endCredentialsOf.call(ctx, { userId, keepKeys })
   await dropSecretsOf(ctx, userId)
 }
 
-/** Ways in that a password does not guard, and places that are told what is told to the user. */
+/** Removes the ways to sign in that the password does not guard, and the places that notifications are forwarded to. */
 export async function dropOtherLogins(ctx: Ctx, userId: string): Promise<void> {
   await ctx.db.delete(integrations).where(eq(integrations.userId, userId))
-  await ctx.db.delete(passkeys).where(eq(passkeys.userId, userId))
-  await ctx.db.delete(connectedAccounts).where(eq(connectedAccounts.userId, userId))
+  await removeSignInMethods.call(ctx, { userId })
 }
 
 /**
- * Somebody has just proved that the mailbox is his. If the account's address was never proved before, whoever made the account may not have
- * been him: everything that was set up until now (password, passkeys, identities elsewhere, sessions, keys, where notifications go, who is
- * let into the personal space) stops working.
+ * Somebody has just proved that the mailbox is theirs. If the account's address was never proved before, somebody else may
+ * have created the account: everything that was set up until now (password, passkeys, identities elsewhere, sessions, keys,
+ * where notifications go, who is let into the personal space) stops working.
  */
 export async function proveMailbox(ctx: Ctx, user: User): Promise<User> {
   if (user.emailVerifiedAt) return user

@@ -4,8 +4,8 @@ import { userIdOf } from '../../auth/actor.ts'
 import { account } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { userPreferencesChanged } from '../users/events.ts'
+import type { Preferences, PreferencesAnswer, PreferencesPatch } from '../users/schema.ts'
 import { users } from '../users/table.ts'
-import type { Preferences, PreferencesAnswer, PreferencesPatch } from './schema.ts'
 
 /** What is usual; an organization that the caller has left counts as none chosen. */
 const inForce = (

@@ -1,8 +1,8 @@
-import { created, type Http, on } from '../../http/context.ts'
+import { type Http, on } from '../../http/context.ts'
 import { clearCookies, setCookies } from '../../http/cookies.ts'
 import { cookieOf, REFRESH_COOKIE } from '../../http/guard.ts'
 import { Deleted, id, object } from '../../schema.ts'
-import { ApiKeyCreated } from '../tokens/schema.ts'
+import { PreferencesAnswer, PreferencesPatch, User } from '../users/schema.ts'
 import * as emails from './emails.ts'
 import * as passwords from './passwords.ts'
 import * as preferences from './preferences.ts'
@@ -14,14 +14,11 @@ import {
   EmailChanged,
   EmailRestored,
   ForgotPassword,
-  KeyExchange,
   LinkToken,
   LoggedOut,
   Login,
   MailSent,
   PasswordReset,
-  PreferencesAnswer,
-  PreferencesPatch,
   ProfilePatch,
   Reauth,
   Refresh,
@@ -33,7 +30,6 @@ import {
   SessionQuery,
   Setup,
   SignedIn,
-  User,
   VerifyAnswer,
   VerifyEmail,
 } from './schema.ts'
@@ -100,15 +96,6 @@ export const accountRoutes = (http: Http) =>
       body: ProfilePatch,
       response: User,
     })
-    .post(
-      '/api/auth/api-key-exchange',
-      async ({ ctx, body, set }) => created(set, '/api/settings/api-keys', await accounts.exchangeKey(ctx, body)),
-      {
-        ...on(accounts.exchangeKey, 'Exchange e-mail and password for an API key; its value is shown once'),
-        body: KeyExchange,
-        response: { 201: ApiKeyCreated },
-      },
-    )
     .post('/api/auth/forgot-password', ({ ctx, body }) => passwords.forgotPassword(ctx, body), {
       ...on(passwords.forgotPassword, 'Ask for a mail with a link to a new password'),
       body: ForgotPassword,

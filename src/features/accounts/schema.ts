@@ -11,52 +11,11 @@ import {
   pageOf,
   paging,
   partial,
-  recordFields,
   type Static,
   text,
-  title,
   yes,
 } from '../../schema.ts'
-import { ApiKeyCreate } from '../tokens/schema.ts'
-
-const theme = oneOf(['system', 'light', 'dark'])
-const weekStart = oneOf(['monday', 'sunday'])
-const density = oneOf(['comfortable', 'compact'])
-const currentOrganizationId = id({ description: 'The team that calls are about which name none' })
-
-/** As stored: only what somebody chose. */
-export const Preferences = object({
-  currentOrganizationId: optional(id()),
-  theme: optional(theme),
-  weekStart: optional(weekStart),
-  density: optional(density),
-  notifications: optional(object({ email: optional(bool()) })),
-})
-export type Preferences = Static<typeof Preferences>
-
-/** What is in force. */
-export const PreferencesAnswer = object({
-  currentOrganizationId: nullable(currentOrganizationId),
-  theme,
-  weekStart,
-  density,
-  notifications: object({
-    email: bool({ description: 'Notifications may be mailed too; mails about the account itself always come' }),
-  }),
-})
-export type PreferencesAnswer = Static<typeof PreferencesAnswer>
-
-/** `null` goes back to what is usual. */
-export const PreferencesPatch = partial(
-  object({
-    currentOrganizationId: nullable(currentOrganizationId),
-    theme: nullable(theme),
-    weekStart: nullable(weekStart),
-    density: nullable(density),
-    notifications: nullable(object({ email: optional(bool()) })),
-  }),
-)
-export type PreferencesPatch = Static<typeof PreferencesPatch>
+import { User } from '../users/schema.ts'
 
 const password = text(128, {
   minLength: 1,
@@ -65,26 +24,7 @@ const password = text(128, {
 })
 /** From the link in a mail. */
 const linkToken = text(200, { example: 'svc_one_…', description: 'What follows the # in the link' })
-const name = title(100, { example: 'Ada Lovelace' })
-const handle = text(63, { pattern: '^[a-z0-9](-?[a-z0-9])*$', example: 'ada' })
-
-export const User = object({
-  ...recordFields,
-  email: email(),
-  name,
-  handle,
-  avatarUrl: nullable(text(2000)),
-  coverUrl: nullable(text(2000)),
-  bio: nullable(text(2000)),
-  timezone: nullable(text(64)),
-  locale: nullable(text(35)),
-  role: oneOf(['user', 'admin']),
-  status: oneOf(['active', 'suspended']),
-  emailVerifiedAt: nullable(instant()),
-  onboardedAt: nullable(instant()),
-  preferences: Preferences,
-})
-export type User = Static<typeof User>
+const { name, handle } = User.properties
 
 const newcomer = { email: email(), password, name }
 export const Register = object(
@@ -172,10 +112,6 @@ export const Reauth = object({
 export type Reauth = Static<typeof Reauth>
 export const Confirmed = object({ authenticatedAt: instant() })
 export type Confirmed = Static<typeof Confirmed>
-
-const { name: keyName, scopes, expiresInDays } = ApiKeyCreate.properties
-export const KeyExchange = object({ ...Login.properties, name: optional(keyName), scopes, expiresInDays })
-export type KeyExchange = Static<typeof KeyExchange>
 
 // ---- e-mail addresses
 

@@ -3,30 +3,28 @@ import { checkVersion, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { countAttempt, networkOf } from '../../auth/limits.ts'
 import { checkPassword, hashPassword } from '../../auth/passwords.ts'
-import { account, anyone, machine, person } from '../../auth/policy.ts'
+import { account, anyone, machine } from '../../auth/policy.ts'
 import { hashSecret, kindOf, newSecret, sameText } from '../../auth/secrets.ts'
 import { meta } from '../../db/table.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { changeVersioned } from '../../records/rows.ts'
-import * as invites from '../invites/service.ts'
-import type { ApiKeyCreate, ApiKeyCreated } from '../tokens/schema.ts'
-import * as tokens from '../tokens/service.ts'
 import { userRoleChanged, userUpdated } from '../users/events.ts'
+import type { User } from '../users/schema.ts'
+import { byEmail, visible } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import { sendVerification } from './emails.ts'
+import { mayRegister, onRegistered } from './hooks.ts'
 import { provePassword } from './passwords.ts'
 import {
-  byEmail,
   countRegistration,
   dropOtherLogins,
   endCredentials,
   insertUser,
   type NewUser,
   requireOpenRegistration,
-  visible,
 } from './people.ts'
-import type { KeyExchange, Login, ProfilePatch, Register, Setup, SignedIn, User } from './schema.ts'
-import { admitted, type Proof, signIn, startSession } from './sessions.ts'
+import type { Login, ProfilePatch, Register, Setup, SignedIn } from './schema.ts'
+import { signIn, startSession } from './sessions.ts'
 
 // ---- signing up
 
@@ -36,7 +34,7 @@ export const addUser = write(
   anyone,
   async (ctx, { inviteToken, ...input }: NewUser & { inviteToken?: string }): Promise<SignedIn> => {
     const user = await insertUser(ctx, input)
-    if (inviteToken !== undefined) await invites.takeBy(ctx, inviteToken, user)
+    if (inviteToken !== undefined) await onRegistered.call(ctx, { user, inviteToken })
     if (!user.emailVerifiedAt) await sendVerification(ctx, user)
     return startSession(ctx, user, { via: 'password' })
   },
@@ -46,9 +44,8 @@ export const register = flow(
   'accounts.register',
   anyone,
   async (ctx, { email, password, name, inviteToken }: Register): Promise<SignedIn> => {
-    const invited = inviteToken !== undefined
-    if (invited) await invites.requireFor(ctx, inviteToken, email)
-    else requireOpenRegistration(ctx)
+    const invited = inviteToken !== undefined && (await mayRegister.call(ctx, { email, inviteToken })).includes(true)
+    if (!invited) requireOpenRegistration(ctx)
     checkPassword(password, { email, name })
     if (!invited) await countRegistration(ctx)
     // The token came to this address by mail, which proves it.
@@ -181,26 +178,6 @@ export const setup = flow(
 export const login = flow('accounts.login', anyone, async (ctx, input: Login): Promise<SignedIn> => {
   return signIn(ctx, { ...(await provePassword(ctx, input)), via: 'password' })
 })
-
-const mintKey = write(
-  'accounts.mintKey',
-  person,
-  async (ctx, { proof, ...wanted }: ApiKeyCreate & { proof: Proof }): Promise<ApiKeyCreated> => {
-    await admitted(ctx, proof)
-    return tokens.createKey(ctx, wanted)
-  },
-)
-
-/** For scripts: the same proof and the same limits as signing in. */
-export const exchangeKey = flow(
-  'accounts.exchangeKey',
-  anyone,
-  async (ctx, { email, password, name, ...wanted }: KeyExchange): Promise<ApiKeyCreated> => {
-    const proof = await provePassword(ctx, { email, password })
-    const actor = await ctx.app.auth.actorFor(proof.userId)
-    return mintKey({ ...ctx, actor }, { proof, name: name ?? 'API key', ...wanted })
-  },
-)
 
 // ---- the caller
 

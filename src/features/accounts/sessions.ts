@@ -6,9 +6,10 @@ import { hashSecret, kindOf, newSecret } from '../../auth/secrets.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { sessionRevoked, userRefreshed, userSignedIn } from '../users/events.ts'
+import type { User } from '../users/schema.ts'
+import { visible } from '../users/service.ts'
 import { loginSessions, refreshTokens, users } from '../users/table.ts'
-import { visible } from './people.ts'
-import type { Refresh, SessionPage, SessionQuery, SignedIn, User } from './schema.ts'
+import type { Refresh, SessionPage, SessionQuery, SignedIn } from './schema.ts'
 
 const IDLE_DAYS = 30
 const TOTAL_DAYS = 90

@@ -1,22 +1,21 @@
-import { and, eq, gt, inArray, isNull } from 'drizzle-orm'
+import { and, eq, gt, isNull } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError } from '../../errors.ts'
 import { oneLine } from '../mail/message.ts'
 import { mailNotice } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
-import { configured } from '../oauth/providers.ts'
-import { connectedAccounts } from '../oauth/table.ts'
-import { passkeys } from '../passkeys/table.ts'
+import type { User } from '../users/schema.ts'
+import { visible } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
-import { visible } from './people.ts'
-import type { User } from './schema.ts'
+import { countSignInMethods } from './hooks.ts'
 
-/** Passkeys and identities elsewhere: what adding and giving up a way to sign in has in common. All of it in the running transaction. */
+/** What adding and removing any sign-in method has in common. Everything here runs in the caller's transaction. */
 const NOTICE_DAYS = 7
 
 /**
- * Before a way in is added, or begun. The caller was let in by an answer that may be a second old, and his sessions may end at this very moment
- * because somebody else has proved that the account is his: whoever comes second waits here, and then sees it.
+ * Locks the user's row, then checks that the session still lives. Call it before a sign-in method is added or begun: the
+ * caller's rights may be a second old, and their sessions may be ending in another transaction because the owner of the
+ * mailbox takes the account over. The second of the two waits here and then sees what the first did.
  */
 export async function holdSession(ctx: Ctx, sessionId: string): Promise<User> {
   const live = and(
@@ -37,7 +36,7 @@ export async function holdSession(ctx: Ctx, sessionId: string): Promise<User> {
   return user
 }
 
-/** A thief who adds a way in must not do so unseen. */
+/** Tells the user of a new sign-in method, so that a thief cannot add one unseen. */
 export async function tellOfNewWay(ctx: Ctx, user: User, what: string): Promise<void> {
   const title = 'A new way to sign in was added'
   const advice = 'If this was not you, remove it in your account and change your password.'
@@ -59,7 +58,10 @@ export async function tellOfNewWay(ctx: Ctx, user: User, what: string): Promise<
   })
 }
 
-/** After one was given up: nobody locks himself out. The lock lets the second of two at the same moment see that the first is gone. */
+/**
+ * Throws if the user has no way to sign in left. Call it after one was removed. The lock makes the second of two concurrent
+ * removals see the first.
+ */
 export async function requireWayIn(ctx: Ctx, userId: string): Promise<void> {
   const [user] = await ctx.db
     .select({ password: users.passwordHash, provedAt: users.emailVerifiedAt })
@@ -68,14 +70,8 @@ export async function requireWayIn(ctx: Ctx, userId: string): Promise<void> {
     .for('no key update')
   // Codes and links go to a proved address.
   if (user?.password || user?.provedAt) return
-  const [passkey] = await ctx.db.select({ id: passkeys.id }).from(passkeys).where(eq(passkeys.userId, userId)).limit(1)
-  if (passkey) return
-  const [identity] = await ctx.db
-    .select({ id: connectedAccounts.id })
-    .from(connectedAccounts)
-    .where(and(eq(connectedAccounts.userId, userId), inArray(connectedAccounts.provider, configured(ctx.app.config))))
-    .limit(1)
-  if (!identity)
+  const counts = await countSignInMethods.call(ctx, { userId })
+  if (counts.every((count) => count === 0))
     throw new AppError(
       'conflict.last_way',
       'This is your last way to sign in. Confirm your e-mail address, set a password or add another one first.',

@@ -16,8 +16,8 @@ import {
   text,
   title,
 } from '../../schema.ts'
-import { User } from '../accounts/schema.ts'
 import { Member, Organization } from '../organizations/schema.ts'
+import { User } from '../users/schema.ts'
 
 const search = optional(text(200, { description: 'Part of a name or address' }))
 const number = int({ example: 2 })

@@ -5,8 +5,7 @@ import { issueSecret, openCode } from '../../auth/one-time-secrets.ts'
 import { admin, recentAdmin } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { RESET_MINUTES, resetMail } from '../accounts/messages.ts'
-import { endCredentials, endImpersonations, keepAnAdmin, visible } from '../accounts/people.ts'
-import type { User } from '../accounts/schema.ts'
+import { endCredentials, endImpersonations, keepAnAdmin } from '../accounts/people.ts'
 import { startImpersonation } from '../accounts/sessions.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
@@ -23,6 +22,8 @@ import {
   userSuspended,
   userUnsuspended,
 } from '../users/events.ts'
+import type { User } from '../users/schema.ts'
+import { visible } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import type {
   AdminUser,

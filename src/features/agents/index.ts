@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { removePersonal } from './account.ts'
 import * as events from './events.ts'
 import { agentRoutes } from './routes.ts'
 import { agentSource } from './searchable.ts'
@@ -9,4 +10,5 @@ export const agents: Feature = {
   routes: agentRoutes,
   tools: agentTools,
   searchable: [agentSource],
+  hooks: [removePersonal],
 }

@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { withoutAuthor } from './account.ts'
 import * as events from './events.ts'
 import { decisionRoutes } from './routes.ts'
 import { decisionSource } from './searchable.ts'
@@ -9,4 +10,5 @@ export const decisions: Feature = {
   routes: decisionRoutes,
   tools: decisionTools,
   searchable: [decisionSource],
+  hooks: [withoutAuthor],
 }

@@ -1,5 +1,6 @@
 import type { Feature } from '../../feature.ts'
+import { dropApproved } from './account.ts'
 import * as events from './events.ts'
 import { deviceRoutes } from './routes.ts'
 
-export const devices: Feature = { events: Object.values(events), routes: deviceRoutes }
+export const devices: Feature = { events: Object.values(events), routes: deviceRoutes, hooks: [dropApproved] }

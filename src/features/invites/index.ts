@@ -1,5 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
 import { inviteRoutes } from './routes.ts'
+import { registration } from './service.ts'
 
-export const invites: Feature = { events: Object.values(events), routes: inviteRoutes }
+export const invites: Feature = { events: Object.values(events), routes: inviteRoutes, hooks: registration }

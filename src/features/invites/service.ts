@@ -7,8 +7,7 @@ import { hashSecret, kindOf, newSecret } from '../../auth/secrets.ts'
 import { connectionOf } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { byEmail, visible as userColumns } from '../accounts/people.ts'
-import type { User } from '../accounts/schema.ts'
+import { mayRegister, onRegistered } from '../accounts/hooks.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
@@ -16,6 +15,8 @@ import type { Organization } from '../organizations/schema.ts'
 import * as teams from '../organizations/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { userEmailVerified } from '../users/events.ts'
+import type { User } from '../users/schema.ts'
+import { byEmail, visible as userColumns } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import { inviteAccepted, inviteCreated, inviteDeclined, inviteRenewed, inviteWithdrawn } from './events.ts'
 import type { Invite, InviteCreate, InvitePage, InvitePreview, InviteQuery } from './schema.ts'
@@ -236,17 +237,17 @@ export const decline = write(
   },
 )
 
-/** Before somebody registers with the link: throws unless it was sent to exactly this address. */
-export async function requireFor(ctx: Ctx, token: string, email: string): Promise<void> {
-  const invite = await usable(ctx, await byToken(ctx, token))
-  if (!sameAddress(invite, email))
-    throw invalid('/email', 'This invitation was sent to another address. Register with that one.')
-}
-
-/** In the transaction that makes the account. */
-export async function takeBy(ctx: Ctx, token: string, user: User): Promise<void> {
-  await take(ctx, await claim(ctx, user, token), user.id)
-}
+export const registration = [
+  mayRegister.handle(async (ctx, { email, inviteToken }) => {
+    const invite = await usable(ctx, await byToken(ctx, inviteToken))
+    if (!sameAddress(invite, email))
+      throw invalid('/email', 'This invitation was sent to another address. Register with that one.')
+    return true
+  }),
+  onRegistered.handle(async (ctx, { user, inviteToken }) => {
+    await take(ctx, await claim(ctx, user, inviteToken), user.id)
+  }),
+]
 
 const gone = () =>
   new AppError('gone', 'This invitation was used, withdrawn or replaced, or has expired. Ask for a new one.')

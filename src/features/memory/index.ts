@@ -1,6 +1,12 @@
 import type { Feature } from '../../feature.ts'
+import { withoutAuthor } from './account.ts'
 import * as events from './events.ts'
 import { memoryRoutes } from './routes.ts'
 import { memoryTools } from './tools.ts'
 
-export const memory: Feature = { events: Object.values(events), routes: memoryRoutes, tools: memoryTools }
+export const memory: Feature = {
+  events: Object.values(events),
+  routes: memoryRoutes,
+  tools: memoryTools,
+  hooks: [withoutAuthor],
+}

@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { withoutAuthor } from './account.ts'
 import * as events from './events.ts'
 import { noteRoutes } from './routes.ts'
 import { noteSource } from './searchable.ts'
@@ -9,4 +10,5 @@ export const notes: Feature = {
   routes: noteRoutes,
   tools: noteTools,
   searchable: [noteSource],
+  hooks: [withoutAuthor],
 }

@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { removePersonal } from './account.ts'
 import * as events from './events.ts'
 import { skillRoutes } from './routes.ts'
 import { skillSource } from './searchable.ts'
@@ -9,4 +10,5 @@ export const skills: Feature = {
   routes: skillRoutes,
   tools: skillTools,
   searchable: [skillSource],
+  hooks: [removePersonal],
 }

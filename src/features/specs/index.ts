@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { withoutAuthor } from './account.ts'
 import * as events from './events.ts'
 import { specRoutes } from './routes.ts'
 import { specSource } from './searchable.ts'
@@ -9,4 +10,5 @@ export const specs: Feature = {
   routes: specRoutes,
   tools: specTools,
   searchable: [specSource],
+  hooks: [withoutAuthor],
 }

@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { withoutUser } from './account.ts'
 import * as events from './events.ts'
 import { progress } from './progress.ts'
 import { taskRoutes } from './routes.ts'
@@ -10,5 +11,5 @@ export const tasks: Feature = {
   routes: taskRoutes,
   tools: taskTools,
   searchable: [taskSource],
-  hooks: [progress],
+  hooks: [withoutUser, progress],
 }

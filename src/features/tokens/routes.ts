@@ -1,9 +1,11 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
+import { exchangeKey } from './exchange.ts'
 import {
   ApiKeyCreate,
   ApiKeyCreated,
   ApiKeyPage,
+  KeyExchange,
   McpTokenCreate,
   McpTokenCreated,
   McpTokenPage,
@@ -53,3 +55,12 @@ export const tokenRoutes = (http: Http) =>
       params: byId,
       response: Deleted,
     })
+    .post(
+      '/api/auth/api-key-exchange',
+      async ({ ctx, body, set }) => created(set, '/api/settings/api-keys', await exchangeKey(ctx, body)),
+      {
+        ...on(exchangeKey, 'Exchange e-mail and password for an API key; its value is shown once'),
+        body: KeyExchange,
+        response: { 201: ApiKeyCreated },
+      },
+    )

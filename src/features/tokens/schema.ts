@@ -14,6 +14,7 @@ import {
   text,
   title,
 } from '../../schema.ts'
+import { Login } from '../accounts/schema.ts'
 
 const name = title(100, { example: 'laptop' })
 /** `read ⊂ write`, or narrowed to a resource. Instance administration is not for keys and tokens. */
@@ -51,6 +52,13 @@ export const ApiKeyCreate = object({
   expiresInDays: optional(expiresInDays),
 })
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>
+export const KeyExchange = object({
+  ...Login.properties,
+  name: optional(name),
+  scopes: optional(scopes),
+  expiresInDays: optional(expiresInDays),
+})
+export type KeyExchange = Static<typeof KeyExchange>
 export const ApiKeyPage = pageOf(ApiKey)
 export type ApiKeyPage = Static<typeof ApiKeyPage>
 

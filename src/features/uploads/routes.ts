@@ -1,7 +1,7 @@
 import { type Http, on } from '../../http/context.ts'
 import { id, object } from '../../schema.ts'
-import { User } from '../accounts/schema.ts'
 import { Organization } from '../organizations/schema.ts'
+import { User } from '../users/schema.ts'
 import { extensionOf } from './images.ts'
 import { PictureFile, Upload } from './schema.ts'
 import * as uploads from './service.ts'

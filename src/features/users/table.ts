@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import type { Via } from '../../auth/actor.ts'
 import { instant, json, newId, record } from '../../db/columns.ts'
-import type { Preferences } from '../accounts/schema.ts'
+import type { Preferences } from './schema.ts'
 
 export const users = pgTable(
   'users',
@@ -41,7 +41,7 @@ export const loginSessions = pgTable(
     via: text().$type<Via>().notNull().default('password'),
     /** The administrator who acts as this user. */
     impersonatorId: uuid(),
-    /** When the person last proved to be himself: at sign-in, or by confirming it since. Null for devices and impersonation. */
+    /** When the person last proved who they are, at sign-in or by confirming since. Null for devices, impersonation. */
     authenticatedAt: instant(),
     /** `tutti on laptop`, as the client named itself. */
     device: text(),

@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { withoutUser } from './account.ts'
 import * as events from './events.ts'
 import { workflowRoutes } from './routes.ts'
 import { featureSource } from './searchable.ts'
@@ -9,4 +10,5 @@ export const workflow: Feature = {
   routes: workflowRoutes,
   tools: workflowTools,
   searchable: [featureSource],
+  hooks: [withoutUser],
 }

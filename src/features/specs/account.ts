@@ -1,0 +1,11 @@
+import { and, eq } from 'drizzle-orm'
+import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
+import { specVersions } from './table.ts'
+
+/** Versions stay, without the name of the user who left. */
+export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
+  await ctx.db
+    .update(specVersions)
+    .set({ authorId: null, authorName: FORMER_USER })
+    .where(and(eq(specVersions.authorType, 'user'), eq(specVersions.authorId, userId)))
+})

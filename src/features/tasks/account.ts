@@ -1,0 +1,17 @@
+import { and, eq } from 'drizzle-orm'
+import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
+import { letGo } from './departures.ts'
+import { taskComments, tasks } from './table.ts'
+
+/** Tasks of the user who left can be taken by others; their comments stay without the name. */
+export const withoutUser = accountRemoved.handle(async (ctx, { userId }) => {
+  await letGo(ctx, { type: 'user', id: userId })
+  await ctx.db
+    .update(tasks)
+    .set({ leaseHolderId: null })
+    .where(and(eq(tasks.leaseType, 'user'), eq(tasks.leaseHolderId, userId)))
+  await ctx.db
+    .update(taskComments)
+    .set({ authorId: null, authorName: FORMER_USER })
+    .where(and(eq(taskComments.authorType, 'user'), eq(taskComments.authorId, userId)))
+})

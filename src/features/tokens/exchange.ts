@@ -1,0 +1,26 @@
+import { flow, write } from '../../action.ts'
+import { anyone, person } from '../../auth/policy.ts'
+import { provePassword } from '../accounts/passwords.ts'
+import { admitted, type Proof } from '../accounts/sessions.ts'
+import type { ApiKeyCreate, ApiKeyCreated, KeyExchange } from './schema.ts'
+import { createKey } from './service.ts'
+
+const mintKey = write(
+  'tokens.mintKey',
+  person,
+  async (ctx, { proof, ...wanted }: ApiKeyCreate & { proof: Proof }): Promise<ApiKeyCreated> => {
+    await admitted(ctx, proof)
+    return createKey(ctx, wanted)
+  },
+)
+
+/** For scripts. Proof and limits are those of signing in. */
+export const exchangeKey = flow(
+  'tokens.exchangeKey',
+  anyone,
+  async (ctx, { email, password, name, ...wanted }: KeyExchange): Promise<ApiKeyCreated> => {
+    const proof = await provePassword(ctx, { email, password })
+    const actor = await ctx.app.auth.actorFor(proof.userId)
+    return mintKey({ ...ctx, actor }, { proof, name: name ?? 'API key', ...wanted })
+  },
+)

@@ -1,0 +1,11 @@
+import { and, eq, isNotNull } from 'drizzle-orm'
+import { accountRemoved } from '../accounts/hooks.ts'
+import { uploads } from './table.ts'
+
+/** A team keeps its pictures; the user's own go with their row. */
+export const withoutOwner = accountRemoved.handle(async (ctx, { userId }) => {
+  await ctx.db
+    .update(uploads)
+    .set({ userId: null })
+    .where(and(eq(uploads.userId, userId), isNotNull(uploads.organizationId)))
+})

@@ -1,0 +1,72 @@
+import {
+  bool,
+  email,
+  id,
+  instant,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  partial,
+  recordFields,
+  type Static,
+  text,
+  title,
+} from '../../schema.ts'
+
+const theme = oneOf(['system', 'light', 'dark'])
+const weekStart = oneOf(['monday', 'sunday'])
+const density = oneOf(['comfortable', 'compact'])
+const currentOrganizationId = id({ description: 'The team used by calls that name none' })
+
+/** As stored: only what somebody chose. */
+export const Preferences = object({
+  currentOrganizationId: optional(id()),
+  theme: optional(theme),
+  weekStart: optional(weekStart),
+  density: optional(density),
+  notifications: optional(object({ email: optional(bool()) })),
+})
+export type Preferences = Static<typeof Preferences>
+
+/** What holds, with the defaults filled in. */
+export const PreferencesAnswer = object({
+  currentOrganizationId: nullable(currentOrganizationId),
+  theme,
+  weekStart,
+  density,
+  notifications: object({
+    email: bool({ description: 'Notifications may be mailed too; mails about the account itself always come' }),
+  }),
+})
+export type PreferencesAnswer = Static<typeof PreferencesAnswer>
+
+/** `null` goes back to the default. */
+export const PreferencesPatch = partial(
+  object({
+    currentOrganizationId: nullable(currentOrganizationId),
+    theme: nullable(theme),
+    weekStart: nullable(weekStart),
+    density: nullable(density),
+    notifications: nullable(object({ email: optional(bool()) })),
+  }),
+)
+export type PreferencesPatch = Static<typeof PreferencesPatch>
+
+export const User = object({
+  ...recordFields,
+  email: email(),
+  name: title(100, { example: 'Ada Lovelace' }),
+  handle: text(63, { pattern: '^[a-z0-9](-?[a-z0-9])*$', example: 'ada' }),
+  avatarUrl: nullable(text(2000)),
+  coverUrl: nullable(text(2000)),
+  bio: nullable(text(2000)),
+  timezone: nullable(text(64)),
+  locale: nullable(text(35)),
+  role: oneOf(['user', 'admin']),
+  status: oneOf(['active', 'suspended']),
+  emailVerifiedAt: nullable(instant()),
+  onboardedAt: nullable(instant()),
+  preferences: Preferences,
+})
+export type User = Static<typeof User>
