@@ -40,5 +40,6 @@ export const examples: Record<string, string[]> = {
   seed: ['tutti seed --demo'],
   config: ['tutti config', 'PORT=8080 tutti config --json'],
   'config policy': ['tutti config policy'],
+  'config events': ['tutti config events', 'tutti config events --json'],
   sbom: ['tutti sbom > tutti.cdx.json'],
 }

@@ -264,6 +264,11 @@ config
   .description('Show who may call what')
   .option('--json', 'print JSON')
   .action(async (_, command) => (await import('./commands/config.ts')).showPolicy(command.optsWithGlobals()))
+config
+  .command('events')
+  .description('Show every event that the server records, and what is in it')
+  .option('--json', 'print JSON')
+  .action(async (_, command) => (await import('./commands/config.ts')).showEvents(command.optsWithGlobals()))
 
 program
   .command('sbom')

@@ -104,6 +104,24 @@ test('one place reads the environment, and nothing makes SQL of a text', async (
   expect(await lines(sources, /\bsql\s*\.\s*raw\b/)).toEqual([])
 })
 
+test('events are emitted by their definition, and nothing guesses from the text of a type', async () => {
+  expect(await lines(sources, /\bemit\(\s*['"`]/)).toEqual([])
+  // partsOf and isByHand in the catalogue are the only readers of the text.
+  const others = sources.filter((file) => file !== 'src/events/catalogue.ts')
+  expect(await lines(others, /\b(event|e|row)\.type\.(startsWith|endsWith|includes|split|slice|match)\(/)).toEqual([])
+  expect(await lines(others, /\.test\(\s*((event|e|row)\.)type\b/)).toEqual([])
+  expect(await lines(others, /events\.type\}?,? *(!?~|like|'\.')|split_part\([^)]*type/i)).toEqual([])
+  // Elsewhere `type` is of an upload or a column; among what handles events it is an event's.
+  const handlers = new Set(found(/./, /^src\/events\/|\/events\.ts$/).map((line) => line.split(' ')[0] as string))
+  const guessing = /\btype\.(startsWith|endsWith|includes|split|slice|match)\(|\.test\(type\b/
+  expect(
+    await lines(
+      [...handlers].filter((file) => file !== 'src/events/catalogue.ts'),
+      guessing,
+    ),
+  ).toEqual([])
+})
+
 test('the table of contents names every feature', async () => {
   const contents = await read('src/features/index.ts')
   for (const folder of new Set(scan('src/features/*/*.ts').map((file) => file.split('/')[2] as string))) {

@@ -1,5 +1,6 @@
 import { type Config, settings, withoutSecrets } from '../../src/config.ts'
-import { features, tools } from '../../src/feature.ts'
+import { fieldsOf } from '../../src/events/catalogue.ts'
+import { events, features, tools } from '../../src/feature.ts'
 import { policyTable } from '../../src/http/policy.ts'
 import { type CommonOptions, settingsOf } from '../settings.ts'
 import { type Column, print, table } from '../terminal/output.ts'
@@ -45,6 +46,32 @@ export function showPolicy({ json }: { json?: boolean }): void {
       { title: 'Scope', of: (r) => r.scope },
       { title: 'Role', of: (r) => r.role },
       { title: 'Proof', of: (r) => r.proof },
+    ]),
+  )
+}
+
+export function showEvents({ json }: { json?: boolean }): void {
+  const items = events
+    .map(({ name, kind, says, told, changes = null, live = false, data }) => ({
+      name,
+      kind,
+      says,
+      told,
+      changes,
+      live,
+      data: fieldsOf(data),
+    }))
+    .sort((a, b) => a.name.localeCompare(b.name))
+  print(
+    json,
+    { items },
+    ...table(items, [
+      { title: 'Event', of: (r) => r.name },
+      { title: 'Says', of: (r) => r.says, wide: true },
+      { title: 'Told as', of: (r) => r.told },
+      { title: 'Changes', of: (r) => r.changes ?? '' },
+      { title: 'Live', of: (r) => (r.live ? 'yes' : '') },
+      { title: 'Data', of: (r) => r.data.map((f) => `${f.name}${f.optional ? '?' : ''}: ${f.type}`).join(', ') },
     ]),
   )
 }

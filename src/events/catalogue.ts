@@ -1,4 +1,4 @@
-import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox'
+import { OptionalKind, type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
 /** A kind of event: what `ctx.emit` takes, and what consumers look up by the `type` of a stored row. */
 export interface EventType<P extends TProperties = TProperties> {
@@ -105,3 +105,13 @@ export const texts = Type.Array(Type.String())
 export const number = Type.Number()
 export const flag = Type.Boolean()
 export const anything = Type.Unknown()
+
+/** Returns the fields of `data` as text, for the printed catalogue. */
+export const fieldsOf = (data: TProperties): { name: string; type: string; optional: boolean }[] =>
+  Object.entries(data).map(([name, schema]) => ({ name, type: typeName(schema), optional: OptionalKind in schema }))
+
+function typeName(schema: TSchema): string {
+  if (Array.isArray(schema.anyOf)) return (schema.anyOf as TSchema[]).map(typeName).join(' or ')
+  if (schema.type === 'array') return `list of ${typeName(schema.items as TSchema)}`
+  return typeof schema.type === 'string' ? schema.type : 'any'
+}

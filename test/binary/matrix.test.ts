@@ -174,6 +174,7 @@ const everyday: [string, RegExp][] = [
   ['outbox --data-dir {dir}', /^To +\S+@example\.com\nSubject +\S[\s\S]*\n {4}\S/],
   ['config --data-dir {dir}', /DATA_DIR/],
   ['config policy', /tasks\.complete/],
+  ['config events', /task\.completed/],
   ['sbom', /"bomFormat": "CycloneDX"/],
   ['mcp cost', /^Toolset +Tools +Tokens/],
   ['completion bash', /complete .*tutti/],

@@ -1,0 +1,137 @@
+import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { byHand, Catalogue, define, type EventType } from '../../src/events/catalogue.ts'
+import { events, features } from '../../src/feature.ts'
+
+const catalogue = new Catalogue(events)
+const root = join(import.meta.dir, '../..')
+
+describe('the catalogue', () => {
+  test('has every event that a feature defines, and every feature lists what it defines', async () => {
+    const files = [...new Bun.Glob('src/features/*/events.ts').scanSync(root)]
+    expect(files.length).toBeGreaterThan(20)
+    for (const file of files) {
+      const defined = Object.values((await import(join(root, file))) as Record<string, EventType>)
+      const listed = features.some((feature) => defined.every((event) => feature.events?.includes(event)))
+      expect([file, listed]).toEqual([file, true])
+    }
+  })
+
+  test('has each name once, made of a noun and a verb, and says what happened', () => {
+    expect(new Set(events.map((e) => e.name)).size).toBe(events.length)
+    for (const { name, says, kind } of events) {
+      expect(name).toMatch(/^[a-z_]+\.[a-z_]+$/)
+      expect(kind).toMatch(/^[a-z_]+$/)
+      expect(says).toMatch(/^[A-Z].{8,120}[^.]$/)
+    }
+    expect(() => new Catalogue([...events, define('note.created', { kind: 'note', says: 'Again' })])).toThrow(
+      'defined twice: note.created',
+    )
+  })
+
+  test('is about the noun of the name, except where two kinds have one noun', () => {
+    const other = events.filter(({ name, kind }) => name !== `${kind}.${name.slice(kind.length + 1)}`)
+    expect(other.map((e) => e.name).sort()).toEqual(['session.confirmed', 'session.revoked'])
+  })
+})
+
+test('credentials are looked up again after exactly these', () => {
+  expect(catalogue.types((e) => e.changes === 'rights').sort()).toEqual([
+    'api_key.created',
+    'api_key.revoked',
+    'mcp_token.created',
+    'mcp_token.revoked',
+    'member.added',
+    'member.removed',
+    'member.role_changed',
+    'organization.created',
+    'organization.deleted',
+    'organization.plan_changed',
+    'organization.updated',
+    'session.confirmed',
+    'session.revoked',
+    'user.code_read',
+    'user.deleted',
+    'user.email_change_requested',
+    'user.email_changed',
+    'user.email_restored',
+    'user.email_verified',
+    'user.impersonated',
+    'user.onboarded',
+    'user.password_changed',
+    'user.password_reset',
+    'user.preferences_changed',
+    'user.refreshed',
+    'user.registered',
+    'user.role_changed',
+    'user.signed_in',
+    'user.suspended',
+    'user.unsuspended',
+    'user.updated',
+    'workspace.created',
+    'workspace.deleted',
+    'workspace.shared',
+    'workspace.unshared',
+    'workspace.updated',
+  ])
+})
+
+test('these are about access: every other event is in the activity feed', () => {
+  const kinds = new Set(events.filter((e) => e.told === 'access').map((e) => e.kind))
+  expect([...kinds].sort()).toEqual([
+    'announcement',
+    'api_key',
+    'auth',
+    'connected_account',
+    'device',
+    'integration',
+    'invite',
+    'issue',
+    'login_session',
+    'mcp_token',
+    'member',
+    'notification',
+    'organization',
+    'passkey',
+    'user',
+    'workspace',
+  ])
+  expect(events.filter((e) => e.told === 'work' && kinds.has(e.kind))).toEqual([])
+})
+
+test('open streams hear of what can be watched or is somebody’s work, but not of what only keeps it up', () => {
+  const kinds = new Set(events.filter((e) => e.live).map((e) => e.kind))
+  expect([...kinds].sort()).toEqual([
+    'agent',
+    'decision',
+    'feature',
+    'memory',
+    'note',
+    'project',
+    'session',
+    'skill',
+    'spec',
+    'task',
+  ])
+  const silent = events.filter((e) => !e.live && kinds.has(e.kind)).map((e) => e.name)
+  expect(silent.sort()).toEqual(['session.checkpointed', 'task.renewed'])
+})
+
+describe('a stored type that is not in the catalogue', () => {
+  test('may be a newer instance’s, so credentials are looked up again, and its kind is its noun', () => {
+    expect(catalogue.changesRights({ type: 'user.frozen', action: 'admin.freeze' })).toBe(true)
+    expect(catalogue.kindOf('note.pinned')).toBe('note')
+  })
+
+  test('may be the id of an action that emitted nothing, which changes no rights', () => {
+    expect(catalogue.changesRights({ type: 'search.index', action: 'search.index' })).toBe(false)
+  })
+
+  test('may be a word that somebody logged by hand: it has no kind, changes nothing, and cannot pass for an event', () => {
+    expect(catalogue.changesRights({ type: 'user', action: 'activities.log' })).toBe(false)
+    expect(catalogue.kindOf('deploy')).toBeUndefined()
+    const event = define('activity.logged', { kind: 'activity', says: 'It was logged' })
+    expect(byHand(event, 'deploy').name).toBe('deploy')
+    expect(() => byHand(event, 'user.suspended')).toThrow('not a type for what is logged by hand')
+  })
+})
