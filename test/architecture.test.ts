@@ -55,19 +55,13 @@ const exceptions: Record<string, string> = {
   http: 'manual tasks',
   mcp: 'agents decisions memory notes projects sessions skills specs tasks users workflow',
   'services.ts': 'search',
-  activity: 'sessions',
-  agents: 'activity memory tasks',
   links: 'agents decisions memory notes repositories sessions specs tasks workflow',
-  memory: 'sessions',
   notifications: 'integrations projects',
   organizations: 'invites',
-  projects: 'decisions memory notes repositories search sessions specs stories tasks workflow',
+  projects: 'decisions memory notes repositories search specs stories tasks workflow',
   search: 'agents notes',
   skills: 'search',
   stories: 'search',
-  tasks: 'sessions',
-  workflow: 'repositories',
-  workspaces: 'projects',
 }
 
 test('a feature imports only features listed above it, and nothing else in src imports a feature', async () => {

@@ -1,6 +1,6 @@
 import { eq, gte, isNull, lt, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
-import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
@@ -16,7 +16,7 @@ import { findAgent } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { sessions } from '../sessions/table.ts'
+import { sessionOf } from '../projects/work-session.ts'
 import { find as findTask } from '../tasks/rows.ts'
 import { activityLogged } from './events.ts'
 import {
@@ -171,7 +171,7 @@ export const log = write(
     const project = await projectOf(ctx, input.project ?? task?.projectId)
     if (task && project && task.projectId !== project.id)
       throw invalid('/task', `${task.key} is not a task of ${project.name}.`)
-    if (sessionId) await requireOwnSession(ctx, sessionId)
+    if (sessionId) await sessionOf(ctx, { ref: sessionId })
     const place = {
       organizationId: project?.organizationId ?? currentOrganization(ctx.actor),
       projectId: project?.id ?? null,
@@ -192,12 +192,3 @@ export const log = write(
     return toActivity(ctx, { ...event, ...place, actorKind, actorId, actorName })
   },
 )
-
-async function requireOwnSession(ctx: Ctx, id: string): Promise<void> {
-  const own = and(
-    eq(sessions.id, id),
-    eq(sessions.userId, userIdOf(ctx.actor)),
-    eq(sessions.organizationId, currentOrganization(ctx.actor)),
-  )
-  if ((await ctx.db.$count(sessions, own)) === 0) throw notFound('session', id)
-}

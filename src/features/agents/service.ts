@@ -9,7 +9,6 @@ import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import type { Scope } from '../../records/scopes.ts'
 import { slugify } from '../../text/text.ts'
-import { countOfAgent, removeOfAgent, restoreOfAgent } from '../memory/of-agent.ts'
 import {
   findToRestore,
   listShared,
@@ -22,8 +21,8 @@ import {
 import * as projects from '../projects/service.ts'
 import type { SkillItem } from '../skills/schema.ts'
 import * as skills from '../skills/service.ts'
-import { letGo } from '../tasks/departures.ts'
 import { agentCreated, agentDeleted, agentRestored, agentUpdated } from './events.ts'
+import { onAgentRemoved, onAgentRestored } from './hooks.ts'
 import {
   type Agent,
   type AgentCreate,
@@ -165,8 +164,8 @@ export const remove = write(
   async (ctx, { ref, archiveMemory = false }: { ref: string; archiveMemory?: boolean }): Promise<AgentDeleted> => {
     const before = await writable(ctx, ref)
     await change(ctx, before, { deletedAt: ctx.now })
-    await letGo(ctx, { type: 'agent', id: before.id })
-    const count = archiveMemory ? await countOfAgent(ctx, before) : await removeOfAgent(ctx, before)
+    const removed = await onAgentRemoved.call(ctx, { agent: before, keepMemories: archiveMemory })
+    const count = removed.reduce((sum, { memories = 0 }) => sum + memories, 0)
     const memories = { count, kept: archiveMemory }
     ctx.emit(agentDeleted, about(before, { memories }))
     return { id: before.id, deleted: true, memories }
@@ -183,7 +182,7 @@ export const restore = write(
     checkVersion(ctx, before)
     if (deletedAt === null) return before
     const after = await change(ctx, before, { deletedAt: null })
-    await restoreOfAgent(ctx, before, deletedAt)
+    await onAgentRestored.call(ctx, { agent: before, deletedAt })
     ctx.emit(agentRestored, about(after))
     return after
   },

@@ -1,6 +1,7 @@
 import type { Feature } from '../../feature.ts'
 import { withoutAuthor } from './account.ts'
 import * as events from './events.ts'
+import { agentMemories, removeAgentMemories, restoreAgentMemories } from './of-agent.ts'
 import { memoryRoutes } from './routes.ts'
 import { memoryTools } from './tools.ts'
 
@@ -8,5 +9,5 @@ export const memory: Feature = {
   events: Object.values(events),
   routes: memoryRoutes,
   tools: memoryTools,
-  hooks: [withoutAuthor],
+  hooks: [withoutAuthor, agentMemories, removeAgentMemories, restoreAgentMemories],
 }

@@ -1,8 +1,12 @@
-import { count, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
+import { count, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { scopeHolds } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
+import { agentParts, onAgentRemoved, onAgentRestored } from '../agents/hooks.ts'
+import type { AgentDetail } from '../agents/schema.ts'
 import { dropPassages } from '../search/passages.ts'
 import { index } from './indexed.ts'
+import { current, excerptOf, select } from './rows.ts'
 import { memories } from './table.ts'
 
 interface Owned {
@@ -11,8 +15,8 @@ interface Owned {
 }
 
 /**
- * What becomes of an agent's memory when the agent goes, and when it comes back. Apart from the rest, which knows agents. Its own team's
- * alone: others work with public agents too, and what they remember of them is theirs.
+ * The memories that are deleted and restored with an agent: only those of its own team. Other teams work with public agents too, and
+ * what they remember of them stays theirs.
  */
 const ofAgent = ({ id, organizationId }: Owned, deletedAt: SQL): SQL =>
   and(
@@ -22,7 +26,7 @@ const ofAgent = ({ id, organizationId }: Owned, deletedAt: SQL): SQL =>
     deletedAt,
   )
 
-export async function countOfAgent(ctx: Ctx, agent: Owned): Promise<number> {
+async function countOf(ctx: Ctx, agent: Owned): Promise<number> {
   const [row] = await ctx.db
     .select({ n: count() })
     .from(memories)
@@ -30,8 +34,8 @@ export async function countOfAgent(ctx: Ctx, agent: Owned): Promise<number> {
   return row?.n ?? 0
 }
 
-/** At the very moment at which the agent goes: by it they are known again. */
-export async function removeOfAgent(ctx: Ctx, agent: Owned): Promise<number> {
+/** Uses the agent's own `deletedAt`, so restore can find them. */
+async function removeOf(ctx: Ctx, agent: Owned): Promise<number> {
   const gone = await ctx.db
     .update(memories)
     .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
@@ -42,11 +46,35 @@ export async function removeOfAgent(ctx: Ctx, agent: Owned): Promise<number> {
   return ids.length
 }
 
-export async function restoreOfAgent(ctx: Ctx, agent: Owned, deletedAt: string): Promise<void> {
+export const removeAgentMemories = onAgentRemoved.handle(async (ctx, { agent, keepMemories }) => ({
+  memories: keepMemories ? await countOf(ctx, agent) : await removeOf(ctx, agent),
+}))
+
+export const restoreAgentMemories = onAgentRestored.handle(async (ctx, { agent, deletedAt }) => {
   const back = await ctx.db
     .update(memories)
     .set({ deletedAt: null, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
     .where(ofAgent(agent, eq(memories.deletedAt, deletedAt)))
     .returning(getTableColumns(memories))
   await index(ctx, back)
+})
+
+const MOST_MEMORIES = 5
+
+/** A credential that may read agents but not memories gets none of them this way. */
+export const agentMemories = agentParts.handle(async (ctx, { agent }) =>
+  scopeHolds(ctx.actor.scopes, 'memories:read') ? { recentMemories: await memoriesOf(ctx, agent.id) } : {},
+)
+
+async function memoriesOf(ctx: Ctx, agentId: string): Promise<AgentDetail['recentMemories']> {
+  const rows = await select(ctx, and(eq(memories.scope, 'agent'), eq(memories.scopeId, agentId), current(ctx.now)))
+    .orderBy(desc(memories.updatedAt), desc(memories.id))
+    .limit(MOST_MEMORIES)
+  return rows.map(({ id, title, content, tags, updatedAt }) => ({
+    id,
+    title,
+    excerpt: excerptOf(content),
+    tags,
+    updatedAt,
+  }))
 }

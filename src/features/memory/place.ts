@@ -1,13 +1,12 @@
-import { and, desc, eq, type SQL } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { currentOrganization, userIdOf } from '../../auth/actor.ts'
-import { invalid, notFound } from '../../errors.ts'
-import { byReference, idStarts } from '../../records/rows.ts'
+import { currentOrganization } from '../../auth/actor.ts'
+import { invalid } from '../../errors.ts'
 import { findAgent } from '../agents/parties.ts'
 import { agents } from '../agents/table.ts'
 import { listProjects, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
-import { sessions } from '../sessions/table.ts'
+import { sessionOf, type WorkSession } from '../projects/work-session.ts'
 import type { Memory } from './schema.ts'
 
 /** What a memory is about, and where that lives. */
@@ -23,7 +22,7 @@ export async function placeOf(ctx: Ctx, scope: Memory['scope'] | undefined, ref:
   if (scope === undefined || scope === 'project') return inProject(await projectOf(ctx, ref))
   if (scope === 'agent')
     return ofAgent(ctx, ref ? await findAgent(ctx, currentOrganization(ctx.actor), ref) : ctx.actor.agent)
-  return inSession(ctx, await sessionOf(ctx, ref))
+  return inSession(ctx, await sessionOf(ctx, ref === undefined ? { active: 'agent' } : { ref }))
 }
 
 /** Where an agent remembers that says nothing else: what its `memoryScope` says, as far as there is such a place. */
@@ -35,7 +34,7 @@ async function usualPlace(ctx: Ctx): Promise<Place> {
     .from(agents)
     .where(eq(agents.id, agent.id))
   if (settings?.memoryScope === 'agent') return ofAgent(ctx, agent)
-  const session = settings?.memoryScope === 'session' ? await sessionOf(ctx, undefined) : undefined
+  const session = settings?.memoryScope === 'session' ? await sessionOf(ctx, { active: 'agent' }) : undefined
   if (session) return inSession(ctx, session)
   const project = await projectOf(ctx, undefined)
   return project ? inProject(project) : ofAgent(ctx, agent)
@@ -57,10 +56,8 @@ function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): Place {
   return { scope: 'agent', scopeId: agent.id, organizationId: currentOrganization(ctx.actor), projectId: null }
 }
 
-type Session = Pick<Place, 'organizationId' | 'projectId'> & { id: string }
-
 /** A session is its worker's; its project decides who sees what is remembered about it, and may be out of his sight by now. */
-async function inSession(ctx: Ctx, session: Session | undefined): Promise<Place> {
+async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<Place> {
   if (!session)
     throw invalid('/scopeId', 'Name the session it is about: set scopeId to its id, or start one.', 'required', [
       { tool: 'list_sessions', route: 'GET /api/sessions', command: 'tutti sessions list' },
@@ -68,33 +65,6 @@ async function inSession(ctx: Ctx, session: Session | undefined): Promise<Place>
   const { id, organizationId, projectId } = session
   if (projectId) await projects.resolve(ctx, projectId)
   return { scope: 'session', scopeId: id, organizationId, projectId }
-}
-
-/** The one named, else the one that the agent is in. */
-async function sessionOf(ctx: Ctx, ref: string | undefined): Promise<Session | undefined> {
-  const columns = { id: sessions.id, organizationId: sessions.organizationId, projectId: sessions.projectId }
-  const mine = and(
-    eq(sessions.organizationId, currentOrganization(ctx.actor)),
-    eq(sessions.userId, userIdOf(ctx.actor)),
-  )
-  const pick = (match: SQL | undefined) =>
-    ctx.db
-      .select(columns)
-      .from(sessions)
-      .where(and(match, mine))
-      .orderBy(desc(sessions.updatedAt), desc(sessions.id))
-      .limit(2)
-  if (ref === undefined) {
-    const { agent } = ctx.actor
-    return agent ? (await pick(and(eq(sessions.status, 'active'), eq(sessions.agentId, agent.id))))[0] : undefined
-  }
-  const found = await byReference(ref, {
-    id: (id) => pick(eq(sessions.id, id)),
-    name: async () => [],
-    prefix: (prefix) => pick(idStarts(sessions.id, prefix)),
-  })
-  if (!found) throw notFound('session', ref)
-  return found
 }
 
 export const requireWriter = (ctx: Ctx, place: Pick<Place, 'organizationId' | 'projectId'>): Promise<void> =>

@@ -1,9 +1,8 @@
-import { and, desc, eq } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError, type WayOut } from '../../errors.ts'
-import { sessions } from '../sessions/table.ts'
 import type { Project } from './schema.ts'
 import * as projects from './service.ts'
+import { sessionOf } from './work-session.ts'
 
 /** For errors that ask for a project. */
 export const listProjects: WayOut = {
@@ -12,14 +11,16 @@ export const listProjects: WayOut = {
   command: 'tutti projects list',
 }
 
-/** The one that is named, else the one that the caller is at work in: for every tool that takes `project?`. */
+/** The named project; by default the one that the caller works in. For every tool that takes `project?`. */
 export const projectOf = (ctx: Ctx, ref: string | undefined): Promise<Project | undefined> =>
   ref === undefined ? defaultProject(ctx) : projects.resolve(ctx, ref)
 
-/** The token's, else that of the session that runs on the token. */
+/** The token's project, else the project of the session that is active on the token. */
 export async function defaultProject(ctx: Ctx): Promise<Project | undefined> {
   if (ctx.actor.kind !== 'mcp_token') return undefined
-  return (await ifThere(ctx, ctx.actor.projectId)) ?? ifThere(ctx, await ofSession(ctx))
+  return (
+    (await ifThere(ctx, ctx.actor.projectId)) ?? ifThere(ctx, (await sessionOf(ctx, { active: 'token' }))?.projectId)
+  )
 }
 
 /** Nobody named it in this call, so nobody should be told that it is gone. */
@@ -29,22 +30,4 @@ export async function ifThere(ctx: Ctx, id: string | null | undefined): Promise<
     if (error instanceof AppError && error.code === 'not_found') return undefined
     throw error
   })
-}
-
-async function ofSession({ db, actor }: Ctx): Promise<string | null | undefined> {
-  const [running] = await db
-    .select({ projectId: sessions.projectId })
-    .from(sessions)
-    .where(
-      and(
-        eq(sessions.userId, actor.userId as string),
-        eq(sessions.organizationId, actor.organizationId as string),
-        eq(sessions.credentialId, actor.credentialId as string),
-        eq(sessions.status, 'active'),
-        actor.agent && eq(sessions.agentId, actor.agent.id),
-      ),
-    )
-    .orderBy(desc(sessions.updatedAt), desc(sessions.id))
-    .limit(1)
-  return running?.projectId
 }

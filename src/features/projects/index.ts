@@ -1,5 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
+import { countInWorkspaces, leaveWorkspace } from './in-workspaces.ts'
 import { projectRoutes } from './routes.ts'
 import { projectSource } from './searchable.ts'
 import { projectTools } from './tools.ts'
@@ -9,4 +10,5 @@ export const projects: Feature = {
   routes: projectRoutes,
   tools: projectTools,
   searchable: [projectSource],
+  hooks: [countInWorkspaces, leaveWorkspace],
 }

@@ -1,6 +1,7 @@
 import { created, type Http, on } from '../../http/context.ts'
-import { Deleted, object, text } from '../../schema.ts'
+import { Deleted, id, object, text } from '../../schema.ts'
 import { remove, restore } from './deletion.ts'
+import * as inWorkspaces from './in-workspaces.ts'
 import {
   Project,
   ProjectCreate,
@@ -11,6 +12,8 @@ import {
   ProjectRef,
   ProjectShare,
   PublicProject,
+  Sync,
+  Synced,
 } from './schema.ts'
 import * as projects from './service.ts'
 import * as sharing from './sharing.ts'
@@ -68,6 +71,21 @@ export const projectRoutes = (http: Http) =>
       params: ProjectRef,
       response: Project,
     })
+    .post('/api/workspaces/sync', ({ ctx, body }) => inWorkspaces.syncWorkspaces(ctx, body), {
+      ...on(inWorkspaces.syncWorkspaces, 'What changed since, for a client that keeps a copy'),
+      body: Sync,
+      response: Synced,
+    })
+    .get(
+      '/api/workspaces/:id/projects',
+      ({ ctx, params, query }) => inWorkspaces.listInWorkspace(ctx, { ...query, ...params }),
+      {
+        ...on(inWorkspaces.listInWorkspace, 'Projects in a workspace'),
+        params: object({ id: id() }),
+        query: ProjectQuery,
+        response: ProjectPage,
+      },
+    )
     .get('/api/public/projects/:user/:slug', ({ ctx, params }) => projects.getPublic(ctx, params), {
       ...on(projects.getPublic, 'See a public project'),
       params: object({ user: text(63, { example: 'ada' }), slug: text(63, { example: 'tutti' }) }),

@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import {
   bool,
   id,
@@ -16,6 +17,7 @@ import {
   text,
   title,
 } from '../../schema.ts'
+import { Workspace } from '../workspaces/schema.ts'
 
 const statuses = ['active', 'archived'] as const
 export const visibilities = ['private', 'team', 'public'] as const
@@ -68,7 +70,7 @@ export const ProjectCreate = object({
   name,
   description: optional(description),
   settings: optional(settings),
-  visibility: optional(oneOf(visibilities, { description: 'team unless told' })),
+  visibility: optional(oneOf(visibilities, { description: 'Default: team' })),
   key: optional(text(6, { pattern: '^[A-Z]{2,6}$', example: 'TUT' })),
 })
 export type ProjectCreate = Static<typeof ProjectCreate>
@@ -85,7 +87,7 @@ export type ProjectPatch = Static<typeof ProjectPatch>
 
 export const ProjectQuery = object({
   ...paging('updatedAt', 'createdAt', 'name'),
-  status: optional(oneOf(statuses, { description: 'active unless told' })),
+  status: optional(oneOf(statuses, { description: 'Default: active' })),
   search: optional(text(200)),
 })
 export type ProjectQuery = Static<typeof ProjectQuery>
@@ -115,3 +117,16 @@ export const PublicProject = object({
 export type PublicProject = Static<typeof PublicProject>
 
 export const ProjectRef = object({ slug: text(100, { minLength: 1, description: 'Slug or id', example: 'tutti' }) })
+
+export const Sync = object({
+  since: optional(instant({ description: '`syncedAt` of the last response. Default: everything' })),
+})
+export type Sync = Static<typeof Sync>
+
+export const Synced = object({
+  syncedAt: instant(),
+  full: bool({ description: 'items is all there is: forget every other workspace' }),
+  items: Type.Array(object({ ...Workspace.properties, projects: Type.Array(Project) })),
+  removed: Type.Array(id()),
+})
+export type Synced = Static<typeof Synced>

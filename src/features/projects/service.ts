@@ -1,9 +1,9 @@
-import { count, desc, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import { count, desc, eq, isNull, ne, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { account, anyone, atLeast, member, requireRole, requireRoleOn } from '../../auth/policy.ts'
+import { anyone, atLeast, member, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
-import { anyOf, idList, matches } from '../../db/columns.ts'
+import { anyOf, matches } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { feedColumns, feedEntry, isToldTo } from '../../events/feed.ts'
@@ -15,8 +15,6 @@ import { memories } from '../memory/table.ts'
 import { notes } from '../notes/table.ts'
 import { organizations } from '../organizations/table.ts'
 import { repositories } from '../repositories/table.ts'
-import { passages } from '../search/table.ts'
-import { sessions } from '../sessions/table.ts'
 import { specs } from '../specs/table.ts'
 import { epics, stories } from '../stories/table.ts'
 import { tasks } from '../tasks/table.ts'
@@ -24,6 +22,7 @@ import { users } from '../users/table.ts'
 import { features } from '../workflow/table.ts'
 import { workspaces } from '../workspaces/table.ts'
 import { projectArchived, projectCreated, projectRestored, projectUpdated } from './events.ts'
+import { projectStats } from './hooks.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
 import type {
   Project,
@@ -59,8 +58,6 @@ const live = isNull(projects.deletedAt)
 
 /** What goes where a project goes; a test finds every table with a project that is missing here. */
 export const children = [notes, epics, stories, tasks, features, memories, decisions, specs, repositories] as const
-/** What only has to know the organization: it is seen through its project, and needs no version of its own. */
-export const followers = [sessions, passages] as const
 
 /** Private: its creator and the organization's owners and admins. Otherwise every member. */
 export const openTo = (rights: Rights): SQL =>
@@ -175,28 +172,9 @@ export const list = read(
     listIn(ctx, eq(projects.organizationId, currentOrganization(ctx.actor)), query),
 )
 
-/** All in these workspaces that the caller may see, archived ones too. */
-export const inWorkspaces = read(
-  'projects.inWorkspaces',
-  account('projects:read'),
-  (ctx, { ids }: { ids: string[] }): Promise<Project[]> =>
-    ctx.db
-      .select(visible)
-      .from(projects)
-      .where(and(anyOf(projects.workspaceId, idList(ids)), visibleTo(rightsOf(ctx.actor))))
-      .orderBy(projects.name, projects.id),
-)
-
 async function statsOf(ctx: Ctx, projectId: string): Promise<ProjectDetail['stats']> {
-  const [noted] = await ctx.db
-    .select({ notes: count() })
-    .from(notes)
-    .where(and(eq(notes.projectId, projectId), isNull(notes.deletedAt)))
-  const [planned] = await ctx.db
-    .select({ tasks: count(), tasksDone: sql<number>`(count(*) filter (where ${tasks.status} = 'done'))::int` })
-    .from(tasks)
-    .where(and(eq(tasks.projectId, projectId), isNull(tasks.deletedAt)))
-  return { notes: noted?.notes ?? 0, tasks: planned?.tasks ?? 0, tasksDone: planned?.tasksDone ?? 0 }
+  const counted = await projectStats.call(ctx, { projectId })
+  return Object.assign({ notes: 0, tasks: 0, tasksDone: 0 }, ...counted)
 }
 
 export const get = read(

@@ -5,9 +5,10 @@ import { AppError, notFound } from '../../errors.ts'
 import { organizations } from '../organizations/table.ts'
 import { workspaces, workspaceTeams } from '../workspaces/table.ts'
 import { projectShared, projectUnshared } from './events.ts'
+import { projectMoved } from './hooks.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
 import type { Project, ProjectShare } from './schema.ts'
-import { about, change, children, followers, ours } from './service.ts'
+import { about, change, children, ours } from './service.ts'
 
 export const share = write(
   'projects.share',
@@ -43,8 +44,7 @@ export const share = write(
         .update(table)
         .set({ organizationId: target, updatedAt: ctx.now, version: sql`${table.version} + 1` })
         .where(eq(table.projectId, before.id))
-    for (const table of followers)
-      await ctx.db.update(table).set({ organizationId: target }).where(eq(table.projectId, before.id))
+    await projectMoved.call(ctx, { projectId: before.id, organizationId: target })
     const moved = await change(ctx, before, { ...placed, visibility })
     ctx.emit(projectShared, about(moved, { from: before.organizationId }))
     return moved

@@ -1,6 +1,7 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
 import { repositoryJobs } from './jobs.ts'
+import { pullRequestsOfFeature } from './of-feature.ts'
 import { repositoryRoutes } from './routes.ts'
 import { repositoryTools } from './tools.ts'
 
@@ -9,4 +10,5 @@ export const repositories: Feature = {
   routes: repositoryRoutes,
   tools: repositoryTools,
   jobs: repositoryJobs,
+  hooks: [pullRequestsOfFeature],
 }

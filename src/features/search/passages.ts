@@ -1,6 +1,7 @@
 import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { anyOf, idList, vectorText } from '../../db/columns.ts'
+import { projectMoved } from '../projects/hooks.ts'
 import type { Kind } from './schema.ts'
 import { passageSigns, passages, passageVectors } from './table.ts'
 
@@ -125,3 +126,7 @@ export async function putVectors(ctx: Ctx, made: readonly Made[]): Promise<void>
     insert into ${passageSigns} (passage_id, model, owner, signs)
     select p.id, kept.model, p.owner, binary_quantize(kept.vector) from kept join ${passages} p on p.id = kept.passage_id`)
 }
+
+export const movePassages = projectMoved.handle(async (ctx, { projectId, organizationId }) => {
+  await ctx.db.update(passages).set({ organizationId }).where(eq(passages.projectId, projectId))
+})

@@ -1,5 +1,6 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
+import { moveSessions, sessionPort } from './port.ts'
 import { sessionRoutes } from './routes.ts'
 import { sessionSource } from './searchable.ts'
 import { sessionTools } from './tools.ts'
@@ -9,4 +10,5 @@ export const sessions: Feature = {
   routes: sessionRoutes,
   tools: sessionTools,
   searchable: [sessionSource],
+  hooks: [sessionPort, moveSessions],
 }

@@ -1,6 +1,8 @@
 import type { Feature } from '../../feature.ts'
 import { withoutUser } from './account.ts'
 import * as events from './events.ts'
+import { agentLetsGo, agentTasks } from './of-agent.ts'
+import { taskStats } from './of-project.ts'
 import { progress } from './progress.ts'
 import { taskRoutes } from './routes.ts'
 import { taskSource } from './searchable.ts'
@@ -11,5 +13,5 @@ export const tasks: Feature = {
   routes: taskRoutes,
   tools: taskTools,
   searchable: [taskSource],
-  hooks: [withoutUser, progress],
+  hooks: [withoutUser, progress, taskStats, agentTasks, agentLetsGo],
 }

@@ -1,14 +1,14 @@
 import { eq, isNull, lte, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
-import { inPerson, organizationsOf, userIdOf } from '../../auth/actor.ts'
+import { inPerson, organizationsOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
-import { anyOf, idList } from '../../db/columns.ts'
+import { idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
-import { AppError, notFound, type WayOut } from '../../errors.ts'
+import { AppError, type WayOut } from '../../errors.ts'
 import { isClosed } from '../../records/work.ts'
 import type { App } from '../../services.ts'
 import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
-import { sessions } from '../sessions/table.ts'
+import { sessionOf } from '../projects/work-session.ts'
 import { requireFree } from './dependencies.ts'
 import { taskClaimed, taskReleased, taskRenewed } from './events.ts'
 import { about, type Found, find, writable } from './rows.ts'
@@ -31,22 +31,8 @@ export async function holderOf(
   { agent, sessionId }: { agent?: string; sessionId?: string },
 ): Promise<Holder> {
   const party = agent ? await findAgent(ctx, organizationId, agent) : speaker(ctx)
-  if (sessionId) await requireOwnSession(ctx, sessionId)
+  if (sessionId) await sessionOf(ctx, { ref: sessionId, team: 'any' })
   return { ...party, sessionId: sessionId ?? null, credentialId: ctx.actor.credentialId }
-}
-
-async function requireOwnSession({ db, actor }: Ctx, id: string): Promise<void> {
-  const [found] = await db
-    .select({ id: sessions.id })
-    .from(sessions)
-    .where(
-      and(
-        eq(sessions.id, id),
-        eq(sessions.userId, userIdOf(actor)),
-        anyOf(sessions.organizationId, idList(organizationsOf(actor))),
-      ),
-    )
-  if (!found) throw notFound('session', id)
 }
 
 /** Its own, live or not. */

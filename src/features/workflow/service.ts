@@ -10,12 +10,12 @@ import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { workflowOf } from '../projects/workflow.ts'
-import { pullRequests } from '../repositories/table.ts'
 import * as specs from '../specs/service.ts'
 import { specs as specTable } from '../specs/table.ts'
 import { tasks } from '../tasks/table.ts'
 import { requireNoCircle, setBlockers } from './dependencies.ts'
 import { featureCreated, featureDeleted, featureOverridden, featureRestored, featureUpdated } from './events.ts'
+import { featurePullRequests } from './hooks.ts'
 import { move, tellAssignee } from './moves.ts'
 import { find, page, present, type Ref, resolve, visible } from './reading.ts'
 import { about, columns, type Row } from './rows.ts'
@@ -78,12 +78,7 @@ export const get = read('features.get', member('features:read'), async (ctx, ref
     .where(eq(featureReviews.featureId, row.id))
     .orderBy(featureReviews.id)
     .limit(200)
-  const pulls = await ctx.db
-    .select({ number: pullRequests.number, title: pullRequests.title, url: pullRequests.url })
-    .from(pullRequests)
-    .where(eq(pullRequests.featureId, row.id))
-    .orderBy(pullRequests.createdAt, pullRequests.id)
-    .limit(50)
+  const pulls = await featurePullRequests.call(ctx, { featureId: row.id })
   const saidBy = (said: { actorType: 'user' | 'agent' | 'system'; actorId: string | null; actorName: string }) => ({
     type: said.actorType,
     id: said.actorId,
@@ -107,7 +102,7 @@ export const get = read('features.get', member('features:read'), async (ctx, ref
       actor: saidBy(r),
       createdAt: r.createdAt,
     })),
-    pullRequests: pulls,
+    pullRequests: pulls.flat(),
   }
 })
 

@@ -1,9 +1,6 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
-import { ProjectPage, ProjectQuery } from '../projects/schema.ts'
 import {
-  Sync,
-  Synced,
   TeamAdd,
   Workspace,
   WorkspaceCreate,
@@ -13,6 +10,7 @@ import {
   WorkspaceTeam,
 } from './schema.ts'
 import * as workspaces from './service.ts'
+import { addTeam, removeTeam } from './teams.ts'
 
 const byId = object({ id: id() })
 
@@ -32,11 +30,6 @@ export const workspaceRoutes = (http: Http) =>
         response: { 201: Workspace },
       },
     )
-    .post('/api/workspaces/sync', ({ ctx, body }) => workspaces.sync(ctx, body), {
-      ...on(workspaces.sync, 'What changed since, for a client that keeps a copy'),
-      body: Sync,
-      response: Synced,
-    })
     .get('/api/workspaces/:id', ({ ctx, params }) => workspaces.get(ctx, params), {
       ...on(workspaces.get, 'Get a workspace'),
       params: byId,
@@ -62,29 +55,19 @@ export const workspaceRoutes = (http: Http) =>
     .post(
       '/api/workspaces/:id/teams',
       async ({ ctx, params, body, set }) =>
-        created(set, `/api/workspaces/${params.id}/teams`, await workspaces.addTeam(ctx, { ...body, ...params })),
+        created(set, `/api/workspaces/${params.id}/teams`, await addTeam(ctx, { ...body, ...params })),
       {
-        ...on(workspaces.addTeam, 'Share a workspace with another of your teams'),
+        ...on(addTeam, 'Share a workspace with another of your teams'),
         params: byId,
         body: TeamAdd,
         response: { 201: WorkspaceTeam },
       },
     )
-    .delete('/api/workspaces/:id/teams/:teamId', ({ ctx, params }) => workspaces.removeTeam(ctx, params), {
-      ...on(workspaces.removeTeam, 'Remove a team from a workspace, or leave it'),
+    .delete('/api/workspaces/:id/teams/:teamId', ({ ctx, params }) => removeTeam(ctx, params), {
+      ...on(removeTeam, 'Remove a team from a workspace, or leave it'),
       params: object({ id: id(), teamId: id() }),
       response: Deleted,
     })
-    .get(
-      '/api/workspaces/:id/projects',
-      ({ ctx, params, query }) => workspaces.listProjects(ctx, { ...query, ...params }),
-      {
-        ...on(workspaces.listProjects, 'Projects in a workspace'),
-        params: byId,
-        query: ProjectQuery,
-        response: ProjectPage,
-      },
-    )
     .get('/api/teams/:id/workspaces', ({ ctx, params, query }) => workspaces.listOfTeam(ctx, { ...query, ...params }), {
       ...on(workspaces.listOfTeam, 'Workspaces in which a team takes part'),
       params: byId,

@@ -2,9 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { roles } from '../../auth/policy.ts'
 import {
   array,
-  bool,
   id,
-  instant,
   int,
   nullable,
   object,
@@ -18,7 +16,6 @@ import {
   text,
   title,
 } from '../../schema.ts'
-import { Project } from '../projects/schema.ts'
 
 const statuses = ['active', 'archived'] as const
 export const teamRoles = ['owner', 'editor', 'viewer'] as const
@@ -69,7 +66,7 @@ export type WorkspacePatch = Static<typeof WorkspacePatch>
 
 export const WorkspaceQuery = object({
   ...paging('updatedAt', 'createdAt', 'name'),
-  status: optional(oneOf(statuses, { description: 'active unless told' })),
+  status: optional(oneOf(statuses, { description: 'Default: active' })),
 })
 export type WorkspaceQuery = Static<typeof WorkspaceQuery>
 export const WorkspacePage = pageOf(Workspace)
@@ -80,16 +77,3 @@ export const TeamAdd = object({
   role: oneOf(teamRoles),
 })
 export type TeamAdd = Static<typeof TeamAdd>
-
-export const Sync = object({
-  since: optional(instant({ description: '`syncedAt` of the last answer; everything without it' })),
-})
-export type Sync = Static<typeof Sync>
-
-export const Synced = object({
-  syncedAt: instant(),
-  full: bool({ description: 'items is all there is: forget every other workspace' }),
-  items: Type.Array(object({ ...Workspace.properties, projects: Type.Array(Project) })),
-  removed: Type.Array(id()),
-})
-export type Synced = Static<typeof Synced>

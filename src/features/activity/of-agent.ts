@@ -1,0 +1,48 @@
+import { desc, eq } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { and } from '../../db/conditions.ts'
+import { feedColumns, feedEntry } from '../../events/feed.ts'
+import { events } from '../../events/table.ts'
+import { agentParts } from '../agents/hooks.ts'
+import type { Agent, AgentDetail } from '../agents/schema.ts'
+import { seenBy } from './service.ts'
+
+const MOST_EVENTS = 10
+
+export const agentActivity = agentParts.handle(async (ctx, { agent }) => ({
+  recentActivity: await activityOf(ctx, agent),
+}))
+
+/** The last events that the agent caused or that changed it. */
+async function activityOf(ctx: Ctx, agent: Agent): Promise<AgentDetail['recentActivity']> {
+  const columns = { ...feedColumns, seq: events.seq }
+  const did = await ctx.db
+    .select(columns)
+    .from(events)
+    .where(and(eq(events.actorKind, 'agent'), eq(events.actorId, agent.id), seenBy(ctx)))
+    .orderBy(desc(events.seq))
+    .limit(MOST_EVENTS)
+  // What is public is read by strangers; who did what to it is the team's business.
+  const own = agent.organizationId
+    ? ctx.actor.memberships.has(agent.organizationId)
+    : agent.createdById === ctx.actor.userId
+  const underwent = own
+    ? await ctx.db
+        .select(columns)
+        .from(events)
+        // Not what was done while it was somebody's own.
+        .where(
+          and(
+            eq(events.subjectId, agent.id),
+            agent.organizationId ? eq(events.organizationId, agent.organizationId) : undefined,
+          ),
+        )
+        .orderBy(desc(events.seq))
+        .limit(MOST_EVENTS)
+    : []
+  const all = new Map([...did, ...underwent].map((event) => [event.seq, event]))
+  return [...all.values()]
+    .sort((a, b) => b.seq - a.seq)
+    .slice(0, MOST_EVENTS)
+    .map(({ seq: _, ...event }) => feedEntry(ctx.app.events, event))
+}

@@ -1,0 +1,119 @@
+import { count, eq, gte, inArray, sql } from 'drizzle-orm'
+import { type Ctx, read } from '../../action.ts'
+import { organizationsOf, userIdOf } from '../../auth/actor.ts'
+import { account } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
+import { events } from '../../events/table.ts'
+import { memberAdded, memberRemoved, memberRoleChanged, organizationDeleted } from '../organizations/events.ts'
+import { organizations } from '../organizations/table.ts'
+import { workspaceDeleted, workspaceUnshared } from '../workspaces/events.ts'
+import { find as findWorkspace, projectCounts, projectsLeave, seenBy, select } from '../workspaces/rows.ts'
+import { workspaces, workspaceTeams } from '../workspaces/table.ts'
+import type { Project, ProjectPage, ProjectQuery, Sync, Synced } from './schema.ts'
+import { listIn, visible, visibleTo } from './service.ts'
+import { projects } from './table.ts'
+
+/** The projects of workspaces. */
+
+export const listInWorkspace = read(
+  'projects.listInWorkspace',
+  account('projects:read'),
+  async (ctx, { id, ...query }: ProjectQuery & { id: string }): Promise<ProjectPage> => {
+    await findWorkspace(ctx, id)
+    return listIn(ctx, eq(projects.workspaceId, id), query)
+  },
+)
+
+/** All projects in these workspaces that the caller may see, archived ones too. */
+const inWorkspaces = read(
+  'projects.inWorkspaces',
+  account('projects:read'),
+  (ctx, { ids }: { ids: string[] }): Promise<Project[]> =>
+    ctx.db
+      .select(visible)
+      .from(projects)
+      .where(and(anyOf(projects.workspaceId, idList(ids)), visibleTo(rightsOf(ctx.actor))))
+      .orderBy(projects.name, projects.id),
+)
+
+export const countInWorkspaces = projectCounts.handle(async (ctx, { ids }) => {
+  const rows = await ctx.db
+    .select({ id: sql<string>`${projects.workspaceId}`, n: count() })
+    .from(projects)
+    .where(and(anyOf(projects.workspaceId, idList(ids)), visibleTo(rightsOf(ctx.actor))))
+    .groupBy(projects.workspaceId)
+  return new Map(rows.map(({ id, n }) => [id, n]))
+})
+
+export const leaveWorkspace = projectsLeave.handle(async (ctx, { id, teamId }) => {
+  await ctx.db
+    .update(projects)
+    .set({ workspaceId: null, updatedAt: ctx.now, version: sql`${projects.version} + 1` })
+    .where(and(eq(projects.workspaceId, id), teamId === undefined ? undefined : eq(projects.organizationId, teamId)))
+})
+
+const DELTA_DAYS = 7
+
+/** For clients that keep a copy: the changes since a moment, or everything where the changes cannot be determined. */
+export const syncWorkspaces = read(
+  'projects.syncWorkspaces',
+  account('workspaces:read'),
+  async (ctx, { since }: Sync): Promise<Synced> => {
+    const ago = (from: string, milliseconds: number) => new Date(Date.parse(from) - milliseconds).toISOString()
+    // Includes changes that began before the last response and were stored after it.
+    const from = since && ago(since, 60_000)
+    const full = !from || from < ago(ctx.now, DELTA_DAYS * 86_400_000) || (await ownRightsChanged(ctx, from))
+    const changed = full
+      ? undefined
+      : or(
+          gte(workspaces.updatedAt, from),
+          sql`exists (select 1 from ${projects} p where p.workspace_id = ${workspaces.id} and p.updated_at >= ${from})`,
+          sql`exists (select 1 from ${workspaceTeams} t join ${organizations} o on o.id = t.organization_id
+          where t.workspace_id = ${workspaces.id} and o.updated_at >= ${from})`,
+        )
+    const rows = await select(ctx, and(seenBy(ctx), changed), [sql`${workspaces.id}`], 10_000)
+    const inside = Map.groupBy(await inWorkspaces(ctx, { ids: rows.map((w) => w.id) }), (p) => p.workspaceId)
+    return {
+      syncedAt: ctx.now,
+      full,
+      items: rows.map((workspace) => ({ ...workspace, projects: inside.get(workspace.id) ?? [] })),
+      removed: full ? [] : await lostSince(ctx, from),
+    }
+  },
+)
+
+/** If so, workspaces may have appeared or disappeared without having changed themselves. */
+async function ownRightsChanged(ctx: Ctx, from: string): Promise<boolean> {
+  const [found] = await ctx.db
+    .select({ id: events.id })
+    .from(events)
+    .where(
+      and(
+        gte(events.at, from),
+        or(
+          eq(events.type, organizationDeleted.name),
+          and(
+            inArray(
+              events.type,
+              [memberAdded, memberRemoved, memberRoleChanged].map(({ name }) => name),
+            ),
+            sql`${events.data}->>'userId' = ${userIdOf(ctx.actor)}`,
+          ),
+        ),
+      ),
+    )
+    .limit(1)
+  return found !== undefined
+}
+
+async function lostSince(ctx: Ctx, from: string): Promise<string[]> {
+  const mine = idList(organizationsOf(ctx.actor))
+  const { rows } = await ctx.db.execute<{ id: string }>(sql`
+    select distinct e.subject_id as id from ${events} e
+    where e.organization_id = any(${mine}::uuid[]) and e.type in (${workspaceDeleted.name}, ${workspaceUnshared.name}) and e.at >= ${from}
+      and not exists (select 1 from ${workspaces} w join ${workspaceTeams} t on t.workspace_id = w.id
+        where w.id = e.subject_id and w.deleted_at is null and t.organization_id = any(${mine}::uuid[]))`)
+  return rows.map((r) => r.id)
+}

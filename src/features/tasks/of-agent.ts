@@ -1,0 +1,40 @@
+import { desc, eq, notInArray } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { scopeHolds } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { and } from '../../db/conditions.ts'
+import { agentParts, onAgentRemoved } from '../agents/hooks.ts'
+import type { AgentDetail } from '../agents/schema.ts'
+import { letGo } from './departures.ts'
+import { selectItems, toItem, visibleTo } from './rows.ts'
+import { tasks } from './table.ts'
+
+const MOST_TASKS = 20
+
+/** A credential that may read agents but not tasks gets none of them this way. */
+export const agentTasks = agentParts.handle(async (ctx, { agent }) =>
+  scopeHolds(ctx.actor.scopes, 'tasks:read') ? { openTasks: await tasksOf(ctx, agent.id) } : {},
+)
+
+export const agentLetsGo = onAgentRemoved.handle(async (ctx, { agent }) => {
+  await letGo(ctx, { type: 'agent', id: agent.id })
+  return {}
+})
+
+async function tasksOf(ctx: Ctx, agentId: string): Promise<AgentDetail['openTasks']> {
+  const rows = await selectItems(ctx)
+    .where(
+      and(
+        eq(tasks.assigneeType, 'agent'),
+        eq(tasks.assigneeId, agentId),
+        notInArray(tasks.status, ['done', 'cancelled']),
+        visibleTo(rightsOf(ctx.actor)),
+      ),
+    )
+    .orderBy(desc(tasks.updatedAt), desc(tasks.id))
+    .limit(MOST_TASKS)
+  return rows.map((row) => {
+    const { id, key, title, status, priority, projectId } = toItem(row, ctx.now)
+    return { id, key, title, status, priority, projectId }
+  })
+}

@@ -1,0 +1,97 @@
+import { eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { organizationsOf } from '../../auth/actor.ts'
+import { atLeast, inWorkspace, lesser, type Role } from '../../auth/policy.ts'
+import { idList } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
+import { notFound } from '../../errors.ts'
+import { hook } from '../../hooks.ts'
+import { changeVersioned } from '../../records/rows.ts'
+import { organizations } from '../organizations/table.ts'
+import type { Workspace, WorkspaceTeam } from './schema.ts'
+import { workspaces, workspaceTeams } from './table.ts'
+
+/** How workspaces are read and changed. */
+
+/** Returns how many projects of these workspaces the caller sees, by workspace. One without projects may be missing. */
+export const projectCounts = hook<{ ids: string[] }, Map<string, number>>('workspaces.projectCounts')
+
+/** Takes the projects out of a workspace: those of one team, or all. */
+export const projectsLeave = hook<{ id: string; teamId?: string }>('workspaces.projectsLeave')
+
+const columns = {
+  id: workspaces.id,
+  createdAt: workspaces.createdAt,
+  updatedAt: workspaces.updatedAt,
+  version: workspaces.version,
+  organizationId: workspaces.organizationId,
+  createdById: workspaces.createdById,
+  name: workspaces.name,
+  description: workspaces.description,
+  folders: workspaces.folders,
+  status: workspaces.status,
+}
+const taking = sql`${workspaceTeams} t join ${organizations} o on o.id = t.organization_id and o.deleted_at is null`
+/** The team it belongs to comes first. */
+const teamList = sql<string>`(select json_agg(json_build_object('id', o.id, 'name', o.name, 'role', t.role) order by t.added_at, o.id)
+  from ${taking} where t.workspace_id = ${workspaces.id})::text`
+
+/** Visible to the members of every team that takes part, as long as the team it belongs to exists. */
+export const seenBy = (ctx: Ctx, among = idList(organizationsOf(ctx.actor))): SQL =>
+  and(
+    isNull(workspaces.deletedAt),
+    isNull(organizations.deletedAt),
+    sql`exists (select 1 from ${workspaceTeams} t where t.workspace_id = ${workspaces.id} and t.organization_id = any(${among}::uuid[]))`,
+  )
+
+export async function select(ctx: Ctx, where: SQL | undefined, order: SQL[], limit: number): Promise<Workspace[]> {
+  const rows = await ctx.db
+    .select({ ...columns, teams: teamList })
+    .from(workspaces)
+    .innerJoin(organizations, eq(organizations.id, workspaces.organizationId))
+    .where(where)
+    .orderBy(...order)
+    .limit(limit)
+  const [counted] = rows.length > 0 ? await projectCounts.call(ctx, { ids: rows.map(({ id }) => id) }) : []
+  return rows.map(({ teams: list, ...row }) => {
+    const taken = JSON.parse(list) as WorkspaceTeam[]
+    const counts = { teams: taken.length, projects: counted?.get(row.id) ?? 0 }
+    return { ...row, teams: taken, counts, role: roleIn(ctx, row, taken) }
+  })
+}
+
+/**
+ * The best of the caller's roles: for each of their teams the lesser of the team's role in the workspace and theirs in the team.
+ * In an archived workspace other teams only read.
+ */
+function roleIn(
+  { actor }: Ctx,
+  { organizationId, status }: Pick<Workspace, 'organizationId' | 'status'>,
+  list: WorkspaceTeam[],
+): Role {
+  const held = list.flatMap(({ id, role }) => {
+    const mine = actor.memberships.get(id)
+    return mine ? [lesser(mine, status === 'archived' && id !== organizationId ? 'viewer' : inWorkspace[role])] : []
+  })
+  return held.reduce((best, role) => (atLeast(role, best) ? role : best), 'viewer' as Role)
+}
+
+export async function find(ctx: Ctx, id: string): Promise<Workspace> {
+  const [found] = await select(ctx, and(eq(workspaces.id, id), seenBy(ctx)), [], 1)
+  if (!found) throw notFound('workspace', id)
+  return found
+}
+
+/** Changes the row and locks it: who shares a project into it waits, and then sees the change. */
+export const alter = (ctx: Ctx, before: Workspace, set: Partial<typeof workspaces.$inferInsert>) =>
+  changeVersioned(ctx, workspaces, {
+    columns: { id: workspaces.id, version: workspaces.version },
+    before,
+    set,
+    what: 'this workspace',
+    again: () => find(ctx, before.id),
+  })
+
+/** What an event is about, once for each team that takes part. */
+export const aboutEach = <D extends object>({ id, name, teams }: Workspace, data?: D) =>
+  teams.map((team) => ({ subjectId: id, organizationId: team.id, data: Object.assign({ name }, data) }))

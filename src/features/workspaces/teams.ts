@@ -1,0 +1,59 @@
+import { eq } from 'drizzle-orm'
+import { write } from '../../action.ts'
+import { account, atLeast, requireRole } from '../../auth/policy.ts'
+import { and } from '../../db/conditions.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { workspaceShared, workspaceUnshared } from './events.ts'
+import { aboutEach, alter, find, projectsLeave } from './rows.ts'
+import type { TeamAdd, WorkspaceTeam } from './schema.ts'
+import { workspaceTeams } from './table.ts'
+
+/**
+ * Adds a team, or changes the role of one that takes part. No team is added without its consent: the caller must be admin of it too.
+ * The role of a team that already takes part is decided by the team that owns the workspace.
+ */
+export const addTeam = write(
+  'workspaces.addTeam',
+  account('workspaces:write'),
+  async (ctx, { id, teamId, role }: TeamAdd & { id: string }): Promise<WorkspaceTeam> => {
+    const before = await find(ctx, id)
+    requireRole(ctx.actor, before.organizationId, 'admin', 'Sharing a workspace')
+    const already = before.teams.some((team) => team.id === teamId)
+    if (!already && !atLeast(ctx.actor.memberships.get(teamId), 'admin'))
+      throw notFound('team', teamId, 'among those you administer')
+    if (teamId === before.organizationId)
+      throw new AppError('conflict', 'This workspace belongs to this team, which always is its owner.')
+    if (before.status === 'archived')
+      throw new AppError('conflict', 'This workspace is archived. Make it active first.')
+    await alter(ctx, before, {})
+    await ctx.db
+      .insert(workspaceTeams)
+      .values({ workspaceId: id, organizationId: teamId, role, addedAt: ctx.now })
+      .onConflictDoUpdate({ target: [workspaceTeams.workspaceId, workspaceTeams.organizationId], set: { role } })
+    const after = await find(ctx, id)
+    for (const about of aboutEach(after, { teamId, role })) ctx.emit(workspaceShared, about)
+    return after.teams.find((team) => team.id === teamId) as WorkspaceTeam
+  },
+)
+
+/** Removes a team: for admins of the owning team, or of the team itself, which then leaves. Its projects leave with it. */
+export const removeTeam = write(
+  'workspaces.removeTeam',
+  account('workspaces:write'),
+  async (ctx, { id, teamId }: { id: string; teamId: string }): Promise<{ id: string; deleted: true }> => {
+    const before = await find(ctx, id)
+    if (!before.teams.some((team) => team.id === teamId)) throw notFound('team', teamId, 'in this workspace')
+    if (!atLeast(ctx.actor.memberships.get(teamId), 'admin'))
+      requireRole(ctx.actor, before.organizationId, 'admin', 'Removing a team from a workspace')
+    if (teamId === before.organizationId)
+      throw new AppError('conflict', 'This workspace belongs to this team. Delete the workspace instead.')
+    await alter(ctx, before, {})
+    await ctx.db
+      .delete(workspaceTeams)
+      .where(and(eq(workspaceTeams.workspaceId, id), eq(workspaceTeams.organizationId, teamId)))
+    await projectsLeave.call(ctx, { id, teamId })
+    for (const about of aboutEach(before, { teamId })) ctx.emit(workspaceUnshared, about)
+    return { id: teamId, deleted: true }
+  },
+  { destructive: true },
+)
