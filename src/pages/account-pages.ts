@@ -1,6 +1,6 @@
 import { html, shell } from './pages.ts'
 
-/** What people need to get in and to manage how they get in, until a dashboard takes over. Scripts do the work through the API. */
+/** Pages to sign in and to manage an account, until a dashboard replaces them. Their scripts call the API. */
 const field = (label: string, attributes: string): string => `<label>${html(label)} <input ${attributes}></label>`
 const email = field('E-mail', 'name="email" type="email" required maxlength="254" autocomplete="username"')
 const newPassword = (least: number, label = 'Password'): string =>
@@ -8,7 +8,7 @@ const newPassword = (least: number, label = 'Password'): string =>
 <span id="rule" class="soft">At least ${least} characters. A few unrelated words make a good one.</span>`
 const alert = '<p role="alert"></p>'
 
-/** Off until the script listens, which onSubmit() in api.js says. */
+/** Disabled until the script is ready: see onSubmit() in api.js. */
 const button = (text: string): string => `<button disabled>${html(text)}</button>`
 
 const page = (title: string, script: string, body: string): string =>
@@ -18,7 +18,7 @@ const page = (title: string, script: string, body: string): string =>
     `/assets/${script}.js`,
   )
 
-/** A page that a mailed link opens: nothing happens until the button is pressed. */
+/** A page opened by a mailed link: nothing happens until the button is pressed. */
 const link = (title: string, about: string, verb: string, fields = ''): string =>
   page(
     title,
@@ -30,7 +30,7 @@ export const accountPages: Record<string, string> = {
   '/setup': page(
     'Set up Tutti',
     'setup',
-    `<p class="lead">You are the first here. Make yourself the administrator of this instance.</p>
+    `<p class="lead">Nobody has an account yet. Create the administrator of this instance.</p>
 <form>${field('Name', 'name="name" required maxlength="100" autocomplete="name"')}
 ${email}
 ${newPassword(15)}
@@ -54,7 +54,7 @@ ${alert}${button('Sign in')}<a href="/forgot">Forgot your password?</a></form>
     `<form>${field('Name', 'name="name" required maxlength="100" autocomplete="name"')}
 ${email}
 ${newPassword(12)}
-${alert}${button('Create account')}<a href="/login">I have one already</a></form>`,
+${alert}${button('Create account')}<a href="/login">I already have an account</a></form>`,
   ),
   '/account': page(
     'Your account',
@@ -64,28 +64,28 @@ ${alert}${button('Create account')}<a href="/login">I have one already</a></form
   '/device': page(
     'Sign in a device',
     'device',
-    `<form><p class="lead">Type the code that your terminal or device shows.</p>
+    `<form><p class="lead">Enter the code that your terminal or device shows.</p>
 ${field('Code', 'name="code" required maxlength="40" autocomplete="off" autocapitalize="characters" spellcheck="false" placeholder="XXXX-XXXX" class="code"')}
 ${alert}${button('Continue')}</form>`,
   ),
-  '/forgot': link('Forgot your password?', 'We mail you a link to set a new one.', 'Send the link', email),
+  '/forgot': link('Forgot your password?', 'We will e-mail you a link to set a new one.', 'Send the link', email),
   '/reset': link(
     'Set a new password',
-    'It ends every session, key and token of your account.',
+    'This ends every session, key and token of your account.',
     'Set password',
     newPassword(12, 'New password'),
   ),
-  '/magic': link('Sign in', 'One press and you are in.', 'Sign in'),
-  '/verify-email': link('Confirm your e-mail address', 'So that we know mail reaches you.', 'Confirm'),
+  '/magic': link('Sign in', 'Press the button to sign in.', 'Sign in'),
+  '/verify-email': link('Confirm your e-mail address', 'This confirms that our mail reaches you.', 'Confirm'),
   '/confirm-email': link(
     'Change your e-mail address',
-    'From now on you sign in with the address that this link was sent to.',
-    'Change it',
+    'You will sign in with the address that this link was sent to.',
+    'Change address',
   ),
   '/undo-email': link(
     'Undo the change of your e-mail address',
-    'If it was not you who changed it, press the button.',
-    'Put it back',
+    'If you did not change it, press the button.',
+    'Restore my address',
   ),
   '/invite': link('You are invited', '', 'Accept'),
 }

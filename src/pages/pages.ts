@@ -12,7 +12,10 @@ import sectionScript from './scripts/section.js' with { type: 'text' }
 import setupScript from './scripts/setup.js' with { type: 'text' }
 import css from './tutti.css' with { type: 'text' }
 
-/** The few pages that need no dashboard: what this is, API reference, manual; those about accounts are in account-pages.ts. No inline script or style, so the policy is strict. */
+/**
+ * Server-rendered pages: home, API reference, manual; those about accounts are in account-pages.ts. No inline script or
+ * style, so the policy is strict.
+ */
 const csp =
   "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; require-trusted-types-for 'script'; frame-ancestors 'none'"
 
@@ -55,13 +58,13 @@ export const homePage = (version: string): string =>
     'Tutti',
     `<h1>Tutti</h1><p class="lead">People and AI agents plan and do software work together. This is your own instance, version ${html(version)}.</p>
 <ul class="cards">
-<li><a href="/account"><strong>Your account</strong>Sign in, make tokens, add passkeys</a></li>
-<li><a href="/manual/start"><strong>First five minutes</strong>Sign in, make a token, connect an agent</a></li>
+<li><a href="/account"><strong>Your account</strong>Sign in, create tokens, add passkeys</a></li>
+<li><a href="/manual/start"><strong>First five minutes</strong>Sign in, create a token, connect an agent</a></li>
 <li><a href="/manual/mcp"><strong>Agents</strong>MCP at <code>/mcp</code> and <code>/mcp/sse</code></a></li>
 <li><a href="/api/reference"><strong>API reference</strong>Every operation with an example</a></li>
 <li><a href="/manual"><strong>Manual</strong>Using it and running it</a></li>
-<li><a href="/api/openapi.json"><strong>OpenAPI 3.1</strong>The same, for machines</a></li>
-<li><a href="/health"><strong>Health</strong>Is everything well?</a></li></ul>`,
+<li><a href="/api/openapi.json"><strong>OpenAPI 3.1</strong>The API for machines</a></li>
+<li><a href="/health"><strong>Health</strong>Status of the server</a></li></ul>`,
   )
 
 export const manualIndex = (pages: { id: string; title: string }[]): string =>
@@ -83,7 +86,7 @@ export function referencePage(routes: readonly RouteLike[]): string {
   )
   return shell(
     'API reference · Tutti',
-    `<h1>API reference</h1><p class="lead">How it works in general: <a href="/manual/api">Web API</a>. For machines: <a href="/api/openapi.json">openapi.json</a>.</p>
+    `<h1>API reference</h1><p class="lead">General rules: <a href="/manual/api">Web API</a>. For machines: <a href="/api/openapi.json">openapi.json</a>.</p>
 <p>${[...groups.keys()].map((tag) => `<a href="#${html(tag)}">${html(tag)}</a>`).join(' · ')}</p>${sections.join('')}`,
   )
 }
@@ -113,5 +116,5 @@ function operation(route: RouteLike): string {
 <p class="soft">${html(id)}${rule.scope ? ` · scope ${html(rule.scope)}` : ''}${rule.role ? ` · role ${rule.role}` : ''}${open ? ' · no credential needed' : ''}</p>
 ${rows.length ? `<table><tr><th>Query<th>Type<th></tr>${rows.join('')}</table>` : ''}
 <pre>${html(curl.filter(Boolean).join(' \\\n  '))}</pre>
-<p class="soft">Answers ${html(status)}</p><pre>${html(JSON.stringify(exampleOf(schema), null, 2))}</pre></div></details>`
+<p class="soft">Returns ${html(status)}</p><pre>${html(JSON.stringify(exampleOf(schema), null, 2))}</pre></div></details>`
 }

@@ -1,4 +1,4 @@
-/** Scripts of the pages travel as text: the server only hands them out. */
+/** Scripts of the pages are imported as text, to be served. */
 declare module './scripts/*' {
   const text: string
   export default text

@@ -21,7 +21,7 @@ test('somebody registers, makes a token and a key that are shown once, and ends 
   const agents = ada.section('Agents')
   await agents.getByText('None yet').waitFor()
   await agents.getByLabel('Name').fill('laptop')
-  await agents.getByRole('button', { name: 'Make a token' }).dblclick()
+  await agents.getByRole('button', { name: 'Create a token' }).dblclick()
   const token = (await agents.locator('.once code').first().textContent()) as string
   expect(token).toMatch(/^svc_live_\w{38}$/)
   expect(await agents.locator('.once code').last().textContent()).toContain(
@@ -36,7 +36,7 @@ test('somebody registers, makes a token and a key that are shown once, and ends 
 
   const keys = ada.section('API keys')
   await keys.getByLabel('Name').fill('deploy')
-  await keys.getByRole('button', { name: 'Make a key' }).click()
+  await keys.getByRole('button', { name: 'Create a key' }).click()
   const key = (await keys.locator('.once code').textContent()) as string
   expect((await api('PATCH', '/api/auth/profile', { bio: 'made by a script' }, key)).bio).toBe('made by a script')
 
@@ -97,8 +97,8 @@ test('other sessions are ended one by one, and all of them by a new password', a
   await form.getByRole('alert').filter({ hasText: 'current password is wrong' }).waitFor()
   await form.getByLabel('Current password').fill(PASSWORD)
   await form.getByRole('button').click()
-  await laptop.page.getByRole('status').filter({ hasText: 'Your password is changed.' }).waitFor()
-  expect(await laptop.focused().textContent()).toContain('Your password is changed.')
+  await laptop.page.getByRole('status').filter({ hasText: 'Your password was changed.' }).waitFor()
+  expect(await laptop.focused().textContent()).toContain('Your password was changed.')
   expect(await laptop.me()).toBe(email)
   await phone.page.reload()
   await phone.page.waitForURL('**/login?next=%2Faccount')

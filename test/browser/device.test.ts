@@ -27,7 +27,7 @@ test('the code is typed, the page says who asks, and only a click signs in', asy
   await grace.enter()
   await grace.see('Did you start this?')
   const told = await grace.page.locator('main').textContent()
-  for (const part of [/tutti on \S/, /127\.0\.0\.1|::1/, /\d+ seconds ago/, EMAIL, /able to do what you can do/])
+  for (const part of [/tutti on \S/, /127\.0\.0\.1|::1/, /\d+ seconds ago/, EMAIL, /able to do everything you can do/])
     expect(told).toMatch(part)
   // Whoever goes on pressing Enter has not answered.
   await grace.page.keyboard.press('Enter')
@@ -43,7 +43,7 @@ test('an address with the code fills it in and submits nothing; refusing ends it
   const home = new Home(office)
   const { userCode, done } = await home.login()
   const grace = await visit(`/device?code=${userCode}`)
-  await grace.see('Go on only if your terminal or device shows this very code.')
+  await grace.see('Continue only if your terminal or device shows exactly this code.')
   expect(await grace.page.getByLabel('Code').inputValue()).toBe(userCode)
   await grace.page.locator('form button:enabled').waitFor()
   // Whatever the page did by itself would have been asked before this.
@@ -57,7 +57,7 @@ test('an address with the code fills it in and submits nothing; refusing ends it
 
   await grace.page.reload()
   await grace.button('Continue').click()
-  await grace.page.getByRole('alert').filter({ hasText: 'You have answered this one already.' }).waitFor()
+  await grace.page.getByRole('alert').filter({ hasText: 'You have already approved or refused this request.' }).waitFor()
   await grace.leave()
 }, 60_000)
 

@@ -24,7 +24,7 @@ test('what needs a fresh proof asks for it, once, and then goes on', async () =>
   const move = ada.page.locator('form', { has: ada.page.getByLabel('New e-mail address') })
   await ada.page.getByLabel('New e-mail address').fill(someone())
   clock.forward({ minutes: 6 })
-  const dialog = ada.page.getByRole('dialog', { name: 'Is it you?' })
+  const dialog = ada.page.getByRole('dialog', { name: 'Confirm your identity' })
   const confirm = dialog.getByRole('button', { name: 'Confirm' })
 
   await ada.button('Change address').click()
@@ -33,7 +33,7 @@ test('what needs a fresh proof asks for it, once, and then goes on', async () =>
   await ada.page.keyboard.press('Escape')
   await move
     .getByRole('alert')
-    .filter({ hasText: 'You have not confirmed that it is you, so nothing was done.' })
+    .filter({ hasText: 'You did not confirm your identity, so nothing was changed.' })
     .waitFor()
 
   await ada.button('Change address').click()
@@ -42,7 +42,7 @@ test('what needs a fresh proof asks for it, once, and then goes on', async () =>
   await dialog.getByRole('alert').filter({ hasText: 'The password is wrong.' }).waitFor()
   await dialog.getByLabel('Password').fill(PASSWORD)
   await confirm.click()
-  await ada.see('A link is on its way to')
+  await ada.see('A link was sent to')
   await dialog.waitFor({ state: 'detached' })
   await ada.leave('POST /api/auth/email-change 403', 'POST /api/auth/email-change 403', 'POST /api/auth/reauth 403')
 }, 60_000)
@@ -58,7 +58,7 @@ test('who has no password confirms by a mailed code', async () => {
   await passkeys.getByLabel('Name').fill('blue key')
   await passkeys.getByRole('button', { name: 'Add a passkey' }).click()
   const dialog = ada.page.getByRole('dialog')
-  await dialog.getByRole('button', { name: 'I have no password: mail me a code' }).click()
+  await dialog.getByRole('button', { name: 'I have no password: e-mail me a code' }).click()
   const field = dialog.getByLabel(`Code sent to ${email}`)
   await field.waitFor()
   await field.fill(await codeFor(email))
@@ -81,7 +81,7 @@ test('an access token that has run out is renewed, and the proof asked for after
   await ada.button('Change address').click()
   await ada.page.getByRole('dialog').getByLabel('Password').fill(PASSWORD)
   await ada.enter()
-  await ada.see('A link is on its way to')
+  await ada.see('A link was sent to')
   await ada.leave('POST /api/auth/email-change 401', 'POST /api/auth/email-change 403')
 }, 60_000)
 

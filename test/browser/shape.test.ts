@@ -35,7 +35,7 @@ test('every page has a heading, names for its fields, and fits on a phone', asyn
     .section('Agents')
     .getByLabel('Team')
     .selectOption({ label: 'M'.repeat(100) })
-  await ada.section('Agents').getByRole('button', { name: 'Make a token' }).click()
+  await ada.section('Agents').getByRole('button', { name: 'Create a token' }).click()
   await ada.page.locator('.once code').first().waitFor()
   await ada.section('Where you are signed in').getByText('this browser').waitFor()
   expect(await look(ada)).toEqual(good)

@@ -268,7 +268,7 @@ describe('without a mail server', () => {
     const { token, browser } = await linkFor(t, email)
     const stored = await dump(t.app.driver)
     expect(stored).toContain(ada.email)
-    for (const secret of [token, browser.cookie?.split('=')[1] as string, 'Type this code', '/magic#'])
+    for (const secret of [token, browser.cookie?.split('=')[1] as string, 'Enter this code', '/magic#'])
       expect(stored).not.toContain(secret)
     const about = stored.split('\n').filter((line) => line.includes(ada.email) || line.includes(ada.userId))
     expect(about.length).toBeGreaterThan(2)

@@ -2,7 +2,7 @@ import type { Ctx } from '../../action.ts'
 import { after } from '../../auth/one-time-secrets.ts'
 import { type Message, oneLine } from '../mail/message.ts'
 
-/** What accounts write to people. Links carry their secret behind the #, where no server and no Referer sees it. */
+/** Mails about accounts. Links carry their secret in the fragment, which no server and no Referer sees. */
 export const RESET_MINUTES = 30
 export const VERIFY_MINUTES = 24 * 60
 export const CHANGE_MINUTES = 60
@@ -13,7 +13,7 @@ const link = (ctx: Ctx, label: string, page: string, secret: string) => ({
   label,
   url: `${ctx.app.url}/${page}#${secret}`,
 })
-const notYou = 'If this was not you, nothing has happened, and you need do nothing.'
+const notYou = 'If this was not you, nothing has been changed and you can ignore this mail.'
 
 interface Person {
   email: string
@@ -24,11 +24,11 @@ export const verifyMail = (ctx: Ctx, { email, name }: Person, secret: string): M
   to: email,
   kind: 'verify_email',
   subject: 'Confirm your e-mail address',
-  lines: [`Hello ${oneLine(name)},`, 'please confirm that this address is yours. You need to be signed in to do it.'],
+  lines: [`Hello ${oneLine(name)},`, 'please confirm that this address is yours. You need to sign in to do so.'],
   button: link(ctx, 'Confirm address', 'verify-email', secret),
   notes: [
     'The link works once, for 24 hours.',
-    'If you have no account here, somebody gave your address by mistake: ignore this mail.',
+    'If you have no account here, somebody entered your address by mistake: ignore this mail.',
   ],
   expiresAt: after(ctx.now, VERIFY_MINUTES),
 })
@@ -37,7 +37,7 @@ export const resetMail = (ctx: Ctx, { email, name }: Person, secret: string): Me
   to: email,
   kind: 'reset',
   subject: 'Choose a new password',
-  lines: [`Hello ${oneLine(name)},`, 'somebody, probably you, asked for a new password for your account.'],
+  lines: [`Hello ${oneLine(name)},`, 'somebody, probably you, requested a new password for your account.'],
   button: link(ctx, 'Choose a new password', 'reset', secret),
   notes: [
     `The link works once, for ${RESET_MINUTES} minutes. It ends every session, API key and MCP token of the account.`,
@@ -55,16 +55,16 @@ export const passwordChangedMail = (ctx: Ctx, { email, name }: Person, how: stri
   expiresAt: after(ctx.now, NOTICE_MINUTES),
 })
 
-/** Names the account, so that whoever gets it by mistake can see that it is not his. */
+/** Names the account, so that a wrong recipient can see that it is not theirs. */
 export const changeMail = (ctx: Ctx, user: Person, to: string, secret: string): Message => ({
   to,
   kind: 'email_change',
   subject: 'Confirm your new e-mail address',
-  lines: [`The account of ${oneLine(user.name)} (${user.email}) is to use this address from now on.`],
+  lines: [`The account of ${oneLine(user.name)} (${user.email}) wants to use this address from now on.`],
   button: link(ctx, 'Use this address', 'confirm-email', secret),
   notes: [
     'The link works once, for an hour. It ends every session, API key and MCP token of the account.',
-    'Do not use it unless the account is yours and you asked for this.',
+    'Use it only if the account is yours and you requested this.',
   ],
   expiresAt: after(ctx.now, CHANGE_MINUTES),
 })
@@ -72,9 +72,9 @@ export const changeMail = (ctx: Ctx, user: Person, to: string, secret: string): 
 export const takenMail = (ctx: Ctx, to: string): Message => ({
   to,
   kind: 'email_taken',
-  subject: 'This address has an account already',
+  subject: 'This address already has an account',
   lines: [
-    'Somebody, perhaps you, wanted to use this address for another account. It has one already, so nothing was changed.',
+    'Somebody, perhaps you, tried to use this address for another account. It already has one, so nothing was changed.',
   ],
   notes: [`Sign in with it, or choose a new password: ${ctx.app.url}/forgot`],
   expiresAt: after(ctx.now, NOTICE_MINUTES),
@@ -86,11 +86,11 @@ export const changedMail = (ctx: Ctx, before: Person, secret: string): Message =
   subject: 'Your e-mail address was changed',
   lines: [
     `Hello ${oneLine(before.name)},`,
-    'your account uses another e-mail address from now on. If you did this, all is well.',
+    'your account now uses another e-mail address. If you changed it, you can ignore this mail.',
   ],
   button: link(ctx, 'This was not me: undo it', 'undo-email', secret),
   notes: [
-    'For 24 hours, the link brings this address back and locks everybody out: sessions, keys, password, passkeys and connected accounts. You then choose a new password.',
+    'For 24 hours, the link restores this address and revokes all access: sessions, keys, password, passkeys and connected accounts. You then choose a new password.',
   ],
   expiresAt: after(ctx.now, UNDO_MINUTES),
 })
@@ -101,7 +101,7 @@ export const deletedMail = (ctx: Ctx, { email, name }: Person): Message => ({
   subject: 'Your account was deleted',
   lines: [
     `Hello ${oneLine(name)},`,
-    'your account and all that was yours alone have been deleted. What you made in teams stays with them.',
+    'your account and your personal data have been deleted. What you created in teams stays there.',
   ],
   expiresAt: after(ctx.now, NOTICE_MINUTES),
 })

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Provider } from './schema.ts'
 
-/** What is passed on to another service. */
+/** A notification forwarded to another service. */
 export interface Message {
   event: 'notification.created' | 'test'
   id: string

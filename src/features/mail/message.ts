@@ -1,7 +1,10 @@
-/** What a mail says; one layout for all of them, as text and as HTML. */
+/** The content of a mail; all mails share one layout, as text and as HTML. */
 export interface Message {
   to: string
-  /** What it is for: `code`, `magic_link`, `reset` …; a new code or link wipes what older ones of the kind say to the same address. */
+  /**
+   * Purpose: `code`, `magic_link`, `reset` … A new code or link erases the content of older ones of this kind and
+   * address.
+   */
   kind: string
   subject: string
   /** Paragraphs before the code or button. */
@@ -11,7 +14,7 @@ export interface Message {
   button?: { label: string; url: string }
   /** Paragraphs after it, in small print. */
   notes?: string[]
-  /** When its content is of no use any more. */
+  /** When its content stops being useful. */
   expiresAt: string
 }
 
@@ -22,7 +25,7 @@ export interface Rendered {
 
 const safe = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
-/** Names and titles are users' own: they must not break out of their line, nor pass for one of ours. */
+/** Names and titles are user input: they must stay on their line, and not look like a line of ours. */
 export const oneLine = (text: string, most = 100): string =>
   text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')

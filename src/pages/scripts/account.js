@@ -30,7 +30,7 @@ const credential = (item) => [
   `until ${when(item.expiresAt)}`,
 ]
 
-/** "Firefox on Linux", out of what browsers say about themselves. */
+/** Returns "Firefox on Linux" for a user agent, or the user agent itself. */
 function browserOf(agent) {
   const first = (known) => known.find((name) => agent.includes(name))
   const browser = first(['Edg/', 'OPR/', 'Firefox/', 'Chrome/', 'Safari/'])
@@ -95,7 +95,7 @@ const tokens = (teams) =>
       ),
     ],
     create: (input) => post('/api/mcp-tokens', input),
-    make: 'Make a token',
+    make: 'Create a token',
     once: ({ token }) => [
       secret(token),
       element('p', {}, 'Connect Claude Code with:'),
@@ -114,7 +114,7 @@ const keys = () =>
     verb: 'Revoke',
     fields: [field('Name', { name: 'name', required: true, maxlength: 100, placeholder: 'deploy script' })],
     create: (input) => post('/api/settings/api-keys', input),
-    make: 'Make a key',
+    make: 'Create a key',
     once: ({ token }) => [secret(token)],
   })
 
@@ -136,7 +136,7 @@ function passkeys() {
 const connected = (oauth) =>
   section({
     title: 'Connected accounts',
-    about: ['Other places you can sign in with.'],
+    about: ['Other accounts you can sign in with.'],
     list: '/api/settings/connected-accounts',
     line: (account) => [providers[account.provider], account.email ?? account.name ?? ''],
     remove: (account) => `/api/settings/connected-accounts/${account.provider}`,
@@ -156,7 +156,7 @@ const connected = (oauth) =>
 const sessions = () =>
   section({
     title: 'Where you are signed in',
-    about: ['If you do not know one of them, end it and change your password.'],
+    about: ['If you do not recognise one of them, end it and change your password.'],
     list: '/api/settings/sessions',
     line: (session) => [
       session.device ?? browserOf(session.userAgent ?? 'unknown'),
@@ -180,7 +180,7 @@ function invitation({ id, organization, role, invitedBy }) {
   const answer = (verb) =>
     guarded(place, async () => {
       await call('POST', `/api/invites/${id}/${verb}`)
-      await show(verb === 'accept' ? `Welcome to ${organization.name}.` : 'Declined.')
+      await show(verb === 'accept' ? `Welcome to ${organization.name}.` : 'You declined the invitation.')
     })
   const accept = element('button', { onclick: answer('accept') }, 'Accept')
   place.append(
@@ -202,7 +202,7 @@ function unverified({ email }) {
   )
   const send = guarded(place, async () => {
     await post('/api/auth/verify-email', {})
-    put(place, element('p', { role: 'status' }, 'A mail is on its way to ', quoted(email), '.'))
+    put(place, element('p', { role: 'status' }, 'A mail was sent to ', quoted(email), '.'))
   })
   place.append(element('button', { class: 'quiet', onclick: send }, 'Send the mail again'))
   return place
@@ -220,7 +220,7 @@ function person({ name, email }) {
     [field('Name', { name: 'name', value: name, required: true, maxlength: 100, autocomplete: 'name' })],
     async (input) => {
       await call('PATCH', '/api/auth/profile', input)
-      await show('Your name is changed.')
+      await show('Your name was changed.')
     },
   )
   const to = field('New e-mail address', {
@@ -232,7 +232,7 @@ function person({ name, email }) {
   })
   const move = form('Change address', [to], async (input) => {
     await post('/api/auth/email-change', input)
-    await show(`A link is on its way to ${input.email}. Until it is opened, your address stays ${email}.`)
+    await show(`A link was sent to ${input.email}. Until you open it, your address stays ${email}.`)
   })
   return element('section', {}, element('h2', {}, 'You'), rename, move)
 }
@@ -242,7 +242,7 @@ function password({ email, role }) {
   const change = form(
     'Change password',
     [
-      // For password managers, which want to know whose it is.
+      // Tells password managers which account it is.
       element('input', { type: 'email', value: email, autocomplete: 'username', hidden: true }),
       field('Current password', {
         name: 'currentPassword',
@@ -250,7 +250,7 @@ function password({ email, role }) {
         maxlength: 128,
         autocomplete: 'current-password',
       }),
-      element('p', { class: 'soft' }, 'Leave it empty if you have none.'),
+      element('p', { class: 'soft' }, 'Leave empty if you have none.'),
       field('New password', {
         name: 'newPassword',
         type: 'password',
@@ -262,12 +262,12 @@ function password({ email, role }) {
       element(
         'p',
         { class: 'soft' },
-        `At least ${least} characters. It signs you out everywhere else, and ends your API keys and MCP tokens.`,
+        `At least ${least} characters. Changing it signs you out everywhere else, and revokes your API keys and MCP tokens.`,
       ),
     ],
     async ({ currentPassword, newPassword }) => {
       await post('/api/auth/change-password', { newPassword, ...(currentPassword && { currentPassword }) })
-      await show('Your password is changed. Everything else that was signed in is signed out.')
+      await show('Your password was changed. All other sessions were signed out.')
     },
   )
   return element('section', {}, element('h2', {}, 'Password'), change)

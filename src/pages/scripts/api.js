@@ -1,4 +1,4 @@
-// What the small pages share: calls to the API, forms, and the dialogs that ask once more.
+// Shared by all pages: calls to the API, forms, and confirmation dialogs.
 
 export const $ = (selector, root = document) => root.querySelector(selector)
 
@@ -15,10 +15,10 @@ export function element(name, attributes = {}, ...children) {
 
 export const field = (label, attributes) => element('label', {}, label, element('input', attributes))
 
-/** What somebody else wrote, in a sentence of ours: it cannot turn the direction of the rest. */
+/** User input inside our own text, isolated so that it cannot change the text direction of the rest. */
 export const quoted = (text) => element('bdi', {}, text)
 
-/** Puts something in the place of something else, and the reader's attention there. */
+/** Replaces an element by new content, and moves the focus there. */
 export function put(old, ...content) {
   const place = element('div', { tabindex: '-1' }, ...content)
   old.replaceWith(place)
@@ -30,7 +30,7 @@ export function put(old, ...content) {
 export class Problem extends Error {
   constructor(status, body) {
     super(
-      body.errors?.map((e) => e.message).join(' ') || body.detail || 'The server did not answer. Is it still running?',
+      body.errors?.map((e) => e.message).join(' ') || body.detail || 'The server did not respond. Is it still running?',
     )
     this.status = status
     this.code = body.code
@@ -48,7 +48,7 @@ async function send(method, path, body) {
   return json
 }
 
-/** Only one of what is asked for at the same time is done; the others get its answer. */
+/** Concurrent calls share one run and its result. */
 function once(work) {
   let running
   return () => {
@@ -59,7 +59,7 @@ function once(work) {
   }
 }
 
-/** One after the other in all tabs, where the browser can: a refresh token that is used twice ends the session. */
+/** One at a time across all tabs, if the browser supports locks: a refresh token used twice ends the session. */
 const renew = once(async () => {
   const refresh = () => send('POST', '/api/auth/refresh', {})
   return navigator.locks ? navigator.locks.request('tutti refresh', refresh) : refresh()
@@ -75,10 +75,10 @@ export const whoAmI = () =>
     .catch((problem) => unlessSignedOut(problem) ?? renew().then(({ user }) => user))
     .catch(unlessSignedOut)
 
-/** A wrong password there must not be sent twice. */
+/** Not repeated after a 401: a wrong password must not be sent twice. */
 const signingIn = /^\/api\/auth\/(login|register|otp|magic-link|passkey\/authenticate|reset-password)/
 
-/** Tries again after renewing an access token that has run out, and after the person has confirmed to be himself. */
+/** Repeats the request after renewing an expired access token, and after the person has confirmed their identity. */
 export async function call(method, path, body) {
   let renewed = signingIn.test(path)
   let confirmed = false
@@ -91,7 +91,7 @@ export async function call(method, path, body) {
         if (!(await renew().catch(unlessSignedOut))) return toLogin()
       } else if (problem.code === 'forbidden.reauth' && !confirmed) {
         confirmed = await confirmPerson()
-        if (!confirmed) throw new Error('You have not confirmed that it is you, so nothing was done.')
+        if (!confirmed) throw new Error('You did not confirm your identity, so nothing was changed.')
       } else throw problem
     }
   }
@@ -100,7 +100,7 @@ export async function call(method, path, body) {
 export const get = (path) => call('GET', path)
 export const post = (path, body = {}) => call('POST', path, body)
 
-/** Every page of a list. */
+/** Returns the items of all pages of a list. */
 export async function all(path) {
   const found = []
   for (let cursor = ''; cursor !== null; ) {
@@ -113,7 +113,10 @@ export async function all(path) {
 
 // ---- forms and buttons
 
-/** Runs the work of a form or button, once at a time; what goes wrong is told beside it, until it goes well: nothing jumps meanwhile. */
+/**
+ * Runs the work of a form or button, one at a time. An error is shown beside it until the next success, so that the
+ * layout does not jump.
+ */
 export function guarded(place, work) {
   return async (event) => {
     event?.preventDefault()
@@ -131,7 +134,10 @@ export function guarded(place, work) {
   }
 }
 
-/** Buttons in the pages are off until somebody listens: a browser that sends a form itself would put what was typed into the address. */
+/**
+ * Enables the buttons, which are disabled until now: a browser that submits a form itself would put the input into the
+ * address.
+ */
 export function onSubmit(form, work) {
   form.addEventListener(
     'submit',
@@ -140,9 +146,9 @@ export function onSubmit(form, work) {
   for (const button of form.querySelectorAll('button')) button.disabled = false
 }
 
-// ---- going elsewhere
+// ---- navigation
 
-/** What comes after it never happens. */
+/** Never resolves, so that no code after it runs. */
 export function leave(path) {
   location.replace(path)
   return new Promise(() => {})
@@ -150,49 +156,52 @@ export function leave(path) {
 
 export const toLogin = () => leave(`/login?next=${encodeURIComponent(location.pathname + location.search)}`)
 
-/** A page of this instance and nothing else; the same rule as for `returnTo` of the API. */
+/** Returns a page of this instance and nothing else, by the rule that the API has for `returnTo`. */
 export function nextPath() {
   const next = new URLSearchParams(location.search).get('next') ?? ''
   const page = /^\/(?!api(\/|$))(([\w~-][\w.~-]*\/)*[\w~-][\w.~-]*\/?)?(\?[\w.~=&%+:@,-]*)?$/
   return page.test(next) ? next : '/account'
 }
 
-// A page out of the browser's memory shows what it showed before, perhaps to somebody who has signed out since.
+// Pages restored from the browser's cache are reloaded: the user may have signed out since.
 addEventListener('pageshow', ({ persisted }) => persisted && location.reload())
 
-/** The secret stands behind the #, so it never reaches a server log or a Referer header; it leaves the address bar as well. */
+/**
+ * The secret stands behind the #, so it never reaches a server log or a Referer header; it leaves the address bar as
+ * well.
+ */
 export function secretFromFragment() {
   const secret = location.hash.slice(1)
   if (secret) history.replaceState(null, '', location.pathname + location.search)
-  // Another link to the page that is open already.
+  // Another link to the page that is already open.
   addEventListener('hashchange', () => location.reload())
   return secret
 }
 
 const reasons = {
-  access_denied: 'You did not allow it at the other side.',
-  conflict: 'The other side did not tell your e-mail address. Allow it there, or use another way.',
-  'conflict.exists': 'That belongs to an account already. Sign in another way, then connect it in your account.',
-  forbidden: 'This instance takes no new registrations.',
-  'forbidden.reauth': 'Sign in once more to confirm that it is you, then connect the account.',
+  access_denied: 'You did not allow access at the provider.',
+  conflict: 'The provider did not share your e-mail address. Allow it there, or sign in another way.',
+  'conflict.exists': 'This already belongs to an account. Sign in another way, then connect it in your account.',
+  forbidden: 'This instance does not accept new registrations.',
+  'forbidden.reauth': 'Sign in again to confirm your identity, then connect the account.',
   unauthenticated: 'This account cannot sign in.',
 }
 
-/** Why signing in somewhere else has led nowhere. */
+/** Returns why signing in at a provider failed, if it did. */
 export function reasonFromFragment() {
   const reason = new URLSearchParams(location.hash.slice(1)).get('error')
   if (!reason) return undefined
   history.replaceState(null, '', location.pathname + location.search)
   return Object.hasOwn(reasons, reason)
     ? reasons[reason]
-    : 'It did not work at the other side. Try again, or use another way.'
+    : 'Signing in at the provider failed. Try again, or sign in another way.'
 }
 
 export const providers = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
 
 // ---- dialogs
 
-/** True when it was closed with `yes`. */
+/** Returns true if the dialog was closed with `yes`. */
 function ask(form) {
   const { promise, resolve } = Promise.withResolvers()
   const dialog = element('dialog', { 'aria-label': $('h2', form).textContent }, form)
@@ -208,7 +217,7 @@ function ask(form) {
 const close = (answer) => (event) => event.target.closest('dialog').close(answer)
 const cancel = () => element('button', { type: 'button', class: 'quiet', onclick: close('') }, 'Cancel')
 
-/** Before something that cannot be undone. */
+/** Asks before something that cannot be undone. */
 export const isSure = (question, about, verb) =>
   ask(
     element(
@@ -232,12 +241,12 @@ export const codeField = (label) =>
 export const digits = (code) => code.replace(/\s/g, '')
 
 const confirmPerson = once(() => {
-  const mail = element('button', { type: 'button', class: 'quiet' }, 'I have no password: mail me a code')
+  const mail = element('button', { type: 'button', class: 'quiet' }, 'I have no password: e-mail me a code')
   const form = element(
     'form',
     {},
-    element('h2', {}, 'Is it you?'),
-    element('p', { class: 'soft' }, 'You signed in a while ago. Confirm once more who you are.'),
+    element('h2', {}, 'Confirm your identity'),
+    element('p', { class: 'soft' }, 'You signed in a while ago. Enter your password to continue.'),
     field('Password', {
       name: 'password',
       type: 'password',

@@ -2,11 +2,11 @@ import { $, element, get, guarded, onSubmit, post, put, toLogin, whoAmI } from '
 
 const form = $('form')
 const code = $('[name=code]', form)
-// Filled in from the address, but never submitted: whoever made you open it may not be you.
+// Filled in from the address, but never submitted: somebody else may have made the user open it.
 const given = new URLSearchParams(location.search).get('code')
 if (given) {
   code.value = given
-  $('.lead', form).textContent = 'Go on only if your terminal or device shows this very code.'
+  $('.lead', form).textContent = 'Continue only if your terminal or device shows exactly this code.'
 }
 
 const ago = (at) => {
@@ -25,10 +25,10 @@ function question(user, device, answer) {
       {},
       ...fact('Device', device.clientName),
       ...fact('Address', device.ip ?? 'unknown'),
-      ...fact('Asked', ago(device.createdAt)),
+      ...fact('Requested', ago(device.createdAt)),
       ...fact('Your account', user.email),
     ),
-    element('p', {}, 'It will be able to do what you can do. If you did not just start this yourself, refuse.'),
+    element('p', {}, 'It will be able to do everything you can do. If you did not just start this yourself, refuse.'),
     element('p', { role: 'alert' }),
     element(
       'div',
@@ -45,7 +45,7 @@ function question(user, device, answer) {
       element(
         'p',
         {},
-        deny ? 'Refused. The device gets nothing.' : 'Done. The device is signed in; you can close this page.',
+        deny ? 'Refused. The device gets no access.' : 'Done. The device is signed in; you can close this page.',
       ),
     )
   })
@@ -57,7 +57,7 @@ await guarded(form, async () => {
   if (!user) return toLogin()
   onSubmit(form, async ({ code: userCode }) => {
     const device = await get(`/api/auth/device/${encodeURIComponent(userCode)}`)
-    if (device.status !== 'pending') throw new Error('You have answered this one already.')
+    if (device.status !== 'pending') throw new Error('You have already approved or refused this request.')
     put(
       form,
       question(user, device, (deny) => post('/api/auth/device/approve', { userCode, ...(deny && { deny }) })),

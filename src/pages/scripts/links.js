@@ -1,4 +1,5 @@
-// Pages that a link in a mail opens. Opening one changes nothing; only the button does, because mail scanners open links too.
+// Pages that a link in a mail opens. Opening one changes nothing; only the button does, because mail scanners open
+// links too.
 import {
   $,
   call,
@@ -16,18 +17,18 @@ import {
 
 const form = $('form')
 const token = secretFromFragment()
-const tell = (...content) => put(form, ...content)
+const show = (...content) => put(form, ...content)
 const go = (text, href, kind = 'button') => element('a', { class: kind, href }, text)
-const say = (...text) => element('p', {}, ...text)
+const paragraph = (...text) => element('p', {}, ...text)
 
-/** Where to go with a link that is of no use any more. */
+/** Handles the form; `instead` is shown when the link no longer works. */
 const onSubmitOr = (instead, work) =>
   onSubmit(form, async (input, pressed) => {
     try {
       return await work(input, pressed)
     } catch (problem) {
       if (problem.status !== 410) throw problem
-      tell(element('p', { role: 'alert' }, 'This link has been used or replaced, or has expired.'), instead)
+      show(element('p', { role: 'alert' }, 'This link has been used or replaced, or has expired.'), instead)
     }
   })
 
@@ -40,25 +41,21 @@ const pages = {
       } catch (problem) {
         if (problem.code !== 'conflict.other_browser') throw problem
         const { code, email } = await post('/api/auth/magic-link/code', { token })
-        tell(
-          say(
-            'You asked for this link in another browser. Go back there and type this code to sign in as ',
+        show(
+          paragraph(
+            'You requested this link in another browser. Go back there and enter this code to sign in as ',
             quoted(email),
             ':',
           ),
           element('p', { class: 'code' }, code),
-          element(
-            'p',
-            { class: 'soft' },
-            'If you did not ask for it yourself, close this page and tell nobody the code.',
-          ),
+          element('p', { class: 'soft' }, 'If you did not request it, close this page and do not share the code.'),
         )
       }
     }),
   '/reset': () =>
-    onSubmitOr(go('Ask for a new one', '/forgot'), async ({ password }) => {
+    onSubmitOr(go('Request a new link', '/forgot'), async ({ password }) => {
       await post('/api/auth/reset-password', { token, password })
-      tell(say('Your password is changed, and everything that was signed in is signed out.'), go('Sign in', '/login'))
+      show(paragraph('Your password was changed, and all sessions were signed out.'), go('Sign in', '/login'))
     }),
   async '/verify-email'(secret) {
     sessionStorage.removeItem('verify-email')
@@ -66,9 +63,9 @@ const pages = {
       sessionStorage.setItem('verify-email', secret)
       return toLogin()
     }
-    onSubmitOr(go('Ask for a new one', '/account'), async () => {
+    onSubmitOr(go('Request a new link', '/account'), async () => {
       await post('/api/auth/verify-email', { token: secret })
-      tell(say('Thank you. Your e-mail address is confirmed.'), go('Your account', '/account'))
+      show(paragraph('Thank you. Your e-mail address is confirmed.'), go('Your account', '/account'))
     })
   },
   async '/confirm-email'(secret) {
@@ -77,19 +74,19 @@ const pages = {
       sessionStorage.setItem('confirm-email', secret)
       return toLogin()
     }
-    onSubmitOr(go('Ask for a new one', '/account'), async () => {
+    onSubmitOr(go('Request a new link', '/account'), async () => {
       await post('/api/auth/email-change/confirm', { token: secret })
-      tell(say('Your e-mail address is changed. Sign in with the new one.'), go('Sign in', '/login'))
+      show(paragraph('Your e-mail address was changed. Sign in with the new one.'), go('Sign in', '/login'))
     })
   },
   '/undo-email': () =>
     onSubmitOr(
-      say('If your account is not yours any more, ask the administrator of this instance for help.'),
+      paragraph('If you lost control of your account, ask the administrator of this instance for help.'),
       async () => {
         await post('/api/auth/email-change/undo', { token })
-        tell(
-          say(
-            'Your old address is back. Everything that was signed in is signed out, and the password is gone: set a new one.',
+        show(
+          paragraph(
+            'Your old address was restored, all sessions were signed out, and the password was removed: set a new one.',
           ),
           go('Set a password', '/forgot'),
         )
@@ -101,12 +98,15 @@ const pages = {
     $('#about', form).append(by, ' invites ', quoted(email), ' to ', quoted(organization.name), ` as ${role}.`)
     const user = await whoAmI()
     if (user?.email.toLowerCase() === email.toLowerCase()) return answerInvite(secret, organization)
-    // Kept until it was used: signing in and registering happen on other pages of this tab.
+    // Kept until it is used: signing in and registering happen on other pages of this tab.
     sessionStorage.setItem('invite', secret)
     $('.row', form).replaceChildren(
       ...(user
-        ? [say('You are signed in as ', quoted(user.email), '.'), element('button', { value: 'out' }, 'Sign out')]
-        : [go('Create an account', '/register'), go('I have one', '/login?next=/invite', 'button quiet')]),
+        ? [paragraph('You are signed in as ', quoted(user.email), '.'), element('button', { value: 'out' }, 'Sign out')]
+        : [
+            go('Create an account', '/register'),
+            go('I already have an account', '/login?next=/invite', 'button quiet'),
+          ]),
     )
     onSubmit(form, async () => {
       await call('POST', '/api/auth/logout')
@@ -121,8 +121,10 @@ function answerInvite(secret, organization) {
   onSubmitOr(go('Your account', '/account'), async (_, pressed) => {
     const verb = pressed === 'decline' ? 'decline' : 'accept'
     await call('POST', `/api/invites/${encodeURIComponent(secret)}/${verb}`)
-    tell(
-      verb === 'accept' ? say('Welcome to ', quoted(organization.name), '.') : say('Declined.'),
+    show(
+      verb === 'accept'
+        ? paragraph('Welcome to ', quoted(organization.name), '.')
+        : paragraph('You declined the invitation.'),
       go('Your account', '/account'),
     )
   })
@@ -133,17 +135,17 @@ await guarded(form, async () => {
   if (path === '/forgot')
     return onSubmit(form, async ({ email }) => {
       await post('/api/auth/forgot-password', { email })
-      tell(
-        say(
+      show(
+        paragraph(
           'If ',
           quoted(email),
-          ' has an account here, a link to set a new password is on its way. It works for 30 minutes.',
+          ' has an account here, we sent a link to set a new password. It works for 30 minutes.',
         ),
         go('Back to sign-in', '/login', ''),
       )
     })
-  // Put aside when somebody had to sign in first.
+  // Stored when the user had to sign in first.
   const secret = token || sessionStorage.getItem(path.slice(1))
-  if (!secret) throw new Error('Open the link in the mail once more: this page does not work without it.')
+  if (!secret) throw new Error('Open the link in the mail again: this page does not work without it.')
   await pages[path](secret)
 })()

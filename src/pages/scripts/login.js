@@ -22,7 +22,7 @@ const others = $('#others')
 const done = () => leave(nextPath())
 const onPress = (id, work) => $(id).addEventListener('click', guarded(others, work))
 const address = () => {
-  if (!email.reportValidity()) throw new Error('Type your e-mail address first.')
+  if (!email.reportValidity()) throw new Error('Enter your e-mail address first.')
   return email.value
 }
 
@@ -34,8 +34,8 @@ onSubmit(form, async ({ email, password }) => {
   return done()
 })
 
-/** Also for links: one that is opened elsewhere shows a code to type here. */
-function askForCode(to, ...told) {
+/** Also used for links: one opened in another browser shows a code to enter here. */
+function askForCode(to, ...message) {
   const typed = element(
     'form',
     {},
@@ -50,7 +50,7 @@ function askForCode(to, ...told) {
   others.remove()
   put(
     form,
-    element('p', {}, ...told),
+    element('p', {}, ...message),
     typed,
     element('p', {}, element('a', { href: `/login${location.search}` }, 'Start again')),
   )
@@ -59,7 +59,7 @@ function askForCode(to, ...told) {
 onPress('#code', async () => {
   const to = address()
   await post('/api/auth/otp/send', { email: to })
-  askForCode(to, 'If ', quoted(to), ' can sign in here, a code of six digits is on its way. It works for ten minutes.')
+  askForCode(to, 'If ', quoted(to), ' can sign in here, we sent a code of six digits. It works for ten minutes.')
   $('[name=code]').focus()
 })
 
@@ -68,8 +68,8 @@ onPress('#link', async () => {
   await post('/api/auth/magic-link/send', { email: to })
   askForCode(
     to,
-    ...['If ', quoted(to), ' can sign in here, a link is on its way. Open it in this browser within 15 minutes.'],
-    ' Opened elsewhere, it shows a code to type here.',
+    ...['If ', quoted(to), ' can sign in here, we sent a link. Open it in this browser within 15 minutes.'],
+    ' In another browser it shows a code to enter here.',
   )
 })
 
@@ -81,7 +81,7 @@ else
     return done()
   })
 
-// Whoever cannot learn of other ways can still use these.
+// If this fails, the methods above still work.
 const { oauth, registration } = await get('/api/auth/providers').catch(() => ({ oauth: [] }))
 const target = (provider) => `/api/auth/oauth/${provider}?returnTo=${encodeURIComponent(nextPath())}`
 others.append(

@@ -1,7 +1,7 @@
-// Browsers translate between JSON and what authenticators take.
+// Browsers convert between JSON and the format of authenticators.
 import { element, post } from './api.js'
 
-/** What to say where there can be none, or undefined. */
+/** Returns why passkeys cannot be used here, or undefined. */
 export function noPasskeys() {
   const { hostname } = location
   if (hostname === '127.0.0.1' || hostname === '[::1]') {
@@ -16,8 +16,8 @@ export function noPasskeys() {
 
 const reasons = {
   NotAllowedError:
-    'No passkey was used: it was cancelled, took too long, or there is none here. Try again, or use another way.',
-  InvalidStateError: 'This device has a passkey for your account already.',
+    'No passkey was used: it was cancelled, took too long, or this device has none. Try again, or sign in another way.',
+  InvalidStateError: 'This device already has a passkey for your account.',
   SecurityError: 'Passkeys do not work at this address. Open this instance at its own address.',
 }
 const plainly = (error) => {

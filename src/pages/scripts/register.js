@@ -4,7 +4,7 @@ const form = $('form')
 const signIn = $('a', form)
 signIn.search = location.search
 
-// Somebody who came by an invitation may register where others may not, with the address that was invited.
+// Invited people may register even if registration is closed, with the invited address.
 let invite = sessionStorage.getItem('invite')
 
 async function prepare() {
@@ -13,7 +13,7 @@ async function prepare() {
     if (registration === 'closed')
       put(
         form,
-        element('p', {}, 'This instance takes no new registrations. Ask its administrator for an invitation.'),
+        element('p', {}, 'This instance does not accept new registrations. Ask its administrator for an invitation.'),
         signIn,
       )
     return

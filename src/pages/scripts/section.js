@@ -1,9 +1,9 @@
-// One part of the account page: a list, a way to end what is in it, and a form that makes something new.
+// A section of the account page: a list, a button to remove each item, and a form to create one.
 import { all, call, element, guarded, isSure, onSubmit, quoted } from './api.js'
 
 /**
- * `line` gives the name of an item and what else to say about it; `remove` the path that deletes it, or nothing; `once` what is shown of a
- * new item now and never again.
+ * `line` returns the name of an item and further facts; `remove` the path that deletes it, or undefined; `once` what is
+ * shown of a new item now and never again.
  */
 export function section({
   title,
@@ -83,7 +83,7 @@ export function secret(text) {
   const code = element('code', {}, text)
   const copy = element('button', { type: 'button', class: 'quiet' }, 'Copy')
   copy.addEventListener('click', async () => {
-    // Browsers have no clipboard for pages at insecure addresses, and some people do not allow it.
+    // Browsers offer no clipboard at insecure addresses, and users may deny it.
     const copied = await navigator.clipboard?.writeText(text).then(
       () => true,
       () => false,

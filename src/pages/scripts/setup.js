@@ -12,4 +12,4 @@ if (token)
       element('a', { class: 'button', href: '/account' }, 'Your account'),
     )
   })
-else $('[role=alert]', form).textContent = 'Open the link that the server printed when it started: it works once.'
+else $('[role=alert]', form).textContent = 'Open the link that the server printed when it started. It works once.'
