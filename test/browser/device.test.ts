@@ -57,7 +57,10 @@ test('an address with the code fills it in and submits nothing; refusing ends it
 
   await grace.page.reload()
   await grace.button('Continue').click()
-  await grace.page.getByRole('alert').filter({ hasText: 'You have already approved or refused this request.' }).waitFor()
+  await grace.page
+    .getByRole('alert')
+    .filter({ hasText: 'You have already approved or refused this request.' })
+    .waitFor()
   await grace.leave()
 }, 60_000)
 
