@@ -13,9 +13,8 @@ import {
   Type,
   TypeRegistry,
 } from '@sinclair/typebox'
-import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
-import type { FieldError } from './errors.ts'
+import { codes, type ErrorCode, type FieldError } from './errors.ts'
 
 /**
  * The house types. One schema object is validator, TypeScript type, OpenAPI and MCP input schema, unconverted: so only plain TypeBox here
@@ -136,6 +135,16 @@ export const recordFields = {
   version: int({ min: 1, example: 1 }),
 }
 
+const permission = Type.Union([
+  Type.Literal(true),
+  object({ code: oneOf(Object.keys(codes) as ErrorCode[]), detail: Type.String({ examples: ['It is archived.'] }) }),
+])
+/** What the reader of a record may do with it, by the names of the actions: `true`, or the refusal they would get. */
+export const permissions = <const A extends readonly string[]>(actions: A) =>
+  object(Object.fromEntries(actions.map((action) => [action, permission])) as Record<A[number], typeof permission>, {
+    description: 'What you may do with it: true, or why not',
+  })
+
 /** One way out of an error or a wait; see `WayOut` in errors.ts. */
 export const WayOut = object({
   tool: optional(text(100, { example: 'advance_feature', description: 'An MCP tool' })),
@@ -145,18 +154,7 @@ export const WayOut = object({
 
 export const Deleted = object({ id: id(), deleted: Type.Literal(true) })
 
-// ---- checking, for the surfaces that Elysia does not check (MCP, CLI, configuration)
-
-const compiled = new WeakMap<TSchema, TypeCheck<TSchema>>()
-
-export function check(schema: TSchema, value: unknown): FieldError[] {
-  let checker = compiled.get(schema)
-  if (!checker) {
-    checker = TypeCompiler.Compile(schema)
-    compiled.set(schema, checker)
-  }
-  return checker.Check(value) ? [] : fieldErrors(checker.Errors(value))
-}
+// ---- telling what is wrong with a value
 
 /** At most 20, one for each place, in words that tell what to send instead. */
 export function fieldErrors(errors: Iterable<ValueError>): FieldError[] {

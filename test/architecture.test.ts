@@ -116,6 +116,24 @@ test('events are emitted by their definition, and nothing guesses from the text 
   ).toEqual([])
 })
 
+test('nobody matches the text of a message, and ways out of an error are data', async () => {
+  const method = 'includes|startsWith|endsWith|match|matchAll|replace|replaceAll|search|split|indexOf'
+  const matching = [
+    new RegExp(`\\b(message|detail)\\)*[!?]?\\.(${method})\\(`),
+    /\.(test|exec)\([^)]*\b(message|detail)\b/,
+    /\.(message|detail) *[!=]==? *['"`]/,
+  ]
+  const texts = [...sources, ...scan('src/pages/scripts/*.js')]
+  expect((await Promise.all(matching.map((pattern) => lines(texts, pattern)))).flat()).toEqual([])
+  // A route in the text of a message would have to be stripped by the surfaces that have none.
+  const routeInText = /^(?!\s*(\/?\*|\/\/))(?!.*\b(route|description): ).*(GET|POST|PATCH|PUT|DELETE) \/api/
+  expect(await lines(sources, routeInText)).toEqual([])
+})
+
+test('a browser can import the schemas', () => {
+  expect(found(/^src\/(schema|errors)\.ts$/, /compiler|^(node|bun):|^src\/(?!errors\.ts$)/)).toEqual([])
+})
+
 test('the table of contents names every feature', async () => {
   const contents = await read('src/features/index.ts')
   for (const folder of new Set(scan('src/features/*/*.ts').map((file) => file.split('/')[2] as string))) {

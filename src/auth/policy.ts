@@ -87,6 +87,11 @@ export function refuse(refusal: Refusal | undefined): void {
   if (refusal) throw refused(refusal)
 }
 
+/** What a reader is told about an action: that they may do it, or why not. */
+export type Permission = true | Pick<Refusal, 'code' | 'detail'>
+export const permissionOf = (refusal: Refusal | undefined): Permission =>
+  refusal ? { code: refusal.code, detail: refusal.detail } : true
+
 const forbidden = (detail: string, details?: ErrorDetails): Refusal => ({ code: 'forbidden', detail, details })
 
 /** Returns why the rule keeps this actor out, or undefined. Looks at the credential alone: rows are checked by the queries. */

@@ -121,6 +121,7 @@ function told(value: unknown, sent: Fields = {}, depth = 0): unknown {
   for (const name in value) {
     const field = value[name]
     if (field === null || field === undefined || field === '' || unasked.has(name)) continue
+    if (depth === 0 && name === 'can') continue
     if ((named && name === 'id') || (keyed && (name === 'number' || name === 'projectId'))) continue
     if (name === 'projectId' && value.scopeId === field) continue
     if (name === 'createdAt' && value.updatedAt && (depth > 0 || value.updatedAt === field)) continue

@@ -5,7 +5,8 @@ import { keyset } from '../../records/page.ts'
 import { speaker } from '../agents/parties.ts'
 import { tellMentioned } from '../notifications/mentions.ts'
 import { taskCommented } from './events.ts'
-import { about, find, writable } from './rows.ts'
+import { changing, permitted } from './refusals.ts'
+import { about, find } from './rows.ts'
 import type { Comment, CommentPage, CommentQuery } from './schema.ts'
 import { taskComments } from './table.ts'
 
@@ -50,9 +51,9 @@ export const comments = read(
 
 export const comment = write(
   'tasks.comment',
-  member('tasks:write'),
+  changing,
   async (ctx, { ref, body }: { ref: string; body: string }): Promise<Comment> => {
-    const { task } = await writable(ctx, ref, 'Commenting')
+    const { task } = await permitted(ctx, ref, 'comment')
     const { type, id, name } = speaker(ctx)
     const [row] = await ctx.db
       .insert(taskComments)

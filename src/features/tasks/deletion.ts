@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, write } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
-import { member, requireRole } from '../../auth/policy.ts'
+import { member, refuse, requireRole } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
 import { thereOrLately } from '../../records/rows.ts'
 import { lockProject } from '../projects/lock.ts'
@@ -10,8 +10,8 @@ import { stories } from '../stories/table.ts'
 import { abandoned } from './departures.ts'
 import { requireNoCircle, setFree, takeTurns } from './dependencies.ts'
 import { taskDeleted, taskRestored } from './events.ts'
-import { requireNotHeld } from './leases.ts'
-import { about, find, lookUp, lookUpAny, writable } from './rows.ts'
+import { changing, heldRefusal, permitted } from './refusals.ts'
+import { about, find, lookUp, lookUpAny } from './rows.ts'
 import type { Task } from './schema.ts'
 import { tasks } from './table.ts'
 
@@ -34,7 +34,7 @@ export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<number> 
       .select({ id: tasks.id })
       .from(tasks)
       .where(and(these, sql`${tasks.leaseExpiresAt} > ${ctx.now}`))
-    for (const { id } of held) requireNotHeld(ctx, await lookUp(ctx, id))
+    for (const { id } of held) refuse(heldRefusal(ctx, await lookUp(ctx, id)))
   }
   const gone = await ctx.db
     .update(tasks)
@@ -68,9 +68,9 @@ export async function unearth(ctx: Ctx, organizationId: string, roots: SQL, dele
 
 export const remove = write(
   'tasks.remove',
-  member('tasks:write'),
+  changing,
   async (ctx, { ref, reason }: { ref: string; reason?: string }): Promise<{ id: string; deleted: true }> => {
-    const { projectId } = (await writable(ctx, ref, 'Deleting this task')).task
+    const { projectId } = (await permitted(ctx, ref, 'remove')).task
     await lockProject(ctx, projectId)
     const task = await find(ctx, ref)
     checkVersion(ctx, task)

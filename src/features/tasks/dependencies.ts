@@ -1,18 +1,17 @@
 import { eq, inArray, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
-import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { circleIn, wayTo } from '../../records/cycles.ts'
-import { gated, type Status } from '../../records/work.ts'
 import { notify } from '../notifications/service.ts'
 import { organizations } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import { projects } from '../projects/table.ts'
 import { taskFreed, taskRelated, taskUnrelated } from './events.ts'
-import { about, find, isFree, live, selectItems, toItem, visibleTo, writable } from './rows.ts'
+import { changing, permitted } from './refusals.ts'
+import { about, find, isFree, live, selectItems, toItem, visibleTo } from './rows.ts'
 import type { Relate, Task, TaskItem } from './schema.ts'
 import { taskDependencies as dependencies, tasks } from './table.ts'
 
@@ -95,16 +94,6 @@ async function inWords(ctx: Ctx, way: readonly string[]): Promise<string> {
   ).join(' → ')
 }
 
-/** Refuses a move that open blockers forbid. */
-export function requireFree({ key, blockedBy }: Pick<TaskItem, 'key' | 'blockedBy'>, to: Status): void {
-  if (!gated.has(to) || blockedBy.length === 0) return
-  const [first] = blockedBy
-  throw new AppError(
-    'conflict.blocked',
-    `${key} cannot become ${to}: it waits for ${blockedBy.join(', ')}. Finish ${blockedBy.length > 1 ? 'those' : first} first, or take them out of blockedBy.`,
-  )
-}
-
 type Named = Pick<TaskItem, 'id' | 'key' | 'title'>
 const waitingFor = (ids: readonly string[]): SQL =>
   and(
@@ -177,9 +166,9 @@ async function tell(ctx: Ctx, freed: readonly TaskItem[], by: string): Promise<v
 /** Ties that are no order of work: relates, discovered_from, duplicates. */
 export const relate = write(
   'tasks.relate',
-  member('tasks:write'),
+  changing,
   async (ctx, { ref, task: other, kind }: Relate & { ref: string }): Promise<Task> => {
-    const { task } = await writable(ctx, ref, 'Changing this task')
+    const { task } = await permitted(ctx, ref, 'relate')
     const to = await find(ctx, other)
     if (task.organizationId !== to.organizationId || task.id === to.id)
       throw invalid('/task', 'Name another task of the same team.')

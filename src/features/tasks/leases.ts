@@ -1,18 +1,17 @@
 import { eq, isNull, lte, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, write } from '../../action.ts'
-import { inPerson, organizationsOf } from '../../auth/actor.ts'
-import { member } from '../../auth/policy.ts'
+import { organizationsOf } from '../../auth/actor.ts'
+import { refuse } from '../../auth/policy.ts'
 import { idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
-import { AppError, type WayOut } from '../../errors.ts'
-import { isClosed } from '../../records/work.ts'
+import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
 import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
 import { sessionOf } from '../projects/work-session.ts'
-import { requireFree } from './dependencies.ts'
 import { taskClaimed, taskReleased, taskRenewed } from './events.ts'
-import { about, type Found, find, writable } from './rows.ts'
-import type { Lease, Task, TaskClaim, TaskItem } from './schema.ts'
+import { changing, refusals, workRefusal } from './refusals.ts'
+import { about, type Found, find, lookUp } from './rows.ts'
+import type { Lease, Task, TaskClaim } from './schema.ts'
 import { tasks } from './table.ts'
 
 /** A lease says who works on a task right now. Any call of its holder renews it; silence gives it up. */
@@ -87,10 +86,11 @@ export const noLease = {
 /** Takes, renews or gives back. Of many at once, one statement decides; who comes too late looks again and is told why. */
 export const claim = write(
   'tasks.claim',
-  member('tasks:write'),
+  changing,
   async (ctx, { ref, action = 'claim', minutes, ...who }: TaskClaim & { ref: string }): Promise<Task> => {
     for (let tries = 0; tries < 5; tries++) {
-      const found = await writable(ctx, ref, 'Working on this task')
+      const found = await lookUp(ctx, ref)
+      refuse(workRefusal(ctx, found))
       const holder = await holderOf(ctx, found.task.organizationId, who)
       const after =
         action === 'release' ? await giveBack(ctx, found, holder) : await take(ctx, found, holder, action, minutes)
@@ -104,29 +104,25 @@ export const claim = write(
 /** The same with a path of its own. */
 export const release = write(
   'tasks.release',
-  member('tasks:write'),
+  changing,
   (ctx, { ref }: { ref: string }): Promise<Task> => claim(ctx, { ref, action: 'release' }),
   { idempotent: true },
 )
 
-const isHis = (lease: Lease, holder: Holder): boolean =>
-  sameParty(lease.holder, holder) && (!holder.sessionId || !lease.sessionId || holder.sessionId === lease.sessionId)
 const lengthOf = ({ expiresAt, lastSeenAt }: Lease): number => (Date.parse(expiresAt) - Date.parse(lastSeenAt)) / 60_000
 
 async function take(
   ctx: Ctx,
-  { task: before }: Found,
+  found: Found,
   holder: Holder,
   action: 'claim' | 'renew',
   minutes: number | undefined,
 ): Promise<Task | undefined> {
+  refuse(refusals.claim(ctx, found, holder))
+  const { task: before } = found
   const { lease } = before
-  if (isClosed(before.status))
-    throw new AppError('conflict', `${before.key} is ${before.status}. Take another task.`, { next: [nextTask] })
-  if (lease && !isHis(lease, holder)) throw heldBy(before, lease, ctx.now)
   if (action === 'renew' && !lease)
-    throw new AppError('conflict', `Your claim on ${before.key} has run out. Claim it again.`)
-  if (!lease) requireFree(before, 'in_progress')
+    throw new AppError('conflict', `Your claim on ${before.key} has expired. Claim it again.`)
   const [row] = await ctx.db
     .update(tasks)
     .set(claimed(holder, ctx.now, minutes ?? (lease ? lengthOf(lease) : undefined)))
@@ -140,8 +136,8 @@ async function take(
 
 /** All of it goes: the lease, the assignment it made, and the state `in_progress`. */
 async function giveBack(ctx: Ctx, found: Found, holder: Holder): Promise<Task | undefined> {
+  refuse(refusals.release(ctx, found, holder))
   const { task: before } = found
-  requireNotHeld(ctx, found, holder)
   const from = before.lease?.holder ?? holder
   const his = before.assignee !== null && sameParty(before.assignee, from)
   const stops = before.status === 'in_progress' && (before.lease !== null || his)
@@ -166,33 +162,6 @@ async function giveBack(ctx: Ctx, found: Found, holder: Holder): Promise<Task | 
   const after = await find(ctx, before.id)
   ctx.emit(taskReleased, about(after, { holder: from }, before))
   return after
-}
-
-/**
- * Somebody else's live lease keeps agents from changing a task; people at the web may, for they see whom they disturb. Whoever calls with
- * what the lease was taken with is its holder, also when the call does not name the agent again.
- */
-export function requireNotHeld(ctx: Ctx, { task, leaseCredentialId }: Found, caller: Party = speaker(ctx)): void {
-  const { lease } = task
-  if (!lease || sameParty(lease.holder, caller) || inPerson(ctx.actor)) return
-  if (leaseCredentialId !== null && leaseCredentialId === ctx.actor.credentialId) return
-  throw heldBy(task, lease, ctx.now)
-}
-
-const nextTask: WayOut = { tool: 'next_task', route: 'POST /api/tasks/next', command: 'tutti tasks next' }
-
-/** Says who holds the task, when they were last seen, and how long the claim lasts. */
-export function heldBy(
-  { key }: Pick<TaskItem, 'key'>,
-  { holder, lastSeenAt, expiresAt }: Lease,
-  now: string,
-): AppError {
-  const retryAfter = Math.max(1, Math.ceil((Date.parse(expiresAt) - Date.parse(now)) / 1000))
-  return new AppError(
-    'conflict.lease_held',
-    `${holder.name} works on ${key}: last seen ${lastSeenAt}, claimed until ${expiresAt} unless they continue. Take another task, or try again in ${retryAfter} seconds.`,
-    { retryAfter, next: [nextTask] },
-  )
 }
 
 const renewal = `update tasks set lease_seen_at = $1::timestamptz,

@@ -7,7 +7,6 @@ import { prepare } from '../../db/session.ts'
 import { notFound } from '../../errors.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
 import { agents } from '../agents/table.ts'
-import { requireOpenProject } from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -184,13 +183,6 @@ export async function lookUpAny(ctx: Ctx, ref: string, which: SQL): Promise<Foun
   })
   if (!row) throw notFound('task', ref)
   return toFound(row, ctx.now)
-}
-
-/** Found, and the caller may change it. */
-export async function writable(ctx: Ctx, ref: string, what: string): Promise<Found> {
-  const one = await lookUp(ctx, ref)
-  requireOpenProject(ctx, one.project, what)
-  return one
 }
 
 /** In a project that the caller has been found to see. */

@@ -13,6 +13,7 @@ import {
   pageOf,
   paging,
   partial,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -98,6 +99,10 @@ export type CommentPage = Static<typeof CommentPage>
 export const CommentQuery = object(paging('createdAt'))
 export type CommentQuery = Static<typeof CommentQuery>
 
+/** What can be done with a task, by the names of the actions. */
+export const taskActions = ['update', 'complete', 'claim', 'release', 'comment', 'relate', 'remove'] as const
+export type TaskAction = (typeof taskActions)[number]
+
 export const TaskDetail = object({
   ...Task.properties,
   project: object({ id: id(), name: text(100, { example: 'Tutti' }), slug: text(63, { example: 'tutti' }) }),
@@ -109,6 +114,7 @@ export const TaskDetail = object({
     description: 'Specs, decisions, memories and others that are linked with it or name it',
   }),
   comments: Type.Array(Comment, { description: 'The last 20, oldest first' }),
+  can: permissions(taskActions),
 })
 export type TaskDetail = Static<typeof TaskDetail>
 

@@ -1,7 +1,7 @@
 import { and, count, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, inPerson } from '../../auth/actor.ts'
-import { member } from '../../auth/policy.ts'
+import { member, refuse } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { matches, newId } from '../../db/columns.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
@@ -18,11 +18,12 @@ import { requireOpenProject } from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { stories } from '../stories/table.ts'
-import { blockedAgain, relate, requireFree, setBlockers, setFree } from './dependencies.ts'
+import { blockedAgain, relate, setBlockers, setFree } from './dependencies.ts'
 import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
-import { noLease, requireNotHeld } from './leases.ts'
+import { noLease } from './leases.ts'
 import { peek, ready } from './next.ts'
-import { about, find, inProject, lookUp, selectItems, toItem, visibleTo, writable } from './rows.ts'
+import { blockedRefusal, can, changing, permitted, refusals } from './refusals.ts'
+import { about, find, inProject, lookUp, selectItems, toItem, visibleTo } from './rows.ts'
 import type {
   Acceptance,
   Task,
@@ -103,12 +104,14 @@ export const detail = read(
   'tasks.detail',
   member('tasks:read'),
   async (ctx, { ref }: { ref: string }): Promise<TaskDetail> => {
-    const { task, project } = await lookUp(ctx, ref)
+    const found = await lookUp(ctx, ref)
+    const { task, project } = found
     return {
       ...task,
       project: { id: project.id, name: project.name, slug: project.slug },
       ...(await around(ctx, task.id)),
       links: await linkedWith(ctx, task),
+      can: can(ctx, found),
     }
   },
 )
@@ -166,18 +169,17 @@ export const create = write(
 
 export const update = write(
   'tasks.update',
-  member('tasks:write'),
+  changing,
   async (ctx, { ref, ...patch }: TaskPatch & { ref: string }): Promise<TaskChanged> => {
-    const found = await writable(ctx, ref, 'Changing this task')
-    const { task: before, project } = found
+    const { task: before, project } = await permitted(ctx, ref, 'update')
     checkVersion(ctx, before)
-    requireNotHeld(ctx, found)
     if (patch.storyId || patch.parentId) await lockProject(ctx, before.projectId)
     await checkPlace(ctx, before.projectId, patch, before.id)
     const { blockedBy, assignee: named, after, acceptance, status, title, ...plain } = patch
     if (blockedBy) await setBlockers(ctx, before, blockedBy)
     const assignee = named ? await resolveParty(ctx, project, named) : undefined
-    if (status && status !== before.status) requireFree(blockedBy ? await find(ctx, before.id) : before, status)
+    if (status && status !== before.status)
+      refuse(blockedRefusal(blockedBy ? await find(ctx, before.id) : before, status))
     const changed = await store(ctx, before, {
       ...plain,
       ...(title !== undefined && { title: title.trim() }),
@@ -197,19 +199,18 @@ export const update = write(
 
 export const complete = write(
   'tasks.complete',
-  member('tasks:write'),
+  changing,
   async (ctx, { ref, notes, evidence, force }: TaskComplete & { ref: string }): Promise<TaskCompleted> => {
     if (force && !inPerson(ctx.actor))
       throw new AppError(
         'forbidden',
         'Only a person can close a task that waits for others. Finish those first, or ask somebody.',
       )
-    const found = await writable(ctx, ref, 'Completing this task')
+    const found = await lookUp(ctx, ref)
+    refuse(refusals.complete(ctx, found, { force }))
     const { task: before } = found
     checkVersion(ctx, before)
-    requireNotHeld(ctx, found)
     const open = before.blockedBy
-    if (!force && before.status !== 'done') requireFree(before, 'done')
     const text = [
       notes?.trim(),
       evidence?.length ? ['Evidence:', ...evidence.map((e) => `- ${e}`)].join('\n') : undefined,

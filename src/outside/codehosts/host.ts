@@ -1,4 +1,5 @@
-import { check, instant } from '../../schema.ts'
+import { check } from '../../check.ts'
+import { instant } from '../../schema.ts'
 import { visibleText } from '../../text/text.ts'
 import type { Client, Manners } from './client.ts'
 import { named } from './places.ts'

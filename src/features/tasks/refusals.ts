@@ -1,0 +1,111 @@
+import type { Ctx } from '../../action.ts'
+import { inPerson } from '../../auth/actor.ts'
+import { member, type Permission, permissionOf, type Refusal, refusalOf, refuse } from '../../auth/policy.ts'
+import type { WayOut } from '../../errors.ts'
+import { gated, isClosed, type Status } from '../../records/work.ts'
+import { type Party, sameParty, speaker } from '../agents/parties.ts'
+import { openProjectRefusal } from '../projects/rows.ts'
+import { type Found, lookUp } from './rows.ts'
+import type { Lease, TaskAction, TaskItem } from './schema.ts'
+
+/** The rule of every action that changes a task. */
+export const changing = member('tasks:write')
+
+/** Whoever wants a task: a person or an agent, perhaps in a certain session. */
+type Wanting = Pick<Party, 'type' | 'id'> & { sessionId: string | null }
+
+/**
+ * Returns why the caller may not do something with a task that they can see, or undefined. The actions ask here, and so does `can`, so both
+ * always agree.
+ */
+export const refusals = {
+  update: (ctx: Ctx, found: Found) =>
+    openProjectRefusal(ctx, found.project, 'Changing this task') ?? heldRefusal(ctx, found),
+  complete: (ctx: Ctx, found: Found, { force }: { force?: boolean } = {}) =>
+    openProjectRefusal(ctx, found.project, 'Completing this task') ??
+    heldRefusal(ctx, found) ??
+    (force || found.task.status === 'done' ? undefined : blockedRefusal(found.task, 'done')),
+  claim: (ctx: Ctx, found: Found, by?: Wanting) => workRefusal(ctx, found) ?? takeRefusal(ctx, found, by),
+  release: (ctx: Ctx, found: Found, by?: Wanting) => workRefusal(ctx, found) ?? heldRefusal(ctx, found, by),
+  comment: (ctx: Ctx, found: Found) => openProjectRefusal(ctx, found.project, 'Commenting'),
+  relate: (ctx: Ctx, found: Found) => openProjectRefusal(ctx, found.project, 'Changing this task'),
+  remove: (ctx: Ctx, found: Found) =>
+    openProjectRefusal(ctx, found.project, 'Deleting this task') ?? heldRefusal(ctx, found),
+} satisfies Record<TaskAction, (ctx: Ctx, found: Found) => Refusal | undefined>
+
+/** What the reader may do with a task, for surfaces that offer actions. */
+export const can = (ctx: Ctx, found: Found): Record<TaskAction, Permission> => {
+  const ask = (action: TaskAction): Permission =>
+    permissionOf(refusalOf(ctx.actor, changing, `tasks.${action}`, ctx.app.clock) ?? refusals[action](ctx, found))
+  return {
+    update: ask('update'),
+    complete: ask('complete'),
+    claim: ask('claim'),
+    release: ask('release'),
+    comment: ask('comment'),
+    relate: ask('relate'),
+    remove: ask('remove'),
+  }
+}
+
+/** Finds a task, and refuses a caller who may not do this with it. */
+export async function permitted(ctx: Ctx, ref: string, action: TaskAction): Promise<Found> {
+  const found = await lookUp(ctx, ref)
+  refuse(refusals[action](ctx, found))
+  return found
+}
+
+/** The part of `claim` and `release` that does not depend on who is to hold the task. */
+export const workRefusal = (ctx: Ctx, { project }: Found): Refusal | undefined =>
+  openProjectRefusal(ctx, project, 'Working on this task')
+
+const nextTask: WayOut = { tool: 'next_task', route: 'POST /api/tasks/next', command: 'tutti tasks next' }
+
+function takeRefusal(ctx: Ctx, { task }: Found, by?: Wanting): Refusal | undefined {
+  const { lease, key, status } = task
+  if (isClosed(status))
+    return { code: 'conflict', detail: `${key} is ${status}. Take another task.`, details: { next: [nextTask] } }
+  if (!lease) return blockedRefusal(task, 'in_progress')
+  return holds(lease, by ?? { ...speaker(ctx), sessionId: null }) ? undefined : heldBy(task, lease, ctx.now)
+}
+
+const holds = (lease: Lease, { sessionId, ...party }: Wanting): boolean =>
+  sameParty(lease.holder, party) && (!sessionId || !lease.sessionId || sessionId === lease.sessionId)
+
+/**
+ * Somebody else's live lease keeps agents from changing a task. People at the web may change it, because they see whom they disturb. A call
+ * with the credential that the lease was taken with is its holder's, also when the call does not name the agent again.
+ */
+export function heldRefusal(
+  ctx: Ctx,
+  { task, leaseCredentialId }: Found,
+  by?: Pick<Party, 'type' | 'id'>,
+): Refusal | undefined {
+  const { lease } = task
+  if (!lease || inPerson(ctx.actor) || sameParty(lease.holder, by ?? speaker(ctx))) return undefined
+  if (leaseCredentialId !== null && leaseCredentialId === ctx.actor.credentialId) return undefined
+  return heldBy(task, lease, ctx.now)
+}
+
+/** Says who holds the task, when they were last seen, and how long the claim lasts. */
+function heldBy({ key }: TaskItem, { holder, lastSeenAt, expiresAt }: Lease, now: string): Refusal {
+  const retryAfter = Math.max(1, Math.ceil((Date.parse(expiresAt) - Date.parse(now)) / 1000))
+  return {
+    code: 'conflict.lease_held',
+    detail: `${holder.name} works on ${key}: last seen ${lastSeenAt}, claimed until ${expiresAt} unless they continue. Take another task, or try again in ${retryAfter} seconds.`,
+    details: { retryAfter, next: [nextTask] },
+  }
+}
+
+/** Open blockers keep a task from these states. */
+export function blockedRefusal(
+  { key, blockedBy }: Pick<TaskItem, 'key' | 'blockedBy'>,
+  to: Status,
+): Refusal | undefined {
+  if (!gated.has(to) || blockedBy.length === 0) return undefined
+  const [first] = blockedBy
+  return {
+    code: 'conflict.blocked',
+    detail: `${key} cannot become ${to}: it waits for ${blockedBy.join(', ')}. Finish ${blockedBy.length > 1 ? 'those' : first} first, or remove them from blockedBy.`,
+  }
+}
