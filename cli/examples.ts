@@ -1,4 +1,4 @@
-/** For the help of what is no noun; those bring their own. */
+/** Examples for the help of commands. Nouns have their own. */
 export const examples: Record<string, string[]> = {
   serve: ['tutti serve', 'tutti serve --port 8080 --data-dir /srv/tutti'],
   login: ['tutti login tutti.example.com', 'tutti login --with-token < key'],

@@ -3,10 +3,13 @@ import help from '../.cache/help.txt' with { type: 'text' }
 import { version } from '../src/version.ts'
 import { nouns } from './nouns/index.ts'
 
-// Elysia is slow and talkative about bad input unless it knows; whoever runs from source may say otherwise.
+// Outside production mode Elysia is slow and returns verbose validation errors. Can be overridden from source.
 process.env.NODE_ENV ??= 'production'
 
-/** The entry of the binary. What is asked most is answered without loading anything, and one noun does not wait for all the others. */
+/**
+ * Entry point of the binary. Loads no more than the command needs: nothing for --version and --help, one noun for its
+ * verbs.
+ */
 const [only, ...more] = process.argv.slice(2)
 if (more.length === 0 && (only === '--version' || only === '-V')) console.log(version)
 else if (more.length === 0 && (only === '--help' || only === '-h')) console.log(help)

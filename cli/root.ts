@@ -21,18 +21,18 @@ function exampleText(command: Command): string {
   return lines ? `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}` : ''
 }
 
-/** What all commands hang on. */
+/** Creates the root command, without subcommands. */
 export const root = (): Command =>
   new Command('tutti')
     .description('People and AI agents plan and do software work together, in one self-hosted binary.')
     .version(version)
     .configureHelp({ sortSubcommands: false, minWidthToWrap: 20 })
-    .showHelpAfterError(wantsJson ? false : '(run with --help for the options)')
+    .showHelpAfterError(wantsJson ? false : '(run with --help to see the options)')
     .configureOutput({ outputError: (text, write) => write(wantsJson ? usageProblem(text) : text) })
     .addHelpText('afterAll', ({ command }) => exampleText(command))
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
 
-/** With its verbs. */
+/** Adds a noun with all its verbs. */
 export async function addNoun(program: Command, name: string, { about, load }: (typeof nouns)[string]): Promise<void> {
   const [{ build }, { verbs }] = await Promise.all([import('./nouns/noun.ts'), load()])
   build(program.command(name).description(about), verbs)

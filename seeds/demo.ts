@@ -4,7 +4,7 @@ import * as skills from '../src/features/skills/service.ts'
 import type { Seeded } from './index.ts'
 import { build } from './welcome.ts'
 
-/** A small, believable team's knowledge, to look around in. */
+/** Creates the projects and notes of a small fictional team, to explore. */
 export async function demo(ctx: Ctx): Promise<Seeded> {
   const parts = [
     await build(ctx, 'Lighthouse API', 'The public API of a fictional weather service.', [
@@ -43,7 +43,7 @@ export async function demo(ctx: Ctx): Promise<Seeded> {
   return { made: parts.flatMap((p) => p.made), kept: parts.flatMap((p) => p.kept) }
 }
 
-/** A skill, and an agent that works by it. */
+/** Creates a skill, and an agent that has it. */
 async function reviewer(ctx: Ctx): Promise<Seeded> {
   const seeded: Seeded = { made: [], kept: [] }
   const name = 'Review a migration'

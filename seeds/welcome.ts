@@ -3,20 +3,20 @@ import * as notes from '../src/features/notes/service.ts'
 import * as projects from '../src/features/projects/service.ts'
 import type { Seeded } from './index.ts'
 
-/** What a new instance starts with: a project to try things in and a note that says how. */
+/** Creates what a new instance starts with: a project to try things in, with two notes. */
 export async function welcome(ctx: Ctx): Promise<Seeded> {
   return build(ctx, 'Getting started', 'A place to try things. Archive it when you are done.', [
     {
       title: 'Welcome to Tutti',
       tags: ['welcome'],
       content:
-        'Tutti holds the plan, the memory and the rules of your work, for people and agents alike.\n\nNext: [[Connect an agent]].',
+        'Tutti stores the plan, the memory and the rules of your work, for people and agents.\n\nNext: [[Connect an agent]].',
     },
     {
       title: 'Connect an agent',
       tags: ['welcome', 'mcp'],
       content:
-        'Make an MCP token and add `/mcp` to your client; the manual page "Agents" shows how.\n\nBack to [[Welcome to Tutti]].',
+        'Create an MCP token and add `/mcp` to your client; the manual page "Agents" shows how.\n\nBack to [[Welcome to Tutti]].',
     },
   ])
 }

@@ -103,7 +103,7 @@ describe('configuration', () => {
     'x'.repeat(31),
   ])('TUTTI_SECRET=%s is refused', (value) => {
     expect(problemsOf({ TUTTI_SECRET: value })).toEqual([
-      expect.stringMatching(/^TUTTI_SECRET (must have at least 32|is a default or too simple)/),
+      expect.stringMatching(/^TUTTI_SECRET (must have at least 32|is a default value or too simple)/),
     ])
   })
 

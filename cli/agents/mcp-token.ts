@@ -12,20 +12,23 @@ import { configFolder, mcpTokenFromEnvironment } from '../terminal/environment.t
 
 export type { Where } from '../api/profiles.ts'
 
-/** MCP tokens that this machine's agents use through `tutti mcp`, by sign-in and project. Only their owner can read the file. */
+/**
+ * MCP tokens that agents on this computer use through `tutti mcp`, by profile and project. Only its owner can read the
+ * file.
+ */
 const file = (): string => join(configFolder(), 'mcp-tokens.json')
-interface Kept {
+interface StoredToken {
   id: string
   token: string
 }
-type Tokens = Record<string, Kept>
+type Tokens = Record<string, StoredToken>
 type SignedIn = Pick<ReturnType<typeof signedInClient>, 'name' | 'profile'>
 
-/** Whoever signs in after somebody else, or beside, speaks as himself. */
+/** The user is part of the key, so that nobody uses a token of someone who was signed in before. */
 const ownerOf = ({ name, profile }: SignedIn): string => `${profile.server} ${name} ${profile.user?.id ?? ''}`
 const keyOf = (who: SignedIn): string => `${ownerOf(who)} ${linkedProject(who.profile.server)?.project ?? ''}`.trimEnd()
 
-function kept(): Tokens {
+function storedTokens(): Tokens {
   try {
     return JSON.parse(readFileSync(file(), 'utf8')) as Tokens
   } catch {
@@ -33,10 +36,10 @@ function kept(): Tokens {
   }
 }
 
-/** One process at a time: none forgets what another has just kept. */
+/** Runs in one process at a time, so that none overwrites what another has just stored. */
 const change = (work: (tokens: Tokens) => void): Promise<void> =>
   changeProfiles(() => {
-    const tokens = kept()
+    const tokens = storedTokens()
     work(tokens)
     const fresh = `${file()}.${process.pid}`
     writeFileSync(fresh, `${JSON.stringify(tokens, null, 2)}\n`, { mode: 0o600, flush: true })
@@ -49,24 +52,24 @@ interface Wanted {
   projectId?: string
 }
 
-/** From the environment, or kept from before, or made now for whoever is signed in. */
+/** Returns a token from the environment, a stored one, or a new one for the user who is signed in. */
 export async function mcpCredential(where: Where): Promise<{ server: string; token: string }> {
   const given = mcpTokenFromEnvironment()
   if (given && where.server) return { server: serverOf(where.server), token: given }
   const who = signedInClient(where)
   const { server } = who.client
-  return { server, token: given ?? kept()[keyOf(who)]?.token ?? (await keepToken(who)) }
+  return { server, token: given ?? storedTokens()[keyOf(who)]?.token ?? (await keepToken(who)) }
 }
 
-/** Makes one for `tutti mcp` in this folder, in the place of the one before, which then works no more. */
+/** Creates and stores a token for `tutti mcp` in this folder, and revokes the one it replaces. */
 export async function keepToken(who: ReturnType<typeof signedInClient>): Promise<string> {
   const { client } = who
   const projectId = linkedProject(client.server)?.project
   const { id, token } = (await makeToken(client, {
     name: `tutti mcp on ${hostname()}`,
     ...(projectId && { projectId }),
-  })) as Kept
-  const before = kept()[keyOf(who)]
+  })) as StoredToken
+  const before = storedTokens()[keyOf(who)]
   await change((tokens) => {
     tokens[keyOf(who)] = { id, token }
   })
@@ -74,12 +77,12 @@ export async function keepToken(who: ReturnType<typeof signedInClient>): Promise
   return token
 }
 
-const revoke = (client: Client, token: Kept | undefined): Promise<unknown> =>
+const revoke = (client: Client, token: StoredToken | undefined): Promise<unknown> =>
   token ? client.request('DELETE', at('/api/mcp-tokens/:id', token.id)).catch(() => undefined) : Promise.resolve()
 
-/** When he signs out: nobody on this machine speaks for him any more. Needs the session, so it comes before that ends. */
+/** Revokes the tokens of a user who signs out. Must run before the session ends, which it needs. */
 export async function forgetTokens(who: SignedIn, client: Client): Promise<void> {
-  const own = Object.entries(kept()).filter(([key]) => `${key} `.startsWith(`${ownerOf(who)} `))
+  const own = Object.entries(storedTokens()).filter(([key]) => `${key} `.startsWith(`${ownerOf(who)} `))
   if (own.length === 0) return
   await change((tokens) => {
     for (const [key] of own) delete tokens[key]
@@ -87,7 +90,7 @@ export async function forgetTokens(who: SignedIn, client: Client): Promise<void>
   for (const [, token] of own) await revoke(client, token)
 }
 
-/** For the current team unless told. */
+/** Creates an MCP token (default: for the current team). */
 export async function makeToken(client: Client, wanted: Wanted): Promise<McpTokenCreated> {
   try {
     const organizationId = wanted.organizationId ?? (await client.get<Organization>('/api/team')).id
@@ -100,7 +103,7 @@ export async function makeToken(client: Client, wanted: Wanted): Promise<McpToke
     if (!(error instanceof AppError) || error.code !== 'forbidden' || client.kind !== 'api_key') throw error
     throw new AppError(
       'forbidden',
-      `An API key cannot make tokens for agents. Sign in yourself: tutti login ${client.server}`,
+      `An API key cannot create tokens for agents. Sign in as a user: tutti login ${client.server}`,
     )
   }
 }

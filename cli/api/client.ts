@@ -19,11 +19,17 @@ export interface Credential {
 /** Where a credential lies. */
 export interface Keeper {
   credential(): Credential | undefined
-  /** Renews it unless somebody else has done so meanwhile: a refresh token works once, and using it twice ends the session. */
+  /**
+   * Renews it unless somebody else has done so meanwhile: a refresh token works once, and using it twice ends the
+   * session.
+   */
   renew(stale: Credential, exchange: (refreshToken: string) => Promise<Credential>): Promise<Credential>
 }
 
-/** A Tutti server as one user. Rejects with the AppError that the server meant, so that exit codes are the same everywhere. */
+/**
+ * A Tutti server as one user. Rejects with the AppError that the server meant, so that exit codes are the same
+ * everywhere.
+ */
 export class Client {
   constructor(
     readonly server: string,

@@ -2,10 +2,12 @@ import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { Refusal } from '../terminal/refusal.ts'
 
-/** `.tutti.json` in a folder or one above it: which project the work in it belongs to. Holds no secret and may be committed. */
+/**
+ * `.tutti.json` in a folder or a parent folder: the project it is linked to. Contains no secret and may be committed.
+ */
 export interface Linked {
   server: string
-  /** Whose project it is; none where he sees it without being in that team. */
+  /** The team of the project; null if the user can see the project without being a member. */
   team: string | null
   project: string
   slug: string
@@ -20,13 +22,13 @@ export function findLink(from = process.cwd()): string | undefined {
   }
 }
 
-/** Another user's file in a folder that all share does not tell where one's own work goes. */
+/** Ignores files of other users: in a shared folder, they must not decide where one's own work goes. */
 function isMine(path: string): boolean {
   const uid = statSync(path, { throwIfNoEntry: false })?.uid
   return uid !== undefined && (uid === process.getuid?.() || uid === 0 || process.platform === 'win32')
 }
 
-/** Of another server than the one that is asked, it says nothing. */
+/** Returns undefined if the folder is linked to a project on another server. */
 export function linkedProject(server: string): Linked | undefined {
   const path = findLink()
   if (!path) return undefined
@@ -34,14 +36,14 @@ export function linkedProject(server: string): Linked | undefined {
   try {
     linked = JSON.parse(readFileSync(path, 'utf8')) as Partial<Linked>
   } catch {
-    throw new Refusal(`${path} cannot be read. Link the folder again: tutti link <project>`)
+    throw new Refusal(`${path} cannot be parsed. Link the folder again: tutti link <project>`)
   }
   if (typeof linked.project !== 'string' || typeof linked.server !== 'string')
-    throw new Refusal(`${path} names no project. Link the folder again: tutti link <project>`)
+    throw new Refusal(`${path} does not name a project. Link the folder again: tutti link <project>`)
   return linked.server === server ? (linked as Linked) : undefined
 }
 
-/** What is named in a linked folder is looked for in the team of its project. One that cannot be read is complained about where the project is needed. */
+/** Returns the team of the linked project. A broken link file is reported later, when the project is needed. */
 export function linkedTeam(server: string): string | undefined {
   try {
     const team = linkedProject(server)?.team

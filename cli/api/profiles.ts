@@ -17,14 +17,14 @@ import { Refusal } from '../terminal/refusal.ts'
 import { Client, type Credential, type Keeper } from './client.ts'
 import { linkedTeam } from './linked.ts'
 
-/** One server and who the user is there. Without a token he has been there, but is signed out. */
+/** A server and the user's account there. Without a token, the user has signed out. */
 export interface Profile extends Partial<Credential> {
   server: string
   kind: 'device' | 'api_key'
-  /** As the session is called in the list of the user's sessions. */
+  /** Name of the session in the user's list of sessions. */
   device?: string
   user?: { id: string; name: string; email: string }
-  /** The team that commands are about; the one chosen on the server unless told. */
+  /** The team that commands work with (default: the one chosen on the server). */
   team?: string
 }
 
@@ -47,7 +47,7 @@ export function readProfiles(): Profiles {
   const path = file()
   if (!existsSync(path)) return { current: null, all: new Map() }
   if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0)
-    throw new Refusal(`${path} holds your credentials and can be read by others. Run: chmod 600 ${path}`)
+    throw new Refusal(`${path} contains your credentials and can be read by others. Run: chmod 600 ${path}`)
   try {
     const { current, profiles } = JSON.parse(readFileSync(path, 'utf8')) as {
       current: string | null
@@ -62,12 +62,12 @@ export function readProfiles(): Profiles {
 const textOf = ({ current, all }: Profiles): string =>
   `${JSON.stringify({ current, profiles: Object.fromEntries(all) }, null, 2)}\n`
 
-/** Whole or not at all, and never readable by others, not even for a moment. */
+/** Writes the file completely or not at all. Others can never read it, not even for a moment. */
 function writeProfiles(text: string): void {
   const path = file()
   const fresh = `${path}.${process.pid}`
   try {
-    // All of it: a bare write on a full disk writes a part, and says so to nobody who does not ask.
+    // writeFileSync fails on a full disk, where a bare write would silently store only a part.
     writeFileSync(fresh, text, { mode: 0o600, flush: true })
     renameSync(fresh, path)
   } catch (error) {
@@ -76,7 +76,10 @@ function writeProfiles(text: string): void {
   }
 }
 
-/** One process at a time; another one waits and then sees what this one has written. What failing work has changed is written too. */
+/**
+ * Changes profiles in one process at a time; others wait and then see the result. Changes are stored even if `work`
+ * throws.
+ */
 export async function changeProfiles<T>(work: (profiles: Profiles) => Promise<T> | T): Promise<T> {
   const folder = configFolder()
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -96,10 +99,10 @@ export async function changeProfiles<T>(work: (profiles: Profiles) => Promise<T>
   }
 }
 
-/** Longer than whoever holds it can wait for its server. */
+/** Longer than the timeout of a request that the holder of the lock may be waiting for. */
 const WAIT_MS = 45_000
 
-/** The kernel drops it when the process ends, however it ends: no stale lock ever keeps anybody out. */
+/** Takes a lock that the kernel releases when the process ends, however it ends, so it never becomes stale. */
 async function lock(path: string): Promise<() => void> {
   const { Database } = await import('bun:sqlite')
   closeSync(openSync(path, 'a', 0o600))
@@ -111,17 +114,19 @@ async function lock(path: string): Promise<() => void> {
     } catch (error) {
       if ((error as { code?: string }).code === 'SQLITE_BUSY' && Date.now() < until) continue
       db.close()
-      throw new AppError('unavailable', `Another tutti holds ${path}. Try again when it is done.`, { cause: error })
+      throw new AppError('unavailable', `Another tutti process holds ${path}. Try again when it has finished.`, {
+        cause: error,
+      })
     }
   }
 }
 
 // ---- choosing one
 
-/** This machine, and not a name that only begins like it. */
+/** Matches names of this computer exactly, not names that only begin like one. */
 export const isLocal = (hostname: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
 
-/** `tutti.example.com` is enough. Only a server on this machine is meant without encryption unless it says so. */
+/** Accepts `tutti.example.com` too. Without a scheme it is https, or http for this computer. */
 export function serverOf(text: string): string {
   const bare = /^https?:\/\//i.test(text)
     ? text
@@ -140,7 +145,7 @@ export function selectProfile(
     const found = all.get(profile)
     if (!found)
       throw new Refusal(
-        `There is no profile ${profile}. There ${all.size ? `are: ${[...all.keys()].join(', ')}` : 'is none'}.`,
+        `Profile ${profile} not found. ${all.size ? `Your profiles: ${[...all.keys()].join(', ')}` : 'You have no profiles'}.`,
         4,
       )
     if (server !== undefined && serverOf(server) !== found.server)
@@ -156,10 +161,10 @@ export function selectProfile(
 export const signedOut = (server?: string): AppError =>
   new AppError(
     'unauthenticated',
-    `You are not signed in${server ? ` to ${server}` : ''}. Run: tutti login${server ? ` ${server}` : ' <address of your server>'}`,
+    `You are not signed in${server ? ` to ${server}` : ''}. Run: tutti login ${server ?? '<address>'}`,
   )
 
-/** For every command that needs to be signed in. */
+/** Returns a client for commands that need a signed-in user. */
 export function signedInClient(where: Where): { name: string; profile: Profile; client: Client } {
   const [name, profile] = selectProfile(where) ?? []
   if (!name || !profile?.token) throw signedOut(profile?.server ?? (where.server && serverOf(where.server)))
@@ -185,7 +190,7 @@ function stored(name: string, profile: Profile): Keeper {
         const now = all.get(name)
         const credential = now && credentialOf(now)
         if (!now || !credential?.refreshToken) throw signedOut(profile.server)
-        // Not the access token, which is the same again for two renewals within a second.
+        // Compares refresh tokens: two renewals within a second can return the same access token.
         if (credential.refreshToken !== stale.refreshToken) return credential
         try {
           const { token, refreshToken, expiresAt } = await exchange(credential.refreshToken)
@@ -196,7 +201,7 @@ function stored(name: string, profile: Profile): Keeper {
           forget(now)
           throw new AppError(
             'unauthenticated',
-            `Your session at ${profile.server} has ended. Run: tutti login ${profile.server}`,
+            `Your session on ${profile.server} has ended. Run: tutti login ${profile.server}`,
           )
         }
       })
@@ -211,7 +216,7 @@ const forget = (profile: Profile): void => {
   delete profile.expiresAt
 }
 
-/** For a credential that is in no file any more. */
+/** Keeps a credential in memory only. */
 export function passing(first: Credential): Keeper {
   let held = first
   return {

@@ -1,7 +1,10 @@
 import { AppError, notFound } from '../../src/errors.ts'
 import type { Client } from './client.ts'
 
-/** How people name things: by id, its beginning, slug, key or number. The API's paths take all of them, its filters and some fields ids alone. */
+/**
+ * People refer to things by id, the beginning of an id, slug, key or number. Paths of the API accept all of these,
+ * filters and some fields only ids.
+ */
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export const at = (path: string, ...refs: (string | undefined)[]): string =>
@@ -25,7 +28,10 @@ interface Named {
   email?: string
 }
 
-/** Of what a user has few of, and the API knows by id alone: found among them by name, slug, address or the beginning of the id. */
+/**
+ * Finds one of the user's few items by name, slug, e-mail address or the beginning of its id, where the API accepts
+ * only ids.
+ */
 export async function amongMine(client: Client, path: string, what: string, ref: string): Promise<string> {
   if (uuid.test(ref)) return ref
   const { items } = await client.get<{ items: Named[] }>(`${path}?limit=200`)
@@ -40,7 +46,7 @@ export async function amongMine(client: Client, path: string, what: string, ref:
   if (found.length > 1)
     throw new AppError(
       'not_found',
-      `Several ${what}s are "${ref}": ${found.map(({ id }) => id).join(', ')}. Name one by its id.`,
+      `Several ${what}s match "${ref}": ${found.map(({ id }) => id).join(', ')}. Use the id of one.`,
     )
   return found[0].id
 }

@@ -3,8 +3,8 @@ import type { ControlAction } from '../../src/control/actions.ts'
 import { Login, Register } from '../../src/features/accounts/schema.ts'
 import type { User } from '../../src/features/users/schema.ts'
 import type { TSchema } from '../../src/schema.ts'
-import { control } from '../control.ts'
-import { type CommonOptions, settingsOf } from '../settings.ts'
+import { control } from '../operating/control.ts'
+import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { plain, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
 
@@ -16,21 +16,21 @@ interface Options extends CommonOptions {
 
 export async function createAdmin({ email, name, json, ...rest }: Options & { name: string }): Promise<void> {
   const user = await withPassword('create', 'accounts.createAdmin', Register, { email, name }, rest)
-  print(json, { user: who(user) }, `${plain(user.email)} is an administrator.`)
+  print(json, { user: summary(user) }, `${plain(user.email)} is an administrator.`)
 }
 
 export async function resetPassword({ email, json, ...rest }: Options): Promise<void> {
   const user = await withPassword('reset-password', 'accounts.setPassword', Login, { email }, rest)
   print(
     json,
-    { user: who(user) },
-    `${plain(user.email)} has a new password. Its sessions, API keys and MCP tokens have ended.`,
+    { user: summary(user) },
+    `${plain(user.email)} has a new password. All sessions, API keys and MCP tokens of the account have ended.`,
   )
 }
 
-const who = ({ id, name, email, role }: User) => ({ id, name, email, role })
+const summary = ({ id, name, email, role }: User) => ({ id, name, email, role })
 
-/** Passwords come on standard input only: arguments can be read by everybody on the machine. */
+/** Reads the password from standard input only: other users of the computer can see a command's arguments. */
 async function withPassword(
   command: string,
   action: ControlAction,
@@ -41,7 +41,7 @@ async function withPassword(
   const config = settingsOf(common)
   if (!passwordStdin)
     throw new Refusal(
-      `Give the password on standard input: printf %s "$PASSWORD" | tutti admin ${command} … --password-stdin`,
+      `Pass the password on standard input: printf %s "$PASSWORD" | tutti admin ${command} … --password-stdin`,
     )
   const password = (await Bun.stdin.text()).replace(/\r?\n$/, '')
   const input = { ...about, password }

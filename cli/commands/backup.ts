@@ -14,7 +14,7 @@ import { openDatabase, ownFolder } from '../../src/db/index.ts'
 import { isRestoring, refuseRestoring } from '../../src/db/restoring.ts'
 import { AppError } from '../../src/errors.ts'
 import { createLog } from '../../src/log.ts'
-import { type CommonOptions, requireDatabase, settingsOf } from '../settings.ts'
+import { type CommonOptions, requireDatabase, settingsOf } from '../operating/settings.ts'
 import { note, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
 
@@ -25,7 +25,7 @@ interface Options extends CommonOptions {
 
 const size = (bytes: number): string =>
   bytes < 1 << 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`
-const rowsOf = ({ rows, tables }: { rows: number; tables: number }): string => `${rows} rows of ${tables} tables`
+const rowsOf = ({ rows, tables }: { rows: number; tables: number }): string => `${rows} rows in ${tables} tables`
 const stamp = (): string => new Date().toISOString().replaceAll(':', '-')
 
 // ---- backup
@@ -37,12 +37,12 @@ export async function backup(file: string, { json, ...common }: Options): Promis
   print(json, saved, `Saved ${rowsOf(saved)} to ${saved.file} (${size(saved.bytes)}).`)
   note(
     saved.secret
-      ? 'Whoever has this file has all data and can sign in as anybody: the master secret is in it. Keep it safe.'
-      : 'The master secret is not in it. Keep that, too: without it sealed data cannot be read.',
+      ? 'Keep this file safe: it contains the master secret, so whoever has it can read all data and sign in as anyone.'
+      : 'This file does not contain the master secret. Keep that too: without it, encrypted data cannot be read.',
   )
 }
 
-/** By the running server where there is one; else from the database as it is, which is not brought to another version. */
+/** Asks the running server, or else reads the database without migrating it. */
 export async function saveAll(config: Config, path: string): Promise<Saved> {
   const asked = await askServer(config, 'backups.make', { path })
   if (asked) return asked.answer as Saved
@@ -55,11 +55,11 @@ export async function saveAll(config: Config, path: string): Promise<Saved> {
 }
 
 async function toStdout(config: Config): Promise<void> {
-  if (process.stdout.isTTY) throw new Refusal('A backup is no text for a terminal. Pipe it, or name a file.')
+  if (process.stdout.isTTY) throw new Refusal('A backup cannot be printed on a terminal. Pipe it, or name a file.')
   const path = join(config.DATA_DIR, `piped-${stamp()}.backup`)
   const saved = await saveAll(config, path)
   const fd = openSync(path, 'r')
-  // Whoever ends this in the middle leaves no copy of everything behind.
+  // Removed at once, so that an interrupted command leaves no copy behind.
   rmSync(path)
   await pipeline(createReadStream('', { fd }), process.stdout)
   note(`Saved ${rowsOf(saved)} (${size(saved.bytes)}).`)
@@ -83,19 +83,16 @@ export async function restore(file: string, { replace, json, ...common }: Option
     })
     const { tutti, at, database, secret } = header
     if (secret && config.TUTTI_SECRET && secret !== config.TUTTI_SECRET)
-      throw new Refusal(
-        'TUTTI_SECRET is not the secret of this backup, which brings its own. Unset it, then restore again.',
-        5,
-      )
-    note(`${path} is whole: made ${at} by Tutti ${tutti} on ${database}.`)
-    const done = await into(config, replace, (driver, checkExclusive) =>
+      throw new Refusal('TUTTI_SECRET differs from the secret in this backup. Unset it, then restore again.', 5)
+    note(`${path} is complete: created ${at} by Tutti ${tutti} on ${database}.`)
+    const done = await loadInto(config, replace, (driver, checkExclusive) =>
       load(driver, () => readBackup(path, sha256), {
         identity: sha256,
         replace,
         onProgress: progress(),
         beforeEnd: async () => {
           await checkExclusive()
-          keepSecret(config, header)
+          storeSecret(config, header)
         },
       }),
     )
@@ -107,16 +104,16 @@ export async function restore(file: string, { replace, json, ...common }: Option
     note(
       done.secret
         ? 'Start the server.'
-        : 'Its master secret is not here: set TUTTI_SECRET to it, then start the server.',
+        : 'Set TUTTI_SECRET to the master secret of this backup, then start the server.',
     )
   } finally {
     if (file === '-') rmSync(path, { force: true })
   }
 }
 
-/** It is read twice: once to check it, once to load it. */
+/** Stores standard input in a file, because a backup is read twice: to verify it, and to load it. */
 async function fromStdin(config: Config): Promise<string> {
-  if (process.stdin.isTTY) throw new Refusal('Pipe the backup into it, or name a file.')
+  if (process.stdin.isTTY) throw new Refusal('Pipe a backup into this command, or name a file.')
   ownFolder(config.DATA_DIR)
   const path = join(config.DATA_DIR, `piped-${stamp()}.backup`)
   try {
@@ -128,21 +125,21 @@ async function fromStdin(config: Config): Promise<string> {
   return path
 }
 
-interface Done {
+interface Restored {
   into: string
   tables: number
   rows: number
-  /** Where what was there before has been saved. */
+  /** The file that existing data was saved to. */
   replaced: string | null
-  /** Whether the server will find the master secret that the data needs. */
+  /** Whether the master secret that the data needs is available to the server. */
   secret: boolean
 }
 
 type Work = (driver: Driver, checkExclusive: () => Promise<void>) => Promise<Loaded>
 
-async function into(config: Config, replace: boolean | undefined, work: Work): Promise<Done> {
+async function loadInto(config: Config, replace: boolean | undefined, work: Work): Promise<Restored> {
   const name = exclusiveName()
-  const { driver, replaced } = await cleared(config, name, replace)
+  const { driver, replaced } = await openTarget(config, name, replace)
   try {
     const { tables, rows } = await work(driver, () => requireExclusive(driver, name))
     const secret = config.TUTTI_SECRET ?? keptSecret(config)
@@ -158,8 +155,8 @@ async function into(config: Config, replace: boolean | undefined, work: Work): P
   }
 }
 
-/** With --replace, what is there goes aside; what cannot be read any more, as the files that it is. */
-async function cleared(
+/** Opens the target. With --replace, saves existing data first; a damaged database is kept as files. */
+async function openTarget(
   config: Config,
   name: string,
   replace = false,
@@ -169,8 +166,8 @@ async function cleared(
   try {
     driver = await open()
     await requireExclusive(driver, name)
-    const replaced = replace ? await setAside(config, driver) : null
-    // What a server that was started meanwhile has written is in no file.
+    const replaced = replace ? await saveExisting(config, driver) : null
+    // Data that a server wrote meanwhile would not be in the saved file.
     if (replaced) await requireExclusive(driver, name)
     return { driver, replaced }
   } catch (error) {
@@ -179,11 +176,11 @@ async function cleared(
     if (config.DB_CONNECTION !== 'pglite')
       throw new AppError(
         'conflict',
-        `What is there cannot be saved first (${error.message}), so it stays. Name another, empty database.`,
+        `The existing data cannot be saved (${error.message}), so it was not replaced. Use another, empty database.`,
       )
     const kept = join(config.DATA_DIR, `db.damaged-${stamp()}`)
     renameSync(join(config.DATA_DIR, 'db'), kept)
-    note(`What was there cannot be read any more (${error.message}). Its files are kept in ${kept}`)
+    note(`The existing data is damaged (${error.message}). Its files are kept in ${kept}`)
     return { driver: await open(), replaced: kept }
   }
 }
@@ -191,8 +188,8 @@ async function cleared(
 const isDamage = (error: unknown): error is DbError =>
   error instanceof DbError && !(error instanceof InUse) && !['disk_full', 'timeout'].includes(error.code)
 
-/** What is there goes to a file beside it that can be restored in turn. */
-async function setAside(config: Config, driver: Driver): Promise<string | null> {
+/** Saves existing data to a backup in the data folder. */
+async function saveExisting(config: Config, driver: Driver): Promise<string | null> {
   if ((await isRestoring(driver)) || !(await hasData(driver))) return null
   const { file } = await save(
     driver,
@@ -200,12 +197,12 @@ async function setAside(config: Config, driver: Driver): Promise<string | null> 
     join(config.DATA_DIR, `replaced-${stamp()}.backup`),
     new Date().toISOString(),
   )
-  note(`What was there is saved in ${file}`)
+  note(`Existing data was saved to ${file}`)
   return file
 }
 
-/** Before anything is served. What was the secret here stays beside it: other data may need it. */
-function keepSecret(config: Config, { secret }: Header): void {
+/** Stores the secret of a backup. An existing secret is renamed and kept, because other data may need it. */
+function storeSecret(config: Config, { secret }: Header): void {
   if (!secret || config.TUTTI_SECRET) return
   const path = secretPath(config)
   const here = keptSecret(config)
@@ -219,29 +216,27 @@ function keepSecret(config: Config, { secret }: Header): void {
 
 export async function move({ to: place, replace, json, ...common }: Options & { to: string }): Promise<void> {
   const config = settingsOf(common)
-  // Others on the machine see a command's arguments, and a password in them.
+  // Other users of the computer can see a command's arguments, and a password in them.
   const to = place === '-' ? (await Bun.stdin.text()).trim() : place
   const target: Config =
     to === 'embedded'
       ? { ...config, DB_CONNECTION: 'pglite', DATABASE_URL: undefined }
       : { ...config, DB_CONNECTION: 'pgsql', DATABASE_URL: postgresUrl(to) }
   if (target.DB_CONNECTION === config.DB_CONNECTION && target.DATABASE_URL === config.DATABASE_URL)
-    throw new Refusal(
-      `The data is there already. Name the other place: ${to === 'embedded' ? 'postgres://…' : 'embedded'}`,
-    )
+    throw new Refusal(`The data is already there. Use --to ${to === 'embedded' ? 'postgres://…' : 'embedded'}`)
   await refuseServing(config)
   const { driver: from, name } = await openSource(config)
   try {
     await refuseRestoring(from)
     await requireExclusive(from, name)
-    if (!(await hasData(from))) throw new Refusal(`There is nothing in ${placeOf(config)} to move.`, 4)
+    if (!(await hasData(from))) throw new Refusal(`There is no data to move in ${placeOf(config)}.`, 4)
     const { rows } = await from.query("select value from meta where key = 'secret'")
-    const done = await into(target, replace, (driver, checkExclusive) =>
+    const done = await loadInto(target, replace, (driver, checkExclusive) =>
       load(driver, () => dump(from, { at: new Date().toISOString() }), {
         identity: `move ${rows[0]?.[0]}`,
         replace,
         onProgress: progress(),
-        // A server that was started meanwhile may have changed what was read before.
+        // A server that was started meanwhile may have changed data that was already read.
         beforeEnd: async () => {
           await requireExclusive(from, name)
           await checkExclusive()
@@ -259,17 +254,17 @@ export async function move({ to: place, replace, json, ...common }: Options & { 
   note(
     to === 'embedded'
       ? 'Remove DATABASE_URL from your settings and start the server with the same data folder.'
-      : 'Set DATABASE_URL to that address and start the server with the same data folder: its secret is still needed.',
+      : 'Set DATABASE_URL to that address and start the server with the same data folder, which contains the secret.',
   )
   // The rest of the data folder is still needed.
   const old = config.DB_CONNECTION === 'pglite' ? join(config.DATA_DIR, 'db') : placeOf(config)
-  note(`What is in ${old} was not changed. Delete it when you are sure.`)
+  note(`The data in ${old} was not changed. Delete it when you no longer need it.`)
 }
 
 function postgresUrl(text: string): string {
   if (!/^postgres(ql)?:\/\//.test(text) || !URL.canParse(text))
     throw new Refusal(
-      '--to takes postgres://user:password@host:5432/database, - to read that from standard input, or embedded',
+      '--to must be postgres://user:password@host:5432/database, - to read that from standard input, or embedded',
     )
   return text
 }
@@ -278,14 +273,14 @@ async function refuseServing(config: Config): Promise<void> {
   if (await isServing(config)) throw new Refusal('A server is running on this data folder. Stop it first.', 5)
 }
 
-/** Without the password. */
+/** Describes a database without its password. */
 function placeOf({ DB_CONNECTION, DATABASE_URL, DATA_DIR }: Config): string {
   if (DB_CONNECTION !== 'pgsql') return DATA_DIR
   const { host, pathname } = new URL(DATABASE_URL as string)
   return `postgres://${host}${pathname}`
 }
 
-/** One line that changes on a terminal; a line for each table with rows elsewhere. */
+/** Shows progress: one changing line on a terminal, otherwise a line for each table with rows. */
 function progress(): (progress: Progress) => void {
   const { stderr } = process
   if (!stderr.isTTY)

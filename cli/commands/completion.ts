@@ -1,17 +1,17 @@
 import type { Command, Option } from 'commander'
 import { readProfiles } from '../api/profiles.ts'
 
-/** What to put into a shell's own settings. The shell asks `tutti complete` what comes next, so it never falls behind. */
+/** Prints the script for a shell. It calls `tutti complete` for suggestions, so it never gets out of date. */
 export function completion(shell: keyof typeof shells): void {
   console.log(shells[shell])
 }
 
 /**
- * What may come in the place of the last word, one a line, with what it is about behind a tab; `:files` where the shell knows better.
- * Only what this machine knows: a key that is pressed in passing asks no server.
+ * Prints suggestions for the last word, one per line, with a description after a tab, or `:files` for the shell's own
+ * file completion. Uses only what is known on this computer: pressing a key sends no request.
  */
 export function complete(words: readonly string[], program: Command): void {
-  // bash takes `--status=todo` apart.
+  // bash splits `--status=todo`.
   const before = words.filter((word) => word !== '=')
   const current = before.pop() ?? ''
   let at = program
@@ -47,10 +47,10 @@ type Offer = readonly [word: string, about?: string]
 
 const valued = (at: Command, word: string): Option | undefined =>
   at.options.find((o) => [o.short, o.long].includes(word) && (o.required || o.optional))
-/** `--file <binary>` wants a binary. */
+/** Returns the name of an option's value: `binary` for `--file <binary>`. */
 const placeholder = ({ flags }: Option): string => /[<[]([\w-]+)/.exec(flags)?.[1] ?? ''
 
-/** Many say what they take: `critical, high, medium or low`. */
+/** Returns the values that an option's description lists, such as `critical, high, medium or low`. */
 const choicesOf = ({ argChoices, description }: Option): readonly string[] | undefined =>
   argChoices ?? (/^[a-z_-]+(, [a-z_-]+)* or [a-z_-]+$/.test(description) ? description.split(/, | or /) : undefined)
 
@@ -77,7 +77,7 @@ function positional(at: Command, given: number): Offer[] {
 }
 
 const shells = {
-  bash: `# For every shell that you open: source <(tutti completion bash), in ~/.bashrc
+  bash: `# To load this in every shell, add to ~/.bashrc: source <(tutti completion bash)
 _tutti() {
   local line
   COMPREPLY=()
@@ -92,7 +92,7 @@ _tutti() {
 }
 complete -F _tutti tutti`,
   zsh: `#compdef tutti
-# For every shell that you open: source <(tutti completion zsh), in ~/.zshrc after compinit
+# To load this in every shell, add to ~/.zshrc after compinit: source <(tutti completion zsh)
 _tutti() {
   local line
   local -a lines offers
@@ -102,7 +102,7 @@ _tutti() {
   _describe tutti offers
 }
 if [[ \${funcstack[1]} == _tutti ]]; then _tutti "$@"; else compdef _tutti tutti; fi`,
-  fish: `# For every shell that you open: tutti completion fish > ~/.config/fish/completions/tutti.fish
+  fish: `# To load this in every shell: tutti completion fish > ~/.config/fish/completions/tutti.fish
 function __tutti
   set -l words (commandline -opc)
   set -l lines ($words[1] complete -- $words[2..] (commandline -ct) 2>/dev/null)

@@ -1,8 +1,9 @@
-import { type Config, settings, withoutSecrets } from '../../src/config.ts'
+import { type Config, settings } from '../../src/config.ts'
 import { fieldsOf } from '../../src/events/catalogue.ts'
 import { events, features, tools } from '../../src/feature.ts'
 import { policyTable } from '../../src/http/policy.ts'
-import { type CommonOptions, settingsOf } from '../settings.ts'
+import { withoutSecrets } from '../../src/text/setting-values.ts'
+import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { type Column, print, table } from '../terminal/output.ts'
 
 type Name = keyof typeof settings
@@ -15,18 +16,18 @@ export function showConfig({ json, ...options }: CommonOptions & { json?: boolea
     from: config.sources[name],
     about: settings[name].about,
   }))
-  // On a narrow terminal the values matter more than what is said about them.
+  // A narrow terminal has no room for descriptions.
   const wide = !process.stdout.isTTY || process.stdout.columns >= 120
   const columns: Column<(typeof items)[number]>[] = [
     { title: 'Setting', of: (r) => r.name },
     { title: 'Value', of: (r) => r.value ?? '(unset)', ...(!wide && { wide: true }) },
-    { title: 'From', of: (r) => r.from },
-    ...(wide ? [{ title: 'About', of: (r: { about: string }) => r.about, wide: true } as const] : []),
+    { title: 'Source', of: (r) => r.from },
+    ...(wide ? [{ title: 'Description', of: (r: { about: string }) => r.about, wide: true } as const] : []),
   ]
   print(json, { file: config.file ?? null, items }, ...table(items, columns))
 }
 
-/** Of an address that is secret for the password in it, what is not. */
+/** Hides secrets. An address that contains a password is shown without it. */
 function shown(config: Config, name: Name): string | null {
   const value = config[name]
   if (value === undefined || (Array.isArray(value) && value.length === 0)) return null

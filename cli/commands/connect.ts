@@ -71,7 +71,7 @@ async function checkSettings(
     throw new Refusal(`${taken} Use --yes to replace it, or --print to edit the file yourself.`, 5)
   if (!stdio && !yes && isInGit(file))
     throw new Refusal(
-      `${file} is tracked by git, and a token in it would be committed. Use --stdio, which keeps the token out, or --yes.`,
+      `${file} is in a git repository, so a token in it could be committed. Use --stdio to keep the token out, or --yes.`,
       5,
     )
 }

@@ -4,13 +4,13 @@ import { toolText } from '../../src/mcp/catalogue.ts'
 import { print, table } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
 
-/** What a model has to read of each toolset before it can do anything. */
+/** Prints how many tokens a model has to read for each toolset. */
 export function cost({ json }: { json?: boolean }): void {
   const counted: Record<string, number> = counts
   const priced = tools.map((tool) => {
     const tokens = counted[Bun.hash(toolText(tool)).toString(36)]
     if (tokens === undefined)
-      throw new Refusal(`${tool.name} has changed since it was counted. Run: bun cli/dev/prepare.ts`)
+      throw new Refusal(`${tool.name} has changed since its tokens were counted. Run: bun cli/dev/prepare.ts`)
     return { toolset: tool.toolset, core: tool.core, tokens }
   })
   const sum = (toolset: string, some: typeof priced) => ({

@@ -7,10 +7,10 @@ import { type Driver, InUse } from '../../src/db/driver.ts'
 import { hasDatabase, openDatabase } from '../../src/db/index.ts'
 import { type Finding, look } from '../../src/features/upkeep/doctor.ts'
 import { createLog } from '../../src/log.ts'
-import { type CommonOptions, settingsOf } from '../settings.ts'
+import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { bold, dim, plain, print } from '../terminal/output.ts'
 
-/** Looks at everything an installation needs, and says what to do about what is wrong. Changes nothing. */
+/** Checks what an installation needs and suggests how to fix problems. Changes nothing. */
 export async function doctor({ json, ...common }: CommonOptions & { json?: boolean }): Promise<void> {
   const config = settingsOf(common)
   const server = await runningServer(config)
@@ -31,9 +31,9 @@ export async function doctor({ json, ...common }: CommonOptions & { json?: boole
 function folder({ DATA_DIR: path }: Config): Finding {
   const what = 'data folder'
   if (!existsSync(path))
-    return { what, ok: true, warning: true, said: `${path} is not there yet`, advice: 'The first start makes it.' }
+    return { what, ok: true, warning: true, said: `${path} does not exist yet`, advice: 'The first start creates it.' }
   if (!statSync(path).isDirectory())
-    return { what, ok: false, said: `${path} is not a folder`, advice: 'Choose another one with --data-dir.' }
+    return { what, ok: false, said: `${path} is not a folder`, advice: 'Choose another with --data-dir.' }
   if (process.platform === 'win32') return { what, ok: true, said: path }
   for (const [name, others] of [
     [path, 0o077],
@@ -53,71 +53,73 @@ function folder({ DATA_DIR: path }: Config): Finding {
       return {
         what,
         ok: false,
-        said: `${name} is open to others`,
+        said: `${name} can be accessed by others`,
         advice: `Run: chmod ${name === path ? 700 : 600} '${name}'`,
       }
   }
   return { what, ok: true, said: path }
 }
 
-/** It looks itself: nobody else opens its files, and its settings may be others than those of this shell. */
+/**
+ * Asks the server to check itself: no other process may open its files, and its settings may differ from this shell's.
+ */
 async function running(config: Config, { version, pid, host, port }: Partial<RunningServer>): Promise<Finding[]> {
   const server: Finding = {
     what: 'server',
     ok: true,
-    said: `${version ?? 'an older version'} runs${pid ? ` (pid ${pid})` : ''}`,
+    said: `${version ?? 'an older version'} is running${pid ? ` (pid ${pid})` : ''}`,
   }
   if (!version || !host || !port)
     return [
       {
         ...server,
         warning: true,
-        advice: 'It cannot be asked by this version. Stop it, or ask with the binary that it runs.',
+        advice: 'This version cannot query it. Stop it, or run doctor with the binary that the server uses.',
       },
     ]
   return [
     server,
-    await answering(host, port),
+    await checkPort(host, port),
     ...(((await askServer(config, 'upkeep.check', {}))?.answer ?? []) as Finding[]),
   ]
 }
 
-async function answering(host: string, port: number): Promise<Finding> {
+async function checkPort(host: string, port: number): Promise<Finding> {
   const near = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host
   const at = `${near}:${port}`
   try {
-    // By a name that it always answers to, wherever it listens.
+    // The server accepts this host name wherever it listens.
     const { status } = await fetch(`http://${at}/health/ready`, {
       headers: { host: `localhost:${port}` },
       signal: AbortSignal.timeout(5000),
     })
-    if (status === 200) return { what: 'port', ok: true, said: `${at} answers` }
+    if (status === 200) return { what: 'port', ok: true, said: `${at} responds` }
     return {
       what: 'port',
       ok: false,
-      said: `${at} answers ${status} to /health/ready`,
-      advice: 'Look into the log of the server.',
+      said: `${at} returns status ${status} for /health/ready`,
+      advice: 'Check the log of the server.',
     }
   } catch {
     return {
       what: 'port',
       ok: false,
-      said: `${at} does not answer`,
-      advice: 'Is a firewall in between? Else restart the server.',
+      said: `${at} does not respond`,
+      advice: 'Check for a firewall in between, or restart the server.',
     }
   }
 }
 
 async function stopped(config: Config, mayOpen: boolean): Promise<Finding[]> {
-  const server: Finding[] = [{ what: 'server', ok: true, said: 'not running' }, await free(config)]
+  const server: Finding[] = [{ what: 'server', ok: true, said: 'not running' }, await tryPort(config)]
   const embedded = config.DB_CONNECTION === 'pglite'
   if (!hasDatabase(config))
-    return [...server, { what: 'database', ok: true, said: 'not made yet' }, ...(await look(config, undefined))]
-  // Opening it would make the folder right, or fail for the same reason.
+    return [...server, { what: 'database', ok: true, said: 'not created yet' }, ...(await look(config, undefined))]
+  // Opening the database would change the folder's permissions, or fail for the same reason.
   if (!mayOpen)
     return [
       ...server,
-      { what: 'database', ok: true, warning: true, said: 'not looked at', advice: 'First the data folder.' },
+      { what: 'database', ok: true, warning: true, said: 'not checked', advice: 'Fix the data folder first.' },
       ...(await look(config, undefined)),
     ]
   let driver: Driver
@@ -140,10 +142,10 @@ function unopened(error: Error, embedded: boolean): Finding {
       what: 'database',
       ok: false,
       said,
-      advice: 'Check DATABASE_URL, and whether that server runs and lets us in.',
+      advice: 'Check DATABASE_URL, and that the Postgres server is running and accepts the connection.',
     }
   if (error instanceof InUse)
-    return { what: 'lock', ok: false, said, advice: `Wait until it is done, or end it: kill ${error.pid}` }
+    return { what: 'lock', ok: false, said, advice: `Wait until it has finished, or end it: kill ${error.pid}` }
   return {
     what: 'database',
     ok: false,
@@ -152,8 +154,8 @@ function unopened(error: Error, embedded: boolean): Finding {
   }
 }
 
-/** Taken by somebody else, or not ours to take: only trying tells. */
-function free({ HOST: host, PORT: port }: Config): Promise<Finding> {
+/** Tries to listen on the port: the only way to know whether it is free and allowed. */
+function tryPort({ HOST: host, PORT: port }: Config): Promise<Finding> {
   const what = 'port'
   const at = `${host}:${port}`
   const { promise, resolve } = Promise.withResolvers<Finding>()
@@ -165,12 +167,12 @@ function free({ HOST: host, PORT: port }: Config): Promise<Finding> {
       said: code === 'EADDRINUSE' ? `${at} is used by another program` : `${at}: ${message}`,
       advice:
         code === 'EACCES'
-          ? 'Ports below 1024 need a right. Choose a higher PORT, behind a proxy.'
-          : 'Choose another one: PORT or HOST.',
+          ? 'Ports below 1024 need special rights. Choose a higher PORT, behind a proxy.'
+          : 'Choose another PORT or HOST.',
     }),
   )
   listener.listen({ host, port, exclusive: true }, () =>
-    listener.close(() => resolve({ what, ok: true, said: port === 0 ? 'any that is free' : `${at} is free` })),
+    listener.close(() => resolve({ what, ok: true, said: port === 0 ? 'any free port' : `${at} is free` })),
   )
   return promise
 }

@@ -7,12 +7,12 @@ import { at, query } from '../api/reference.ts'
 import type { Page } from '../nouns/resource.ts'
 import { paragraphs } from '../terminal/output.ts'
 
-/** An agent waits for its hooks, and goes on without us rather than wait for long. */
+/** Time limit: the agent waits for its hooks. */
 const LIMIT_MS = 5000
 const INPUT_MS = 1000
 
-/** What programs say when they call, each in its own words. */
-interface Told {
+/** The input of a hook; each program sends its own fields. */
+interface HookInput {
   cwd?: unknown
   workspace_roots?: unknown
   cursor_version?: unknown
@@ -20,12 +20,15 @@ interface Told {
   custom_instructions?: unknown
 }
 
-/** What agents' programs run by themselves. It must never stop them: whatever happens it ends soon, with 0, and at most one line for people. */
+/**
+ * Called by the programs of agents. It must never stop them: it always ends soon, with exit code 0 and at most one line
+ * on standard error.
+ */
 export async function hook(what: string): Promise<void> {
-  const timer = setTimeout(() => end(`the server has not answered within ${LIMIT_MS / 1000} seconds`), LIMIT_MS)
+  const timer = setTimeout(() => end(`the server did not respond within ${LIMIT_MS / 1000} seconds`), LIMIT_MS)
   try {
-    const told = await input()
-    const folder = [told.cwd, ...(Array.isArray(told.workspace_roots) ? told.workspace_roots : [])].find(
+    const input = await readInput()
+    const folder = [input.cwd, ...(Array.isArray(input.workspace_roots) ? input.workspace_roots : [])].find(
       (f) => typeof f === 'string',
     )
     if (folder) process.chdir(folder)
@@ -33,12 +36,12 @@ export async function hook(what: string): Promise<void> {
     if (!link) return end()
     const { server } = JSON.parse(readFileSync(link, 'utf8')) as { server: string }
     const { client } = signedInClient({ server })
-    // Only this is cut off: whoever renews a sign-in must be there to keep the new one.
+    // The time limit covers only this request: a renewed sign-in must not be lost before it is stored.
     await health(client.server)
     clearTimeout(timer)
     const projectId = linkedProject(client.server)?.project as string
-    if (what === 'context') console.log(JSON.stringify(contextFor(told, await context(client, projectId))))
-    else if (what === 'checkpoint') await save(client, projectId, told)
+    if (what === 'context') console.log(JSON.stringify(contextFor(input, await context(client, projectId))))
+    else if (what === 'checkpoint') await save(client, projectId, input)
     end()
   } catch (error) {
     end(error instanceof Error ? error.message : String(error))
@@ -50,18 +53,18 @@ function end(why?: string): void {
   process.exit(0)
 }
 
-/** A person may call it too; and who keeps the pipe open has nothing to say. */
-async function input(): Promise<Told> {
+/** Returns nothing on a terminal, or when the program keeps the pipe open without writing. */
+async function readInput(): Promise<HookInput> {
   if (process.stdin.isTTY) return {}
   const text = await Promise.race([Bun.stdin.text(), Bun.sleep(INPUT_MS).then(() => '')])
   try {
-    return (JSON.parse(text) ?? {}) as Told
+    return (JSON.parse(text) ?? {}) as HookInput
   } catch {
     return {}
   }
 }
 
-/** The agent has a token of its own, so its session is another one than the command line's: the one that was used last. */
+/** Returns the session last used: the agent has its own token, so its session is not the command line's. */
 async function session(client: Client, projectId: string): Promise<string | undefined> {
   const { items } = await client.get<Page<SessionItem>>(query('/api/sessions', { projectId, limit: 20 }))
   return (items.find((s) => s.status === 'active') ?? items.find((s) => s.status === 'paused'))?.id
@@ -73,39 +76,42 @@ async function context(client: Client, projectId: string): Promise<string> {
   return paragraphs(brief.text).join('\n')
 }
 
-/** Claude Code, Codex, Gemini CLI and VS Code read the one, Cursor the other. */
-const contextFor = ({ cursor_version: cursor }: Told, text: string): object =>
+/** Claude Code, Codex, Gemini CLI and VS Code read the first form, Cursor the second. */
+const contextFor = ({ cursor_version: cursor }: HookInput, text: string): object =>
   cursor === undefined
     ? { hookSpecificOutput: { hookEventName: 'SessionStart', additionalContext: text } }
     : { additional_context: text }
 
-/** What the agent itself has saved stays, and what can be seen from outside is added. */
-async function save(client: Client, projectId: string, { trigger, custom_instructions: said }: Told): Promise<void> {
+/** Saves a checkpoint: keeps what the agent itself saved, and adds the branch and the changed files. */
+async function save(
+  client: Client,
+  projectId: string,
+  { trigger, custom_instructions: instructions }: HookInput,
+): Promise<void> {
   const id = await session(client, projectId)
   if (!id) return
   const before = (await client.get<Session>(at('/api/sessions/:id', id))).checkpoint
   const branch = git('symbolic-ref', '--short', 'HEAD')[0] ?? before?.branch
   const changed = git('diff', '--name-only', '--relative', 'HEAD').filter((file) => file.length <= 1000)
   const files = [...new Set([...(before?.files ?? []), ...changed])].slice(0, 50)
-  const cut = `Go on where the context was cut down${typeof trigger === 'string' ? ` (${trigger.slice(0, 40)})` : ''}; see the open task.`
+  const fallback = `Continue where the context was compacted${typeof trigger === 'string' ? ` (${trigger.slice(0, 40)})` : ''}; see the open task.`
   const checkpoint: Checkpoint = {
     ...before,
-    nextStep: (typeof said === 'string' && said.slice(0, 4000)) || before?.nextStep || cut,
+    nextStep: (typeof instructions === 'string' && instructions.slice(0, 4000)) || before?.nextStep || fallback,
     ...(branch && { branch: branch.slice(0, 200) }),
     ...(files.length > 0 && { files }),
   }
   await client.post(at('/api/sessions/:id/checkpoint', id), { checkpoint })
 }
 
-/** In a repository of whomever: what it has set must not start programs. */
-const CAUTION = ['core.quotePath=off', 'core.fsmonitor=false', 'safe.bareRepository=explicit'].flatMap((setting) => [
-  '-c',
-  setting,
-])
+/** The settings of an untrusted repository must not start programs. */
+const SAFE_SETTINGS = ['core.quotePath=off', 'core.fsmonitor=false', 'safe.bareRepository=explicit'].flatMap(
+  (setting) => ['-c', setting],
+)
 
 function git(...args: string[]): string[] {
   try {
-    const ran = Bun.spawnSync(['git', ...CAUTION, ...args], { stderr: 'ignore', timeout: 1000 })
+    const ran = Bun.spawnSync(['git', ...SAFE_SETTINGS, ...args], { stderr: 'ignore', timeout: 1000 })
     return ran.success ? ran.stdout.toString().split('\n').filter(Boolean) : []
   } catch {
     return []

@@ -15,14 +15,15 @@ interface Options extends Where {
 export async function link(ref: string | undefined, { json, remove, ...where }: Options): Promise<void> {
   if (remove) {
     const path = findLink()
-    if (!path) throw new Refusal('This folder is linked to no project.', 4)
+    if (!path) throw new Refusal('This folder is not linked to a project.', 4)
     removeLink(path)
-    return print(json, { path, removed: true }, `Work in this folder belongs to no project any more (${path} is gone).`)
+    return print(json, { path, removed: true }, `This folder is no longer linked to a project (removed ${path}).`)
   }
   const { client } = signedInClient(where)
   const before = ref === undefined ? linkedProject(client.server) : undefined
   const wanted = ref ?? before?.project
-  if (wanted === undefined) throw new Refusal('This folder is linked to no project. Link it: tutti link <project>', 4)
+  if (wanted === undefined)
+    throw new Refusal('This folder is not linked to a project. Link it: tutti link <project>', 4)
   const { id, organizationId, slug, name } = await helped(client, () =>
     client.get<Project>(at('/api/projects/:slug', wanted)),
   )
@@ -32,5 +33,5 @@ export async function link(ref: string | undefined, { json, remove, ...where }: 
   )
   const linked = { server: client.server, team: isMine ? organizationId : null, project: id, slug }
   const path = before ? findLink() : writeLink(linked)
-  print(json, { path, ...linked }, `Work in this folder belongs to ${plain(name)}${before ? '' : ' now'} (${path}).`)
+  print(json, { path, ...linked }, `This folder is ${before ? '' : 'now '}linked to ${plain(name)} (${path}).`)
 }

@@ -28,21 +28,23 @@ interface Options {
 const LOCAL = 'http://localhost:4242'
 const INTERVAL = 5
 const SLOWER = 5
-/** Between two tries when the server cannot be reached. */
-const MOST_WAIT_MS = 60_000
+/** Longest pause between two attempts while the server cannot be reached. */
+const MAX_WAIT_MS = 60_000
 
 export async function login(
   address: string | undefined,
   { profile: name, browser, withToken, json }: Options,
 ): Promise<void> {
-  // Where nothing can be kept, nobody is asked to approve anything.
+  // Fails here if credentials cannot be stored, before the user is asked to approve anything.
   const profiles = await changeProfiles((profiles) => profiles)
-  const server = address === undefined ? usual(profiles, name) : serverOf(address)
+  const server = address === undefined ? defaultServer(profiles, name) : serverOf(address)
   if (name !== undefined && !/^[\w.:-]{1,100}$/.test(name))
-    throw new Refusal('The name of a profile has letters, digits and . : _ - only.')
+    throw new Refusal('A profile name may contain only letters, digits and . : _ -')
   const { protocol, hostname: host } = new URL(server)
   if (protocol === 'http:' && !isLocal(host))
-    note(`Warning: the way to ${server} is not encrypted. Others on it can read along and take over your session.`)
+    note(
+      `Warning: the connection to ${server} is not encrypted. Others on the network can read it and take over your session.`,
+    )
   const profile = withToken ? await withKey(server) : await byCode(server, browser)
   const called = name ?? new URL(server).host
   const before = await changeProfiles((profiles) => {
@@ -58,13 +60,13 @@ export async function login(
   print(json, { profile: called, server, user, credential: { kind: profile.kind } }, `Signed in to ${server} ${who}.`)
 }
 
-/** Where he was last, under this name; else the server of this machine. */
-function usual(profiles: Profiles, name: string | undefined): string {
+/** Returns the server last used, or last used under this name (default: the server on this computer). */
+function defaultServer(profiles: Profiles, name: string | undefined): string {
   const known = name === undefined ? selectProfile({}, profiles)?.[1] : profiles.all.get(name)
   return known?.server ?? LOCAL
 }
 
-/** The server forgets it too. Nothing to do for an API key: others may use it. */
+/** Ends the session on the server. An API key stays, because others may use it. */
 export async function endSession(profile: Profile | undefined): Promise<void> {
   if (profile?.kind === 'device' && profile.token)
     await new Client(profile.server, passing(profile as Credential)).post('/api/auth/logout')
@@ -77,12 +79,11 @@ async function withKey(server: string): Promise<Profile> {
   const token = (await Bun.stdin.text()).trim()
   const kind = kindOf(token)
   if (kind === 'mcp_live' || kind === 'mcp_test')
-    throw new Refusal('This is an MCP token, which works on /mcp only. Make an API key instead.')
-  if (kind !== 'api_key')
-    throw new Refusal('What came on standard input is no API key (svc_…), or a part of it is missing.')
+    throw new Refusal('This is an MCP token, which works only on /mcp. Create an API key instead.')
+  if (kind !== 'api_key') throw new Refusal('Standard input is not a complete API key (svc_…).')
   const client = new Client(server, passing({ token }))
   const user = await client.get<User>('/api/auth/me').catch((error: unknown) => {
-    // A key for a few things only may not be allowed to read whose it is.
+    // A key with few scopes may not be allowed to read its user.
     if (error instanceof AppError && error.code === 'forbidden') return undefined
     throw error
   })
@@ -102,13 +103,13 @@ async function byCode(server: string, browser: boolean): Promise<Profile> {
   const started = await client.post<DeviceStarted>('/api/auth/device/request', { clientName: device })
   const page = URL.parse(started.verificationUri)
   if (!page || !/^https?:$/.test(page.protocol))
-    throw new AppError('upstream_failed', `${server} names no page to approve this on.`)
+    throw new AppError('upstream_failed', `${server} returned no page for approving the sign-in.`)
   if (typeof started.userCode !== 'string' || !(started.expiresIn > 0))
-    throw new AppError('upstream_failed', `${server} names no code, or none that lasts. Is this program up to date?`)
+    throw new AppError('upstream_failed', `${server} returned no valid code. Is this program up to date?`)
   note(`To sign in to ${server}, open this page and enter the code:\n`)
   note(`  ${page.href}\n  ${bold(plain(started.userCode), 2)}\n`)
   if (browser && hasBrowser()) open(page.href)
-  note(dim(`Waiting for ${Math.round(started.expiresIn / 60)} minutes at most. Ctrl-C stops.`, 2))
+  note(dim(`Waiting up to ${Math.round(started.expiresIn / 60)} minutes. Press Ctrl-C to stop.`, 2))
   const { token, refreshToken, expiresAt, user } = await approval(client, started)
   process.off('SIGINT', stop)
   return {
@@ -124,12 +125,12 @@ async function byCode(server: string, browser: boolean): Promise<Profile> {
 
 async function approval(client: Client, { deviceCode, expiresIn, interval }: DeviceStarted): Promise<SignedIn> {
   const until = performance.now() + expiresIn * 1000
-  // As RFC 8628 says where a server does not, or talks nonsense.
+  // The default of RFC 8628, if the server sends no usable interval.
   let seconds = interval >= 1 ? interval : INTERVAL
   let failures = 0
   for (;;) {
     const left = until - performance.now()
-    const pause = Math.min(seconds * 2 ** failures * 1000, MOST_WAIT_MS)
+    const pause = Math.min(seconds * 2 ** failures * 1000, MAX_WAIT_MS)
     await Bun.sleep(Math.min(pause, Math.max(0, left)))
     if (pause >= left) throw tooLate()
     try {
@@ -138,20 +139,20 @@ async function approval(client: Client, { deviceCode, expiresIn, interval }: Dev
       if (!(error instanceof AppError)) throw error
       const { code, details } = error
       const reason = details.error
-      // A server that restarts, or a line that drops, is no reason to give up; whoever cannot be reached is asked ever more seldom.
+      // A restarting server or a dropped connection is no reason to give up: it retries with growing pauses.
       const passes = code === 'unavailable' || code === 'rate_limited' || code.startsWith('upstream')
       if (!passes && !reason) throw error
       failures = passes ? failures + 1 : 0
       if (reason === 'slow_down') seconds += SLOWER
-      if (reason === 'access_denied') throw new AppError('forbidden', 'The sign-in was refused.')
+      if (reason === 'access_denied') throw new AppError('forbidden', 'The sign-in was denied.')
       if (reason === 'expired_token') throw tooLate()
     }
   }
 }
 
-const tooLate = () => new AppError('gone', 'The code has expired before anybody approved it. Run tutti login again.')
+const tooLate = () => new AppError('gone', 'The code expired before it was approved. Run tutti login again.')
 
-/** Without a shell in between, which would read more than an address into it. */
+/** Opens a browser. Uses no shell, which could interpret parts of the address as commands. */
 function open(address: string): void {
   const command = { darwin: ['open'], win32: ['rundll32', 'url.dll,FileProtocolHandler'] }[
     process.platform as string
@@ -159,6 +160,6 @@ function open(address: string): void {
   try {
     Bun.spawn([...command, address], { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' }).unref()
   } catch {
-    // The address is on the screen.
+    // The user can open the printed address themselves.
   }
 }

@@ -4,8 +4,8 @@ import { mcpCredential, type Where } from '../agents/mcp-token.ts'
 import { plain } from '../terminal/output.ts'
 
 /**
- * A bridge for clients that only speak stdio: each line goes to the server over one SSE connection, each message comes back as a line.
- * Standard output is the protocol's alone; what people should read goes to standard error.
+ * A bridge for clients that only speak stdio: sends each line to the server and prints each message from its SSE
+ * connection as a line. Standard output carries only the protocol; messages for people go to standard error.
  */
 export async function bridge({
   toolsets,
@@ -15,12 +15,12 @@ export async function bridge({
   const { server, token } = await mcpCredential(where)
   if (process.stdin.isTTY)
     console.error(
-      'tutti: this speaks MCP with programs, one message a line. Ctrl-D ends it; tutti connect sets a program up.',
+      'tutti: this command speaks MCP with programs, one message per line. Press Ctrl-D to end it. To set up a program: tutti connect',
     )
   const address = new URL('/mcp/sse', server)
   if (toolsets) address.searchParams.set('toolsets', toolsets)
   if (readonly) address.searchParams.set('readonly', '1')
-  // A client that has gone does not read any more.
+  // The client has closed its end.
   process.stdout.on('error', () => process.exit(0))
   const connection = new Connection(address, token)
   for await (const line of linesOf(process.stdin)) if (line.trim()) await connection.send(line)
@@ -35,25 +35,26 @@ interface Message {
 }
 
 const RETRY_MS = [0, 500, 1000, 2000, 5000]
-/** For answers that are still to come when the client has closed its end. */
-const LAST_ANSWERS_MS = 10_000
-const OPENING = 'tutti-initialize-again'
+/** How long to wait for outstanding responses after the client has closed its end. */
+const DRAIN_MS = 10_000
+/** Id of requests that repeat the introduction; their responses are not passed on. */
+const REPEATED_ID = 'tutti-initialize-again'
 
-const say = (message: object | string): void =>
+const send = (message: object | string): void =>
   void process.stdout.write(
     `${typeof message === 'string' ? message : JSON.stringify({ jsonrpc: '2.0', ...message })}\n`,
   )
-const sayError = (id: Id | null, code: number, message: string): void => say({ id, error: { code, message } })
+const sendError = (id: Id | null, code: number, message: string): void => send({ id, error: { code, message } })
 
 class Connection {
   readonly #abort = new AbortController()
   #endpoint: Promise<URL> | undefined
   #streams = 0
-  /** Requests that the client waits for, and whether the server has taken them. */
+  /** Requests without a response yet, and whether the server has accepted them. */
   readonly #open = new Map<Id, boolean>()
-  /** How the client introduced itself, which a server that was restarted does not know any more. */
+  /** How the client introduced itself. Repeated to a server that was restarted. */
   #introduction: { initialize?: Message; initialized?: string } = {}
-  /** What it watches, which that server does not know either. */
+  /** Resources that the client subscribed to. Also repeated. */
   readonly #watched = new Map<string | undefined, Message>()
 
   constructor(
@@ -62,19 +63,19 @@ class Connection {
   ) {}
 
   async close(): Promise<void> {
-    for (const until = Date.now() + LAST_ANSWERS_MS; this.#open.size > 0 && Date.now() < until; ) await Bun.sleep(10)
+    for (const until = Date.now() + DRAIN_MS; this.#open.size > 0 && Date.now() < until; ) await Bun.sleep(10)
     this.#abort.abort()
   }
 
-  /** In the order they came. A server that restarts meanwhile is found again; what it cannot do is told to the client as an answer. */
+  /** Sends messages in order and reconnects to a server that restarts. A failed request gets an error response. */
   async send(line: string): Promise<void> {
     let message: Message
     try {
       message = JSON.parse(line) as Message
     } catch {
-      return sayError(null, -32_700, 'Parse error')
+      return sendError(null, -32_700, 'Parse error')
     }
-    if (message === null || typeof message !== 'object') return sayError(null, -32_600, 'Invalid request')
+    if (message === null || typeof message !== 'object') return sendError(null, -32_600, 'Invalid request')
     const { id, method } = message
     const failed = await this.#deliver(line, method === undefined ? undefined : id)
     if (!failed) {
@@ -85,8 +86,8 @@ class Connection {
       return
     }
     console.error(`tutti: ${failed.message}`)
-    // A notification has no answer.
-    if (id !== undefined && method !== undefined) sayError(id, -32_000, failed.message)
+    // A notification has no response.
+    if (id !== undefined && method !== undefined) sendError(id, -32_000, failed.message)
   }
 
   async #deliver(line: string, id: Id | undefined): Promise<Error | undefined> {
@@ -111,7 +112,7 @@ class Connection {
     return failed
   }
 
-  /** One that was refused is asked for again with the next message. */
+  /** Returns where to send messages. After a refused connection, the next message tries again. */
   async #stream(): Promise<URL> {
     this.#endpoint ??= this.#connect()
     try {
@@ -139,18 +140,18 @@ class Connection {
     const stream = ++this.#streams
     const response = await fetch(this.address, {
       headers: { accept: 'text/event-stream', authorization: `Bearer ${this.token}` },
-      // What an agent says, and the token, go where the user said and nowhere else.
+      // Messages and the token go only to the server that the user named.
       redirect: 'manual',
       signal: this.#abort.signal,
     })
     if (!response.ok || !response.body) throw await refusalOf(response)
     const { promise, resolve, reject } = Promise.withResolvers<URL>()
     const ended = (error?: unknown) =>
-      reject(error instanceof AppError ? error : new AppError('unavailable', 'The server has closed the connection.'))
+      reject(error instanceof AppError ? error : new AppError('unavailable', 'The server closed the connection.'))
     void this.#read(response.body, resolve, stream).then(() => ended(), ended)
     const endpoint = await promise
     const { initialize, initialized } = this.#introduction
-    const again = (message: Message) => this.#post(endpoint, JSON.stringify({ ...message, id: OPENING }))
+    const again = (message: Message) => this.#post(endpoint, JSON.stringify({ ...message, id: REPEATED_ID }))
     if (initialize) await again(initialize)
     if (initialized) await this.#post(endpoint, initialized)
     for (const message of this.#watched.values()) await again(message)
@@ -173,7 +174,7 @@ class Connection {
         }
       }
     } finally {
-      // One that has been replaced is nobody's loss.
+      // A stream that was already replaced does not count.
       if (stream === this.#streams) this.#lost()
     }
   }
@@ -182,7 +183,7 @@ class Connection {
     const { origin } = this.address
     const endpoint = new URL(path, this.address)
     if (endpoint.origin !== origin)
-      throw new AppError('upstream_failed', `${origin} wants messages sent to another server, which are not.`)
+      throw new AppError('upstream_failed', `${origin} asked to send messages to another server, which is not allowed.`)
     return endpoint
   }
 
@@ -191,13 +192,15 @@ class Connection {
     for (const [id, taken] of this.#open) {
       if (!taken) continue
       this.#open.delete(id)
-      sayError(id, -32_000, broken().message)
+      sendError(id, -32_000, broken().message)
     }
-    void this.#comeBack()
+    void this.#reconnect()
   }
 
-  /** Who says nothing still wants to hear, so the stream is opened again without being asked. It keeps nobody from ending. */
-  async #comeBack(): Promise<void> {
+  /**
+   * Reopens the stream, so that a client that sends nothing still gets notifications. Does not keep the process alive.
+   */
+  async #reconnect(): Promise<void> {
     for (let wait = 500; ; wait = Math.min(wait * 2, 30_000)) {
       await new Promise<void>((resolve) => void setTimeout(resolve, wait).unref())
       if (this.#endpoint || this.#abort.signal.aborted) return
@@ -210,13 +213,13 @@ class Connection {
 
   #tell(data: string): void {
     const { id, method } = JSON.parse(data) as Message
-    if (id === OPENING) return
+    if (id === REPEATED_ID) return
     if (id !== undefined && method === undefined) this.#open.delete(id)
-    say(data)
+    send(data)
   }
 }
 
-/** By line feeds only: what a pattern takes for the end of a line may stand inside a text. */
+/** Splits at line feeds only: other line separators may occur inside JSON strings. */
 const field = (event: string, name: string): string | undefined =>
   event
     .split('\n')
@@ -224,20 +227,20 @@ const field = (event: string, name: string): string | undefined =>
     ?.slice(name.length + 1)
     .trimStart()
 
-/** Whether it was done nobody knows, so it is not sent again. */
+/** The server may or may not have carried out the request, so it is not sent again. */
 const broken = () =>
   new AppError(
     'upstream_failed',
-    'The connection broke before the server answered. See whether it was done, or try again.',
+    'The connection broke before the server responded. Check whether the request was carried out, or try again.',
   )
 
 async function refusalOf(response: Response): Promise<AppError> {
   const body = (await response.json().catch(() => undefined)) as { detail?: string } | undefined
-  const detail = plain(body?.detail ?? `The server answered ${response.status}.`)
+  const detail = plain(body?.detail ?? `The server returned status ${response.status}.`)
   if (response.status === 401)
     return new AppError(
       'unauthenticated',
-      `${detail} If it was kept from before: tutti connect <program> --stdio --yes makes a new one.`,
+      `${detail} To replace a stored token that has expired or was revoked: tutti connect <program> --stdio --yes`,
     )
   const again = response.status === 404 || response.status >= 500
   return new AppError(again ? 'unavailable' : 'upstream_failed', detail)

@@ -4,7 +4,7 @@ import { runningServer } from '../../src/control/client.ts'
 import { hasDatabase, openDatabase } from '../../src/db/index.ts'
 import { planFrom, planMigrations } from '../../src/db/migrate.ts'
 import { createLog } from '../../src/log.ts'
-import { type CommonOptions, settingsOf } from '../settings.ts'
+import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
 
@@ -13,16 +13,16 @@ interface Options extends CommonOptions {
   json?: boolean
 }
 
-/** What a running server says counts; its files are not opened beside it. */
+/** Applies pending migrations, or lists them. Asks a running server, whose files no other process may open. */
 export async function migrate({ dryRun, json, ...common }: Options): Promise<void> {
   const config = settingsOf(common)
-  const told = (applied: string[], pending: { id: string }[], done: { id: string }[] = []) => {
+  const report = (applied: string[], pending: { id: string }[], done: { id: string }[] = []) => {
     const ids = (list: { id: string }[]) => list.map(({ id }) => id)
     const line =
       done.length > 0
         ? `Applied: ${ids(done).join(', ')}`
         : pending.length > 0
-          ? `To apply: ${ids(pending).join(', ')}`
+          ? `Pending: ${ids(pending).join(', ')}`
           : `Up to date (${applied.at(-1)}).`
     print(json, { applied: [...applied, ...ids(done)], pending: ids(pending), done: ids(done) }, line)
   }
@@ -32,13 +32,13 @@ export async function migrate({ dryRun, json, ...common }: Options): Promise<voi
     const { applied, pending } = planFrom(server.applied ?? [], migrations)
     if (pending.length > 0 && !dryRun)
       throw new Refusal(
-        `Tutti ${server.version ?? '(an older version)'} is running on this database. Stop it first; or start ${process.execPath} in its place, which does this by itself.`,
+        `Tutti ${server.version ?? '(an older version)'} is running on this database. Stop it first, or start ${process.execPath} in its place, which applies migrations by itself.`,
         5,
       )
-    return told(applied, pending)
+    return report(applied, pending)
   }
-  // Looking does not make one.
-  if (dryRun && !hasDatabase(config)) return told([], migrations.slice())
+  // A dry run does not create a database.
+  if (dryRun && !hasDatabase(config)) return report([], migrations.slice())
   const log = createLog('warn')
   const driver = await openDatabase(config, log)
   const { applied, pending } = await planMigrations(driver, migrations).catch(async (error: unknown) => {
@@ -47,8 +47,8 @@ export async function migrate({ dryRun, json, ...common }: Options): Promise<voi
   })
   if (dryRun || pending.length === 0) {
     await driver.close()
-    return told(applied, pending)
+    return report(applied, pending)
   }
   await (await createApp(config, { driver, background: false, log })).close()
-  told(applied, [], pending)
+  report(applied, [], pending)
 }

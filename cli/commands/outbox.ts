@@ -1,22 +1,22 @@
 import type { OutboxMail, OutboxPage } from '../../src/features/mail/schema.ts'
-import { control } from '../control.ts'
-import { type CommonOptions, settingsOf } from '../settings.ts'
+import { control } from '../operating/control.ts'
+import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { note, paragraphs, print, record } from '../terminal/output.ts'
 
-const MOST = 200
+const LIMIT = 200
 
-/** What has not reached its receiver and can be read out to him; the newest comes last, where the eye is. */
+/** Prints mail that was not delivered, for passing it on by hand. The newest comes last, next to the prompt. */
 export async function showOutbox({ json, ...common }: CommonOptions & { json?: boolean }): Promise<void> {
-  const page = (await control(settingsOf(common), 'mail.outbox', { readable: true, limit: MOST })) as OutboxPage
+  const page = (await control(settingsOf(common), 'mail.outbox', { readable: true, limit: LIMIT })) as OutboxPage
   const { items, nextCursor } = page
   print(json, page, ...items.toReversed().flatMap((mail, i) => [...(i > 0 ? [''] : []), ...shown(mail)]))
   if (json) return
-  if (items.length === 0) note('No mail is waiting.')
-  if (nextCursor) note(`These are the newest ${MOST}.`)
+  if (items.length === 0) note('No unsent mail.')
+  if (nextCursor) note(`Only the newest ${LIMIT} are shown.`)
 }
 
 const shown = ({ to, subject, status, error, expiresAt, text }: OutboxMail): string[] => [
-  ...record({ To: to, Subject: subject, Status: `${status}${error ? ` (${error})` : ''}, of use until ${expiresAt}` }),
+  ...record({ To: to, Subject: subject, Status: `${status}${error ? ` (${error})` : ''}, expires ${expiresAt}` }),
   '',
   ...paragraphs(text ?? '').map((line) => (line ? `    ${line}` : line)),
 ]

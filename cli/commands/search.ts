@@ -20,7 +20,7 @@ const kinds: Kind[] = [
 
 const marked = (parts: readonly Part[]): string =>
   parts.map(({ text, match }) => (match ? bold(flat(text)) : flat(text))).join('')
-/** The spaces between the pieces stay. */
+/** Like `plain`, but keeps the spaces at both ends, which separate the parts. */
 const flat = (text: string): string => plain(`.${text}.`).slice(1, -1)
 
 export async function search(
@@ -53,6 +53,6 @@ export async function search(
       '',
     ]),
   )
-  if (found.items.length === 0 && !json) note('Nothing was found.')
-  if (found.corrected && !json) note(`Nothing was found as typed; this was found for: ${plain(found.corrected)}`)
+  if (found.items.length === 0 && !json) note('Nothing found.')
+  if (found.corrected && !json) note(`Nothing found for your words. Showing results for: ${plain(found.corrected)}`)
 }

@@ -1,6 +1,6 @@
 import type { Seeded } from '../../seeds/index.ts'
-import { control } from '../control.ts'
-import { type CommonOptions, settingsOf } from '../settings.ts'
+import { control } from '../operating/control.ts'
+import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { print } from '../terminal/output.ts'
 
 export async function seed({
@@ -15,5 +15,10 @@ export async function seed({
     seeded.made.push(...made)
     seeded.kept.push(...kept)
   }
-  print(json, seeded, ...seeded.made.map((what) => `made ${what}`), ...seeded.kept.map((what) => `kept ${what}`))
+  print(
+    json,
+    seeded,
+    ...seeded.made.map((what) => `created ${what}`),
+    ...seeded.kept.map((what) => `already there: ${what}`),
+  )
 }

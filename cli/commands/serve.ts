@@ -2,13 +2,13 @@ import { openDatabase } from '../../src/db/index.ts'
 import type { HttpServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import { version } from '../../src/version.ts'
-import { type CommonOptions, settingsOf } from '../settings.ts'
+import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { Refusal } from '../terminal/report.ts'
 
 interface Options extends CommonOptions {
-  /** A team to look around in, where nobody is yet. */
+  /** Creates a demo team, if there are no users yet. */
   demo?: boolean
-  /** `tutti upgrade` tries whether it comes up: nothing is sent, nothing is worked on. */
+  /** Set by `tutti upgrade` to see whether a version starts: runs no jobs and sends nothing. */
   trial?: boolean
 }
 
@@ -16,7 +16,7 @@ export async function serve({ demo, trial, ...options }: Options): Promise<void>
   const config = settingsOf(options)
   const asked = stopRequest(trial)
   const log = createLog(config.LOG_LEVEL)
-  // The database starts on threads of its own while this one loads the rest of the program: a third off a restart.
+  // The database opens on its own threads while this one loads the rest of the program: a third faster start.
   const opening = openDatabase(config, log)
   opening.catch(() => undefined)
   const [{ contextOf }, { createApp }, { system }, accounts, { startHttp }, { serveControl }] = await Promise.all([
@@ -32,25 +32,25 @@ export async function serve({ demo, trial, ...options }: Options): Promise<void>
   let server: HttpServer
   let welcome: string | undefined
   try {
-    // Before anybody can reach it.
+    // Before the server can be reached.
     if (demo) welcome = await (await import('../../seeds/index.ts')).loadDemoTeam(ctx, {})
     server = startHttp(app)
   } catch (error) {
     await app.close()
     if ((error as { code?: string }).code === 'EADDRINUSE')
-      throw new Refusal(`Port ${config.PORT} is in use. Choose another one with --port.`, 6)
+      throw new Refusal(`Port ${config.PORT} is in use. Choose another with --port.`, 6)
     throw error
   }
   const control = await serveControl(app)
-  // A bug somewhere must not take down everybody's work.
+  // One bug must not end everyone's work.
   process.on('unhandledRejection', (error) => log.error('unhandled rejection', { error }))
 
-  console.log(`Tutti ${version} is at ${server.url}`)
+  console.log(`Tutti ${version} is running at ${server.url}`)
   if (welcome) console.log(`\n${welcome}\n`)
   else if (!trial && !(await accounts.firstAdmin(ctx, {}))) {
     const token = await accounts.issueSetupToken(ctx, {})
     console.log(
-      `\nNobody is in charge yet. Open this link once to become the administrator:\n\n  ${server.url}/setup#${token}\n`,
+      `\nNo administrator yet. Open this link, which works once, to become the administrator:\n\n  ${server.url}/setup#${token}\n`,
     )
   }
   app.log.info('ready', { version, database: app.driver.kind, dataDir: config.DATA_DIR })
@@ -63,19 +63,19 @@ export async function serve({ demo, trial, ...options }: Options): Promise<void>
 }
 
 /**
- * From the very beginning, so that a signal during the start also ends in a clean stop. The second one does not wait. A trial ends with
- * whoever started it.
+ * Resolves with the signal that asks the server to stop. Registered first, so that a signal during the start also leads
+ * to a clean stop. A second signal exits at once. A trial ends when the process that started it ends.
  */
 function stopRequest(trial = false): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
-  let before = false
+  let stopping = false
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     process.on(signal, () => {
-      if (before) process.exit(1)
-      before = true
+      if (stopping) process.exit(1)
+      stopping = true
       resolve(signal)
     })
-  // Not a reason to go on, when the start has failed.
+  // Unreferenced, so that it does not keep the process alive after a failed start.
   if (trial)
     process.stdin
       .once('end', () => resolve('end of the trial'))

@@ -3,8 +3,8 @@ import { homedir, userInfo } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { type Config, settings } from '../../src/config.ts'
 import { runningServer } from '../../src/control/client.ts'
-import { type Manager, manager } from '../service-managers.ts'
-import { type CommonOptions, settingsOf } from '../settings.ts'
+import { type Manager, manager } from '../operating/service-managers.ts'
+import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { note, print, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/report.ts'
 
@@ -17,22 +17,22 @@ interface Options extends CommonOptions {
 
 const managed = (): Manager => manager(process.platform, homedir(), userInfo().uid)
 
-/** Keeps the server running across logins and restarts, with what the system has for that. */
-export async function install({ print: only, user, yes, json, ...common }: Options): Promise<void> {
+/** Registers the server with the system's service manager, which starts it now and after every restart. */
+export async function install({ print: printOnly, user, yes, json, ...common }: Options): Promise<void> {
   const service = managed()
   const root = userInfo().uid === 0
-  if (user && !root) throw new Refusal('Only root can have it run as somebody else.', 3)
+  if (user && !root) throw new Refusal('Only root can run the service as another user.', 3)
   if (basename(process.execPath).startsWith('bun'))
-    throw new Refusal('This runs from source. Build and install the binary first: ./install.sh')
+    throw new Refusal('This command runs from source. Build and install the binary first: ./install.sh')
   const config = settingsOf(common)
-  requireKept(config)
+  requireStoredSettings(config)
   const unit = service.unit(commandOf(config), user)
-  if (only) return print(json, { file: service.file, unit }, unit.trimEnd())
+  if (printOnly) return print(json, { file: service.file, unit }, unit.trimEnd())
 
   const before = existsSync(service.file) ? readFileSync(service.file, 'utf8') : undefined
   if (before !== undefined && before !== unit && !yes)
     throw new Refusal(
-      `${service.file} is there and says something else. See what would be written with --print; replace it with --yes.`,
+      `${service.file} already exists with other content. See the new content with --print; replace the file with --yes.`,
       5,
     )
   const server = await runningServer(config)
@@ -41,37 +41,39 @@ export async function install({ print: only, user, yes, json, ...common }: Optio
       `A server is running on ${config.DATA_DIR}${server.pid ? ` (pid ${server.pid})` : ''}. Stop it first.`,
       5,
     )
-  if (user) giveFolder(config.DATA_DIR, user)
+  if (user) requireOwnFolder(config.DATA_DIR, user)
   mkdirSync(dirname(service.file), { recursive: true })
   writeFileSync(service.file, unit)
   note(`Wrote ${service.file}`)
   for (const words of service.install) run(words)
   const up = await untilUp(config)
-  if (!up) throw new Refusal(`It does not come up. Look into its log: ${service.log}`, 6)
+  if (!up) throw new Refusal(`The server does not start. Check its log: ${service.log}`, 6)
   print(
     json,
     { file: service.file, url: up.url, pid: up.pid, version: up.version },
-    `It runs at ${up.url}, and will again after a restart of the machine.`,
+    `The server is running at ${up.url}, and starts again whenever this computer does.`,
   )
   for (const words of service.stay) tryTo(words)
   if (root && !user)
-    note('It runs as root. To have it run as somebody else, install it with --user NAME and a --data-dir of theirs.')
+    note(
+      'The server runs as root. To run it as another user, install it with --user NAME and a --data-dir that belongs to them.',
+    )
 }
 
 export async function uninstall({ json }: { json?: boolean }): Promise<void> {
   const service = managed()
   const { file, stop, remove, forget } = service
-  if (!existsSync(file)) throw new Refusal(`${file} is not there: nothing is installed.`, 4)
+  if (!existsSync(file)) throw new Refusal(`The service is not installed: ${file} does not exist.`, 4)
   for (const words of remove) run(words)
   try {
     run(stop)
   } catch (error) {
-    // One that cannot even be loaded has nothing to stop.
+    // A unit that cannot be loaded is not running.
     if (pidOf(service)) throw error
   }
   rmSync(file)
   for (const words of forget) run(words)
-  print(json, { file, removed: true }, `Stopped it and removed ${file}. The data is untouched.`)
+  print(json, { file, removed: true }, `Stopped the service and removed ${file}. The data is unchanged.`)
 }
 
 export async function status({ json, ...common }: CommonOptions & { json?: boolean }): Promise<void> {
@@ -93,11 +95,11 @@ export async function status({ json, ...common }: CommonOptions & { json?: boole
     found,
     ...(installed ? record({ ...found, installed: 'yes', running: found.running ? 'yes' : 'no' }) : []),
   )
-  if (!installed) throw new Refusal('It is not installed as a service. Install it: tutti service install', 4)
-  if (!found.running) throw new Refusal(`It does not run. Its log: ${service.log}`, 6)
+  if (!installed) throw new Refusal('The service is not installed. Install it: tutti service install', 4)
+  if (!found.running) throw new Refusal(`The service is not running. Check its log: ${service.log}`, 6)
 }
 
-/** For `tutti upgrade`: the service, if it is the one that serves. */
+/** Returns controls of the service if it runs the server with this process id. Used by `tutti upgrade`. */
 export async function serviceOf(pid: number | undefined) {
   const service = managed()
   if (pid === undefined || !existsSync(service.file) || pidOf(service) !== pid) return undefined
@@ -108,7 +110,7 @@ export async function serviceOf(pid: number | undefined) {
   }
 }
 
-/** Waits until the server answers to its owner, as a version if told. */
+/** Waits until the server responds on its control socket, and has this version if one is given. */
 export async function untilUp(config: Config, version?: string, seconds = 60) {
   const deadline = Date.now() + seconds * 1000
   while (Date.now() < deadline) {
@@ -130,31 +132,34 @@ function commandOf(config: Config): string[] {
   ] as const)
     if (value) words.push(option, value)
   if (words.some((word) => /\p{Cc}/u.test(word)))
-    throw new Refusal('The paths hold characters that no unit can name. Choose others.')
+    throw new Refusal('A path contains control characters, which a unit file cannot. Choose another path.')
   return words
 }
 
-/** A unit is no place for passwords, and a service that comes up without its DATABASE_URL comes up empty. */
-function requireKept({ sources, DATA_DIR }: Config): void {
+/**
+ * Refuses settings that are only in the environment: a service does not inherit them, and would start on another
+ * database without DATABASE_URL. They are not copied to the unit file, which others can read.
+ */
+function requireStoredSettings({ sources, DATA_DIR }: Config): void {
   const inUnit = new Set(['HOST', 'PORT', 'DATA_DIR'])
   const lost = (Object.keys(settings) as (keyof typeof settings)[]).filter(
     (name) => sources[name] === 'environment' && !inUnit.has(name),
   )
   if (lost.length > 0)
     throw new Refusal(
-      `A service does not have the environment of this shell, which sets ${lost.join(', ')}. Write ${lost.length > 1 ? 'them' : 'it'} as KEY=VALUE into ${join(DATA_DIR, 'config.env')} (chmod 600), unset ${lost.length > 1 ? 'them' : 'it'} here, and run this again.`,
+      `A service does not inherit the environment of this shell, which sets ${lost.join(', ')}. Write ${lost.length > 1 ? 'them' : 'it'} as KEY=VALUE to ${join(DATA_DIR, 'config.env')} (chmod 600), unset ${lost.length > 1 ? 'them' : 'it'} here, and run this again.`,
     )
 }
 
-/** A folder that is not there yet is made for whoever will own it. */
-function giveFolder(path: string, user: string): void {
+/** Creates a missing data folder for its future owner, and refuses one that belongs to someone else. */
+function requireOwnFolder(path: string, user: string): void {
   const [uid, gid] = ['-u', '-g'].map((what) => Number(run(['id', what, user]))) as [number, number]
   if (!existsSync(path)) {
     mkdirSync(path, { recursive: true, mode: 0o700 })
     chownSync(path, uid, gid)
   }
   if (statSync(path).uid !== uid)
-    throw new Refusal(`${path} does not belong to ${user}. Give it to them: chown -R ${user} '${path}'`, 3)
+    throw new Refusal(`${path} does not belong to ${user}. Change its owner: chown -R ${user} '${path}'`, 3)
 }
 
 const pidOf = ({ pid }: Manager): number | undefined => {
@@ -168,7 +173,7 @@ function run(words: readonly string[]): string {
   const [name] = words as [string]
   if (!Bun.which(name))
     throw new Refusal(
-      `${name} is not on this machine. Start the server another way; what would be written shows: tutti service install --print`,
+      `${name} was not found. Start the server another way; to see the unit file: tutti service install --print`,
       6,
     )
   const { exitCode, stdout, stderr } = Bun.spawnSync([...words])
@@ -180,6 +185,6 @@ function tryTo(words: readonly string[]): void {
   try {
     run(words)
   } catch {
-    console.error(`tutti: It ends when you sign out, unless an administrator runs: ${words.join(' ')}`)
+    console.error(`tutti: The server stops when you sign out, unless an administrator runs: ${words.join(' ')}`)
   }
 }

@@ -23,7 +23,7 @@ interface Options extends Where {
 
 const name = ({ name, email }: Pick<User, 'name' | 'email'>): string => `${bold(plain(name))} <${plain(email)}>`
 
-/** What only some may read is left out for the others. */
+/** Returns null for what this user may not read. */
 const ifAllowed = <T>(work: Promise<T>): Promise<T | null> =>
   work.catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'forbidden') return null
@@ -47,7 +47,7 @@ export async function whoami({ json, ...where }: Options): Promise<void> {
     },
     user
       ? `${name(user)}${user.role === 'admin' ? ', administrator' : ''}`
-      : dim('This API key may not read whose it is.'),
+      : dim('This API key has no right to read its user.'),
     `Server     ${server}${called === new URL(server).host ? '' : ` (${called})`}`,
     `Team       ${team ? plain(team.name) : '-'}`,
     `Signed in  ${kind === 'device' ? `as ${device ?? 'a device'}` : 'with an API key'}`,
@@ -81,7 +81,7 @@ export async function status({ json, ...where }: Options): Promise<void> {
     json,
     { profile: called, server, reachable, status: there.status, version: there.version, signedIn, user },
     ...(reachable
-      ? [`${server} runs Tutti ${there.version}${there.status === 'ok' ? '' : ` and is ${there.status}`}.`]
+      ? [`${server} runs Tutti ${there.version}${there.status === 'ok' ? '' : ` (status: ${there.status})`}.`]
       : []),
     ...(signedIn ? [user ? `Signed in as ${name(user)}.` : 'Signed in with an API key.'] : []),
   )
@@ -97,24 +97,25 @@ export async function logout({ json, ...where }: Options): Promise<void> {
     if (profiles.current === called) profiles.current = null
     return { called, profile }
   })
-  if (!gone?.profile)
-    throw new AppError('unauthenticated', 'You are not signed in, so there is nothing to sign out of.')
+  if (!gone?.profile) throw new AppError('unauthenticated', 'You are not signed in.')
   const { called, profile } = gone
   const { server, kind } = profile
-  // Forgotten here in any case; a session that has ended by itself meanwhile needs no ending.
+  // The credentials are deleted here in any case. A session that has already ended is not an error.
   const failed = await endAll(called, profile).catch((error: unknown) =>
     error instanceof AppError && error.code === 'unauthenticated' ? undefined : error,
   )
   if (failed)
     throw new Refusal(
-      `Signed out here, but ${server} could not be told, and would still take this session: ${(failed as Error).message}`,
+      `Signed out on this computer, but the session is still valid on ${server}, which could not be reached: ${(failed as Error).message}`,
       6,
     )
-  const note = kind === 'api_key' ? ' The API key itself still works; revoke it on the server if nobody needs it.' : ''
+  const note = kind === 'api_key' ? ' The API key still works; revoke it on the server if it is no longer needed.' : ''
   print(json, { profile: called, server, signedOut: true }, `Signed out of ${server}.${note}`)
 }
 
-/** The session, and the tokens that it made for agents here. Nothing to do for an API key: others may use it. */
+/**
+ * Ends the session and the tokens it created for agents on this computer. An API key stays, because others may use it.
+ */
 async function endAll(name: string, profile: Profile): Promise<void> {
   if (profile.kind !== 'device' || !profile.token) return
   const client = new Client(profile.server, passing(profile as Credential))
@@ -138,7 +139,7 @@ export function listProfiles({ json }: Options): void {
     { title: 'Current', of: (p) => (p.name === current ? 'yes' : null) },
   ])
   print(json, { current, items }, ...(items.length > 0 ? lines : []))
-  if (items.length === 0 && !json) note('You are not signed in anywhere. Run: tutti login <address of your server>')
+  if (items.length === 0 && !json) note('You are not signed in to any server. Run: tutti login <address>')
 }
 
 export async function useProfile(wanted: string, { json }: Options): Promise<void> {
@@ -147,5 +148,5 @@ export async function useProfile(wanted: string, { json }: Options): Promise<voi
     profiles.current = called
     return profile.server
   })
-  print(json, { current: wanted, server }, `Commands go to ${server} from now on.`)
+  print(json, { current: wanted, server }, `Commands now go to ${server}.`)
 }

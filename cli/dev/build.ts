@@ -1,6 +1,6 @@
 /**
- * `bun run build`: dist/tutti for this machine. `bun run build --all`: every target as dist/tutti-<target>, with SHA256SUMS, the SBOM and install.sh.
- * Other targets' runtimes come from the npm registry.
+ * `bun run build`: dist/tutti for this machine. `bun run build --all`: every target as dist/tutti-<target>, with
+ * SHA256SUMS, the SBOM and install.sh. Other targets' runtimes come from the npm registry.
  */
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,8 @@ const root = join(import.meta.dir, '../..')
 const dist = join(root, 'dist')
 const targets = ['linux-x64', 'linux-x64-baseline', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'windows-x64'] as const
 const flags = [
-  // Names stay: Elysia tells errors apart by those of their classes, and without them lets numbers pass that are out of bounds.
+  // Names stay: Elysia tells errors apart by those of their classes, and without them lets numbers pass that are out of
+  // bounds.
   '--compile', '--minify-whitespace', '--minify-syntax', '--sourcemap=none', '--format=esm',
   // Each command loads its own part.
   '--splitting', '--asset-naming=[name].[ext]',

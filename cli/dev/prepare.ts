@@ -1,4 +1,7 @@
-/** Makes the files that are embedded but not kept in git: the embedding model, the database seed, the SBOM, what tools cost and the text of `--help`. Runs after `bun install`; quick when nothing changed. */
+/**
+ * Makes the files that are embedded but not kept in git: the embedding model, the database seed, the SBOM, what tools
+ * cost and the text of `--help`. Runs after `bun install`; quick when nothing changed.
+ */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureModel } from './model.ts'

@@ -1,4 +1,7 @@
-/** Makes the initialised database that is embedded in the binary, so that a first start unpacks 1 MB instead of running initdb for seconds. */
+/**
+ * Makes the initialised database that is embedded in the binary, so that a first start unpacks 1 MB instead of running
+ * initdb for seconds.
+ */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +13,9 @@ const root = join(import.meta.dir, '../..')
 const seedPath = join(root, '.cache/seed.tar.zst')
 const hashPath = join(root, '.cache/seed.hash')
 
-/** Small segments: new ones cost less to fill with zeros, the seed is smaller and a nearly full disk can still start. */
+/**
+ * Small segments: new ones cost less to fill with zeros, the seed is smaller and a nearly full disk can still start.
+ */
 const initdbParams = ['--wal-segsize=4']
 
 /** Quick when nothing has changed since the last time. Never imports the seed itself, which may not exist yet. */
@@ -48,7 +53,8 @@ export async function buildSeed(out: string, prepare: (driver: Driver) => Promis
 async function initialise(target: string): Promise<void> {
   const { PGlite } = await import('@electric-sql/pglite')
   const pg = await PGlite.create({ dataDir: target, initDbStartParams: initdbParams })
-  // Two thirds of all files, never used, and never vacuumed: their transaction ids would grow old until Postgres refuses to write.
+  // Two thirds of all files, never used, and never vacuumed: their transaction ids would grow old until Postgres
+  // refuses to write.
   for (const name of ['template0', 'template1']) {
     await pg.exec(`alter database ${name} is_template false`)
     await pg.exec(`drop database ${name}`)
@@ -84,7 +90,10 @@ async function textOf(path: string): Promise<string | undefined> {
   return (await file.exists()) ? file.text() : undefined
 }
 
-/** ustar, the same bytes for the same tree. Not Bun.Archive: it leaves out empty directories, without which Postgres does not start. */
+/**
+ * ustar, the same bytes for the same tree. Not Bun.Archive: it leaves out empty directories, without which Postgres
+ * does not start.
+ */
 function tar(root: string): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = []
   for (const path of readdirSync(root, { recursive: true, encoding: 'utf8' }).sort()) {

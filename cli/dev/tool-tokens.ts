@@ -1,4 +1,7 @@
-/** Counts what each tool costs a model to read. The tokenizer's tables weigh megabytes, so the binary has the counts instead. */
+/**
+ * Counts what each tool costs a model to read. The tokenizer's tables weigh megabytes, so the binary has the counts
+ * instead.
+ */
 import { join } from 'node:path'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { tools } from '../../src/feature.ts'

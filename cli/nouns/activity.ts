@@ -4,20 +4,20 @@ import { ago, record } from '../terminal/output.ts'
 import { json, reference, shown, text, time, type Verb } from './noun.ts'
 import { listed, pages, paging } from './resource.ts'
 
-const task = reference('--task <task>', 'about this task', '/api/tasks', 'taskId')
+const task = reference('--task <task>', 'task it is about', '/api/tasks', 'taskId')
 
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'What happened, newest first',
+    about: 'List activities, newest first',
     aliases: ['ls'],
     inProject: true,
     fields: [
-      text('--type <type>', 'such as task.completed'),
+      text('--type <type>', 'only this type, such as task.completed'),
       task,
-      reference('--agent <agent>', 'what this agent did', '/api/agents', 'agentId'),
-      time('--since <time>', 'at or after'),
-      time('--until <time>', 'before'),
+      reference('--agent <agent>', 'only what this agent did', '/api/agents', 'agentId'),
+      time('--since <time>', 'only at or after this time'),
+      time('--until <time>', 'only before this time'),
       text('--order <order>', 'asc or desc'),
       ...paging,
     ],
@@ -30,13 +30,13 @@ export const verbs: Verb[] = [
           { title: 'Who', of: (a) => a.actor.name },
           { title: 'What', of: (a) => a.description, wide: true },
         ],
-        'Nothing has happened.',
+        'No activity.',
       ),
   },
   {
     name: 'show',
     args: '<activity>',
-    about: 'Show one of them with what is known about it',
+    about: 'Show an activity with its details',
     examples: ['tutti activity show 019a8a7e-5c1f'],
     run: async ({ client, args }) => {
       const a = await client.get<Activity>(at('/api/activities/:id', ...args))
@@ -52,15 +52,15 @@ export const verbs: Verb[] = [
   {
     name: 'log',
     args: '<type> <description>',
-    about: 'Write down something that happened; - reads it from standard input',
+    about: 'Log an activity; - reads the description from standard input',
     aliases: ['create'],
     inProject: true,
-    fields: [json('--metadata <json>', 'more about it'), task],
+    fields: [json('--metadata <json>', 'details'), task],
     examples: ['tutti activity log deploy "Deployed 1.4 to staging"'],
     run: async ({ client, args: [type, description], fields, inProject }) =>
       shown(
         await client.post<Activity>('/api/activities', { type, description, ...fields, ...(await inProject()) }),
-        'Written down.',
+        'Activity logged.',
       ),
   },
 ]

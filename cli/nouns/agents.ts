@@ -10,7 +10,7 @@ export const verbs = plainVerbs<AgentItem, Agent>({
   name: 'name',
   sample: 'coder-x7k2p9',
   update: 'PUT',
-  remove: [flag('--archive-memory', 'keep what it remembered for the team', 'archiveMemory')],
+  remove: [flag('--archive-memory', 'keep its memories for the team', 'archiveMemory')],
   columns: [
     { title: 'Slug', of: (a) => a.slug },
     { title: 'Name', of: (a) => a.name },
@@ -32,12 +32,12 @@ export const verbs = plainVerbs<AgentItem, Agent>({
       agent.persona,
     ),
   fields: [
-    clearable(text('--role <text>', 'what it does')),
-    clearable(text('--persona <text>', 'how it is; - reads it from standard input')),
-    clearable(text('--system-prompt <text>', 'what it is told; - reads it from standard input')),
-    clearable(text('--model <model>', 'the model it runs on')),
-    clearable(text('--provider <provider>', 'who runs that')),
-    many('--skill <skill>', 'a skill that it has: slug or id', 'skills'),
+    clearable(text('--role <text>', 'what the agent does')),
+    clearable(text('--persona <text>', 'its personality; - reads it from standard input')),
+    clearable(text('--system-prompt <text>', 'system prompt; - reads it from standard input')),
+    clearable(text('--model <model>', 'model that it runs on')),
+    clearable(text('--provider <provider>', 'provider of the model')),
+    many('--skill <skill>', 'skill that it has: slug or id', 'skills'),
     text('--memory-scope <scope>', 'agent, project or session'),
     text('--scope <who>', 'personal, team or public'),
   ],
@@ -45,7 +45,7 @@ export const verbs = plainVerbs<AgentItem, Agent>({
   filters: [
     text('--status <status>', 'active or archived'),
     text('--scope <who>', 'personal, team or public'),
-    text('--search <words>', 'only those with all of these words'),
+    text('--search <words>', 'only agents with all of these words'),
     ...sorting('updatedAt', 'createdAt', 'name'),
   ],
   examples: {

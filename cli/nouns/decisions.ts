@@ -4,7 +4,7 @@ import { ago, paragraphs, plain, record } from '../terminal/output.ts'
 import { type Call, clearable, many, reference, type Shown, shown, text, type Verb } from './noun.ts'
 import { plainVerbs, sorting } from './resource.ts'
 
-const said = (label: string, text: string | null): string[] => (text ? ['', ...paragraphs(`${label}: ${text}`)] : [])
+const section = (label: string, text: string | null): string[] => (text ? ['', ...paragraphs(`${label}: ${text}`)] : [])
 const lines = (d: Decision | DecisionDetail): string[] => [
   ...record(
     {
@@ -18,10 +18,10 @@ const lines = (d: Decision | DecisionDetail): string[] => [
     },
     d.decision,
   ),
-  ...said('Because', d.rationale),
-  ...said('It came from', d.context),
-  ...d.alternatives.flatMap((a) => said('Not', a.cons ? `${a.option} (${a.cons})` : a.option)),
-  ...said('Outcome', d.outcome),
+  ...section('Rationale', d.rationale),
+  ...section('Context', d.context),
+  ...d.alternatives.flatMap((a) => section('Rejected alternative', a.cons ? `${a.option} (${a.cons})` : a.option)),
+  ...section('Outcome', d.outcome),
   ...('discussion' in d ? d.discussion : []).flatMap((c) => [
     '',
     ...paragraphs(`${plain(c.author.name)}, ${ago(c.createdAt)}: ${c.body}`),
@@ -34,9 +34,9 @@ const patched = async ({ client, args: [decision] }: Call, change: object): Prom
 const fields = [
   text('--decision <text>', 'what was decided; - reads it from standard input'),
   clearable(text('--rationale <text>', 'why; - reads it from standard input')),
-  clearable(text('--context <text>', 'what led to it; - reads it from standard input')),
-  many('--alternative <text>', 'what was not chosen', 'alternatives'),
-  many('--tag <tag>', 'a tag', 'tags'),
+  clearable(text('--context <text>', 'background; - reads it from standard input')),
+  many('--alternative <text>', 'alternative that was not chosen', 'alternatives'),
+  many('--tag <tag>', 'tag', 'tags'),
 ]
 
 export const verbs: Verb[] = [
@@ -51,19 +51,19 @@ export const verbs: Verb[] = [
       { title: 'Id', of: (d) => d.id.slice(0, 13) },
       { title: 'Status', of: (d) => d.status },
       { title: 'Title', of: (d) => d.title, wide: true },
-      { title: 'Changed', of: (d) => ago(d.updatedAt) },
+      { title: 'Updated', of: (d) => ago(d.updatedAt) },
     ],
     show: lines,
     fields,
     creates: [
-      text('--status <status>', 'proposed or accepted; accepted unless told'),
-      reference('--supersedes <decision>', 'an earlier one that it replaces', '/api/decisions', 'supersedes'),
+      text('--status <status>', 'proposed or accepted (default: accepted)'),
+      reference('--supersedes <decision>', 'earlier decision that it replaces', '/api/decisions', 'supersedes'),
     ],
-    changes: [text('--status <status>', 'proposed, accepted or rejected'), text('--outcome <text>', 'what came of it')],
+    changes: [text('--status <status>', 'proposed, accepted or rejected'), text('--outcome <text>', 'outcome')],
     filters: [
       text('--status <status>', 'proposed, accepted, rejected or superseded'),
-      text('--search <words>', 'only those with all of these words'),
-      text('--tag <tag>', 'only those with it'),
+      text('--search <words>', 'only decisions with all of these words'),
+      text('--tag <tag>', 'only decisions with this tag'),
       ...sorting('updatedAt', 'createdAt'),
     ],
     examples: {
@@ -78,21 +78,21 @@ export const verbs: Verb[] = [
   {
     name: 'accept',
     args: '<decision>',
-    about: 'Accept a decision that was proposed',
+    about: 'Accept a proposed decision',
     examples: ['tutti decisions accept 019a8a7e-5c1f'],
     run: (call) => patched(call, { status: 'accepted' }),
   },
   {
     name: 'reject',
     args: '<decision>',
-    about: 'Reject a decision that was proposed',
+    about: 'Reject a proposed decision',
     examples: ['tutti decisions reject 019a8a7e-5c1f'],
     run: (call) => patched(call, { status: 'rejected' }),
   },
   {
     name: 'supersede',
     args: '<decision> <title>',
-    about: 'Put a new decision in the place of an earlier one',
+    about: 'Replace a decision with a new one',
     fields,
     examples: ['tutti decisions supersede 019a8a7e-5c1f "Two" --decision "Two folders"'],
     run: async ({ client, args: [earlier, title], fields }) => {
@@ -104,17 +104,17 @@ export const verbs: Verb[] = [
   {
     name: 'comment',
     args: '<decision> <text>',
-    about: 'Add to the discussion; - reads the text from standard input',
+    about: 'Comment on a decision; - reads the text from standard input',
     examples: ['tutti decisions comment 019a8a7e-5c1f "What about macOS?"'],
     run: async ({ client, args: [decision, body] }) =>
-      shown(await client.post(at('/api/decisions/:id/comments', decision), { body }), 'Said.'),
+      shown(await client.post(at('/api/decisions/:id/comments', decision), { body }), 'Comment added.'),
   },
   {
     name: 'outcome',
     args: '<decision> <text>',
-    about: 'Say what came of it; - reads the text from standard input',
+    about: 'Record the outcome; - reads the text from standard input',
     examples: ['tutti decisions outcome 019a8a7e-5c1f "No damage since"'],
     run: async ({ client, args: [decision, outcome] }) =>
-      shown(await client.request('PATCH', at('/api/decisions/:id', decision), { outcome }), 'Noted.'),
+      shown(await client.request('PATCH', at('/api/decisions/:id', decision), { outcome }), 'Outcome recorded.'),
   },
 ]

@@ -6,24 +6,24 @@ import { type Call, clearable, json, many, optionOf, type Shown, shown, text, ty
 import { listed, pages, paging, removed, restoring, sorting } from './resource.ts'
 
 const evidence = [
-  text('--summary <text>', 'what changed, or what came out; - reads it from standard input'),
-  many('--file <path>', 'a file that shows it', 'files'),
-  many('--commit <hash>', 'a commit', 'commits'),
-  many('--pull-request <address>', 'a pull request', 'pullRequests'),
-  many('--test-run <text>', 'a test run and its result', 'testRuns'),
-  many('--link <address>', 'anything else', 'links'),
+  text('--summary <text>', 'what changed, or the result; - reads it from standard input'),
+  many('--file <path>', 'file', 'files'),
+  many('--commit <hash>', 'commit', 'commits'),
+  many('--pull-request <address>', 'pull request', 'pullRequests'),
+  many('--test-run <text>', 'test run and its result', 'testRuns'),
+  many('--link <address>', 'any other link', 'links'),
 ]
 const fields = [
-  clearable(text('-d, --description <text>', 'what it is; - reads it from standard input')),
+  clearable(text('-d, --description <text>', 'description; - reads it from standard input')),
   text('--kind <kind>', 'feature, bug, hotfix, chore or test'),
   text('--priority <priority>', 'critical, high, medium or low'),
-  clearable(text('-a, --assignee <who>', 'me, an e-mail address, or an agent')),
-  many('--task <task>', 'a task that belongs to it', 'taskIds'),
-  clearable(text('--spec <spec>', 'the spec that it follows: slug or id', { as: 'specId' })),
-  many('--blocked-by <feature>', 'a feature that it waits for', 'blockedBy'),
+  clearable(text('-a, --assignee <who>', 'me, an e-mail address or an agent')),
+  many('--task <task>', 'task that belongs to it', 'taskIds'),
+  clearable(text('--spec <spec>', 'spec that it follows: slug or id', { as: 'specId' })),
+  many('--blocked-by <feature>', 'feature that must be done first', 'blockedBy'),
 ]
 const gate = (name: string): string => name.replaceAll('_', ' ')
-/** What the API calls `evidence.files` is `--file` here. */
+/** Replaces the API's names of evidence by options: `evidence.files` becomes `--file`. */
 const asOptions = (text: string): string =>
   text.replace(/evidence\.(\w+)/g, (found, part: string) => {
     const option = evidence.find(({ flag, as }) => (as ?? optionOf(flag).slice(2)) === part)
@@ -51,7 +51,7 @@ function one(feature: Feature | FeatureDetail): Shown {
         Assignee: feature.assignee?.name,
         Gates: feature.gates.map((g) => `${gate(g.gate)} ${g.state}`).join(', '),
         Spec: detail?.spec?.title,
-        Changed: ago(feature.updatedAt),
+        Updated: ago(feature.updatedAt),
         Id: feature.id,
       },
       feature.description,
@@ -66,7 +66,7 @@ function one(feature: Feature | FeatureDetail): Shown {
   )
 }
 
-/** Without a project: those of the team. */
+/** Returns the path of the project's features, or of the team's without a project. */
 async function place({ client, project }: Call): Promise<string> {
   const named = await project()
   if (named) return at('/api/projects/:slug/features', named)
@@ -76,13 +76,13 @@ async function place({ client, project }: Call): Promise<string> {
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List features with their gates, last changed first',
+    about: 'List features with their gates, last updated first',
     aliases: ['ls'],
     inProject: true,
     fields: [
-      text('--status <status>', 'only those in it, such as in_progress'),
+      text('--status <status>', 'only this status, such as in_progress'),
       text('--kind <kind>', 'feature, bug, hotfix, chore or test'),
-      text('--search <words>', 'only those with all of these words'),
+      text('--search <words>', 'only features with all of these words'),
       ...sorting('updatedAt', 'createdAt', 'title'),
       ...paging,
     ],
@@ -110,7 +110,7 @@ export const verbs: Verb[] = [
   {
     name: 'create',
     args: '<title>',
-    about: 'Begin a feature',
+    about: 'Create a feature',
     inProject: true,
     fields,
     examples: ['tutti features create "Folder lock" --spec folder-lock --task TUT-42'],
@@ -120,8 +120,8 @@ export const verbs: Verb[] = [
   {
     name: 'update',
     args: '<feature>',
-    about: 'Change a feature',
-    fields: [text('-t, --title <title>', 'a new title'), ...fields],
+    about: 'Update a feature',
+    fields: [text('-t, --title <title>', 'new title'), ...fields],
     examples: ['tutti features update 019a8a7e-5c1f --priority high'],
     run: async ({ client, args, fields }) =>
       one(await client.request<Feature>('PATCH', at('/api/features/:id', ...args), fields)),
@@ -129,8 +129,8 @@ export const verbs: Verb[] = [
   {
     name: 'advance',
     args: '<feature>',
-    about: 'Move a feature through its next gate, with the evidence that it asks for',
-    fields: [...evidence, json('--evidence <json>', 'all of it at once')],
+    about: 'Move a feature through its next gate, with the required evidence',
+    fields: [...evidence, json('--evidence <json>', 'all evidence at once')],
     examples: ['tutti features advance 019a8a7e-5c1f --summary "It locks" --commit 1a2b3c4'],
     run: async ({ client, args, fields: { evidence, ...parts } }) => {
       const brought = { ...(evidence as object | undefined), ...parts }
@@ -145,8 +145,8 @@ export const verbs: Verb[] = [
   {
     name: 'review',
     args: '<feature> <verdict>',
-    about: "Review somebody else's feature: approved or changes_requested",
-    fields: [text('-m, --comments <text>', 'what you have to say; - reads it from standard input')],
+    about: "Review someone else's feature: approved or changes_requested",
+    fields: [text('-m, --comments <text>', 'your comments; - reads it from standard input')],
     examples: ['tutti features review 019a8a7e-5c1f approved -m "Well tested"'],
     run: async ({ client, args: [feature, verdict], fields }) =>
       one(await client.post<Feature>(at('/api/features/:id/reviews', feature), { verdict, ...fields })),

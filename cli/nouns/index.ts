@@ -1,18 +1,18 @@
 import type { Verb } from './noun.ts'
 
-/** What can be worked with on a server. Loaded when it is asked for, so that the rest stays instant. */
+/** The kinds of things to work with on a server. Each is loaded when it is used, which keeps every command fast. */
 export const nouns: Record<string, { about: string; load: () => Promise<{ verbs: readonly Verb[] }> }> = {
-  projects: { about: 'Work with projects', load: () => import('./projects.ts') },
-  tasks: { about: 'Work with tasks', load: () => import('./tasks.ts') },
-  features: { about: 'Take features through their gates', load: () => import('./features.ts') },
-  notes: { about: 'Work with notes', load: () => import('./notes.ts') },
-  memory: { about: 'Remember things, and find them again', load: () => import('./memory.ts') },
-  decisions: { about: 'Work with decisions', load: () => import('./decisions.ts') },
-  specs: { about: 'Work with specs and their versions', load: () => import('./specs.ts') },
-  sessions: { about: 'Begin, save, resume and end stretches of work', load: () => import('./sessions.ts') },
-  agents: { about: 'Work with agents', load: () => import('./agents.ts') },
-  skills: { about: 'Work with skills', load: () => import('./skills.ts') },
-  activity: { about: 'See what happened', load: () => import('./activity.ts') },
-  teams: { about: 'Work with teams', load: () => import('./teams.ts') },
-  tokens: { about: 'Make and end MCP tokens for agents', load: () => import('./tokens.ts') },
+  projects: { about: 'Manage projects', load: () => import('./projects.ts') },
+  tasks: { about: 'Manage tasks', load: () => import('./tasks.ts') },
+  features: { about: 'Manage features and their gates', load: () => import('./features.ts') },
+  notes: { about: 'Manage notes', load: () => import('./notes.ts') },
+  memory: { about: 'Store and search memories', load: () => import('./memory.ts') },
+  decisions: { about: 'Manage decisions', load: () => import('./decisions.ts') },
+  specs: { about: 'Manage specs and their versions', load: () => import('./specs.ts') },
+  sessions: { about: 'Start, save, resume and end work sessions', load: () => import('./sessions.ts') },
+  agents: { about: 'Manage agents', load: () => import('./agents.ts') },
+  skills: { about: 'Manage skills', load: () => import('./skills.ts') },
+  activity: { about: 'Show what happened', load: () => import('./activity.ts') },
+  teams: { about: 'Manage teams', load: () => import('./teams.ts') },
+  tokens: { about: 'Manage MCP tokens for agents', load: () => import('./tokens.ts') },
 }

@@ -4,9 +4,9 @@ import { ago, dim, paragraphs, plain, record } from '../terminal/output.ts'
 import { type Call, clearable, count, flag, many, reference, shown, text, time, type Verb } from './noun.ts'
 import { listed, pages, paging, sorting } from './resource.ts'
 
-const place = [
+const scopeOptions = [
   text('--scope <scope>', 'agent, project or session'),
-  text('--scope-id <which>', 'which one: id, slug or key'),
+  text('--scope-id <which>', 'its id, slug or key'),
 ]
 const scoped = async ({ client, fields, project }: Call) => {
   const named = fields.scope === undefined ? await project() : undefined
@@ -27,25 +27,25 @@ const one = (m: Memory) =>
       m.content,
     ),
   )
-const said = [
-  clearable(text('-t, --title <title>', 'a title')),
-  many('--tag <tag>', 'a tag', 'tags'),
-  count('--importance <number>', '0 to 1'),
-  clearable(time('--expires <time>', 'forget it then', 'expiresAt')),
+const details = [
+  clearable(text('-t, --title <title>', 'title')),
+  many('--tag <tag>', 'tag', 'tags'),
+  count('--importance <number>', 'from 0 to 1'),
+  clearable(time('--expires <time>', 'when it expires', 'expiresAt')),
 ]
 
 export const verbs: Verb[] = [
   {
     name: 'search',
     args: '<words...>',
-    about: 'Find by meaning and by words',
+    about: 'Search by meaning and by words',
     inProject: true,
     fields: [
-      ...place,
-      many('--tag <tag>', 'only those with it', 'tags'),
+      ...scopeOptions,
+      many('--tag <tag>', 'only memories with this tag', 'tags'),
       many('--kind <kind>', 'memory, note, decision, spec, task or session', 'kinds'),
-      flag('--old', 'also what has expired or was replaced'),
-      count('-n, --limit <number>', 'at most so many; 10 unless told'),
+      flag('--old', 'include memories that expired or were replaced'),
+      count('-n, --limit <number>', 'maximum number of results (default: 10)'),
     ],
     examples: [
       'tutti memory search why do we lock the folder',
@@ -63,21 +63,21 @@ export const verbs: Verb[] = [
           ...paragraphs(hit.content).map((line) => `  ${line}`),
           '',
         ]),
-        note: hits.items.length === 0 ? 'Nothing is like that.' : undefined,
+        note: hits.items.length === 0 ? 'Nothing found.' : undefined,
       }
     },
   },
   {
     name: 'add',
     args: '<content>',
-    about: 'Remember something; - reads it from standard input',
+    about: 'Store a memory; - reads it from standard input',
     aliases: ['store', 'create'],
     inProject: true,
     fields: [
-      ...said,
-      ...place,
-      text('--source <text>', 'where it is from'),
-      reference('--supersedes <memory>', 'an earlier one that it replaces', '/api/memories', 'supersedes'),
+      ...details,
+      ...scopeOptions,
+      text('--source <text>', 'where it comes from'),
+      reference('--supersedes <memory>', 'earlier memory that it replaces', '/api/memories', 'supersedes'),
     ],
     examples: ['tutti memory add "Two writers damaged the folder" -t Lock --tag db', 'tutti memory add - < lessons.md'],
     run: async (call) => {
@@ -88,28 +88,28 @@ export const verbs: Verb[] = [
       return shown(
         stored,
         `Stored as ${stored.id}.`,
-        ...(stored.similar ?? []).map((s) => `Like ${s.id.slice(0, 13)}: ${plain(s.title ?? s.excerpt)}`),
+        ...(stored.similar ?? []).map((s) => `Similar to ${s.id.slice(0, 13)}: ${plain(s.title ?? s.excerpt)}`),
       )
     },
   },
   {
     name: 'list',
-    about: 'List memories, last changed first',
+    about: 'List memories, last updated first',
     aliases: ['ls'],
     inProject: true,
     fields: [
-      ...place,
-      text('--tag <tag>', 'only those with it'),
-      time('--since <time>', 'at or after'),
-      time('--until <time>', 'before'),
-      flag('--old', 'also what has expired or was replaced'),
+      ...scopeOptions,
+      text('--tag <tag>', 'only memories with this tag'),
+      time('--since <time>', 'only at or after this time'),
+      time('--until <time>', 'only before this time'),
+      flag('--old', 'include memories that expired or were replaced'),
       ...sorting('updatedAt', 'createdAt', 'importance'),
       ...paging,
     ],
     examples: ['tutti memory list', 'tutti memory list --scope agent --scope-id coder-x7k2p9'],
     run: async ({ client, fields, inProject }) => {
       const { scope, scopeId } = fields as { scope?: string; scopeId?: string }
-      // The filter takes ids alone.
+      // The filter accepts only ids.
       const which = scopeId && { scopeId: await idOf(client, `/api/${scope ?? 'project'}s`, scopeId) }
       return listed(
         await pages<MemoryItem>(client, '/api/memories', {
@@ -123,7 +123,7 @@ export const verbs: Verb[] = [
           { title: 'What', of: (m) => m.title ?? m.excerpt, wide: true },
           { title: 'Stored', of: (m) => ago(m.createdAt) },
         ],
-        'Nothing is remembered.',
+        'No memories.',
       )
     },
   },
@@ -137,8 +137,8 @@ export const verbs: Verb[] = [
   {
     name: 'update',
     args: '<memory>',
-    about: 'Change a memory',
-    fields: [text('-c, --content <text>', 'what it says; - reads it from standard input'), ...said],
+    about: 'Update a memory',
+    fields: [text('-c, --content <text>', 'new text; - reads it from standard input'), ...details],
     examples: ['tutti memory update 019a8a7e-5c1f --importance 0.9'],
     run: async ({ client, args, fields }) =>
       one(await client.request<Memory>('PATCH', at('/api/memories/:id', ...args), fields)),
@@ -146,9 +146,9 @@ export const verbs: Verb[] = [
   {
     name: 'delete',
     args: '<memory>',
-    about: 'Forget a memory, for good',
+    about: 'Delete a memory permanently',
     examples: ['tutti memory delete 019a8a7e-5c1f'],
     run: async ({ client, args }) =>
-      shown(await client.request('DELETE', at('/api/memories/:id', ...args)), `Forgot ${args[0]}.`),
+      shown(await client.request('DELETE', at('/api/memories/:id', ...args)), `Deleted memory ${args[0]}.`),
   },
 ]

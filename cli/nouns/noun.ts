@@ -7,53 +7,53 @@ import { idOf, projectId } from '../api/reference.ts'
 import { note, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 
-/** How an option becomes a field of what is sent. */
+/** How the value of an option is converted for the API. */
 export type Kind = 'text' | 'list' | 'number' | 'flag' | 'json' | 'time' | 'reference'
 
 export interface Field {
-  /** As commander writes it: `-t, --title <text>`. */
+  /** In commander's notation: `-t, --title <text>`. */
   flag: string
   about: string
-  /** Name in the API; the option's own unless told. */
+  /** Name in the API (default: the option's name). */
   as?: string
   kind?: Kind
   required?: true
-  /** `none` takes away what is there. */
+  /** Whether `none` clears the value. */
   clears?: true
-  /** Of a reference: the path of its list, such as /api/tasks. */
+  /** For a reference: the path of the list it refers to, such as /api/tasks. */
   among?: string
 }
 
 export interface Call {
   client: Client
   args: string[]
-  /** What was given, by the API's names. */
+  /** Values of the options that were given, by their names in the API. */
   fields: Record<string, unknown>
-  /** The project that --project or the linked folder names. */
+  /** Returns the project that --project or the linked folder names. */
   project(): Promise<string | undefined>
-  /** The same, when there is no way without. */
+  /** Returns that project, and refuses to go on without one. */
   needProject(): Promise<string>
-  /** The same as a filter or a field, which takes an id. */
+  /** Returns that project's id as a filter or field. */
   inProject(): Promise<{ projectId?: string }>
 }
 
 export interface Shown {
-  /** What `--json` prints. */
+  /** Printed with `--json`. */
   value: unknown
   lines: string[]
-  /** What is said about the result and is no part of it. */
+  /** A remark about the result, printed to standard error. */
   note?: string
 }
 
 export interface Verb {
   name: string
   about: string
-  /** As commander writes them: `<task> [words...]`. */
+  /** In commander's notation: `<task> [words...]`. */
   args?: string
   fields?: Field[]
-  /** Takes --project, and the linked folder when it is not given. */
+  /** Takes --project (default: the linked folder's project). */
   inProject?: true
-  /** Whole lines, as typed. */
+  /** Complete command lines. */
   examples: string[]
   aliases?: string[]
   run(call: Call): Promise<Shown>
@@ -77,7 +77,7 @@ export const reference = (flag: string, about: string, among: string, as: string
   among,
   as,
 })
-/** Of a field that may be empty: `none` makes it so. */
+/** Marks a field that may be empty: `none` clears it. */
 export const clearable = (field: Field): Field => ({ ...field, clears: true })
 
 export function build(noun: Command, verbs: readonly Verb[]): void {
@@ -93,11 +93,11 @@ export function build(noun: Command, verbs: readonly Verb[]): void {
     }
     if (verb.inProject)
       command
-        .option('-p, --project <project>', "id, slug or key; the linked folder's unless told")
-        .option('--all-projects', 'whatever this folder is linked to')
+        .option('-p, --project <project>', "id, slug or key (default: the linked folder's project)")
+        .option('--all-projects', 'ignore the project that this folder is linked to')
     command
-      .option('--profile <name>', 'which of your sign-ins to use')
-      .option('--server <address>', 'the same, by the address of the server')
+      .option('--profile <name>', 'profile to use (see: tutti profiles)')
+      .option('--server <address>', 'profile to use, by the address of its server')
       .option('--json', 'print JSON')
     command.addHelpText('after', examples(verb.examples))
     command.action((...given: unknown[]) => run(verb, given))
@@ -108,9 +108,8 @@ export function build(noun: Command, verbs: readonly Verb[]): void {
 const examples = (lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
 
 function aboutOf({ kind, about, clears }: Field, verb: Verb): string {
-  if (kind === 'list')
-    return `${about} (again for more${verb.name === 'update' ? '; replaces all that were there' : ''})`
-  return clears && verb.name === 'update' ? `${about}; none takes it away` : about
+  if (kind === 'list') return `${about} (repeatable${verb.name === 'update' ? '; replaces all existing ones' : ''})`
+  return clears && verb.name === 'update' ? `${about}; none clears it` : about
 }
 
 interface Options extends Where {
@@ -131,19 +130,19 @@ async function run(verb: Verb, given: unknown[]): Promise<void> {
     const fields: Record<string, unknown> = {}
     for (const field of verb.fields ?? []) {
       const name = optionName(field.flag)
-      // Of what is not there yet, `none` is a text like any other.
+      // Only an update can clear a value: elsewhere `none` is a text like any other.
       const clears = verb.name === 'update' && field.clears
       if (options[name] !== undefined)
         fields[field.as ?? name] = await read(client, { ...field, clears }, options[name])
     }
     if (verb.name === 'update' && Object.keys(fields).length === 0)
-      throw new Refusal('Nothing to change. See --help for what can be.')
+      throw new Refusal('Nothing to change. Run with --help to see what can be changed.')
     const project = async () =>
       options.project ?? (options.allProjects ? undefined : linkedProject(client.server)?.project)
     const needProject = async () => {
       const named = await project()
       if (!named)
-        throw new Refusal('Which project? Name it with --project, or link this folder to one: tutti link <project>')
+        throw new Refusal('No project given. Use --project, or link this folder to a project: tutti link <project>')
       return named
     }
     const inProject = async () => {
@@ -162,10 +161,10 @@ const optionName = (flag: string): string =>
   flag.replace(/^.*--([\w-]+).*$/, '$1').replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
 let piped: Promise<string> | undefined
-/** `-` stands for standard input, once. */
+/** Returns the value itself, or standard input for `-`, which can be read once. */
 export async function input(value: string | undefined): Promise<string | undefined> {
   if (value !== '-') return value
-  if (piped) throw new Refusal('Only one value can come from standard input.')
+  if (piped) throw new Refusal('Only one value can be read from standard input.')
   piped = Bun.stdin.text()
   return (await piped).replace(/\r?\n$/, '')
 }
@@ -186,23 +185,23 @@ async function read(client: Client, { flag: written, kind, clears, among }: Give
   if (kind === 'reference') return idOf(client, among as string, given)
   if (kind === 'number') {
     if (!/^-?\d+(\.\d+)?$/.test(given))
-      throw new Refusal(`${optionOf(written)} takes a number, not ${given.slice(0, 40)}`)
+      throw new Refusal(`${optionOf(written)} must be a number, not ${given.slice(0, 40)}`)
     return Number(given)
   }
   if (kind === 'time') {
     if (!isTime(given))
-      throw new Refusal(`${optionOf(written)} takes a time, such as 2027-01-31 or 2027-01-31T12:00:00Z`)
+      throw new Refusal(`${optionOf(written)} must be a date or time, such as 2027-01-31 or 2027-01-31T12:00:00Z`)
     return new Date(given).toISOString()
   }
   if (kind !== 'json') return given
   try {
     return JSON.parse(given)
   } catch {
-    throw new Refusal(`${optionOf(written)} takes JSON`)
+    throw new Refusal(`${optionOf(written)} must be valid JSON`)
   }
 }
 
-/** Not whatever JavaScript takes for one: `10` would be October 2001, and the 30th of February the 2nd of March. */
+/** Stricter than JavaScript, for which `10` is October 2001 and 30 February is 2 March. */
 function isTime(text: string): boolean {
   const day = /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/i.exec(text)?.[1]
   return day !== undefined && !Number.isNaN(Date.parse(text)) && new Date(day).toISOString().startsWith(day)

@@ -5,9 +5,9 @@ import { clearable, json, type Shown, shown, text, type Verb } from './noun.ts'
 import { listed, pages, paging, removed, sorting } from './resource.ts'
 
 const fields = [
-  clearable(text('-d, --description <text>', 'what it is for; - reads it from standard input')),
-  text('--key <letters>', '2 to 6 capitals in front of task numbers'),
-  json('--settings <json>', 'settings, such as an own workflow'),
+  clearable(text('-d, --description <text>', 'description; - reads it from standard input')),
+  text('--key <letters>', 'prefix of task numbers: 2 to 6 capital letters'),
+  json('--settings <json>', 'settings, such as a custom workflow'),
 ]
 const visibility = text('--visibility <who>', 'private, team or public')
 const one = (project: Project | ProjectDetail): Shown => {
@@ -23,7 +23,7 @@ const one = (project: Project | ProjectDetail): Shown => {
         Visibility: project.visibility,
         Tasks: stats && `${stats.tasksDone} of ${stats.tasks} done`,
         Notes: stats?.notes,
-        Changed: ago(project.updatedAt),
+        Updated: ago(project.updatedAt),
         Id: project.id,
       },
       project.description,
@@ -34,11 +34,11 @@ const one = (project: Project | ProjectDetail): Shown => {
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List projects, last changed first',
+    about: 'List projects, last updated first',
     aliases: ['ls'],
     fields: [
-      text('--status <status>', 'active or archived; active unless told'),
-      text('--search <words>', 'only those with all of these words'),
+      text('--status <status>', 'active or archived (default: active)'),
+      text('--search <words>', 'only projects with all of these words'),
       ...sorting('updatedAt', 'createdAt', 'name'),
       ...paging,
     ],
@@ -51,9 +51,9 @@ export const verbs: Verb[] = [
           { title: 'Slug', of: (p) => p.slug },
           { title: 'Name', of: (p) => p.name, wide: true },
           { title: 'Status', of: (p) => p.status },
-          { title: 'Seen by', of: (p) => p.visibility },
+          { title: 'Visibility', of: (p) => p.visibility },
         ],
-        'No projects. Make one: tutti projects create "My project"',
+        'No projects. Create one: tutti projects create "My project"',
       ),
   },
   {
@@ -66,7 +66,7 @@ export const verbs: Verb[] = [
   {
     name: 'create',
     args: '<name>',
-    about: 'Make a project',
+    about: 'Create a project',
     fields: [...fields, visibility],
     examples: ['tutti projects create "Tutti" --key TUT'],
     run: async ({ client, args: [name], fields }) =>
@@ -75,8 +75,8 @@ export const verbs: Verb[] = [
   {
     name: 'update',
     args: '<project>',
-    about: 'Change a project',
-    fields: [text('-t, --name <name>', 'a new name'), ...fields, visibility],
+    about: 'Update a project',
+    fields: [text('-t, --name <name>', 'new name'), ...fields, visibility],
     examples: ['tutti projects update tutti -d "One binary" --visibility private'],
     run: async ({ client, args, fields: { visibility, ...fields } }) => {
       const changed =
@@ -91,21 +91,21 @@ export const verbs: Verb[] = [
   {
     name: 'archive',
     args: '<project>',
-    about: 'Put a project away; nothing in it can be changed then',
+    about: 'Archive a project; nothing in it can be changed until it is restored',
     examples: ['tutti projects archive old-one'],
     run: async ({ client, args }) => one(await client.post<Project>(at('/api/projects/:slug/archive', ...args))),
   },
   {
     name: 'restore',
     args: '<project>',
-    about: 'Bring back a project from the archive, or one deleted in the last 30 days',
+    about: 'Restore a project that is archived or was deleted in the last 30 days',
     examples: ['tutti projects restore old-one'],
     run: async ({ client, args }) => one(await client.post<Project>(at('/api/projects/:slug/restore', ...args))),
   },
   {
     name: 'delete',
     args: '<project>',
-    about: 'Delete a project with all that is in it',
+    about: 'Delete a project and everything in it',
     examples: ['tutti projects delete old-one'],
     run: async ({ client, args }) =>
       removed(await client.request<{ id: string }>('DELETE', at('/api/projects/:slug', ...args)), 'projects', args[0]),

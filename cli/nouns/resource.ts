@@ -3,7 +3,6 @@ import { at, query } from '../api/reference.ts'
 import { type Column, table } from '../terminal/output.ts'
 import { type Call, count, type Field, flag, type Shown, shown, text, type Verb } from './noun.ts'
 
-/** What most nouns do alike. */
 export interface Page<T> {
   items: T[]
   nextCursor: string | null
@@ -11,24 +10,24 @@ export interface Page<T> {
 }
 
 export const paging: Field[] = [
-  count('-n, --limit <number>', 'at most so many; 50 unless told'),
-  flag('--all', 'all there are'),
-  text('--cursor <cursor>', 'go on where an earlier list ended (nextCursor in its JSON)'),
+  count('-n, --limit <number>', 'maximum number of results (default: 50)'),
+  flag('--all', 'list all results'),
+  text('--cursor <cursor>', 'continue an earlier list (nextCursor in its JSON)'),
 ]
 export const sorting = (...by: string[]): Field[] => [
-  text('--sort <field>', `by ${by.join(', ').replace(/, (?=[^,]*$)/, ' or ')}`),
+  text('--sort <field>', `sort by ${by.join(', ').replace(/, (?=[^,]*$)/, ' or ')}`),
   text('--order <order>', 'asc or desc'),
 ]
 
-/** As many as were asked for, in as many steps as the API needs. */
+/** Reads as many items as were asked for, in as many requests as that takes. */
 export async function pages<T>(
   client: Client,
   path: string,
   { limit, all, ...values }: Record<string, unknown>,
 ): Promise<Page<T>> {
-  const MOST = 200
+  const MAX_LIMIT = 200
   const wanted = all ? Number.POSITIVE_INFINITY : limit === undefined ? undefined : Number(limit)
-  const step = (done: number) => (wanted === undefined ? undefined : Math.min(MOST, wanted - done))
+  const step = (done: number) => (wanted === undefined ? undefined : Math.min(MAX_LIMIT, wanted - done))
   const page = await client.get<Page<T>>(query(path, { ...values, limit: step(0) }))
   while (page.nextCursor && wanted !== undefined && page.items.length < wanted) {
     const next = await client.get<Page<T>>(
@@ -45,30 +44,30 @@ export function listed<T>(page: Page<T>, columns: Column<T>[], none: string): Sh
   return {
     value: page,
     lines: table(page.items, columns),
-    note: page.nextCursor ? 'There are more. Show them with --all or a higher --limit.' : undefined,
+    note: page.nextCursor ? 'There are more. Use --all or a higher --limit to see them.' : undefined,
   }
 }
 
 export function removed(value: { id: string }, noun: string, ref: string | undefined): Shown {
   return {
     ...shown(value, `Deleted ${ref}.`),
-    note: `For 30 days this brings it back: tutti ${noun} restore ${value.id}`,
+    note: `To restore it within 30 days: tutti ${noun} restore ${value.id}`,
   }
 }
 
-/** List, show, create, update, delete and restore of a plain resource; what it can do beyond that, its noun adds. */
+/** Returns the verbs list, show, create, update, delete and restore. A noun adds its own verbs to these. */
 export function plainVerbs<Item, One>(of: {
   noun: string
   path: string
   what: string
   /** The field that `create` takes as its argument. */
   name: string
-  /** How one of them is named, in examples. */
+  /** A reference to use in examples. */
   sample: string
   columns: Column<Item>[]
   show: (one: One) => string[]
   fields: Field[]
-  /** What can only be given from the start, and what can only be changed. */
+  /** Fields for `create` only, and for `update` only. */
   creates?: Field[]
   changes?: Field[]
   filters: Field[]
@@ -83,7 +82,7 @@ export function plainVerbs<Item, One>(of: {
   return [
     {
       name: 'list',
-      about: `List ${noun}, last changed first`,
+      about: `List ${noun}, last updated first`,
       aliases: ['ls'],
       inProject: of.inProject,
       fields: [...of.filters, ...paging],
@@ -105,7 +104,7 @@ export function plainVerbs<Item, One>(of: {
     {
       name: 'create',
       args: `<${of.name}>`,
-      about: `Make ${article} ${what}`,
+      about: `Create ${article} ${what}`,
       inProject: of.inProject,
       fields: [...of.fields, ...(of.creates ?? [])],
       examples: of.examples.create,
@@ -121,9 +120,9 @@ export function plainVerbs<Item, One>(of: {
     {
       name: 'update',
       args: `<${what}>`,
-      about: `Change ${article} ${what}`,
+      about: `Update ${article} ${what}`,
       fields: [
-        text(`-t, --${of.name} <${of.name}>`, `a new ${of.name}`),
+        text(`-t, --${of.name} <${of.name}>`, `new ${of.name}`),
         ...of.fields.map(({ required: _, ...field }) => field),
         ...(of.changes ?? []),
       ],
@@ -161,7 +160,7 @@ export const restoring = <One>(
 ): Verb => ({
   name: 'restore',
   args: `<${what}>`,
-  about: 'Bring back what was deleted in the last 30 days',
+  about: `Restore ${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what} deleted in the last 30 days`,
   examples: [`tutti ${noun} restore ${sample}`],
   run: async ({ client, args }) => one(await client.post<One>(at(`${path}/:id/restore`, ...args))),
 })

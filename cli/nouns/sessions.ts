@@ -5,24 +5,24 @@ import { Refusal } from '../terminal/refusal.ts'
 import { type Call, count, json, many, reference, shown, text, time, type Verb } from './noun.ts'
 import { listed, type Page, pages, paging, sorting } from './resource.ts'
 
-const budget = count('--budget <tokens>', 'about how long the brief may be', 'budgetTokens')
+const budget = count('--budget <tokens>', 'approximate length of the brief', 'budgetTokens')
 const state = [
-  text('--next-step <text>', 'what comes next; - reads it from standard input'),
-  many('--file <path>', 'a file in hand', 'files'),
-  text('--branch <name>', 'the branch'),
-  many('--command <command>', 'a command that is needed', 'commands'),
-  many('--check <text>', 'what has been checked', 'checks'),
-  many('--question <text>', 'an open question', 'openQuestions'),
-  json('--checkpoint <json>', 'all of it at once'),
+  text('--next-step <text>', 'next step; - reads it from standard input'),
+  many('--file <path>', 'file being worked on', 'files'),
+  text('--branch <name>', 'branch'),
+  many('--command <command>', 'command to remember', 'commands'),
+  many('--check <text>', 'what has been verified', 'checks'),
+  many('--question <text>', 'open question', 'openQuestions'),
+  json('--checkpoint <json>', 'the whole checkpoint at once'),
 ]
 const brief = (value: SessionBrief | Context) => shown(value, ...paragraphs(value.brief.text))
 
-/** The one that is named, or the one last used, of the linked project where there is one. */
+/** Returns the session that is named, or the last used one, in the linked project if there is one. */
 async function sessionOf({ client, args: [named], inProject }: Call, open: 'open' | 'any' = 'open'): Promise<string> {
   if (named) return named
   const { items } = await client.get<Page<SessionItem>>(query('/api/sessions', { ...(await inProject()), limit: 20 }))
   const found = items.find((s) => open === 'any' || s.status !== 'ended')
-  if (!found) throw new Refusal('You have no open session here. Begin one: tutti sessions start', 4)
+  if (!found) throw new Refusal('You have no open session here. Start one: tutti sessions start', 4)
   return found.id
 }
 
@@ -34,7 +34,7 @@ export const verbs: Verb[] = [
     inProject: true,
     fields: [
       text('--status <status>', 'active, paused or ended'),
-      reference('--agent <agent>', 'only those of this agent', '/api/agents', 'agentId'),
+      reference('--agent <agent>', 'only sessions of this agent', '/api/agents', 'agentId'),
       ...sorting('updatedAt', 'startedAt'),
       ...paging,
     ],
@@ -54,7 +54,7 @@ export const verbs: Verb[] = [
   {
     name: 'show',
     args: '[session]',
-    about: 'Show a session and what was saved last, the last one unless told',
+    about: 'Show a session and its last checkpoint (default: the last session)',
     inProject: true,
     examples: ['tutti sessions show', 'tutti sessions show 019a8a7e-5c1f'],
     run: async (call) => {
@@ -66,14 +66,14 @@ export const verbs: Verb[] = [
             Session: s.id,
             Status: s.status,
             Goals: s.goals.join('; '),
-            Begun: ago(s.startedAt),
+            Started: ago(s.startedAt),
             Saved: s.checkpointAt && ago(s.checkpointAt),
             'Next step': s.checkpoint?.nextStep,
             Branch: s.checkpoint?.branch,
             Files: s.checkpoint?.files?.join(', '),
             Commands: s.checkpoint?.commands?.join('; '),
-            Checked: s.checkpoint?.checks?.join('; '),
-            Open: s.checkpoint?.openQuestions?.join('; '),
+            Verified: s.checkpoint?.checks?.join('; '),
+            Questions: s.checkpoint?.openQuestions?.join('; '),
           },
           s.summary ?? s.context,
         ),
@@ -82,14 +82,14 @@ export const verbs: Verb[] = [
   },
   {
     name: 'start',
-    about: 'Begin a stretch of work; prints what there is to know',
+    about: 'Start a session; prints a brief',
     aliases: ['create'],
     inProject: true,
     fields: [
-      many('-g, --goal <text>', 'what you want to reach', 'goals'),
-      text('--context <text>', 'what else is to know; - reads it from standard input'),
-      text('--task <task>', 'the task', { as: 'taskId' }),
-      text('--agent <agent>', 'the agent', { as: 'agentId' }),
+      many('-g, --goal <text>', 'goal', 'goals'),
+      text('--context <text>', 'further context; - reads it from standard input'),
+      text('--task <task>', 'task to work on', { as: 'taskId' }),
+      text('--agent <agent>', 'agent that works', { as: 'agentId' }),
     ],
     examples: ['tutti sessions start -g "Lock the folder" --task TUT-42'],
     run: async ({ client, fields, inProject }) =>
@@ -98,7 +98,7 @@ export const verbs: Verb[] = [
   {
     name: 'resume',
     args: '[session]',
-    about: 'Go on with a session, the last one unless told; prints what there is to know',
+    about: 'Resume a session (default: the last one); prints a brief',
     inProject: true,
     fields: [budget],
     examples: ['tutti sessions resume', 'tutti sessions resume 019a8a7e-5c1f --budget 1000'],
@@ -109,9 +109,9 @@ export const verbs: Verb[] = [
   },
   {
     name: 'context',
-    about: 'Print what there is to know before going on',
+    about: 'Print a brief without starting a session',
     inProject: true,
-    fields: [budget, time('--since <time>', 'what changed after this')],
+    fields: [budget, time('--since <time>', 'include what changed after this time')],
     examples: ['tutti sessions context --since 2027-01-31'],
     run: async ({ client, fields, inProject }) =>
       brief(await client.get<Context>(query('/api/context', { ...fields, ...(await inProject()) }))),
@@ -119,28 +119,28 @@ export const verbs: Verb[] = [
   {
     name: 'checkpoint',
     args: '[session]',
-    about: 'Save where you are, in the last session unless told',
+    about: 'Save a checkpoint (default: in the last session)',
     aliases: ['save'],
     inProject: true,
-    fields: [...state, text('--task <task>', 'the task at hand', { as: 'taskId' })],
+    fields: [...state, text('--task <task>', 'current task', { as: 'taskId' })],
     examples: ['tutti sessions checkpoint --next-step "Write the test" --branch lock'],
     run: async (call) => {
       const { checkpoint, taskId, ...parts } = call.fields
       const saved = { ...(checkpoint as object | undefined), ...parts }
-      if (Object.keys(saved).length === 0) throw new Refusal('Nothing to save. Say at least --next-step <text>')
+      if (Object.keys(saved).length === 0) throw new Refusal('Nothing to save. Use at least --next-step <text>')
       const path = at('/api/sessions/:id/checkpoint', await sessionOf(call))
       return shown(
         await call.client.post(path, { checkpoint: saved, ...(taskId !== undefined && { taskId }) }),
-        'Saved.',
+        'Checkpoint saved.',
       )
     },
   },
   {
     name: 'end',
     args: '[session]',
-    about: 'End a session, the last one unless told; its summary goes to memory',
+    about: 'End a session (default: the last one); its summary becomes a memory',
     inProject: true,
-    fields: [text('-m, --summary <text>', 'what was reached; - reads it from standard input')],
+    fields: [text('-m, --summary <text>', 'what was achieved; - reads it from standard input')],
     examples: ['tutti sessions end -m "The folder is locked"'],
     run: async (call) => {
       const ended = await call.client.post<SessionEnded>(
@@ -149,7 +149,7 @@ export const verbs: Verb[] = [
       )
       return shown(
         ended,
-        `Ended, and ${ended.memories.length === 1 ? 'one memory' : `${ended.memories.length} memories`} written.`,
+        `Session ended. ${ended.memories.length === 1 ? '1 memory' : `${ended.memories.length} memories`} stored.`,
       )
     },
   },

@@ -15,14 +15,14 @@ export const verbs = plainVerbs<SkillItem, Skill>({
     { title: 'Slug', of: (s) => s.slug },
     { title: 'Name', of: (s) => s.name },
     { title: 'Description', of: (s) => s.description, wide: true },
-    { title: 'Seen by', of: (s) => s.scope },
+    { title: 'Visibility', of: (s) => s.scope },
   ],
   show: (skill) =>
     record(
       {
         Skill: skill.name,
         Slug: skill.slug,
-        'Seen by': skill.scope,
+        Visibility: skill.scope,
         Tags: skill.tags.join(', '),
         About: skill.description,
         Id: skill.id,
@@ -30,14 +30,14 @@ export const verbs = plainVerbs<SkillItem, Skill>({
       skill.content,
     ),
   fields: [
-    clearable(text('-d, --description <text>', 'what it is for')),
+    clearable(text('-d, --description <text>', 'purpose of the skill')),
     text('-c, --content <text>', 'Markdown; - reads it from standard input'),
-    many('--tag <tag>', 'a tag', 'tags'),
+    many('--tag <tag>', 'tag', 'tags'),
     text('--scope <who>', 'personal, team or public'),
   ],
   filters: [
-    text('--tag <tag>', 'only those with it'),
-    text('--search <words>', 'only those with all of these words'),
+    text('--tag <tag>', 'only skills with this tag'),
+    text('--search <words>', 'only skills with all of these words'),
     text('--scope <who>', 'personal, team or public'),
     ...sorting('updatedAt', 'createdAt', 'name'),
   ],

@@ -10,20 +10,23 @@ const one = (s: Spec): Shown =>
   shown(
     s,
     ...record(
-      { Spec: s.title, Status: s.status, Version: s.version, Changed: ago(s.updatedAt), Slug: s.slug, Id: s.id },
+      { Spec: s.title, Status: s.status, Version: s.version, Updated: ago(s.updatedAt), Slug: s.slug, Id: s.id },
       s.content,
     ),
   )
-const message = text('-m, --message <text>', 'what this version is about')
+const message = text('-m, --message <text>', 'what changed in this version')
 
-/** A text that is based on an older one would undo what others wrote meanwhile; of anything else, the newest version is meant. */
+/**
+ * Saves a new version. A new text must name the version it is based on, or it could undo what others wrote meanwhile.
+ * Any other change applies to the newest version.
+ */
 async function revised(client: Client, ref: string | undefined, change: Record<string, unknown>): Promise<Shown> {
   let { baseVersion } = change
   if (baseVersion === undefined) {
     const { version } = await client.get<Spec>(at('/api/specs/:id', ref))
     if (change.content !== undefined)
       throw new Refusal(
-        `Which version is the new text based on? Say --base-version ${version} if it is the one that is there now.`,
+        `Which version is the new text based on? Add --base-version ${version} if it is the current one.`,
       )
     baseVersion = version
   }
@@ -43,13 +46,13 @@ export const verbs: Verb[] = [
       { title: 'Status', of: (s) => s.status },
       { title: 'Title', of: (s) => s.title, wide: true },
       { title: 'Version', of: (s) => s.version },
-      { title: 'Changed', of: (s) => ago(s.updatedAt) },
+      { title: 'Updated', of: (s) => ago(s.updatedAt) },
     ],
     show: (s) => one(s).lines,
     fields: [text('-c, --content <text>', 'Markdown; - reads it from standard input'), message],
     filters: [
       text('--status <status>', 'draft, review, approved or archived'),
-      text('--search <words>', 'only those with all of these words'),
+      text('--search <words>', 'only specs with all of these words'),
       ...sorting('updatedAt', 'createdAt'),
     ],
     examples: {
@@ -61,19 +64,19 @@ export const verbs: Verb[] = [
   {
     name: 'show',
     args: '<spec>',
-    about: 'Show a spec, as it is or as it was',
-    fields: [count('--at <version>', 'as it was in this version', 'version')],
+    about: 'Show a spec, in its current or an earlier version',
+    fields: [count('--at <version>', 'show this version', 'version')],
     examples: ['tutti specs show folder-lock', 'tutti specs show folder-lock --at 1'],
     run: async ({ client, args, fields }) => one(await client.get<Spec>(query(at('/api/specs/:id', ...args), fields))),
   },
   {
     name: 'update',
     args: '<spec>',
-    about: 'Write the next version of a spec',
+    about: 'Save a new version of a spec',
     fields: [
-      text('-t, --title <title>', 'a new title'),
+      text('-t, --title <title>', 'new title'),
       text('-c, --content <text>', 'Markdown; - reads it from standard input'),
-      count('--base-version <number>', 'the version that the new text is based on'),
+      count('--base-version <number>', 'version that the new text is based on'),
       text('--status <status>', 'draft, review, approved or archived'),
       message,
     ],
@@ -86,7 +89,7 @@ export const verbs: Verb[] = [
   {
     name: 'approve',
     args: '<spec>',
-    about: 'Approve a spec as it is now',
+    about: 'Approve the current version of a spec',
     fields: [message],
     examples: ['tutti specs approve folder-lock -m "Agreed on Monday"'],
     run: async ({ client, args, fields }) => revised(client, args[0], { ...fields, status: 'approved' }),
@@ -105,7 +108,7 @@ export const verbs: Verb[] = [
           { title: 'Status', of: (v) => v.status },
           { title: 'By', of: (v) => v.author.name },
           { title: 'When', of: (v) => ago(v.createdAt) },
-          { title: 'About', of: (v) => v.message, wide: true },
+          { title: 'Message', of: (v) => v.message, wide: true },
         ],
         'No versions.',
       ),
@@ -113,7 +116,7 @@ export const verbs: Verb[] = [
   {
     name: 'compare',
     args: '<spec> <from> [to]',
-    about: 'Show what changed between two versions, the last one unless told',
+    about: 'Show changes between two versions (default: up to the latest)',
     examples: ['tutti specs compare folder-lock 1', 'tutti specs compare folder-lock 1 2'],
     run: async ({ client, args: [spec, from, to] }) => {
       const change = await client.get<Comparison>(query(at('/api/specs/:id/compare', spec), { from, to }))

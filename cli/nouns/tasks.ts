@@ -7,23 +7,23 @@ import { listed, pages, paging, removed, restoring, sorting } from './resource.t
 
 const statuses = 'backlog, todo, in_progress, blocked, in_review, done or cancelled'
 const priority = text('--priority <priority>', 'critical, high, medium or low')
-const assignee = text('-a, --assignee <who>', 'me, an e-mail address, or an agent')
+const assignee = text('-a, --assignee <who>', 'me, an e-mail address or an agent')
 const parent = (about: string) => reference('--parent <task>', about, '/api/tasks', 'parentId')
 const fields = [
-  clearable(text('-d, --description <text>', 'what is to be done; - reads it from standard input')),
+  clearable(text('-d, --description <text>', 'what to do; - reads it from standard input')),
   priority,
   clearable(assignee),
-  many('-l, --label <label>', 'a label', 'labels'),
-  clearable(time('--due <time>', 'when it should be done', 'dueAt')),
-  clearable(count('--estimate <number>', 'how much work it is')),
-  many('--accept <text>', 'what must be true when it is done', 'acceptance'),
-  many('--blocked-by <task>', 'a task that it waits for', 'blockedBy'),
-  clearable(parent('the task that it is a part of')),
-  clearable(text('--story <id>', 'the story that it belongs to', { as: 'storyId' })),
+  many('-l, --label <label>', 'label', 'labels'),
+  clearable(time('--due <time>', 'due date', 'dueAt')),
+  clearable(count('--estimate <number>', 'estimated effort')),
+  many('--accept <text>', 'acceptance criterion', 'acceptance'),
+  many('--blocked-by <task>', 'task that must be done first', 'blockedBy'),
+  clearable(parent('parent task')),
+  clearable(text('--story <id>', 'story that it belongs to', { as: 'storyId' })),
 ]
 const lease = [
-  count('--minutes <number>', 'keep it that long without a sign of life'),
-  text('--agent <agent>', 'for this agent'),
+  count('--minutes <number>', 'lease length in minutes'),
+  text('--agent <agent>', 'claim it for this agent'),
 ]
 
 const named = (tasks: readonly { key: string; title: string }[]): string =>
@@ -43,11 +43,11 @@ function one(task: Task | TaskDetail): Shown {
         Labels: task.labels.join(', '),
         Due: task.dueAt && dayOrHour(task.dueAt),
         Estimate: task.estimate,
-        'Waits for': task.blockedBy.join(', '),
-        Frees: detail?.frees.map((t) => t.key).join(', '),
-        Parts: detail?.subtasks.map((t) => `${t.key} ${t.status}`).join(', '),
-        'At work': task.lease && `${task.lease.holder.name} until ${task.lease.expiresAt}`,
-        Changed: ago(task.updatedAt),
+        'Blocked by': task.blockedBy.join(', '),
+        Blocks: detail?.frees.map((t) => t.key).join(', '),
+        Subtasks: detail?.subtasks.map((t) => `${t.key} ${t.status}`).join(', '),
+        'Claimed by': task.lease && `${task.lease.holder.name} until ${task.lease.expiresAt}`,
+        Updated: ago(task.updatedAt),
         Id: task.id,
       },
       task.description,
@@ -67,28 +67,28 @@ const patch = async ({ client, args: [task] }: Call, change: object): Promise<Sh
   one(await client.request<Task>('PATCH', at('/api/tasks/:id', task), change))
 const detailOf = ({ client, args: [task] }: Call): Promise<TaskDetail> =>
   client.get<TaskDetail>(at('/api/tasks/:id', task))
-/** Also those that are done already: they stay written down. */
+/** Returns the tasks that block this one, including those that are done already. */
 const waitsFor = (task: TaskDetail): string[] => task.waitsFor.filter((t) => t.kind === 'blocks').map((t) => t.key)
 
-/** The others that were named, however that was done. */
+/** Returns the keys of the other tasks on the command line, whichever way they were referred to. */
 const others = ({ client, args: [, ...refs] }: Call): Promise<string[]> =>
   Promise.all(refs.map(async (ref) => (await client.get<Task>(at('/api/tasks/:id', ref))).key))
 
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List tasks, last changed first',
+    about: 'List tasks, last updated first',
     aliases: ['ls'],
     inProject: true,
     fields: [
       text('--status <status>', statuses),
       assignee,
       priority,
-      text('-l, --label <label>', 'only those with it'),
-      flag('--ready', 'only what can be started now'),
-      parent('only the parts of this task'),
-      text('--story <id>', 'only those of this story', { as: 'storyId' }),
-      text('--search <words>', 'only those with all of these words'),
+      text('-l, --label <label>', 'only tasks with this label'),
+      flag('--ready', 'only tasks that can be started now'),
+      parent('only subtasks of this task'),
+      text('--story <id>', 'only tasks of this story', { as: 'storyId' }),
+      text('--search <words>', 'only tasks with all of these words'),
       ...sorting('updatedAt', 'createdAt', 'position', 'number'),
       ...paging,
     ],
@@ -102,10 +102,10 @@ export const verbs: Verb[] = [
         await pages<TaskItem>(client, '/api/tasks', { ...fields, ...(await inProject()) }),
         [
           { title: 'Task', of: (t) => t.key },
-          { title: 'Status', of: (t) => (t.blockedBy.length > 0 ? `${t.status}, waits` : t.status) },
+          { title: 'Status', of: (t) => (t.blockedBy.length > 0 ? `${t.status}, blocked` : t.status) },
           { title: 'Priority', of: (t) => t.priority },
           { title: 'Title', of: (t) => t.title, wide: true },
-          { title: 'Who', of: (t) => t.lease?.holder.name ?? t.assignee?.name },
+          { title: 'Assignee', of: (t) => t.lease?.holder.name ?? t.assignee?.name },
         ],
         'No tasks.',
       ),
@@ -113,17 +113,17 @@ export const verbs: Verb[] = [
   {
     name: 'show',
     args: '<task>',
-    about: 'Show a task with what it waits for, frees and its comments',
+    about: 'Show a task with its dependencies and comments',
     examples: ['tutti tasks show TUT-42'],
     run: async (call) => one(await detailOf(call)),
   },
   {
     name: 'create',
     args: '<title>',
-    about: 'Add a task',
+    about: 'Create a task',
     aliases: ['add'],
     inProject: true,
-    fields: [...fields, text('--status <status>', 'backlog or todo; todo unless told')],
+    fields: [...fields, text('--status <status>', 'backlog or todo (default: todo)')],
     examples: [
       'tutti tasks create "Lock the folder" -l db --accept "a second one waits"',
       'git log -1 --format=%b | tutti tasks create "Review it" -d -',
@@ -134,13 +134,13 @@ export const verbs: Verb[] = [
   {
     name: 'update',
     args: '<task>',
-    about: 'Change a task',
+    about: 'Update a task',
     fields: [
-      text('-t, --title <title>', 'a new title'),
+      text('-t, --title <title>', 'new title'),
       ...fields,
       text('--status <status>', statuses),
-      many('--add-label <label>', 'one more label'),
-      many('--remove-label <label>', 'one label less'),
+      many('--add-label <label>', 'label to add'),
+      many('--remove-label <label>', 'label to remove'),
     ],
     examples: [
       'tutti tasks update TUT-42 --priority high --add-label db',
@@ -157,9 +157,9 @@ export const verbs: Verb[] = [
   },
   {
     name: 'next',
-    about: 'Take the task that should be done next',
+    about: 'Claim the task that should be done next',
     inProject: true,
-    fields: [flag('--look', 'only show it'), ...lease],
+    fields: [flag('--look', 'show it without claiming it'), ...lease],
     examples: ['tutti tasks next', 'tutti tasks next --look'],
     run: async ({ client, fields: { look, ...rest }, inProject }) => {
       const next = await client.post<NextTask>('/api/tasks/next', {
@@ -172,16 +172,16 @@ export const verbs: Verb[] = [
         return {
           value: next,
           lines: [],
-          note: 'No task is open here. Add one: tutti tasks create "What is to be done"',
+          note: 'No open tasks. Create one: tutti tasks create "What to do"',
         }
       const waiting = next.waiting.map((t) => `  ${named([t])}: ${plain(t.reason)}`)
-      return { value: next, lines: [], note: ['No task can be started now.', ...waiting].join('\n') }
+      return { value: next, lines: [], note: ['No task can be started now:', ...waiting].join('\n') }
     },
   },
   {
     name: 'claim',
     args: '<task>',
-    about: 'Take a task, so that nobody else does; again to keep it longer',
+    about: 'Claim a task for yourself; repeat to extend the claim',
     aliases: ['start'],
     fields: lease,
     examples: ['tutti tasks claim TUT-42'],
@@ -190,22 +190,24 @@ export const verbs: Verb[] = [
   {
     name: 'release',
     args: '<task>',
-    about: 'Give a task back',
+    about: 'Release a task that you claimed',
     examples: ['tutti tasks release TUT-42'],
     run: async ({ client, args }) => one(await client.post<Task>(at('/api/tasks/:id/release', ...args))),
   },
   {
     name: 'check',
     args: '<task> <number...>',
-    about: 'Check off what must be true when it is done',
-    fields: [flag('--undo', 'it is not true after all')],
+    about: 'Check off acceptance criteria',
+    fields: [flag('--undo', 'uncheck them')],
     examples: ['tutti tasks check TUT-42 1 2'],
     run: async (call) => {
       const { acceptance, key } = await detailOf(call)
       const wanted = call.args.slice(1).map(Number)
       const wrong = wanted.find((n) => !acceptance[n - 1])
       if (wrong !== undefined)
-        throw new Refusal(`${key} has ${acceptance.length} such lines; see them with tutti tasks show ${key}`)
+        throw new Refusal(
+          `${key} has ${acceptance.length} acceptance criteria. List them with: tutti tasks show ${key}`,
+        )
       return patch(call, {
         acceptance: acceptance.map((a, i) => (wanted.includes(i + 1) ? { ...a, done: !call.fields.undo } : a)),
       })
@@ -214,12 +216,12 @@ export const verbs: Verb[] = [
   {
     name: 'done',
     args: '<task>',
-    about: 'Complete a task; says what it freed and what comes next',
+    about: 'Complete a task; shows which tasks this unblocked and which is next',
     aliases: ['complete'],
     fields: [
       text('-m, --notes <text>', 'what was done; - reads it from standard input'),
-      many('--evidence <text>', 'a file, commit, test run or link', 'evidence'),
-      flag('--force', 'although tasks are open that it waits for'),
+      many('--evidence <text>', 'file, commit, test run or link', 'evidence'),
+      flag('--force', 'even if tasks that block it are still open'),
     ],
     examples: ['tutti tasks done TUT-42 -m "Locked with flock" --evidence 1a2b3c4'],
     run: async ({ client, args, fields }) => {
@@ -227,7 +229,7 @@ export const verbs: Verb[] = [
       return shown(
         answer,
         `${answer.key} is done.`,
-        answer.freed.length > 0 ? `Freed: ${named(answer.freed)}` : undefined,
+        answer.freed.length > 0 ? `Unblocked: ${named(answer.freed)}` : undefined,
         answer.next ? `Next: ${named([answer.next])}` : undefined,
       )
     },
@@ -235,7 +237,7 @@ export const verbs: Verb[] = [
   {
     name: 'block',
     args: '<task> [by...]',
-    about: 'Say that a task waits: for other tasks, or for something else',
+    about: 'Mark a task as blocked, by other tasks or by something else',
     examples: ['tutti tasks block TUT-42 TUT-41', 'tutti tasks block TUT-42'],
     run: async (call) => {
       const by = await others(call)
@@ -246,7 +248,7 @@ export const verbs: Verb[] = [
   {
     name: 'unblock',
     args: '<task> [by...]',
-    about: 'Say that a task waits no more: for these, or for nothing at all',
+    about: 'Remove blockers from a task: the given ones, or all',
     examples: ['tutti tasks unblock TUT-42 TUT-41', 'tutti tasks unblock TUT-42'],
     run: async (call) => {
       const task = await detailOf(call)
@@ -258,14 +260,14 @@ export const verbs: Verb[] = [
   {
     name: 'cancel',
     args: '<task>',
-    about: 'Say that a task is not to be done after all',
+    about: 'Cancel a task',
     examples: ['tutti tasks cancel TUT-42'],
     run: (call) => patch(call, { status: 'cancelled' }),
   },
   {
     name: 'reopen',
     args: '<task>',
-    about: 'Put a task that is done or cancelled back to be done',
+    about: 'Reopen a task that is done or cancelled',
     examples: ['tutti tasks reopen TUT-42'],
     run: (call) => patch(call, { status: 'todo' }),
   },
@@ -275,12 +277,12 @@ export const verbs: Verb[] = [
     about: 'Comment on a task; - reads the text from standard input',
     examples: ['tutti tasks comment TUT-42 "Works on macOS too"'],
     run: async ({ client, args: [task, body] }) =>
-      shown(await client.post<Comment>(at('/api/tasks/:id/comments', task), { body }), 'Said.'),
+      shown(await client.post<Comment>(at('/api/tasks/:id/comments', task), { body }), 'Comment added.'),
   },
   {
     name: 'delete',
     args: '<task>',
-    about: 'Delete a task and its parts',
+    about: 'Delete a task and its subtasks',
     examples: ['tutti tasks delete TUT-42'],
     run: async ({ client, args }) =>
       removed(await client.request<{ id: string }>('DELETE', at('/api/tasks/:id', ...args)), 'tasks', args[0]),

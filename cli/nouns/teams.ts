@@ -14,10 +14,10 @@ const one = (team: Organization): Shown =>
 
 const current = async (client: Client): Promise<string> =>
   client.team ?? (await client.get<Organization>('/api/team')).id
-/** The one that is named, or the current one. */
+/** Returns the id of the team that is named (default: the current one). */
 const idOf = async (client: Client, ref: string | undefined): Promise<string> =>
   ref === undefined ? current(client) : amongMine(client, '/api/teams', 'team', ref)
-/** By name, address or id. */
+/** Finds a member by name, e-mail address or id. */
 const memberOf = async (client: Client, team: string, ref: string): Promise<string> =>
   ref === 'me'
     ? (await client.get<User>('/api/auth/me')).id
@@ -48,7 +48,7 @@ export const verbs: Verb[] = [
   {
     name: 'show',
     args: '[team]',
-    about: 'Show a team, the current one unless told',
+    about: 'Show a team (default: the current one)',
     examples: ['tutti teams show', 'tutti teams show engines'],
     run: async ({ client, args }) =>
       one(await client.get<Organization>(at('/api/teams/:id', await idOf(client, args[0])))),
@@ -56,22 +56,19 @@ export const verbs: Verb[] = [
   {
     name: 'use',
     args: '<team>',
-    about: 'Make a team the one that your commands are about, on this machine',
+    about: 'Choose the team that your commands work with, on this computer',
     examples: ['tutti teams use engines'],
     run: async ({ client, args }) => {
       const team = await client.get<Organization>(at('/api/teams/:id', await idOf(client, args[0])))
       await chooseTeam(client.profile as string, team.id)
-      return shown(
-        team,
-        `Your commands are about ${plain(team.name)} from now on, except in folders that are linked to a project.`,
-      )
+      return shown(team, `Commands now work with ${plain(team.name)}, except in folders that are linked to a project.`)
     },
   },
   {
     name: 'create',
     args: '<name>',
-    about: 'Make a team',
-    fields: [text('-d, --description <text>', 'what it is about')],
+    about: 'Create a team',
+    fields: [text('-d, --description <text>', 'description')],
     examples: ['tutti teams create "Analytical Engines"'],
     run: async ({ client, args: [name], fields }) =>
       one(await client.post<Organization>('/api/teams', { name, ...fields })),
@@ -79,8 +76,8 @@ export const verbs: Verb[] = [
   {
     name: 'update',
     args: '<team>',
-    about: 'Change a team',
-    fields: [text('-t, --name <name>', 'a new name'), clearable(text('-d, --description <text>', 'what it is about'))],
+    about: 'Update a team',
+    fields: [text('-t, --name <name>', 'new name'), clearable(text('-d, --description <text>', 'description'))],
     examples: ['tutti teams update engines --name "Engines"'],
     run: async ({ client, args, fields }) =>
       one(await client.request<Organization>('PATCH', at('/api/teams/:id', await idOf(client, args[0])), fields)),
@@ -88,7 +85,7 @@ export const verbs: Verb[] = [
   {
     name: 'members',
     args: '[team]',
-    about: 'List the members of a team, the current one unless told',
+    about: 'List the members of a team (default: the current one)',
     fields: [...sorting('name', 'joinedAt'), ...paging],
     examples: ['tutti teams members', 'tutti teams members engines --json'],
     run: async ({ client, args, fields }) =>
@@ -99,14 +96,14 @@ export const verbs: Verb[] = [
           { title: 'E-mail', of: (m) => m.email, wide: true },
           { title: 'Role', of: (m) => m.role },
         ],
-        'Nobody.',
+        'No members.',
       ),
   },
   {
     name: 'invite',
     args: '<team> <email>',
-    about: 'Invite somebody',
-    fields: [text('--role <role>', `${roles}; member unless told`)],
+    about: 'Invite someone to a team',
+    fields: [text('--role <role>', `${roles} (default: member)`)],
     examples: ['tutti teams invite engines bob@example.com --role viewer'],
     run: async ({ client, args: [team, email], fields }) =>
       shown(
@@ -117,7 +114,7 @@ export const verbs: Verb[] = [
   {
     name: 'invites',
     args: '[team]',
-    about: 'List open invites of a team; without one, those to you',
+    about: 'List the open invites of a team; without a team, your own',
     fields: paging,
     examples: ['tutti teams invites', 'tutti teams invites engines'],
     run: async ({ client, args: [team], fields }) =>
@@ -132,8 +129,8 @@ export const verbs: Verb[] = [
           { title: 'Team', of: (i) => i.organization.name },
           { title: 'To', of: (i) => i.email, wide: true },
           { title: 'Role', of: (i) => i.role },
-          { title: 'Until', of: (i) => i.expiresAt.slice(0, 10) },
-          { title: 'Made', of: (i) => ago(i.createdAt) },
+          { title: 'Expires', of: (i) => i.expiresAt.slice(0, 10) },
+          { title: 'Sent', of: (i) => ago(i.createdAt) },
         ],
         'No open invites.',
       ),
@@ -141,46 +138,46 @@ export const verbs: Verb[] = [
   {
     name: 'join',
     args: '<invite>',
-    about: 'Accept an invite to you',
+    about: 'Accept an invite',
     examples: ['tutti teams join 019a8a7e-5c1f'],
     run: async ({ client, args: [ref] }) => {
       const id = await amongMine(client, '/api/invites', 'invite', ref as string)
       const joined = await client.post<{ organization?: { name: string } }>(at('/api/invites/:token/accept', id))
-      return shown(joined, 'You are in. Make it the current team: tutti teams use <team>')
+      return shown(joined, 'You joined the team. Make it the current one: tutti teams use <team>')
     },
   },
   {
     name: 'role',
     args: '<team> <member> <role>',
-    about: `Change what a member may do: ${roles}`,
+    about: `Change the role of a member: ${roles}`,
     examples: ['tutti teams role engines bob@example.com admin'],
     run: async ({ client, args: [ref, who, role] }) => {
       const team = await idOf(client, ref)
       const path = at('/api/teams/:id/members/:userId', team, await memberOf(client, team, who as string))
-      return shown(await client.request<Member>('PATCH', path, { role }), `${who} is ${role} now.`)
+      return shown(await client.request<Member>('PATCH', path, { role }), `${who} now has the role ${role}.`)
     },
   },
   {
     name: 'remove',
     args: '<team> <member>',
-    about: 'Take somebody out of a team; me is you',
+    about: 'Remove a member from a team; me removes yourself',
     aliases: ['leave'],
     examples: ['tutti teams remove engines bob@example.com', 'tutti teams remove engines me'],
     run: async ({ client, args: [ref, who] }) => {
       const team = await idOf(client, ref)
       const path = at('/api/teams/:id/members/:userId', team, await memberOf(client, team, who as string))
-      return shown(await client.request('DELETE', path), `${who} is in that team no more.`)
+      return shown(await client.request('DELETE', path), `Removed ${who} from the team.`)
     },
   },
   {
     name: 'delete',
     args: '<team>',
-    about: 'Delete a team with all that is in it',
-    fields: [flag('-y, --yes', 'yes, really')],
+    about: 'Delete a team and everything in it',
+    fields: [flag('-y, --yes', 'confirm the deletion')],
     examples: ['tutti teams delete engines --yes'],
     run: async ({ client, args: [ref], fields }) => {
       const id = await idOf(client, ref)
-      if (!fields.yes) throw new Refusal(`This deletes ${ref} with all that is in it. Say --yes if you mean it.`)
+      if (!fields.yes) throw new Refusal(`This deletes ${ref} and everything in it. Add --yes to confirm.`)
       return shown(await client.request('DELETE', at('/api/teams/:id', id)), `Deleted ${ref}.`)
     },
   },

@@ -20,7 +20,7 @@ export const verbs: Verb[] = [
           { title: 'Name', of: (t) => t.name, wide: true },
           { title: 'Scopes', of: (t) => t.scopes.join(', ') },
           { title: 'Last used', of: (t) => (t.lastUsedAt ? ago(t.lastUsedAt) : 'never') },
-          { title: 'Ends', of: (t) => t.expiresAt && day(t.expiresAt) },
+          { title: 'Expires', of: (t) => t.expiresAt && day(t.expiresAt) },
         ],
         'No tokens.',
       ),
@@ -28,15 +28,15 @@ export const verbs: Verb[] = [
   {
     name: 'create',
     args: '<name>',
-    about: 'Make a token for an agent; it is printed once',
+    about: 'Create a token for an agent; it is printed once',
     inProject: true,
     fields: [
-      text('--team <team>', 'for this team; the current one unless told'),
-      many('--scope <scope>', 'read, write, or narrower such as tasks:write', 'scopes'),
-      many('--toolset <name>', 'only these tools', 'toolsets'),
-      reference('--agent <agent>', 'the agent that speaks through it', '/api/agents', 'agentId'),
+      text('--team <team>', 'team (default: the current one)'),
+      many('--scope <scope>', 'read, write, or a narrower scope such as tasks:write', 'scopes'),
+      many('--toolset <name>', 'only tools of this toolset', 'toolsets'),
+      reference('--agent <agent>', 'agent that uses it', '/api/agents', 'agentId'),
       text('--kind <kind>', 'live, or test for the sandbox'),
-      count('--expires-in <days>', 'ends by itself', 'expiresInDays'),
+      count('--expires-in <days>', 'days until it expires', 'expiresInDays'),
     ],
     examples: ['tutti tokens create "CI" --scope read --expires-in 90'],
     run: async ({ client, args: [name], fields: { team, ...fields }, inProject }) => {
@@ -49,19 +49,19 @@ export const verbs: Verb[] = [
       return {
         value: made,
         lines: [String(made.token)],
-        note: 'It is shown this once. Keep it where only its agent can read it.',
+        note: 'The token is shown only once. Store it where only its agent can read it.',
       }
     },
   },
   {
     name: 'revoke',
     args: '<token>',
-    about: 'End a token: by name, id or the beginning of its id',
+    about: 'Revoke a token, by its name, id or the beginning of its id',
     aliases: ['delete'],
     examples: ['tutti tokens revoke CI'],
     run: async ({ client, args: [token] }) => {
       const id = await amongMine(client, '/api/mcp-tokens', 'token', token as string)
-      return shown(await client.request('DELETE', at('/api/mcp-tokens/:id', id)), 'It works no more.')
+      return shown(await client.request('DELETE', at('/api/mcp-tokens/:id', id)), 'Token revoked.')
     },
   },
 ]

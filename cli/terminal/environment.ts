@@ -2,19 +2,19 @@ import { fstatSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** All that the client commands read of the user's environment: where his settings lie, and what his terminal can do. */
+/** The only place where client commands read the environment: where settings are, and what the terminal can do. */
 const { platform } = process
 const env = process.env
 
-/** Not `Library/Application Support` on macOS: that is the data folder of a server, which holds nothing else. */
+/** Not `Library/Application Support` on macOS, which is the data folder of a server. */
 export const configFolder = (): string =>
   join(env.XDG_CONFIG_HOME || (platform === 'win32' && env.APPDATA) || join(homedir(), '.config'), 'tutti')
 
-/** NO_COLOR wins; FORCE_COLOR is for those who pipe into something that shows colours. */
+/** NO_COLOR takes precedence. FORCE_COLOR is for pipes into programs that show colours. */
 export const coloured = (stream: 1 | 2): boolean =>
   !env.NO_COLOR && (env.FORCE_COLOR ? env.FORCE_COLOR !== '0' : env.TERM !== 'dumb' && isTerminal(stream))
 
-/** Not `process.stdout.isTTY`, which loads streams and sockets: that takes three times as long as a short command does otherwise. */
+/** Avoids `process.stdout.isTTY`, which loads streams and sockets and makes short commands three times slower. */
 export function isTerminal(stream: 1 | 2): boolean {
   try {
     return fstatSync(stream).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(stream)
@@ -23,13 +23,13 @@ export function isTerminal(stream: 1 | 2): boolean {
   }
 }
 
-/** Somebody sits in front of this machine's own screen. */
+/** Whether a browser can be opened on this computer's own screen. */
 export const hasBrowser = (): boolean =>
   isTerminal(2) &&
   !env.SSH_CONNECTION &&
   (platform === 'darwin' || platform === 'win32' || !!(env.DISPLAY || env.WAYLAND_DISPLAY))
 
-/** Where agents' programs look for their settings on Linux, and two of them everywhere. */
+/** Where the programs of agents keep their settings on Linux, and two of them on every system. */
 export const userConfig = (): string => env.XDG_CONFIG_HOME || join(homedir(), '.config')
 export const claudeFolder = (): string | undefined => env.CLAUDE_CONFIG_DIR || undefined
 export const codexFolder = (): string | undefined => env.CODEX_HOME || undefined

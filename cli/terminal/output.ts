@@ -1,11 +1,13 @@
 import { writeSync } from 'node:fs'
 import { coloured, isTerminal } from './environment.ts'
 
-/** What steers a terminal or hides in a text. Not the two joiners, which Persian and Indian scripts and many emoji are written with. */
-const steering = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv
+/**
+ * Characters that control a terminal or are invisible. Except the two joiners, which some scripts and many emoji need.
+ */
+const control = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d]]/gv
 
-/** Text that came from a server must not steer the terminal. */
-export const plain = (text: string): string => text.replace(steering, ' ').replace(/ {2,}/g, ' ').trim()
+/** Makes one line of text from a server safe to print: it must not control the terminal. */
+export const plain = (text: string): string => text.replace(control, ' ').replace(/ {2,}/g, ' ').trim()
 
 const style =
   (on: number) =>
@@ -15,32 +17,34 @@ export const bold = style(1)
 export const dim = style(2)
 
 const styles = new Set(['\x1b[0m', '\x1b[1m', '\x1b[2m'])
-const styledOrSteering = /\p{Cc}\[[012]m|[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d\t\n]]/gv
+const styledOrControl = /\p{Cc}\[[012]m|[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u200c\u200d\t\n]]/gv
 
-/** The last guard before a terminal, for whatever was not made plain: only our own styles pass, and those where there are any. */
+/**
+ * Removes control characters from a line just before it is printed, except our own styles if the stream shows colours.
+ */
 export const guarded = (text: string, stream: 1 | 2): string =>
-  text.replace(styledOrSteering, (found) => (styles.has(found) && coloured(stream) ? found : ''))
+  text.replace(styledOrControl, (found) => (styles.has(found) && coloured(stream) ? found : ''))
 
 const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
-/** The same value; JSON itself writes out only the first 32 of what steers. */
+/** Formats JSON with all control characters escaped; JSON.stringify escapes only the first 32. */
 export const jsonText = (value: unknown, indent?: number): string =>
-  JSON.stringify(value, null, indent).replace(steering, (found) =>
+  JSON.stringify(value, null, indent).replace(control, (found) =>
     found === '\n' ? found : found.split('').map(escaped).join(''),
   )
 
-/** `--json`: one value whose shape stays; else lines for people. */
+/** Prints a value of a stable shape with `--json`, or else lines for people. */
 export function print(json: boolean | undefined, value: unknown, ...lines: string[]): void {
   if (json) console.log(jsonText(value, 2))
   else for (const line of lines) console.log(guarded(line, 1))
 }
 
-/** What is said about a result and is no part of it. Not console.error, which Bun paints red on a terminal. */
+/** Prints a remark about a result to standard error. Not with console.error, which Bun colours red on a terminal. */
 export function note(text: string): void {
   try {
     writeSync(2, `${guarded(text, 2)}\n`)
   } catch {
-    // Nobody listens.
+    // Standard error is closed.
   }
 }
 
@@ -49,20 +53,22 @@ export function note(text: string): void {
 export interface Column<T> {
   title: string
   of: (item: T) => string | number | null | undefined
-  /** The one that gives way when the terminal is narrow. When that is not enough, the others go, the last one first. */
+  /**
+   * Shrinks first when the terminal is narrow. If that is not enough, other columns are dropped, the last one first.
+   */
   wide?: true
 }
 
-/** As terminals count: wide letters take two cells. */
+/** Width in terminal cells: wide characters take two. */
 const width = (text: string): number => Bun.stringWidth(text)
 const terminalWidth = (): number => (isTerminal(1) ? process.stdout.columns || 80 : Number.POSITIVE_INFINITY)
 
 const fit = (text: string, most: number): string => Bun.sliceAnsi(text, 0, most, '…')
 
 const GAP = 2
-/** What the wide column keeps while there are others, and what others keep when there is too little room. */
-const LEAST = 12
-const MOST = 28
+/** Minimum width of the wide column, and maximum width of the others, when the terminal is narrow. */
+const MIN_WIDE = 12
+const MAX_OTHER = 28
 
 export function table<T>(items: readonly T[], columns: readonly Column<T>[]): string[] {
   const cells = items.map((item) => columns.map(({ of }) => plain(String(of(item) ?? '-')) || '-'))
@@ -74,8 +80,9 @@ export function table<T>(items: readonly T[], columns: readonly Column<T>[]): st
   const grow = columns.findIndex((column) => column.wide)
   let seen = columns.map((_, i) => i)
   const needed = (at = widthAt) => seen.reduce((sum, i) => sum + at(i) + GAP, -GAP)
-  const narrowest = (i: number) => (i === grow ? Math.min(LEAST, widthAt(i)) : widthAt(i))
-  if (needed(narrowest) > room) for (const i of seen) if (i !== 0 && i !== grow) widths[i] = Math.min(MOST, widthAt(i))
+  const narrowest = (i: number) => (i === grow ? Math.min(MIN_WIDE, widthAt(i)) : widthAt(i))
+  if (needed(narrowest) > room)
+    for (const i of seen) if (i !== 0 && i !== grow) widths[i] = Math.min(MAX_OTHER, widthAt(i))
   for (let goes: number | undefined; needed(narrowest) > room; seen = seen.filter((i) => i !== goes)) {
     goes = seen.findLast((i) => i !== 0 && i !== grow)
     if (goes === undefined) break
@@ -91,7 +98,7 @@ export function table<T>(items: readonly T[], columns: readonly Column<T>[]): st
   return [dim(line(columns.map((c) => c.title))), ...cells.map(line)]
 }
 
-/** One thing: its facts below each other, then its text as it is, without what would steer the terminal. */
+/** Formats one item: its facts below each other, then its text without control characters. */
 export function record(facts: Record<string, string | number | null | undefined>, body?: string | null): string[] {
   const known = Object.entries(facts).filter(([, value]) => value !== null && value !== undefined && value !== '')
   const wide = Math.max(...known.map(([name]) => name.length))
@@ -107,11 +114,11 @@ const wrapped = (text: string, columns: number): string[] =>
   Number.isFinite(columns) ? Bun.wrapAnsi(text, columns).split('\n') : [text]
 
 export const paragraphs = (text: string): string[] =>
-  text.split(/\r?\n/).map((line) => line.replace(steering, (c) => (c === '\t' ? c : '')))
+  text.split(/\r?\n/).map((line) => line.replace(control, (c) => (c === '\t' ? c : '')))
 
 export const day = (at: string): string => at.slice(0, 10)
 
-/** A day that was given without an hour is the same everywhere; an hour is that of whoever looks. */
+/** A date without a time is the same everywhere; a time is shown in the reader's time zone. */
 export const dayOrHour = (at: string): string =>
   at.endsWith('T00:00:00.000Z')
     ? day(at)

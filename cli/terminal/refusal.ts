@@ -1,4 +1,4 @@
-/** A command that cannot go on for a reason the user can mend. */
+/** Stops a command for a reason that the user can fix. */
 export class Refusal extends Error {
   constructor(
     message: string,

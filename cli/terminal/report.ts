@@ -6,7 +6,10 @@ import { Refusal } from './refusal.ts'
 /** For commands that load the settings anyway; those that must be quick take it from where it is. */
 export { Refusal }
 
-/** Exit codes: 0 ok, 1 bug, 2 bad input, 3 not signed in or not allowed, 4 not found, 5 conflict, 6 unavailable or limited. */
+/**
+ * Exit codes: 0 ok, 1 bug, 2 bad input, 3 not signed in or not allowed, 4 not found, 5 conflict, 6 unavailable or
+ * limited.
+ */
 const exits: Record<string, number> = {
   invalid: 2,
   too_large: 2,
@@ -39,7 +42,10 @@ export const exitCodeOf = (code: ErrorCode): number => exits[code.split('.')[0] 
 
 const wantsJson = (): boolean => process.argv.includes('--json')
 
-/** Prints one clear line for people on stderr, with the stack only for a bug. With --json: JSON with the fields of the API's problems. */
+/**
+ * Prints one line for people on standard error, with the stack only for a bug. With --json, prints JSON with the fields
+ * of the API's problems.
+ */
 export function report(error: unknown): number {
   const message = [error instanceof Error ? error.message : String(error), nextStep(error)].filter(Boolean).join(' ')
   const exitCode = exitOf(error)

@@ -18,7 +18,7 @@ export async function start(command: string[], env: Record<string, string | unde
   const url = await (async () => {
     for await (const chunk of child.stdout) {
       out += decoder.decode(chunk)
-      const found = / is at (http:\S+)/.exec(out)?.[1]
+      const found = / at (http:\S+)/.exec(out)?.[1]
       if (found) return found
     }
     throw new Error(`${command[0]} ended before it listened:\n${out}`)

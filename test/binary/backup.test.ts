@@ -77,9 +77,9 @@ describe('a backup', () => {
   test('is made while the server goes on, and says so piped, as JSON and on a terminal', async () => {
     expect(piped).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^Saved \d+ rows of \d+ tables to .*saved\.backup \(.* [KM]iB\)\.\n$/),
+      out: expect.stringMatching(/^Saved \d+ rows in \d+ tables to .*saved\.backup \(.* [KM]iB\)\.\n$/),
     })
-    expect(piped.err).toContain('the master secret is in it')
+    expect(piped.err).toContain('it contains the master secret')
     expect(statSync(saved).mode & 0o777).toBe(0o600)
     const asJson = await tutti(['backup', file('json.backup'), '--json', '--data-dir', server.dir])
     const shape = JSON.parse(asJson.out) as Record<string, unknown>
@@ -104,7 +104,7 @@ describe('a backup', () => {
     const mistyped = join(home, 'mistyped')
     expect(await tutti(['backup', file('x.backup'), '--data-dir', mistyped])).toMatchObject({
       code: 4,
-      err: expect.stringContaining('no database'),
+      err: expect.stringContaining('No database'),
     })
     expect(existsSync(join(mistyped, 'db'))).toBe(false)
     expect(readdirSync(home).filter((name) => name.endsWith('.part') || name === 'x.backup')).toEqual([])
@@ -204,7 +204,7 @@ describe('a restore', () => {
       const shown = await onTerminal(['restore', saved, '--replace', '--data-dir', dir], { env })
       expect(shown.code).toBe(0)
       expect(shown.shown).toMatch(/table \d+ of \d+: /)
-      expect(shown.shown).toMatch(/Restored \d+ rows of \d+ tables/)
+      expect(shown.shown).toMatch(/Restored \d+ rows in \d+ tables/)
       expect(await contents(dir, env)).toEqual(await held(saved))
       const aside = readdirSync(dir).filter((name) => name.startsWith('replaced-'))
       expect(aside.length).toBe(1)
@@ -244,9 +244,9 @@ describe('a restore', () => {
     await apiKeyFor(own, elsewhere)
     await own.stop()
     const made = await tutti(['backup', without, '--data-dir', own.dir], { env: elsewhere })
-    expect(made.err).toContain('The master secret is not in it')
+    expect(made.err).toContain('does not contain the master secret')
     const restored = await tutti(['restore', without, '--data-dir', dir])
-    expect(restored).toMatchObject({ code: 0, err: expect.stringContaining('set TUTTI_SECRET') })
+    expect(restored).toMatchObject({ code: 0, err: expect.stringContaining('Set TUTTI_SECRET') })
     await (await serve({ dir, env: elsewhere })).stop()
   }, 60_000)
 })
@@ -321,7 +321,7 @@ if (hasPostgres)
       expect(Object.keys(JSON.parse(moved.out))).toEqual(['from', 'into', 'tables', 'rows', 'replaced', 'secret'])
       expect(moved.err).toContain('Set DATABASE_URL')
       // Not the data folder, which holds the secret that is still needed.
-      expect(moved.err).toContain(`What is in ${join(dir, 'db')} was not changed`)
+      expect(moved.err).toContain(`The data in ${join(dir, 'db')} was not changed`)
       expect(await contents(dir, env)).toEqual(now)
       expect(await contents(dir)).toEqual(now)
       expect(await tutti(there)).toMatchObject({

@@ -93,7 +93,7 @@ describe('completion', () => {
       const got = offered(typed)
       expect([typed, got.map((line) => line.split('\t')[0]?.replaceAll('\\', ''))]).toEqual([typed, offers])
     }
-    expect(offered(['ta'])).toEqual(['tasks\tWork with tasks'])
+    expect(offered(['ta'])).toEqual(['tasks\tManage tasks'])
   })
 
   test.if(Bun.which('zsh') !== null)(
@@ -120,7 +120,7 @@ describe('completion', () => {
           expect(offers.filter((offer) => !shown[i]?.replaceAll('\\', '').includes(offer))).toEqual([])
         else expect([typed, line]).toEqual([typed, ['tutti', ...typed.slice(0, -1), only ?? typed.at(-1)].join(' ')])
       }
-      expect(shown[cases.length]).toMatch(/features +-- Take features through their gates/)
+      expect(shown[cases.length]).toMatch(/features +-- Manage features and their gates/)
     },
     60_000,
   )

@@ -125,7 +125,7 @@ test('a sound installation: all is looked at, nothing is changed', async () => {
 test('before the first start: nothing is there, and nothing is made', async () => {
   const dir = join(folder(), 'data')
   const { code, of } = await doctor(dir)
-  expect([code, of('data folder').warning, of('database').said]).toEqual([0, true, 'not made yet'])
+  expect([code, of('data folder').warning, of('database').said]).toEqual([0, true, 'not created yet'])
   expect(() => statSync(dir)).toThrow()
 })
 
@@ -140,7 +140,7 @@ test('on a terminal: marks and advice, coloured; piped: the same without', async
   expect(terminal.shown).toContain('\x1b[1m')
   expect(piped.out).not.toContain('\x1b')
   expect(piped.out).toContain(
-    `✗ data folder ${dir} is open to others\n              Run: chmod 700 '${dir}'\n✓ server      not running\n`,
+    `✗ data folder ${dir} can be accessed by others\n              Run: chmod 700 '${dir}'\n✓ server      not running\n`,
   )
   // It is left for its owner to decide.
   expect(statSync(dir).mode & 0o777).toBe(0o755)
@@ -215,7 +215,7 @@ describe('around it', () => {
     const { code, of, wrong } = await doctor(dir)
     expect([code, wrong]).toEqual([6, ['data folder']])
     expect(of('data folder').advice).toBe(`Run: chmod 600 '${join(dir, 'secret')}'`)
-    expect(of('database').said).toBe('not looked at')
+    expect(of('database').said).toBe('not checked')
   })
 
   test('a full disk', async () => {

@@ -107,7 +107,7 @@ export class Home {
       for await (const chunk of stream) {
         shown[name] += decoder.decode(chunk, { stream: true })
         const code = /[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}/.exec(shown[name])?.[0]
-        if (code && shown[name].includes('Ctrl-C stops')) resolve(code)
+        if (code && shown[name].includes('Ctrl-C to stop')) resolve(code)
       }
     }
     const done = Promise.all([read(child.stdout, 'out'), read(child.stderr, 'err'), child.exited]).then(

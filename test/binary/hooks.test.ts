@@ -151,7 +151,7 @@ describe('the hooks of a program that is connected', () => {
     expect(performance.now() - started).toBeLessThan(3000)
     using silent = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => undefined } })
     expect(await tutti(['hook', 'context'], elsewhere(`http://127.0.0.1:${silent.port}`))).toEqual(
-      quiet('not answered within 5 seconds'),
+      quiet('did not respond within 5 seconds'),
     )
     expect(performance.now() - started).toBeLessThan(12_000)
     // A pipe that stays open.

@@ -69,7 +69,7 @@ describe('signing in by a code', () => {
     expect(await done).toMatchObject({
       code: 3,
       out: '',
-      err: expect.stringContaining('The sign-in was refused.') as string,
+      err: expect.stringContaining('The sign-in was denied.') as string,
     })
     const off = await serve({ env: { DEVICE_FLOW: 'off' } })
     expect(await home.run('login', off.url)).toMatchObject({
@@ -153,7 +153,7 @@ describe('the session', () => {
     const ended = await home.run('whoami')
     expect(ended).toMatchObject({
       code: 3,
-      err: `tutti: Your session at ${office.url} has ended. Run: tutti login ${office.url}\n`,
+      err: `tutti: Your session on ${office.url} has ended. Run: tutti login ${office.url}\n`,
     })
     expect(home.stored).toMatchObject({ server: office.url })
     expect(home.text).not.toMatch(/eyJ|svc_/)
@@ -209,7 +209,7 @@ describe('the session', () => {
     })
     expect(await home.run('logout')).toMatchObject({
       code: 6,
-      err: expect.stringContaining('Signed out here, but') as string,
+      err: expect.stringContaining('Signed out on this computer, but') as string,
     })
     expect(home.text).not.toMatch(/eyJ|svc_/)
   }, 60_000)

@@ -118,7 +118,7 @@ test('a token is not written unasked into settings that are kept in git', async 
   const connect = (...more: string[]) =>
     tutti(['connect', 'cursor', '--profile', office.host, '--no-hooks', ...more], { env, cwd: work })
   const before = Object.keys((await office.api<{ items: object[] }>('GET', '/api/mcp-tokens')).body.items).length
-  expect(await connect()).toMatchObject({ code: 5, err: expect.stringContaining('kept in git') })
+  expect(await connect()).toMatchObject({ code: 5, err: expect.stringContaining('in a git repository') })
   expect(readFileSync(join(at, 'dotfiles', 'mcp.json'), 'utf8')).toBe('{}')
   expect(Object.keys((await office.api<{ items: object[] }>('GET', '/api/mcp-tokens')).body.items)).toHaveLength(before)
   expect(await connect('--stdio')).toMatchObject({ code: 0 })

@@ -139,7 +139,7 @@ describe('tutti mcp', () => {
     await ask('DELETE', `/api/mcp-tokens/${made.id}`)
     const refused = await client.callTool(note('revoked')).catch((error: Error) => error)
     expect(refused).toBeInstanceOf(Error)
-    expect((refused as Error).message).toContain('makes a new one')
+    expect((refused as Error).message).toContain('To replace a stored token')
     await client.close()
   }, 90_000)
 
@@ -228,7 +228,7 @@ describe('tutti mcp', () => {
 
   test('a person who starts it is told what it is', async () => {
     const { code, shown } = await onTerminal(['mcp'], { env: { ...home.env, NO_COLOR: '1' }, cwd: work, typed: '\x04' })
-    expect([code, shown]).toEqual([0, expect.stringContaining('this speaks MCP with programs')])
+    expect([code, shown]).toEqual([0, expect.stringContaining('this command speaks MCP with programs')])
   })
 
   test('who is not signed in is told so, on the stream for people', async () => {

@@ -150,10 +150,10 @@ describe('--json', () => {
     const cut = await home.run('activity', 'list', '--type', 'step')
     expect([cut.out.split('\n').length, cut.err]).toEqual([
       52,
-      'There are more. Show them with --all or a higher --limit.\n',
+      'There are more. Use --all or a higher --limit to see them.\n',
     ])
     const none = await home.run('activity', 'list', '--type', 'none')
-    expect(none).toEqual({ code: 0, out: '', err: 'Nothing has happened.\n' })
+    expect(none).toEqual({ code: 0, out: '', err: 'No activity.\n' })
   }, 60_000)
 
   test('says also what went wrong, on stderr, whatever it is', async () => {
@@ -200,12 +200,12 @@ describe('exit codes', () => {
     ['tasks show', 2, /missing required argument 'task'/],
     ['tasks list --nix', 2, /unknown option '--nix'/],
     ['tasks list -n 0', 2, /limit must be at least 1/],
-    ['tasks list -n many', 2, /--limit takes a number, not many/],
+    ['tasks list -n many', 2, /--limit must be a number, not many/],
     ['tasks create x --priority huge', 2, /priority must be one of/],
-    ['tasks create x --due tomorrow', 2, /--due takes a time/],
+    ['tasks create x --due tomorrow', 2, /--due must be a date or time/],
     ['tasks update TUT-1', 2, /Nothing to change/],
-    ['tasks create - -d - < x', 2, /Only one value can come from standard input/],
-    ['activity log x y --metadata {', 2, /--metadata takes JSON/],
+    ['tasks create - -d - < x', 2, /Only one value can be read from standard input/],
+    ['activity log x y --metadata {', 2, /--metadata must be valid JSON/],
     ['search x --kind nix', 2, /There is no kind nix\. There are: memory, note/],
     ['completion tcsh', 2, /bash, zsh, fish/],
     ['connect emacs', 2, /Allowed choices are claude-code, codex/],
@@ -215,11 +215,11 @@ describe('exit codes', () => {
     ['teams delete nix --yes', 4, /No team "nix"/],
     ['tokens revoke nix', 4, /nix not found\. List tokens with: tutti tokens list/],
     ['tasks update TUT-1 --parent nix', 4, /Task nix not found/],
-    ['tasks check TUT-1 7', 2, /has 0 such lines/],
-    ['specs update folder-lock -c x', 2, /Say --base-version 2/],
+    ['tasks check TUT-1 7', 2, /has 0 acceptance criteria/],
+    ['specs update folder-lock -c x', 2, /Add --base-version 2/],
     ['projects list extra', 2, /too many arguments/],
-    ['teams delete grace', 2, /Say --yes if you mean it/],
-    ['tasks list --profile nix', 4, /no profile nix/],
+    ['teams delete grace', 2, /Add --yes to confirm/],
+    ['tasks list --profile nix', 4, /Profile nix not found/],
     ['sessions end', 4, /no open session here/],
     ['sessions checkpoint', 2, /Nothing to save/],
     ['specs update folder-lock --base-version 1 -c x', 5, /It is at version 2 now/],
@@ -239,7 +239,7 @@ describe('exit codes', () => {
     expect((await inWork('tasks', 'create', 'x')).code).toBe(3)
     expect(await inWork('tokens', 'create', 'x')).toMatchObject({
       code: 3,
-      err: expect.stringContaining('Sign in yourself') as string,
+      err: expect.stringContaining('Sign in as a user') as string,
     })
   })
 
@@ -333,7 +333,7 @@ describe('names', () => {
     expect(b.id.startsWith(a.id.slice(0, 8))).toBe(true)
     for (const name of ['Twin team', 'Twin team']) await made('/api/teams', { name })
     expect((await home.run('teams', 'show', 'Twin team')).err).toMatch(
-      /^tutti: Several teams are "Twin team": [\da-f-]{36}, [\da-f-]{36}\. Name one by its id\.\n$/,
+      /^tutti: Several teams match "Twin team": [\da-f-]{36}, [\da-f-]{36}\. Use the id of one\.\n$/,
     )
     expect((await home.run('projects', 'show', 'tuti')).err).toBe(
       'tutti: Project tuti not found. Did you mean tutti (Tutti)?\n',
@@ -399,7 +399,7 @@ describe('a linked folder', () => {
     expect(new Set(await keys())).toEqual(new Set(['TUT']))
     expect(new Set(await keys('-p', 'OTH'))).toEqual(new Set(['OTH']))
     expect(new Set(await keys('--all-projects'))).toEqual(new Set(['TUT', 'OTH']))
-    expect((await home.run('tasks', 'create', 'x')).err).toContain('Which project?')
+    expect((await home.run('tasks', 'create', 'x')).err).toContain('No project given')
   })
 
   test('holds no secret; one of another server says nothing, a damaged one is refused', async () => {
@@ -407,7 +407,7 @@ describe('a linked folder', () => {
     expect(Object.keys(JSON.parse(linked) as object)).toEqual(['server', 'team', 'project', 'slug'])
     const other = folder()
     writeFileSync(join(other, '.tutti.json'), linked.replace(office.url, 'https://tutti.example.com'))
-    expect((await home.within(other, ['tasks', 'create', 'x'])).err).toContain('Which project?')
+    expect((await home.within(other, ['tasks', 'create', 'x'])).err).toContain('No project given')
     writeFileSync(join(other, '.tutti.json'), '{')
     expect(await home.within(other, ['tasks', 'list'])).toMatchObject({
       code: 2,

@@ -45,7 +45,7 @@ describe('tutti serve --demo', () => {
       out += decoder.decode(chunk, { stream: true })
       if (/\n\n {2}\S[\s\S]*\n\n$/.test(out)) break
     }
-    return { child, url: / is at (\S+)/.exec(out)?.[1] as string, out }
+    return { child, url: / running at (\S+)/.exec(out)?.[1] as string, out }
   }
 
   test('fills a fresh installation and says how to sign in; later starts leave it alone', async () => {
@@ -89,7 +89,7 @@ describe('tutti serve --demo', () => {
     expect((await createAdmin(dir)).code).toBe(0)
     const refused = await tutti(['serve', '--demo', '--port', '0', '--data-dir', dir])
     expect([refused.code, refused.out]).toEqual([5, ''])
-    expect(refused.err).toContain('no demo account was made')
+    expect(refused.err).toContain('no demo account was created')
     const server = kept(await serve({ dir }))
     const { token } = (await (
       await fetch(`${server.url}/api/auth/login`, json('POST', { email: EMAIL, password: PASSWORD }))
@@ -132,7 +132,7 @@ describe('tutti migrate', () => {
       `delete from migrations where id <> '${all[0]}'; drop schema public cascade; create schema public`,
     )
     await inside(dir, 'create extension if not exists vector; create extension if not exists pg_trgm')
-    expect(await tutti(['migrate', 'status', ...at])).toMatchObject({ code: 0, out: `To apply: ${all.join(', ')}\n` })
+    expect(await tutti(['migrate', 'status', ...at])).toMatchObject({ code: 0, out: `Pending: ${all.join(', ')}\n` })
     expect(JSON.parse((await tutti(['migrate', 'up', '--dry-run', '--json', ...at])).out)).toMatchObject({
       pending: all,
       done: [],
@@ -177,7 +177,7 @@ test('tutti seed says what it made and what it kept, with an administrator only'
   const dir = folder()
   const refused = await tutti(['seed', '--data-dir', dir])
   expect([refused.code, refused.out]).toEqual([5, ''])
-  expect(refused.err).toContain('Make an administrator first')
+  expect(refused.err).toContain('Create an administrator first')
   await createAdmin(dir)
   const made = JSON.parse((await tutti(['seed', '--demo', '--json', '--data-dir', dir])).out)
   expect(made.kept).toEqual([])
@@ -189,7 +189,9 @@ test('tutti seed says what it made and what it kept, with an administrator only'
     '',
     `${made.made.map((what: string) => `kept ${what}`).join('\n')}\n`,
   ])
-  expect((await onTerminal(['seed', '--data-dir', server.dir])).shown).toMatch(/^kept project Getting started\n/)
+  expect((await onTerminal(['seed', '--data-dir', server.dir])).shown).toMatch(
+    /^already there: project Getting started\n/,
+  )
 })
 
 describe('tutti config', () => {
@@ -299,7 +301,7 @@ test.skipIf(!process.env.TEST_DATABASE_URL)(
     try {
       const second = await serve({ dir, env })
       await second.stop()
-      expect(second.output()).toContain('another server has the control socket')
+      expect(second.output()).toContain('another server already has the control socket')
       const { out } = await tutti(['doctor', '--data-dir', dir, '--json'], { env })
       const { findings } = JSON.parse(out) as { findings: { what: string; said: string }[] }
       expect(findings.find(({ what }) => what === 'server')?.said).toContain(`pid ${first.pid}`)

@@ -17,7 +17,7 @@ describe('tutti outbox', () => {
   test('prints what waits, also while no server runs, and nothing that was used', async () => {
     const server = await running()
     const outbox = (...options: string[]) => tutti(['outbox', '--data-dir', server.dir, ...options])
-    expect(await outbox()).toEqual({ code: 0, out: '', err: 'No mail is waiting.\n' })
+    expect(await outbox()).toEqual({ code: 0, out: '', err: 'No unsent mail.\n' })
     expect(JSON.parse((await outbox('--json')).out)).toEqual({ items: [], nextCursor: null })
 
     expect((await post(server, '/api/auth/otp/send', { email: 'ada@example.com' })).status).toBe(200)
@@ -56,6 +56,6 @@ test('the binary sends mail', async () => {
   await post(server, '/api/auth/otp/send', { email: 'ada@example.com' })
   const code = codeIn(await mail.mailTo('ada@example.com'))
   expect((await post(server, '/api/auth/otp/verify', { email: 'ada@example.com', code })).status).toBe(200)
-  expect((await tutti(['outbox', '--data-dir', server.dir])).err).toBe('No mail is waiting.\n')
+  expect((await tutti(['outbox', '--data-dir', server.dir])).err).toBe('No unsent mail.\n')
   expect(server.output()).not.toContain(code)
 })

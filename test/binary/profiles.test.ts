@@ -23,7 +23,7 @@ describe('an API key', () => {
     expect(login).toEqual({ code: 0, out: `Signed in to ${office.url} as Grace Hopper <${EMAIL}>.\n`, err: '' })
     expect((await home.run('whoami')).out).toContain('Signed in  with an API key')
     expect(statSync(home.file).mode & 0o777).toBe(0o600)
-    expect((await home.run('logout')).out).toContain('The API key itself still works')
+    expect((await home.run('logout')).out).toContain('The API key still works')
     expect((await office.api('GET', '/api/auth/me', undefined, key)).status).toBe(200)
   })
 
@@ -44,10 +44,10 @@ describe('an API key', () => {
   test('what is none is refused, and nothing is stored', async () => {
     const home = new Home(office)
     for (const [stdin, code, told] of [
-      ['', 2, 'no API key'],
-      ['hunter2', 2, 'no API key'],
-      [newSecret('api_key').slice(0, -1), 2, 'no API key'],
-      [newSecret('refresh'), 2, 'no API key'],
+      ['', 2, 'not a complete API key'],
+      ['hunter2', 2, 'not a complete API key'],
+      [newSecret('api_key').slice(0, -1), 2, 'not a complete API key'],
+      [newSecret('refresh'), 2, 'not a complete API key'],
       [newSecret('mcp_live'), 2, 'MCP token'],
       [newSecret('api_key'), 3, 'not valid'],
     ] as const) {
@@ -139,7 +139,7 @@ describe('the wrong server', () => {
     })
     expect(await new Home(office).run('login', slow.address)).toMatchObject({
       code: 5,
-      err: expect.stringContaining('has expired') as string,
+      err: expect.stringContaining('The code expired') as string,
     })
     const polls = slow.asked['/api/auth/device/poll'] as [number, number, number]
     expect(polls).toHaveLength(3)
@@ -160,7 +160,7 @@ describe('the wrong server', () => {
       await using({ '/api/auth/device/request': () => ({ ...started, verificationUri }) }, async (address) =>
         expect(await home.run('login', address)).toMatchObject({
           code: 6,
-          err: expect.stringContaining('names no page') as string,
+          err: expect.stringContaining('returned no page') as string,
         }),
       )
     const bell = '\x1b]0;mine\x07\u202e'
@@ -178,7 +178,7 @@ describe('the wrong server', () => {
       await using({ '/api/auth/device/request': () => ({ ...started, ...nonsense }) }, async (address) =>
         expect(await home.run('login', address)).toMatchObject({
           code: 6,
-          err: expect.stringContaining('names no code') as string,
+          err: expect.stringContaining('returned no valid code') as string,
         }),
       )
     const hasty = evil({
@@ -210,7 +210,7 @@ describe('the file', () => {
         expect(await home.run(command)).toEqual({
           code: 2,
           out: '',
-          err: `tutti: ${home.file} holds your credentials and can be read by others. Run: chmod 600 ${home.file}\n`,
+          err: `tutti: ${home.file} contains your credentials and can be read by others. Run: chmod 600 ${home.file}\n`,
         })
     }
     chmodSync(home.file, 0o600)

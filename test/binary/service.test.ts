@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { manager } from '../../cli/service-managers.ts'
+import { manager } from '../../cli/operating/service-managers.ts'
 import { BINARY, folder, onTerminal, type Run, tutti } from '../support/binary.ts'
 import { installed, Systemd } from '../support/systemd.ts'
 
@@ -151,8 +151,8 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     const done = await install()
     expect(done.code).toBe(0)
     expect(done.err).toContain('Wrote /etc/systemd/system/tutti.service\n')
-    expect(done.out).toContain(`It runs at http://localhost:${port}, and will again`)
-    expect(done.err).toContain('It runs as root.')
+    expect(done.out).toContain(`The server is running at http://localhost:${port}, and starts again`)
+    expect(done.err).toContain('The server runs as root.')
     expect(await health()).toBe(200)
     expect((await systemd.run(['systemctl', 'is-enabled', 'tutti'])).out).toBe('enabled\n')
     const status = JSON.parse((await service(['status', '--json', ...at])).out)

@@ -61,12 +61,12 @@ async function installation(env: Env = {}) {
       const decoder = new TextDecoder()
       for await (const chunk of child.stdout) {
         out += decoder.decode(chunk, { stream: true })
-        if (/ is at (\S+)\n/.test(out)) break
+        if (/ running at (\S+)\n/.test(out)) break
       }
-      const url = / is at (\S+)\n/.exec(out)?.[1]
+      const url = / running at (\S+)\n/.exec(out)?.[1]
       const note = await fetch(`${url}/api/notes/${id}`, { headers: { authorization: `Bearer ${key}` } })
       expect([note.status, ((await note.json()) as { title: string }).title]).toEqual([200, 'kept'])
-      return /Tutti (\S+) is at/.exec(out)?.[1] as string
+      return /Tutti (\S+) is running at/.exec(out)?.[1] as string
     } finally {
       child.kill('SIGTERM')
       await child.exited
@@ -90,25 +90,25 @@ describe('what is refused leaves everything as it was', () => {
   }
 
   test('no such file, no sum, another sum, no program', async () => {
-    await refused(4, 'There is no file', '--file', '/no/such/file')
+    await refused(4, 'not found', '--file', '/no/such/file')
     const lone = join(folder(), 'tutti')
     copyFileSync(next, lone)
     await refused(2, `--sha256 ${sum}`, '--file', lone)
     await refused(
       2,
-      'is not what it should be',
+      'Checksum mismatch',
       '--file',
       lone,
       '--sha256',
       sum.replace(/^./, (c) => (c === '0' ? '1' : '0')),
     )
     writeFileSync(`${lone}.sha256`, `${'0'.repeat(64)}  tutti\n`)
-    await refused(2, 'is not what it should be', '--file', lone)
+    await refused(2, 'Checksum mismatch', '--file', lone)
     const text = join(folder(), 'tutti')
     writeFileSync(text, 'not a program')
-    await refused(2, 'does not run on this machine', '--file', text, '--sha256', sha256(text))
+    await refused(2, 'does not run on this computer', '--file', text, '--sha256', sha256(text))
     const rude = pretend('', 'hello')
-    await refused(2, 'does not run on this machine', '--file', rude, '--sha256', sha256(rude))
+    await refused(2, 'does not run on this computer', '--file', rude, '--sha256', sha256(rude))
     await refused(2, 'number of seconds', '--file', next, '--sha256', sum, '--wait', 'long')
   })
 
@@ -182,9 +182,9 @@ describe('the next version', () => {
         command(binary, dir, '--file', file, '--sha256', sha256(file), '--wait', why.includes('ready') ? '3' : '60'),
       )
       expect([answer.code, answer.out]).toEqual([6, ''])
-      expect(answer.err).toContain(`${NEXT} did not come up: `)
+      expect(answer.err).toContain(`${NEXT} did not start: `)
       expect(answer.err).toContain(why)
-      expect(answer.err).toContain(`${manifest.version} stays in its place, with its data.`)
+      expect(answer.err).toContain(`${manifest.version} stays in place, with its data.`)
       expect([sha256(binary), left(), existsSync(join(dir, 'upgrade'))]).toEqual([before, ['tutti'], false])
       expect((await status()).code).toBe(0)
     }
@@ -286,7 +286,7 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
     const answer = await run(command(binary, dir, '--file', bad, '--sha256', sha256(bad)), env)
     expect([answer.code, answer.out]).toEqual([6, ''])
     expect(answer.err).toContain(`Applied: ${NEXT_MIGRATION}`)
-    expect(answer.err).toContain('The data was brought back from ')
+    expect(answer.err).toContain('The data was restored from ')
     expect((await status()).code).toBe(0)
     expect(await works()).toBe(manifest.version)
 
@@ -330,7 +330,7 @@ describe.skipIf(process.getuid?.() !== 0 || !Bun.which('systemctl') || !Bun.whic
 
       const done = await systemd.tutti(['upgrade', ...at, '--file', next, '--sha256', sum], {}, binary)
       expect([done.code, done.err]).toEqual([0, ''])
-      expect(done.out).toContain('The service runs again.')
+      expect(done.out).toContain('The service is running again.')
       expect(await status()).toMatchObject({ running: true, version: NEXT })
     }, 180_000)
   },

@@ -131,7 +131,7 @@ export async function serve({
     const decoder = new TextDecoder()
     for await (const chunk of child.stdout) {
       out += decoder.decode(chunk, { stream: true })
-      const url = / is at (http:\S+)/.exec(out)?.[1]
+      const url = / at (http:\S+)/.exec(out)?.[1]
       if (url) listening.resolve(url)
     }
   })()

@@ -1,9 +1,9 @@
-import { createApp } from '../src/app.ts'
-import type { Config } from '../src/config.ts'
-import type { ControlAction } from '../src/control/actions.ts'
-import { askServer } from '../src/control/client.ts'
-import { runControlAction } from '../src/control/server.ts'
-import { createLog } from '../src/log.ts'
+import { createApp } from '../../src/app.ts'
+import type { Config } from '../../src/config.ts'
+import type { ControlAction } from '../../src/control/actions.ts'
+import { askServer } from '../../src/control/client.ts'
+import { runControlAction } from '../../src/control/server.ts'
+import { createLog } from '../../src/log.ts'
 import { requireDatabase } from './settings.ts'
 
 /** Actions that may create the database: they can be the first thing that is done with an installation. */

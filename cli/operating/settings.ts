@@ -1,6 +1,6 @@
-import { type Config, loadConfig } from '../src/config.ts'
-import { hasDatabase } from '../src/db/index.ts'
-import { Refusal } from './terminal/refusal.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { hasDatabase } from '../../src/db/index.ts'
+import { Refusal } from '../terminal/refusal.ts'
 
 export interface CommonOptions {
   dataDir?: string
@@ -12,8 +12,8 @@ export interface CommonOptions {
 export const settingsOf = ({ dataDir, config, host, port }: CommonOptions): Config =>
   loadConfig({ file: config, options: { DATA_DIR: dataDir, HOST: host, PORT: port } })
 
-/** A mistyped folder must not become a new installation. */
+/** Refuses a data folder without a database: a mistyped path must not become a new installation. */
 export function requireDatabase(config: Config): void {
   if (!hasDatabase(config))
-    throw new Refusal(`There is no database in ${config.DATA_DIR}. Name the data folder with --data-dir.`, 4)
+    throw new Refusal(`No database in ${config.DATA_DIR}. Set the data folder with --data-dir.`, 4)
 }

@@ -1,18 +1,18 @@
 import { join } from 'node:path'
-import { userConfig } from './terminal/environment.ts'
-import { Refusal } from './terminal/report.ts'
+import { userConfig } from '../terminal/environment.ts'
+import { Refusal } from '../terminal/report.ts'
 
-/** What keeps servers running on a system: where its files lie, what stands in them, and what to call. */
+/** A system's service manager: where its unit file is, what is in it, and which commands to run. */
 export interface Manager {
   file: string
   unit(command: readonly string[], user?: string): string
-  /** After writing the file: from now on, and now. */
+  /** Commands that enable and start the service, after the file was written. */
   install: string[][]
-  /** So that it stays when its user signs out; only sometimes allowed. */
+  /** Commands that keep the service running after its user signs out; not every user may run them. */
   stay: string[][]
   start: string[]
   stop: string[]
-  /** So that it does not start again: before the file is removed, and after. */
+  /** Commands that disable the service: before and after the file is removed. */
   remove: string[][]
   forget: string[][]
   /** Prints `MainPID=` or `pid = `. */
@@ -20,32 +20,32 @@ export interface Manager {
   log: string
 }
 
-/** Root's service is the machine's; everybody else has his own. */
+/** Root's service belongs to the system; every other user has their own. */
 export function manager(platform: NodeJS.Platform, home: string, uid: number): Manager {
   if (platform === 'linux') return systemd(uid === 0)
   if (platform === 'darwin') return launchd(home, uid)
   throw new Refusal(
-    'No service manager is known here. Use systemd on Linux or launchd on macOS, or start `tutti serve` yourself.',
+    'No supported service manager. Use systemd on Linux or launchd on macOS, or start `tutti serve` yourself.',
   )
 }
 
 // ---- systemd
 
-/** Words are read as a shell does; % is systemd's own, and so is $, but not in the name of the program. */
+/** Quotes a word for ExecStart. systemd expands % everywhere, and $ except in the program's path. */
 const word = (text: string, index: number): string => {
   const quoted = text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('%', '%%')
   return `"${index === 0 ? quoted : quoted.replaceAll('$', '$$$$')}"`
 }
 
-/** Of the program itself, by filters on its calls: works for every user. MemoryDenyWriteExecute would stop the JIT. */
-const CAUTION = `NoNewPrivileges=yes
+/** Hardening that works for every user. MemoryDenyWriteExecute is left out: it would stop the JIT compiler. */
+const HARDENING = `NoNewPrivileges=yes
 LockPersonality=yes
 RestrictRealtime=yes
 RestrictSUIDSGID=yes
 RestrictNamespaces=yes
 SystemCallArchitectures=native`
-/** Of the machine: only root can have it so. A port below 1024 may be listened on. */
-const MORE_CAUTION = `CapabilityBoundingSet=CAP_NET_BIND_SERVICE
+/** Hardening that only root can set up. Keeps the right to listen on ports below 1024. */
+const ROOT_HARDENING = `CapabilityBoundingSet=CAP_NET_BIND_SERVICE
 AmbientCapabilities=CAP_NET_BIND_SERVICE
 ProtectSystem=full
 ProtectKernelTunables=yes
@@ -61,7 +61,7 @@ function systemd(root: boolean): Manager {
     file: root ? '/etc/systemd/system/tutti.service' : join(userConfig(), 'systemd', 'user', 'tutti.service'),
     unit: (command, user) => {
       if (/["'\\]/.test(command[0] as string))
-        throw new Refusal('systemd starts no program with quotes or \\ in its path. Install it elsewhere.')
+        throw new Refusal('systemd cannot start a program with quotes or \\ in its path. Install it elsewhere.')
       return `[Unit]
 Description=Tutti
 ${root ? 'Wants=network-online.target\nAfter=network-online.target\n' : ''}
@@ -69,13 +69,13 @@ ${root ? 'Wants=network-online.target\nAfter=network-online.target\n' : ''}
 ExecStart=${command.map(word).join(' ')}
 ${user ? `User=${user}\n` : ''}Restart=on-failure
 RestartSec=2
-# Settings that are refused now will be refused again.
+# Exit code 2: invalid settings, which a restart does not fix.
 RestartPreventExitStatus=2
-# Running requests are answered before it ends.
+# Open requests are finished before the server stops.
 TimeoutStopSec=30
 UMask=0077
-${CAUTION}
-${root ? `${MORE_CAUTION}\n` : ''}
+${HARDENING}
+${root ? `${ROOT_HARDENING}\n` : ''}
 [Install]
 WantedBy=${root ? 'multi-user' : 'default'}.target
 `
@@ -124,7 +124,7 @@ ${user ? `  <key>UserName</key><string>${xml(user)}</string>\n` : ''}  <key>RunA
 </dict>
 </plist>
 `,
-    // One that is there already is not replaced by another.
+    // bootstrap does not replace a service that is already loaded, so it is removed first.
     install: [['sh', '-c', '"$@" 2>/dev/null; true', 'sh', ...stop], start],
     stay: [],
     start,
