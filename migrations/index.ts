@@ -17,6 +17,7 @@ import m14 from './0014_links_of_their_ends.sql' with { type: 'text' }
 import m15 from './0015_notes_by_link.sql' with { type: 'text' }
 import m16 from './0016_what_is_public.sql' with { type: 'text' }
 import m17 from './0017_indexes_of_teams.sql' with { type: 'text' }
+import m18 from './0018_activity_log.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -36,4 +37,5 @@ export const migrations: Migration[] = [
   { id: '0015_notes_by_link', sql: m15 },
   { id: '0016_what_is_public', sql: m16 },
   { id: '0017_indexes_of_teams', sql: m17 },
+  { id: '0018_activity_log', sql: m18 },
 ]

@@ -59,7 +59,6 @@ const exceptions: Record<string, string> = {
   notifications: 'integrations projects',
   organizations: 'invites',
   projects: 'decisions memory notes repositories search specs stories tasks workflow',
-  search: 'agents notes',
   skills: 'search',
   stories: 'search',
 }

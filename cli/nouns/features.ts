@@ -1,5 +1,6 @@
 import { AppError } from '../../src/errors.ts'
-import type { Feature, FeatureDetail, FeatureItem, Missing } from '../../src/features/workflow/schema.ts'
+import type { Missing } from '../../src/features/projects/workflow-schema.ts'
+import type { Feature, FeatureDetail, FeatureItem } from '../../src/features/workflow/schema.ts'
 import { at } from '../api/reference.ts'
 import { ago, paragraphs, plain, record } from '../terminal/output.ts'
 import { type Call, clearable, json, many, optionOf, type Shown, shown, text, type Verb } from './noun.ts'

@@ -1,7 +1,7 @@
 import { eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import { and, or } from '../db/conditions.ts'
 import { type Catalogue, isByHand } from './catalogue.ts'
-import { events } from './table.ts'
+import { events, isLogged } from './table.ts'
 import { inWords } from './words.ts'
 
 /** Events as the people see them to whom their records belong. */
@@ -34,7 +34,7 @@ export function isWork(catalogue: Catalogue, type?: string): SQL {
   const others = notWork(catalogue)
   if (type === undefined) return sql`${events.type} <> all(${typeList(others)}::text[])`
   if (others.has(type)) return sql`false`
-  return isByHand(type) ? sql`${events.action} = 'activities.log' and ${eq(events.type, type)}` : eq(events.type, type)
+  return isByHand(type) ? and(isLogged(events.action), eq(events.type, type)) : eq(events.type, type)
 }
 
 /** Their kinds too: what is logged by hand as `device` is left out of the feed like the events of devices. */

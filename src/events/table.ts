@@ -1,6 +1,12 @@
-import { sql } from 'drizzle-orm'
+import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
 import { bigint, bigserial, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json } from '../db/columns.ts'
+
+/**
+ * The event was logged by hand. Rows of versions up to November 2026 have the action's former id. The words are those of
+ * the index `events_logged`, or the planner would not use it.
+ */
+export const isLogged = (action: SQLWrapper): SQL => sql`${action} in ('activity.log', 'activities.log')`
 
 /**
  * One row for every change, written in the change's own transaction. It is the audit entry, the activity feed's entry and the live event:
@@ -41,7 +47,7 @@ export const events = pgTable(
     index('events_agent').on(t.actorId, t.seq).where(sql`${t.actorKind} = 'agent'`),
     index('events_by_id').on(t.id),
     // What people and agents log by hand is asked for by its type.
-    index('events_logged').on(t.organizationId, t.type, t.seq).where(sql`${t.action} = 'activities.log'`),
+    index('events_logged').on(t.organizationId, t.type, t.seq).where(isLogged(t.action)),
     index('events_at').using('brin', t.at),
     index('events_xid').using('brin', t.xid),
   ],

@@ -161,7 +161,7 @@ describe('written by hand', () => {
     const event = await expectEvent(t, answer, 'deploy')
     expect(event).toMatchObject({
       id: answer.body.id,
-      action: 'activities.log',
+      action: 'activity.log',
       projectId: made.id,
       subjectId: lock.id,
     })
@@ -192,7 +192,7 @@ describe('written by hand', () => {
       '',
       '1',
       'x'.repeat(51),
-      'activities.log',
+      'activity.log',
     ])
       await expectRefusal(t, await log(grace, { type }), 422, 'invalid')
     for (const description of ['', '   ', 'x'.repeat(2001)])

@@ -128,7 +128,7 @@ describe('a stored type that is not in the catalogue', () => {
   })
 
   test('may be a word that somebody logged by hand: it has no kind, changes nothing, and cannot pass for an event', () => {
-    expect(catalogue.changesRights({ type: 'user', action: 'activities.log' })).toBe(false)
+    expect(catalogue.changesRights({ type: 'user', action: 'activity.log' })).toBe(false)
     expect(catalogue.kindOf('deploy')).toBeUndefined()
     const event = define('activity.logged', { kind: 'activity', says: 'It was logged' })
     expect(byHand(event, 'deploy').name).toBe('deploy')

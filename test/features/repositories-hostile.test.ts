@@ -150,7 +150,7 @@ describe('a host that does not behave', () => {
     own.fault = answer
     const synced = await ada.fetch<Problem>('POST', `/api/repos/${made.id}/sync`)
     expect(synced).toMatchObject({ status: 502, body: { code: 'upstream_failed' } })
-    await expectEvents(t, synced, 'repos.begin', 'repository.failed')
+    await expectEvents(t, synced, 'repositories.begin', 'repository.failed')
     const now = (await ada.fetch<Repository>('GET', `/api/repos/${made.id}`)).body
     expect(now).toMatchObject({
       status: 'error',

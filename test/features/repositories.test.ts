@@ -158,7 +158,7 @@ describe.each(kinds)('at %s', (kind) => {
     expect((await grace.fetch('GET', `/api/repos/${made.body.id}`)).status).toBe(200)
     const tried = await grace.fetch('POST', `/api/repos/${made.body.id}/sync`)
     expect(tried).toMatchObject({ status: 404, body: { code: 'not_found' } })
-    await expectEvents(t, tried, 'repos.begin', 'repos.finish')
+    await expectEvents(t, tried, 'repositories.begin', 'repositories.finish')
     expect((await ada.fetch<Repository>('GET', `/api/repos/${made.body.id}`)).body).toMatchObject({
       status: 'ready',
       error: null,
@@ -227,7 +227,7 @@ describe.each(kinds)('at %s', (kind) => {
     host.asked.length = 0
     const synced = await ada.fetch<Repository>('POST', `/api/repos/${id}/sync`)
     expect(synced.status).toBe(200)
-    await expectEvents(t, synced, 'repos.begin', 'repository.synced')
+    await expectEvents(t, synced, 'repositories.begin', 'repository.synced')
     expect(synced.body).toMatchObject({ defaultBranch: 'trunk', topics: [], status: 'ready', commitSha: SHA })
     expect(synced.body.branches).toHaveLength(200)
     expect(synced.body.pullRequests).toHaveLength(50)

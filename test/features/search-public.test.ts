@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { PublicFoundList } from '../../src/features/search/schema.ts'
+import type { PublicFoundList } from '../../src/features/site/schema.ts'
 import { call, mcpToken, member, type Person, person, type TestApp, testApp } from '../support/app.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { matches, newProject, newWord, plain, write } from './search-support.ts'

@@ -11,7 +11,7 @@ import {
   step,
   workflowOf,
 } from '../../src/features/projects/workflow.ts'
-import { type Evidence, type Kind, kinds, type Workflow } from '../../src/features/workflow/schema.ts'
+import { type Evidence, type Kind, kinds, type Workflow } from '../../src/features/projects/workflow-schema.ts'
 import { wayTo } from '../../src/records/cycles.ts'
 
 /** The same cases in every run; to look further, change it for a while. */

@@ -2,14 +2,8 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AppError } from '../../src/errors.ts'
 import { defaultWorkflow } from '../../src/features/projects/workflow.ts'
-import {
-  type Evidence,
-  type Feature,
-  type FeatureDetail,
-  type FeaturePage,
-  type Kind,
-  kinds,
-} from '../../src/features/workflow/schema.ts'
+import { type Evidence, type Kind, kinds } from '../../src/features/projects/workflow-schema.ts'
+import type { Feature, FeatureDetail, FeaturePage } from '../../src/features/workflow/schema.ts'
 import * as workflow from '../../src/features/workflow/service.ts'
 import { apiKey, call, mcpToken, type Person, unique } from '../support/app.ts'
 import { deviceSession } from './accounts-support.ts'

@@ -93,7 +93,7 @@ function writtenAfter(since: string): SQL {
 }
 
 export const list = read(
-  'activities.list',
+  'activity.list',
   member('activities:read'),
   async (ctx, query: ActivityQuery): Promise<ActivityPage> => {
     const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })
@@ -126,7 +126,7 @@ export const list = read(
 
 /** The same for whoever names agents and projects as people do. */
 export const listNamed = read(
-  'activities.listNamed',
+  'activity.listNamed',
   member('activities:read'),
   async (
     ctx,
@@ -140,7 +140,7 @@ export const listNamed = read(
 )
 
 export const get = read(
-  'activities.get',
+  'activity.get',
   member('activities:read'),
   async (ctx, { ref }: { ref: string }): Promise<Activity> => {
     const select = (match: SQL) =>
@@ -161,7 +161,7 @@ export const get = read(
 
 /** By hand: what no record shows, such as a deployment, or a try that failed. */
 export const log = write(
-  'activities.log',
+  'activity.log',
   member('activities:write'),
   async (ctx, input: ActivityLog): Promise<Activity> => {
     const { type, description, metadata, sessionId } = input

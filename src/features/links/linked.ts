@@ -1,13 +1,19 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { prepare } from '../../db/session.ts'
-import { notes } from '../notes/table.ts'
+import { hook } from '../../hooks.ts'
 import { passages } from '../search/table.ts'
 import { type Found, lookUp } from './records.ts'
 import type { LinkedRecord } from './schema.ts'
 import { links } from './table.ts'
 
-type Row = Pick<LinkedRecord, 'type' | 'id' | 'kind' | 'direction'>
+export type LinkedRow = Pick<LinkedRecord, 'type' | 'id' | 'kind' | 'direction'> & {
+  /** Seconds since 1970, for the order. */
+  at: number
+}
+
+/** Returns links that records of other features keep themselves. The newest come first, `most` of them at most. */
+export const ownLinks = hook<{ id: string; organizationId: string | null; most: number }, LinkedRow[]>('links.ownLinks')
 
 const MOST = 50
 
@@ -21,35 +27,44 @@ const select = (more: SQL) =>
   prepare((db) =>
     db
       .select({
-        type: sql<Row['type']>`found.type`,
+        type: sql<LinkedRow['type']>`found.type`,
         id: sql<string>`found.id`,
-        kind: sql<Row['kind']>`found.kind`,
-        direction: sql<Row['direction']>`found.direction`,
+        kind: sql<LinkedRow['kind']>`found.kind`,
+        direction: sql<LinkedRow['direction']>`found.direction`,
+        at: sql<number>`extract(epoch from found.at)::float8`.mapWith(Number),
       })
       .from(sql`(
         select to_type as type, to_id as id, kind, 'to' as direction, created_at as at from ${links} where from_id = ${value('id')}
         union all select from_type, from_id, kind, 'from', created_at from ${links} where to_id = ${value('id')}
-        union all select 'note', n.id, coalesce(l->>'kind', 'relates'), 'from', n.updated_at from ${notes} n, jsonb_array_elements(n.links) l
-          where n.links <> '[]' and n.links @> ${value('link')}::text::jsonb and l->>'id' = ${value('id')}::text and n.deleted_at is null
-            and (n.organization_id = ${value('organizationId')} or n.created_by_id = ${value('userId')})
         ${more}) found`)
       .orderBy(sql`found.kind = 'mentions', found.at desc, found.id`)
       .limit(MOST * 2),
   )
 const [linked, linkedOrNamed] = [select(sql``), select(naming)]
 
+/** What is only mentioned comes last, then the newest first. */
+const inOrder = (a: LinkedRow, b: LinkedRow): number =>
+  Number(a.kind === 'mentions') - Number(b.kind === 'mentions') || b.at - a.at || (a.id < b.id ? -1 : 1)
+
 /**
  * For a record that shows what it is linked with, newest first: the links of both directions, the notes that name it among their own
- * links, and what names it in its text by the key it goes by. Mostly there is nothing, and that costs one look.
+ * links, and what names it in its text by its key. Mostly there is nothing, and that costs two short queries.
  */
 export async function linkedWith(
   ctx: Ctx,
   { id, organizationId, key }: { id: string; organizationId: string | null; key?: string },
 ): Promise<LinkedRecord[]> {
-  const about = { id, organizationId, link: JSON.stringify([{ id }]), userId: ctx.actor.userId }
-  const rows = await (key
-    ? linkedOrNamed(ctx.db, { ...about, words: key.replace('-', ' '), whole: `\\m${key}\\M`, now: ctx.now })
-    : linked(ctx.db, about))
+  const stored = await (key
+    ? linkedOrNamed(ctx.db, {
+        id,
+        organizationId,
+        words: key.replace('-', ' '),
+        whole: `\\m${key}\\M`,
+        now: ctx.now,
+      })
+    : linked(ctx.db, { id }))
+  const kept = await ownLinks.call(ctx, { id, organizationId, most: MOST * 2 })
+  const rows = [...stored, ...kept.flat()].sort(inOrder).slice(0, MOST * 2)
   if (rows.length === 0) return []
   const ends = new Map<string, Found>()
   for (const [type, list] of Map.groupBy(rows, (row) => row.type))

@@ -2,6 +2,7 @@ import type { Feature } from '../../feature.ts'
 import { withoutAuthor } from './account.ts'
 import * as events from './events.ts'
 import { noteStats } from './of-project.ts'
+import { linksOfNotes } from './own-links.ts'
 import { noteRoutes } from './routes.ts'
 import { noteSource } from './searchable.ts'
 import { noteTools } from './tools.ts'
@@ -11,5 +12,5 @@ export const notes: Feature = {
   routes: noteRoutes,
   tools: noteTools,
   searchable: [noteSource],
-  hooks: [withoutAuthor, noteStats],
+  hooks: [withoutAuthor, noteStats, linksOfNotes],
 }

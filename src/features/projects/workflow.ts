@@ -1,6 +1,6 @@
 import { check } from '../../check.ts'
 import type { FieldError, WayOut } from '../../errors.ts'
-import { type Evidence, type Kind, type Missing, Workflow } from '../workflow/schema.ts'
+import { type Evidence, type Kind, type Missing, Workflow } from './workflow-schema.ts'
 
 /** The engine: what a feature may do next, and what it takes. Knows no database; every surface asks it. */
 

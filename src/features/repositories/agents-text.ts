@@ -2,9 +2,9 @@ import { shortId } from '../../records/rows.ts'
 import { visibleText } from '../../text/text.ts'
 import type { DecisionItem } from '../decisions/schema.ts'
 import type { Project } from '../projects/schema.ts'
+import type { Workflow } from '../projects/workflow-schema.ts'
 import type { SkillItem } from '../skills/schema.ts'
 import type { SpecItem } from '../specs/schema.ts'
-import type { Workflow } from '../workflow/schema.ts'
 import type { Target } from './schema.ts'
 
 /** The text of the file that agents read before they begin. Made of records alone: the same records give the same text. */

@@ -42,7 +42,7 @@ async function textFor(ctx: Ctx, project: Project): Promise<string> {
 }
 
 export const preview = read(
-  'repos.agentsFile',
+  'repositories.agentsFile',
   member('repos:read'),
   async (ctx, { project, target = 'agents' }: { project: string; target?: Target }): Promise<AgentsFile> => ({
     target,
@@ -59,7 +59,7 @@ interface Generate {
 }
 
 export const generate = flow(
-  'repos.generateAgentsFile',
+  'repositories.generateAgentsFile',
   member('repos:write'),
   async (ctx, { repo, project: ref, target = 'agents', commit = false }: Generate): Promise<AgentsFileMade> => {
     const named = repo === undefined ? undefined : await (commit ? writable(ctx, repo, OPENING) : find(ctx, repo))

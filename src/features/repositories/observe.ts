@@ -3,9 +3,9 @@ import { flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
 import type { RemoteRepository } from '../../outside/codehosts/host.ts'
+import type { Evidence } from '../projects/workflow-schema.ts'
 import { users } from '../users/table.ts'
 import { featureObserved } from '../workflow/events.ts'
-import type { Evidence } from '../workflow/schema.ts'
 import { featureEvidence, features } from '../workflow/table.ts'
 import { reachFor } from './reach.ts'
 import { isAway, namedBy } from './service.ts'
@@ -20,7 +20,7 @@ interface Shown {
   evidenceId: string
 }
 
-const reported = read('repos.reported', machine, async (ctx, { evidenceId }: Shown) => {
+const reported = read('repositories.reported', machine, async (ctx, { evidenceId }: Shown) => {
   const [found] = await ctx.db
     .select({
       evidence: featureEvidence.evidence,
@@ -52,7 +52,7 @@ const reported = read('repos.reported', machine, async (ctx, { evidenceId }: Sho
 })
 
 /** With the token of whoever reported it. */
-export const observe = flow('repos.observe', machine, async (ctx, { evidenceId }: Shown): Promise<void> => {
+export const observe = flow('repositories.observe', machine, async (ctx, { evidenceId }: Shown): Promise<void> => {
   const found = await reported(ctx, { evidenceId })
   if (!found || found.connected.length === 0) return
   const places: Looked[] = []
@@ -131,7 +131,7 @@ interface Seen extends Shown {
 }
 
 const mark = write(
-  'repos.mark',
+  'repositories.mark',
   machine,
   async (ctx, { evidenceId, featureId, organizationId, projectId, ...data }: Seen): Promise<void> => {
     await ctx.db

@@ -31,7 +31,7 @@ export interface OpenPull extends Omit<PullCreate, 'featureId'> {
 }
 
 export const create = flow(
-  'repos.createPull',
+  'repositories.createPull',
   member('repos:write'),
   async (ctx, { ref, feature, ...input }: OpenPull): Promise<PullOpened> => {
     const repository = await writable(ctx, ref, 'Opening a pull request')
@@ -89,7 +89,7 @@ interface KeepPull {
 }
 
 const keepPull = write(
-  'repos.keepPull',
+  'repositories.keepPull',
   member('repos:write'),
   async (ctx, { repository, pull, featureId, existed }: KeepPull): Promise<PullRequest> => {
     const { author: _, ...facts } = pull

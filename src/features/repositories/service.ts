@@ -99,7 +99,7 @@ export async function writable(ctx: Ctx, ref: string, what: string): Promise<Row
 // ---- reading
 
 export const list = read(
-  'repos.list',
+  'repositories.list',
   member('repos:read'),
   async (ctx, query: RepositoryQuery): Promise<RepositoryPage> => {
     const page = keyset(
@@ -130,21 +130,21 @@ export const list = read(
 
 /** The same for whoever names a project as people do. */
 export const listNamed = read(
-  'repos.listNamed',
+  'repositories.listNamed',
   member('repos:read'),
   async (ctx, { project, ...query }: RepositoryQuery & { project?: string }): Promise<RepositoryPage> =>
     list(ctx, { ...query, projectId: (await projectOf(ctx, project))?.id }),
 )
 
 export const get = read(
-  'repos.get',
+  'repositories.get',
   member('repos:read'),
   async (ctx, { ref }: { ref: string }): Promise<Repository> => shown(await find(ctx, ref)),
 )
 
 /** What the caller could connect: those that his token reaches. */
 export const listHosted = read(
-  'repos.listHosted',
+  'repositories.listHosted',
   member('repos:read'),
   async (ctx, { provider = ctx.app.config.CODEHOST_PROVIDER }: HostedQuery): Promise<HostedPage> => ({
     items: await hosted(ctx, provider),
@@ -165,7 +165,7 @@ interface Connect {
  * connected all the same, and waits for a sync.
  */
 export const connect = flow(
-  'repos.connect',
+  'repositories.connect',
   member('repos:write'),
   async (ctx, { repo, provider, project: ref }: Connect): Promise<Repository> => {
     const project = await projectOf(ctx, ref)
@@ -228,7 +228,7 @@ interface Keep {
 
 /** The same repository in the same project is one row, whoever connects it and however often. */
 const keep = write(
-  'repos.keep',
+  'repositories.keep',
   member('repos:write'),
   async (ctx, { organizationId, projectId, named, seen, error }: Keep): Promise<Repository> => {
     // It may have been deleted while the host was asked.
@@ -290,7 +290,7 @@ const keep = write(
 const STALE_MS = 60_000
 
 const begin = write(
-  'repos.begin',
+  'repositories.begin',
   member('repos:write'),
   async (ctx, { ref }: { ref: string }): Promise<{ before: Row; row: Row }> => {
     const before = await writable(ctx, ref, 'Syncing this repository')
@@ -309,7 +309,7 @@ interface Finish {
 }
 
 const finish = write(
-  'repos.finish',
+  'repositories.finish',
   member('repos:write'),
   async (ctx, { row, seen, error, back }: Finish): Promise<Row> => {
     if (seen) return change(ctx, row, ready(ctx, seen), repositorySynced)
@@ -325,7 +325,7 @@ const isItsFault = ({ code }: AppError, signedIn: boolean): boolean =>
 
 /** With the token of whoever asks, and only when somebody asks: nothing runs behind anybody's back. */
 export const sync = flow(
-  'repos.sync',
+  'repositories.sync',
   member('repos:write'),
   async (ctx, { ref }: { ref: string }): Promise<Repository> => {
     const { before, row } = await begin(ctx, { ref })
@@ -348,7 +348,7 @@ export const sync = flow(
 
 /** From here only; at its host it stays. */
 export const remove = write(
-  'repos.remove',
+  'repositories.remove',
   member('repos:write'),
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
     const before = await writable(ctx, ref, 'Removing this repository')

@@ -1,17 +1,7 @@
 import { type Http, on } from '../../http/context.ts'
 import * as answers from './answer.ts'
 import * as finding from './find.ts'
-import * as open from './public.ts'
-import {
-  Answer,
-  FindQuery,
-  FoundGroups,
-  PublicFindQuery,
-  PublicFoundList,
-  Question,
-  Suggestions,
-  SuggestQuery,
-} from './schema.ts'
+import { Answer, FindQuery, FoundGroups, Question, Suggestions, SuggestQuery } from './schema.ts'
 import * as suggestions from './suggest.ts'
 
 const AI_BODY = 256 << 10
@@ -34,9 +24,4 @@ export const searchRoutes = (http: Http) =>
       }),
       body: Question,
       response: Answer,
-    })
-    .get('/api/search/public', ({ ctx, query }) => open.findPublic(ctx, query), {
-      ...on(open.findPublic, 'Search what is public'),
-      query: PublicFindQuery,
-      response: PublicFoundList,
     })

@@ -30,7 +30,7 @@ export const kinds = [
 ] as const
 export type Kind = (typeof kinds)[number]
 
-const q = text(200, {
+export const q = text(200, {
   example: 'deploy',
   description: 'Words that all must occur; "a phrase", -without and or work, the last word may be a beginning',
 })
@@ -133,33 +133,3 @@ export const Answer = object({
   sources: Type.Array(AnswerSource),
 })
 export type Answer = Static<typeof Answer>
-
-export const publicKinds = ['doc', 'note', 'project', 'skill', 'agent', 'profile'] as const
-export const PublicFound = object({
-  kind: oneOf(publicKinds),
-  title: text(500, { example: 'How we deploy' }),
-  path: nullable(
-    text(400, {
-      example: '/api/notes/public/how-we-deploy-x7k2p9',
-      description: 'Where to read it; null for a profile',
-    }),
-  ),
-  author: nullable(object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) })),
-  updatedAt: nullable(instant()),
-  highlight: object({ title: Type.Array(Part), text: Type.Array(Part) }),
-})
-export type PublicFound = Static<typeof PublicFound>
-export const PublicFoundList = object({ items: Type.Array(PublicFound), nextCursor: Type.Null() })
-export type PublicFoundList = Static<typeof PublicFoundList>
-export const PublicFindQuery = object({
-  q: optional(q),
-  kinds: optional(
-    text(60, {
-      pattern: `^(${publicKinds.join('|')})(,(${publicKinds.join('|')}))*$`,
-      example: 'doc,note',
-      description: `Only these, separated by commas: ${publicKinds.join(', ')}`,
-    }),
-  ),
-  limit: optional(int({ min: 1, max: 50, description: '20 unless told' })),
-})
-export type PublicFindQuery = Static<typeof PublicFindQuery>

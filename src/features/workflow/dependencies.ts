@@ -6,7 +6,7 @@ import { shortId } from '../../records/rows.ts'
 import { lockProject } from '../projects/lock.ts'
 import type { Project } from '../projects/schema.ts'
 import { bringing, isClosed } from '../projects/workflow.ts'
-import type { Missing, Workflow } from './schema.ts'
+import type { Missing, Workflow } from '../projects/workflow-schema.ts'
 import { featureDependencies as dependencies, features } from './table.ts'
 
 /** What a feature waits for; what was deleted is waited for no more. */

@@ -1,7 +1,8 @@
 import { sql } from 'drizzle-orm'
 import { agents } from '../agents/table.ts'
+import type { Kind } from '../projects/workflow-schema.ts'
 import { users } from '../users/table.ts'
-import type { FeatureItem, Kind } from './schema.ts'
+import type { FeatureItem } from './schema.ts'
 import { features } from './table.ts'
 
 export const columns = {

@@ -17,73 +17,8 @@ import {
   text,
   title,
   url,
-  WayOut,
 } from '../../schema.ts'
-
-export const kinds = ['feature', 'bug', 'hotfix', 'chore', 'test'] as const
-export type Kind = (typeof kinds)[number]
-
-const list = (example: string) => optional(array(title(500, { example }), 100))
-
-/** What shows that a gate is passed. */
-export const Evidence = object({
-  summary: title(10_000, { example: 'Folder lock added; a second process exits with a clear line' }),
-  files: list('src/db/lock.ts'),
-  commits: list('3f98b0f'),
-  pullRequests: list('https://git.example.com/tutti/pull/7'),
-  testRuns: list('bun test test/db: 214 pass'),
-  links: list('https://ci.example.com/run/42'),
-})
-export type Evidence = Static<typeof Evidence>
-
-// ---- the workflow of a project
-
-export const evidenceParts = ['summary', 'files', 'commits', 'pullRequests', 'testRuns', 'links'] as const
-const stateName = text(63, { pattern: '^[a-z][a-z0-9_]*$', example: 'in_progress' })
-const gateName = text(63, { pattern: '^[a-z][a-z0-9_]*$', example: 'code_complete' })
-
-export const Gate = object({
-  name: gateName,
-  needs: array(
-    object({
-      anyOf: Type.Array(oneOf(evidenceParts), { minItems: 1, maxItems: evidenceParts.length }),
-      what: title(200, { example: 'at least one file path, commit or pull request' }),
-    }),
-    10,
-  ),
-  skipFor: optional(array(oneOf(kinds), kinds.length)),
-})
-
-/** `settings.workflow` of a project. A state that nothing leads out of is where features are closed. */
-export const Workflow = object({
-  initial: stateName,
-  states: array(stateName, 30),
-  transitions: array(
-    object({
-      from: stateName,
-      to: stateName,
-      by: optional(
-        oneOf(['advance', 'approved', 'changes_requested'], {
-          description: 'advance unless told; the others are verdicts',
-        }),
-      ),
-      gate: optional(gateName),
-    }),
-    100,
-  ),
-  gates: optional(array(Gate, 30)),
-})
-export type Workflow = Static<typeof Workflow>
-
-export const Missing = object({
-  item: text(100, { example: 'evidence.files' }),
-  needs: text(500, { example: 'at least one file path, commit or pull request' }),
-  call: text(500, { example: 'advance_feature', description: 'The tool that provides it' }),
-  next: WayOut,
-})
-export type Missing = Static<typeof Missing>
-
-// ---- features
+import { Evidence, gateName, kinds, Missing } from '../projects/workflow-schema.ts'
 
 const status = text(63, { example: 'in_progress', description: "A state of the project's workflow" })
 const featureTitle = title(200, { example: 'One process for each folder' })

@@ -48,7 +48,7 @@ function requireWriter(ctx: Ctx, project: Project): void {
 
 /** Of the current team, in projects that the caller may see. */
 export const list = read(
-  'features.list',
+  'workflow.list',
   member('features:read'),
   (ctx, query: FeatureQuery): Promise<FeaturePage> =>
     page(ctx, eq(features.organizationId, currentOrganization(ctx.actor)), query),
@@ -56,7 +56,7 @@ export const list = read(
 
 /** Of one project, which may be another team's in a shared workspace; without one, of the token's, else of the current team. */
 export const listFor = read(
-  'features.listFor',
+  'workflow.listFor',
   member('features:read'),
   async (ctx, { project: ref, ...query }: FeatureQuery & { project?: string }): Promise<FeaturePage> => {
     const project = await projectOf(ctx, ref)
@@ -64,7 +64,7 @@ export const listFor = read(
   },
 )
 
-export const get = read('features.get', member('features:read'), async (ctx, ref: Ref): Promise<FeatureDetail> => {
+export const get = read('workflow.get', member('features:read'), async (ctx, ref: Ref): Promise<FeatureDetail> => {
   const { row, project } = await find(ctx, ref)
   const evidence = await ctx.db
     .select()
@@ -108,7 +108,7 @@ export const get = read('features.get', member('features:read'), async (ctx, ref
 
 /** By the path of its project; the two have to fit. */
 export const getIn = read(
-  'features.getIn',
+  'workflow.getIn',
   member('features:read'),
   (ctx, ref: Required<Ref>): Promise<FeatureDetail> => get(ctx, ref),
 )
@@ -121,7 +121,7 @@ async function assignedTo(ctx: Ctx, project: Project, ref: string) {
 }
 
 export const create = write(
-  'features.create',
+  'workflow.create',
   member('features:write'),
   async (ctx, { project: ref, ...input }: FeatureCreate & { project?: string }): Promise<Feature> => {
     const project = await projectOf(ctx, ref)
@@ -156,7 +156,7 @@ export const create = write(
 )
 
 export const update = write(
-  'features.update',
+  'workflow.update',
   member('features:write'),
   async (ctx, { ref, project: inProject, status, evidence, level, ...patch }: FeaturePatch & Ref): Promise<Feature> => {
     const { row: before, project } = await writable(ctx, { ref, project: inProject })
@@ -207,7 +207,7 @@ export const update = write(
 )
 
 export const updateIn = write(
-  'features.updateIn',
+  'workflow.updateIn',
   member('features:write'),
   (ctx, patch: FeaturePatch & Required<Ref>): Promise<Feature> => update(ctx, patch),
   { versioned: true },
@@ -215,7 +215,7 @@ export const updateIn = write(
 
 /** One step on, if its gate is passed. */
 export const advance = write(
-  'features.advance',
+  'workflow.advance',
   member('features:write'),
   async (ctx, { ref, project: inProject, evidence, level }: FeatureAdvance & Ref): Promise<Feature> => {
     const { row: before, project } = await writable(ctx, { ref, project: inProject })
@@ -228,7 +228,7 @@ export const advance = write(
 )
 
 export const review = write(
-  'features.review',
+  'workflow.review',
   member('features:write'),
   async (ctx, { ref, verdict, comments }: FeatureReview & Ref): Promise<Feature> => {
     const { row: before, project } = await writable(ctx, { ref })
@@ -242,7 +242,7 @@ export const review = write(
 
 /** Past the gates, by a person who manages the team and says why. The event is the audit entry. */
 export const override = write(
-  'features.override',
+  'workflow.override',
   person,
   async (ctx, { ref, status, reason }: FeatureOverride & Ref): Promise<Feature> => {
     const { row: before, project } = await find(ctx, { ref })
@@ -259,7 +259,7 @@ export const override = write(
 )
 
 export const remove = write(
-  'features.remove',
+  'workflow.remove',
   member('features:write'),
   async (ctx, ref: Ref): Promise<{ id: string; deleted: true }> => {
     const { row: before } = await writable(ctx, ref)
@@ -271,7 +271,7 @@ export const remove = write(
 )
 
 export const restore = write(
-  'features.restore',
+  'workflow.restore',
   member('features:write'),
   async (ctx, { ref }: Ref): Promise<Feature> => {
     const found = await byReference(ref, {

@@ -3,8 +3,8 @@ import { instant, json, newId, searchOver, softRecord } from '../../db/columns.t
 import type { Priority } from '../../records/work.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
+import type { Evidence } from '../projects/workflow-schema.ts'
 import { users } from '../users/table.ts'
-import type { Evidence } from './schema.ts'
 
 /** Features move through gates; the folder is called workflow because `features` is taken. */
 export const features = pgTable(

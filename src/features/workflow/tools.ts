@@ -1,6 +1,7 @@
 import { listing, tool } from '../../mcp/tool.ts'
 import { array, object, optional, text, title } from '../../schema.ts'
-import { Evidence, type Feature, FeatureCreate, FeatureReview } from './schema.ts'
+import { Evidence } from '../projects/workflow-schema.ts'
+import { type Feature, FeatureCreate, FeatureReview } from './schema.ts'
 import * as features from './service.ts'
 
 const project = optional(text(100, { minLength: 1, description: 'Id, slug or key' }))

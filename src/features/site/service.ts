@@ -7,11 +7,11 @@ import { notes } from '../notes/table.ts'
 import { isPublic } from '../organizations/sharing.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
+import { excerpt, marked, parts } from '../search/highlight.ts'
+import { asked, wordsOf } from '../search/query.ts'
+import type { PublicFindQuery, PublicFound, PublicFoundList } from './schema.ts'
 import { skills } from '../skills/table.ts'
 import { users } from '../users/table.ts'
-import { excerpt, marked, parts } from './highlight.ts'
-import { asked, wordsOf } from './query.ts'
-import type { PublicFindQuery, PublicFound, PublicFoundList } from './schema.ts'
 
 type Kind = PublicFound['kind']
 
@@ -129,9 +129,9 @@ const ofPeople = (q: string, limit: number): SQL => {
     from ${users} where ${eq(users.status, 'active')} and ${named} and (${shown}) order by rank desc, ${users.handle} limit ${limit})`
 }
 
-/** What anybody may read. Nothing of who asks plays a part in it. */
+/** Finds what anybody may read. The result does not depend on the caller. */
 export const findPublic = read(
-  'search.findPublic',
+  'site.findPublic',
   anyone,
   async (ctx, { q = '', kinds, limit = 20 }: PublicFindQuery): Promise<PublicFoundList> => {
     if (wordsOf(q).length === 0) return { items: [], nextCursor: null }
