@@ -9,9 +9,9 @@ import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { excerpt, marked, parts } from '../search/highlight.ts'
 import { asked, wordsOf } from '../search/query.ts'
-import type { PublicFindQuery, PublicFound, PublicFoundList } from './schema.ts'
 import { skills } from '../skills/table.ts'
 import { users } from '../users/table.ts'
+import type { PublicFindQuery, PublicFound, PublicFoundList } from './schema.ts'
 
 type Kind = PublicFound['kind']
 
