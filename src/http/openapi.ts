@@ -202,7 +202,7 @@ const problemSchema = {
       type: 'object',
       description: 'With forbidden: the role that is needed, and the one you have',
       required: ['needed', 'held'],
-      properties: { needed: { type: 'string' }, held: { type: ['string', 'null'] } },
+      properties: { needed: { type: 'string' }, held: { anyOf: [{ type: 'string' }, { type: 'null' }] } },
     },
     missing: {
       type: 'array',

@@ -164,7 +164,12 @@ describe('--json', () => {
     }
     expect(await problem('tasks', 'show', 'TUT-999')).toEqual({
       code: 4,
-      problem: { code: 'not_found', detail: 'Task TUT-999 not found. List tasks with: tutti tasks list', exitCode: 4 },
+      problem: {
+        code: 'not_found',
+        detail: 'Task TUT-999 not found. List tasks with: tutti tasks list',
+        subject: { kind: 'task', ref: 'TUT-999' },
+        exitCode: 4,
+      },
     })
     expect(await problem('tasks', 'update', 'TUT-1', '--priority', 'huge')).toMatchObject({
       code: 2,
@@ -212,7 +217,7 @@ describe('exit codes', () => {
     ['tasks list --server tutti.invalid', 3, /not signed in to https:\/\/tutti\.invalid/],
     ['tasks show TUT-99', 4, /Task TUT-99 not found/],
     ['teams show nix', 4, /nix not found\. List teams with: tutti teams list/],
-    ['teams delete nix --yes', 4, /No team "nix"/],
+    ['teams delete nix --yes', 4, /Team nix not found/],
     ['tokens revoke nix', 4, /nix not found\. List tokens with: tutti tokens list/],
     ['tasks update TUT-1 --parent nix', 4, /Task nix not found/],
     ['tasks check TUT-1 7', 2, /has 0 acceptance criteria/],
