@@ -20,7 +20,7 @@ beforeAll(async () => {
   office = await Office.open()
   home = await office.signedIn()
   await home.run('projects', 'create', 'Tutti', '--key', 'TUT')
-}, 60_000)
+}, 240_000)
 afterAll(() => office.server.kill())
 
 describe('tutti connect', () => {
@@ -122,7 +122,7 @@ describe('tutti connect', () => {
       expect(h.text(file)).toBe(text)
     }
     expect([await made(), existsSync(join(h.at, '.claude.json'))]).toEqual([tokens, false])
-  }, 60_000)
+  }, 240_000)
 
   test.each([
     ['zed', '.config/zed/settings.json', 'context_servers'],
@@ -168,7 +168,7 @@ describe('tutti connect', () => {
     expect(items.find((t) => t.name.startsWith('Cursor on ') && t.projectId)).toBeDefined()
     expect(items.find((t) => t.name.startsWith('Codex on '))?.projectId ?? null).toBeNull()
     expect((await h.run('zed', '--project', 'nothing')).code).toBe(4)
-  }, 60_000)
+  }, 240_000)
 
   test('asks on a terminal; a link stays a link', async () => {
     const h = newHome()
@@ -181,7 +181,7 @@ describe('tutti connect', () => {
     expect((await h.typed('y\n', 'cursor')).code).toBe(0)
     expect(lstatSync(join(h.at, '.cursor/mcp.json')).isSymbolicLink()).toBe(true)
     expect(h.text('dotfiles/mcp.json')).toContain('svc_live_')
-  }, 60_000)
+  }, 240_000)
 
   test('hooks come beside those of others, once, and not at all if not wanted', async () => {
     const h = newHome()
@@ -236,5 +236,5 @@ describe('tutti connect', () => {
       version: 1,
       hooks: { SessionStart: [own('context')], PreCompact: [own('checkpoint')] },
     })
-  }, 60_000)
+  }, 240_000)
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { migrations } from '../../migrations/index.ts'
 import { checkBackup, type Line, readBackup } from '../../src/backup/file.ts'
@@ -7,7 +7,18 @@ import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { appliedIds, migrate } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres.ts'
-import { apiKeyFor, BINARY, folder, json, onTerminal, type Run, type Served, serve, tutti } from '../support/binary.ts'
+import {
+  apiKeyFor,
+  BINARY,
+  bareEnv,
+  folder,
+  json,
+  onTerminal,
+  type Run,
+  type Served,
+  serve,
+  tutti,
+} from '../support/binary.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
 const home = folder()
@@ -50,7 +61,7 @@ async function titles(server: Served, key: string): Promise<string[]> {
 
 /** Enough that something takes a while, without asking a server for each. */
 const FILL = `insert into idempotency_keys select (jsonb_populate_record(null::idempotency_keys, to_jsonb(k) || jsonb_build_object('key', 'fill-' || n))).*
-  from (select * from idempotency_keys limit 1) k, generate_series(1, 20000) n`
+  from (select * from idempotency_keys limit 1) k, generate_series(1, 10000) n`
 
 let server: Served
 let key: string
@@ -70,7 +81,7 @@ beforeAll(async () => {
   await driver.close()
   server = await serve({ dir: server.dir })
   piped = await tutti(['backup', saved, '--data-dir', server.dir])
-}, 60_000)
+}, 240_000)
 afterAll(() => server.stop())
 
 describe('a backup', () => {
@@ -89,7 +100,7 @@ describe('a backup', () => {
     expect(shown).toMatchObject({ code: 0, shown: expect.stringContaining('Saved ') })
     expect((await fetch(`${server.url}/health`)).status).toBe(200)
     expect(readdirSync(server.dir).filter((name) => name.startsWith('backup-'))).toEqual([])
-  }, 60_000)
+  }, 240_000)
 
   test('is refused with a clear line where it cannot be written, and leaves nothing', async () => {
     const to = (path: string) => tutti(['backup', path, '--data-dir', server.dir])
@@ -108,7 +119,7 @@ describe('a backup', () => {
     })
     expect(existsSync(join(mistyped, 'db'))).toBe(false)
     expect(readdirSync(home).filter((name) => name.endsWith('.part') || name === 'x.backup')).toEqual([])
-  }, 60_000)
+  }, 240_000)
 
   test('of a database of an older version changes nothing in it', async () => {
     const dir = folder()
@@ -127,20 +138,32 @@ describe('a backup', () => {
     await driver.close()
     const restored = await tutti(['restore', file('older.backup'), '--data-dir', folder()])
     expect(restored).toMatchObject({ code: 0 })
-  }, 60_000)
+  }, 240_000)
 
   test('a killed server leaves a copy, which goes when it starts again', async () => {
     const { dir } = server
     const copies = () => readdirSync(dir).filter((name) => name.startsWith('backup-'))
-    const asked = tutti(['backup', file('killed.backup'), '--data-dir', dir])
-    while (copies().length === 0) await Bun.sleep(2)
-    await server.kill()
-    expect((await asked).code).toBe(6)
-    expect(existsSync(file('killed.backup'))).toBe(false)
+    const path = file('killed.backup')
+    // On a busy machine the backup can be done before its copy is seen: then another one is made.
+    for (;;) {
+      let ended = false
+      const asked = tutti(['backup', path, '--data-dir', dir]).finally(() => {
+        ended = true
+      })
+      while (copies().length === 0 && !ended) await Bun.sleep(2)
+      const seen = copies().length > 0
+      if (seen) await server.kill()
+      const { code } = await asked
+      if (seen && code === 6) break
+      expect(code).toBe(0)
+      rmSync(path)
+      if (seen) server = await serve({ dir })
+    }
+    expect(existsSync(path)).toBe(false)
     expect(copies().length).toBe(1)
     server = await serve({ dir })
     while (copies().length > 0) await Bun.sleep(20)
-  }, 60_000)
+  }, 240_000)
 })
 
 describe('a restore', () => {
@@ -169,7 +192,7 @@ describe('a restore', () => {
     }
     expect(await tutti(['restore', file('nowhere.backup'), '--data-dir', dir])).toMatchObject({ code: 4 })
     expect(existsSync(dir)).toBe(false)
-  }, 60_000)
+  }, 240_000)
 
   test('is refused while a server runs, and where data is', async () => {
     expect(await tutti(['restore', saved, '--data-dir', server.dir])).toMatchObject({
@@ -188,7 +211,7 @@ describe('a restore', () => {
       const shape = JSON.parse(first.out) as Record<string, unknown>
       expect(Object.keys(shape)).toEqual(['file', 'madeAt', 'into', 'tables', 'rows', 'replaced', 'secret'])
       expect(shape).toMatchObject({ file: saved, replaced: null, secret: true })
-      expect(first.err).toContain('idempotency_keys: 20001 rows')
+      expect(first.err).toContain('idempotency_keys: 10001 rows')
       expect(await contents(dir, env)).toEqual(await held(saved))
       expect(statSync(join(dir, 'secret')).mode & 0o777).toBe(0o600)
 
@@ -209,7 +232,7 @@ describe('a restore', () => {
       const aside = readdirSync(dir).filter((name) => name.startsWith('replaced-'))
       expect(aside.length).toBe(1)
       expect(await held(join(dir, aside[0] as string))).toEqual(before)
-    }, 120_000)
+    }, 240_000)
 
   test('goes through pipes', async () => {
     const dir = join(folder(), 'data')
@@ -218,7 +241,7 @@ describe('a restore', () => {
       {
         stdout: 'pipe',
         stderr: 'pipe',
-        env: { PATH: process.env.PATH ?? '', HOME: home },
+        env: { ...bareEnv, HOME: home },
       },
     )
     expect(await piped.exited).toBe(0)
@@ -229,7 +252,7 @@ describe('a restore', () => {
     for (const place of [dir, server.dir])
       expect(readdirSync(place).filter((name) => name.startsWith('piped-'))).toEqual([])
     expect(await onTerminal(['backup', '-', '--data-dir', server.dir])).toMatchObject({ code: 2 })
-  }, 60_000)
+  }, 240_000)
 
   test('another secret that is set is noticed before, and one that is missing after', async () => {
     const dir = join(folder(), 'data')
@@ -248,7 +271,7 @@ describe('a restore', () => {
     const restored = await tutti(['restore', without, '--data-dir', dir])
     expect(restored).toMatchObject({ code: 0, err: expect.stringContaining('Set TUTTI_SECRET') })
     await (await serve({ dir, env: elsewhere })).stop()
-  }, 60_000)
+  }, 240_000)
 })
 
 /** Starts it, and kills it as soon as it says that some tables are done. */
@@ -256,7 +279,7 @@ async function killedMidway(args: string[], env: Record<string, string> = {}): P
   const child = Bun.spawn([BINARY, ...args], {
     stdout: 'ignore',
     stderr: 'pipe',
-    env: { PATH: process.env.PATH ?? '', HOME: home, DB_MIN_FREE_MB: '0', ...env },
+    env: { ...bareEnv, HOME: home, DB_MIN_FREE_MB: '0', ...env },
   })
   let said = ''
   for await (const chunk of child.stderr) {
@@ -286,7 +309,7 @@ describe('killed in the middle', () => {
     expect(await tutti(['backup', file('half.backup'), '--data-dir', dir])).toMatchObject({ code: 5 })
     expect(await tutti(['restore', saved, '--data-dir', dir])).toMatchObject({ code: 0 })
     expect(await contents(dir)).toEqual(await held(saved))
-  }, 60_000)
+  }, 240_000)
 
   test('also one that replaces: what was there is in a file', async () => {
     const dir = join(folder(), 'data')
@@ -297,7 +320,7 @@ describe('killed in the middle', () => {
     expect(await contents(dir)).toEqual(await held(file('json.backup')))
     const aside = readdirSync(dir).filter((name) => name.startsWith('replaced-'))
     expect(await held(join(dir, aside[0] as string))).toEqual(await held(saved))
-  }, 60_000)
+  }, 240_000)
 })
 
 if (hasPostgres)
@@ -378,7 +401,7 @@ if (hasPostgres)
         code: 5,
       })
       expect(await contents(dir, env)).toEqual(await held(saved))
-    }, 120_000)
+    }, 240_000)
 
     test('of nothing, or to nowhere, is refused', async () => {
       const dir = join(folder(), 'data')
@@ -387,7 +410,7 @@ if (hasPostgres)
       expect(existsSync(join(dir, 'db'))).toBe(false)
       expect(await tutti(['db', 'move', '--to', 'mysql://x', '--data-dir', dir])).toMatchObject({ code: 2 })
       expect(await tutti(['db', 'move', '--to', 'embedded', '--data-dir', dir])).toMatchObject({ code: 2 })
-    }, 60_000)
+    }, 240_000)
   })
 
 describe('scheduled', () => {
@@ -414,7 +437,7 @@ describe('scheduled', () => {
     expect((await held(join(into, name as string))).length).toBeGreaterThan(40)
     await second.stop()
     expect(second.output()).toContain('backup made')
-  }, 60_000)
+  }, 240_000)
 
   test('one that fails says so in the log', async () => {
     const blocked = join(folder(), 'a-file')
@@ -429,7 +452,7 @@ describe('scheduled', () => {
     while (!running.output().includes('job failed')) await Bun.sleep(50)
     expect(running.output()).toContain('There is no folder')
     await running.stop()
-  }, 60_000)
+  }, 240_000)
 
   if (hasPostgres)
     test('of several instances on one Postgres one makes it, and one that has a folder', async () => {
@@ -455,7 +478,7 @@ describe('scheduled', () => {
       await driver.close()
       for (const running of [without, ...two]) await running.stop()
       expect(without.output()).not.toContain('backup made')
-    }, 120_000)
+    }, 240_000)
 })
 
 test('help says what is in the file', async () => {

@@ -142,7 +142,7 @@ describe('completion', () => {
       return [...known.map((name) => [...path, name].join(' ')), ...below.flat()]
     }
     expect((await reached()).length).toBeGreaterThan(100)
-  }, 60_000)
+  }, 240_000)
 })
 
 describe('help', () => {

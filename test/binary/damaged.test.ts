@@ -17,7 +17,7 @@ beforeAll(async () => {
   const driver = await openEmbedded({ dir: good, minFreeBytes: 0 })
   notes = String((await driver.query("select pg_relation_filepath('notes')")).rows[0]?.[0])
   await driver.close()
-}, 60_000)
+}, 240_000)
 
 const damage: [string, (db: string) => void][] = [
   ['that does not open', (db) => rmSync(join(db, 'global', 'pg_control'))],

@@ -10,7 +10,7 @@ let home: Home
 beforeAll(async () => {
   office = await Office.open({ EMBEDDINGS: 'off' })
   home = await office.signedIn()
-}, 60_000)
+}, 240_000)
 afterAll(() => office.server.kill())
 
 /** Whose address is confirmed, so that he can be invited. */

@@ -51,7 +51,7 @@ describe('the hooks of a program that is connected', () => {
     git('add', '-A')
     git('commit', '-q', '-m', 'x')
     writeFileSync(join(repository, 'lock.ts'), '2')
-  }, 60_000)
+  }, 240_000)
 
   test('restore at the start what was saved before the context was cut down', async () => {
     expect(contextOf(await hook('context', told({ source: 'startup' })))).toContain('Tutti')
@@ -93,7 +93,7 @@ describe('the hooks of a program that is connected', () => {
     })
     // Where somebody stands is enough.
     expect(contextOf(await hook('context', '', repository))).toContain('keep the plan')
-  }, 60_000)
+  }, 240_000)
 
   test('renew a sign-in that has run out, and keep the new one', async () => {
     const file = join(at, '.config', 'tutti', 'credentials.json')
@@ -163,5 +163,5 @@ describe('the hooks of a program that is connected', () => {
       stderr: 'pipe',
     })
     expect(await child.exited).toBe(0)
-  }, 60_000)
+  }, 240_000)
 })

@@ -247,7 +247,7 @@ beforeAll(async () => {
       actors[way] = { me: await signedIn(me), guest: await signedIn(guest), cwd: folder(), deleted: '' }
     }),
   )
-}, 60_000)
+}, 240_000)
 afterAll(() => office.server.kill())
 
 /** Somebody with a confirmed address, whom others can invite. */
@@ -354,7 +354,7 @@ for (const way of ways)
       if (id) actors[way].deleted = id
     }
     expect(wrong.join('\n')).toBe('')
-  }, 120_000)
+  }, 240_000)
 
 function problemOf(way: Way, line: string, expected: RegExp, { code, out, err }: Seen): string | undefined {
   if (code !== 0) return 'ended badly'

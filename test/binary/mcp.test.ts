@@ -20,7 +20,7 @@ beforeAll(async () => {
   home = await office.signedIn()
   await home.run('projects', 'create', 'Tutti', '--key', 'TUT')
   await home.within(work, ['link', 'TUT'])
-}, 60_000)
+}, 240_000)
 let restarted: Served | undefined
 afterAll(async () => {
   await office.server.kill()
@@ -58,7 +58,7 @@ describe('tutti mcp', () => {
     expect((await old.listTools()).tools).toHaveLength(tools.length)
     expect((await old.callTool(note('d'))).structuredContent).toMatchObject({ title: 'd' })
     await old.close()
-  }, 60_000)
+  }, 240_000)
 
   test('makes one token for the folder, keeps it from others, and offers only what it is told to', async () => {
     const own = (await home.run('tokens', 'list', '--json')).out.match(/"tutti mcp on /g)
@@ -70,7 +70,7 @@ describe('tutti mcp', () => {
       tools.filter((t) => t.toolset === 'notes' && t.action.kind === 'read').map((t) => t.name),
     )
     await client.close()
-  }, 60_000)
+  }, 240_000)
 
   test('answers what came on a pipe before it ends, and says what is no message', async () => {
     const line = (id: number, method: string, params = {}) => JSON.stringify({ jsonrpc: '2.0', id, method, params })
@@ -157,7 +157,7 @@ describe('tutti mcp', () => {
     expect(refused).toBeInstanceOf(Error)
     expect((await client.callTool(note('afterwards'))).structuredContent).toMatchObject({ title: 'afterwards' })
     await client.close()
-  }, 60_000)
+  }, 240_000)
 
   test('what the server says by itself reaches the client', async () => {
     const client = new V1Client(info)
@@ -170,7 +170,7 @@ describe('tutti mcp', () => {
     await home.within(work, ['notes', 'update', id, '--title', 'changed'])
     expect(await promise).toContain('tutti://note/')
     await client.close()
-  }, 60_000)
+  }, 240_000)
 
   test('ends when the client closes its end, though the stream is open', async () => {
     const child = Bun.spawn([BINARY, 'mcp'], {

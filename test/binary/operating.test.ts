@@ -4,7 +4,18 @@ import { join } from 'node:path'
 import { migrations } from '../../migrations/index.ts'
 import { settings } from '../../src/config.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
-import { BINARY, EMAIL, folder, json, onTerminal, PASSWORD, type Served, serve, tutti } from '../support/binary.ts'
+import {
+  BINARY,
+  bareEnv,
+  EMAIL,
+  folder,
+  json,
+  onTerminal,
+  PASSWORD,
+  type Served,
+  serve,
+  tutti,
+} from '../support/binary.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
 const stops: (() => Promise<unknown>)[] = []
@@ -31,7 +42,7 @@ describe('tutti serve --demo', () => {
   /** Waits until it has said how to sign in. */
   async function demo(dir: string): Promise<{ child: Bun.Subprocess; url: string; out: string }> {
     const child = Bun.spawn([BINARY, 'serve', '--demo', '--port', '0', '--data-dir', dir], {
-      env: { PATH: process.env.PATH ?? '', HOME: folder(), DB_MIN_FREE_MB: '0' },
+      env: { ...bareEnv, HOME: folder(), DB_MIN_FREE_MB: '0' },
       stdout: 'pipe',
       stderr: 'ignore',
     })

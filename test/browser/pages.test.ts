@@ -7,7 +7,7 @@ let server: Served
 
 beforeAll(async () => {
   server = await serve()
-}, 60_000)
+}, 240_000)
 afterAll(() => server?.stop())
 
 /** A page that notes everything a visitor should never see: script errors, refused resources, policy violations. */
@@ -71,4 +71,4 @@ test('the set-up link makes the first administrator, once', async () => {
   await again.page.click('button')
   await again.page.waitForSelector('[role=alert]:not(:empty)')
   expect(await again.page.textContent('[role=alert]')).toContain('used or replaced')
-}, 60_000)
+}, 240_000)

@@ -36,7 +36,7 @@ test('little room left: writes answer 507, reads go on, and it recovers by itsel
     await untilStatus(() => fetch(`${server.url}/api/notes`, note(key, 100)), 201)
     expect(await server.stop()).toBe(0)
   })
-}, 120_000)
+}, 240_000)
 
 test('the disk really fills up under load: nothing answered is lost, and it recovers when there is room', async () => {
   await onTmpfs(170, async (dir, root) => {

@@ -1,9 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
-/** Programs of others that the tests run against us: exact versions, from npm, kept in a folder that git does not see. */
-const { arch } = process
-const dependencies = {
+/** The programs of others that the tests run against us, for a processor: exact versions, from npm. */
+export const dependenciesFor = (arch: string): Record<string, string> => ({
   '@modelcontextprotocol/conformance': '0.2.0-alpha.12',
   '@modelcontextprotocol/inspector': '2.12.0',
   '@google/gemini-cli': '0.61.0',
@@ -13,7 +12,10 @@ const dependencies = {
   [`opencode-linux-${arch}`]: '1.18.18',
   // Most of them want a newer Node than the machine may have.
   [`node-linux-${arch}`]: '24.21.0',
-}
+})
+
+const { arch } = process
+/** Git does not see it. */
 const folder = resolve(import.meta.dir, '../../.cache/agents')
 const modules = join(folder, 'node_modules')
 
@@ -28,7 +30,7 @@ export const programs = {
 }
 
 export async function install(): Promise<void> {
-  const wanted = JSON.stringify({ private: true, dependencies }, null, 2)
+  const wanted = JSON.stringify({ private: true, dependencies: dependenciesFor(arch) }, null, 2)
   const done = join(folder, 'installed.json')
   if (existsSync(done) && readFileSync(done, 'utf8') === wanted) return
   mkdirSync(folder, { recursive: true })
