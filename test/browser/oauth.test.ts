@@ -50,7 +50,7 @@ test('whoever says no at the other side reads so on the sign-in page', async () 
   await page.goto(`${server.url}/login`)
   google.fault = { error: 'access_denied' }
   await page.click('text=Continue with Google')
-  await page.waitForSelector('[role=alert]:has-text("did not allow it")')
+  await page.waitForSelector('[role=alert]:has-text("did not allow access")')
   google.fault = {}
   expect(page.url()).toBe(`${server.url}/login`)
   await page.context().close()

@@ -1,0 +1,106 @@
+import { ProtocolError, ProtocolErrorCode, type RequestId } from '@modelcontextprotocol/server'
+import { type Ctx, contextOf } from '../action.ts'
+import { check } from '../check.ts'
+import { AppError } from '../errors.ts'
+import { renewLeases } from '../features/tasks/leases.ts'
+import type { Guard } from '../http/guard.ts'
+import { logError, toAppError } from '../http/problem.ts'
+import type { Owner } from '../live/streams.ts'
+import type { App } from '../services.ts'
+import { type Arguments, type Catalogue, refusal } from './catalogue.ts'
+import type { Caller } from './protocol.ts'
+import { failure, responseOf, success, type Told } from './result.ts'
+import { type Names, sourceOf } from './source.ts'
+import type { Call } from './sse.ts'
+import { callOf } from './tool.ts'
+
+const CALLS_AT_ONCE = 16
+const DRAIN_MS = 5_000
+
+/** Runs tools: limits, rights, input, result. */
+export class Calls {
+  readonly #running = new Map<string, number>()
+
+  constructor(
+    private readonly app: App,
+    private readonly guard: Guard,
+    private readonly catalogue: Catalogue,
+    private readonly names: Names,
+  ) {}
+
+  async run(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<Told> {
+    const { requestId, owner } = caller
+    try {
+      const wait = this.guard.perToken.take(owner.credentialId)
+      if (wait > 0) throw this.guard.limited(this.guard.perToken, wait)
+      const tool = this.catalogue.get(name)
+      if (!tool)
+        throw new ProtocolError(
+          ProtocolErrorCode.InvalidParams,
+          `Unknown tool: ${name.slice(0, 100)}. tools/list names those you have.`,
+        )
+      const runs = callOf(tool, args)
+      const refused = refusal(tool, caller.actor, caller.selection, runs)
+      if (refused) throw refused
+      const input = this.catalogue.read(tool, args)
+      const errors = check(tool.input, input)
+      if (errors.length > 0) throw new AppError('invalid', errors.map((e) => e.message).join(' '), { errors })
+      const ctx = this.#contextFor(input, caller, signal)
+      const answer = await this.#limited(owner, () => tool.run(ctx, input as never))
+      return success(
+        answer,
+        tool,
+        input,
+        await sourceOf(ctx, { name: tool.name, action: runs.action }, answer, this.names),
+      )
+    } catch (thrown) {
+      if (thrown instanceof ProtocolError) throw thrown
+      const error = toAppError(thrown)
+      logError(this.app.log, error, { requestId, tool: name })
+      return failure(error, name, requestId, (other) => this.catalogue.get(other) !== undefined)
+    }
+  }
+
+  /** Returns a JSON-RPC response. Bypasses the SDK, whose checks of every message cost more than the rest of a call. */
+  async respond(id: RequestId, params: Call['params'], caller: Caller, signal: AbortSignal): Promise<string> {
+    try {
+      return responseOf(id, await this.run(params.name, params.arguments ?? {}, caller, signal))
+    } catch (thrown) {
+      const known = thrown instanceof ProtocolError
+      if (!known) this.app.log.error('tool call failed', { requestId: caller.requestId, error: thrown })
+      const error = known
+        ? { code: thrown.code, message: thrown.message }
+        : { code: ProtocolErrorCode.InternalError, message: `Internal error (request ${caller.requestId})` }
+      return JSON.stringify({ jsonrpc: '2.0', id, error })
+    }
+  }
+
+  /** Waits a moment for running calls to end. */
+  async drain(): Promise<void> {
+    const deadline = Date.now() + DRAIN_MS
+    while (this.#running.size > 0 && Date.now() < deadline) await Bun.sleep(20)
+  }
+
+  #contextFor(input: Arguments, { actor, requestId, from, userAgent }: Caller, signal: AbortSignal): Ctx {
+    const { idempotencyKey, expectedVersion } = input as { idempotencyKey?: string; expectedVersion?: number }
+    renewLeases({ app: this.app, actor })
+    return contextOf(this.app, actor, { requestId, from, userAgent, idempotencyKey, expectedVersion, signal })
+  }
+
+  /** Runs a call, unless its token already has too many running. */
+  async #limited<T>({ credentialId }: Owner, work: () => Promise<T>): Promise<T> {
+    const now = this.#running.get(credentialId) ?? 0
+    if (now >= CALLS_AT_ONCE)
+      throw new AppError('rate_limited', `This token has ${now} calls running. Wait for one to end, then call again.`, {
+        retryAfter: 1,
+      })
+    this.#running.set(credentialId, now + 1)
+    try {
+      return await work()
+    } finally {
+      const left = (this.#running.get(credentialId) ?? 1) - 1
+      if (left > 0) this.#running.set(credentialId, left)
+      else this.#running.delete(credentialId)
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import { isJsonContentType } from '@modelcontextprotocol/server'
+import { networkOf } from '../auth/limits.ts'
+import { prefixes } from '../auth/secrets.ts'
+import { AppError } from '../errors.ts'
+import { parseJson, readBytes } from '../http/body.ts'
+import type { Guard, Seen } from '../http/guard.ts'
+import { logError, problemResponse, toAppError } from '../http/problem.ts'
+import type { App } from '../services.ts'
+import type { Sender } from './protocol.ts'
+import type { Message } from './sse.ts'
+
+const HOW = 'Create one in the settings.'
+const newToken = { next: [{ route: 'POST /api/mcp-tokens', command: 'tutti connect <program>' }] }
+
+/** Who sends a request, and what: everything before a message becomes JSON-RPC. */
+export class Requests {
+  #stopping = false
+
+  constructor(
+    private readonly app: App,
+    private readonly guard: Guard,
+  ) {}
+
+  /** From now on every request is refused with 503. */
+  stop(): void {
+    this.#stopping = true
+  }
+
+  /** Identifies the sender and runs `work`. Errors become a problem body, as the message is not JSON-RPC yet. */
+  async answer(request: Request, work: (sender: Sender, url: URL) => Promise<Response>): Promise<Response> {
+    const url = new URL(request.url)
+    const seen = this.guard.seen(request)
+    try {
+      if (this.#stopping)
+        throw new AppError('unavailable', 'The server is stopping. Try again in a moment.', { retryAfter: 2 })
+      return await work(await this.#identify(request, url, seen), url)
+    } catch (thrown) {
+      let error = toAppError(thrown)
+      const wait = error.status === 401 ? this.guard.perNetwork.take(networkOf(seen.ip)) : 0
+      if (wait > 0) error = this.guard.limited(this.guard.perNetwork, wait)
+      logError(this.app.log, error, { requestId: seen.requestId, method: request.method, path: url.pathname })
+      return problemResponse(error, url.pathname, seen.requestId, {})
+    }
+  }
+
+  async read(request: Request): Promise<Message> {
+    if (!isJsonContentType(request.headers.get('content-type')))
+      throw new AppError('unsupported_media', 'Send JSON-RPC with "Content-Type: application/json".')
+    const message = parseJson(await readBytes(request, this.app.config.MAX_BODY_BYTES))
+    if (Array.isArray(message))
+      throw new AppError('invalid.malformed', 'JSON-RPC batches are not accepted. Send one message at a time.')
+    if (typeof message !== 'object' || message === null)
+      throw new AppError('invalid.malformed', 'This is not a JSON-RPC message.')
+    return message
+  }
+
+  /** Checks the token again once the message has arrived: sending it may have taken half a minute. */
+  async refreshed(sender: Sender): Promise<Sender> {
+    return { ...sender, actor: await this.app.auth.look(sender.owner.secret) }
+  }
+
+  /** Counts a plain request. Tool calls have their own limit, reported in their result. */
+  count({ owner }: Sender): void {
+    const wait = this.guard.perCredential.take(owner.credentialId)
+    if (wait > 0) throw this.guard.limited(this.guard.perCredential, wait)
+  }
+
+  async #identify(request: Request, url: URL, seen: Seen): Promise<Sender> {
+    if (url.searchParams.has('token') || url.searchParams.has('access_token'))
+      throw new AppError(
+        'unauthenticated',
+        'A token in the address ends up in logs. Revoke it, make a new one and send it as `Authorization: Bearer svc_live_…`.',
+      )
+    // Not the cookie: a page that a person visits must not be able to act as an agent.
+    const secret = request.headers.has('authorization') ? this.guard.credential(request) : undefined
+    if (!secret)
+      throw new AppError('unauthenticated', `Send an MCP token: \`Authorization: Bearer svc_live_…\`. ${HOW}`, newToken)
+    if (!secret.startsWith(prefixes.mcp_live) && !secret.startsWith(prefixes.mcp_test)) {
+      const what = secret.startsWith('svc_')
+        ? 'An API key'
+        : secret.startsWith('eyJ')
+          ? 'A login session'
+          : 'This credential'
+      throw new AppError(
+        'unauthenticated',
+        `${what} does not work here; an MCP token (svc_live_… or svc_test_…) does. ${HOW}`,
+        newToken,
+      )
+    }
+    const actor = await this.app.auth.authenticate(secret, seen)
+    const { credentialId, userId } = actor
+    if (actor.kind !== 'mcp_token' || !credentialId)
+      throw new AppError('unauthenticated', `This is not an MCP token. ${HOW}`, newToken)
+    return {
+      requestId: seen.requestId,
+      from: seen,
+      actor,
+      userAgent: request.headers.get('user-agent'),
+      owner: { credentialId, userId, secret },
+    }
+  }
+}

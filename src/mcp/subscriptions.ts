@@ -1,0 +1,92 @@
+import {
+  createMcpHandler,
+  type McpServerFactory,
+  ProtocolError,
+  type ServerEvent,
+  type ServerEventBus,
+} from '@modelcontextprotocol/server'
+import { contextOf } from '../action.ts'
+import { logError, toAppError } from '../http/problem.ts'
+import { type Open, relay, type Streams, type Tell, unwatch, watch } from '../live/streams.ts'
+import type { App } from '../services.ts'
+import type { Asking, Offer } from './offer.ts'
+import { authInfoOf, type Caller } from './protocol.ts'
+import type { Requests } from './requests.ts'
+import type { Message } from './sse.ts'
+
+/** What subscriptions need of the MCP server. */
+interface Surroundings {
+  offer: Offer
+  requests: Requests
+  streams: Streams
+  factory: McpServerFactory
+  options: { keepAliveMs: number; onerror: (error: Error) => void }
+  asking(caller: Caller): Asking
+}
+
+/**
+ * Serves `subscriptions/listen` of 2026-07-28. Each stream has its own source of events, so that none receives what only
+ * another token may see.
+ */
+export async function listen(on: Surroundings, request: Request, message: Message, caller: Caller): Promise<Response> {
+  on.streams.requireRoom(caller.owner)
+  const watched: Open['watched'] = new Map()
+  const parsedBody = await readable(on, message, caller, watched)
+  let publish: ((event: ServerEvent) => void) | undefined
+  const bus: ServerEventBus = {
+    publish: () => undefined,
+    subscribe(listener) {
+      publish = listener
+      return () => {
+        publish = undefined
+      }
+    },
+  }
+  const response = await createMcpHandler(on.factory, { ...on.options, bus }).fetch(request, {
+    authInfo: authInfoOf(caller),
+    parsedBody,
+  })
+  if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream')) return response
+  const relayed = relay(response, caller.owner, (stream) => on.streams.delete(stream))
+  const tell: Tell = {
+    tools: () => publish?.({ kind: 'tools_list_changed' }),
+    prompts: () => publish?.({ kind: 'prompts_list_changed' }),
+    updated: (uri) => publish?.({ kind: 'resource_updated', uri }),
+  }
+  on.streams.add(relayed.stream, caller.actor, caller.selection, tell, watched)
+  return relayed.response
+}
+
+/** Returns the message with only the resources that the caller may read; the client is then told which they are. */
+async function readable(
+  on: Surroundings,
+  message: Message,
+  caller: Caller,
+  watched: Open['watched'],
+): Promise<Message> {
+  const params = message.params as { notifications?: { resourceSubscriptions?: unknown } } | undefined
+  const wanted = params?.notifications?.resourceSubscriptions
+  if (!Array.isArray(wanted) || !wanted.every((uri) => typeof uri === 'string')) return message
+  const resourceSubscriptions: string[] = []
+  for (const uri of wanted) {
+    on.requests.count(caller)
+    try {
+      watch({ watched }, await on.offer.subject(uri, on.asking(caller)), uri)
+      resourceSubscriptions.push(uri)
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error
+    }
+  }
+  return { ...message, params: { ...params, notifications: { ...params?.notifications, resourceSubscriptions } } }
+}
+
+/** Removes from what a stream watches the resources that its token may no longer read. */
+export async function recheck(app: App, offer: Offer, { actor, selection, watched }: Open): Promise<void> {
+  const who: Asking = { ctx: contextOf(app, actor), actor, selection }
+  for (const uri of [...watched.values()].flatMap((uris) => [...uris]))
+    await offer.subject(uri, who).catch((error: unknown) => {
+      unwatch({ watched }, uri)
+      // If the check itself failed, the stream stops watching too; the client can read the record again.
+      if (!(error instanceof ProtocolError)) logError(app.log, toAppError(error), { uri })
+    })
+}
