@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds tutti from this source tree, or takes a prebuilt binary, and puts it in PREFIX/bin. Never needs root.
-# All of it is inside functions, so that a script cut off on its way through `curl | sh` does nothing.
+# Builds tutti from this source tree, or takes a prebuilt binary, and installs it in PREFIX/bin. Never needs root.
+# Everything is inside functions, so that a script that is cut off in `curl | sh` does nothing.
 set -eu
 
 usage() {
@@ -8,13 +8,13 @@ usage() {
 Usage: ./install.sh [--prefix DIR] [--file BINARY | --url URL] [--sha256 SUM] [--serve [-- ARGS...]]
 
   --prefix DIR    install to DIR/bin/tutti (default: $HOME/.local)
-  --file BINARY   install this prebuilt binary instead of building one; it is checked against --sha256,
-                  else BINARY.sha256, else SHA256SUMS beside it
-  --url URL       the same from a release: a folder, of which the binary for this system is taken, or one
-                  binary (…/tutti-linux-x64); always checked, against --sha256 or SHA256SUMS in that folder
+  --file BINARY   install this prebuilt binary instead of building one; its checksum is taken from --sha256,
+                  or else from BINARY.sha256 or SHA256SUMS in the same folder
+  --url URL       download a prebuilt binary: URL is one binary (…/tutti-linux-x64), or the folder of a release
+                  with a binary for this system; always verified with --sha256 or SHA256SUMS in that folder
   --sha256 SUM    the SHA-256 that the binary must have
-  --serve         afterwards run 'tutti serve', with everything after '--' passed on to it
-  --help          show this
+  --serve         run 'tutti serve' afterwards, with the arguments after '--'
+  --help          show this help
 END
 }
 die() { echo "install.sh: $*" >&2; exit 1; }
@@ -28,29 +28,29 @@ sha256() {
   fi | cut -c1-64
 }
 
-# The line of a SHA256SUMS file for one name; `*` before it means that it was read as binary.
+# Prints the sum for one name in a SHA256SUMS file; `*` before a name marks a file that was read as binary.
 sum_of() { awk -v name="$2" '{ f = $2; sub(/^\*/, "", f); if (f == name) { print $1; exit } }' "$1"; }
 
-# What `bun run build --all` calls the binary for this system.
+# Prints the name that `bun run build --all` gives to the binary for this system.
 binary_name() {
   system=$(uname -s) machine=$(uname -m)
-  # A shell that Rosetta translates says x86_64 on an Apple chip.
+  # A shell that runs under Rosetta reports x86_64 on an Apple chip.
   if [ "$system" = Darwin ] && [ "$(sysctl -n sysctl.proc_translated 2>/dev/null)" = 1 ]; then machine=arm64; fi
   case $machine in
   x86_64 | amd64) machine=x64 ;;
   aarch64 | arm64) machine=arm64 ;;
-  *) die "there is no prebuilt tutti for $system $machine; build it from a checkout" ;;
+  *) die "there is no prebuilt tutti for $system $machine; build it from source" ;;
   esac
   case $system in
   Linux)
     if { ldd --version 2>&1 || true; } | grep -qi musl; then
-      die "prebuilt tutti needs glibc, and this system (Alpine?) has musl; build it from a checkout"
+      die "prebuilt tutti needs glibc, but this system (Alpine?) has musl; build it from source"
     fi
     if [ $machine = x64 ] && ! grep -qw avx2 /proc/cpuinfo 2>/dev/null; then machine=x64-baseline; fi
     echo "tutti-linux-$machine"
     ;;
   Darwin) echo "tutti-darwin-$machine" ;;
-  *) die "there is no prebuilt tutti for $system that this script could install" ;;
+  *) die "there is no prebuilt tutti for $system that this script can install" ;;
   esac
 }
 
@@ -58,7 +58,7 @@ is_loopback() {
   case $1 in http://127.0.0.1[:/]* | http://localhost[:/]* | "http://[::1]"[:/]*) return 0 ;; *) return 1 ;; esac
 }
 
-# URL, file. A server that is not on this machine is only spoken to by https, wherever it sends us on to.
+# Arguments: URL, file. Uses only https, also after redirects, unless the server is on this computer.
 fetch() {
   if has curl; then
     protocols='=https'
@@ -83,23 +83,23 @@ download() {
   esac
   case $url in
   https://*) ;;
-  *) is_loopback "$url" || die "--url takes an https address, not $url" ;;
+  *) is_loopback "$url" || die "--url must be an https address, not $url" ;;
   esac
-  has curl || has wget || die "neither curl nor wget is here to download with"
+  has curl || has wget || die "curl or wget is needed for downloading; neither was found"
   if [ -z "$sum" ]; then
-    # wget follows from https to http, and the one in busybox checks no certificate: it cannot say what the sum should be.
-    has curl || is_loopback "$url" || die "without curl, say what the binary must be with --sha256 SUM (see ${path%/*}/SHA256SUMS)"
+    # wget follows redirects from https to http, and busybox's wget checks no certificate: neither can be trusted with the sum.
+    has curl || is_loopback "$url" || die "without curl, the checksum must be given with --sha256 SUM (see ${path%/*}/SHA256SUMS)"
     origin=${path%/*}/SHA256SUMS
-    fetch "$origin" "$temp" || die "cannot get $origin; give --sha256 SUM if the release has none; nothing was installed"
+    fetch "$origin" "$temp" || die "cannot download $origin; use --sha256 SUM if the release has none; nothing was installed"
     sum=$(sum_of "$temp" "$name")
-    [ -n "$sum" ] || die "REFUSED: $origin does not name $name; nothing was installed"
+    [ -n "$sum" ] || die "REFUSED: $origin does not list $name; nothing was installed"
   fi
   echo "Downloading $url ..."
-  fetch "$url" "$temp" || die "cannot get $url; nothing was installed"
+  fetch "$url" "$temp" || die "cannot download $url; nothing was installed"
 }
 
 take_file() {
-  [ -f "$file" ] || die "no such file: $file"
+  [ -f "$file" ] || die "file not found: $file"
   sums=$(dirname -- "$file")/SHA256SUMS
   if [ -n "$sum" ]; then :
   elif [ -f "$file.sha256" ]; then
@@ -109,9 +109,9 @@ take_file() {
   elif [ -f "$sums" ]; then
     origin=$sums
     sum=$(sum_of "$sums" "$(basename -- "$file")")
-    [ -n "$sum" ] || die "REFUSED: $sums does not name $file; give --sha256 SUM if it is the right file"
+    [ -n "$sum" ] || die "REFUSED: $sums does not list $file; use --sha256 SUM if it is the right file"
   else
-    echo "install.sh: WARNING: nothing to check $file against (no --sha256, $file.sha256 or SHA256SUMS)" >&2
+    echo "install.sh: WARNING: $file was not verified (no --sha256, $file.sha256 or SHA256SUMS)" >&2
   fi
   cp -- "$file" "$temp" || die "cannot copy $file to $bin; nothing was installed"
 }
@@ -124,7 +124,7 @@ build() {
   bun=$(sh "$root/scripts/bun.sh") || exit 1
   echo "Building tutti with $bun ..."
   (
-    # The package's own scripts call bun by name; only here, since what comes after asks what is on the PATH of the user.
+    # The package's scripts call bun by name. In a subshell, because the check below needs the user's own PATH.
     # shellcheck disable=SC2030
     PATH=$(dirname -- "$bun"):$PATH && export PATH
     cd -- "$root" && bun install --frozen-lockfile && bun run build
@@ -153,34 +153,34 @@ main() {
     esac
   done
   if [ -n "$passed" ] && [ -z "$serve" ]; then misuse "arguments after '--' are for --serve"; fi
-  if [ -n "$file" ] && [ -n "$url" ]; then misuse "either --file or --url"; fi
+  if [ -n "$file" ] && [ -n "$url" ]; then misuse "use either --file or --url"; fi
   if [ -n "$sum" ] && [ -z "$file$url" ]; then misuse "--sha256 goes with --file or --url"; fi
   if [ -z "$prefix" ]; then
-    [ -n "${HOME:-}" ] || die "HOME is not set; say where to install with --prefix DIR"
+    [ -n "${HOME:-}" ] || die "HOME is not set; choose where to install with --prefix DIR"
     prefix=$HOME/.local
   fi
   if [ -n "$file$url" ]; then
-    has sha256sum || has shasum || has openssl || die "no sha256sum, shasum or openssl here to check the binary with"
+    has sha256sum || has shasum || has openssl || die "sha256sum, shasum or openssl is needed to verify the binary; none was found"
   fi
 
-  mkdir -p -- "$prefix/bin" || die "cannot make $prefix/bin; choose another place with --prefix DIR"
+  mkdir -p -- "$prefix/bin" || die "cannot create $prefix/bin; choose another place with --prefix DIR"
   bin=$(CDPATH='' cd -- "$prefix/bin" && pwd)
   target=$bin/tutti
   [ ! -d "$target" ] || die "$target is a directory"
-  # A new file renamed over the old one: a running tutti keeps its own copy, and a half-written one is never in place.
+  # A new file is renamed over the old one: a running tutti keeps its own copy, and a partly written file is never in place.
   temp=$(mktemp "$bin/.tutti.XXXXXX") || die "cannot write to $bin; choose another place with --prefix DIR"
   trap 'rm -f -- "$temp"' EXIT
   trap 'exit 1' HUP INT TERM
 
   if [ -n "$url" ]; then download; elif [ -n "$file" ]; then take_file; else build; fi
   if [ -n "$sum" ]; then
-    # What will be installed is what gets checked, so a file that changes meanwhile cannot slip through.
+    # The copy that will be installed is verified, so that a file that changes meanwhile is not installed.
     actual=$(sha256 "$temp") wanted=$(printf %s "$sum" | tr 'A-F' 'a-f')
     [ "$actual" = "$wanted" ] || die "REFUSED: SHA-256 of $file$url is $actual, but $origin says $wanted; nothing was installed"
     echo "SHA-256 matches $origin"
   fi
   chmod 755 "$temp"
-  # Keeps a binary for another system from replacing a working one.
+  # A binary for another system must not replace a working one.
   version=$("$temp" --version 2>/dev/null </dev/null) ||
     die "${file:-${url:-what was built}} does not run on $(uname -s) $(uname -m); nothing was installed"
   mv -f -- "$temp" "$target" || die "cannot replace $target"
@@ -191,12 +191,12 @@ main() {
   *":$bin:"*) run=tutti ;;
   *)
     run="\"$target\""
-    echo "WARNING: $bin is not on your PATH. To add it, for this shell and later ones:"
+    echo "WARNING: $bin is not in your PATH. To add it for this and future shells:"
     echo "  export PATH=\"$bin:\$PATH\"; echo 'export PATH=\"$bin:\$PATH\"' >> ~/.profile"
     ;;
   esac
   if [ -n "$serve" ]; then exec "$target" serve "$@"; fi
-  echo "Next: $run serve     (and $run --help for the rest)"
+  echo "Next: $run serve     ($run --help shows all commands)"
 }
 
 main "$@"

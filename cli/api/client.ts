@@ -3,10 +3,13 @@ import { version } from '../../src/version.ts'
 import { plain } from '../terminal/output.ts'
 
 const LIMIT_MS = 30_000
-/** An access token that is about to run out is renewed before it does. */
+/** An access token is renewed this long before it expires. */
 const EARLY_MS = 30_000
 
-/** Whoever was put out of the team that his commands are about must be able to see that, and to choose another. */
+/**
+ * Paths that name a team themselves, and are requested without the chosen one: users who were removed from their team
+ * must still be able to see that and choose another.
+ */
 const namesItsTeam = /^\/api\/(teams|invites|auth)\b/
 
 export interface Credential {
@@ -16,28 +19,24 @@ export interface Credential {
   expiresAt?: string
 }
 
-/** Where a credential lies. */
+/** Stores a credential. */
 export interface Keeper {
   credential(): Credential | undefined
-  /**
-   * Renews it unless somebody else has done so meanwhile: a refresh token works once, and using it twice ends the
-   * session.
-   */
+  /** Renews it, unless another process has just done so: using a refresh token twice ends the session. */
   renew(stale: Credential, exchange: (refreshToken: string) => Promise<Credential>): Promise<Credential>
 }
 
 /**
- * A Tutti server as one user. Rejects with the AppError that the server meant, so that exit codes are the same
- * everywhere.
+ * A Tutti server, used as one user. Rejects with the AppError that the server reported, which decides the exit code.
  */
 export class Client {
   constructor(
     readonly server: string,
     private readonly keeper?: Keeper,
     readonly kind: 'device' | 'api_key' = 'device',
-    /** The name it goes by among the user's profiles. */
+    /** Name of the user's profile. */
     readonly profile?: string,
-    /** The team it is about; where none is named, the one that the user has chosen on the server. */
+    /** Team to work with (default: the one that the user has chosen on the server). */
     readonly team?: string,
   ) {}
 
@@ -65,7 +64,7 @@ export class Client {
   }
 }
 
-/** Whether something answers there, and what it says of itself; also while its database is away. */
+/** Returns the status and version of a server. Works also while its database is unavailable. */
 export async function health(server: string): Promise<{ status: string; version: string }> {
   const response = await reach(server, '/health', { method: 'GET' })
   const { status, version } = ((await response.json().catch(() => undefined)) ?? {}) as {
@@ -110,7 +109,7 @@ async function reach(server: string, path: string, init: RequestInit): Promise<R
         accept: 'application/json',
         'user-agent': `tutti/${version}`,
       },
-      // A credential goes where the user said, and nowhere else.
+      // A credential is sent only to the server that the user named.
       redirect: 'manual',
       signal: AbortSignal.timeout(LIMIT_MS),
     })
@@ -118,12 +117,12 @@ async function reach(server: string, path: string, init: RequestInit): Promise<R
     const to = response.headers.get('location') ?? ''
     throw new AppError(
       'upstream_failed',
-      `${server} sends you on to ${plain(to) || 'another address'}. Use that address instead.`,
+      `${server} redirects to ${plain(to) || 'another address'}. Use that address instead.`,
     )
   } catch (error) {
     if (error instanceof AppError) throw error
     if ((error as Error).name === 'TimeoutError')
-      throw new AppError('upstream_timeout', `${server} has not answered within ${LIMIT_MS / 1000} seconds.`, {
+      throw new AppError('upstream_timeout', `${server} did not respond within ${LIMIT_MS / 1000} seconds.`, {
         cause: error,
       })
     throw new AppError('unavailable', `${server} cannot be reached. Is it running, and is the address right?`, {
@@ -133,7 +132,10 @@ async function reach(server: string, path: string, init: RequestInit): Promise<R
 }
 
 const stranger = (server: string, status: number): AppError =>
-  new AppError('upstream_failed', `What answers at ${server} (${status}) is no Tutti server. Is the address right?`)
+  new AppError(
+    'upstream_failed',
+    `The server at ${server} is not a Tutti server (status ${status}). Is the address right?`,
+  )
 
 /** What a server sends is not trusted to have the right shape. */
 const objects = <T extends object>(list: T[] | undefined): T[] | undefined =>

@@ -49,8 +49,8 @@ interface Done {
 
 /**
  * Replaces this binary with another version, after that version has started with this data. The binary in place works
- * at every moment: it is replaced by a single rename. The trial uses a copy of an embedded database, so that nothing has
- * to be undone; a Postgres database is used itself, and restored from the backup if the trial fails.
+ * at every moment: it is replaced by a single rename. The trial uses a copy of an embedded database, so that nothing
+ * has to be undone; a Postgres database is used itself, and restored from the backup if the trial fails.
  */
 export async function upgrade({ file, sha256, wait = '120', json, ...common }: Options): Promise<void> {
   const config = settingsOf(common)

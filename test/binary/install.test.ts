@@ -82,7 +82,7 @@ describe.each(Object.keys(shells))('under %s', (shell) => {
     const good = await install(['--file', file], { shell })
     expect(good).toMatchObject({ code: 0, err: '', installed: true })
     expect(good.out).toContain(`SHA-256 matches ${join(from, 'SHA256SUMS')}\nInstalled ${join(good.at, 'bin/tutti')} (`)
-    expect(good.out).toContain('is not on your PATH')
+    expect(good.out).toContain('is not in your PATH')
     expect((await install([`--file=${file}`, '--sha256', sum.toUpperCase()], { shell })).code).toBe(0)
     for (const line of [`${'0'.repeat(64)}  tutti-linux\n`, `${sum}  something-else\n`]) {
       writeFileSync(join(from, 'SHA256SUMS'), line)
@@ -100,7 +100,7 @@ describe.each(Object.keys(shells))('under %s', (shell) => {
     writeFileSync(broken, 'MZ no program\n')
     const refused = await install(['--file', broken], { shell })
     expect([refused.code, refused.installed]).toEqual([1, false])
-    expect(refused.err).toMatch(/WARNING: nothing to check .*\n.*does not run on Linux/)
+    expect(refused.err).toMatch(/WARNING: .* was not verified .*\n.*does not run on Linux/)
     const good = join(from, 'good')
     writeFileSync(good, program)
     const blocked = join(from, 'blocked')
@@ -108,7 +108,7 @@ describe.each(Object.keys(shells))('under %s', (shell) => {
     for (const [args, env, code, said] of [
       [['--file', good, '--prefix', blocked], {}, 1, 'choose another place with --prefix'],
       [['--file', good, '--prefix', '/proc'], {}, 1, 'choose another place with --prefix'],
-      [['--file', join(from, 'nothing')], {}, 1, 'no such file'],
+      [['--file', join(from, 'nothing')], {}, 1, 'file not found'],
       [['--frob'], {}, 2, 'unknown option: --frob'],
       [['--prefix'], {}, 2, '--prefix needs a value'],
       [['--sha256', 'x'], {}, 2, '--sha256 goes with'],
@@ -213,8 +213,8 @@ describe('from a release', () => {
         ['wrong', 'REFUSED: SHA-256 of'],
         ['good', 'but --sha256 says', '--sha256', '0'.repeat(64)],
         ['bare', 'SHA256SUMS; give --sha256'],
-        ['unnamed', `does not name ${own}`],
-        ['missing', 'cannot get'],
+        ['unnamed', `does not list ${own}`],
+        ['missing', 'cannot download'],
       ] as const)
         expect([where, await get(where, ...args)]).toEqual([
           where,
@@ -263,11 +263,11 @@ describe('from a release', () => {
 
   test('only https is spoken with other machines, and wget alone is not believed', async () => {
     for (const url of ['http://example.com/x', 'http://127.0.0.1.example.com/x', 'http://localhost.example.com', 'ftp://example.com', 'file:///etc/passwd'])
-      expect(await install(['--url', url], {})).toMatchObject({ code: 1, err: expect.stringContaining('takes an https address') as string }) // biome-ignore format: a list
+      expect(await install(['--url', url], {})).toMatchObject({ code: 1, err: expect.stringContaining('must be an https address') as string }) // biome-ignore format: a list
     const unsure = await install(['--url', 'https://example.invalid/v1'], { shell: 'busybox' })
     expect(unsure).toMatchObject({
       code: 1,
-      err: expect.stringContaining('without curl, say what the binary must be') as string,
+      err: expect.stringContaining('without curl, the checksum must be given') as string,
     })
     // Without a name server nothing is asked; that curl is held to https is seen in how it is called.
     const told = await install(['--url', 'https://example.invalid/v1'], { fakes: { curl: 'echo "$@" >&2; exit 6' } })

@@ -25,7 +25,7 @@ describe('tutti outbox', () => {
     const printed = await outbox()
     expect(printed.code).toBe(0)
     expect(printed.out).toMatch(
-      /^To {7}ada@example\.com\nSubject {2}Your sign-in code\nStatus {3}kept, of use until 20\d\d-/,
+      /^To {7}ada@example\.com\nSubject {2}Your sign-in code\nStatus {3}kept, expires 20\d\d-/,
     )
     expect(printed.out).toContain(`    ${server.url}/magic#svc_one_`)
     const { items: mails } = JSON.parse((await outbox('--json')).out) as { items: OutboxMail[] }

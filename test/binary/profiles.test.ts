@@ -76,10 +76,10 @@ describe('the wrong server', () => {
     const address = `http://localhost:${other.port}`
     expect(await home.run('login', address)).toMatchObject({
       code: 6,
-      err: expect.stringContaining('is no Tutti server') as string,
+      err: expect.stringContaining('is not a Tutti server') as string,
     })
     const moved = await tutti(['login', address, '--with-token'], { env: home.env, stdin: newSecret('api_key') })
-    expect(moved).toMatchObject({ code: 6, err: expect.stringContaining(`sends you on to ${office.url}`) as string })
+    expect(moved).toMatchObject({ code: 6, err: expect.stringContaining(`redirects to ${office.url}`) as string })
     expect(await home.run('status', '--server', address)).toMatchObject({ code: 6, out: '' })
     expect(seen[0]).toMatch(/^tutti\/\d+\.\d+\.\d+ null /)
     await other.stop(true)
