@@ -15,7 +15,7 @@ import { snapshot } from './db/snapshot.ts'
 import { createEmbedder } from './embeddings/embedder.ts'
 import { Bus } from './events/bus.ts'
 import { Catalogue } from './events/catalogue.ts'
-import { events, features, jobs, sources } from './feature.ts'
+import { events, features, jobs, records } from './feature.ts'
 import { gatherHooks } from './hooks.ts'
 import { Jobs } from './jobs/queue.ts'
 import { createLog, type Log } from './log.ts'
@@ -79,7 +79,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
       seal: createSeal(secret),
       mailer,
       embedder,
-      sources,
+      records,
       events: catalogue,
       hooks: gatherHooks(features.flatMap((f) => f.hooks ?? [])),
       outbound: createOutbound(config, options.outbound),

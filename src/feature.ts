@@ -1,12 +1,12 @@
 import type { AnyElysia } from 'elysia'
 import type { EventType } from './events/catalogue.ts'
 import * as contents from './features/index.ts'
-import type { Source } from './features/search/source.ts'
 import type { Registration } from './hooks.ts'
 import type { Http } from './http/context.ts'
 import type { JobDefinition } from './jobs/queue.ts'
 import { inOrder } from './mcp/order.ts'
 import type { Tool } from './mcp/tool.ts'
+import { type RecordKind, Records } from './records/kind.ts'
 import type { App } from './services.ts'
 
 /** What a feature offers to the surfaces. Its folder's index.ts says so. */
@@ -16,8 +16,8 @@ export interface Feature {
   jobs?: JobDefinition[]
   /** What it emits: all exports of its events.ts. */
   events?: readonly EventType[]
-  /** How its records are found. */
-  searchable?: readonly Source[]
+  /** Its kinds of records, for search, links, MCP resources and whatever else works on all kinds. */
+  records?: readonly RecordKind[]
   /** How it takes part in what features below it do. */
   hooks?: readonly Registration[]
   /** What goes on beside requests; gives what ends it. */
@@ -27,5 +27,5 @@ export interface Feature {
 export const features: readonly Feature[] = Object.values(contents)
 export const tools: Tool[] = inOrder(features.flatMap((f) => f.tools ?? []))
 export const jobs: JobDefinition[] = features.flatMap((f) => f.jobs ?? [])
-export const sources: Source[] = features.flatMap((f) => f.searchable ?? [])
+export const records = new Records(features.flatMap((f) => f.records ?? []))
 export const events: EventType[] = features.flatMap((f) => f.events ?? [])

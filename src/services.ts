@@ -7,12 +7,12 @@ import type { Db } from './db/session.ts'
 import type { Embedder } from './embeddings/embedder.ts'
 import type { Bus } from './events/bus.ts'
 import type { Catalogue } from './events/catalogue.ts'
-import type { Source } from './features/search/source.ts'
 import type { Hooks } from './hooks.ts'
 import type { Jobs } from './jobs/queue.ts'
 import type { Log } from './log.ts'
 import type { Mailer } from './outside/mailer.ts'
 import type { Outbound } from './outside/outbound.ts'
+import type { Records } from './records/kind.ts'
 
 /** Everything an action may need, created once and passed explicitly. */
 export interface App {
@@ -31,8 +31,8 @@ export interface App {
   readonly seal: Seal
   readonly mailer: Mailer
   readonly embedder: Embedder
-  /** Searchable records of all features. */
-  readonly sources: readonly Source[]
+  /** All kinds of records. */
+  readonly records: Records
   /** What can happen, feature by feature. */
   readonly events: Catalogue
   /** Handlers of the features' hooks, by the hook's name. */

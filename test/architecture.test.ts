@@ -54,13 +54,9 @@ const exceptions: Record<string, string> = {
   control: 'accounts backups mail upkeep',
   http: 'manual tasks',
   mcp: 'agents decisions memory notes projects sessions skills specs tasks users workflow',
-  'services.ts': 'search',
-  links: 'agents decisions memory notes repositories sessions specs tasks workflow',
   notifications: 'integrations projects',
   organizations: 'invites',
-  projects: 'decisions memory notes repositories search specs stories tasks workflow',
-  skills: 'search',
-  stories: 'search',
+  projects: 'decisions memory notes repositories specs stories tasks workflow',
 }
 
 test('a feature imports only features listed above it, and nothing else in src imports a feature', async () => {

@@ -1,24 +1,26 @@
 import { AppError } from '../../src/errors.ts'
+import { factsOf, type RecordName, recordNames } from '../../src/records/names.ts'
 import { plain } from '../terminal/output.ts'
 import type { Client } from './client.ts'
 import { query } from './reference.ts'
 
+interface List {
+  noun: string
+  path?: string
+}
+
 /** The noun that lists each kind of record, and the route to find similar names in. */
-const lists: Record<string, { noun: string; path?: string }> = {
-  project: { noun: 'projects', path: '/api/projects' },
-  task: { noun: 'tasks', path: '/api/tasks' },
-  feature: { noun: 'features' },
-  note: { noun: 'notes', path: '/api/notes' },
-  memory: { noun: 'memory' },
-  decision: { noun: 'decisions', path: '/api/decisions' },
-  spec: { noun: 'specs', path: '/api/specs' },
-  session: { noun: 'sessions' },
-  agent: { noun: 'agents', path: '/api/agents' },
-  skill: { noun: 'skills', path: '/api/skills' },
+const lists: Readonly<Record<string, List>> = {
+  ...Object.fromEntries(recordNames.flatMap((name) => listOf(name) ?? [])),
   activity: { noun: 'activity' },
   team: { noun: 'teams', path: '/api/teams' },
   organization: { noun: 'teams', path: '/api/teams' },
   token: { noun: 'tokens', path: '/api/mcp-tokens' },
+}
+
+function listOf(name: RecordName): [string, List][] | undefined {
+  const { noun, path, named } = factsOf(name)
+  return noun === undefined ? undefined : [[name, { noun, ...(named && { path: `/api${path}` }) }]]
 }
 
 /** Runs the work. If it names something that does not exist, the error suggests similar names or how to list them. */

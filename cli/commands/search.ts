@@ -1,4 +1,5 @@
-import type { FoundGroups, Kind, Part } from '../../src/features/search/schema.ts'
+import type { FoundGroups, Part } from '../../src/features/search/schema.ts'
+import { type SearchName, searchNames } from '../../src/records/names.ts'
 import { helped } from '../api/hints.ts'
 import { linkedProject } from '../api/linked.ts'
 import { signedInClient, type Where } from '../api/profiles.ts'
@@ -14,10 +15,6 @@ interface Options extends Where {
   limit?: string
 }
 
-const kinds: Kind[] = [
-  'memory', 'note', 'decision', 'spec', 'task', 'session', 'project', 'epic', 'story', 'feature', 'skill', 'agent',
-] // biome-ignore format: a list of words
-
 const marked = (parts: readonly Part[]): string =>
   parts.map(({ text, match }) => (match ? bold(flat(text)) : flat(text))).join('')
 /** Like `plain`, but keeps the spaces at both ends, which separate the parts. */
@@ -27,8 +24,8 @@ export async function search(
   words: string[],
   { json, kind, project, allProjects, limit, ...where }: Options,
 ): Promise<void> {
-  const unknown = kind?.find((one) => !kinds.includes(one as Kind))
-  if (unknown !== undefined) throw new Refusal(`There is no kind ${unknown}. There are: ${kinds.join(', ')}`)
+  const unknown = kind?.find((one) => !searchNames.includes(one as SearchName))
+  if (unknown !== undefined) throw new Refusal(`There is no kind ${unknown}. There are: ${searchNames.join(', ')}`)
   const { client } = signedInClient(where)
   const within = project ?? (allProjects ? undefined : linkedProject(client.server)?.project)
   const found = await helped(client, async () =>

@@ -5,8 +5,9 @@ import { machine } from '../../src/auth/policy.ts'
 import { meta } from '../../src/db/table.ts'
 import { hybrid } from '../../src/features/search/hybrid.ts'
 import { catchUp, compare } from '../../src/features/search/indexing.ts'
-import { type Kind, kinds } from '../../src/features/search/schema.ts'
 import { passages } from '../../src/features/search/table.ts'
+import { Records } from '../../src/records/kind.ts'
+import { type SearchName, searchNames } from '../../src/records/names.ts'
 import { type Answer, mcpToken, member, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
 import { ctxOf, failure, ownApp, times } from './support.ts'
 
@@ -28,7 +29,7 @@ const made = <T extends { id: string }>({ status, body }: Answer<unknown>): T =>
 const follow = async (ctx = systemCtx(t)) => {
   while ((await catchUp(ctx, {})) === 'waiting') await Bun.sleep(5)
 }
-const find = async (who: Person, text: string, kind?: Kind): Promise<string[]> =>
+const find = async (who: Person, text: string, kind?: SearchName): Promise<string[]> =>
   (await hybrid(await who.ctx(), { text, limit: 20, ...(kind && { kinds: [kind] }) }, undefined)).map(
     (hit) => hit.recordId,
   )
@@ -47,7 +48,7 @@ const project = async (who = ada, extra = {}) =>
   made<{ id: string; slug: string }>(await who.fetch('POST', '/api/projects', { name: unique('Engine'), ...extra }))
 
 describe('every kind of record', () => {
-  const words: Record<Exclude<Kind, 'memory'>, string> = {
+  const words: Record<Exclude<SearchName, 'memory'>, string> = {
     note: 'quokka',
     decision: 'wombat',
     spec: 'numbat',
@@ -60,7 +61,7 @@ describe('every kind of record', () => {
     skill: 'platypus',
     agent: 'dingo',
   }
-  const ids: Partial<Record<Kind, string>> = {}
+  const ids: Partial<Record<SearchName, string>> = {}
 
   beforeAll(async () => {
     const home = await project(ada, { description: `about ${words.project}` })
@@ -79,7 +80,7 @@ describe('every kind of record', () => {
     await follow()
   })
 
-  test.each(kinds.filter((kind) => kind !== 'memory'))(
+  test.each(searchNames.filter((kind) => kind !== 'memory'))(
     '%s is found by its words, after the write and not by it',
     async (kind) => {
       expect(await find(ada, words[kind as keyof typeof words])).toEqual([ids[kind] as string])
@@ -221,15 +222,17 @@ describe('whatever happens to the server', () => {
     const before = await cursor()
     const broken = {
       ...t.app,
-      sources: t.app.sources.map((s) =>
-        s.kind === 'note'
-          ? {
-              ...s,
-              get text(): never {
-                throw new Error('killed')
-              },
-            }
-          : s,
+      records: new Records(
+        t.app.records.all.map((record) =>
+          record.kind === 'note'
+            ? {
+                ...record,
+                get search(): never {
+                  throw new Error('killed')
+                },
+              }
+            : record,
+        ),
       ),
     }
     await failure(follow({ ...systemCtx(t), app: broken }))

@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { count, eq, or } from 'drizzle-orm'
-import type { Link, Linkable, LinkedRecord, LinkPage } from '../../src/features/links/schema.ts'
+import type { Link, LinkedRecord, LinkPage } from '../../src/features/links/schema.ts'
 import { links } from '../../src/features/links/table.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
+import type { RecordName } from '../../src/records/names.ts'
 import { apiKey, call, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { expectEvent, expectEvents, expectRefusal, inside, statuses, times, watch } from './support.ts'
 
@@ -27,7 +28,7 @@ interface Made {
   key: string
 }
 interface End {
-  type: Linkable
+  type: RecordName
   id: string
 }
 
@@ -95,7 +96,7 @@ describe('a link', () => {
     const epic = await make(ada, `/api/projects/${project.id}/epics`, { title: 'Durability' })
     const story = await make(ada, `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: 'One process' })
     const started = await ada.fetch<Made & { session?: Made }>('POST', '/api/sessions', { goals: ['Hold the folder'] })
-    const all: [Linkable, string, string, string][] = [
+    const all: [RecordName, string, string, string][] = [
       ['project', project.id, project.name, `/projects/${project.id}`],
       ['epic', epic.id, 'Durability', `/projects/${project.id}/epics/${epic.id}`],
       ['story', story.id, 'One process', `/projects/${project.id}/epics/${epic.id}/stories/${story.id}`],
@@ -161,7 +162,7 @@ describe('a link', () => {
     expect(self.errors).toMatchObject([{ pointer: '/toId' }])
     for (const kind of ['', 'Has Spaces', 'x'.repeat(41)])
       await expectRefusal(t, await tie(ada, lock, runbook, { kind }), 422, 'invalid')
-    await expectRefusal(t, await tie(ada, lock, { type: 'user' as Linkable, id: ada.userId }), 422, 'invalid')
+    await expectRefusal(t, await tie(ada, lock, { type: 'user' as RecordName, id: ada.userId }), 422, 'invalid')
     await expectRefusal(t, await tie(ada, lock, { type: 'note', id: Bun.randomUUIDv7() }), 404, 'not_found')
     // A task is no note.
     await expectRefusal(t, await tie(ada, runbook, { ...lock, type: 'note' }), 404, 'not_found')

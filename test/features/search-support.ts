@@ -1,7 +1,8 @@
 import type { Note, NoteCreate } from '../../src/features/notes/schema.ts'
 import type { Project, ProjectCreate } from '../../src/features/projects/schema.ts'
 import { catchUp, compare } from '../../src/features/search/indexing.ts'
-import type { FoundGroups, Kind, Part } from '../../src/features/search/schema.ts'
+import type { FoundGroups, Part } from '../../src/features/search/schema.ts'
+import type { SearchName } from '../../src/records/names.ts'
 import { type Person, systemCtx, type TestApp, unique } from '../support/app.ts'
 
 /** All that was written until now can be found: what the server does by itself a moment later. */
@@ -35,7 +36,7 @@ export const search = async (who: Pick<Person, 'fetch'>, q: string, more = ''): 
 }
 
 /** Titles in the order they came in. */
-export const titles = ({ items }: FoundGroups, kind?: Kind): string[] =>
+export const titles = ({ items }: FoundGroups, kind?: SearchName): string[] =>
   items.filter((group) => !kind || group.kind === kind).flatMap((group) => group.items.map((item) => item.title))
 
 export const plain = (parts: readonly Part[]): string => parts.map((part) => part.text).join('')

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { FoundGroups, Kind } from '../../src/features/search/schema.ts'
-import { kinds } from '../../src/features/search/schema.ts'
+import type { FoundGroups } from '../../src/features/search/schema.ts'
+import type { SearchName } from '../../src/records/names.ts'
+import { searchNames } from '../../src/records/names.ts'
 import { apiKey, call, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { atEnd } from '../support/cleanup.ts'
 import { indexed, matches, newProject, newWord, plain, search, titles, write } from './search-support.ts'
@@ -22,7 +23,7 @@ const made = async (who: Person, path: string, body: object): Promise<{ id: stri
 }
 
 /** One record of every kind that says the word. */
-async function oneOfEach(who: Person, word: string): Promise<Record<Kind, string>> {
+async function oneOfEach(who: Person, word: string): Promise<Record<SearchName, string>> {
   const project = await newProject(who, { name: `Project ${word}` })
   const at = `/api/projects/${project.id}`
   const epic = await made(who, `${at}/epics`, { title: `Epic ${word}` })
@@ -54,7 +55,7 @@ describe('what is found', () => {
     const answer = await ada.fetch<FoundGroups>('GET', `/api/search?q=${word}`)
     expect(answer.status).toBe(200)
     expect(answer.body.nextCursor).toBeNull()
-    expect(answer.body.items.map((group) => group.kind).sort()).toEqual([...kinds].sort())
+    expect(answer.body.items.map((group) => group.kind).sort()).toEqual([...searchNames].sort())
     for (const { kind, total, items } of answer.body.items) {
       expect([kind, total, items.map((item) => item.id)]).toEqual([kind, 1, [ids[kind]]])
       const [item] = items as [FoundGroups['items'][0]['items'][0]]
@@ -270,7 +271,7 @@ describe('who finds what', () => {
       const { status, body } = await call<FoundGroups>(t, 'GET', `/api/search?q=${word}`, undefined, headers)
       return status === 200 ? body.items.map((group) => group.kind).sort() : status
     }
-    expect(await found('read')).toEqual([...kinds].sort())
+    expect(await found('read')).toEqual([...searchNames].sort())
     expect(await found('notes:read')).toBe(403)
     expect(await found('search:read')).toEqual([])
     expect(await found('search:read', 'notes:read', 'tasks:write')).toEqual(['epic', 'note', 'story', 'task'])
@@ -285,7 +286,7 @@ describe('who finds what', () => {
     expect(await search(stranger, word, `&projectId=${ids.project}`)).toEqual({ items: [], nextCursor: null })
     // What somebody had in mind while he worked is his own.
     expect((await search(viewer, word)).items.map((group) => group.kind).sort()).toEqual(
-      kinds.filter((k) => k !== 'session').sort(),
+      searchNames.filter((k) => k !== 'session').sort(),
     )
     await write(stranger, { title: word })
     await indexed(t)

@@ -1,14 +1,14 @@
 import type { Feature } from '../../feature.ts'
 import { removePersonal } from './account.ts'
 import * as events from './events.ts'
+import { agentRecord } from './record.ts'
 import { agentRoutes } from './routes.ts'
-import { agentSource } from './searchable.ts'
 import { agentTools } from './tools.ts'
 
 export const agents: Feature = {
   events: Object.values(events),
   routes: agentRoutes,
   tools: agentTools,
-  searchable: [agentSource],
+  records: [agentRecord],
   hooks: [removePersonal],
 }

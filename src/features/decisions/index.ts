@@ -1,14 +1,14 @@
 import type { Feature } from '../../feature.ts'
 import { withoutAuthor } from './account.ts'
 import * as events from './events.ts'
+import { decisionRecord } from './record.ts'
 import { decisionRoutes } from './routes.ts'
-import { decisionSource } from './searchable.ts'
 import { decisionTools } from './tools.ts'
 
 export const decisions: Feature = {
   events: Object.values(events),
   routes: decisionRoutes,
   tools: decisionTools,
-  searchable: [decisionSource],
+  records: [decisionRecord],
   hooks: [withoutAuthor],
 }

@@ -2,8 +2,8 @@ import { count, desc, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
-import { type Rights, rightsOf } from '../../auth/rights.ts'
-import { anyOf, matches, newId } from '../../db/columns.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { matches, newId } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
@@ -14,7 +14,7 @@ import { tellMentioned } from '../notifications/mentions.ts'
 import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
-import { projects as projectTable } from '../projects/table.ts'
+import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { decisionCommented, decisionLogged, decisionSuperseded, decisionUpdated } from './events.ts'
 import type {
   Alternative,
@@ -67,12 +67,7 @@ const item = {
   excerpt: sql<string>`case when length(${decisions.decision}) > 160 then left(${decisions.decision}, 159) || '…' else ${decisions.decision} end`,
 }
 
-const live = isNull(decisions.deletedAt)
-const visibleTo = (rights: Rights): SQL => {
-  const ofTeam = and(isNull(decisions.projectId), anyOf(decisions.organizationId, rights.organizations))
-  const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${decisions.projectId} and ${projects.visibleTo(rights)})`
-  return and(live, anyOf(decisions.organizationId, rights.reach), or(ofTeam, inProject))
-}
+const visibleTo = liveOfTeamOrProject(decisions)
 
 const select = (ctx: Ctx, where: SQL | undefined) =>
   ctx.db

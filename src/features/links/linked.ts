@@ -1,70 +1,80 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { prepare } from '../../db/session.ts'
-import { hook } from '../../hooks.ts'
+import type { RecordKind, Records } from '../../records/kind.ts'
+import { mentionNames } from '../../records/names.ts'
 import { passages } from '../search/table.ts'
 import { type Found, lookUp } from './records.ts'
 import type { LinkedRecord } from './schema.ts'
 import { links } from './table.ts'
 
-export type LinkedRow = Pick<LinkedRecord, 'type' | 'id' | 'kind' | 'direction'> & {
-  /** Seconds since 1970, for the order. */
-  at: number
-}
-
-/** Returns links that records of other features keep themselves. The newest come first, `most` of them at most. */
-export const ownLinks = hook<{ id: string; organizationId: string | null; most: number }, LinkedRow[]>('links.ownLinks')
+type Row = Pick<LinkedRecord, 'type' | 'id' | 'kind' | 'direction'>
 
 const MOST = 50
 
 const value = (name: string) => sql.placeholder(name)
 const naming = sql`union all select p.kind, p.record_id, 'mentions', 'from', max(p.at) from ${passages} p
-  where p.organization_id = ${value('organizationId')} and p.kind in ('decision', 'spec', 'memory', 'note', 'feature')
+  where p.organization_id = ${value('organizationId')} and p.kind in (${sql.join(
+    mentionNames.map((name) => sql`${name}`),
+    sql`, `,
+  )})
     and p.search @@ phraseto_tsquery('english', ${value('words')})
     and (p.title || ' ' || p.content) ~* ${value('whole')} and (p.expires_at is null or p.expires_at > ${value('now')})
   group by p.kind, p.record_id`
-const select = (more: SQL) =>
+/** Records that list what they link to themselves, such as notes. */
+const listing = ({ kind, table, ownLinks, ownerId }: RecordKind): SQL =>
+  sql`union all select ${kind}::text, ${table.id}, coalesce(l->>'kind', 'relates'), 'from', ${table.updatedAt}
+    from ${table}, jsonb_array_elements(${ownLinks}) l
+    where ${ownLinks} <> '[]' and ${ownLinks} @> ${value('link')}::text::jsonb and l->>'id' = ${value('id')}::text
+      and ${table.deletedAt ? isNull(table.deletedAt) : sql`true`}
+      and (${table.organizationId} = ${value('organizationId')} or ${ownerId} = ${value('userId')})`
+
+const select = (records: Records, more: SQL) =>
   prepare((db) =>
     db
       .select({
-        type: sql<LinkedRow['type']>`found.type`,
+        type: sql<Row['type']>`found.type`,
         id: sql<string>`found.id`,
-        kind: sql<LinkedRow['kind']>`found.kind`,
-        direction: sql<LinkedRow['direction']>`found.direction`,
-        at: sql<number>`extract(epoch from found.at)::float8`.mapWith(Number),
+        kind: sql<Row['kind']>`found.kind`,
+        direction: sql<Row['direction']>`found.direction`,
       })
       .from(sql`(
         select to_type as type, to_id as id, kind, 'to' as direction, created_at as at from ${links} where from_id = ${value('id')}
         union all select from_type, from_id, kind, 'from', created_at from ${links} where to_id = ${value('id')}
+        ${sql.join(records.all.filter(({ ownLinks }) => ownLinks).map(listing), sql` `)}
         ${more}) found`)
       .orderBy(sql`found.kind = 'mentions', found.at desc, found.id`)
       .limit(MOST * 2),
   )
-const [linked, linkedOrNamed] = [select(sql``), select(naming)]
 
-/** What is only mentioned comes last, then the newest first. */
-const inOrder = (a: LinkedRow, b: LinkedRow): number =>
-  Number(a.kind === 'mentions') - Number(b.kind === 'mentions') || b.at - a.at || (a.id < b.id ? -1 : 1)
+interface Statements {
+  linked: ReturnType<typeof select>
+  linkedOrNamed: ReturnType<typeof select>
+}
+const built = new WeakMap<Records, Statements>()
+
+/** Built once for the kinds of records there are. */
+function statements(records: Records): Statements {
+  const known = built.get(records)
+  if (known) return known
+  const made = { linked: select(records, sql``), linkedOrNamed: select(records, naming) }
+  built.set(records, made)
+  return made
+}
 
 /**
  * For a record that shows what it is linked with, newest first: the links of both directions, the notes that name it among their own
- * links, and what names it in its text by its key. Mostly there is nothing, and that costs two short queries.
+ * links, and what names it in its text by its key. Mostly there is nothing, and that costs one short query.
  */
 export async function linkedWith(
   ctx: Ctx,
   { id, organizationId, key }: { id: string; organizationId: string | null; key?: string },
 ): Promise<LinkedRecord[]> {
-  const stored = await (key
-    ? linkedOrNamed(ctx.db, {
-        id,
-        organizationId,
-        words: key.replace('-', ' '),
-        whole: `\\m${key}\\M`,
-        now: ctx.now,
-      })
-    : linked(ctx.db, { id }))
-  const kept = await ownLinks.call(ctx, { id, organizationId, most: MOST * 2 })
-  const rows = [...stored, ...kept.flat()].sort(inOrder).slice(0, MOST * 2)
+  const about = { id, organizationId, link: JSON.stringify([{ id }]), userId: ctx.actor.userId }
+  const { linked, linkedOrNamed } = statements(ctx.app.records)
+  const rows = await (key
+    ? linkedOrNamed(ctx.db, { ...about, words: key.replace('-', ' '), whole: `\\m${key}\\M`, now: ctx.now })
+    : linked(ctx.db, about))
   if (rows.length === 0) return []
   const ends = new Map<string, Found>()
   for (const [type, list] of Map.groupBy(rows, (row) => row.type))

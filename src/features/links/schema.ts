@@ -1,23 +1,7 @@
+import { recordNames } from '../../records/names.ts'
 import { id, instant, object, oneOf, optional, pageOf, paging, type Static, text } from '../../schema.ts'
 
-export const linkable = [
-  'project',
-  'epic',
-  'story',
-  'task',
-  'feature',
-  'note',
-  'decision',
-  'spec',
-  'memory',
-  'session',
-  'agent',
-  'skill',
-  'repository',
-] as const
-export type Linkable = (typeof linkable)[number]
-
-const type = oneOf(linkable)
+const type = oneOf(recordNames)
 const kind = text(40, { pattern: '^[a-z][a-z0-9_-]*$', example: 'implements' })
 const End = object({
   type,

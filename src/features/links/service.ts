@@ -3,11 +3,12 @@ import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
+import type { RecordName } from '../../records/names.ts'
 import { keyset } from '../../records/page.ts'
 import { requireWriter } from '../projects/service.ts'
 import { linkCreated, linkDeleted } from './events.ts'
 import { type Found, isSeen, lookUp } from './records.ts'
-import type { End, Link, Linkable, LinkCreate, LinkPage, LinkQuery } from './schema.ts'
+import type { End, Link, LinkCreate, LinkPage, LinkQuery } from './schema.ts'
 import { links } from './table.ts'
 
 const columns = {
@@ -19,7 +20,7 @@ const columns = {
   toType: links.toType,
   toId: links.toId,
 }
-type Row = Omit<Link, 'from' | 'to'> & Record<'fromType' | 'toType', Linkable> & Record<'fromId' | 'toId', string>
+type Row = Omit<Link, 'from' | 'to'> & Record<'fromType' | 'toType', RecordName> & Record<'fromId' | 'toId', string>
 
 async function endsOf(ctx: Ctx, rows: readonly Row[]): Promise<Map<string, Found>> {
   const wanted = Map.groupBy(
@@ -78,7 +79,7 @@ export const get = read(
   async (ctx, { id }: { id: string }): Promise<Link> => toLink(await find(ctx, id)),
 )
 
-async function findEnd(ctx: Ctx, type: Linkable, id: string): Promise<Found> {
+async function findEnd(ctx: Ctx, type: RecordName, id: string): Promise<Found> {
   const [found] = await lookUp(ctx, type, [id])
   if (!found) throw notFound(type, id)
   return found

@@ -1,7 +1,7 @@
 import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, newId } from '../../db/columns.ts'
+import type { RecordName } from '../../records/names.ts'
 import { users } from '../users/table.ts'
-import type { Linkable } from './schema.ts'
 
 /**
  * Any record may point at any other. Whoever sees both ends sees the link, so it belongs to no team of its own: a project that moves takes
@@ -13,9 +13,9 @@ export const links = pgTable(
     id: uuid().primaryKey().$defaultFn(newId),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     createdAt: instant().notNull(),
-    fromType: text().$type<Linkable>().notNull(),
+    fromType: text().$type<RecordName>().notNull(),
     fromId: uuid().notNull(),
-    toType: text().$type<Linkable>().notNull(),
+    toType: text().$type<RecordName>().notNull(),
     toId: uuid().notNull(),
     kind: text().notNull(),
   },

@@ -1,12 +1,10 @@
 import { eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { type Rights, rightsOf } from '../../auth/rights.ts'
-import { anyOf } from '../../db/columns.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
-import * as projects from '../projects/service.ts'
-import { projects as projectTable } from '../projects/table.ts'
+import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { passages, passageVectors } from '../search/table.ts'
 import type { Memory, MemoryItem } from './schema.ts'
 import { memories } from './table.ts'
@@ -50,11 +48,7 @@ export const toItem = ({ content, ...rest }: Memory): MemoryItem => ({ ...rest, 
 
 export const live = isNull(memories.deletedAt)
 
-export const visibleTo = (rights: Rights): SQL => {
-  const ofTeam = and(isNull(memories.projectId), anyOf(memories.organizationId, rights.organizations))
-  const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${memories.projectId} and ${projects.visibleTo(rights)})`
-  return and(live, anyOf(memories.organizationId, rights.reach), or(ofTeam, inProject))
-}
+export const visibleTo = liveOfTeamOrProject(memories)
 
 /** Neither superseded nor expired. */
 export const current = (now: string): SQL =>

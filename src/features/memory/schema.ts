@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { recallNames, searchNames } from '../../records/names.ts'
 import {
   array,
   bool,
@@ -17,7 +18,6 @@ import {
   text,
   title,
 } from '../../schema.ts'
-import { kinds } from '../search/schema.ts'
 import { Party } from '../tasks/schema.ts'
 
 export const scopes = ['agent', 'project', 'session'] as const
@@ -121,7 +121,7 @@ export const MemorySearch = object({
   scopeId: optional(text(100, { minLength: 1, example: 'tutti' })),
   tags: optional(tags),
   kinds: optional(
-    array(oneOf(['memory', 'note', 'decision', 'spec', 'task', 'session']), 6, {
+    array(oneOf(recallNames), recallNames.length, {
       uniqueItems: true,
       description: 'memory unless told',
     }),
@@ -132,7 +132,7 @@ export const MemorySearch = object({
 })
 export type MemorySearch = Static<typeof MemorySearch>
 export const MemoryHit = object({
-  kind: oneOf(kinds),
+  kind: oneOf(searchNames),
   id: id(),
   title: nullable(text(300)),
   content: text(CONTENT_BYTES),

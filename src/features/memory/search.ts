@@ -20,7 +20,7 @@ export const search = read(
     const vector = await embedQuery(ctx, input.query)
     const query = {
       text: input.query,
-      kinds: kindsFor(ctx.actor, input.kinds ?? ['memory']),
+      kinds: kindsFor(ctx, input.kinds ?? ['memory']),
       tags: input.tags,
       old: input.old,
     }

@@ -2,15 +2,14 @@ import type { Feature } from '../../feature.ts'
 import { withoutAuthor } from './account.ts'
 import * as events from './events.ts'
 import { noteStats } from './of-project.ts'
-import { linksOfNotes } from './own-links.ts'
+import { noteRecord } from './record.ts'
 import { noteRoutes } from './routes.ts'
-import { noteSource } from './searchable.ts'
 import { noteTools } from './tools.ts'
 
 export const notes: Feature = {
   events: Object.values(events),
   routes: noteRoutes,
   tools: noteTools,
-  searchable: [noteSource],
-  hooks: [withoutAuthor, noteStats, linksOfNotes],
+  records: [noteRecord],
+  hooks: [withoutAuthor, noteStats],
 }

@@ -4,7 +4,7 @@ import { currentOrganization, userIdOf } from '../../auth/actor.ts'
 import { anyone, member, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
-import { anyOf, matches, newId } from '../../db/columns.ts'
+import { matches, newId } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { placeholders, prepare } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
@@ -14,7 +14,7 @@ import { slugify } from '../../text/text.ts'
 import { organizations } from '../organizations/table.ts'
 import { defaultProject } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
-import { projects as projectTable } from '../projects/table.ts'
+import { ofTeamOrProject } from '../projects/visible.ts'
 import { users } from '../users/table.ts'
 import { noteCreated, noteDeleted, noteRestored, noteUpdated } from './events.ts'
 import {
@@ -53,9 +53,7 @@ const live = isNull(notes.deletedAt)
  */
 export const visibleTo = (rights: Rights, state = live): SQL => {
   const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
-  const ofTeam = and(isNull(notes.projectId), anyOf(notes.organizationId, rights.organizations))
-  const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${notes.projectId} and ${projects.visibleTo(rights)})`
-  return and(state, or(personal, and(anyOf(notes.organizationId, rights.reach), or(ofTeam, inProject))))
+  return and(state, or(personal, ofTeamOrProject(notes, rights)))
 }
 
 const byId = prepare((db) =>

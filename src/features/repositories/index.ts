@@ -2,11 +2,13 @@ import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
 import { repositoryJobs } from './jobs.ts'
 import { pullRequestsOfFeature } from './of-feature.ts'
+import { repositoryRecord } from './record.ts'
 import { repositoryRoutes } from './routes.ts'
 import { repositoryTools } from './tools.ts'
 
 export const repositories: Feature = {
   events: Object.values(events),
+  records: [repositoryRecord],
   routes: repositoryRoutes,
   tools: repositoryTools,
   jobs: repositoryJobs,

@@ -2,8 +2,8 @@ import { count, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
-import { type Rights, rightsOf } from '../../auth/rights.ts'
-import { anyOf, newId } from '../../db/columns.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { newId } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { type Named, placeAt } from '../../outside/codehosts/places.ts'
@@ -12,7 +12,7 @@ import { keyset } from '../../records/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
 import { projectOf } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
-import { projects as projectTable } from '../projects/table.ts'
+import { liveOfTeamOrProject } from '../projects/visible.ts'
 import { repositoryConnected, repositoryFailed, repositoryRemoved, repositorySynced } from './events.ts'
 import { hosted, type Reached, reach, reference } from './reach.ts'
 import type { HostedPage, HostedQuery, Repository, RepositoryItem, RepositoryPage, RepositoryQuery } from './schema.ts'
@@ -52,11 +52,7 @@ const shown = ({ host: _, ...repository }: Row): Repository => repository
 
 const live = isNull(repositories.deletedAt)
 /** The team's own by its members; those of a project by whoever sees the project. */
-const visibleTo = (rights: Rights): SQL => {
-  const ofTeam = and(isNull(repositories.projectId), anyOf(repositories.organizationId, rights.organizations))
-  const inProject = sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${repositories.projectId} and ${projects.visibleTo(rights)})`
-  return and(live, anyOf(repositories.organizationId, rights.reach), or(ofTeam, inProject))
-}
+const visibleTo = liveOfTeamOrProject(repositories)
 
 /** By id, address, owner/name or the unique beginning of an id. */
 export async function find(ctx: Ctx, ref: string): Promise<Row> {

@@ -8,9 +8,8 @@ import { AppError } from '../../errors.ts'
 import { complete, type Message } from '../../outside/chat.ts'
 import { visibleText } from '../../text/text.ts'
 import * as projects from '../projects/service.ts'
-import { stories } from '../stories/table.ts'
 import { embedQuery, type Hit, hybrid, visibleTo } from './hybrid.ts'
-import { current, kindsFor, pathOf } from './reach.ts'
+import { apiPath, current, kindsFor, nestedPath } from './reach.ts'
 import type { Answer, AnswerSource, Question } from './schema.ts'
 import { passages } from './table.ts'
 
@@ -33,7 +32,7 @@ export const answer = read(
   async (ctx, { query, kinds, projectId, limit = 8 }: Question): Promise<Answer> => {
     if (projectId) await projects.resolve(ctx, projectId)
     const vector = await embedQuery(ctx, query)
-    const allowed = kindsFor(ctx.actor, kinds)
+    const allowed = kindsFor(ctx, kinds)
     const hits =
       allowed.length > 0 ? await hybrid(ctx, { text: query, kinds: allowed, projectId, limit: limit * 2 }, vector) : []
     const sources = (await placed(ctx, hits)).slice(0, limit).map((source, i) => ({ number: i + 1, ...source }))
@@ -62,10 +61,10 @@ async function placed(ctx: Ctx, hits: readonly Hit[]): Promise<Omit<AnswerSource
     kind: string
     record_id: string
     organization_id: string | null
-    epic_id: string | null
+    nested_path: string | null
   }>(sql`
     select ${passages.kind}, ${passages.recordId}, ${passages.organizationId},
-      case when ${passages.kind} = 'story' then (select ${stories.epicId} from ${stories} where ${stories.id} = ${passages.recordId}) end as epic_id
+      ${nestedPath(ctx)} as nested_path
     from ${passages} where ${passages.recordId} = any(${ids}::uuid[]) and ${passages.chunk} = 0
       and ${current(ctx)} and ${visibleTo(rightsOf(ctx.actor))}`)
   return hits.flatMap((hit) => {
@@ -76,7 +75,7 @@ async function placed(ctx: Ctx, hits: readonly Hit[]): Promise<Omit<AnswerSource
       kind,
       id: recordId,
       title: hit.title,
-      path: pathOf(kind, recordId, { projectId, epicId: row.epic_id }),
+      path: apiPath(kind, recordId, row.nested_path),
       organizationId: row.organization_id,
       projectId,
       updatedAt: hit.at,

@@ -2,11 +2,11 @@ import { type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
 import { toIso } from '../../db/columns.ts'
-import { stories } from '../stories/table.ts'
+import type { SearchName } from '../../records/names.ts'
 import { excerpt, marked, parts } from './highlight.ts'
 import { asked, hasOperators } from './query.ts'
-import { current, type Place, pathOf, within } from './reach.ts'
-import type { FindQuery, Found, FoundGroup, FoundGroups, Kind } from './schema.ts'
+import { apiPath, current, nestedPath, type Place, within } from './reach.ts'
+import type { FindQuery, Found, FoundGroup, FoundGroups } from './schema.ts'
 import { correct } from './suggest.ts'
 import { passages } from './table.ts'
 
@@ -14,11 +14,11 @@ import { passages } from './table.ts'
 const NEWEST = 1000
 
 interface Row extends Record<string, unknown> {
-  kind: Kind
+  kind: SearchName
   record_id: string
   organization_id: string | null
   project_id: string | null
-  epic_id: string | null
+  nested_path: string | null
   chunk: number
   title: string
   content: string
@@ -43,7 +43,7 @@ const statement = (ctx: Ctx, text: string, place: Place, limit: number): SQL => 
     from best window kinds as (partition by kind))
   select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.chunk}, ${passages.title},
     ${passages.content}, ${passages.at}, rank, total::int as total,
-    case when ${passages.kind} = 'story' then (select ${stories.epicId} from ${stories} where ${stories.id} = ${passages.recordId}) end as epic_id,
+    ${nestedPath(ctx)} as nested_path,
     ${marked(passages.title, sql`asked.words`, 'english')} as marked_title, ${marked(passages.content, sql`asked.words`, 'english')} as marked_text
   from placed join ${passages} using (id), asked where place <= ${limit} order by top desc, ${passages.kind}, place`
 
@@ -51,7 +51,7 @@ const toFound = (row: Row): Found => ({
   kind: row.kind,
   id: row.record_id,
   title: row.title,
-  path: pathOf(row.kind, row.record_id, { projectId: row.project_id, epicId: row.epic_id }),
+  path: apiPath(row.kind, row.record_id, row.nested_path),
   organizationId: row.organization_id,
   projectId: row.project_id,
   updatedAt: toIso(row.at),
@@ -61,7 +61,7 @@ const toFound = (row: Row): Found => ({
 
 async function search(ctx: Ctx, text: string, place: Place, limit: number): Promise<FoundGroup[]> {
   const { rows } = await ctx.db.execute<Row>(statement(ctx, text, place, limit))
-  const groups = new Map<Kind, FoundGroup>()
+  const groups = new Map<SearchName, FoundGroup>()
   for (const row of rows) {
     const group = groups.get(row.kind) ?? { kind: row.kind, total: row.total, items: [] }
     group.items.push(toFound(row))

@@ -4,10 +4,11 @@ import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList, plainWords, vectorText } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { type Db, prepare } from '../../db/session.ts'
+import { type SearchName, searchNames } from '../../records/names.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
+import { ofTeamOrProject } from '../projects/visible.ts'
 import type { QueryVector } from './model.ts'
-import { type Kind, kinds } from './schema.ts'
 import { passageSigns, passages, passageVectors } from './table.ts'
 
 export { embedQuery, type QueryVector } from './model.ts'
@@ -15,16 +16,15 @@ export { embedQuery, type QueryVector } from './model.ts'
 /** What may be found, decided inside the statement and before anything is ranked or cut off. */
 export const visibleTo = (rights: Rights): SQL => {
   const personal = and(isNull(passages.organizationId), eq(passages.userId, rights.personal))
-  const ofTeam = and(isNull(passages.projectId), anyOf(passages.organizationId, rights.organizations))
-  // Asked once for all passages, and not for each.
+  // Evaluated once for all passages, and not for each.
   const inProject = sql`${passages.projectId} in (select ${projectTable.id} from ${projectTable} where ${projects.visibleTo(rights)})`
   const toAll = or(isNull(passages.userId), eq(passages.userId, rights.user))
-  return or(personal, and(anyOf(passages.organizationId, rights.reach), toAll, or(ofTeam, inProject)))
+  return or(personal, and(ofTeamOrProject(passages, rights, inProject), toAll))
 }
 
 export interface HybridQuery {
   text: string
-  kinds?: readonly Kind[]
+  kinds?: readonly SearchName[]
   projectId?: string
   scope?: string
   scopeId?: string
@@ -35,7 +35,7 @@ export interface HybridQuery {
 }
 
 export interface Hit {
-  kind: Kind
+  kind: SearchName
   recordId: string
   projectId: string | null
   scope: string | null
@@ -128,7 +128,7 @@ const likely = run(sql`with ${lexemes},
 
 interface Candidate {
   id: string
-  kind: Kind
+  kind: SearchName
   recordId: string
   importance: number
   meaning: number | null
@@ -221,7 +221,7 @@ export async function hybrid(ctx: Ctx, query: HybridQuery, asked: QueryVector | 
     vector: asked ? vectorText(asked.values) : null,
     model: asked?.model ?? '',
     text: plainWords(query.text.slice(0, LONGEST)),
-    kinds: passages.tags.mapToDriverValue([...(query.kinds ?? kinds)]),
+    kinds: passages.tags.mapToDriverValue([...(query.kinds ?? searchNames)]),
     projectId: query.projectId ?? null,
     scope: query.scope ?? null,
     scopeId: query.scopeId ?? null,

@@ -4,10 +4,11 @@ import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
 import { isOneOf } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
+import { projectOf, type SearchKind } from '../../records/kind.ts'
+import type { SearchName } from '../../records/names.ts'
 import type { App } from '../../services.ts'
 import { dropPassages, putPassages, type Searchable } from './passages.ts'
-import type { Kind } from './schema.ts'
-import { live, load, owned, type Source } from './source.ts'
+import { live, load, owned } from './source.ts'
 import { passages } from './table.ts'
 
 /**
@@ -29,6 +30,9 @@ interface Change extends Position {
   projectId: string | null
 }
 
+const find = ({ app }: Ctx, kind: string | undefined): SearchKind | undefined =>
+  app.records.followed.find((record) => record.kind === kind)
+
 /** Of several instances one does the work; the others find it done. */
 const takeTurns = (ctx: Ctx) => ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended('search.index', 0))`)
 
@@ -47,8 +51,8 @@ async function keepPosition(ctx: Ctx, { xid, seq }: Position): Promise<void> {
 const horizon = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
 
 /** Types of the events after which passages may be out of date. What another version emits, the nightly comparison finds. */
-export function followed({ events: catalogue, sources }: App): string[] {
-  const kinds = new Set<string>(sources.map(({ kind }) => kind))
+export function followed({ events: catalogue, records }: App): string[] {
+  const kinds = new Set<string>(records.followed.map(({ kind }) => kind))
   return catalogue.types(({ kind, many }) => many === true || kinds.has(kind))
 }
 
@@ -98,10 +102,9 @@ const followSome = write('search.follow', machine, async (ctx, _: Record<string,
     const changes = await changesSince(ctx, from, limit)
     const last = changes.at(-1)
     if (!last) return
-    const touched = new Map<Source, Set<string>>()
+    const touched = new Map<SearchKind, Set<string>>()
     for (const { type, subjectId } of changes) {
-      const kind = ctx.app.events.get(type)?.kind
-      const source = ctx.app.sources.find((s) => s.kind === kind)
+      const source = find(ctx, ctx.app.events.get(type)?.kind)
       if (source && subjectId) touched.set(source, (touched.get(source) ?? new Set()).add(subjectId))
     }
     if (!(await index(ctx, touched, limit > 1 ? PIECES : Number.POSITIVE_INFINITY))) continue
@@ -114,18 +117,18 @@ const followSome = write('search.follow', machine, async (ctx, _: Record<string,
 })
 
 /** False, with nothing done, when it would be too much at once. */
-async function index(ctx: Ctx, touched: ReadonlyMap<Source, ReadonlySet<string>>, most: number): Promise<boolean> {
-  const found: { source: Source; ids: ReadonlySet<string>; records: Searchable[] }[] = []
+async function index(ctx: Ctx, touched: ReadonlyMap<SearchKind, ReadonlySet<string>>, most: number): Promise<boolean> {
+  const found: { source: SearchKind; ids: ReadonlySet<string>; records: Searchable[] }[] = []
   for (const [source, ids] of touched) found.push({ source, ids, records: await load(ctx, source, [...ids]) })
   const characters = found.flatMap((f) => f.records).reduce((sum, { text }) => sum + text.length, 0)
   if (characters > most * 1000) return false
   let fresh = 0
   for (const { source, ids, records } of found) {
     const there = new Set(records.map((r) => r.recordId))
-    fresh += (await putPassages(ctx, source.kind, records)).length
+    fresh += (await putPassages(ctx, source.kind as SearchName, records)).length
     await dropPassages(
       ctx,
-      source.kind,
+      source.kind as SearchName,
       [...ids].filter((id) => !there.has(id)),
     )
   }
@@ -152,9 +155,9 @@ const differing = read(
   'search.differing',
   machine,
   async (ctx, { kind, projectId, of, after }: Place): Promise<[id: string, differs: boolean][]> => {
-    const source = ctx.app.sources.find((s) => s.kind === kind) as Source
+    const source = find(ctx, kind) as SearchKind
     const { table } = source
-    const seenThrough = source.projectId ?? table.projectId
+    const seenThrough = projectOf(source)
     if (projectId && !seenThrough) return []
     const within = (column: SQL | undefined): SQL | undefined => (projectId ? sql`${column} = ${projectId}` : undefined)
     const page =
@@ -162,7 +165,7 @@ const differing = read(
         ? sql`select ${table.id} as id, ${table.updatedAt} as at, ${table.organizationId} as owner from ${table}
           where ${and(live(source), owned(source), within(sql`${seenThrough}`), sql`${table.id} > ${after}::uuid`)} order by ${table.id}`
         : sql`select ${passages.recordId} as id from ${passages}
-          where ${and(eq(passages.kind, kind as Kind), eq(passages.chunk, 0), within(sql`${passages.projectId}`), sql`${passages.recordId} > ${after}::uuid`)}
+          where ${and(eq(passages.kind, kind as SearchName), eq(passages.chunk, 0), within(sql`${passages.projectId}`), sql`${passages.recordId} > ${after}::uuid`)}
           order by ${passages.recordId}`
     const other =
       of === 'records'
@@ -182,7 +185,7 @@ const indexThese = write(
   machine,
   async (ctx, { kind, ids }: { kind: string; ids: string[] }): Promise<number> => {
     await takeTurns(ctx)
-    const source = ctx.app.sources.find((s) => s.kind === kind) as Source
+    const source = find(ctx, kind) as SearchKind
     for (let limit = EVENTS; ; limit = Math.floor(limit / 2))
       if (
         await index(
@@ -220,7 +223,7 @@ export const compare = flow(
   'search.compare',
   machine,
   async (ctx, { projectId, ...way }: Way & { projectId?: string }): Promise<void> => {
-    for (const { kind } of ctx.app.sources)
+    for (const { kind } of ctx.app.records.followed)
       for (const of of ['records', 'passages'] as const)
         for (let after: string | undefined = FIRST; after && !way.signal?.aborted; ) {
           const page: [string, boolean][] = await step(way, () =>

@@ -1,13 +1,13 @@
 import { and, eq, getTableColumns, inArray, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { anyOf, idList, vectorText } from '../../db/columns.ts'
+import type { SearchName } from '../../records/names.ts'
 import { projectMoved } from '../projects/hooks.ts'
-import type { Kind } from './schema.ts'
 import { passageSigns, passages, passageVectors } from './table.ts'
 
 /** A record as search sees it. */
 export interface Searchable {
-  kind: Kind
+  kind: SearchName
   recordId: string
   /** Null for personal records. */
   organizationId: string | null
@@ -59,7 +59,7 @@ const described = [
 const ROWS = 500
 
 /** In the running transaction: replaces what is there of these records. Pieces that did not change keep their vectors. Says what is new. */
-export async function putPassages(ctx: Ctx, kind: Kind, records: readonly Searchable[]): Promise<string[]> {
+export async function putPassages(ctx: Ctx, kind: SearchName, records: readonly Searchable[]): Promise<string[]> {
   if (records.length === 0) return []
   const { search: _, titleWords: __, owner: ___, ...columns } = getTableColumns(passages)
   const before = await ctx.db
@@ -103,7 +103,7 @@ export async function putPassages(ctx: Ctx, kind: Kind, records: readonly Search
   return made
 }
 
-export async function dropPassages(ctx: Ctx, kind: Kind, recordIds: readonly string[]): Promise<void> {
+export async function dropPassages(ctx: Ctx, kind: SearchName, recordIds: readonly string[]): Promise<void> {
   if (recordIds.length > 0)
     await ctx.db.delete(passages).where(and(eq(passages.kind, kind), anyOf(passages.recordId, idList(recordIds))))
 }

@@ -1,32 +1,17 @@
 import { eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import type { Actor } from '../../auth/actor.ts'
 import { scopeHolds } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
+import { pathOf, projectOf } from '../../records/kind.ts'
+import { factsOf, type SearchName, searchNames } from '../../records/names.ts'
 import { visibleTo } from './hybrid.ts'
-import { type Kind, kinds } from './schema.ts'
 import { live } from './source.ts'
 import { passages } from './table.ts'
 
-/** What a credential must be allowed to read to find these: searching is no way around its scopes. */
-export const scopes: Record<Kind, string> = {
-  memory: 'memories:read',
-  note: 'notes:read',
-  decision: 'decisions:read',
-  spec: 'specs:read',
-  task: 'tasks:read',
-  session: 'sessions:read',
-  project: 'projects:read',
-  epic: 'tasks:read',
-  story: 'tasks:read',
-  feature: 'features:read',
-  skill: 'skills:read',
-  agent: 'agents:read',
-}
-
-export const kindsFor = ({ scopes: held }: Actor, wanted: readonly Kind[] = kinds): Kind[] =>
-  wanted.filter((kind) => scopeHolds(held, scopes[kind]))
+/** Returns those of the wanted kinds that the caller's credential may read: searching is no way around its scopes. */
+export const kindsFor = ({ actor, app }: Ctx, wanted: readonly SearchName[] = searchNames): SearchName[] =>
+  wanted.filter((kind) => scopeHolds(actor.scopes, app.records.get(kind).scope))
 
 export interface Place {
   kinds?: string
@@ -37,7 +22,7 @@ export interface Place {
 export const within = (ctx: Ctx, { kinds: wanted, projectId }: Place): SQL =>
   and(
     visibleTo(rightsOf(ctx.actor)),
-    inArray(passages.kind, kindsFor(ctx.actor, wanted?.split(',') as Kind[] | undefined)),
+    inArray(passages.kind, kindsFor(ctx, wanted?.split(',') as SearchName[] | undefined)),
     projectId ? eq(passages.projectId, projectId) : undefined,
     or(isNull(passages.expiresAt), gt(passages.expiresAt, ctx.now)),
   )
@@ -47,40 +32,30 @@ export const within = (ctx: Ctx, { kinds: wanted, projectId }: Place): SQL =>
  * the record is asked.
  */
 export const current = ({ app }: Ctx): SQL => {
-  const cases = app.sources.map((source) => {
-    const { kind, table } = source
+  const cases = app.records.followed.map((record) => {
+    const { kind, table, search } = record
     const same = (column: unknown, copy: SQL) => sql`${column ?? null}::uuid is not distinct from ${copy}`
     return sql`when ${kind}::text then exists (select 1 from ${table} where ${and(
       eq(table.id, passages.recordId),
-      live(source),
+      live(record),
       same(table.organizationId, sql`${passages.organizationId}`),
-      same(source.projectId ?? table.projectId, sql`${passages.projectId}`),
-      same(source.userId, sql`${passages.userId}`),
+      same(projectOf(record), sql`${passages.projectId}`),
+      same(search.userId, sql`${passages.userId}`),
     )})`
   })
   return sql`case ${passages.kind} ${sql.join(cases, sql` `)} else true end`
 }
 
-/** Where a record is read. */
-export function pathOf(
-  kind: Kind,
-  id: string,
-  { projectId, epicId }: { projectId: string | null; epicId?: string | null },
-): string {
-  if (kind === 'epic') return `/api/projects/${projectId}/epics/${id}`
-  if (kind === 'story') return `/api/projects/${projectId}/epics/${epicId}/stories/${id}`
-  return `/api/${folders[kind]}/${id}`
+/** For the columns of a query over passages: the path of a record that is read below its project, null for all others. */
+export const nestedPath = ({ app }: Ctx): SQL => {
+  const cases = app.records.all.flatMap((record) =>
+    factsOf(record.kind).path
+      ? []
+      : sql`when ${record.kind}::text then (select ${pathOf(record)} from ${record.table} where ${record.table.id} = ${passages.recordId})`,
+  )
+  return sql`case ${passages.kind} ${sql.join(cases, sql` `)} end`
 }
 
-const folders: Record<Exclude<Kind, 'epic' | 'story'>, string> = {
-  memory: 'memories',
-  note: 'notes',
-  decision: 'decisions',
-  spec: 'specs',
-  task: 'tasks',
-  session: 'sessions',
-  project: 'projects',
-  feature: 'features',
-  skill: 'skills',
-  agent: 'agents',
-}
+/** Where a record is read. */
+export const apiPath = (kind: SearchName, id: string, nested: string | null): string =>
+  `/api${nested ?? `${factsOf(kind).path}/${id}`}`

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { searchNames } from '../../records/names.ts'
 import {
   array,
   id,
@@ -14,30 +15,14 @@ import {
   yes,
 } from '../../schema.ts'
 
-export const kinds = [
-  'memory',
-  'note',
-  'decision',
-  'spec',
-  'task',
-  'session',
-  'project',
-  'epic',
-  'story',
-  'feature',
-  'skill',
-  'agent',
-] as const
-export type Kind = (typeof kinds)[number]
-
 export const q = text(200, {
   example: 'deploy',
   description: 'Words that all must occur; "a phrase", -without and or work, the last word may be a beginning',
 })
 const kindList = text(200, {
-  pattern: `^(${kinds.join('|')})(,(${kinds.join('|')}))*$`,
+  pattern: `^(${searchNames.join('|')})(,(${searchNames.join('|')}))*$`,
   example: 'note,task',
-  description: `Only these, separated by commas: ${kinds.join(', ')}`,
+  description: `Only these, separated by commas: ${searchNames.join(', ')}`,
 })
 const within = id({ description: 'Only what is in this project' })
 
@@ -46,7 +31,7 @@ export const Part = object({ text: text(20_000, { example: 'deploy' }), match: o
 export type Part = Static<typeof Part>
 
 const record = {
-  kind: oneOf(kinds),
+  kind: oneOf(searchNames),
   id: id(),
   title: text(500, { example: 'How we deploy' }),
   path: text(300, { example: '/api/notes/019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10', description: 'Where to read it' }),
@@ -65,7 +50,7 @@ export const Found = object({
 })
 export type Found = Static<typeof Found>
 export const FoundGroup = object({
-  kind: oneOf(kinds),
+  kind: oneOf(searchNames),
   total: int({ example: 12, description: 'Records of this kind; no more than the 1000 newest passages are looked at' }),
   items: Type.Array(Found),
 })
@@ -102,7 +87,7 @@ export type SuggestQuery = Static<typeof SuggestQuery>
 
 export const Question = object({
   query: title(2000, { example: 'How do we get back after a failed deployment?' }),
-  kinds: optional(array(oneOf(kinds), kinds.length, { uniqueItems: true, description: 'Only these' })),
+  kinds: optional(array(oneOf(searchNames), searchNames.length, { uniqueItems: true, description: 'Only these' })),
   projectId: optional(within),
   limit: optional(int({ min: 1, max: 20, description: 'Sources at most; 8 unless told' })),
 })

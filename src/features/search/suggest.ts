@@ -1,21 +1,21 @@
 import { sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
-import { stories } from '../stories/table.ts'
+import type { SearchName } from '../../records/names.ts'
 import { beginning, wordsOf } from './query.ts'
-import { current, type Place, pathOf, within } from './reach.ts'
-import type { Kind, Suggestion, Suggestions, SuggestQuery } from './schema.ts'
+import { apiPath, current, nestedPath, type Place, within } from './reach.ts'
+import type { Suggestion, Suggestions, SuggestQuery } from './schema.ts'
 import { passages } from './table.ts'
 
 const MOST_WORDS = 8
 const CANDIDATES = 60
 
 interface Row extends Record<string, unknown> {
-  kind: Kind
+  kind: SearchName
   record_id: string
   organization_id: string | null
   project_id: string | null
-  epic_id: string | null
+  nested_path: string | null
   title: string
 }
 
@@ -31,7 +31,7 @@ async function titled(ctx: Ctx, words: string, text: string, by: 'newest' | 'nea
       where ${passages.chunk} = 0 and ${passages.titleWords} @@ to_tsquery('simple', ${words}) and ${within(ctx, place)}
       order by place limit ${CANDIDATES})
     select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.title},
-      case when ${passages.kind} = 'story' then (select ${stories.epicId} from ${stories} where ${stories.id} = ${passages.recordId}) end as epic_id
+      ${nestedPath(ctx)} as nested_path
     from first join ${passages} using (id) where ${current(ctx)} order by place`)
   return rows
 }
@@ -96,7 +96,7 @@ const toSuggestion = (row: Row): Suggestion => ({
   kind: row.kind,
   id: row.record_id,
   title: row.title,
-  path: pathOf(row.kind, row.record_id, { projectId: row.project_id, epicId: row.epic_id }),
+  path: apiPath(row.kind, row.record_id, row.nested_path),
   organizationId: row.organization_id,
   projectId: row.project_id,
 })

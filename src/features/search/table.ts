@@ -12,10 +12,10 @@ import {
   uuid,
 } from 'drizzle-orm/pg-core'
 import { bits, instant, newId, searchOver, stemsOver, textList, vector } from '../../db/columns.ts'
+import type { SearchName } from '../../records/names.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
-import type { Kind } from './schema.ts'
 
 /**
  * What can be found: every record cut into pieces that an embedding can hold. Memories are put here by the write itself, so that what was
@@ -25,7 +25,7 @@ export const passages = pgTable(
   'passages',
   {
     id: uuid().primaryKey().$defaultFn(newId),
-    kind: text().$type<Kind>().notNull(),
+    kind: text().$type<SearchName>().notNull(),
     recordId: uuid().notNull(),
     /** Null for personal records. */
     organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),

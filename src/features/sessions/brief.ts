@@ -224,22 +224,17 @@ async function remembered(
   return { title: 'What is remembered', share: 3, lines }
 }
 
-/** What is told of a project's events, and the right to read such records. */
-const told: Record<string, Rule> = {
-  project: member('projects:read'),
-  plan: member('tasks:read'),
-  epic: member('tasks:read'),
-  story: member('tasks:read'),
-  task: member('tasks:read'),
-  feature: member('features:read'),
-  decision: member('decisions:read'),
-  spec: member('specs:read'),
-  note: member('notes:read'),
-  memory: member('memories:read'),
-}
+/** The kinds of a project's events that the caller may read about. A plan makes epics, stories and tasks in one event. */
+const readableKinds = (ctx: Ctx): Set<string> =>
+  new Set(
+    [...ctx.app.records.all.filter(({ inBriefs }) => inBriefs), { kind: 'plan', scope: 'tasks:read' as const }]
+      .filter(({ scope }) => may(ctx, member(scope)))
+      .map(({ kind }) => kind),
+  )
 
 async function changes(ctx: Ctx, project: Project, { since, worker }: Asked): Promise<{ others?: Part; own?: Part }> {
-  const types = ctx.app.events.types(({ kind }) => told[kind] !== undefined && may(ctx, told[kind]))
+  const kinds = readableKinds(ctx)
+  const types = ctx.app.events.types(({ kind }) => kinds.has(kind))
   const after: SQL = 'at' in since ? gt(events.at, since.at) : gt(events.seq, since.seq)
   const rows = await ctx.db
     .select({ ...feedColumns, credentialId: events.credentialId, subjectId: events.subjectId })

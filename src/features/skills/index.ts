@@ -1,14 +1,14 @@
 import type { Feature } from '../../feature.ts'
 import { removePersonal } from './account.ts'
 import * as events from './events.ts'
+import { skillRecord } from './record.ts'
 import { skillRoutes } from './routes.ts'
-import { skillSource } from './searchable.ts'
 import { skillTools } from './tools.ts'
 
 export const skills: Feature = {
   events: Object.values(events),
   routes: skillRoutes,
   tools: skillTools,
-  searchable: [skillSource],
+  records: [skillRecord],
   hooks: [removePersonal],
 }

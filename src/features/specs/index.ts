@@ -1,14 +1,14 @@
 import type { Feature } from '../../feature.ts'
 import { withoutAuthor } from './account.ts'
 import * as events from './events.ts'
+import { specRecord } from './record.ts'
 import { specRoutes } from './routes.ts'
-import { specSource } from './searchable.ts'
 import { specTools } from './tools.ts'
 
 export const specs: Feature = {
   events: Object.values(events),
   routes: specRoutes,
   tools: specTools,
-  searchable: [specSource],
+  records: [specRecord],
   hooks: [withoutAuthor],
 }

@@ -1,6 +1,10 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
+import { epicRecord, storyRecord } from './record.ts'
 import { storyRoutes } from './routes.ts'
-import { storySources } from './searchable.ts'
 
-export const stories: Feature = { routes: storyRoutes, searchable: storySources, events: Object.values(events) }
+export const stories: Feature = {
+  routes: storyRoutes,
+  records: [epicRecord, storyRecord],
+  events: Object.values(events),
+}

@@ -4,14 +4,14 @@ import * as events from './events.ts'
 import { agentLetsGo, agentTasks } from './of-agent.ts'
 import { taskStats } from './of-project.ts'
 import { progress } from './progress.ts'
+import { taskRecord } from './record.ts'
 import { taskRoutes } from './routes.ts'
-import { taskSource } from './searchable.ts'
 import { taskTools } from './tools.ts'
 
 export const tasks: Feature = {
   events: Object.values(events),
   routes: taskRoutes,
   tools: taskTools,
-  searchable: [taskSource],
+  records: [taskRecord],
   hooks: [withoutUser, progress, taskStats, agentTasks, agentLetsGo],
 }

@@ -112,7 +112,7 @@ export const purge = flow(
     removed.invites = await purgeAll(ctx, past(invites, 'expires_at', ago(DELETED_DAYS)))
     removed.links = await purgeAll(ctx, {
       table: links,
-      where: or(isGone(links.fromType, links.fromId), isGone(links.toType, links.toId)),
+      where: or(isGone(ctx, links.fromType, links.fromId), isGone(ctx, links.toType, links.toId)),
     })
     return removed
   },

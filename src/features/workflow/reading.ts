@@ -9,6 +9,7 @@ import { byReference, idStarts } from '../../records/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
+import { inVisibleProject } from '../projects/visible.ts'
 import { next, progress, workflowOf } from '../projects/workflow.ts'
 import { blockersOf, openOnes } from './dependencies.ts'
 import { columns, type Row } from './rows.ts'
@@ -17,10 +18,7 @@ import { featureEvidence, featureReviews, features } from './table.ts'
 
 /** Features are seen by those who see their project. */
 export const visible = (ctx: Ctx, state = isNull(features.deletedAt)): SQL =>
-  and(
-    state,
-    sql`exists (select 1 from ${projectTable} where ${projectTable.id} = ${features.projectId} and ${projects.visibleTo(rightsOf(ctx.actor))})`,
-  )
+  and(state, inVisibleProject(features.projectId, rightsOf(ctx.actor)))
 
 /** By id or unique id prefix; where the path names a project, in that one. */
 export async function resolve(ctx: Ctx, ref: string, within?: Project): Promise<{ row: Row; project: Project }> {

@@ -1,0 +1,23 @@
+import { sql } from 'drizzle-orm'
+import { personal, type RecordKind } from '../../records/kind.ts'
+import { visibleTo } from '../organizations/sharing.ts'
+import { detail } from './detail.ts'
+import { listInTeam } from './service.ts'
+import { agents } from './table.ts'
+
+export const agentRecord: RecordKind = {
+  kind: 'agent',
+  table: agents,
+  title: agents.name,
+  scope: 'agents:read',
+  visible: (rights) => visibleTo(agents, rights),
+  ownerId: agents.createdById,
+  search: { text: sql`concat_ws(e'\n\n', ${agents.role}, ${agents.persona})`, userId: personal(agents) },
+  resource: {
+    title: 'Agent',
+    by: 'Slug or id',
+    tool: 'get_agent',
+    read: (ctx, ref) => detail(ctx, { ref }),
+    list: (ctx, limit) => listInTeam(ctx, { limit }),
+  },
+}

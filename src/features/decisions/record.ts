@@ -1,0 +1,27 @@
+import { sql } from 'drizzle-orm'
+import type { RecordKind } from '../../records/kind.ts'
+import { liveOfTeamOrProject } from '../projects/visible.ts'
+import * as service from './service.ts'
+import { decisions } from './table.ts'
+
+export const decisionRecord: RecordKind = {
+  kind: 'decision',
+  table: decisions,
+  title: decisions.title,
+  scope: 'decisions:read',
+  visible: liveOfTeamOrProject(decisions),
+  ownerId: decisions.createdById,
+  inBriefs: true,
+  search: {
+    text: sql`concat_ws(e'\n\n', ${decisions.decision}, ${decisions.context}, ${decisions.rationale}, ${decisions.outcome})`,
+    tags: decisions.tags,
+    expiresAt: sql`case when ${decisions.status} = 'superseded' then ${decisions.updatedAt} end`,
+  },
+  resource: {
+    title: 'Decision',
+    by: 'Id',
+    tool: 'get_decision',
+    read: (ctx, ref) => service.get(ctx, { ref }),
+    list: (ctx, limit) => service.list(ctx, { limit }),
+  },
+}

@@ -1,0 +1,23 @@
+import { sql } from 'drizzle-orm'
+import type { RecordKind } from '../../records/kind.ts'
+import { visibleTo } from './rows.ts'
+import * as service from './service.ts'
+import { memories } from './table.ts'
+
+export const memoryRecord: RecordKind = {
+  kind: 'memory',
+  table: memories,
+  title: sql`coalesce(${memories.title}, left(${memories.content}, 100))`,
+  scope: 'memories:read',
+  visible: visibleTo,
+  ownerId: memories.createdById,
+  inBriefs: true,
+  search: 'own',
+  resource: {
+    title: 'Memory',
+    by: 'Id',
+    tool: 'search_memory',
+    read: (ctx, ref) => service.get(ctx, { ref }),
+    list: (ctx, limit) => service.list(ctx, { limit }),
+  },
+}

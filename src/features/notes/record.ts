@@ -1,0 +1,22 @@
+import { personal, type RecordKind } from '../../records/kind.ts'
+import * as service from './service.ts'
+import { notes } from './table.ts'
+
+export const noteRecord: RecordKind = {
+  kind: 'note',
+  table: notes,
+  title: notes.title,
+  scope: 'notes:read',
+  visible: service.visibleTo,
+  ownerId: notes.createdById,
+  ownLinks: notes.links,
+  inBriefs: true,
+  search: { text: notes.content, tags: notes.tags, userId: personal(notes) },
+  resource: {
+    title: 'Note',
+    by: 'Slug or id',
+    tool: 'get_note',
+    read: (ctx, ref) => service.detail(ctx, { ref }),
+    list: (ctx, limit) => service.list(ctx, { limit }),
+  },
+}

@@ -1,0 +1,23 @@
+import { sql } from 'drizzle-orm'
+import type { RecordKind } from '../../records/kind.ts'
+import * as service from './service.ts'
+import { projects } from './table.ts'
+
+export const projectRecord: RecordKind = {
+  kind: 'project',
+  table: projects,
+  title: projects.name,
+  scope: 'projects:read',
+  visible: service.visibleTo,
+  projectId: projects.id,
+  ownerId: projects.createdById,
+  inBriefs: true,
+  search: { text: sql`concat_ws(e'\n', ${projects.key}, ${projects.slug}, ${projects.description})` },
+  resource: {
+    title: 'Project',
+    by: 'Slug, key or id',
+    tool: 'get_project',
+    read: (ctx, ref) => service.get(ctx, { ref }),
+    list: (ctx, limit) => service.list(ctx, { status: 'active', limit }),
+  },
+}

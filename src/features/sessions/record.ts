@@ -1,0 +1,28 @@
+import { eq, sql } from 'drizzle-orm'
+import { anyOf } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
+import type { RecordKind } from '../../records/kind.ts'
+import * as service from './service.ts'
+import { sessions } from './table.ts'
+
+/** Seen by its worker alone. */
+export const sessionRecord: RecordKind = {
+  kind: 'session',
+  table: sessions,
+  title: sql`coalesce(left(${sessions.goals}[1], 300), 'Session of ' || to_char(${sessions.startedAt} at time zone 'UTC', 'YYYY-MM-DD'))`,
+  scope: 'sessions:read',
+  visible: (rights) => and(eq(sessions.userId, rights.user), anyOf(sessions.organizationId, rights.organizations)),
+  ownerId: sessions.userId,
+  search: {
+    title: sql`coalesce(${sessions.goals}[1], 'Work session')`,
+    text: sql`concat_ws(e'\n\n', array_to_string(${sessions.goals}, e'\n'), ${sessions.context}, ${sessions.summary}, ${sessions.checkpoint} ->> 'nextStep')`,
+    userId: sessions.userId,
+  },
+  resource: {
+    title: 'Session',
+    by: 'Id',
+    tool: 'list_sessions',
+    read: (ctx, ref) => service.get(ctx, { ref }),
+    list: (ctx, limit) => service.list(ctx, { limit }),
+  },
+}

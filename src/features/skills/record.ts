@@ -1,0 +1,26 @@
+import { sql } from 'drizzle-orm'
+import { personal, type RecordKind } from '../../records/kind.ts'
+import { visibleTo } from '../organizations/sharing.ts'
+import * as service from './service.ts'
+import { skills } from './table.ts'
+
+export const skillRecord: RecordKind = {
+  kind: 'skill',
+  table: skills,
+  title: skills.name,
+  scope: 'skills:read',
+  visible: (rights) => visibleTo(skills, rights),
+  ownerId: skills.createdById,
+  search: {
+    text: sql`concat_ws(e'\n\n', ${skills.description}, ${skills.content})`,
+    tags: skills.tags,
+    userId: personal(skills),
+  },
+  resource: {
+    title: 'Skill',
+    by: 'Slug or id',
+    tool: 'get_skill',
+    read: (ctx, ref) => service.get(ctx, { ref }),
+    list: (ctx, limit) => service.listInTeam(ctx, { limit }),
+  },
+}

@@ -1,0 +1,22 @@
+import type { RecordKind } from '../../records/kind.ts'
+import { liveOfTeamOrProject } from '../projects/visible.ts'
+import * as service from './service.ts'
+import { specs } from './table.ts'
+
+export const specRecord: RecordKind = {
+  kind: 'spec',
+  table: specs,
+  title: specs.title,
+  scope: 'specs:read',
+  visible: liveOfTeamOrProject(specs),
+  ownerId: specs.createdById,
+  inBriefs: true,
+  search: { text: specs.content },
+  resource: {
+    title: 'Spec',
+    by: 'Slug or id',
+    tool: 'get_spec',
+    read: (ctx, ref) => service.get(ctx, { ref }),
+    list: (ctx, limit) => service.list(ctx, { limit }),
+  },
+}

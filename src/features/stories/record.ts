@@ -1,0 +1,28 @@
+import { sql } from 'drizzle-orm'
+import type { RecordKind } from '../../records/kind.ts'
+import { liveOfTeamOrProject } from '../projects/visible.ts'
+import { epics, stories } from './table.ts'
+
+export const epicRecord: RecordKind = {
+  kind: 'epic',
+  table: epics,
+  title: epics.title,
+  scope: 'tasks:read',
+  visible: liveOfTeamOrProject(epics),
+  path: sql`'/projects/' || ${epics.projectId} || '/epics/' || ${epics.id}`,
+  ownerId: epics.createdById,
+  inBriefs: true,
+  search: { text: epics.description },
+}
+
+export const storyRecord: RecordKind = {
+  kind: 'story',
+  table: stories,
+  title: stories.title,
+  scope: 'tasks:read',
+  visible: liveOfTeamOrProject(stories),
+  path: sql`'/projects/' || ${stories.projectId} || '/epics/' || ${stories.epicId} || '/stories/' || ${stories.id}`,
+  ownerId: stories.createdById,
+  inBriefs: true,
+  search: { text: stories.description },
+}

@@ -1,0 +1,22 @@
+import type { RecordKind } from '../../records/kind.ts'
+import { liveOfTeamOrProject } from '../projects/visible.ts'
+import * as service from './service.ts'
+import { features } from './table.ts'
+
+export const featureRecord: RecordKind = {
+  kind: 'feature',
+  table: features,
+  title: features.title,
+  scope: 'features:read',
+  visible: liveOfTeamOrProject(features),
+  ownerId: features.createdById,
+  inBriefs: true,
+  search: { text: features.description },
+  resource: {
+    title: 'Feature',
+    by: 'Id',
+    tool: 'get_feature',
+    read: (ctx, ref) => service.get(ctx, { ref }),
+    list: (ctx, limit) => service.list(ctx, { limit }),
+  },
+}

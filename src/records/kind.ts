@@ -1,0 +1,103 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { Ctx } from '../action.ts'
+import type { Rights } from '../auth/rights.ts'
+import { factsOf, type RecordName, recordNames } from './names.ts'
+
+/** Where records of a kind are kept. Those with a project move, and are deleted and restored, together with it. */
+export type RecordTable = PgTable &
+  Record<'id' | 'updatedAt' | 'version' | 'organizationId', PgColumn> & { projectId?: PgColumn; deletedAt?: PgColumn }
+
+/** What a feature says about one kind of its records, in its `record.ts`. Search, links, MCP resources and briefs read it. */
+export interface RecordKind {
+  /** Also the first part of its events' names: `note.updated` is about a note. */
+  readonly kind: RecordName
+  readonly table: RecordTable
+  /** What a link to it shows. */
+  readonly title: PgColumn | SQL
+  /** What a credential needs to read it. */
+  readonly scope: `${string}:read`
+  /** The condition for the rows that a caller sees. */
+  readonly visible: (rights: Rights) => SQL
+  /** Where a link to it leads, below `/api`. Default: the path of its kind (names.ts) and its id. */
+  readonly path?: SQL
+  /** The project it is seen through. Default: `projectId` of its table. */
+  readonly projectId?: PgColumn
+  /** Whose it is where no team owns it. */
+  readonly ownerId: PgColumn
+  /** A jsonb list of `{ id, kind? }` that the record itself keeps: what it links to. */
+  readonly ownLinks?: PgColumn
+  /** Changes to it are named in the briefs of its project. */
+  readonly inBriefs?: true
+  /** How it is found. `own`: its feature writes the passages itself. */
+  readonly search?: SearchText | 'own'
+  /** How clients of MCP read it: `tutti://note/how-we-deploy`. */
+  readonly resource?: Resource
+}
+
+export interface SearchText {
+  /** Default: the record's title. */
+  readonly title?: PgColumn | SQL
+  readonly text: PgColumn | SQL
+  readonly tags?: PgColumn
+  /** The one person who may see it; null where others may too. */
+  readonly userId?: PgColumn | SQL
+  /** Since when it is out of date. */
+  readonly expiresAt?: SQL
+}
+
+export interface Resource {
+  readonly title: string
+  /** What may stand for `{id}`. */
+  readonly by: string
+  /** The tool that shows the same data: whoever may not use it sees none of these either. */
+  readonly tool: string
+  readonly read: (ctx: Ctx, ref: string) => Promise<object>
+  readonly list: (ctx: Ctx, limit: number) => Promise<{ items: readonly object[] }>
+}
+
+/** Returns the author of a personal record, which belongs to no organization; null for all others. */
+export const personal = (table: { organizationId: PgColumn; createdById: PgColumn }): SQL =>
+  sql`case when ${table.organizationId} is null then ${table.createdById} end`
+
+export const projectOf = ({ projectId, table }: RecordKind): PgColumn | undefined => projectId ?? table.projectId
+
+export const pathOf = ({ kind, path, table }: RecordKind): SQL =>
+  path ?? sql`${`${factsOf(kind).path}/`}::text || ${table.id}`
+
+/** A kind that search keeps in step with its records. */
+export type SearchKind = RecordKind & { readonly search: SearchText }
+/** A table whose rows stand in projects. */
+export type ProjectTable = RecordTable & { projectId: PgColumn }
+
+/** All kinds of records, in the order of names.ts. */
+export class Records {
+  readonly all: readonly RecordKind[]
+  readonly #byName: ReadonlyMap<string, RecordKind>
+
+  constructor(kinds: readonly RecordKind[]) {
+    this.#byName = new Map(kinds.map((record) => [record.kind, record]))
+    this.all = recordNames.map((name) => this.get(name))
+    if (kinds.length !== recordNames.length) throw new Error('A kind of record is described twice.')
+  }
+
+  get(name: RecordName): RecordKind {
+    const found = this.find(name)
+    if (!found) throw new Error(`No feature describes the kind ${name}.`)
+    return found
+  }
+
+  find(name: string): RecordKind | undefined {
+    return this.#byName.get(name)
+  }
+
+  /** Those whose passages follow the records' events. */
+  get followed(): SearchKind[] {
+    return this.all.filter((record): record is SearchKind => typeof record.search === 'object')
+  }
+
+  /** Tables whose rows move with their project; those with `deletedAt` are also deleted and restored with it. */
+  get inProjects(): ProjectTable[] {
+    return this.all.map(({ table }) => table).filter((table): table is ProjectTable => table.projectId !== undefined)
+  }
+}
