@@ -240,8 +240,8 @@ describe('who sees what', () => {
     expect(ids(await agents.listInTeam({ ...ctx, actor: { ...ctx.actor, organizationId: team.id } }, {}))).toEqual(
       own.map((a) => a.id).sort(),
     )
-    expect((await agents.resolve(ctx, (own[0] as Agent).slug)).id).toBe((own[0] as Agent).id)
-    expect(await failure(agents.resolve(await people.stranger.ctx(), (own[0] as Agent).id))).toMatchObject({
+    expect((await agents.find(ctx, (own[0] as Agent).slug)).id).toBe((own[0] as Agent).id)
+    expect(await failure(agents.find(await people.stranger.ctx(), (own[0] as Agent).id))).toMatchObject({
       code: 'not_found',
     })
   })

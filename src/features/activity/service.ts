@@ -135,7 +135,7 @@ export const listNamed = read(
     list(ctx, {
       ...query,
       agentId: agent === undefined ? undefined : (await findAgent(ctx, currentOrganization(ctx.actor), agent)).id,
-      projectId: project === undefined ? undefined : (await projects.resolve(ctx, project)).id,
+      projectId: project === undefined ? undefined : (await projects.find(ctx, project)).id,
     }),
 )
 

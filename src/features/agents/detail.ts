@@ -2,14 +2,14 @@ import { read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { agentParts } from './hooks.ts'
 import type { AgentDetail } from './schema.ts'
-import { resolve } from './service.ts'
+import { find } from './service.ts'
 
 /** An agent with what it did, remembers and has to do, as far as the caller may see it. */
 export const detail = read(
   'agents.detail',
   member('agents:read'),
   async (ctx, { ref }: { ref: string }): Promise<AgentDetail> => {
-    const agent = await resolve(ctx, ref)
+    const agent = await find(ctx, ref)
     const parts = await agentParts.call(ctx, { agent })
     return Object.assign({ ...agent, recentActivity: [], recentMemories: [], openTasks: [] }, ...parts)
   },

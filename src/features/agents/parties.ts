@@ -21,7 +21,7 @@ type Place = Pick<Project, 'organizationId'> & { id?: string }
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** `me`, a member of the team by id or e-mail, or an agent by id, slug or prefix. */
-export async function resolveParty(ctx: Ctx, place: Place, ref: string): Promise<Party> {
+export async function findParty(ctx: Ctx, place: Place, ref: string): Promise<Party> {
   const wanted = ref.trim()
   if (wanted.toLowerCase() === 'me') return speaker(ctx)
   const isEmail = wanted.includes('@')
@@ -52,7 +52,7 @@ export async function resolveParty(ctx: Ctx, place: Place, ref: string): Promise
 
 /** One of the team's, a public one, or the caller's own where he works for himself. */
 export async function findAgent(ctx: Ctx, organizationId: string, ref: string): Promise<Party> {
-  const agent = await agents.resolve(ctx, ref).catch((error: unknown) => {
+  const agent = await agents.find(ctx, ref).catch((error: unknown) => {
     throw error instanceof AppError && error.code === 'not_found' ? notFound('party', ref) : error
   })
   if (agent.scope !== 'public' && agent.organizationId !== organizationId)

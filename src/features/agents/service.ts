@@ -10,13 +10,13 @@ import { changeVersioned } from '../../records/rows.ts'
 import type { Scope } from '../../records/scopes.ts'
 import { slugify } from '../../text/text.ts'
 import {
+  findShared,
   findToRestore,
   listShared,
   partsOf,
   placeOf,
   publicOne,
   requireWriter,
-  resolveShared,
 } from '../organizations/sharing.ts'
 import * as projects from '../projects/service.ts'
 import type { SkillItem } from '../skills/schema.ts'
@@ -56,7 +56,7 @@ const item = {
 const visible = { ...item, persona: agents.persona, systemPrompt: agents.systemPrompt }
 
 /** By id, slug or unique id prefix; for whoever names an agent as assignee or author too. */
-export const resolve = (ctx: Ctx, ref: string): Promise<Agent> => resolveShared(ctx, agents, visible, 'agent', ref)
+export const find = (ctx: Ctx, ref: string): Promise<Agent> => findShared(ctx, agents, visible, 'agent', ref)
 
 function page(ctx: Ctx, query: AgentQuery, from: readonly Scope[]): Promise<AgentPage> {
   const sort = { updatedAt: agents.updatedAt, createdAt: agents.createdAt, name: agents.name }
@@ -93,7 +93,7 @@ export const listFor = read(
   member('agents:read'),
   async (ctx, { project, ...query }: AgentQuery & { project?: string }): Promise<AgentPage> => {
     if (project === undefined) return page(ctx, query, ['team'])
-    const { organizationId } = await projects.resolve(ctx, project)
+    const { organizationId } = await projects.find(ctx, project)
     return page({ ...ctx, actor: { ...ctx.actor, organizationId } }, query, ['team'])
   },
 )
@@ -101,7 +101,7 @@ export const listFor = read(
 export const get = read(
   'agents.get',
   memberOrAlone('agents:read'),
-  (ctx, { ref }: { ref: string }): Promise<Agent> => resolve(ctx, ref),
+  (ctx, { ref }: { ref: string }): Promise<Agent> => find(ctx, ref),
 )
 
 export const create = write(
@@ -220,7 +220,7 @@ export const getPublic = read(
 )
 
 async function writable(ctx: Ctx, ref: string): Promise<Agent> {
-  const found = await resolve(ctx, ref)
+  const found = await find(ctx, ref)
   requireWriter(ctx, 'agent', found)
   checkVersion(ctx, found)
   return found
@@ -236,7 +236,7 @@ async function skillsFor(
   has: readonly string[] = [],
 ): Promise<string[]> {
   const ids: string[] = []
-  for (const ref of refs) ids.push(...(has.includes(ref) ? [ref] : fitting(place, [await skills.resolve(ctx, ref)])))
+  for (const ref of refs) ids.push(...(has.includes(ref) ? [ref] : fitting(place, [await skills.find(ctx, ref)])))
   return [...new Set(ids)]
 }
 
@@ -262,7 +262,7 @@ const change = (ctx: Ctx, before: Agent, set: Partial<typeof agents.$inferInsert
     before,
     set,
     what: 'this agent',
-    again: () => resolve(ctx, before.id),
+    again: () => find(ctx, before.id),
   })
 
 const about = <D extends object>(agent: Agent, data?: D) => ({

@@ -63,7 +63,7 @@ async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<Pl
       { tool: 'list_sessions', route: 'GET /api/sessions', command: 'tutti sessions list' },
     ])
   const { id, organizationId, projectId } = session
-  if (projectId) await projects.resolve(ctx, projectId)
+  if (projectId) await projects.find(ctx, projectId)
   return { scope: 'session', scopeId: id, organizationId, projectId }
 }
 

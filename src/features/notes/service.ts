@@ -336,7 +336,7 @@ async function placeOf(
   asked: Note['scope'] | undefined,
   before?: Note,
 ): Promise<Pick<Note, 'organizationId' | 'projectId' | 'scope'>> {
-  const project = projectId ? await projects.resolve(ctx, projectId) : undefined
+  const project = projectId ? await projects.find(ctx, projectId) : undefined
   const scope = asked ?? (project || ctx.actor.bound ? 'team' : 'personal')
   if (scope === 'personal') {
     if (project) throw invalid('/scope', 'A note in a project cannot be personal; use the scope team or public.')

@@ -43,7 +43,7 @@ export const visibleTo = (t: Shared, rights: Rights): SQL =>
 
 type Columns = Record<string, PgColumn | SQL>
 
-async function lookUp<R>(
+async function findRow<R>(
   ctx: Ctx,
   table: Shared,
   columns: Columns,
@@ -67,8 +67,8 @@ async function lookUp<R>(
 }
 
 /** By id, slug or unique id prefix. */
-export const resolveShared = <R>(ctx: Ctx, table: Shared, columns: Columns, noun: string, ref: string): Promise<R> =>
-  lookUp(ctx, table, columns, noun, ref, visibleTo(table, rightsOf(ctx.actor)))
+export const findShared = <R>(ctx: Ctx, table: Shared, columns: Columns, noun: string, ref: string): Promise<R> =>
+  findRow(ctx, table, columns, noun, ref, visibleTo(table, rightsOf(ctx.actor)))
 
 /** What a list draws from. Each part walks an index of its own. */
 export function partsOf(ctx: Ctx, table: Shared, wanted: readonly Scope[]): SQL[] {
@@ -159,7 +159,7 @@ export async function findToRestore<R extends SharedRow>(
   const rights = rightsOf(ctx.actor)
   const own = and(isNull(table.organizationId), eq(table.createdById, rights.personal))
   const there = or(isNull(table.deletedAt), sql`${table.deletedAt} > ${since}`)
-  const found = await lookUp<R & { deletedAt: string | null }>(
+  const found = await findRow<R & { deletedAt: string | null }>(
     ctx,
     table,
     { ...columns, deletedAt: table.deletedAt },

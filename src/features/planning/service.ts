@@ -20,7 +20,7 @@ import type { PlanCreate, Tree, TreeEpic, TreeStory, TreeTask } from './schema.t
 export const tree = read(
   'planning.tree',
   member('projects:read'),
-  async (ctx, { ref }: { ref: string }): Promise<Tree> => treeOf(ctx, await projects.resolve(ctx, ref)),
+  async (ctx, { ref }: { ref: string }): Promise<Tree> => treeOf(ctx, await projects.find(ctx, ref)),
 )
 
 /** A tree is made in memory, and nobody reads one that is larger. */
@@ -98,7 +98,7 @@ export const createPlan = write(
   'planning.createPlan',
   member('tasks:write'),
   async (ctx, { ref, ...plan }: PlanCreate & { ref: string }): Promise<Tree> => {
-    const project = await projects.resolve(ctx, ref)
+    const project = await projects.find(ctx, ref)
     requireOpenProject(ctx, project, 'Planning in this project')
     const flat = flatten(plan)
     const items = flat.epics.length + flat.stories.length + flat.tasks.length

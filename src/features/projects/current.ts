@@ -13,7 +13,7 @@ export const listProjects: WayOut = {
 
 /** The named project; by default the one that the caller works in. For every tool that takes `project?`. */
 export const projectOf = (ctx: Ctx, ref: string | undefined): Promise<Project | undefined> =>
-  ref === undefined ? defaultProject(ctx) : projects.resolve(ctx, ref)
+  ref === undefined ? defaultProject(ctx) : projects.find(ctx, ref)
 
 /** The token's project, else the project of the session that is active on the token. */
 export async function defaultProject(ctx: Ctx): Promise<Project | undefined> {
@@ -26,7 +26,7 @@ export async function defaultProject(ctx: Ctx): Promise<Project | undefined> {
 /** Nobody named it in this call, so nobody should be told that it is gone. */
 export async function ifThere(ctx: Ctx, id: string | null | undefined): Promise<Project | undefined> {
   if (!id) return undefined
-  return projects.resolve(ctx, id).catch((error: unknown) => {
+  return projects.find(ctx, id).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'not_found') return undefined
     throw error
   })

@@ -82,7 +82,7 @@ export const visibleTo = (rights: Rights): SQL =>
  * By id in any organization of the caller; by slug, key or unique id prefix in the current one. A write holds it to its end: who moves or
  * deletes it (`update`) waits for those who put something into it, and who comes after that finds it where it is then, or not at all.
  */
-export async function resolve(ctx: Ctx, ref: string, hold: 'key share' | 'update' = 'key share'): Promise<Project> {
+export async function find(ctx: Ctx, ref: string, hold: 'key share' | 'update' = 'key share'): Promise<Project> {
   const select = (match: SQL | undefined) => {
     const found = ctx.db
       .select(visible)
@@ -122,12 +122,12 @@ export async function requireWriter(
   what: string,
 ): Promise<void> {
   if (atLeast(ctx.actor.memberships.get(organizationId), 'member')) return
-  if (projectId) requireRoleOn(ctx.actor, await resolve(ctx, projectId), 'member', what)
+  if (projectId) requireRoleOn(ctx.actor, await find(ctx, projectId), 'member', what)
   else requireRole(ctx.actor, organizationId, 'member', what)
 }
 
 async function writable(ctx: Ctx, ref: string, hold?: 'update'): Promise<Project> {
-  const found = await resolve(ctx, ref, hold)
+  const found = await find(ctx, ref, hold)
   requireRoleOn(ctx.actor, found, 'member', 'Changing this project')
   return found
 }
@@ -181,7 +181,7 @@ export const get = read(
   'projects.get',
   member('projects:read'),
   async (ctx, { ref }: { ref: string }): Promise<ProjectDetail> => {
-    const project = await resolve(ctx, ref)
+    const project = await find(ctx, ref)
     const recent = await ctx.db
       .select(feedColumns)
       .from(events)
@@ -320,7 +320,7 @@ export const getPublic = read(
 type Change = Partial<typeof projects.$inferInsert>
 
 export async function change(ctx: Ctx, before: Project, set: Change): Promise<Project> {
-  const again = () => resolve(ctx, before.id)
+  const again = () => find(ctx, before.id)
   const after = await changeVersioned(ctx, projects, { columns: visible, before, set, what: 'this project', again })
   // Whoever keeps a copy of the workspace it has left must hear of it.
   if (before.workspaceId && after.workspaceId !== before.workspaceId)

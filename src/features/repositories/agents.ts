@@ -47,7 +47,7 @@ export const preview = read(
   async (ctx, { project, target = 'agents' }: { project: string; target?: Target }): Promise<AgentsFile> => ({
     target,
     path: paths[target],
-    content: merged(undefined, await textFor(ctx, await projects.resolve(ctx, project)), target),
+    content: merged(undefined, await textFor(ctx, await projects.find(ctx, project)), target),
   }),
 )
 

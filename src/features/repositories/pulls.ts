@@ -6,7 +6,7 @@ import type { RemoteRepository } from '../../outside/codehosts/host.ts'
 import type { Pull } from '../../outside/codehosts/schema.ts'
 import { organizations } from '../organizations/table.ts'
 import * as projects from '../projects/service.ts'
-import { resolve as resolveFeature } from '../workflow/reading.ts'
+import { findIn as findFeature } from '../workflow/reading.ts'
 import { pullRequestFound, pullRequestOpened } from './events.ts'
 import { reach } from './reach.ts'
 import type { PullCreate, PullOpened, PullRequest } from './schema.ts'
@@ -42,7 +42,7 @@ export const create = flow(
 )
 
 async function featureIn(ctx: Ctx, repository: Row, ref: string): Promise<string> {
-  const { row, project } = await resolveFeature(ctx, ref)
+  const { row, project } = await findFeature(ctx, ref)
   if (project.organizationId !== repository.organizationId) throw notFound('feature', ref)
   await projects.requireWriter(ctx, row, 'Linking a pull request to this feature')
   return row.id

@@ -228,7 +228,7 @@ const keep = write(
   member('repos:write'),
   async (ctx, { organizationId, projectId, named, seen, error }: Keep): Promise<Repository> => {
     // It may have been deleted while the host was asked.
-    if (projectId) await projects.resolve(ctx, projectId)
+    if (projectId) await projects.find(ctx, projectId)
     const { place } = named
     const { owner, name } = seen?.slug ?? named
     const url = `${place.base}/${owner}/${name}`

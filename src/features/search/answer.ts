@@ -30,7 +30,7 @@ export const answer = read(
   'search.answer',
   memberOrAlone('search:read'),
   async (ctx, { query, kinds, projectId, limit = 8 }: Question): Promise<Answer> => {
-    if (projectId) await projects.resolve(ctx, projectId)
+    if (projectId) await projects.find(ctx, projectId)
     const vector = await embedQuery(ctx, query)
     const allowed = kindsFor(ctx, kinds)
     const hits =

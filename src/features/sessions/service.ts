@@ -216,7 +216,7 @@ export const context = read(
 
 async function contextOf(ctx: Ctx, query: Omit<ContextQuery, 'since'>, since: Since | undefined): Promise<Context> {
   const found = query.sessionId === undefined ? await running(ctx) : await find(ctx, query.sessionId)
-  const asked = query.projectId === undefined ? undefined : await projects.resolve(ctx, query.projectId)
+  const asked = query.projectId === undefined ? undefined : await projects.find(ctx, query.projectId)
   const row = found && (!asked || query.sessionId !== undefined || found.projectId === asked.id) ? found : undefined
   const project = asked ?? (row ? await ifThere(ctx, row.projectId) : await defaultProject(ctx))
   const brief = await tell(ctx, { row, project, since, tokens: query.budgetTokens })
@@ -229,7 +229,7 @@ const start = write('sessions.start', member('sessions:write'), async (ctx, inpu
   const organizationId = currentOrganization(ctx.actor)
   const task = input.taskId ? await findTask(ctx, input.taskId) : undefined
   const named = input.projectId ?? task?.projectId
-  const project = named ? await projects.resolve(ctx, named) : await defaultProject(ctx)
+  const project = named ? await projects.find(ctx, named) : await defaultProject(ctx)
   if (task && task.projectId !== project?.id) throw invalid('/taskId', `${task.key} is not a task of that project.`)
   const agent = input.agentId ? await findAgent(ctx, organizationId, input.agentId) : ctx.actor.agent
   const [session] = await ctx.db

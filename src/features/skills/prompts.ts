@@ -5,7 +5,7 @@ import { member } from '../../auth/policy.ts'
 import { invalid } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { users } from '../users/table.ts'
-import { resolve } from './service.ts'
+import { find } from './service.ts'
 import { skills } from './table.ts'
 
 /** A skill as something that a person picks in his agent's menu. */
@@ -60,7 +60,7 @@ export const prompt = read(
     ctx,
     { ref, given }: { ref: string; given: Readonly<Record<string, string>> },
   ): Promise<Omit<Prompt, 'arguments'> & { text: string }> => {
-    const { slug, name, description, content, createdById } = await resolve(ctx, ref)
+    const { slug, name, description, content, createdById } = await find(ctx, ref)
     const [author] = createdById
       ? await ctx.db.select({ name: users.name }).from(users).where(eq(users.id, createdById))
       : []

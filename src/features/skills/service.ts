@@ -11,13 +11,13 @@ import { changeVersioned } from '../../records/rows.ts'
 import { type Scope, scopes } from '../../records/scopes.ts'
 import { slugify } from '../../text/text.ts'
 import {
+  findShared,
   findToRestore,
   listShared,
   partsOf,
   placeOf,
   publicOne,
   requireWriter,
-  resolveShared,
   visibleTo,
 } from '../organizations/sharing.ts'
 import { skillCreated, skillDeleted, skillRestored, skillUpdated } from './events.ts'
@@ -49,7 +49,7 @@ const item = {
 const visible = { ...item, content: skills.content }
 
 /** By id, slug or unique id prefix. */
-export const resolve = (ctx: Ctx, ref: string): Promise<Skill> => resolveShared(ctx, skills, visible, 'skill', ref)
+export const find = (ctx: Ctx, ref: string): Promise<Skill> => findShared(ctx, skills, visible, 'skill', ref)
 
 /** Those of them that are there and that the caller sees, in no order. */
 export const byIds = (ctx: Ctx, ids: readonly string[]): Promise<SkillItem[]> =>
@@ -90,17 +90,17 @@ export const listInTeam = read(
 export const get = read(
   'skills.get',
   memberOrAlone('skills:read'),
-  (ctx, { ref }: { ref: string }): Promise<Skill> => resolve(ctx, ref),
+  (ctx, { ref }: { ref: string }): Promise<Skill> => find(ctx, ref),
 )
 
 const FOUND = 50
 
-/** One with its content; without a reference those there are, the team's before those that strangers published. */
-export const find = read(
-  'skills.find',
+/** Returns one skill with its content; without a reference the list, the team's skills before public ones of others. */
+export const getOrList = read(
+  'skills.getOrList',
   member('skills:read'),
   async (ctx, { ref }: { ref?: string }): Promise<Skill | SkillPage> => {
-    if (ref !== undefined) return resolve(ctx, ref)
+    if (ref !== undefined) return find(ctx, ref)
     const own = await page(ctx, { limit: FOUND }, ['team'])
     const all = await page(ctx, { limit: FOUND, total: true }, ['team', 'public'])
     const known = new Set(own.items.map(({ id }) => id))
@@ -194,7 +194,7 @@ export const getPublic = read(
 )
 
 async function writable(ctx: Ctx, ref: string): Promise<Skill> {
-  const found = await resolve(ctx, ref)
+  const found = await find(ctx, ref)
   requireWriter(ctx, 'skill', found)
   checkVersion(ctx, found)
   return found
@@ -206,7 +206,7 @@ const change = (ctx: Ctx, before: Skill, set: Partial<typeof skills.$inferInsert
     before,
     set,
     what: 'this skill',
-    again: () => resolve(ctx, before.id),
+    again: () => find(ctx, before.id),
   })
 
 const about = <D extends object>(skill: Skill, data?: D) => ({

@@ -9,7 +9,7 @@ export const skillTools = [
     description: 'Read a skill: how a kind of work is done here. Without an argument, the skills there are.',
     toolset: 'workflows',
     input: object({ skill: optional(text(100, { minLength: 1, description: 'Id, slug or id prefix' })) }),
-    action: skills.find,
+    action: skills.getOrList,
     with: ({ skill }) => ({ ref: skill }),
   }),
 ]

@@ -14,7 +14,7 @@ export const listEpics = read(
   'stories.listEpics',
   member('tasks:read'),
   async (ctx, { slug, ...query }: OutlineQuery & { slug: string }): Promise<EpicPage> => {
-    const { id } = await projects.resolve(ctx, slug)
+    const { id } = await projects.find(ctx, slug)
     const page = keyset(
       { position: epics.position, createdAt: epics.createdAt, updatedAt: epics.updatedAt },
       epics.id,
@@ -39,7 +39,7 @@ export const getEpic = read(
   'stories.getEpic',
   member('tasks:read'),
   async (ctx, { slug, epicId }: EpicPath): Promise<Epic> => {
-    const project = await projects.resolve(ctx, slug)
+    const project = await projects.find(ctx, slug)
     return findEpic(ctx, project.id, epicId)
   },
 )

@@ -52,7 +52,7 @@ export async function withProgress<R extends { id: string }>(
 
 /** The project, if the caller may plan in it. */
 export async function writable(ctx: Ctx, slug: string): Promise<Project> {
-  const project = await projects.resolve(ctx, slug)
+  const project = await projects.find(ctx, slug)
   requireOpenProject(ctx, project, 'Planning in this project')
   return project
 }
@@ -87,7 +87,7 @@ export async function findStory(ctx: Ctx, projectId: string, epicId: string, sto
 
 /** The story at the end of a path, for what belongs to a story. */
 export async function storyOf(ctx: Ctx, { slug, epicId, storyId }: StoryPath): Promise<Story> {
-  const project = await projects.resolve(ctx, slug)
+  const project = await projects.find(ctx, slug)
   return findStory(ctx, project.id, epicId, storyId)
 }
 

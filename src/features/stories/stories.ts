@@ -27,7 +27,7 @@ export const listStories = read(
   'stories.listStories',
   member('tasks:read'),
   async (ctx, { slug, epicId, ...query }: OutlineQuery & EpicPath): Promise<StoryPage> => {
-    const project = await projects.resolve(ctx, slug)
+    const project = await projects.find(ctx, slug)
     await findEpic(ctx, project.id, epicId)
     const page = keyset(
       { position: stories.position, createdAt: stories.createdAt, updatedAt: stories.updatedAt },

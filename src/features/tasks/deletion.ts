@@ -11,7 +11,7 @@ import { abandoned } from './departures.ts'
 import { requireNoCircle, setFree, takeTurns } from './dependencies.ts'
 import { taskDeleted, taskRestored } from './events.ts'
 import { changing, heldRefusal, permitted } from './refusals.ts'
-import { about, find, lookUp, lookUpAny } from './rows.ts'
+import { about, find, findAnyWithProject, findWithProject } from './rows.ts'
 import type { Task } from './schema.ts'
 import { tasks } from './table.ts'
 
@@ -34,7 +34,7 @@ export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<number> 
       .select({ id: tasks.id })
       .from(tasks)
       .where(and(these, sql`${tasks.leaseExpiresAt} > ${ctx.now}`))
-    for (const { id } of held) refuse(heldRefusal(ctx, await lookUp(ctx, id)))
+    for (const { id } of held) refuse(heldRefusal(ctx, await findWithProject(ctx, id)))
   }
   const gone = await ctx.db
     .update(tasks)
@@ -86,7 +86,7 @@ export const restore = write(
   'tasks.restore',
   member('tasks:write'),
   async (ctx, { ref }: { ref: string }): Promise<Task> => {
-    const { task, project, deletedAt } = await lookUpAny(ctx, ref, thereOrLately(tasks.deletedAt, ctx.now))
+    const { task, project, deletedAt } = await findAnyWithProject(ctx, ref, thereOrLately(tasks.deletedAt, ctx.now))
     requireRole(ctx.actor, task.organizationId, 'admin', 'Restoring a task')
     requireOpenProject(ctx, project, 'Restoring a task')
     checkVersion(ctx, task)

@@ -10,7 +10,7 @@ import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
 import { sessionOf } from '../projects/work-session.ts'
 import { taskClaimed, taskReleased, taskRenewed } from './events.ts'
 import { changing, refusals, workRefusal } from './refusals.ts'
-import { about, type Found, find, lookUp } from './rows.ts'
+import { about, type Found, find, findWithProject } from './rows.ts'
 import type { Lease, Task, TaskClaim } from './schema.ts'
 import { tasks } from './table.ts'
 
@@ -89,7 +89,7 @@ export const claim = write(
   changing,
   async (ctx, { ref, action = 'claim', minutes, ...who }: TaskClaim & { ref: string }): Promise<Task> => {
     for (let tries = 0; tries < 5; tries++) {
-      const found = await lookUp(ctx, ref)
+      const found = await findWithProject(ctx, ref)
       refuse(workRefusal(ctx, found))
       const holder = await holderOf(ctx, found.task.organizationId, who)
       const after =

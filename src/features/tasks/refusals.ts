@@ -5,7 +5,7 @@ import type { WayOut } from '../../errors.ts'
 import { gated, isClosed, type Status } from '../../records/work.ts'
 import { type Party, sameParty, speaker } from '../agents/parties.ts'
 import { openProjectRefusal } from '../projects/rows.ts'
-import { type Found, lookUp } from './rows.ts'
+import { type Found, findWithProject } from './rows.ts'
 import type { Lease, TaskAction, TaskItem } from './schema.ts'
 
 /** The rule of every action that changes a task. */
@@ -50,7 +50,7 @@ export const can = (ctx: Ctx, found: Found): Record<TaskAction, Permission> => {
 
 /** Finds a task, and refuses a caller who may not do this with it. */
 export async function permitted(ctx: Ctx, ref: string, action: TaskAction): Promise<Found> {
-  const found = await lookUp(ctx, ref)
+  const found = await findWithProject(ctx, ref)
   refuse(refusals[action](ctx, found))
   return found
 }

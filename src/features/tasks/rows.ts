@@ -152,7 +152,7 @@ function named(ctx: Ctx, text: string, which: SQL): Promise<Row[]> {
 }
 
 /** By id, `TUT-42`, or the unique beginning of an id in the current organization. */
-export async function lookUp(ctx: Ctx, ref: string): Promise<Found> {
+export async function findWithProject(ctx: Ctx, ref: string): Promise<Found> {
   const rights = rightsOf(ctx.actor)
   const row = await byReference<Row>(ref, {
     id: (id) => byId(ctx.db, { id, ...rights }),
@@ -171,10 +171,10 @@ export async function lookUp(ctx: Ctx, ref: string): Promise<Found> {
   return toFound(row, ctx.now)
 }
 
-export const find = async (ctx: Ctx, ref: string): Promise<Task> => (await lookUp(ctx, ref)).task
+export const find = async (ctx: Ctx, ref: string): Promise<Task> => (await findWithProject(ctx, ref)).task
 
 /** Also one that was deleted, if the condition lets it through, in a project that is there. */
-export async function lookUpAny(ctx: Ctx, ref: string, which: SQL): Promise<Found> {
+export async function findAnyWithProject(ctx: Ctx, ref: string, which: SQL): Promise<Found> {
   const there = and(which, projects.visibleTo(rightsOf(ctx.actor)))
   const row = await byReference<Row>(ref, {
     id: (id) => selectFound(ctx).where(and(eq(tasks.id, id), there)),

@@ -9,7 +9,7 @@ import { keyset } from '../../records/page.ts'
 import { lastPosition, positionBehind } from '../../records/positions.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { isClosed, type Status } from '../../records/work.ts'
-import { type Party, resolveParty, sameParty, speaker } from '../agents/parties.ts'
+import { findParty, type Party, sameParty, speaker } from '../agents/parties.ts'
 import { linkedWith } from '../links/linked.ts'
 import { notify } from '../notifications/service.ts'
 import { listProjects, projectOf } from '../projects/current.ts'
@@ -23,7 +23,7 @@ import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
 import { noLease } from './leases.ts'
 import { peek, ready } from './next.ts'
 import { blockedRefusal, can, changing, permitted, refusals } from './refusals.ts'
-import { about, find, inProject, lookUp, selectItems, toItem, visibleTo } from './rows.ts'
+import { about, find, findWithProject, inProject, selectItems, toItem, visibleTo } from './rows.ts'
 import type {
   Acceptance,
   Task,
@@ -49,8 +49,7 @@ export const list = read('tasks.list', member('tasks:read'), async (ctx, query: 
     { sort: 'updatedAt' },
   )
   const organizationId = currentOrganization(ctx.actor)
-  const assignee =
-    query.assignee === undefined ? undefined : await resolveParty(ctx, { organizationId }, query.assignee)
+  const assignee = query.assignee === undefined ? undefined : await findParty(ctx, { organizationId }, query.assignee)
   const filters: (SQL | undefined)[] = [
     visibleTo(rightsOf(ctx.actor)),
     // A project may be another team's, in a workspace that both share.
@@ -104,7 +103,7 @@ export const detail = read(
   'tasks.detail',
   member('tasks:read'),
   async (ctx, { ref }: { ref: string }): Promise<TaskDetail> => {
-    const found = await lookUp(ctx, ref)
+    const found = await findWithProject(ctx, ref)
     const { task, project } = found
     return {
       ...task,
@@ -127,7 +126,7 @@ export const create = write(
   ): Promise<Task> => {
     const origin = discoveredFrom === undefined ? undefined : await find(ctx, discoveredFrom)
     const project = await projectFor(ctx, projectRef ?? origin?.projectId)
-    const assignee = input.assignee ? await resolveParty(ctx, project, input.assignee) : undefined
+    const assignee = input.assignee ? await findParty(ctx, project, input.assignee) : undefined
     const id = newId()
     const number = await takeNumbers(ctx, project.id, 1)
     const storyId = await checkPlace(ctx, project.id, input)
@@ -177,7 +176,7 @@ export const update = write(
     await checkPlace(ctx, before.projectId, patch, before.id)
     const { blockedBy, assignee: named, after, acceptance, status, title, ...plain } = patch
     if (blockedBy) await setBlockers(ctx, before, blockedBy)
-    const assignee = named ? await resolveParty(ctx, project, named) : undefined
+    const assignee = named ? await findParty(ctx, project, named) : undefined
     if (status && status !== before.status)
       refuse(blockedRefusal(blockedBy ? await find(ctx, before.id) : before, status))
     const changed = await store(ctx, before, {
@@ -206,7 +205,7 @@ export const complete = write(
         'forbidden',
         'Only a person can close a task that waits for others. Finish those first, or ask somebody.',
       )
-    const found = await lookUp(ctx, ref)
+    const found = await findWithProject(ctx, ref)
     refuse(refusals.complete(ctx, found, { force }))
     const { task: before } = found
     checkVersion(ctx, before)

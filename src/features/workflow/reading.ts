@@ -21,7 +21,7 @@ export const visible = (ctx: Ctx, state = isNull(features.deletedAt)): SQL =>
   and(state, inVisibleProject(features.projectId, rightsOf(ctx.actor)))
 
 /** By id or unique id prefix; where the path names a project, in that one. */
-export async function resolve(ctx: Ctx, ref: string, within?: Project): Promise<{ row: Row; project: Project }> {
+export async function findIn(ctx: Ctx, ref: string, within?: Project): Promise<{ row: Row; project: Project }> {
   const select = (match: SQL) =>
     ctx.db
       .select(columns)
@@ -34,7 +34,7 @@ export async function resolve(ctx: Ctx, ref: string, within?: Project): Promise<
     prefix: (prefix) => select(idStarts(features.id, prefix)),
   })
   if (!row) throw notFound('feature', ref)
-  return { row, project: within ?? (await projects.resolve(ctx, row.projectId)) }
+  return { row, project: within ?? (await projects.find(ctx, row.projectId)) }
 }
 
 /** A feature, and the project where the path names one: both ids have to fit each other. */
@@ -44,7 +44,7 @@ export interface Ref {
 }
 
 export const find = async (ctx: Ctx, { ref, project }: Ref) =>
-  resolve(ctx, ref, project === undefined ? undefined : await projects.resolve(ctx, project))
+  findIn(ctx, ref, project === undefined ? undefined : await projects.find(ctx, project))
 
 /** Gates that were passed since changes were last asked for: what was shown then was about something else. */
 async function passedGates(ctx: Ctx, ids: string[]): Promise<Map<string, Set<string>>> {

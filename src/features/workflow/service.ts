@@ -5,7 +5,7 @@ import { member, person, requireRole, requireRoleOn } from '../../auth/policy.ts
 import { newId } from '../../db/columns.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { byReference, changeVersioned, idStarts, thereOrLately } from '../../records/rows.ts'
-import { resolveParty } from '../agents/parties.ts'
+import { findParty } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
@@ -17,7 +17,7 @@ import { requireNoCircle, setBlockers } from './dependencies.ts'
 import { featureCreated, featureDeleted, featureOverridden, featureRestored, featureUpdated } from './events.ts'
 import { featurePullRequests } from './hooks.ts'
 import { move, tellAssignee } from './moves.ts'
-import { find, page, present, type Ref, resolve, visible } from './reading.ts'
+import { find, findIn, page, present, type Ref, visible } from './reading.ts'
 import { about, columns, type Row } from './rows.ts'
 import type {
   Feature,
@@ -116,7 +116,7 @@ export const getIn = read(
 // ---- writing
 
 async function assignedTo(ctx: Ctx, project: Project, ref: string) {
-  const { type, id } = await resolveParty(ctx, project, ref)
+  const { type, id } = await findParty(ctx, project, ref)
   return { assigneeType: type, assigneeId: id }
 }
 
@@ -148,7 +148,7 @@ export const create = write(
     })
     if (input.blockedBy?.length)
       await setBlockers(ctx, project, { id }, await featuresIn(ctx, project, input.blockedBy))
-    const { row } = await resolve(ctx, id, project)
+    const { row } = await findIn(ctx, id, project)
     ctx.emit(featureCreated, about(row))
     await tellAssignee(ctx, row)
     return present(ctx, project, row)
@@ -285,7 +285,7 @@ export const restore = write(
     })
     if (!found) throw notFound('feature', ref)
     const { deletedAt, ...before } = found
-    const project = await projects.resolve(ctx, before.projectId)
+    const project = await projects.find(ctx, before.projectId)
     requireRole(ctx.actor, project.organizationId, 'admin', 'Restoring a feature')
     requireWriter(ctx, project)
     checkVersion(ctx, before)
@@ -306,12 +306,12 @@ const change = (ctx: Ctx, before: Row, set: Partial<typeof features.$inferInsert
     before,
     set,
     what: 'this feature',
-    again: async () => (await resolve(ctx, before.id)).row,
+    again: async () => (await findIn(ctx, before.id)).row,
   })
 
 async function featuresIn(ctx: Ctx, project: Project, refs: readonly string[]): Promise<string[]> {
   const ids: string[] = []
-  for (const ref of refs) ids.push((await resolve(ctx, ref, project)).row.id)
+  for (const ref of refs) ids.push((await findIn(ctx, ref, project)).row.id)
   return [...new Set(ids)]
 }
 
