@@ -120,6 +120,7 @@ export async function ownApp(
       PORT: '0',
       DATA_DIR: folder,
       DB_MIN_FREE_MB: '0',
+      DB_STATEMENT_TIMEOUT_MS: '60000',
       RATE_LIMIT_ANONYMOUS: '1000000',
       RATE_LIMIT_REGISTER: '1000000',
       ...(postgres && { DATABASE_URL: postgres.url }),

@@ -34,6 +34,7 @@ const settings = {
   PORT: '0',
   DATA_DIR: folder,
   DB_MIN_FREE_MB: '0',
+  DB_STATEMENT_TIMEOUT_MS: '60000', // a busy machine may take longer than the default for a statement
   EMBEDDINGS: process.env.TEST_EMBEDDINGS ?? 'on',
   RATE_LIMIT_PER_MINUTE: '1000000',
   RATE_LIMIT_BURST: '1000000',
