@@ -74,7 +74,7 @@ describe('signing in by a code', () => {
     const off = await serve({ env: { DEVICE_FLOW: 'off' } })
     expect(await home.run('login', off.url)).toMatchObject({
       code: 3,
-      err: expect.stringContaining('signs in no devices') as string,
+      err: expect.stringContaining('Run: tutti login --with-token') as string,
     })
     await off.kill()
     expect(existsSync(home.file)).toBe(false)

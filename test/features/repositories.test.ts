@@ -144,7 +144,7 @@ describe.each(kinds)('at %s', (kind) => {
   test('a private one takes a token of the caller himself, which is sent to its host and shown to nobody', async () => {
     there.private = true
     const stranger = await expectRefusal(t, await connect(ada), 404, 'not_found')
-    expect(stranger.detail).toContain(`PUT ${at(kind)}`)
+    expect(stranger.next).toEqual([{ route: `PUT ${at(kind)}` }])
     const secret = await save(ada, kind)
     host.asked.length = 0
     const made = await connect(ada)
@@ -265,8 +265,8 @@ describe.each(kinds)('at %s', (kind) => {
       featureId: feature.id,
     }
     const missing = await expectRefusal(t, await ada.fetch('POST', `/api/repos/${id}/pulls`, wanted), 403, 'forbidden')
-    expect(missing.detail).toContain(`You have saved no token for ${new URL(host.url).host}.`)
-    expect(missing.detail).toContain(`PUT ${at(kind)}`)
+    expect(missing.detail).toContain(`You have no token saved for ${new URL(host.url).host}.`)
+    expect(missing.next).toEqual([{ route: `PUT ${at(kind)}` }])
     expect(there.pulls).toEqual([])
     await save(ada, kind)
     const opened = await ada.fetch<PullOpened>('POST', `/api/repos/${id}/pulls`, wanted)
@@ -417,7 +417,7 @@ test('the token of MCP stays here, and an agent works with the token of its user
   const colleagues = await connectMcp(t.url, await mcpToken(t, grace))
   const refused = await colleagues.call('create_pr', { repo: slug, title: 'Lock', head: 'lock' })
   expect(refused).toMatchObject({ isError: true, structuredContent: { code: 'forbidden' } })
-  expect(String(refused.structuredContent?.detail)).toContain('You have saved no token')
+  expect(String(refused.structuredContent?.detail)).toContain('You have no token saved')
   expect(host.asked).toEqual([])
   await client.close()
   await colleagues.close()

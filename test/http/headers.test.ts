@@ -41,7 +41,19 @@ function isProblem(answer: Answer, status: number, code: string, instance: strin
   expect(
     Object.keys(answer.body).filter(
       (key) =>
-        !['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId', 'errors', 'current'].includes(key),
+        ![
+          'type',
+          'title',
+          'status',
+          'detail',
+          'instance',
+          'code',
+          'requestId',
+          'errors',
+          'current',
+          'subject',
+          'next',
+        ].includes(key),
     ),
   ).toEqual([])
   expect(JSON.stringify(answer.body)).not.toMatch(
