@@ -1,4 +1,5 @@
 import type { AnyElysia } from 'elysia'
+import type { Action, Ctx } from './action.ts'
 import type { EventType } from './events/catalogue.ts'
 import * as contents from './features/index.ts'
 import type { Registration } from './hooks.ts'
@@ -9,6 +10,9 @@ import type { Tool } from './mcp/tool.ts'
 import { type RecordKind, Records } from './records/kind.ts'
 import type { App } from './services.ts'
 
+/** Returns the HTML of a page; the parameters are those of its path. */
+export type PageOf = (ctx: Ctx, params: Record<string, string>) => Promise<string>
+
 /** What a feature offers to the surfaces. Its folder's index.ts says so. */
 export interface Feature {
   routes?: (http: Http) => AnyElysia
@@ -18,6 +22,10 @@ export interface Feature {
   events?: readonly EventType[]
   /** Its kinds of records, for search, links, MCP resources and whatever else works on all kinds. */
   records?: readonly RecordKind[]
+  /** HTML pages that anybody can open, by path. */
+  pages?: Readonly<Record<string, PageOf>>
+  /** Actions that the command line may run in a running server, through its control socket. */
+  control?: readonly Action<never, unknown>[]
   /** How it takes part in what features below it do. */
   hooks?: readonly Registration[]
   /** What goes on beside requests; gives what ends it. */

@@ -1,5 +1,4 @@
 import { check } from '../../src/check.ts'
-import type { ControlAction } from '../../src/control/actions.ts'
 import { Login, Register } from '../../src/features/accounts/schema.ts'
 import type { User } from '../../src/features/users/schema.ts'
 import type { TSchema } from '../../src/schema.ts'
@@ -33,7 +32,7 @@ const summary = ({ id, name, email, role }: User) => ({ id, name, email, role })
 /** Reads the password from standard input only: other users of the computer can see a command's arguments. */
 async function withPassword(
   command: string,
-  action: ControlAction,
+  action: string,
   schema: TSchema,
   about: object,
   { passwordStdin, ...common }: Omit<Options, 'email'>,

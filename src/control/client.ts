@@ -1,6 +1,5 @@
 import type { Config } from '../config.ts'
 import { AppError, factsOf, type Problem } from '../errors.ts'
-import type { ControlAction } from './actions.ts'
 import { withSocket } from './socket.ts'
 
 /** What a running server says about itself. */
@@ -18,7 +17,7 @@ export interface RunningServer {
 /** Runs an action in the server of this data folder. Returns undefined when no server is running there. */
 export async function askServer(
   config: Config,
-  name: ControlAction,
+  name: string,
   input: unknown,
 ): Promise<{ answer: unknown } | undefined> {
   const response = await withSocket(config.DATA_DIR, (unix) =>

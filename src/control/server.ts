@@ -5,12 +5,12 @@ import { system } from '../auth/actor.ts'
 import { AppError, problem } from '../errors.ts'
 import { toAppError } from '../http/problem.ts'
 import type { App } from '../services.ts'
-import { type ControlAction, controlActions } from './actions.ts'
+import { controlActions } from './actions.ts'
 import { isServing } from './client.ts'
 import { SOCKET_NAME, withSocket } from './socket.ts'
 
-export async function runControlAction(app: App, name: ControlAction, input: unknown): Promise<unknown> {
-  const action = controlActions[name] as Action<unknown, unknown> | undefined
+export async function runControlAction(app: App, name: string, input: unknown): Promise<unknown> {
+  const action = controlActions.get(name) as Action<unknown, unknown> | undefined
   if (!action) throw new AppError('not_found', `This server has no control action ${name}.`)
   return action(contextOf(app, system), input)
 }
@@ -42,7 +42,7 @@ function listen(app: App, path: string): () => void {
       async fetch(request) {
         if (request.method === 'HEAD') return new Response()
         try {
-          const { name, input } = (await request.json()) as { name: ControlAction; input: unknown }
+          const { name, input } = (await request.json()) as { name: string; input: unknown }
           return Response.json({ answer: (await runControlAction(app, name, input)) ?? null })
         } catch (error) {
           const known = toAppError(error)

@@ -7,10 +7,9 @@ import { sameText } from '../auth/secrets.ts'
 import { urlOf } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { features, tools } from '../feature.ts'
-import * as manual from '../features/manual/service.ts'
 import { createMcp } from '../mcp/server.ts'
 import { accountPages } from '../pages/account-pages.ts'
-import { assets, homePage, htmlResponse, manualIndex, manualPage, referencePage } from '../pages/pages.ts'
+import { assets, homePage, htmlResponse, referencePage } from '../pages/pages.ts'
 import type { App } from '../services.ts'
 import { version } from '../version.ts'
 import { http } from './context.ts'
@@ -99,8 +98,6 @@ export function buildHttp(app: App) {
     })
     .use(api)
     .get('/', () => page(homePage(version)))
-    .get('/manual', async () => page(manualIndex((await manual.list(contextOf(app, anonymous), {})).items)))
-    .get('/manual/:id', async ({ params }) => page(manualPage(await manual.get(contextOf(app, anonymous), params))))
     .get('/assets/:name', ({ params }) => {
       const asset = Object.hasOwn(assets, params.name) ? assets[params.name] : undefined
       if (!asset) throw new AppError('not_found', 'No such file.')
@@ -130,6 +127,8 @@ export function buildHttp(app: App) {
     .post('/mcp/messages', ({ request }) => mcp.message(request), { parse: 'none' })
     .all('/mcp', ({ request }) => mcp.streamable(request), { parse: 'none' })
 
+  for (const [path, render] of features.flatMap(({ pages }) => Object.entries(pages ?? {})))
+    server.get(path, async ({ params }) => page(await render(contextOf(app, anonymous), params)))
   for (const [path, body] of Object.entries(accountPages)) server.get(path, () => page(body))
 
   function missing(method: string, path: string): AppError {

@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm'
 import { newId } from '../../src/db/columns.ts'
 import type { Note } from '../../src/features/notes/schema.ts'
 import { notes } from '../../src/features/notes/table.ts'
-import * as organizations from '../../src/features/organizations/service.ts'
+import * as members from '../../src/features/organizations/members.ts'
 import { organizations as organizationTable } from '../../src/features/organizations/table.ts'
 import { skills } from '../../src/features/skills/table.ts'
 import { uploads } from '../../src/features/uploads/table.ts'
@@ -52,7 +52,7 @@ const remove = (who: Pick<Person, 'fetch' | 'email'>, confirm = who.email): Prom
 const newTeam = async (who: Person) =>
   (await who.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Team') })).body.id
 const join = (id: string, { userId }: Person, role: 'owner' | 'member' | 'viewer') =>
-  organizations.addMember(systemCtx(t), { id, userId, role })
+  members.addMember(systemCtx(t), { id, userId, role })
 const exists = async (id: string) => (await t.app.db.$count(organizationTable, eq(organizationTable.id, id))) === 1
 
 /** Every place in the database that names this id: `table.column`. */

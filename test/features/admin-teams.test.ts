@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Role } from '../../src/auth/policy.ts'
 import type { AdminTeam, AdminTeamDetail, AdminTeamPage } from '../../src/features/admin/schema.ts'
+import * as members from '../../src/features/organizations/members.ts'
 import type { Member, Organization } from '../../src/features/organizations/schema.ts'
-import * as organizations from '../../src/features/organizations/service.ts'
 import { mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
 import { expectEvent, expectRefusal, ids, inside, statuses, times, watch } from './support.ts'
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 const newTeam = async (owner = ada, name = unique('Team')): Promise<Organization> =>
   (await owner.fetch<Organization>('POST', '/api/teams', { name })).body
 const add = (team: Organization, who: Person, role: Role) =>
-  organizations.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
+  members.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
 const list = async (query: string) => (await admin.fetch<AdminTeamPage>('GET', `/api/admin/teams${query}`)).body
 const at = (team: { id: string }, who?: Person) => `/api/admin/teams/${team.id}${who ? `/members/${who.userId}` : ''}`
 

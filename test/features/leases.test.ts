@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import * as organizations from '../../src/features/organizations/service.ts'
+import * as members from '../../src/features/organizations/members.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
 import { apiKey, call, mcpToken, systemCtx } from '../support/app.ts'
 import { expectEvent, expectRefusal, inside } from './support.ts'
@@ -294,7 +294,7 @@ describe('whoever is at work', () => {
 
   test('and deletes the account: the same, and what he said stays without his name', async () => {
     const leaver = await signedInForDays('Leaver')
-    await organizations.addMember(systemCtx(t), { id: team.id, userId: leaver.userId, role: 'member' })
+    await members.addMember(systemCtx(t), { id: team.id, userId: leaver.userId, role: 'member' })
     const made = await task()
     const his = inside(leaver, team.id)
     await claim(his, made, { minutes: 480 })

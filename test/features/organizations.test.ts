@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Role } from '../../src/auth/policy.ts'
 import { atLeast, roles } from '../../src/auth/policy.ts'
 import type { Note } from '../../src/features/notes/schema.ts'
+import * as members from '../../src/features/organizations/members.ts'
 import type { Member, MemberPage, Organization, OrganizationPage } from '../../src/features/organizations/schema.ts'
-import * as organizations from '../../src/features/organizations/service.ts'
 import type { Project, ProjectPage } from '../../src/features/projects/schema.ts'
 import { call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
 import { expectEvent, expectRefusal, failure, ids, inside, statuses, times, watch } from './support.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
 const newTeam = async (owner: Person, name = unique('team')): Promise<Organization> =>
   (await owner.fetch<Organization>('POST', '/api/teams', { name })).body
 const add = (team: { id: string }, who: Person, role: Role) =>
-  organizations.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
+  members.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
 const roleOf = async (team: { id: string }, seenBy: Person) => {
   const { body } = await seenBy.fetch<MemberPage>('GET', `/api/teams/${team.id}/members`)
   return new Map(body.items.map((m) => [m.id, m.role]))

@@ -6,8 +6,8 @@ import type { Problem } from '../../src/errors.ts'
 import { tools } from '../../src/feature.ts'
 import type { Note, NotePage } from '../../src/features/notes/schema.ts'
 import { notes as noteTable } from '../../src/features/notes/table.ts'
+import * as members from '../../src/features/organizations/members.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
-import * as organizations from '../../src/features/organizations/service.ts'
 import type {
   Project,
   ProjectCreate,
@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 async function newTeam() {
   const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => organizations.addMember(systemCtx(t), { id, userId: who.userId, role })
+  const join = (who: Person, role: Role) => members.addMember(systemCtx(t), { id, userId: who.userId, role })
   await Promise.all([
     join(people.admin, 'admin'),
     join(people.member, 'member'),

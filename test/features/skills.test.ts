@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import type { Role } from '../../src/auth/policy.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
+import * as members from '../../src/features/organizations/members.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
-import * as organizations from '../../src/features/organizations/service.ts'
 import { memberships } from '../../src/features/organizations/table.ts'
 import type { PublicSkill, Skill, SkillCreate, SkillPage } from '../../src/features/skills/schema.ts'
 import * as skills from '../../src/features/skills/service.ts'
@@ -47,7 +47,7 @@ beforeAll(async () => {
 
 async function newTeam() {
   const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => organizations.addMember(systemCtx(t), { id, userId: who.userId, role })
+  const join = (who: Person, role: Role) => members.addMember(systemCtx(t), { id, userId: who.userId, role })
   await Promise.all([
     join(people.admin, 'admin'),
     join(people.member, 'member'),

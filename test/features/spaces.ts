@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import type { Role } from '../../src/auth/policy.ts'
+import * as members from '../../src/features/organizations/members.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
-import * as organizations from '../../src/features/organizations/service.ts'
 import type { Project, ProjectPage } from '../../src/features/projects/schema.ts'
 import type { Workspace, WorkspaceTeam } from '../../src/features/workspaces/schema.ts'
 import { type Person, person, sharedApp, systemCtx, unique } from '../support/app.ts'
@@ -25,7 +25,7 @@ export const stranger = mallory
 export const newTeam = async (name = unique('team')): Promise<Organization> =>
   (await ada.fetch<Organization>('POST', '/api/teams', { name })).body
 export const join = (team: { id: string }, who: Person, role: Role) =>
-  organizations.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
+  members.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
 /** Ada's, with the others in the role that their name says. */
 export async function fullTeam(): Promise<Organization> {
   const team = await newTeam()

@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import type { Note, NotePage } from '../../src/features/notes/schema.ts'
 import * as notes from '../../src/features/notes/service.ts'
+import * as members from '../../src/features/organizations/members.ts'
 import type { Organization, OrganizationPage } from '../../src/features/organizations/schema.ts'
-import * as organizations from '../../src/features/organizations/service.ts'
 import { organizations as organizationTable } from '../../src/features/organizations/table.ts'
 import { remove as removeProject } from '../../src/features/projects/deletion.ts'
 import type { Project, ProjectPage } from '../../src/features/projects/schema.ts'
@@ -309,7 +309,7 @@ describe('an API key narrowed to one organization', () => {
   test('ends when its user leaves that organization, or it is deleted', async () => {
     const me = await person(t)
     const [left, deleted] = [await newTeam(ada), await newTeam(me)]
-    await organizations.addMember(systemCtx(t), { id: left.id, userId: me.userId, role: 'member' })
+    await members.addMember(systemCtx(t), { id: left.id, userId: me.userId, role: 'member' })
     const bound = async ({ id }: Organization) =>
       using((await createKey(me, { organizationId: id })).body.token as string)
     const [first, second] = [await bound(left), await bound(deleted)]
@@ -337,7 +337,7 @@ describe('an API key narrowed to one organization', () => {
 describe('an MCP token', () => {
   test('is bound to one organization and carries the role there', async () => {
     const team = await newTeam(ada)
-    await organizations.addMember(systemCtx(t), { id: team.id, userId: grace.userId, role: 'viewer' })
+    await members.addMember(systemCtx(t), { id: team.id, userId: grace.userId, role: 'viewer' })
     const made = await createToken(inside(grace, team.id), { scopes: ['read'], toolsets: ['core', 'notes'] })
     expect(made.body).toMatchObject({
       kind: 'live',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Role } from '../../src/auth/policy.ts'
 import { loadConfig } from '../../src/config.ts'
-import * as organizations from '../../src/features/organizations/service.ts'
+import * as members from '../../src/features/organizations/members.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import { Guard } from '../../src/http/guard.ts'
 import { problemResponse, toAppError } from '../../src/http/problem.ts'
@@ -60,7 +60,7 @@ describe.if(process.env.FULL === '1')('the conformance suite', () => {
     let role: Role = 'member'
     const trigger = async () => {
       role = role === 'member' ? 'viewer' : 'member'
-      await organizations.setRole(await ada.ctx(), { id: ada.organizationId, userId: grace.userId, role })
+      await members.setRole(await ada.ctx(), { id: ada.organizationId, userId: grace.userId, role })
     }
     const guard = new Guard(
       loadConfig({

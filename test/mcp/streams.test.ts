@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import * as organizations from '../../src/features/organizations/service.ts'
+import * as members from '../../src/features/organizations/members.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import { relay } from '../../src/live/streams.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
@@ -102,7 +102,7 @@ describe('when rights end', () => {
     const stream = await openRaw(url, hers as string)
     expect(
       await timed(stream, async () =>
-        organizations.removeMember(await ada.ctx(), { id: ada.organizationId, userId: grace.userId }),
+        members.removeMember(await ada.ctx(), { id: ada.organizationId, userId: grace.userId }),
       ),
     ).toBeLessThan(1000)
   })
@@ -147,7 +147,7 @@ describe('when rights end', () => {
     const client = await (ways['v2 client, SSE'] as (typeof ways)[string])(t.url, hers as string)
     const told = new Promise<void>((resolve) => client.onToolsChanged(resolve))
     expect(await client.list()).not.toContain('create_note')
-    await organizations.setRole(await ada.ctx(), { id: ada.organizationId, userId: grace.userId, role: 'member' })
+    await members.setRole(await ada.ctx(), { id: ada.organizationId, userId: grace.userId, role: 'member' })
     await told
     expect(await client.list()).toContain('create_note')
     await client.close()

@@ -8,6 +8,7 @@ import { AppError } from '../../errors.ts'
 import { slugify } from '../../text/text.ts'
 import { integrations } from '../integrations/table.ts'
 import { wipeMail } from '../mail/service.ts'
+import * as members from '../organizations/members.ts'
 import * as organizations from '../organizations/service.ts'
 import { sessionRevoked, userEmailVerified, userRegistered } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
@@ -174,7 +175,7 @@ export async function proveMailbox(ctx: Ctx, user: User): Promise<User> {
     .where(and(eq(users.id, user.id), eq(users.email, user.email)))
     .returning(visible)
   if (!proved) throw new AppError('conflict', 'The address of this account was changed at the same moment. Try again.')
-  await organizations.reclaim(ctx, user.id)
+  await members.reclaim(ctx, user.id)
   await dropOtherLogins(ctx, user.id)
   await endCredentials(ctx, user.id)
   await wipeMail(ctx, user.email, 'verify_email')

@@ -6,6 +6,7 @@ import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { organizationUpdated } from '../organizations/events.ts'
+import * as members from '../organizations/members.ts'
 import type { Member, OrganizationPatch } from '../organizations/schema.ts'
 import * as service from '../organizations/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
@@ -53,7 +54,7 @@ async function find(ctx: Ctx, id: string): Promise<AdminTeam> {
 async function detail(ctx: Ctx, id: string): Promise<AdminTeamDetail> {
   const team = await find(ctx, id)
   const owners = await ctx.db
-    .select(service.memberColumns)
+    .select(members.visible)
     .from(memberships)
     .innerJoin(users, eq(users.id, memberships.userId))
     .where(and(eq(memberships.organizationId, id), eq(memberships.role, 'owner')))
@@ -104,7 +105,7 @@ export const setMemberRole = write(
   admin,
   async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
     await find(ctx, id)
-    return service.putRole(ctx, { id, userId, role })
+    return members.putRole(ctx, { id, userId, role })
   },
 )
 
@@ -115,7 +116,7 @@ export const removeMember = write(
     ctx,
     { id, userId }: { id: string; userId: string },
   ): Promise<{ organizationId: string; userId: string; removed: true }> => {
-    return service.takeOut(ctx, await find(ctx, id), userId)
+    return members.takeOut(ctx, await find(ctx, id), userId)
   },
   { destructive: true },
 )

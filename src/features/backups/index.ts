@@ -1,8 +1,9 @@
 import type { Feature } from '../../feature.ts'
 import { backupJobs } from './jobs.ts'
-import { sweepCopies } from './service.ts'
+import { make, sweepCopies } from './service.ts'
 
 export const backups: Feature = {
+  control: [make],
   jobs: backupJobs,
   background: (app) => {
     const swept = sweepCopies(app).catch((error: unknown) =>

@@ -5,6 +5,7 @@ import { machine, person } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
+import { onNotified } from '../notifications/hooks.ts'
 import { notifications } from '../notifications/table.ts'
 import { users } from '../users/table.ts'
 import { type Message, postOf } from './messages.ts'
@@ -31,15 +32,8 @@ export function unseal(app: App, sealed: string): Secrets {
 
 // ---- passing notifications on
 
-interface Notice {
-  id: string
-  userId: string
-  type: string
-  reason: string
-}
-
-/** In the transaction that makes the notifications: a job for each place that wants one, so that one place's trouble is not another's. */
-export async function forwardAll(ctx: Ctx, notices: readonly Notice[]): Promise<void> {
+/** Enqueues a job for each place that wants a notification, so that a failing place does not hold up the others. */
+export const forwardAll = onNotified.handle(async (ctx, notices) => {
   if (ctx.app.config.OUTBOUND === 'off' || notices.length === 0) return
   const places = await ctx.db
     .select({ id: integrations.id, userId: integrations.userId, settings: integrations.settings })
@@ -55,7 +49,7 @@ export async function forwardAll(ctx: Ctx, notices: readonly Notice[]): Promise<
       if (enabled && wanted)
         ctx.enqueue({ name: 'integrations.forward', data: { integrationId: id, notificationId: notice.id } })
     }
-}
+})
 
 interface Delivery {
   integrationId: string

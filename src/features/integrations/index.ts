@@ -1,6 +1,12 @@
 import type { Feature } from '../../feature.ts'
 import * as events from './events.ts'
+import { forwardAll } from './forwarding.ts'
 import { integrationJobs } from './jobs.ts'
 import { integrationRoutes } from './routes.ts'
 
-export const integrations: Feature = { events: Object.values(events), routes: integrationRoutes, jobs: integrationJobs }
+export const integrations: Feature = {
+  events: Object.values(events),
+  routes: integrationRoutes,
+  jobs: integrationJobs,
+  hooks: [forwardAll],
+}

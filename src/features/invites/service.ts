@@ -11,6 +11,8 @@ import { mayRegister, onRegistered } from '../accounts/hooks.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
+import { personalReclaimed } from '../organizations/hooks.ts'
+import * as members from '../organizations/members.ts'
 import type { Organization } from '../organizations/schema.ts'
 import * as teams from '../organizations/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
@@ -106,7 +108,7 @@ export async function send(
   organization: { id: string; name: string },
   { email, role = 'member' }: InviteCreate,
 ): Promise<Invite> {
-  await teams.lock(ctx, organization.id)
+  await members.lock(ctx, organization.id)
   const known = await byEmail(ctx, email)
   if (known && (await memberOf(ctx, organization.id, known.id)))
     throw new AppError('conflict.exists', `${email} is a member already.`)
@@ -161,7 +163,7 @@ export const withdraw = write(
   account('organizations:write'),
   async (ctx, { id, inviteId }: { id: string; inviteId: string }): Promise<{ id: string; deleted: true }> => {
     await teams.get(ctx, { id })
-    await teams.lock(ctx, id)
+    await members.lock(ctx, id)
     const [found] = await select(ctx).where(and(eq(invites.id, inviteId), eq(invites.organizationId, id), open))
     if (!found) throw notFound('invite', inviteId)
     requireRole(ctx.actor, id, roleToInvite(found.role), 'Withdrawing this invite')
@@ -237,7 +239,13 @@ export const decline = write(
   },
 )
 
-export const registration = [
+export const inviteHooks = [
+  personalReclaimed.handle(async (ctx, { organizationId }) => {
+    await ctx.db
+      .update(invites)
+      .set({ closedAt: ctx.now, updatedAt: ctx.now })
+      .where(and(eq(invites.organizationId, organizationId), open))
+  }),
   mayRegister.handle(async (ctx, { email, inviteToken }) => {
     const invite = await usable(ctx, await byToken(ctx, inviteToken))
     if (!sameAddress(invite, email))
@@ -274,7 +282,7 @@ async function addressedTo(ctx: Ctx, user: User, ref: string): Promise<Row> {
 
 /** As it is while nobody else can change it: of two who use it at once, the second comes too late. */
 async function claim(ctx: Ctx, user: User, ref: string): Promise<Row> {
-  await teams.lock(ctx, (await addressedTo(ctx, user, ref)).organization.id)
+  await members.lock(ctx, (await addressedTo(ctx, user, ref)).organization.id)
   return usable(ctx, await addressedTo(ctx, user, ref))
 }
 
@@ -287,7 +295,7 @@ async function usable(ctx: Ctx, invite: Row | undefined): Promise<Row> {
 }
 
 async function take(ctx: Ctx, invite: Row, userId: string): Promise<void> {
-  await teams.join(ctx, { id: invite.organization.id, userId, role: invite.role })
+  await members.join(ctx, { id: invite.organization.id, userId, role: invite.role })
   await close(ctx, invite, { acceptedAt: ctx.now }, inviteAccepted)
 }
 

@@ -1,4 +1,5 @@
 import type { Feature } from '../../feature.ts'
+import { manualPages } from './html.ts'
 import { manualRoutes } from './routes.ts'
 
-export const manual: Feature = { routes: manualRoutes }
+export const manual: Feature = { routes: manualRoutes, pages: manualPages }

@@ -5,10 +5,10 @@ import { admin, machine } from '../../auth/policy.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { forwardAll } from '../integrations/forwarding.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 import { announcementSent } from './events.ts'
+import { onNotified } from './hooks.ts'
 import type { Announcement, AnnouncementPage, AnnouncementQuery, Audience, NotificationSend } from './schema.ts'
 import { announce, notify } from './service.ts'
 import { announcements, notifications } from './table.ts'
@@ -113,7 +113,7 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
         .from(users)
         .where(
           and(
-            // Whoever is named gets it in any case; he may be suspended only for a while.
+            // People who are named always get it: they may be suspended only for a while.
             userIds ? anyOf(users.id, idList(userIds)) : eq(users.status, 'active'),
             organizationId === undefined
               ? undefined
@@ -131,7 +131,7 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
     .where(eq(announcements.id, id))
   if (userIds)
     for (const one of made) announce(ctx, { ...one, type: content.type, title: content.title, reason: 'admin' })
-  await forwardAll(
+  await onNotified.call(
     ctx,
     made.map((one) => ({ ...one, type: content.type, reason: 'admin' })),
   )

@@ -5,8 +5,8 @@ import { rightsOf } from '../../auth/rights.ts'
 import { newId } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { forwardAll } from '../integrations/forwarding.ts'
 import { notificationCreated, notificationRead } from './events.ts'
+import { onNotified } from './hooks.ts'
 import type { Notification, NotificationPage, NotificationQuery } from './schema.ts'
 import { notifications } from './table.ts'
 
@@ -36,7 +36,7 @@ export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
   }))
   await ctx.db.insert(notifications).values(rows)
   for (const row of rows) announce(ctx, row)
-  await forwardAll(ctx, rows)
+  await onNotified.call(ctx, rows)
 }
 
 export const announce = (
@@ -63,7 +63,7 @@ const visible = {
 const mine = (ctx: Ctx) => eq(notifications.userId, rightsOf(ctx.actor).personal)
 const unread = isNull(notifications.readAt)
 
-/** Not by an administrator who acts as him: he could put aside the notice that says so. */
+/** Not by an administrator who acts as the user: they could hide the notice that says so. */
 const reader: Rule = { ...account('notifications:write'), own: true }
 
 export const list = read(

@@ -1,5 +1,6 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
+import * as members from './members.ts'
 import {
   Member,
   MemberAdd,
@@ -30,8 +31,8 @@ export const organizationRoutes = (http: Http) =>
       body: OrganizationPatch,
       response: Organization,
     })
-    .get('/api/team/members', ({ ctx, query }) => organizations.currentMembers(ctx, query), {
-      ...on(organizations.currentMembers, 'Members of the current team'),
+    .get('/api/team/members', ({ ctx, query }) => members.currentMembers(ctx, query), {
+      ...on(members.currentMembers, 'Members of the current team'),
       query: MemberQuery,
       response: MemberPage,
     })
@@ -65,33 +66,29 @@ export const organizationRoutes = (http: Http) =>
       params: byId,
       response: Deleted,
     })
-    .get('/api/teams/:id/members', ({ ctx, params, query }) => organizations.members(ctx, { ...query, ...params }), {
-      ...on(organizations.members, 'Members of a team'),
+    .get('/api/teams/:id/members', ({ ctx, params, query }) => members.members(ctx, { ...query, ...params }), {
+      ...on(members.members, 'Members of a team'),
       params: byId,
       query: MemberQuery,
       response: MemberPage,
     })
-    .patch(
-      '/api/teams/:id/members/:userId',
-      ({ ctx, params, body }) => organizations.setRole(ctx, { ...body, ...params }),
-      {
-        ...on(organizations.setRole, "Change a member's role"),
-        params: byMember,
-        body: MemberRole,
-        response: Member,
-      },
-    )
-    .delete('/api/teams/:id/members/:userId', ({ ctx, params }) => organizations.removeMember(ctx, params), {
-      ...on(organizations.removeMember, 'Remove a member, or leave'),
+    .patch('/api/teams/:id/members/:userId', ({ ctx, params, body }) => members.setRole(ctx, { ...body, ...params }), {
+      ...on(members.setRole, "Change a member's role"),
+      params: byMember,
+      body: MemberRole,
+      response: Member,
+    })
+    .delete('/api/teams/:id/members/:userId', ({ ctx, params }) => members.removeMember(ctx, params), {
+      ...on(members.removeMember, 'Remove a member, or leave'),
       params: byMember,
       response: MemberRemoved,
     })
     .post(
       '/api/admin/teams/:id/members',
       async ({ ctx, params, body, set }) =>
-        created(set, `/api/teams/${params.id}/members`, await organizations.addMember(ctx, { ...body, ...params })),
+        created(set, `/api/teams/${params.id}/members`, await members.addMember(ctx, { ...body, ...params })),
       {
-        ...on(organizations.addMember, 'Add a user to a team'),
+        ...on(members.addMember, 'Add a user to a team'),
         params: byId,
         body: MemberAdd,
         response: { 201: Member },

@@ -1,20 +1,15 @@
-import { and, count, eq, isNull, ne, sql } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, organizationsOf, userIdOf } from '../../auth/actor.ts'
-import { account, admin, type Role, requireRole } from '../../auth/policy.ts'
+import { account, requireRole } from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, idList, newId } from '../../db/columns.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { slugify } from '../../text/text.ts'
-import { invites } from '../invites/table.ts'
-import { users } from '../users/table.ts'
 import * as events from './events.ts'
 import type {
-  Member,
-  MemberPage,
-  MemberQuery,
   Organization,
   OrganizationCreate,
   OrganizationPage,
@@ -38,26 +33,15 @@ export const visible = {
   personal: organizations.personal,
   role: memberships.role,
 }
-export const memberColumns = {
-  id: users.id,
-  organizationId: memberships.organizationId,
-  name: users.name,
-  handle: users.handle,
-  email: users.email,
-  avatarUrl: users.avatarUrl,
-  role: memberships.role,
-  joinedAt: memberships.joinedAt,
-}
-
-const here = (id: string) => ({ subjectId: id, organizationId: id })
-const live = isNull(organizations.deletedAt)
+export const here = (id: string) => ({ subjectId: id, organizationId: id })
+export const live = isNull(organizations.deletedAt)
 /** 16 KiB, as bytes on the wire. */
 export const checkSettings = (settings: unknown): void => {
   if (settings !== undefined && Buffer.byteLength(JSON.stringify(settings)) > 16 << 10)
     throw invalid('/settings', 'settings is larger than 16 KiB.', 'too_long')
 }
 
-/** The caller's organizations only: what he is not in does not exist for him. */
+/** Selects the caller's organizations only: others do not exist for the caller. */
 const mine = (ctx: Ctx) =>
   ctx.db
     .select(visible)
@@ -68,13 +52,13 @@ const mine = (ctx: Ctx) =>
     )
     .$dynamic()
 
-async function find(ctx: Ctx, id: string): Promise<Organization> {
+export async function find(ctx: Ctx, id: string): Promise<Organization> {
   const [found] = await mine(ctx).where(and(eq(organizations.id, id), live, isNull(organizations.sandboxOf)))
   if (!found || !ctx.actor.memberships.has(id)) throw notFound('organization', id)
   return found
 }
 
-/** For whoever became a member in this very transaction, which his rights do not know of yet. */
+/** Like `find`, for somebody who became a member in this transaction: their rights do not include it yet. */
 export async function joined(ctx: Ctx, id: string): Promise<Organization> {
   const [found] = await mine(ctx).where(eq(organizations.id, id))
   return found as Organization
@@ -110,7 +94,7 @@ export const current = read(
   (ctx, _: Record<string, never>): Promise<Organization> => find(ctx, currentOrganization(ctx.actor)),
 )
 
-/** In the running transaction; accounts make a personal one for every new user. */
+/** Runs in the caller's transaction. Accounts create a personal organization for every new user. */
 export async function createFor(
   ctx: Ctx,
   o: { userId: string; name: string; slug?: string; description?: string; personal?: boolean },
@@ -127,8 +111,8 @@ export async function createFor(
     createdAt: ctx.now,
     updatedAt: ctx.now,
   }
-  // Slugs are shared by all tenants, so a taken one gets a random tail: a counter would tell how many there are. The index decides, for
-  // of two at the same moment only one can have it.
+  // Slugs are shared by all tenants, so a taken one gets a random tail: a counter would tell how many there are. The
+  // unique index decides, because of two concurrent inserts only one can have it.
   const free = await ctx.db
     .insert(organizations)
     .values({ ...values, slug })
@@ -194,7 +178,7 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-/** In the running transaction; whoever calls has checked that he may. With its sandbox. */
+/** Hides the organization and its sandbox, in the running transaction. The caller has checked the right to. */
 export async function hide(
   ctx: Ctx,
   { id, name, personal }: Pick<Organization, 'id' | 'name' | 'personal'>,
@@ -208,190 +192,7 @@ export async function hide(
   return { id, deleted: true }
 }
 
-// ---- members
-
-export const members = read(
-  'organizations.members',
-  account('organizations:read'),
-  async (ctx, { id, ...query }: MemberQuery & { id: string }): Promise<MemberPage> => {
-    await find(ctx, id)
-    const page = keyset({ name: users.name, joinedAt: memberships.joinedAt }, users.id, query, {
-      sort: 'joinedAt',
-      order: 'asc',
-    })
-    const rows = await ctx.db
-      .select(memberColumns)
-      .from(memberships)
-      .innerJoin(users, eq(users.id, memberships.userId))
-      .where(page.where(eq(memberships.organizationId, id)))
-      .orderBy(...page.orderBy)
-      .limit(page.limit)
-    const total = query.total
-      ? (await ctx.db.select({ n: count() }).from(memberships).where(eq(memberships.organizationId, id)))[0]?.n
-      : undefined
-    return page.page(rows, total)
-  },
-)
-
-export const currentMembers = read(
-  'organizations.currentMembers',
-  account('organizations:read'),
-  (ctx, query: MemberQuery): Promise<MemberPage> => members(ctx, { ...query, id: currentOrganization(ctx.actor) }),
-)
-
-async function memberOf(ctx: Ctx, organizationId: string, userId: string): Promise<Member> {
-  const [found] = await ctx.db
-    .select(memberColumns)
-    .from(memberships)
-    .innerJoin(users, eq(users.id, memberships.userId))
-    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)))
-  if (!found) throw notFound('member', userId)
-  return found
-}
-
-async function keepAnOwner(ctx: Ctx, organizationId: string): Promise<void> {
-  const [owners] = await ctx.db
-    .select({ n: count() })
-    .from(memberships)
-    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.role, 'owner')))
-  if (owners?.n === 0)
-    throw new AppError(
-      'conflict.last_owner',
-      'An organization needs at least one owner. Make somebody else owner first.',
-    )
-}
-
-/** Who changes members takes turns, so that two owners cannot demote each other at the same moment. */
-export const lock = (ctx: Ctx, id: string) =>
-  ctx.db
-    .select({ createdById: organizations.createdById })
-    .from(organizations)
-    .where(eq(organizations.id, id))
-    .for('update')
-
-function mayManage(ctx: Ctx, organizationId: string, target: Role, wanted: Role): void {
-  requireRole(
-    ctx.actor,
-    organizationId,
-    target === 'owner' || wanted === 'owner' ? 'owner' : 'admin',
-    'Managing this member',
-  )
-}
-
-export const setRole = write(
-  'organizations.setRole',
-  account('organizations:write'),
-  async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
-    await find(ctx, id)
-    return putRole(ctx, { id, userId, role }, (before) => mayManage(ctx, id, before.role, role))
-  },
-)
-
-/** In the running transaction; `check` refuses those who may not. An administrator of the instance always may. */
-export async function putRole(
-  ctx: Ctx,
-  { id, userId, role }: { id: string; userId: string; role: Role },
-  check?: (before: Member) => void,
-): Promise<Member> {
-  await lock(ctx, id)
-  const before = await memberOf(ctx, id, userId)
-  check?.(before)
-  await ctx.db
-    .update(memberships)
-    .set({ role })
-    .where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
-  await keepAnOwner(ctx, id)
-  ctx.emit(events.memberRoleChanged, { ...here(id), data: { userId, from: before.role, to: role } })
-  return { ...before, role }
-}
-
-export const removeMember = write(
-  'organizations.removeMember',
-  account('organizations:write'),
-  async (
-    ctx,
-    { id, userId }: { id: string; userId: string },
-  ): Promise<{ organizationId: string; userId: string; removed: true }> => {
-    // Everybody may leave; only managers may remove others.
-    return takeOut(ctx, await find(ctx, id), userId, (before) => {
-      if (userId !== ctx.actor.userId) mayManage(ctx, id, before.role, before.role)
-    })
-  },
-  { destructive: true },
-)
-
-/** In the running transaction; `check` as above. */
-export async function takeOut(
-  ctx: Ctx,
-  { id, personal }: Pick<Organization, 'id' | 'personal'>,
-  userId: string,
-  check?: (before: Member) => void,
-): Promise<{ organizationId: string; userId: string; removed: true }> {
-  const [locked] = await lock(ctx, id)
-  const before = await memberOf(ctx, id, userId)
-  check?.(before)
-  if (personal && userId === locked?.createdById)
-    throw new AppError('conflict', 'Nobody can leave or be removed from the own personal organization.')
-  await ctx.db.delete(memberships).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
-  await keepAnOwner(ctx, id)
-  ctx.emit(events.memberRemoved, { ...here(id), data: { userId } })
-  return { organizationId: id, userId, removed: true }
-}
-
-/** In the running transaction; false when he is a member already. Whoever calls has checked that he may join. */
-export async function join(
-  ctx: Ctx,
-  { id, userId, role }: { id: string; userId: string; role: Role },
-): Promise<boolean> {
-  const added = await ctx.db
-    .insert(memberships)
-    .values({ organizationId: id, userId, role, joinedAt: ctx.now })
-    .onConflictDoNothing()
-    .returning({ userId: memberships.userId })
-  if (added.length > 0) ctx.emit(events.memberAdded, { ...here(id), data: { userId, role } })
-  return added.length > 0
-}
-
-/** In the running transaction: whoever had the account before may have let others into what is its owner's alone. */
-export async function reclaim(ctx: Ctx, userId: string): Promise<void> {
-  const [own] = await ctx.db
-    .select({ id: organizations.id })
-    .from(organizations)
-    .where(and(eq(organizations.createdById, userId), eq(organizations.personal, true), live))
-    .for('update')
-  if (!own) return
-  const { id } = own
-  const others = await ctx.db
-    .delete(memberships)
-    .where(and(eq(memberships.organizationId, id), ne(memberships.userId, userId)))
-    .returning({ userId: memberships.userId })
-  await ctx.db.update(memberships).set({ role: 'owner' }).where(eq(memberships.organizationId, id))
-  await ctx.db
-    .update(invites)
-    .set({ closedAt: ctx.now, updatedAt: ctx.now })
-    .where(and(eq(invites.organizationId, id), isNull(invites.acceptedAt), isNull(invites.closedAt)))
-  for (const other of others) ctx.emit(events.memberRemoved, { ...here(id), data: { userId: other.userId } })
-}
-
-/** By an instance administrator; people join by accepting an invite. */
-export const addMember = write(
-  'organizations.addMember',
-  admin,
-  async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
-    const [organization] = await ctx.db
-      .select({ id: organizations.id })
-      .from(organizations)
-      .where(and(eq(organizations.id, id), live, isNull(organizations.sandboxOf)))
-    if (!organization) throw notFound('organization', id)
-    const [user] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId))
-    if (!user) throw notFound('user', userId)
-    if (!(await join(ctx, { id, userId, role })))
-      throw new AppError('conflict.exists', 'This user is a member already.')
-    return memberOf(ctx, id, userId)
-  },
-)
-
-/** The twin that test tokens work in, made on first use. The caller has checked the right to the parent. */
+/** Returns the sandbox that test tokens work in, created on first use. The caller has checked the right to the parent. */
 export async function sandboxOf(ctx: Ctx, parentId: string): Promise<string> {
   const twin = () =>
     ctx.db

@@ -1,9 +1,9 @@
 import { and, eq, inArray } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { type Notice, notify } from '../notifications/service.ts'
 import { memberships } from '../organizations/table.ts'
-import { readersOf } from '../projects/readers.ts'
 import { users } from '../users/table.ts'
-import { type Notice, notify } from './service.ts'
+import { readersOf } from './readers.ts'
 
 /** `@ada`, but not the middle of `ada@example.com` or of a path. */
 const mention = /(?<![\p{L}\p{N}_@./-])@([a-z0-9](?:-?[a-z0-9]){0,62})(?![\p{L}\p{N}_])/giu
@@ -15,7 +15,7 @@ interface Place {
   projectId: string | null
 }
 
-/** Tells whoever a text names, if he sees the project that it is about, or is in the team. */
+/** Notifies the people whom a text names, if they can see the project it is about, or are in the team. */
 export async function tellMentioned(
   ctx: Ctx,
   place: Place,

@@ -1,0 +1,196 @@
+import { and, eq, isNull, ne } from 'drizzle-orm'
+import { type Ctx, read, write } from '../../action.ts'
+import { currentOrganization } from '../../auth/actor.ts'
+import { account, admin, type Role, requireRole } from '../../auth/policy.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { keyset } from '../../records/page.ts'
+import { users } from '../users/table.ts'
+import * as events from './events.ts'
+import { personalReclaimed } from './hooks.ts'
+import type { Member, MemberPage, MemberQuery, Organization } from './schema.ts'
+import { find, here, live } from './service.ts'
+import { memberships, organizations } from './table.ts'
+
+export const visible = {
+  id: users.id,
+  organizationId: memberships.organizationId,
+  name: users.name,
+  handle: users.handle,
+  email: users.email,
+  avatarUrl: users.avatarUrl,
+  role: memberships.role,
+  joinedAt: memberships.joinedAt,
+}
+
+export const members = read(
+  'organizations.members',
+  account('organizations:read'),
+  async (ctx, { id, ...query }: MemberQuery & { id: string }): Promise<MemberPage> => {
+    await find(ctx, id)
+    const page = keyset({ name: users.name, joinedAt: memberships.joinedAt }, users.id, query, {
+      sort: 'joinedAt',
+      order: 'asc',
+    })
+    const rows = await ctx.db
+      .select(visible)
+      .from(memberships)
+      .innerJoin(users, eq(users.id, memberships.userId))
+      .where(page.where(eq(memberships.organizationId, id)))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total ? await ctx.db.$count(memberships, eq(memberships.organizationId, id)) : undefined
+    return page.page(rows, total)
+  },
+)
+
+export const currentMembers = read(
+  'organizations.currentMembers',
+  account('organizations:read'),
+  (ctx, query: MemberQuery): Promise<MemberPage> => members(ctx, { ...query, id: currentOrganization(ctx.actor) }),
+)
+
+async function memberOf(ctx: Ctx, organizationId: string, userId: string): Promise<Member> {
+  const [found] = await ctx.db
+    .select(visible)
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)))
+  if (!found) throw notFound('member', userId)
+  return found
+}
+
+async function keepAnOwner(ctx: Ctx, organizationId: string): Promise<void> {
+  const isOwner = and(eq(memberships.organizationId, organizationId), eq(memberships.role, 'owner'))
+  if ((await ctx.db.$count(memberships, isOwner)) === 0)
+    throw new AppError(
+      'conflict.last_owner',
+      'An organization needs at least one owner. Make somebody else owner first.',
+    )
+}
+
+/** Serializes changes of members, so that two owners cannot demote each other at the same moment. */
+export const lock = (ctx: Ctx, id: string) =>
+  ctx.db
+    .select({ createdById: organizations.createdById })
+    .from(organizations)
+    .where(eq(organizations.id, id))
+    .for('update')
+
+function mayManage(ctx: Ctx, organizationId: string, target: Role, wanted: Role): void {
+  requireRole(
+    ctx.actor,
+    organizationId,
+    target === 'owner' || wanted === 'owner' ? 'owner' : 'admin',
+    'Managing this member',
+  )
+}
+
+export const setRole = write(
+  'organizations.setRole',
+  account('organizations:write'),
+  async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
+    await find(ctx, id)
+    return putRole(ctx, { id, userId, role }, (before) => mayManage(ctx, id, before.role, role))
+  },
+)
+
+/** Runs in the caller's transaction. `check` throws for those who may not; an administrator of the instance passes none. */
+export async function putRole(
+  ctx: Ctx,
+  { id, userId, role }: { id: string; userId: string; role: Role },
+  check?: (before: Member) => void,
+): Promise<Member> {
+  await lock(ctx, id)
+  const before = await memberOf(ctx, id, userId)
+  check?.(before)
+  await ctx.db
+    .update(memberships)
+    .set({ role })
+    .where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
+  await keepAnOwner(ctx, id)
+  ctx.emit(events.memberRoleChanged, { ...here(id), data: { userId, from: before.role, to: role } })
+  return { ...before, role }
+}
+
+export const removeMember = write(
+  'organizations.removeMember',
+  account('organizations:write'),
+  async (
+    ctx,
+    { id, userId }: { id: string; userId: string },
+  ): Promise<{ organizationId: string; userId: string; removed: true }> => {
+    // Everybody may leave; only managers may remove others.
+    return takeOut(ctx, await find(ctx, id), userId, (before) => {
+      if (userId !== ctx.actor.userId) mayManage(ctx, id, before.role, before.role)
+    })
+  },
+  { destructive: true },
+)
+
+/** Runs in the caller's transaction. `check` throws for those who may not; an administrator of the instance passes none. */
+export async function takeOut(
+  ctx: Ctx,
+  { id, personal }: Pick<Organization, 'id' | 'personal'>,
+  userId: string,
+  check?: (before: Member) => void,
+): Promise<{ organizationId: string; userId: string; removed: true }> {
+  const [locked] = await lock(ctx, id)
+  const before = await memberOf(ctx, id, userId)
+  check?.(before)
+  if (personal && userId === locked?.createdById)
+    throw new AppError('conflict', 'Nobody can leave or be removed from the own personal organization.')
+  await ctx.db.delete(memberships).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
+  await keepAnOwner(ctx, id)
+  ctx.emit(events.memberRemoved, { ...here(id), data: { userId } })
+  return { organizationId: id, userId, removed: true }
+}
+
+/** Returns false if the user is a member already. The caller has checked that they may join. */
+export async function join(
+  ctx: Ctx,
+  { id, userId, role }: { id: string; userId: string; role: Role },
+): Promise<boolean> {
+  const added = await ctx.db
+    .insert(memberships)
+    .values({ organizationId: id, userId, role, joinedAt: ctx.now })
+    .onConflictDoNothing()
+    .returning({ userId: memberships.userId })
+  if (added.length > 0) ctx.emit(events.memberAdded, { ...here(id), data: { userId, role } })
+  return added.length > 0
+}
+
+/** Removes everybody else from a user's personal organization: a former holder of the account may have let them in. */
+export async function reclaim(ctx: Ctx, userId: string): Promise<void> {
+  const [own] = await ctx.db
+    .select({ id: organizations.id })
+    .from(organizations)
+    .where(and(eq(organizations.createdById, userId), eq(organizations.personal, true), live))
+    .for('update')
+  if (!own) return
+  const { id } = own
+  const others = await ctx.db
+    .delete(memberships)
+    .where(and(eq(memberships.organizationId, id), ne(memberships.userId, userId)))
+    .returning({ userId: memberships.userId })
+  await ctx.db.update(memberships).set({ role: 'owner' }).where(eq(memberships.organizationId, id))
+  await personalReclaimed.call(ctx, { organizationId: id })
+  for (const other of others) ctx.emit(events.memberRemoved, { ...here(id), data: { userId: other.userId } })
+}
+
+/** By an instance administrator; people join by accepting an invite. */
+export const addMember = write(
+  'organizations.addMember',
+  admin,
+  async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
+    const [organization] = await ctx.db
+      .select({ id: organizations.id })
+      .from(organizations)
+      .where(and(eq(organizations.id, id), live, isNull(organizations.sandboxOf)))
+    if (!organization) throw notFound('organization', id)
+    const [user] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId))
+    if (!user) throw notFound('user', userId)
+    if (!(await join(ctx, { id, userId, role })))
+      throw new AppError('conflict.exists', 'This user is a member already.')
+    return memberOf(ctx, id, userId)
+  },
+)
