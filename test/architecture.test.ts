@@ -137,7 +137,9 @@ test('the table of contents names every feature', async () => {
 })
 
 test('files stay readable, and no test is switched off', async () => {
-  const sizes = await Promise.all(sources.map(async (file) => [file, (await read(file)).split('\n').length] as const))
+  const sizes = await Promise.all(
+    sources.map(async (file) => [file, (await read(file)).trimEnd().split('\n').length] as const),
+  )
   expect(sizes.filter(([, size]) => size > 400)).toEqual([])
   expect(await lines(scan('test/**/*.ts'), /\b(test|it|describe)\.(only|skip|todo)\(/)).toEqual([])
 })
