@@ -3,7 +3,8 @@ import type { Driver } from '../db/driver.ts'
 import { AppError } from '../errors.ts'
 import type { AppEvent, Bus } from '../events/bus.ts'
 import type { Catalogue } from '../events/catalogue.ts'
-import type { Actor, Via } from './actor.ts'
+import type { Actor } from './actor.ts'
+import { type CredentialRow, keyRow, type PersonRow, sessionRow, tokenRow, userRow } from './credential-rows.ts'
 import type { Jwt } from './jwt.ts'
 import { atLeast, inWorkspace, lesser, type Role } from './policy.ts'
 import { hashSecret, kindOf } from './secrets.ts'
@@ -25,28 +26,6 @@ interface Entry {
   at: number
   userId?: string
 }
-
-const person = `u.id, u.name, u.role = 'admin', u.status, u.preferences->>'currentOrganizationId',
-  coalesce((select json_agg(json_build_array(m.organization_id, m.role) order by m.joined_at, m.organization_id)
-    from memberships m join organizations o on o.id = m.organization_id and o.deleted_at is null
-    where m.user_id = u.id), '[]'::json)::text`
-
-/** Workspaces of the user's teams: id, the team's role, the team, all teams in it. What is archived is for reading. */
-const shared = `coalesce((select json_agg(json_build_array(w.id, case when w.status = 'archived' then 'viewer' else t.role end, t.organization_id,
-      (select json_agg(o.id) from workspace_teams x join organizations o on o.id = x.organization_id and o.deleted_at is null where x.workspace_id = w.id)))
-    from memberships m join workspace_teams t on t.organization_id = m.organization_id
-    join workspaces w on w.id = t.workspace_id and w.deleted_at is null
-    join organizations owner on owner.id = w.organization_id and owner.deleted_at is null
-    where m.user_id = u.id), '[]'::json)::text`
-
-const bySession = `select ${person}, c.id, c.expires_at, c.revoked_at, ${shared}, c.via, c.authenticated_at, c.impersonator_id from login_sessions c join users u on u.id = c.user_id where c.id = $1`
-const byUser = `select ${person}, null, null, null, ${shared} from users u where u.id = $1`
-const byKey = `select ${person}, c.id, c.expires_at, c.revoked_at, ${shared}, c.scopes::text, c.organization_id
-  from api_keys c join users u on u.id = c.user_id where c.hash = $1`
-const byToken = `select ${person}, c.id, c.expires_at, c.revoked_at, c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
-  coalesce(o.sandbox_of, o.id), a.id, a.name from mcp_tokens c join users u on u.id = c.user_id
-  join organizations o on o.id = c.organization_id and o.deleted_at is null
-  left join agents a on a.id = c.agent_id and a.deleted_at is null where c.hash = $1`
 
 export class Authenticator {
   readonly #cache = new Map<string, Entry>()
@@ -90,8 +69,7 @@ export class Authenticator {
 
   /** A user as the machine acts for him: seeds, jobs. No credential, so no limits and no idempotency. */
   async actorFor(userId: string): Promise<Actor> {
-    const { rows } = await this.driver.query(byUser, [userId])
-    const row = rows[0]
+    const row = await userRow(this.driver, userId)
     if (!row) throw new AppError('not_found', 'No such user.')
     const memberships = membershipsOf(row)
     return {
@@ -100,8 +78,8 @@ export class Authenticator {
       kind: 'session',
       scopes: ['write'],
       memberships,
-      ...sharedWith(row[9], memberships),
-      organizationId: current(memberships, row[4]),
+      ...sharedWith(row.shared, memberships),
+      organizationId: current(memberships, row.preferred),
     }
   }
 
@@ -166,66 +144,67 @@ export class Authenticator {
   async #bySession(secret: string): Promise<Actor> {
     const claims = secret.startsWith('eyJ') ? await this.jwt.verify(secret, this.clock()) : undefined
     if (!claims) throw refused()
-    const row = await this.#row(bySession, claims.sessionId)
-    if (row[0] !== claims.userId) throw refused()
+    const row = this.#valid(await sessionRow(this.driver, claims.sessionId))
+    if (row.user_id !== claims.userId) throw refused()
     const memberships = membershipsOf(row)
     return {
       ...personOf(row),
+      credentialId: row.credential_id,
       kind: 'session',
       scopes: ['write'],
       memberships,
-      ...sharedWith(row[9], memberships),
+      ...sharedWith(row.shared, memberships),
       session: {
-        via: row[10] as Via,
-        authenticatedAt: row[11] === null ? null : toIso(row[11] as string),
-        impersonatorId: row[12] as string | null,
+        via: row.via,
+        authenticatedAt: row.authenticated_at === null ? null : toIso(row.authenticated_at),
+        impersonatorId: row.impersonator_id,
       },
-      organizationId: current(memberships, row[4]),
+      organizationId: current(memberships, row.preferred),
     }
   }
 
   async #byKey(secret: string): Promise<Actor> {
-    const row = await this.#row(byKey, hashSecret(secret))
-    const only = row[11] as string | null
+    const row = this.#valid(await keyRow(this.driver, hashSecret(secret)))
+    const only = row.organization_id
     const all = membershipsOf(row)
     const memberships = only ? new Map([...all].filter(([id]) => id === only)) : all
     // What it was made for is over.
     if (only && memberships.size === 0) throw refused()
     return {
       ...personOf(row),
+      credentialId: row.credential_id,
       kind: 'api_key',
       ...(only && { bound: true as const }),
-      scopes: textArray(row[10]),
+      scopes: textArray(row.scopes),
       memberships,
-      ...(only ? alone : sharedWith(row[9], memberships)),
-      organizationId: current(memberships, row[4]),
+      ...(only ? alone : sharedWith(row.shared, memberships)),
+      organizationId: current(memberships, row.preferred),
     }
   }
 
   async #byToken(secret: string): Promise<Actor> {
-    const row = await this.#row(byToken, hashSecret(secret))
-    const organizationId = String(row[10])
+    const row = this.#valid(await tokenRow(this.driver, hashSecret(secret)))
+    const organizationId = row.organization_id
     // A sandbox twin has no members of its own: its parent's role counts in it.
-    const role = membershipsOf(row).get(String(row[13]))
+    const role = membershipsOf(row).get(row.member_of)
     if (!role) throw refused()
     return {
       ...personOf(row),
+      credentialId: row.credential_id,
       kind: 'mcp_token',
       bound: true,
-      scopes: textArray(row[9]),
+      scopes: textArray(row.scopes),
       memberships: new Map([[organizationId, role]]),
       ...alone,
       organizationId,
-      toolsets: textArray(row[11]),
-      projectId: (row[12] as string | null) ?? null,
-      ...(row[14] !== null && { agent: { id: String(row[14]), name: String(row[15]) } }),
+      toolsets: textArray(row.toolsets),
+      projectId: row.project_id,
+      ...(row.agent_id !== null && { agent: { id: row.agent_id, name: String(row.agent_name) } }),
     }
   }
 
-  async #row(text: string, key: string): Promise<unknown[]> {
-    const { rows } = await this.driver.query(text, [key])
-    const row = rows[0]
-    if (row?.[3] !== 'active' || row[8] !== null || toIso(row[7] as string) <= this.clock().toISOString())
+  #valid<R extends CredentialRow>(row: R | undefined): R {
+    if (row?.status !== 'active' || row.revoked_at !== null || toIso(row.expires_at) <= this.clock().toISOString())
       throw refused()
     return row
   }
@@ -237,28 +216,18 @@ const refused = () =>
     'The credential is not valid: unknown, expired or revoked. Sign in again or make a new one.',
   )
 
-const personOf = (row: unknown[]) => ({
-  userId: String(row[0]),
-  name: String(row[1]),
-  admin: row[2] === true,
-  credentialId: String(row[6]),
-})
+const personOf = (row: PersonRow) => ({ userId: row.user_id, name: row.user_name, admin: row.is_admin })
 
-const membershipsOf = (row: unknown[]): Map<string, Role> => new Map(JSON.parse(String(row[5])) as [string, Role][])
+const membershipsOf = (row: PersonRow): Map<string, Role> => new Map(JSON.parse(row.memberships) as [string, Role][])
 
 /** A credential that is bound to one organization sees nothing that others share with it. */
 const alone = { workspaces: new Map<string, Role>(), reach: [] as string[] }
 
-function sharedWith(value: unknown, memberships: ReadonlyMap<string, Role>): Pick<Actor, 'workspaces' | 'reach'> {
+function sharedWith(value: string, memberships: ReadonlyMap<string, Role>): Pick<Actor, 'workspaces' | 'reach'> {
   if (value === '[]') return alone
   const workspaces = new Map<string, Role>()
   const reach = new Set<string>()
-  for (const [id, role, team, teams] of JSON.parse(String(value)) as [
-    string,
-    keyof typeof inWorkspace,
-    string,
-    string[],
-  ][]) {
+  for (const [id, role, team, teams] of JSON.parse(value) as [string, keyof typeof inWorkspace, string, string[]][]) {
     const own = memberships.get(team)
     if (!own) continue
     const held = lesser(inWorkspace[role], own)
@@ -268,8 +237,8 @@ function sharedWith(value: unknown, memberships: ReadonlyMap<string, Role>): Pic
   return { workspaces, reach: [...reach] }
 }
 
-const current = (memberships: ReadonlyMap<string, Role>, preferred: unknown): string | null =>
-  typeof preferred === 'string' && memberships.has(preferred) ? preferred : (memberships.keys().next().value ?? null)
+const current = (memberships: ReadonlyMap<string, Role>, preferred: string | null): string | null =>
+  preferred !== null && memberships.has(preferred) ? preferred : (memberships.keys().next().value ?? null)
 
 /** Scopes and toolsets hold no commas, quotes or braces, so the array literal splits plainly. */
-const textArray = (value: unknown): string[] => String(value).slice(1, -1).split(',').filter(Boolean)
+const textArray = (value: string): string[] => value.slice(1, -1).split(',').filter(Boolean)

@@ -1,0 +1,89 @@
+import type { Driver } from '../db/driver.ts'
+import type { Via } from './actor.ts'
+
+/** The statements that find who a credential belongs to and what it may do, one trip each, and their rows. */
+
+export interface PersonRow {
+  user_id: string
+  user_name: string
+  is_admin: boolean
+  status: string
+  /** The organization that they chose as current. */
+  preferred: string | null
+  /** JSON: `[organization, role]`, in the order in which they joined. */
+  memberships: string
+}
+
+export interface CredentialRow extends PersonRow {
+  credential_id: string
+  expires_at: string
+  revoked_at: string | null
+}
+
+interface Shared {
+  /** JSON: `[workspace, the team's role, the team, all teams in it]`. */
+  shared: string
+}
+
+export interface SessionRow extends CredentialRow, Shared {
+  via: Via
+  authenticated_at: string | null
+  impersonator_id: string | null
+}
+
+export interface KeyRow extends CredentialRow, Shared {
+  scopes: string
+  /** The only organization that it works in, if it is bound to one. */
+  organization_id: string | null
+}
+
+export interface TokenRow extends CredentialRow {
+  scopes: string
+  organization_id: string
+  toolsets: string
+  project_id: string | null
+  /** The organization whose members count: of a sandbox its parent. */
+  member_of: string
+  agent_id: string | null
+  agent_name: string | null
+}
+
+const person = `u.id as user_id, u.name as user_name, u.role = 'admin' as is_admin, u.status,
+  u.preferences->>'currentOrganizationId' as preferred,
+  coalesce((select json_agg(json_build_array(m.organization_id, m.role) order by m.joined_at, m.organization_id)
+    from memberships m join organizations o on o.id = m.organization_id and o.deleted_at is null
+    where m.user_id = u.id), '[]'::json)::text as memberships`
+
+const credential = 'c.id as credential_id, c.expires_at, c.revoked_at'
+
+/** Workspaces of the user's teams. What is archived is for reading. */
+const shared = `coalesce((select json_agg(json_build_array(w.id,
+      case when w.status = 'archived' then 'viewer' else t.role end, t.organization_id,
+      (select json_agg(o.id) from workspace_teams x
+        join organizations o on o.id = x.organization_id and o.deleted_at is null where x.workspace_id = w.id)))
+    from memberships m join workspace_teams t on t.organization_id = m.organization_id
+    join workspaces w on w.id = t.workspace_id and w.deleted_at is null
+    join organizations owner on owner.id = w.organization_id and owner.deleted_at is null
+    where m.user_id = u.id), '[]'::json)::text as shared`
+
+const bySession = `select ${person}, ${credential}, ${shared}, c.via, c.authenticated_at, c.impersonator_id
+  from login_sessions c join users u on u.id = c.user_id where c.id = $1`
+const byUser = `select ${person}, ${shared} from users u where u.id = $1`
+const byKey = `select ${person}, ${credential}, ${shared}, c.scopes::text, c.organization_id
+  from api_keys c join users u on u.id = c.user_id where c.hash = $1`
+const byToken = `select ${person}, ${credential}, c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
+  coalesce(o.sandbox_of, o.id) as member_of, a.id as agent_id, a.name as agent_name
+  from mcp_tokens c join users u on u.id = c.user_id
+  join organizations o on o.id = c.organization_id and o.deleted_at is null
+  left join agents a on a.id = c.agent_id and a.deleted_at is null where c.hash = $1`
+
+async function first<R>(driver: Driver, text: string, key: string): Promise<R | undefined> {
+  const { columns, rows } = await driver.query(text, [key])
+  const row = rows[0]
+  return row && (Object.fromEntries(columns.map((name, i) => [name, row[i]])) as R)
+}
+
+export const sessionRow = (driver: Driver, id: string) => first<SessionRow>(driver, bySession, id)
+export const userRow = (driver: Driver, id: string) => first<PersonRow & Shared>(driver, byUser, id)
+export const keyRow = (driver: Driver, hash: string) => first<KeyRow>(driver, byKey, hash)
+export const tokenRow = (driver: Driver, hash: string) => first<TokenRow>(driver, byToken, hash)
