@@ -1,41 +1,13 @@
-import { toIso } from '../db/columns.ts'
-import type { Driver, Statement } from '../db/driver.ts'
+import type { Driver } from '../db/driver.ts'
+import { type Db, drizzleOver } from '../db/session.ts'
 import type { Log } from '../log.ts'
-
-export interface AppEvent {
-  id: string
-  at: string
-  type: string
-  action: string
-  actor: { kind: string; id: string | null; name: string }
-  credentialId: string | null
-  organizationId: string | null
-  projectId: string | null
-  userId: string | null
-  subjectId: string | null
-  data: Record<string, unknown>
-  requestId: string
-  ip: string | null
-  origin: string
-}
+import type { AppEvent } from './event.ts'
+import { type Position, positionNow, readSince } from './reader.ts'
 
 export type Listener = (event: AppEvent) => void
 
-const names = [
-  'id', 'at', 'type', 'action', 'actor_kind', 'actor_id', 'actor_name', 'credential_id', 'organization_id', 'project_id',
-  'user_id', 'subject_id', 'data', 'request_id', 'ip', 'origin',
-] // biome-ignore format: a list of columns
-const insertText = `insert into events (${names.join(', ')}) values (${names.map((n, i) => (n === 'data' ? `$${i + 1}::text::jsonb` : `$${i + 1}`)).join(', ')})`
 const CHANNEL = 'tutti_events'
 const AT_ONCE = 500
-
-export const insertEvent = (e: AppEvent): Statement => ({
-  text: insertText,
-  params: [
-    e.id, e.at, e.type, e.action, e.actor.kind, e.actor.id, e.actor.name, e.credentialId, e.organizationId, e.projectId,
-    e.userId, e.subjectId, JSON.stringify(e.data), e.requestId, e.ip, e.origin,
-  ], // biome-ignore format: in the order of the columns
-})
 
 /**
  * Delivers events after their commit: at once to listeners of this process, and through NOTIFY to other instances on the same Postgres,
@@ -77,7 +49,8 @@ export class Bus {
   /** The embedded database has one process by nature, so only Postgres needs this. */
   async start(): Promise<void> {
     if (this.driver.kind !== 'postgres') return
-    let last = await this.#horizon()
+    const db = drizzleOver(this.driver)
+    let last = await positionNow(db)
     let reading = false
     let again = false
     const catchUp = async () => {
@@ -89,7 +62,7 @@ export class Bus {
       try {
         do {
           again = false
-          last = await this.#readSince(last)
+          last = await this.#deliverSince(db, last)
         } while (again)
       } catch (error) {
         this.log.debug('could not read events of other instances', { error })
@@ -122,66 +95,11 @@ export class Bus {
     this.#listeners.clear()
   }
 
-  /** Rows below the oldest running transaction are final, so (xid, seq) never skips a transaction that commits late. */
-  async #horizon(): Promise<Position> {
-    const { rows } = await this.driver.query('select (pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1)::text')
-    return { xid: String(rows[0]?.[0]), seq: '9223372036854775807' }
-  }
-
-  async #readSince(last: Position): Promise<Position> {
-    const { rows } = await this.driver.query(
-      `select ${names.join(', ')}, xid::text, seq::text from events
-       where xid >= $1::text::bigint and (xid, seq) > ($1::text::bigint, $2::text::bigint)
-         and xid < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
-       order by events.xid, events.seq limit ${AT_ONCE}`,
-      [last.xid, last.seq],
-    )
-    const fresh = rows.map(fromRow)
-    this.#dispatch(fresh.filter((e) => e.origin !== this.instanceId))
-    const end = rows.at(-1)
-    const reached = end ? { xid: String(end[names.length]), seq: String(end[names.length + 1]) } : last
-    return rows.length < AT_ONCE ? reached : this.#readSince(reached)
-  }
-}
-
-interface Position {
-  xid: string
-  seq: string
-}
-
-function fromRow(row: unknown[]): AppEvent {
-  const [
-    id,
-    at,
-    type,
-    action,
-    kind,
-    actorId,
-    name,
-    credentialId,
-    organizationId,
-    projectId,
-    userId,
-    subjectId,
-    data,
-    requestId,
-    ip,
-    origin,
-  ] = row as string[]
-  return {
-    id: id!,
-    at: toIso(at!),
-    type: type!,
-    action: action!,
-    actor: { kind: kind!, id: actorId ?? null, name: name! },
-    credentialId: credentialId ?? null,
-    organizationId: organizationId ?? null,
-    projectId: projectId ?? null,
-    userId: userId ?? null,
-    subjectId: subjectId ?? null,
-    data: (typeof data === 'string' ? JSON.parse(data) : data) as Record<string, unknown>,
-    requestId: requestId!,
-    ip: ip ?? null,
-    origin: origin!,
+  /** Delivers what other instances committed behind a position, and returns the position reached. */
+  async #deliverSince(db: Db, last: Position): Promise<Position> {
+    const fresh = await readSince(db, last, { limit: AT_ONCE })
+    this.#dispatch(fresh.flatMap(({ position: _, ...event }) => (event.origin === this.instanceId ? [] : event)))
+    const reached = fresh.at(-1)?.position ?? last
+    return fresh.length < AT_ONCE ? reached : this.#deliverSince(db, reached)
   }
 }

@@ -2,8 +2,7 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
-import { isOneOf } from '../../events/feed.ts'
-import { events } from '../../events/table.ts'
+import { isWaiting, type Position, positionNow, type Read, readSince } from '../../events/reader.ts'
 import { projectOf, type SearchKind } from '../../records/kind.ts'
 import type { SearchName } from '../../records/names.ts'
 import type { App } from '../../services.ts'
@@ -19,16 +18,6 @@ const CURSOR = 'search.cursor'
 /** Events in one transaction, and pieces of text: on the embedded database everybody else waits meanwhile. */
 const EVENTS = 50
 const PIECES = 400
-interface Position {
-  xid: string
-  seq: string
-}
-
-interface Change extends Position {
-  type: string
-  subjectId: string | null
-  projectId: string | null
-}
 
 const find = ({ app }: Ctx, kind: string | undefined): SearchKind | undefined =>
   app.records.followed.find((record) => record.kind === kind)
@@ -47,50 +36,30 @@ async function keepPosition(ctx: Ctx, { xid, seq }: Position): Promise<void> {
   await ctx.db.insert(meta).values({ key: CURSOR, value }).onConflictDoUpdate({ target: meta.key, set: { value } })
 }
 
-/** Rows below the oldest running transaction are final, so (xid, seq) never skips one that commits late. */
-const horizon = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
-
 /** Types of the events after which passages may be out of date. What another version emits, the nightly comparison finds. */
 export function followed({ events: catalogue, records }: App): string[] {
   const kinds = new Set<string>(records.followed.map(({ kind }) => kind))
   return catalogue.types(({ kind, many }) => many === true || kinds.has(kind))
 }
 
-async function changesSince(ctx: Ctx, { xid, seq }: Position, limit: number): Promise<Change[]> {
-  const { rows } = await ctx.db.execute<{
-    xid: string
-    seq: string
-    type: string
-    subject_id: string | null
-    project_id: string | null
-  }>(sql`
-    select xid::text, seq::text, type, subject_id, project_id from ${events}
-    where xid >= ${xid}::text::bigint and (xid, seq) > (${xid}::text::bigint, ${seq}::text::bigint) and xid < ${horizon}
-      and ${isOneOf(followed(ctx.app))}
-    order by ${events.xid}, ${events.seq} limit ${limit}`)
-  return rows.map(({ subject_id, project_id, ...row }) => ({ ...row, subjectId: subject_id, projectId: project_id }))
-}
+const changesSince = (ctx: Ctx, from: Position, limit: number): Promise<Read[]> =>
+  readSince(ctx.db, from, { limit, types: followed(ctx.app) })
 
 type State = 'unknown' | 'behind' | 'waiting' | 'done'
 
 /** `waiting`: there is more, but a transaction that began earlier is still running. */
 export const state = read('search.state', machine, async (ctx, _: Record<string, never>): Promise<State> => {
   const from = await position(ctx)
-  const { rows } = await ctx.db.execute<{ horizon: string; more: boolean }>(
-    sql`select ${horizon}::text as horizon, exists (select 1 from ${events} where xid >= ${horizon}) as more`,
-  )
-  const [now] = rows
-  // Transactions count from the beginning again in a database that was restored from a dump.
-  if (!now || !from || BigInt(from.xid) >= BigInt(now.horizon)) return 'unknown'
+  const waiting = from && (await isWaiting(ctx.db, from))
+  if (!from || waiting === undefined) return 'unknown'
   if ((await changesSince(ctx, from, 1)).length > 0) return 'behind'
-  return now.more ? 'waiting' : 'done'
+  return waiting ? 'waiting' : 'done'
 })
 
 /** Everything is compared, once; what comes after this moment is followed. */
 const begin = write('search.begin', machine, async (ctx, _: Record<string, never>): Promise<void> => {
   await takeTurns(ctx)
-  const { rows } = await ctx.db.execute<{ xid: string }>(sql`select (${horizon} - 1)::text as xid`)
-  await keepPosition(ctx, { xid: rows[0]?.xid as string, seq: '9223372036854775807' })
+  await keepPosition(ctx, await positionNow(ctx.db))
   ctx.enqueue({ name: 'search.compare', data: {}, key: 'all' })
 })
 
@@ -112,7 +81,7 @@ const followSome = write('search.follow', machine, async (ctx, _: Record<string,
       changes.flatMap(({ type, projectId }) => (ctx.app.events.get(type)?.many && projectId ? projectId : [])),
     )
     for (const projectId of projectIds) ctx.enqueue({ name: 'search.compare', data: { projectId }, key: projectId })
-    return keepPosition(ctx, last)
+    return keepPosition(ctx, last.position)
   }
 })
 

@@ -1,0 +1,34 @@
+import type { Statement } from '../db/driver.ts'
+
+/** A row of `events`, as it is emitted and delivered. */
+export interface AppEvent {
+  id: string
+  at: string
+  type: string
+  action: string
+  actor: { kind: string; id: string | null; name: string }
+  credentialId: string | null
+  organizationId: string | null
+  projectId: string | null
+  userId: string | null
+  subjectId: string | null
+  data: Record<string, unknown>
+  requestId: string
+  ip: string | null
+  origin: string
+}
+
+const names = [
+  'id', 'at', 'type', 'action', 'actor_kind', 'actor_id', 'actor_name', 'credential_id', 'organization_id', 'project_id',
+  'user_id', 'subject_id', 'data', 'request_id', 'ip', 'origin',
+] // biome-ignore format: a list of columns
+const places = names.map((name, i) => (name === 'data' ? `$${i + 1}::text::jsonb` : `$${i + 1}`))
+const insertText = `insert into events (${names.join(', ')}) values (${places.join(', ')})`
+
+export const insertEvent = (e: AppEvent): Statement => ({
+  text: insertText,
+  params: [
+    e.id, e.at, e.type, e.action, e.actor.kind, e.actor.id, e.actor.name, e.credentialId, e.organizationId, e.projectId,
+    e.userId, e.subjectId, JSON.stringify(e.data), e.requestId, e.ip, e.origin,
+  ], // biome-ignore format: in the order of the columns
+})
