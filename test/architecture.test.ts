@@ -46,6 +46,7 @@ test('services know no surface, and what lies below imports nothing from above',
       /^src\/(features|http|mcp|ws)\/|^cli\//,
     ),
   ).toEqual([])
+  expect(found(/^src\/live\//, /^src\/(features|http|mcp|ws)\//)).toEqual([])
   expect(found(/^src\//, /^(cli|test)\//)).toEqual([])
 })
 

@@ -9,12 +9,14 @@ import {
 import type { Actor } from '../auth/actor.ts'
 import type { Seen } from '../http/guard.ts'
 import { logError, toAppError } from '../http/problem.ts'
-import { type Open, type Owner, unwatch, watch } from '../live/streams.ts'
+import { unwatch, watch } from '../live/audience.ts'
+import type { Owner } from '../live/connections.ts'
 import type { App } from '../services.ts'
 import { version } from '../version.ts'
 import type { Arguments, Catalogue, Selection } from './catalogue.ts'
 import { instructions } from './instructions.ts'
 import type { Asking, Offer } from './offer.ts'
+import type { Open } from './streams.ts'
 
 /** Who sent a message. */
 export interface Sender {
@@ -115,12 +117,12 @@ export function newServer({ app, catalogue, offer, asking, call }: Behind, reach
   if (open) {
     server.setRequestHandler('resources/subscribe', ({ params: { uri } }, ctx) =>
       offered(ctx.http?.authInfo, async (who) => {
-        watch(open, await offer.subject(uri, who), uri)
+        watch(open.watched, await offer.subject(uri, who), uri)
         return {}
       }),
     )
     server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
-      unwatch(open, uri)
+      unwatch(open.watched, uri)
       return {}
     })
   }

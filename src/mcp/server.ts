@@ -2,7 +2,7 @@ import { createMcpHandler, type McpServerFactory } from '@modelcontextprotocol/s
 import { contextOf } from '../action.ts'
 import { AppError } from '../errors.ts'
 import type { Guard } from '../http/guard.ts'
-import { KEEP_ALIVE_MS, Streams, type Tell } from '../live/streams.ts'
+import { KEEP_ALIVE_MS } from '../live/connections.ts'
 import type { App } from '../services.ts'
 import { Calls } from './calls.ts'
 import { Catalogue } from './catalogue.ts'
@@ -12,6 +12,7 @@ import { Requests } from './requests.ts'
 import { resultOf } from './result.ts'
 import { Names } from './source.ts'
 import { isCall, parsed, Session } from './sse.ts'
+import { Streams, type Tell } from './streams.ts'
 import { listen, recheck } from './subscriptions.ts'
 import type { Tool } from './tool.ts'
 
@@ -84,7 +85,6 @@ class McpEndpoints implements Mcp {
   get streams(): number {
     return this.#streams.size
   }
-
   streamable(request: Request): Promise<Response> {
     return this.#requests.answer(request, async (sender, url) => {
       if (request.method !== 'POST') {

@@ -7,11 +7,9 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server'
 import { AppError } from '../errors.ts'
-import type { Owner, Stream } from '../live/streams.ts'
+import type { Connection, Owner } from '../live/connections.ts'
+import { MOST_QUEUED } from '../live/limits.ts'
 import type { Arguments } from './catalogue.ts'
-
-/** A reader that lets more than this pile up is cut off: memory belongs to those who read. */
-export const MOST_QUEUED = 1 << 20
 
 const encoder = new TextEncoder()
 const KEEP_ALIVE = encoder.encode(': keep-alive\n\n')
@@ -22,7 +20,7 @@ const headers = {
 }
 
 /** One connection of the HTTP+SSE transport: events go out on the stream, messages come in by POST. */
-export class Session implements Transport, Stream {
+export class Session implements Transport, Connection {
   /** 256 random bits. Knowing it is not enough: it works only with the token that opened it. */
   readonly sessionId = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
   readonly response: Response

@@ -7,12 +7,13 @@ import {
 } from '@modelcontextprotocol/server'
 import { contextOf } from '../action.ts'
 import { logError, toAppError } from '../http/problem.ts'
-import { type Open, relay, type Streams, type Tell, unwatch, watch } from '../live/streams.ts'
+import { unwatch, watch } from '../live/audience.ts'
 import type { App } from '../services.ts'
 import type { Asking, Offer } from './offer.ts'
 import { authInfoOf, type Caller } from './protocol.ts'
 import type { Requests } from './requests.ts'
 import type { Message } from './sse.ts'
+import { type Open, relay, type Streams, type Tell } from './streams.ts'
 
 /** What subscriptions need of the MCP server. */
 interface Surroundings {
@@ -71,7 +72,7 @@ async function readable(
   for (const uri of wanted) {
     on.requests.count(caller)
     try {
-      watch({ watched }, await on.offer.subject(uri, on.asking(caller)), uri)
+      watch(watched, await on.offer.subject(uri, on.asking(caller)), uri)
       resourceSubscriptions.push(uri)
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error
@@ -85,7 +86,7 @@ export async function recheck(app: App, offer: Offer, { actor, selection, watche
   const who: Asking = { ctx: contextOf(app, actor), actor, selection }
   for (const uri of [...watched.values()].flatMap((uris) => [...uris]))
     await offer.subject(uri, who).catch((error: unknown) => {
-      unwatch({ watched }, uri)
+      unwatch(watched, uri)
       // If the check itself failed, the stream stops watching too; the client can read the record again.
       if (!(error instanceof ProtocolError)) logError(app.log, toAppError(error), { uri })
     })

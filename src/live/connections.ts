@@ -1,0 +1,100 @@
+import type { Actor } from '../auth/actor.ts'
+import type { Authenticator } from '../auth/authenticate.ts'
+import { AppError } from '../errors.ts'
+import { requireRoom } from './limits.ts'
+
+/** Well below every idle timeout on the way: ours is 30 s. */
+export const KEEP_ALIVE_MS = 5_000
+/** A credential that expires sends no event, so those of open connections are looked up now and then. */
+const LOOK_AGAIN_MS = 60_000
+
+/** Whose connection it is; the secret is kept to look the credential up when rights may have changed. */
+export interface Owner {
+  readonly credentialId: string
+  readonly userId: string | null
+  readonly secret: string
+}
+
+/** What stays open to tell a client of changes, whatever its protocol. */
+export interface Connection {
+  readonly owner: Owner
+  keepAlive(): void
+  close(): void
+}
+
+/** What is known of an open connection; protocols add to it. */
+export interface Listener {
+  actor: Actor
+  /** When the credential was last looked up, by `Date.now()`. */
+  lookedAt: number
+}
+
+/** Open connections: kept alive, counted for each credential, and closed as soon as their credential no longer holds. */
+export class Connections<C extends Connection, L extends Listener> {
+  readonly #open = new Map<C, L>()
+  readonly #unwatch: () => void
+  readonly #ticking: Timer
+
+  constructor(
+    private readonly auth: Authenticator,
+    /** Called with the fresh `actor` in place. */
+    private readonly onLookedUp: (listener: L) => void,
+  ) {
+    this.#unwatch = auth.watch((userId) => {
+      for (const [connection, listener] of this.#open)
+        if (!userId || connection.owner.userId === userId) void this.#lookAgain(connection, listener)
+    })
+    this.#ticking = setInterval(() => this.#tick(), KEEP_ALIVE_MS)
+    this.#ticking.unref()
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  [Symbol.iterator](): IterableIterator<[C, L]> {
+    return this.#open.entries()
+  }
+
+  get(connection: C): L | undefined {
+    return this.#open.get(connection)
+  }
+
+  requireRoom(owner: Owner): void {
+    requireRoom(this.#open.keys(), owner)
+  }
+
+  add(connection: C, listener: L): void {
+    this.#open.set(connection, listener)
+  }
+
+  delete(connection: C): void {
+    this.#open.delete(connection)
+  }
+
+  close(): void {
+    this.#unwatch()
+    clearInterval(this.#ticking)
+    for (const connection of [...this.#open.keys()]) connection.close()
+  }
+
+  #tick(): void {
+    const old = Date.now() - LOOK_AGAIN_MS
+    for (const [connection, listener] of this.#open) {
+      connection.keepAlive()
+      if (listener.lookedAt <= old) void this.#lookAgain(connection, listener)
+    }
+  }
+
+  async #lookAgain(connection: C, listener: L): Promise<void> {
+    listener.lookedAt = Date.now()
+    try {
+      listener.actor = await this.auth.look(connection.owner.secret)
+      this.onLookedUp(listener)
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'unauthenticated') connection.close()
+      // The database is away: whether the credential still holds is asked again with the next keep-alive.
+      else listener.lookedAt = 0
+    }
+  }
+}
