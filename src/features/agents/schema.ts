@@ -105,7 +105,7 @@ export const AgentCreate = object({
   skills: optional(skillRefs),
   memoryScope: optional(oneOf(memoryScopes, { description: 'project unless told' })),
   scope: optional(
-    oneOf(scopes, { description: 'personal, or team with a credential bound to one organization, unless told' }),
+    oneOf(scopes, { description: 'Default: personal; team if the credential is bound to one organization' }),
   ),
 })
 export type AgentCreate = Static<typeof AgentCreate>

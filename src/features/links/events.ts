@@ -1,7 +1,7 @@
 import { define, text } from '../../events/catalogue.ts'
 import { article } from '../../events/words.ts'
 
-/** The subject is the record at the first end, which `noun` and `title` name. */
+/** The subject is the record at the first end; `noun` and `title` name it. */
 const ofLink = {
   kind: 'link',
   data: { linkId: text, kind: text, noun: text, title: text, other: text },

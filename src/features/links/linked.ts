@@ -21,7 +21,7 @@ const naming = sql`union all select p.kind, p.record_id, 'mentions', 'from', max
     and p.search @@ phraseto_tsquery('english', ${value('words')})
     and (p.title || ' ' || p.content) ~* ${value('whole')} and (p.expires_at is null or p.expires_at > ${value('now')})
   group by p.kind, p.record_id`
-/** Records that list what they link to themselves, such as notes. */
+/** For kinds that store links in their own rows, such as notes. */
 const listing = ({ kind, table, ownLinks, ownerId }: RecordKind): SQL =>
   sql`union all select ${kind}::text, ${table.id}, coalesce(l->>'kind', 'relates'), 'from', ${table.updatedAt}
     from ${table}, jsonb_array_elements(${ownLinks}) l
@@ -53,7 +53,7 @@ interface Statements {
 }
 const built = new WeakMap<Records, Statements>()
 
-/** Built once for the kinds of records there are. */
+/** Builds the statements once for all kinds of records. */
 function statements(records: Records): Statements {
   const known = built.get(records)
   if (known) return known
@@ -63,8 +63,8 @@ function statements(records: Records): Statements {
 }
 
 /**
- * For a record that shows what it is linked with, newest first: the links of both directions, the notes that name it among their own
- * links, and what names it in its text by its key. Mostly there is nothing, and that costs one short query.
+ * Returns the records linked with a record, newest first: links in both directions, notes that list it among their own
+ * links, and texts that mention its key. The usual case, no links, costs one short query.
  */
 export async function linkedWith(
   ctx: Ctx,
@@ -84,7 +84,7 @@ export async function linkedWith(
     .flatMap(({ id: other, kind, direction }) => {
       const end = ends.get(other)
       const link = `${other} ${kind} ${direction}`
-      // What is linked need not be told to mention it as well.
+      // A record that is linked is not listed as a mention as well.
       if (!end || told.has(link) || (kind === 'mentions' && told.has(other))) return []
       told.add(other).add(link)
       return [{ type: end.type, id: end.id, title: end.title, path: end.path, kind, direction }]

@@ -14,7 +14,7 @@ export interface Found extends End {
   ownerId: string | null
 }
 
-/** A link is no way around a credential's scopes: it names records only to those who may read them. */
+/** A link names a record only to callers whose scopes allow reading it. */
 const mayRead = ({ actor }: Ctx, { scope }: RecordKind): boolean => scopeHolds(actor.scopes, scope)
 
 /** Returns those of these records that the caller sees. */
@@ -29,7 +29,7 @@ export async function lookUp(ctx: Ctx, type: RecordName, ids: readonly string[])
   return rows.map((row) => ({ ...row, type }))
 }
 
-/** For the WHERE of a query over links: the caller sees this end. */
+/** SQL condition for queries over links: the caller sees this end. */
 export const isSeen = (ctx: Ctx, type: Column, id: Column): SQL =>
   or(
     sql`false`,
@@ -41,7 +41,7 @@ export const isSeen = (ctx: Ctx, type: Column, id: Column): SQL =>
       ),
   )
 
-/** For the WHERE of a query over links: this end is gone for good, whoever asks. */
+/** SQL condition for queries over links: this end no longer exists for anyone. */
 export const isGone = ({ app }: Ctx, type: Column, id: Column): SQL =>
   sql`case ${type} ${sql.join(
     app.records.all.map(

@@ -6,7 +6,7 @@ import * as links from './service.ts'
 export const linkRoutes = (http: Http) =>
   http
     .get('/api/links', ({ ctx, query }) => links.list(ctx, query), {
-      ...on(links.list, 'What a record is linked with, from either end'),
+      ...on(links.list, 'List the links of a record, in both directions'),
       query: LinkQuery,
       response: LinkPage,
     })

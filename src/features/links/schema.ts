@@ -7,7 +7,7 @@ const End = object({
   type,
   id: id(),
   title: text(300, { example: 'Lock the data folder' }),
-  path: text(200, { example: '/tasks/TUT-42', description: 'Behind /api: where it is read' }),
+  path: text(200, { example: '/tasks/TUT-42', description: 'Path of the record, after /api' }),
 })
 export type End = Static<typeof End>
 
@@ -19,9 +19,7 @@ export const LinkCreate = object({
   fromId: id(),
   toType: type,
   toId: id(),
-  kind: optional(
-    text(40, { pattern: kind.pattern as string, example: 'implements', description: 'relates unless told' }),
-  ),
+  kind: optional(text(40, { pattern: kind.pattern as string, example: 'implements', description: 'Default: relates' })),
 })
 export type LinkCreate = Static<typeof LinkCreate>
 
@@ -31,10 +29,10 @@ export const LinkPage = pageOf(Link)
 export type LinkPage = Static<typeof LinkPage>
 export const LinkRef = object({ id: id() })
 
-/** As a record shows what it is linked with: the other end, and which way the link points. */
+/** A link as a record shows it: the other end, and the direction. */
 export const LinkedRecord = object({
   ...End.properties,
   kind: text(40, { example: 'implements' }),
-  direction: oneOf(['to', 'from'], { description: 'to: this one points at it' }),
+  direction: oneOf(['to', 'from'], { description: 'to: this record points to it' }),
 })
 export type LinkedRecord = Static<typeof LinkedRecord>

@@ -38,7 +38,7 @@ async function endsOf(ctx: Ctx, rows: readonly Row[]): Promise<Map<string, Found
 
 const shown = ({ type, id, title, path }: End): End => ({ type, id, title, path })
 
-/** With both ends, for those who see both. */
+/** Returns links with both ends, leaving out those where the caller does not see both. */
 async function present(ctx: Ctx, rows: readonly Row[]): Promise<(Link & { ends: [Found, Found] })[]> {
   const ends = await endsOf(ctx, rows)
   return rows.flatMap(({ id, createdAt, kind, fromId, toId }) => {
@@ -85,11 +85,11 @@ async function findEnd(ctx: Ctx, type: RecordName, id: string): Promise<Found> {
   return found
 }
 
-/** Whoever may change one of the two may tie it to the other, which he only has to see. That one comes first in what is answered. */
+/** Requires write access to one of two visible records. Returns both ends, the one that the caller may change first. */
 async function requireOneOf(ctx: Ctx, [from, to]: [Found, Found], what: string): Promise<[Found, Found]> {
   if (await mayChange(ctx, from)) return [from, to]
   if (await mayChange(ctx, to)) return [to, from]
-  throw new AppError('forbidden', `${what} needs the right to change one of the two; you may only read them.`)
+  throw new AppError('forbidden', `${what} needs the right to change one of the two; you can only read them.`)
 }
 
 async function mayChange(ctx: Ctx, { organizationId, projectId, ownerId }: Found): Promise<boolean> {
@@ -103,7 +103,7 @@ async function mayChange(ctx: Ctx, { organizationId, projectId, ownerId }: Found
   )
 }
 
-/** Making the same link again is no second one; `relates` has no direction, so neither way round. */
+/** Returns the existing link if there is one. `relates` has no direction, so a reversed link counts as existing. */
 export const create = write(
   'links.create',
   member('links:write'),
@@ -114,7 +114,7 @@ export const create = write(
       await findEnd(ctx, input.toType, input.toId),
     ]
     const [from, to] = kind === 'relates' && given[0].id > given[1].id ? [given[1], given[0]] : given
-    const told = await requireOneOf(ctx, [from, to], 'Linking these')
+    const told = await requireOneOf(ctx, [from, to], 'Linking these records')
     const values = { fromType: from.type, fromId: from.id, toType: to.type, toId: to.id, kind }
     const [made] = await ctx.db
       .insert(links)
@@ -134,7 +134,7 @@ async function existing(ctx: Ctx, fromId: string, toId: string, kind: string): P
     .from(links)
     .where(and(eq(links.fromId, fromId), eq(links.toId, toId), eq(links.kind, kind)))
   if (!found)
-    throw new AppError('conflict', 'Somebody removed this link at the same moment. Make it again if it is wanted.')
+    throw new AppError('conflict', 'This link was removed at the same time. Create it again if you still need it.')
   return found
 }
 
@@ -153,8 +153,8 @@ export const remove = write(
 )
 
 /**
- * Told where the first end lives that the caller may change, for nobody writes into a stranger's feed; and without naming the other: not
- * everybody there may see it. Not told at all where one is personal.
+ * Emits the event in the team of the first end that the caller may change, so nobody can write into a stranger's feed.
+ * It does not name the other end, which not everyone there may see. Personal records emit no event.
  */
 function announce(ctx: Ctx, event: typeof linkCreated, { id, kind }: Row, [from, to]: [Found, Found]): void {
   const isPersonal = [from, to].some((end) => end.organizationId === null || end.type === 'session')

@@ -4,8 +4,8 @@ import type { RecordName } from '../../records/names.ts'
 import { users } from '../users/table.ts'
 
 /**
- * Any record may point at any other. Whoever sees both ends sees the link, so it belongs to no team of its own: a project that moves takes
- * along nothing, and leaves nothing behind. Links whose ends are gone for good are swept away (upkeep).
+ * Any record may point to any other. A link is visible to callers who see both ends, so it belongs to no team, and
+ * moving a project does not affect it. `upkeep` deletes links whose ends no longer exist.
  */
 export const links = pgTable(
   'links',

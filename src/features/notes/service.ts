@@ -353,8 +353,7 @@ async function placeOf(
 }
 
 function checkContent(content: string): void {
-  if (Buffer.byteLength(content) > CONTENT_BYTES)
-    throw invalid('/content', 'content is larger than 256 KiB.', 'too_long')
+  if (Buffer.byteLength(content) > CONTENT_BYTES) throw invalid('/content', 'content exceeds 256 KiB.', 'too_long')
 }
 
 const mentionsOf = (content: string): string[] =>

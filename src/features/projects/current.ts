@@ -4,18 +4,18 @@ import type { Project } from './schema.ts'
 import * as projects from './service.ts'
 import { sessionOf } from './work-session.ts'
 
-/** For errors that ask for a project. */
+/** How to find a project, for errors that ask for one. */
 export const listProjects: WayOut = {
   tool: 'list_projects',
   route: 'GET /api/projects',
   command: 'tutti projects list',
 }
 
-/** The named project; by default the one that the caller works in. For every tool that takes `project?`. */
+/** Returns the named project; default: the one that the caller works in. For every tool that takes `project?`. */
 export const projectOf = (ctx: Ctx, ref: string | undefined): Promise<Project | undefined> =>
   ref === undefined ? defaultProject(ctx) : projects.find(ctx, ref)
 
-/** The token's project, else the project of the session that is active on the token. */
+/** Returns the token's project, else the project of the token's active session. */
 export async function defaultProject(ctx: Ctx): Promise<Project | undefined> {
   if (ctx.actor.kind !== 'mcp_token') return undefined
   return (
@@ -23,7 +23,7 @@ export async function defaultProject(ctx: Ctx): Promise<Project | undefined> {
   )
 }
 
-/** Nobody named it in this call, so nobody should be told that it is gone. */
+/** Returns undefined instead of throwing not_found, because the caller did not name the project in this call. */
 export async function ifThere(ctx: Ctx, id: string | null | undefined): Promise<Project | undefined> {
   if (!id) return undefined
   return projects.find(ctx, id).catch((error: unknown) => {

@@ -13,7 +13,7 @@ import type { Project } from './schema.ts'
 import { about, archive, change, children, openTo, ours, visible } from './service.ts'
 import { projects } from './table.ts'
 
-/** Soft, with everything in it; its slug and key are free again. */
+/** Soft-deletes a project with everything in it. Its slug and key can then be used again. */
 export const remove = write(
   'projects.remove',
   member('projects:write'),
@@ -31,7 +31,7 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-/** Out of the archive; or, for the team's administrators, back from deletion, with all that went with it. */
+/** Unarchives a project; or, for the team's administrators, restores a deleted one with everything deleted with it. */
 export const restore = write(
   'projects.restore',
   member('projects:write'),
@@ -55,7 +55,7 @@ export const restore = write(
   { idempotent: true, versioned: true },
 )
 
-/** By id; by slug or key the one of the current team that was deleted last. */
+/** Finds a deleted project by id; or by slug or key, the most recently deleted one in the current team. */
 async function deletedOne(ctx: Ctx, ref: string): Promise<Project & { deletedAt: string }> {
   const rights = rightsOf(ctx.actor)
   const select = (match: SQL | undefined) =>
@@ -88,7 +88,7 @@ async function deletedOne(ctx: Ctx, ref: string): Promise<Project & { deletedAt:
   return found
 }
 
-/** Those it had, unless another project has taken them meanwhile. */
+/** Returns the old slug and key, or new ones if another project has taken them meanwhile. */
 async function freeNames(
   ctx: Ctx,
   { organizationId, slug, key, name }: Project,

@@ -3,7 +3,7 @@ import { nullable, optional } from '../../schema.ts'
 
 export { projectReordered } from '../../records/positions.ts'
 
-/** Who sees what is in a project depends on the project. */
+/** A project decides who sees the records in it, so every change of it may change visibility. */
 const ofProject = { kind: 'project', changes: 'visibility', live: true, many: true } as const
 const shown = { name: text, slug: text, version: number } as const
 
@@ -17,12 +17,12 @@ export const projectArchived = define('project.archived', { ...ofProject, says: 
 export const projectDeleted = define('project.deleted', { ...ofProject, says: 'A project was deleted', data: shown })
 export const projectRestored = define('project.restored', {
   ...ofProject,
-  says: 'A project came back from the archive or from deletion',
+  says: 'A project was restored, from the archive or after deletion',
   data: { ...shown, deletedAt: optional(text) },
 })
 export const projectShared = define('project.shared', {
   ...ofProject,
-  says: 'A project was opened to its team, put into a workspace, or moved; `from` is the team it was moved from',
+  says: 'A project was shared with its team, put into a workspace, or moved; `from` is the team it was moved from',
   data: { ...shown, visibility: optional(text), workspaceId: optional(nullable(text)), from: optional(text) },
 })
 export const projectUnshared = define('project.unshared', {

@@ -1,8 +1,8 @@
 import { hook } from '../../hooks.ts'
 import type { ProjectDetail } from './schema.ts'
 
-/** Returns the numbers of a project that a feature above knows. */
+/** Returns those of a project's statistics that an upper feature knows. */
 export const projectStats = hook<{ projectId: string }, Partial<ProjectDetail['stats']>>('projects.stats')
 
-/** A project goes to another team: rows that are seen through it, and only carry the team's id, follow. */
+/** A project moves to another team: handlers update the team's id in rows whose visibility depends on the project. */
 export const projectMoved = hook<{ projectId: string; organizationId: string }>('projects.moved')

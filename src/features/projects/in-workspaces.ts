@@ -26,7 +26,7 @@ export const listInWorkspace = read(
   },
 )
 
-/** All projects in these workspaces that the caller may see, archived ones too. */
+/** Lists all projects in these workspaces that the caller may see, including archived ones. */
 const inWorkspaces = read(
   'projects.inWorkspaces',
   account('projects:read'),
@@ -56,13 +56,13 @@ export const leaveWorkspace = projectsLeave.handle(async (ctx, { id, teamId }) =
 
 const DELTA_DAYS = 7
 
-/** For clients that keep a copy: the changes since a moment, or everything where the changes cannot be determined. */
+/** For clients that keep a copy: returns the changes since a time, or everything if changes cannot be determined. */
 export const syncWorkspaces = read(
   'projects.syncWorkspaces',
   account('workspaces:read'),
   async (ctx, { since }: Sync): Promise<Synced> => {
     const ago = (from: string, milliseconds: number) => new Date(Date.parse(from) - milliseconds).toISOString()
-    // Includes changes that began before the last response and were stored after it.
+    // The overlap includes changes that began before the last response and were committed after it.
     const from = since && ago(since, 60_000)
     const full = !from || from < ago(ctx.now, DELTA_DAYS * 86_400_000) || (await ownRightsChanged(ctx, from))
     const changed = full
@@ -84,7 +84,7 @@ export const syncWorkspaces = read(
   },
 )
 
-/** If so, workspaces may have appeared or disappeared without having changed themselves. */
+/** After such a change, workspaces may have appeared or disappeared without a change of their own. */
 async function ownRightsChanged(ctx: Ctx, from: string): Promise<boolean> {
   const [found] = await ctx.db
     .select({ id: events.id })

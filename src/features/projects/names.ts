@@ -5,10 +5,10 @@ import { slugify, untaken } from '../../text/text.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from './table.ts'
 
-/** Slugs and keys: unique in an organization, free again once their project is deleted. */
+/** Slugs and keys are unique in an organization among projects that are not deleted. */
 const live = isNull(projects.deletedAt)
 
-/** Whoever names a project waits for those who do so at the same moment, and then sees which slugs and keys they took. */
+/** Locks the organization, so that concurrent callers choose slugs and keys one after another. */
 export const takeTurns = (ctx: Ctx, organizationId: string) =>
   ctx.db
     .select({ id: organizations.id })
@@ -25,7 +25,7 @@ export async function freeSlug(ctx: Ctx, organizationId: string, name: string): 
   return untaken(base, new Set(rows.map((r) => r.slug)))
 }
 
-/** Initials of the name's words, or its first letters: `Tutti` → TUT, `Tutti Server` → TS, then TSA, TSB … */
+/** Uses the initials of the name's words, or its first letters: `Tutti` → TUT, `Tutti Server` → TS, then TSA, TSB … */
 export async function freeKey(ctx: Ctx, organizationId: string, name: string, wanted?: string): Promise<string> {
   const rows = await ctx.db
     .select({ key: projects.key })
@@ -47,10 +47,6 @@ export async function freeKey(ctx: Ctx, organizationId: string, name: string, wa
     const tail = n < 26 ? letters[n] : `${letters[Math.floor(n / 26 - 1) % 26]}${letters[n % 26]}`
     const key = `${base}${tail}`
     if (!taken.has(key)) return key
-    if (n > 700)
-      throw new AppError(
-        'conflict',
-        'Give the project a `key` of 2 to 6 capitals yourself; the obvious ones are taken.',
-      )
+    if (n > 700) throw new AppError('conflict', 'All generated keys are taken. Set a `key` of 2 to 6 capital letters.')
   }
 }

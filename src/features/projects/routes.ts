@@ -35,7 +35,7 @@ export const projectRoutes = (http: Http) =>
       },
     )
     .get('/api/projects/:slug', ({ ctx, params }) => projects.get(ctx, { ref: params.slug }), {
-      ...on(projects.get, 'Get a project with its numbers and recent activity'),
+      ...on(projects.get, 'Get a project with its statistics and recent activity'),
       params: ProjectRef,
       response: ProjectDetail,
     })
@@ -46,7 +46,7 @@ export const projectRoutes = (http: Http) =>
       response: Project,
     })
     .delete('/api/projects/:slug', ({ ctx, params }) => remove(ctx, { ref: params.slug }), {
-      ...on(remove, 'Delete a project and what is in it'),
+      ...on(remove, 'Delete a project and everything in it'),
       params: ProjectRef,
       response: Deleted,
     })
@@ -67,12 +67,12 @@ export const projectRoutes = (http: Http) =>
       response: Project,
     })
     .post('/api/projects/:slug/restore', ({ ctx, params }) => restore(ctx, { ref: params.slug }), {
-      ...on(restore, 'Bring back a project from the archive, or one that was deleted in the last 30 days'),
+      ...on(restore, 'Restore a project from the archive, or one deleted in the last 30 days'),
       params: ProjectRef,
       response: Project,
     })
     .post('/api/workspaces/sync', ({ ctx, body }) => inWorkspaces.syncWorkspaces(ctx, body), {
-      ...on(inWorkspaces.syncWorkspaces, 'What changed since, for a client that keeps a copy'),
+      ...on(inWorkspaces.syncWorkspaces, 'Get the changes since the last sync, for clients that keep a copy'),
       body: Sync,
       response: Synced,
     })
@@ -80,14 +80,14 @@ export const projectRoutes = (http: Http) =>
       '/api/workspaces/:id/projects',
       ({ ctx, params, query }) => inWorkspaces.listInWorkspace(ctx, { ...query, ...params }),
       {
-        ...on(inWorkspaces.listInWorkspace, 'Projects in a workspace'),
+        ...on(inWorkspaces.listInWorkspace, 'List the projects in a workspace'),
         params: object({ id: id() }),
         query: ProjectQuery,
         response: ProjectPage,
       },
     )
     .get('/api/public/projects/:user/:slug', ({ ctx, params }) => projects.getPublic(ctx, params), {
-      ...on(projects.getPublic, 'See a public project'),
+      ...on(projects.getPublic, 'Get a public project'),
       params: object({ user: text(63, { example: 'ada' }), slug: text(63, { example: 'tutti' }) }),
       response: PublicProject,
     })

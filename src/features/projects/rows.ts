@@ -5,7 +5,7 @@ import type { Project } from './schema.ts'
 
 type Writable = Pick<Project, 'name' | 'slug' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'>
 
-/** Returns why the caller may not change what is in this project, or undefined. */
+/** Returns why the caller may not change records of this project, or undefined if they may. */
 export function openProjectRefusal(ctx: Ctx, project: Writable, what: string): Refusal | undefined {
   const byRole = roleRefusalOn(ctx.actor, project, 'member', what)
   if (byRole || project.status !== 'archived') return byRole

@@ -24,7 +24,7 @@ export const visibilities = ['private', 'team', 'public'] as const
 
 const name = title(100, { example: 'Tutti' })
 const description = text(10_000, { example: 'One binary for people and agents' })
-const settings = jsonObject({ description: 'Free settings, 16 KiB at most' })
+const settings = jsonObject({ description: 'Any settings, at most 16 KiB' })
 
 export const Project = object({
   ...recordFields,
@@ -96,14 +96,14 @@ export type ProjectPage = Static<typeof ProjectPage>
 
 export const ProjectShare = object({
   visibility: optional(oneOf(visibilities)),
-  organizationId: optional(id({ description: 'Move it to another organization you are a member of' })),
+  organizationId: optional(id({ description: 'Moves it to another of your organizations' })),
   workspaceId: optional(
-    nullable(id({ description: 'Put it into a workspace in which its team may write; null takes it out' })),
+    nullable(id({ description: 'Puts it into a workspace where its team may write; null takes it out' })),
   ),
 })
 export type ProjectShare = Static<typeof ProjectShare>
 
-/** What a visitor without an account sees. */
+/** Fields that a visitor without an account sees. */
 export const PublicProject = object({
   id: id(),
   name,
@@ -119,13 +119,13 @@ export type PublicProject = Static<typeof PublicProject>
 export const ProjectRef = object({ slug: text(100, { minLength: 1, description: 'Slug or id', example: 'tutti' }) })
 
 export const Sync = object({
-  since: optional(instant({ description: '`syncedAt` of the last response. Default: everything' })),
+  since: optional(instant({ description: '`syncedAt` of the last response. Default: return everything' })),
 })
 export type Sync = Static<typeof Sync>
 
 export const Synced = object({
   syncedAt: instant(),
-  full: bool({ description: 'items is all there is: forget every other workspace' }),
+  full: bool({ description: 'true: items is complete; drop all other workspaces from your copy' }),
   items: Type.Array(object({ ...Workspace.properties, projects: Type.Array(Project) })),
   removed: Type.Array(id()),
 })

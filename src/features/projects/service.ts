@@ -56,10 +56,10 @@ export const visible = {
 
 const live = isNull(projects.deletedAt)
 
-/** What goes where a project goes; a test finds every table with a project that is missing here. */
+/** Tables whose rows move and are deleted with their project. A test finds every such table that is missing here. */
 export const children = [notes, epics, stories, tasks, features, memories, decisions, specs, repositories] as const
 
-/** Private: its creator and the organization's owners and admins. Otherwise every member. */
+/** A private project is visible to its creator and the organization's admins and owners, any other to all members. */
 export const openTo = (rights: Rights): SQL =>
   or(
     ne(projects.visibility, 'private'),
@@ -67,7 +67,7 @@ export const openTo = (rights: Rights): SQL =>
     anyOf(projects.organizationId, rights.managed),
   )
 
-/** The caller's organizations' own, and what stands in a workspace that is shared with them. */
+/** Projects of the caller's organizations, and those in workspaces shared with them. */
 export const visibleTo = (rights: Rights): SQL =>
   and(
     live,
@@ -79,8 +79,9 @@ export const visibleTo = (rights: Rights): SQL =>
   )
 
 /**
- * By id in any organization of the caller; by slug, key or unique id prefix in the current one. A write holds it to its end: who moves or
- * deletes it (`update`) waits for those who put something into it, and who comes after that finds it where it is then, or not at all.
+ * Finds a project by id in any organization of the caller, or by slug, key or unique id prefix in the current one.
+ * In a write it locks the project until the transaction ends. Moving or deleting it (`update`) thus waits for writes
+ * that add records to it, and later writes see its new place, or not_found.
  */
 export async function find(ctx: Ctx, ref: string, hold: 'key share' | 'update' = 'key share'): Promise<Project> {
   const select = (match: SQL | undefined) => {
@@ -105,7 +106,10 @@ export async function find(ctx: Ctx, ref: string, hold: 'key share' | 'update' =
   return found
 }
 
-/** For references from other records: the project must be one the caller sees, in that organization (or its twin), which he has been found to reach. */
+/**
+ * For references from other records: the caller must see the project, and it must belong to that organization (or its
+ * twin), which the caller is already known to reach.
+ */
 export async function inOrganization(ctx: Ctx, id: string, organizationId: string): Promise<Project> {
   const [found] = await ctx.db
     .select(visible)
@@ -115,7 +119,7 @@ export async function inOrganization(ctx: Ctx, id: string, organizationId: strin
   return found
 }
 
-/** For records of a project or of the organization itself: the right to change them. */
+/** Requires the right to change records of a project, or of the organization itself. */
 export async function requireWriter(
   ctx: Ctx,
   { organizationId, projectId }: { organizationId: string; projectId: string | null },
@@ -132,7 +136,7 @@ async function writable(ctx: Ctx, ref: string, hold?: 'update'): Promise<Project
   return found
 }
 
-/** Those that stand in a place and that the caller may see. */
+/** Lists the projects in a place (a team or workspace) that the caller may see. */
 export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise<ProjectPage> {
   const page = keyset(
     { updatedAt: projects.updatedAt, createdAt: projects.createdAt, name: projects.name },
@@ -185,7 +189,7 @@ export const get = read(
     const recent = await ctx.db
       .select(feedColumns)
       .from(events)
-      // Not what was done in it while it was another team's: that names people and records which stayed there.
+      // Leaves out activity from before a move between teams: it names people and records that stayed in the old team.
       .where(
         and(
           eq(events.projectId, project.id),
@@ -229,7 +233,7 @@ export const create = write(
   },
 )
 
-/** The slug stays when the name changes: links must not break. */
+/** The slug stays when the name changes, so that links keep working. */
 export const update = write(
   'projects.update',
   member('projects:write'),
@@ -266,8 +270,8 @@ export const archive = write(
 )
 
 /**
- * What its own team decides: who sees it, where it stands, whether it stays. A right that comes from a shared workspace is not enough,
- * also for its author when he has left the team.
+ * Finds a project and requires rights in its own team, which decides who sees it, where it is, and when it is deleted.
+ * A right through a shared workspace is not enough, not even for an author who has left the team.
  */
 export async function ours(ctx: Ctx, ref: string, what: string): Promise<Project> {
   const found = await writable(ctx, ref, 'update')
@@ -300,7 +304,7 @@ export const getPublic = read(
           live,
         ),
       )
-      // The same person may have the slug in two organizations; the older one keeps the address.
+      // A person may own this slug in two organizations; the older project keeps the address.
       .orderBy(projects.createdAt, projects.id)
       .limit(1)
     if (!found) throw notFound('project', `${user}/${slug}`)
@@ -322,7 +326,7 @@ type Change = Partial<typeof projects.$inferInsert>
 export async function change(ctx: Ctx, before: Project, set: Change): Promise<Project> {
   const again = () => find(ctx, before.id)
   const after = await changeVersioned(ctx, projects, { columns: visible, before, set, what: 'this project', again })
-  // Whoever keeps a copy of the workspace it has left must hear of it.
+  // Clients that keep a copy of the workspace that it left must see this change.
   if (before.workspaceId && after.workspaceId !== before.workspaceId)
     await ctx.db.update(workspaces).set({ updatedAt: ctx.now }).where(eq(workspaces.id, before.workspaceId))
   return after

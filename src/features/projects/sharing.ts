@@ -19,13 +19,13 @@ export const share = write(
     const moves = target !== before.organizationId
     if (moves) {
       if (!ctx.actor.memberships.has(target)) throw notFound('organization', target)
-      // It takes everybody's work along, and the team could not get it back.
+      // Moving takes along everybody's work, and the old team cannot undo it.
       requireRole(ctx.actor, before.organizationId, 'admin', 'Moving a project to another team')
-      requireRole(ctx.actor, target, 'member', 'Moving a project there')
+      requireRole(ctx.actor, target, 'member', 'Moving a project to that team')
     }
     if (to.workspaceId) await requireTakingPart(ctx, to.workspaceId, target)
     const inside = to.workspaceId === undefined ? {} : { workspaceId: to.workspaceId }
-    // Into a workspace or out of it says nothing about who sees it besides.
+    // Moving into or out of a workspace does not change the visibility by itself.
     const visibility = to.visibility ?? (to.workspaceId === undefined ? 'team' : before.visibility)
     if (!moves) {
       const shared = await change(ctx, before, { visibility, ...inside })
@@ -52,7 +52,7 @@ export const share = write(
   { versioned: true },
 )
 
-/** A team puts its projects where it may write; an archived workspace takes none. */
+/** Requires that the team may write in the workspace and that it is not archived. */
 async function requireTakingPart(ctx: Ctx, workspaceId: string, organizationId: string): Promise<void> {
   const [found] = await ctx.db
     .select({ status: workspaces.status, role: workspaceTeams.role })
@@ -60,15 +60,15 @@ async function requireTakingPart(ctx: Ctx, workspaceId: string, organizationId: 
     .innerJoin(workspaces, and(eq(workspaces.id, workspaceTeams.workspaceId), isNull(workspaces.deletedAt)))
     .innerJoin(organizations, and(eq(organizations.id, workspaces.organizationId), isNull(organizations.deletedAt)))
     .where(and(eq(workspaceTeams.workspaceId, workspaceId), eq(workspaceTeams.organizationId, organizationId)))
-    // It must not lose the team, or be archived, before the project is in.
+    // The lock keeps the workspace from losing the team, or being archived, before the project is in.
     .for('share', { of: [workspaceTeams, workspaces] })
   if (!found) throw notFound('workspace', workspaceId)
   if (found.role === 'viewer')
-    throw new AppError('forbidden', 'Your team only reads in this workspace. Ask the team that owns it for more.')
-  if (found.status === 'archived') throw new AppError('conflict', 'This workspace is archived. Make it active first.')
+    throw new AppError('forbidden', 'Your team has read-only access to this workspace. Ask the owning team for more.')
+  if (found.status === 'archived') throw new AppError('conflict', 'This workspace is archived. Reactivate it first.')
 }
 
-/** Out of its workspace too, so that sharing it with the team later does not show it to others again. */
+/** Also takes it out of its workspace, so that sharing it with the team later does not show it to other teams again. */
 export const unshare = write(
   'projects.unshare',
   member('projects:write'),

@@ -21,7 +21,7 @@ export const projects = pgTable(
     visibility: text().$type<'private' | 'team' | 'public'>().notNull(),
     status: text().$type<'active' | 'archived'>().notNull().default('active'),
     archivedAt: instant(),
-    /** Of its tasks; only ever rises. */
+    /** The highest task number so far; it never decreases. */
     lastNumber: integer().notNull().default(0),
     settings: json<Record<string, unknown>>().notNull(),
     search: searchOver('name', 'description'),

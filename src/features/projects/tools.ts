@@ -10,7 +10,7 @@ export const projectTools = [
   tool({
     name: 'create_project',
     title: 'Create project',
-    description: 'Start a project in your organization. Look with list_projects first: it may exist.',
+    description: 'Create a project in your organization. Check list_projects first: it may exist.',
     toolset: 'projects',
     input: object({ name: title(100), description, settings }),
     action: projects.create,
@@ -19,16 +19,16 @@ export const projectTools = [
   tool({
     name: 'list_projects',
     title: 'List projects',
-    description: 'The projects you can see in your organization, last changed first.',
+    description: 'List your visible projects, last changed first.',
     toolset: 'projects',
-    input: object({ status: optional(oneOf(['active', 'archived'], { description: 'Default active' })), ...listing }),
+    input: object({ status: optional(oneOf(['active', 'archived'], { description: 'Default: active' })), ...listing }),
     action: projects.list,
     with: (input) => ({ limit: 20, ...input, total: true }),
   }),
   tool({
     name: 'get_project',
     title: 'Get project',
-    description: 'One project with its numbers and what happened in it last.',
+    description: 'Get a project with its statistics and recent activity.',
     toolset: 'projects',
     input: object({ project }),
     action: projects.get,
@@ -53,7 +53,7 @@ export const projectTools = [
   tool({
     name: 'archive_project',
     title: 'Archive project',
-    description: 'Hide a project from the active list and keep all its data; restore: true brings it back.',
+    description: 'Hide a project from the active list; all data stays. restore: true reverses this.',
     toolset: 'projects',
     input: object({ project, restore: optional(bool()) }),
     action: projects.archive,

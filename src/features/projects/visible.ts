@@ -6,13 +6,13 @@ import { and, or } from '../../db/conditions.ts'
 import { visibleTo } from './service.ts'
 import { projects } from './table.ts'
 
-/** The condition for records of a project that the caller sees. */
+/** SQL condition: the record's project is visible to the caller. */
 export const inVisibleProject = (projectId: PgColumn, rights: Rights): SQL =>
   sql`exists (select 1 from ${projects} where ${projects.id} = ${projectId} and ${visibleTo(rights)})`
 
 /**
- * THE RULE for what teams own: those of a project are seen by whoever sees the project, the others by the team's members.
- * `inProject` can state the first half in another form, where `exists` for each row is slow.
+ * THE RULE for records that teams own: a record of a project is visible to everyone who sees the project, any other to
+ * the team's members. `inProject` can replace the first condition where `exists` for each row is slow.
  */
 export const ofTeamOrProject = (
   table: Record<'organizationId' | 'projectId', PgColumn>,
@@ -24,7 +24,7 @@ export const ofTeamOrProject = (
     or(and(isNull(table.projectId), anyOf(table.organizationId, rights.organizations)), inProject),
   )
 
-/** The same rule for records that can be deleted: those that are not. */
+/** Applies `ofTeamOrProject` to records that can be deleted, and leaves out deleted ones. */
 export const liveOfTeamOrProject =
   (table: Record<'organizationId' | 'projectId' | 'deletedAt', PgColumn>) =>
   (rights: Rights): SQL =>

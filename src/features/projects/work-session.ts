@@ -1,7 +1,7 @@
 import type { Ctx } from '../../action.ts'
 import { hook } from '../../hooks.ts'
 
-/** What features below `sessions` need to know of a session of work. */
+/** The part of a work session that features below `sessions` use. */
 export interface WorkSession {
   id: string
   organizationId: string
@@ -9,15 +9,15 @@ export interface WorkSession {
 }
 
 /**
- * Which of the caller's own sessions: one by its id or the beginning of it, in the current team (default) or in any of their teams;
- * or the active one of the token that calls, or of the agent that speaks.
+ * One of the caller's own sessions: by id or id prefix, in the current team (default) or in any of their teams; or the
+ * active session of the calling token or agent.
  */
 export type SessionRef = { ref: string; team?: 'current' | 'any' } | { active: 'token' | 'agent' }
 
-/** Handled by sessions. */
+/** `sessions` handles this hook. */
 export const workSession = hook<SessionRef, WorkSession | undefined>('projects.workSession')
 
-/** Throws not_found if a session is named that is not there; returns undefined if none is active. */
+/** Throws not_found if the named session does not exist; returns undefined if none is active. */
 export async function sessionOf(ctx: Ctx, which: SessionRef): Promise<WorkSession | undefined> {
   const [found] = await workSession.call(ctx, which)
   return found

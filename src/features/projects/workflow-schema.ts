@@ -8,7 +8,7 @@ export type Kind = (typeof kinds)[number]
 
 const list = (example: string) => optional(array(title(500, { example }), 100))
 
-/** What an author gives to pass a gate. */
+/** Evidence that an author submits to pass a gate. */
 export const Evidence = object({
   summary: title(10_000, { example: 'Folder lock added; a second process exits with a clear line' }),
   files: list('src/db/lock.ts'),

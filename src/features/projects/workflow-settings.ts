@@ -7,18 +7,18 @@ import { problemsIn } from './workflow.ts'
 
 type Settings = Record<string, unknown>
 
-/** A project's settings: free, but those that rule its features must make sense. */
+/** A project may have any settings, but `workflow` and `allowSelfReview` must be valid. */
 export function checkProjectSettings(settings: Settings | undefined): void {
   checkSettings(settings)
   if (settings?.workflow !== undefined) {
     const errors = problemsIn(settings.workflow).map((e) => ({ ...e, pointer: `/settings/workflow${e.pointer}` }))
-    if (errors[0]) throw new AppError('invalid', `The workflow cannot work: ${errors[0].message}`, { errors })
+    if (errors[0]) throw new AppError('invalid', `The workflow is invalid: ${errors[0].message}`, { errors })
   }
   if (settings?.allowSelfReview !== undefined && typeof settings.allowSelfReview !== 'boolean')
     throw invalid('/settings/allowSelfReview', 'allowSelfReview must be true or false.', 'type')
 }
 
-/** Who has to pass the gates does not open them: not an agent, and of people only who made the project or manages the team. */
+/** Only the project's creator and the team's admins may change its gates; never an agent, which has to pass them. */
 export function requireGatekeeper(
   actor: Actor,
   project: { organizationId: string; createdById: string | null; settings: Settings },
@@ -28,7 +28,7 @@ export function requireGatekeeper(
   if (actor.kind === 'mcp_token')
     throw new AppError(
       'forbidden',
-      "An agent cannot set a project's workflow or allowSelfReview. Ask a person, and leave them as they are.",
+      "An agent cannot change a project's workflow or allowSelfReview. Ask a person to do it.",
     )
   const own = project.createdById !== null && project.createdById === actor.userId
   requireRole(actor, project.organizationId, own ? 'member' : 'admin', "Changing this project's workflow")

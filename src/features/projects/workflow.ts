@@ -2,7 +2,7 @@ import { check } from '../../check.ts'
 import type { FieldError, WayOut } from '../../errors.ts'
 import { type Evidence, type Kind, type Missing, Workflow } from './workflow-schema.ts'
 
-/** The engine: what a feature may do next, and what it takes. Knows no database; every surface asks it. */
+/** The workflow engine: decides which step a feature may take next and what it needs. It does not use the database. */
 
 export const defaultWorkflow: Workflow = {
   initial: 'todo',
@@ -33,7 +33,7 @@ export const defaultWorkflow: Workflow = {
     },
     {
       name: 'docs_complete',
-      needs: [{ anyOf: ['files', 'links'], what: 'at least one document: its path or address' }],
+      needs: [{ anyOf: ['files', 'links'], what: 'at least one document: its path or URL' }],
       skipFor: ['bug', 'hotfix', 'chore', 'test'],
     },
   ],
@@ -46,7 +46,7 @@ export type Move = { by: 'advance'; to?: string; evidence?: Evidence } | { by: V
 const REVIEW = 'review'
 const byOf = ({ by = 'advance' }: Transition) => by
 
-/** The project's own, or the default. What is stored was checked when it was set; anything else counts as none. */
+/** Returns the project's own workflow, or the default if there is none or the stored one is invalid. */
 export function workflowOf({ settings }: { settings: Record<string, unknown> }): Workflow {
   const own = settings.workflow
   return own !== undefined && problemsIn(own).length === 0 ? (own as Workflow) : defaultWorkflow
@@ -54,11 +54,11 @@ export function workflowOf({ settings }: { settings: Record<string, unknown> }):
 
 export const isClosed = ({ transitions }: Workflow, state: string): boolean =>
   transitions.every((t) => t.from !== state)
-/** A verdict is waited for here. */
+/** A feature in this state waits for a verdict. */
 export const isInReview = ({ transitions }: Workflow, state: string): boolean =>
   transitions.some((t) => t.from === state && byOf(t) === 'approved')
 
-/** What is wrong with a workflow, if anything; pointers start at it. */
+/** Returns the errors of a workflow; their pointers are relative to it. */
 export function problemsIn(value: unknown): FieldError[] {
   const shape = check(Workflow, value)
   if (shape.length > 0) return shape
@@ -67,9 +67,9 @@ export function problemsIn(value: unknown): FieldError[] {
   const tell = (pointer: string, message: string) => void problems.push({ pointer, code: 'invalid', message })
   const known = new Set(states)
   const gateNames = new Set(gates.map((gate) => gate.name))
-  if (known.size !== states.length) tell('/states', 'Each state stands in states once.')
-  if (gateNames.size !== gates.length) tell('/gates', 'Each gate stands in gates once.')
-  if (gateNames.has(REVIEW)) tell('/gates', 'review is the gate of verdicts; give yours another name.')
+  if (known.size !== states.length) tell('/states', 'Each state may occur only once.')
+  if (gateNames.size !== gates.length) tell('/gates', 'Each gate may occur only once.')
+  if (gateNames.has(REVIEW)) tell('/gates', 'The gate name "review" is reserved for verdicts. Use another name.')
   if (!known.has(initial)) tell('/initial', `initial is ${initial}, which is not among the states.`)
   const ways = new Set<string>()
   for (const [i, { from, to, gate, by }] of transitions.entries()) {
@@ -77,9 +77,9 @@ export function problemsIn(value: unknown): FieldError[] {
       if (!known.has(state)) tell(`/transitions/${i}/${name}`, `${state} is not among the states.`)
     if (gate !== undefined && !gateNames.has(gate)) tell(`/transitions/${i}/gate`, `${gate} is not among the gates.`)
     if (gate !== undefined && by !== undefined && by !== 'advance')
-      tell(`/transitions/${i}/gate`, 'A verdict takes no evidence; put the gate on the advance before it.')
+      tell(`/transitions/${i}/gate`, 'A verdict takes no evidence. Put the gate on the transition before it.')
     const way = `${from} ${by ?? 'advance'}`
-    if (ways.has(way)) tell(`/transitions/${i}`, `There is more than one way out of ${from} by ${by ?? 'advance'}.`)
+    if (ways.has(way)) tell(`/transitions/${i}`, `More than one transition leads out of ${from} by ${by ?? 'advance'}.`)
     ways.add(way)
   }
   if (problems.length === 0 && ![...reachable(value as Workflow)].some((state) => isClosed(value as Workflow, state)))
@@ -92,34 +92,34 @@ export function problemsIn(value: unknown): FieldError[] {
 
 function reachable({ initial, transitions }: Workflow): Set<string> {
   const seen = new Set([initial])
-  // A set that grows while it is walked is walked to its end.
+  // Iterating over a Set also visits entries that are added during the iteration.
   for (const state of seen) for (const t of transitions) if (t.from === state) seen.add(t.to)
   return seen
 }
 
 export type Step = { to: string; gate: string | null; missing: Missing[] } | { refused: string }
 
-/** Where a move leads, and what is missing for it; nothing missing means that it may be made. */
+/** Returns the state that a move leads to, and what is missing for it. The move is allowed if nothing is missing. */
 export function step(workflow: Workflow, { status, kind }: { status: string; kind: Kind }, move: Move): Step {
   const out = workflow.transitions.filter((t) => t.from === status)
   if (!workflow.states.includes(status))
     return {
-      refused: `Its state ${status} is not one of the project's workflow. An admin can put it into one: override.`,
+      refused: `Its state ${status} is not in the project's workflow. An admin can change it with override.`,
     }
-  if (out.length === 0) return { refused: `It is ${status}, and nothing follows that.` }
+  if (out.length === 0) return { refused: `It is ${status}, which is a final state.` }
   if (move.by !== 'advance') {
     const found = out.find((t) => byOf(t) === move.by)
     if (found) return { to: found.to, gate: REVIEW, missing: [] }
     const next = out.find((t) => byOf(t) === 'advance')
     return {
-      refused: `It is ${status}, where no review is asked for.${next ? ` Advance it to ${next.to} first.` : ''}`,
+      refused: `It is ${status}, where no review is possible.${next ? ` Advance it to ${next.to} first.` : ''}`,
     }
   }
   const ways = move.to === undefined ? out : out.filter((t) => t.to === move.to)
   const found = ways.find((t) => byOf(t) === 'advance') ?? ways.find((t) => byOf(t) === 'approved') ?? ways[0]
   if (!found)
     return {
-      refused: `There is no way from ${status} to ${move.to}. From ${status} it goes to ${out.map((t) => t.to).join(' or ')}.`,
+      refused: `It cannot go from ${status} to ${move.to}, only to ${out.map((t) => t.to).join(' or ')}.`,
     }
   const verdict = byOf(found)
   if (verdict !== 'advance') return { to: found.to, gate: REVIEW, missing: [reviewMissing(verdict)] }
@@ -127,7 +127,7 @@ export function step(workflow: Workflow, { status, kind }: { status: string; kin
   if (!gate) {
     if (!move.evidence) return { to: found.to, gate: null, missing: [] }
     return {
-      refused: `The way from ${status} to ${found.to} takes no evidence. Call again without it, and bring it at the next gate.`,
+      refused: `The step from ${status} to ${found.to} takes no evidence. Submit it at the next gate.`,
     }
   }
   const skipped = gate.skipFor?.includes(kind) ?? false
@@ -151,7 +151,7 @@ const isGiven = (part: string | string[] | undefined): boolean => part !== undef
 
 const reviewMissing = (verdict: Verdict): Missing => ({
   item: REVIEW,
-  needs: `a review with the verdict ${verdict}, by somebody other than the author`,
+  needs: `a review with the verdict ${verdict}, by someone other than the author`,
   ...bringing({
     tool: 'submit_review',
     route: 'POST /api/features/{id}/reviews',
@@ -159,10 +159,10 @@ const reviewMissing = (verdict: Verdict): Missing => ({
   }),
 })
 
-/** How something that is missing can be provided. */
+/** Returns the call that provides a missing item. */
 export const bringing = (next: WayOut & { tool: string }): Pick<Missing, 'call' | 'next'> => ({ call: next.tool, next })
 
-/** The gates of a kind of feature, in the order of the workflow, and which are behind it. */
+/** Returns the gates for a kind of feature, in workflow order, with the state of each. */
 export function progress(
   workflow: Workflow,
   kind: Kind,
@@ -175,7 +175,7 @@ export function progress(
   })
 }
 
-/** What comes next, and what it takes. */
+/** Returns the next step and what is missing for it; null if there is none. */
 export function next(
   workflow: Workflow,
   at: { status: string; kind: Kind },

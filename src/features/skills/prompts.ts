@@ -8,19 +8,19 @@ import { users } from '../users/table.ts'
 import { find } from './service.ts'
 import { skills } from './table.ts'
 
-/** A skill as something that a person picks in his agent's menu. */
+/** A skill as an MCP prompt, which people pick from their agent's menu. */
 export interface Prompt {
   slug: string
   name: string
   description: string | null
-  /** Who wrote it; null when he has left. */
+  /** Name of the author; null if their account was removed. */
   author: string | null
   arguments: string[]
 }
 
-/** `{{branch}}` in its text is asked for when the skill is used. */
+/** `{{branch}}` in the text is an argument, which the client asks for when the skill is used. */
 const placeholder = /\{\{\s*([A-Za-z][A-Za-z0-9_]{0,39})\s*\}\}/g
-/** Characters. One argument may stand in a thousand places: a small request must not become a huge answer. */
+/** In characters. An argument can occur a thousand times, so a small request could otherwise get a huge response. */
 const MOST_TEXT = 256 << 10
 const argumentsIn = sql<string>`coalesce((select json_agg(distinct m[1])
   from regexp_matches(${skills.content}, '\\{\\{\\s*([A-Za-z][A-Za-z0-9_]{0,39})\\s*\\}\\}', 'g') m), '[]'::json)::text`
@@ -35,7 +35,7 @@ const columns = {
   arguments: argumentsIn,
 }
 
-/** The team's own. What strangers published is found by `get_skill`, but nobody's menu fills by their doing. */
+/** Lists the team's own skills. Public skills of others are left out, so that strangers cannot fill the menu. */
 export const prompts = read(
   'skills.prompts',
   member('skills:read'),
@@ -52,7 +52,7 @@ export const prompts = read(
   },
 )
 
-/** Its text with the arguments put in; one that is not given stays as it is written, for the agent to ask about. */
+/** Returns the text with the arguments filled in. A missing one keeps its placeholder, so the agent asks for it. */
 export const prompt = read(
   'skills.prompt',
   member('skills:read'),
@@ -69,11 +69,7 @@ export const prompt = read(
       const value = Object.hasOwn(given, argument) ? (given[argument] as string) : as
       left -= value.length
       if (left < 0)
-        throw invalid(
-          '/arguments',
-          'With these arguments the text is larger than 256 KiB. Give shorter ones.',
-          'too_long',
-        )
+        throw invalid('/arguments', 'With these arguments the text exceeds 256 KiB. Use shorter arguments.', 'too_long')
       return value
     })
     return { slug, name, description, author: author?.name ?? null, text }

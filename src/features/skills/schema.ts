@@ -16,14 +16,14 @@ import {
   title,
 } from '../../schema.ts'
 
-/** 256 KiB at most; the service counts bytes, this stops anything far above. */
+/** At most 256 KiB. The schema counts characters and so only stops what is far above; the service counts bytes. */
 export const CONTENT_BYTES = 256 << 10
 
 const name = title(100, { example: 'Review a migration' })
 const slug = text(80, { example: 'review-a-migration-x7k2p9' })
 const description = text(1024, {
   example: 'What to look for before a schema change is merged',
-  description: 'When to use it',
+  description: 'When to use the skill',
 })
 const content = text(CONTENT_BYTES, { example: '# Review a migration\n\n1. Is it additive?', description: 'Markdown' })
 const tags = array(title(50, { example: 'review' }), 50, { uniqueItems: true })
@@ -41,7 +41,7 @@ export const Skill = object({
 })
 export type Skill = Static<typeof Skill>
 
-/** Lists carry no bodies. */
+/** List item: a skill without its content. */
 export const SkillItem = object((({ content: _, ...rest }) => rest)(Skill.properties))
 export type SkillItem = Static<typeof SkillItem>
 
@@ -51,7 +51,7 @@ export const SkillCreate = object({
   content: optional(content),
   tags: optional(tags),
   scope: optional(
-    oneOf(scopes, { description: 'personal, or team with a credential bound to one organization, unless told' }),
+    oneOf(scopes, { description: 'Default: personal; team if the credential is bound to one organization' }),
   ),
 })
 export type SkillCreate = Static<typeof SkillCreate>
@@ -63,7 +63,7 @@ export type SkillPatch = Static<typeof SkillPatch>
 
 export const SkillQuery = object({
   ...paging('updatedAt', 'createdAt', 'name'),
-  scope: optional(oneOf(scopes, { description: 'All three unless told; team is the current team' })),
+  scope: optional(oneOf(scopes, { description: 'Default: all three; team is the current team' })),
   tag: optional(text(50)),
   search: optional(text(200, { description: 'Words that all must occur' })),
 })
@@ -75,7 +75,7 @@ export const SkillRef = object({
   id: text(100, { minLength: 1, description: 'Id, slug or unique id prefix', example: slug.examples[0] }),
 })
 
-/** What a visitor without an account sees. */
+/** Fields that a visitor without an account sees. */
 export const PublicSkill = object({
   name,
   slug,

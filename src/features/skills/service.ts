@@ -48,10 +48,10 @@ const item = {
 }
 const visible = { ...item, content: skills.content }
 
-/** By id, slug or unique id prefix. */
+/** Finds a skill by id, slug or unique id prefix. */
 export const find = (ctx: Ctx, ref: string): Promise<Skill> => findShared(ctx, skills, visible, 'skill', ref)
 
-/** Those of them that are there and that the caller sees, in no order. */
+/** Returns those of these skills that exist and that the caller sees, in no particular order. */
 export const byIds = (ctx: Ctx, ids: readonly string[]): Promise<SkillItem[]> =>
   ctx.db
     .select(item)
@@ -73,14 +73,14 @@ function page(ctx: Ctx, query: SkillQuery, from: readonly Scope[]): Promise<Skil
   })
 }
 
-/** Personal ones, those of the current team, and everybody's public ones. */
+/** Lists personal skills, those of the current team, and all public ones. */
 export const list = read(
   'skills.list',
   memberOrAlone('skills:read'),
   (ctx, query: SkillQuery): Promise<SkillPage> => page(ctx, query, query.scope ? [query.scope] : scopes),
 )
 
-/** The current team's own, public ones among them. */
+/** Lists the current team's own skills, including those it made public. */
 export const listInTeam = read(
   'skills.listInTeam',
   member('skills:read'),
@@ -141,7 +141,7 @@ export const update = write(
     const before = await writable(ctx, ref)
     checkContent(patch.content)
     const place = patch.scope === undefined ? {} : placeOf(ctx, 'skill', patch.scope, before)
-    // Who publishes it must be one who could take it back.
+    // The caller must be able to write in the new scope too, so that they can undo the change.
     requireWriter(ctx, 'skill', { ...before, ...place })
     const name = patch.name === undefined ? {} : { name: patch.name.trim() }
     const after = await change(ctx, before, { ...patch, ...name, ...place })
@@ -218,5 +218,5 @@ const about = <D extends object>(skill: Skill, data?: D) => ({
 
 function checkContent(content: string | undefined): void {
   if (content !== undefined && Buffer.byteLength(content) > CONTENT_BYTES)
-    throw invalid('/content', 'content is larger than 256 KiB.', 'too_long')
+    throw invalid('/content', 'content exceeds 256 KiB.', 'too_long')
 }

@@ -12,7 +12,7 @@ export const skills = pgTable(
     organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     name: text().notNull(),
-    /** One for the whole instance: public skills are addressed by it. */
+    /** Unique in the whole instance, because it is the address of public skills. */
     slug: text().notNull(),
     description: text(),
     content: text().notNull(),

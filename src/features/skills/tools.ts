@@ -6,7 +6,7 @@ export const skillTools = [
   tool({
     name: 'get_skill',
     title: 'Get skill',
-    description: 'Read a skill: how a kind of work is done here. Without an argument, the skills there are.',
+    description: 'Read a skill: instructions for a kind of work. Without an argument: list all skills.',
     toolset: 'workflows',
     input: object({ skill: optional(text(100, { minLength: 1, description: 'Id, slug or id prefix' })) }),
     action: skills.getOrList,

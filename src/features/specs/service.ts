@@ -333,8 +333,7 @@ async function freeSlug(ctx: Ctx, organizationId: string, title: string): Promis
 }
 
 function checkContent(content: string): void {
-  if (Buffer.byteLength(content) > CONTENT_BYTES)
-    throw invalid('/content', 'content is larger than 256 KiB.', 'too_long')
+  if (Buffer.byteLength(content) > CONTENT_BYTES) throw invalid('/content', 'content exceeds 256 KiB.', 'too_long')
 }
 
 const about = <D extends object>(spec: Spec, data?: D) => ({

@@ -11,12 +11,12 @@ export const epicUpdated = define('epic.updated', {
 })
 export const epicDeleted = define('epic.deleted', {
   ...ofEpic,
-  says: 'An epic was deleted, with what is in it',
+  says: 'An epic was deleted, with its stories and tasks',
   data: { ...shown, stories: number, tasks: number },
 })
 export const epicRestored = define('epic.restored', {
   ...ofEpic,
-  says: 'An epic was restored, with what is in it',
+  says: 'An epic was restored, with its stories and tasks',
   data: { ...shown, stories: number, tasks: number },
 })
 

@@ -1,7 +1,7 @@
 import { id, object } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
 
-/** The long paths, in which every id belongs to the id before it. */
+/** The nested paths, where each id must belong to the id before it. */
 export const InEpic = object({ ...ProjectRef.properties, epicId: id() })
 export const InStory = object({ ...InEpic.properties, storyId: id() })
 

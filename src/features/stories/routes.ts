@@ -18,7 +18,7 @@ import * as stories from './stories.ts'
 export const storyRoutes = (http: Http) =>
   http
     .get(epicsPath, ({ ctx, params, query }) => epics.listEpics(ctx, { ...query, ...params }), {
-      ...on(epics.listEpics, 'Epics of a project'),
+      ...on(epics.listEpics, 'List the epics of a project'),
       params: ProjectRef,
       query: OutlineQuery,
       response: EpicPage,
@@ -41,7 +41,7 @@ export const storyRoutes = (http: Http) =>
       response: Epic,
     })
     .get(storiesPath, ({ ctx, params, query }) => stories.listStories(ctx, { ...query, ...params }), {
-      ...on(stories.listStories, 'Stories of an epic'),
+      ...on(stories.listStories, 'List the stories of an epic'),
       params: InEpic,
       query: OutlineQuery,
       response: StoryPage,

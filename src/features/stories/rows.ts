@@ -9,7 +9,7 @@ import * as projects from '../projects/service.ts'
 import type { Epic, EpicCreate, Progress, Story } from './schema.ts'
 import { epics, stories } from './table.ts'
 
-/** What the actions on epics and on stories share. Every id of a path must belong to the id before it. */
+/** Queries that the epic and story actions share. Each id of a path must belong to the id before it. */
 
 export interface EpicPath {
   slug: string
@@ -36,7 +36,7 @@ const columnsOf = (table: typeof epics | typeof stories) => ({
 export const epicColumns = columnsOf(epics)
 export const storyColumns = { ...columnsOf(stories), epicId: stories.epicId, points: stories.points }
 
-/** Returns how many tasks these epics or stories have, by id. One without tasks may be missing. */
+/** Returns how many tasks these epics or stories have, by id. An id without tasks may be missing. */
 export const taskProgress = hook<{ of: 'epic' | 'story'; ids: string[] }, Map<string, Progress>>('stories.taskProgress')
 
 /** Adds to each row the progress of its tasks. */
@@ -50,7 +50,7 @@ export async function withProgress<R extends { id: string }>(
   return rows.map((row) => ({ ...row, progress: counted?.get(row.id) ?? { tasks: 0, done: 0 } }))
 }
 
-/** The project, if the caller may plan in it. */
+/** Returns the project, or throws if the caller may not plan in it. */
 export async function writable(ctx: Ctx, slug: string): Promise<Project> {
   const project = await projects.find(ctx, slug)
   requireOpenProject(ctx, project, 'Planning in this project')
@@ -85,7 +85,7 @@ export async function findStory(ctx: Ctx, projectId: string, epicId: string, sto
   return found
 }
 
-/** The story at the end of a path, for what belongs to a story. */
+/** Returns the story that a nested path names. */
 export async function storyOf(ctx: Ctx, { slug, epicId, storyId }: StoryPath): Promise<Story> {
   const project = await projects.find(ctx, slug)
   return findStory(ctx, project.id, epicId, storyId)

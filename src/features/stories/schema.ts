@@ -25,7 +25,7 @@ const changeable = {
   status: oneOf(statuses),
   priority: oneOf(priorities),
 }
-const after = optional(nullable(id({ description: 'Put it behind this one; null: first' })))
+const after = optional(nullable(id({ description: 'Place it after this one; null: first' })))
 export const Progress = object({ tasks: int({ example: 8 }), done: int({ example: 3 }) })
 const listed = {
   ...recordFields,

@@ -98,7 +98,7 @@ export const updateStory = write(
   { versioned: true },
 )
 
-/** Where a story goes: behind the given one; by default it stays, or goes to the end of another epic. */
+/** Returns the story's new position: after the given one. Default: unchanged, or last if the epic changes. */
 async function storyPlace(ctx: Ctx, story: Story, epicId: string, after: string | null | undefined) {
   if (epicId === story.epicId && after === undefined) return {}
   await lockProject(ctx, story.projectId)

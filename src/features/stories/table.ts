@@ -5,7 +5,7 @@ import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
 
-/** What epics, stories and tasks share. `position` orders siblings; a row can be put between two others without moving them. */
+/** Columns of epics, stories and tasks. `position` orders siblings; inserting between two rows moves neither. */
 export const item = () => ({
   ...softRecord(),
   organizationId: uuid()

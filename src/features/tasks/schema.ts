@@ -148,7 +148,7 @@ export const TaskPatch = partial(
   object({
     ...changeable,
     status: oneOf(statuses),
-    after: nullable(ref('Put it behind this one; null: first')),
+    after: nullable(ref('Place it after this one; null: first')),
   }),
 )
 export type TaskPatch = Static<typeof TaskPatch>

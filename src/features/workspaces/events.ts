@@ -20,11 +20,11 @@ export const workspaceDeleted = define('workspace.deleted', {
 })
 export const workspaceShared = define('workspace.shared', {
   ...ofWorkspace,
-  says: 'Another team was let into a workspace, or has another role in it',
+  says: 'A workspace was shared with another team, or the role of a team in it changed',
   data: { ...shown, teamId: text, role: text },
 })
 export const workspaceUnshared = define('workspace.unshared', {
   ...ofWorkspace,
-  says: 'A team left a workspace',
+  says: 'A team left a workspace or was removed from it',
   data: { ...shown, teamId: text },
 })

@@ -17,7 +17,7 @@ const byId = object({ id: id() })
 export const workspaceRoutes = (http: Http) =>
   http
     .get('/api/workspaces', ({ ctx, query }) => workspaces.list(ctx, query), {
-      ...on(workspaces.list, 'Workspaces of all your teams'),
+      ...on(workspaces.list, 'List the workspaces of all your teams'),
       query: WorkspaceQuery,
       response: WorkspacePage,
     })
@@ -25,7 +25,7 @@ export const workspaceRoutes = (http: Http) =>
       '/api/workspaces',
       async ({ ctx, body, set }) => created(set, '/api/workspaces', await workspaces.create(ctx, body)),
       {
-        ...on(workspaces.create, 'Create a workspace of the current team'),
+        ...on(workspaces.create, 'Create a workspace in the current team'),
         body: WorkspaceCreate,
         response: { 201: Workspace },
       },
@@ -69,7 +69,7 @@ export const workspaceRoutes = (http: Http) =>
       response: Deleted,
     })
     .get('/api/teams/:id/workspaces', ({ ctx, params, query }) => workspaces.listOfTeam(ctx, { ...query, ...params }), {
-      ...on(workspaces.listOfTeam, 'Workspaces in which a team takes part'),
+      ...on(workspaces.listOfTeam, 'List the workspaces of a team, including those shared with it'),
       params: byId,
       query: WorkspaceQuery,
       response: WorkspacePage,
@@ -79,7 +79,7 @@ export const workspaceRoutes = (http: Http) =>
       async ({ ctx, params, body, set }) =>
         created(set, '/api/workspaces', await workspaces.createInTeam(ctx, { ...body, ...params })),
       {
-        ...on(workspaces.createInTeam, 'Create a workspace of a team'),
+        ...on(workspaces.createInTeam, 'Create a workspace in a team'),
         params: byId,
         body: WorkspaceCreate,
         response: { 201: Workspace },

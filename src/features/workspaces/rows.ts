@@ -11,9 +11,9 @@ import { organizations } from '../organizations/table.ts'
 import type { Workspace, WorkspaceTeam } from './schema.ts'
 import { workspaces, workspaceTeams } from './table.ts'
 
-/** How workspaces are read and changed. */
+/** Queries and updates of workspaces that the actions share. */
 
-/** Returns how many projects of these workspaces the caller sees, by workspace. One without projects may be missing. */
+/** Returns how many projects the caller sees in each of these workspaces; one without projects may be missing. */
 export const projectCounts = hook<{ ids: string[] }, Map<string, number>>('workspaces.projectCounts')
 
 /** Takes the projects out of a workspace: those of one team, or all. */
@@ -32,11 +32,11 @@ const columns = {
   status: workspaces.status,
 }
 const taking = sql`${workspaceTeams} t join ${organizations} o on o.id = t.organization_id and o.deleted_at is null`
-/** The team it belongs to comes first. */
+/** All teams of a workspace as JSON; the owning team comes first. */
 const teamList = sql<string>`(select json_agg(json_build_object('id', o.id, 'name', o.name, 'role', t.role) order by t.added_at, o.id)
   from ${taking} where t.workspace_id = ${workspaces.id})::text`
 
-/** Visible to the members of every team that takes part, as long as the team it belongs to exists. */
+/** A workspace is visible to the members of all its teams, as long as the owning team exists. */
 export const seenBy = (ctx: Ctx, among = idList(organizationsOf(ctx.actor))): SQL =>
   and(
     isNull(workspaces.deletedAt),
@@ -61,8 +61,8 @@ export async function select(ctx: Ctx, where: SQL | undefined, order: SQL[], lim
 }
 
 /**
- * The best of the caller's roles: for each of their teams the lesser of the team's role in the workspace and theirs in the team.
- * In an archived workspace other teams only read.
+ * Returns the caller's best role. Each of their teams gives the lesser of two roles: the team's in the workspace, and
+ * the caller's in the team. In an archived workspace, teams other than the owner can only read.
  */
 function roleIn(
   { actor }: Ctx,
@@ -82,7 +82,7 @@ export async function find(ctx: Ctx, id: string): Promise<Workspace> {
   return found
 }
 
-/** Changes the row and locks it: who shares a project into it waits, and then sees the change. */
+/** Changes the row and locks it: a concurrent request that puts a project into it waits, and then sees the change. */
 export const alter = (ctx: Ctx, before: Workspace, set: Partial<typeof workspaces.$inferInsert>) =>
   changeVersioned(ctx, workspaces, {
     columns: { id: workspaces.id, version: workspaces.version },
@@ -92,6 +92,6 @@ export const alter = (ctx: Ctx, before: Workspace, set: Partial<typeof workspace
     again: () => find(ctx, before.id),
   })
 
-/** What an event is about, once for each team that takes part. */
+/** Returns the event fields once for each team of the workspace. */
 export const aboutEach = <D extends object>({ id, name, teams }: Workspace, data?: D) =>
   teams.map((team) => ({ subjectId: id, organizationId: team.id, data: Object.assign({ name }, data) }))

@@ -24,7 +24,7 @@ const name = title(100, { example: 'Engines' })
 const description = text(2000, { example: 'Everything about the analytical engine' })
 const folders = array(title(500, { example: 'engine/mill' }), 50, {
   uniqueItems: true,
-  description: 'Folders that a client shows with it',
+  description: 'Folders that clients show with the workspace',
 })
 
 export const WorkspaceTeam = object({
@@ -42,16 +42,16 @@ export const Workspace = object({
   description: nullable(description),
   folders,
   status: oneOf(statuses, {
-    description: 'archived: other teams only read in it, and it takes no new projects or teams',
+    description: 'archived: other teams can only read, and no project or team can be added',
   }),
   teams: Type.Array(WorkspaceTeam),
   counts: object(
     { teams: int({ example: 1 }), projects: int({ example: 3 }) },
-    { description: 'Projects that you can see' },
+    { description: 'Counts only projects that you can see' },
   ),
   role: oneOf(roles, {
     description:
-      "The most that you have in it: for each of your teams the lesser of the team's role in it and yours in the team",
+      "Your best role. Each of your teams gives the lesser of the team's role here and your role in the team",
   }),
 })
 export type Workspace = Static<typeof Workspace>
@@ -73,7 +73,7 @@ export const WorkspacePage = pageOf(Workspace)
 export type WorkspacePage = Static<typeof WorkspacePage>
 
 export const TeamAdd = object({
-  teamId: id({ description: 'A team in which you are admin or owner' }),
+  teamId: id({ description: 'A team where you are admin or owner' }),
   role: oneOf(teamRoles),
 })
 export type TeamAdd = Static<typeof TeamAdd>

@@ -31,7 +31,7 @@ async function listIn(ctx: Ctx, where: SQL, { status = 'active', ...query }: Wor
   return page.page(rows, total)
 }
 
-/** The workspaces of all the caller's teams. */
+/** Lists the workspaces of all the caller's teams. */
 export const list = read(
   'workspaces.list',
   account('workspaces:read'),
@@ -86,17 +86,17 @@ export const createInTeam = write(
   account('workspaces:write'),
   async (ctx, { id, ...input }: WorkspaceCreate & { id: string }): Promise<Workspace> => {
     if (!ctx.actor.memberships.has(id)) throw notFound('organization', id)
-    requireRole(ctx.actor, id, 'member', 'Making a workspace')
+    requireRole(ctx.actor, id, 'member', 'Creating a workspace')
     return make(ctx, id, input)
   },
 )
 
 async function change(ctx: Ctx, { id, ...patch }: WorkspacePatch & { id: string }): Promise<Workspace> {
   const before = await find(ctx, id)
-  if (!atLeast(before.role, 'member')) throw new AppError('forbidden', 'You may only read in this workspace.')
-  // The status decides what other teams may do here, so they cannot set it.
+  if (!atLeast(before.role, 'member')) throw new AppError('forbidden', 'You have read-only access to this workspace.')
+  // The status limits what other teams may do, so only the owning team can set it.
   if (patch.status !== undefined && patch.status !== before.status)
-    requireRole(ctx.actor, before.organizationId, 'member', 'Archiving a workspace or making it active')
+    requireRole(ctx.actor, before.organizationId, 'member', 'Archiving or reactivating a workspace')
   checkVersion(ctx, before)
   await alter(ctx, before, patch.name === undefined ? patch : { ...patch, name: patch.name.trim() })
   const after = await find(ctx, id)
@@ -105,7 +105,7 @@ async function change(ctx: Ctx, { id, ...patch }: WorkspacePatch & { id: string 
 }
 
 export const update = write('workspaces.update', account('workspaces:write'), change, { versioned: true })
-/** PUT does what PATCH does: both change only the given fields. */
+/** Like PATCH: changes only the given fields. */
 export const put = write('workspaces.put', account('workspaces:write'), change, { versioned: true })
 
 export const remove = write(

@@ -8,7 +8,7 @@ export const workspaces = pgTable(
   'workspaces',
   {
     ...softRecord(),
-    /** The team it belongs to; it has the role `owner` in workspace_teams too. */
+    /** The owning team; it also has the role `owner` in workspace_teams. */
     organizationId: uuid()
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),

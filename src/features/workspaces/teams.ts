@@ -9,8 +9,8 @@ import type { TeamAdd, WorkspaceTeam } from './schema.ts'
 import { workspaceTeams } from './table.ts'
 
 /**
- * Adds a team, or changes the role of one that takes part. No team is added without its consent: the caller must be admin of it too.
- * The role of a team that already takes part is decided by the team that owns the workspace.
+ * Adds a team, or changes the role of a team that is already in. Adding needs the team's consent, so the caller must
+ * also be its admin. The role of a team that is already in is decided by the owning team alone.
  */
 export const addTeam = write(
   'workspaces.addTeam',
@@ -22,9 +22,8 @@ export const addTeam = write(
     if (!already && !atLeast(ctx.actor.memberships.get(teamId), 'admin'))
       throw notFound('team', teamId, 'among those you administer')
     if (teamId === before.organizationId)
-      throw new AppError('conflict', 'This workspace belongs to this team, which always is its owner.')
-    if (before.status === 'archived')
-      throw new AppError('conflict', 'This workspace is archived. Make it active first.')
+      throw new AppError('conflict', 'This team owns the workspace, so its role cannot change.')
+    if (before.status === 'archived') throw new AppError('conflict', 'This workspace is archived. Reactivate it first.')
     await alter(ctx, before, {})
     await ctx.db
       .insert(workspaceTeams)
@@ -36,7 +35,7 @@ export const addTeam = write(
   },
 )
 
-/** Removes a team: for admins of the owning team, or of the team itself, which then leaves. Its projects leave with it. */
+/** Removes a team and its projects from the workspace. Admins of the owning team and of the team itself may do this. */
 export const removeTeam = write(
   'workspaces.removeTeam',
   account('workspaces:write'),
@@ -46,7 +45,7 @@ export const removeTeam = write(
     if (!atLeast(ctx.actor.memberships.get(teamId), 'admin'))
       requireRole(ctx.actor, before.organizationId, 'admin', 'Removing a team from a workspace')
     if (teamId === before.organizationId)
-      throw new AppError('conflict', 'This workspace belongs to this team. Delete the workspace instead.')
+      throw new AppError('conflict', 'This team owns the workspace. Delete the workspace instead.')
     await alter(ctx, before, {})
     await ctx.db
       .delete(workspaceTeams)
