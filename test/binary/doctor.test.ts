@@ -263,7 +263,7 @@ describe('around it', () => {
     stops.push(() => server.kill())
     const running = await doctor(dir, { PORT: String(taken.port) })
     taken.stop(true)
-    expect([running.code, running.of('port').said]).toEqual([0, `127.0.0.1:${new URL(server.url).port} answers`])
+    expect([running.code, running.of('port').said]).toEqual([0, `127.0.0.1:${new URL(server.url).port} responds`])
     expect(running.of('server').said).toContain(`(pid ${server.pid})`)
     expect(server.output()).not.toContain('"error"')
   })

@@ -186,7 +186,7 @@ describe.skipIf(!root || !has('systemctl') || !has('unshare'))('with a real syst
     expect([done.code, done.err, done.out]).toEqual([
       0,
       '',
-      'Stopped it and removed /etc/systemd/system/tutti.service. The data is untouched.\n',
+      'Stopped the service and removed /etc/systemd/system/tutti.service. The data is unchanged.\n',
     ])
     expect(await health()).toBe(0)
     expect(existsSync(join(dir, 'db', 'PG_VERSION'))).toBe(true)
@@ -234,7 +234,7 @@ test('without a service manager it says so, with the exit code for it', async ()
   })
   expect([shown.code, Bun.stripANSI(shown.shown)]).toEqual([
     4,
-    'tutti: It is not installed as a service. Install it: tutti service install\n',
+    'tutti: The service is not installed. Install it: tutti service install\n',
   ])
   expect((await tutti(['service', 'install', '--sideways'])).code).toBe(2)
   expect(readFileSync(BINARY).length).toBeGreaterThan(0)
