@@ -132,7 +132,7 @@ describe('what is refused leaves everything as it was', () => {
 
   test('on a terminal the same is said', async () => {
     const { code, shown } = await onTerminal(['upgrade', '--file', '/no/such/file', '--data-dir', home.dir])
-    expect([code, Bun.stripANSI(shown)]).toEqual([4, 'tutti: There is no file /no/such/file.\n'])
+    expect([code, Bun.stripANSI(shown)]).toEqual([4, 'tutti: File /no/such/file not found.\n'])
   })
 
   test.skipIf(process.getuid?.() !== 0)('a folder that one may not write to', async () => {
@@ -177,7 +177,7 @@ describe('the next version', () => {
     const { binary, dir, works, left, status } = await installation()
     const before = sha256(binary)
     const bad: [string, string][] = [
-      [pretend('echo "cannot go on" >&2; exit 3'), 'it ended with 3\ncannot go on'],
+      [pretend('echo "cannot go on" >&2; exit 3'), 'it ended with exit code 3\ncannot go on'],
       [pretend('exec sleep 600'), 'it was not ready after 3 s'],
       [pretend('exit 0'), 'it ended with 0'],
       [
@@ -228,7 +228,7 @@ describe('the next version', () => {
     const second = await run(command(binary, dir, '--file', next, '--sha256', sum))
     expect([second.code, second.err]).toEqual([
       5,
-      'tutti: Another upgrade of this binary is under way. Wait until it is done.\n',
+      'tutti: Another upgrade of this binary is running. Wait until it has finished.\n',
     ])
     expect(left()).toContain('tutti.new')
     expect((await first).code).toBe(6)
@@ -325,7 +325,7 @@ describe.skipIf(process.getuid?.() !== 0 || !Bun.which('systemctl') || !Bun.whic
 
       const crash = pretend('echo no >&2; exit 3')
       const failed = await systemd.tutti(['upgrade', ...at, '--file', crash, '--sha256', sha256(crash)], {}, binary)
-      expect([failed.code, failed.err.includes('stays in its place')]).toEqual([6, true])
+      expect([failed.code, failed.err.includes('stays in place')]).toEqual([6, true])
       expect(await until(status, (s) => s.url)).toMatchObject({ running: true, version: manifest.version })
 
       // It passes the trial and then does not serve.
@@ -335,7 +335,7 @@ describe.skipIf(process.getuid?.() !== 0 || !Bun.which('systemctl') || !Bun.whic
         {},
         binary,
       )
-      expect([moodyFailed.code, moodyFailed.err.includes('is back in its place')]).toEqual([6, true])
+      expect([moodyFailed.code, moodyFailed.err.includes('is back in place')]).toEqual([6, true])
       expect(await until(status, (s) => s.url)).toMatchObject({ running: true, version: manifest.version })
 
       const done = await systemd.tutti(['upgrade', ...at, '--file', next, '--sha256', sum], {}, binary)
