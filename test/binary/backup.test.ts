@@ -115,7 +115,7 @@ describe('a backup', () => {
   test('is refused with a clear line where it cannot be written, and leaves nothing', async () => {
     const to = (path: string) => tutti(['backup', path, '--data-dir', server.dir])
     writeFileSync(file('taken.backup'), 'mine')
-    expect(await to(file('taken.backup'))).toMatchObject({ code: 5, err: expect.stringContaining('there already') })
+    expect(await to(file('taken.backup'))).toMatchObject({ code: 5, err: expect.stringContaining('already exists') })
     expect(readFileSync(file('taken.backup'), 'utf8')).toBe('mine')
     expect(await to(file('no/folder/x.backup'))).toMatchObject({
       code: 4,

@@ -179,7 +179,7 @@ describe('the next version', () => {
     const bad: [string, string][] = [
       [pretend('echo "cannot go on" >&2; exit 3'), 'it ended with exit code 3\ncannot go on'],
       [pretend('exec sleep 600'), 'it was not ready after 3 s'],
-      [pretend('exit 0'), 'it ended with 0'],
+      [pretend('exit 0'), 'it ended with exit code 0'],
       [
         pretend(
           `while [ "$1" != --data-dir ]; do shift; done; ${next} migrate --data-dir "$2" >&2 && echo "broken after all" >&2; exit 1`,
