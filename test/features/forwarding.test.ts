@@ -194,9 +194,9 @@ test('a place that fails is tried again later, and says why until it works', asy
     const [waits] = await jobs(id)
     return waits?.state === 'waiting' && waits.attempt === 1 && [waits]
   })
-  expect(job).toEqual({ state: 'waiting', attempt: 1, error: 'webhook answered with status 503.', due: false })
+  expect(job).toEqual({ state: 'waiting', attempt: 1, error: 'webhook returned status 503.', due: false })
   expect(await shown('webhook')).toMatchObject({
-    lastError: 'webhook answered with status 503.',
+    lastError: 'webhook returned status 503.',
     lastDeliveredAt: null,
     version: 1,
   })
@@ -231,8 +231,8 @@ test('after some tries it is given up', async () => {
 
 test('a place that is gone, or leads inside, is not tried again', async () => {
   for (const [answer, addresses, error] of [
-    [() => new Response('', { status: 404 }), [PUBLIC], 'webhook answered with status 404.'],
-    [() => new Response('', { status: 410 }), [PUBLIC], 'webhook answered with status 410.'],
+    [() => new Response('', { status: 404 }), [PUBLIC], 'webhook returned status 404.'],
+    [() => new Response('', { status: 410 }), [PUBLIC], 'webhook returned status 410.'],
     [() => new Response('', { status: 302, headers: { location: `https://127.0.0.1:${server.port}/inside` } }), [PUBLIC], '127.0.0.1 is not on the public Internet, and users may only give public addresses.'],
     [() => new Response(''), ['10.0.0.1'], 'hooks.example.com is not on the public Internet, and users may only give public addresses.'],
   ] as const) {
@@ -277,7 +277,7 @@ test('a test message tells what came of it, ten a minute', async () => {
     expect.any(String),
   ])
   answers.set(path, () => new Response('', { status: 500 }))
-  expect((await send()).body).toEqual({ delivered: false, error: 'webhook answered with status 500.' })
+  expect((await send()).body).toEqual({ delivered: false, error: 'webhook returned status 500.' })
   resolved = []
   expect((await send()).body).toEqual({ delivered: false, error: 'hooks.example.com has no address.' })
   expect((await shown('webhook')).lastError).toBe('hooks.example.com has no address.')

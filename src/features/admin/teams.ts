@@ -116,7 +116,7 @@ export const removeMember = write(
     ctx,
     { id, userId }: { id: string; userId: string },
   ): Promise<{ organizationId: string; userId: string; removed: true }> => {
-    return members.takeOut(ctx, await find(ctx, id), userId)
+    return members.dropMember(ctx, await find(ctx, id), userId)
   },
   { destructive: true },
 )

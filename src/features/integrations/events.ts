@@ -4,16 +4,16 @@ const ofIntegration = { kind: 'integration', told: 'access' } as const
 
 export const integrationConnected = define('integration.connected', {
   ...ofIntegration,
-  says: 'Somebody connected an outside service',
+  says: 'A user connected an external service',
   data: { provider: text },
 })
 export const integrationUpdated = define('integration.updated', {
   ...ofIntegration,
-  says: 'The settings of an outside service changed',
+  says: 'The settings of a connected service changed',
   data: { provider: text, fields: texts },
 })
 export const integrationRemoved = define('integration.removed', {
   ...ofIntegration,
-  says: 'Somebody disconnected an outside service',
+  says: 'A user disconnected an external service',
   data: { provider: text },
 })

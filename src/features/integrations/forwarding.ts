@@ -15,7 +15,7 @@ import { integrations } from './table.ts'
 const forwarding: readonly Provider[] = ['slack', 'discord', 'webhook']
 export const forwards = (provider: Provider): boolean => forwarding.includes(provider)
 
-// ---- what is sealed
+// ---- sealed secrets
 
 interface Secrets {
   /** The address that gets the messages, or a token. */
@@ -26,13 +26,13 @@ export const newSigningKey = (): string => `whsec_${randomBytes(32).toString('ba
 export const seal = (app: App, secrets: Secrets): string => app.seal.close(JSON.stringify(secrets))
 export function unseal(app: App, sealed: string): Secrets {
   const text = app.seal.open(sealed)
-  if (text === undefined) throw new AppError('invalid', 'Its secret cannot be read any more. Connect it again.')
+  if (text === undefined) throw new AppError('invalid', 'The stored secret of this integration cannot be decrypted any more. Connect it again.')
   return JSON.parse(text) as Secrets
 }
 
-// ---- passing notifications on
+// ---- forwarding notifications
 
-/** Enqueues a job for each place that wants a notification, so that a failing place does not hold up the others. */
+/** Enqueues one job for each notification and integration, so that a failing integration does not delay others. */
 export const forwardAll = onNotified.handle(async (ctx, notices) => {
   if (ctx.app.config.OUTBOUND === 'off' || notices.length === 0) return
   const places = await ctx.db
@@ -56,7 +56,7 @@ interface Delivery {
   notificationId: string
 }
 
-/** Looked up when it is sent: what was switched off, removed or suspended meanwhile gets nothing. */
+/** Reads the delivery when it is sent: an integration that was disabled or removed meanwhile gets nothing. */
 const due = read('integrations.due', machine, async (ctx, { integrationId, notificationId }: Delivery) => {
   const [found] = await ctx.db
     .select({
@@ -79,7 +79,7 @@ const due = read('integrations.due', machine, async (ctx, { integrationId, notif
   return found?.settings.enabled ? found : undefined
 })
 
-/** What came of the last message, for its owner to see. */
+/** Stores the result of the last delivery, which the owner can see. */
 export const settle = write(
   'integrations.settle',
   person,
@@ -91,7 +91,7 @@ export const settle = write(
   },
 )
 
-/** One attempt; throws for another one later, unless a later one would end the same way. */
+/** Tries to deliver once. Throws if the job should try again later; a permanent failure does not throw. */
 export const forward = flow('integrations.forward', machine, async (ctx, delivery: Delivery): Promise<void> => {
   const found = await due(ctx, delivery)
   if (!found) return
@@ -106,7 +106,7 @@ export const forward = flow('integrations.forward', machine, async (ctx, deliver
   if (failed && (failed.code === 'upstream_failed' || failed.code === 'upstream_timeout')) throw failed
 })
 
-/** Why it did not get there, if so. Never tells the address, which is a secret. */
+/** Sends a message and returns the error, if any. The error never contains the address, which is a secret. */
 export async function sendTo(
   { app, signal }: Ctx,
   { provider, sealed }: { provider: Provider; sealed: string },
@@ -120,8 +120,8 @@ export async function sendTo(
       signal,
     })
     if (status >= 200 && status < 300) return undefined
-    const forGood = status >= 400 && status < 500 && ![408, 425, 429].includes(status)
-    return new AppError(forGood ? 'conflict' : 'upstream_failed', `${provider} answered with status ${status}.`)
+    const permanent = status >= 400 && status < 500 && ![408, 425, 429].includes(status)
+    return new AppError(permanent ? 'conflict' : 'upstream_failed', `${provider} returned status ${status}.`)
   } catch (error) {
     if (error instanceof AppError) return error
     throw error

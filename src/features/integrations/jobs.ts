@@ -6,7 +6,7 @@ import { forward } from './forwarding.ts'
 export const integrationJobs: JobDefinition[] = [
   {
     name: 'integrations.forward',
-    // After about twenty minutes news is no news.
+    // Stops after about twenty minutes: older notifications are not worth forwarding.
     retries: 8,
     timeoutSeconds: 60,
     run: async (app, data, signal) => {

@@ -15,18 +15,18 @@ import {
   url,
 } from '../../schema.ts'
 
-/** At a code host we keep a token of the user; the others receive notifications. */
+/** For code hosts we store a token of the user; the other providers receive notifications. */
 export const providers = [...codeHosts, 'slack', 'discord', 'webhook'] as const
 export type Provider = (typeof providers)[number]
 
 const settings = {
-  enabled: bool({ description: 'false: not used for now' }),
+  enabled: bool({ description: 'false: disabled' }),
   events: array(text(40, { pattern: '^[a-z_]+$', example: 'mention' }), 50, {
     uniqueItems: true,
     description:
-      'Which notifications are passed on, by reason (mention, security …) or type (error …); empty: all of them. Not for code hosts',
+      'Which notifications to forward, by reason (mention, security …) or type (error …); empty: all. Not for code hosts',
   }),
-  login: nullable(text(100, { example: 'ada', description: 'Whose token it is. For code hosts only' })),
+  login: nullable(text(100, { example: 'ada', description: 'User name that the token belongs to. For code hosts only' })),
   url: optional(
     nullable(
       url({
@@ -43,9 +43,9 @@ export const Integration = object({
   ...recordFields,
   provider: oneOf(providers),
   settings: Settings,
-  last4: text(4, { example: '9xQz', description: 'The end of its secret' }),
+  last4: text(4, { example: '9xQz', description: 'Last characters of the secret' }),
   lastDeliveredAt: nullable(instant()),
-  lastError: nullable(text(500, { description: 'Why the last message did not get there' })),
+  lastError: nullable(text(500, { description: 'Error of the last delivery' })),
 })
 export type Integration = Static<typeof Integration>
 
@@ -53,7 +53,7 @@ export const IntegrationSaved = object({
   ...Integration.properties,
   signingKey: optional(
     text(100, {
-      description: 'For webhook: checks X-Tutti-Signature. Shown when it is connected, and never again',
+      description: 'For webhook: key to verify X-Tutti-Signature. Returned only once, when it is connected',
       example: 'whsec_…',
     }),
   ),
@@ -65,7 +65,7 @@ export const IntegrationPut = object({
     text(2000, {
       minLength: 8,
       description:
-        'The access token (code hosts), or the https address that gets the messages. Kept sealed, never shown',
+        'Access token (code hosts), or https address that receives the messages. Stored encrypted, never returned',
       example: 'https://hooks.example.com/services/tutti',
     }),
   ),

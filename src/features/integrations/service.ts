@@ -43,7 +43,7 @@ const mine = (ctx: Ctx, provider?: Provider) =>
 function providerOf(name: string): Provider {
   const provider = providers.find((known) => known === name)
   if (!provider)
-    throw new AppError('not_found', `There is no provider ${JSON.stringify(name)}. There are: ${providers.join(', ')}.`)
+    throw new AppError('not_found', `There is no provider ${JSON.stringify(name)}. Use one of: ${providers.join(', ')}.`)
   return provider
 }
 
@@ -61,7 +61,7 @@ export const list = read(
 function checkSecret(ctx: Ctx, provider: Provider, secret: string): void {
   if (!forwards(provider)) {
     if (!/^[\x21-\x7e]{8,500}$/.test(secret))
-      throw invalid('/secret', `The token of ${provider} has 8 to 500 letters, digits and signs.`)
+      throw invalid('/secret', `A token for ${provider} must have 8 to 500 printable ASCII characters without spaces.`)
     return
   }
   if (ctx.app.config.OUTBOUND === 'off')
@@ -71,7 +71,7 @@ function checkSecret(ctx: Ctx, provider: Provider, secret: string): void {
   } catch (error) {
     throw invalid(
       '/secret',
-      `For ${provider} the secret is the address that gets the messages. ${(error as Error).message}`,
+      `For ${provider} the secret is the address that receives the messages. ${(error as Error).message}`,
     )
   }
 }
@@ -82,7 +82,7 @@ function checkSettings(provider: Provider, settings: Partial<Settings>): void {
       throw invalid(`/settings/${other}`, `${provider} has no setting ${other}.`, 'unknown_field')
 }
 
-/** The host that a token is for, settled once: whatever becomes of the settings, it is not sent to another. */
+/** Returns the host that a token is for. It is stored with the token, which is never sent to another host. */
 function hostOf({ app }: Ctx, provider: CodeHost, given: string | null | undefined): string {
   const base = given ? baseOf(given) : usualBase(app.config, provider)
   if (base === undefined)
@@ -103,7 +103,7 @@ function hostOf({ app }: Ctx, provider: CodeHost, given: string | null | undefin
 
 const defaults: Settings = { enabled: true, events: [], login: null }
 
-/** Connects, or changes what is given. */
+/** Connects the provider, or changes only the given settings. */
 export const put = write(
   'integrations.put',
   person,
@@ -143,9 +143,9 @@ export const put = write(
     const { sealed, ...before } = known
     checkVersion(ctx, before)
     const moved = settings.url === undefined ? {} : host(settings.url)
-    // Whoever has got hold of a session must not have a token that he cannot read sent to a place of his own.
+    // A thief with a stolen session must not be able to send a token, which they cannot read, to a host of their own.
     if ('url' in moved && moved.url !== before.settings.url && secret === undefined)
-      throw invalid('/secret', 'Another host takes another token: send secret as well.', 'required')
+      throw invalid('/secret', 'The new host needs its own token: send secret as well.', 'required')
     const changed = await changeVersioned(ctx, integrations, {
       columns: visible,
       before,
@@ -183,7 +183,7 @@ export const remove = write(
 
 // ---- code hosts
 
-/** Where the user has saved a token for, whether it is in use or not. */
+/** Returns the code hosts that the user has stored a token for, enabled or not. */
 export async function codeHostsOf(ctx: Ctx, userId: string): Promise<Place[]> {
   const rows = await ctx.db
     .select({ provider: integrations.provider, settings: integrations.settings })
@@ -195,7 +195,7 @@ export async function codeHostsOf(ctx: Ctx, userId: string): Promise<Place[]> {
   )
 }
 
-/** The user's own token for this very host, if he has saved one. There is no other: not the operator's, not a colleague's. */
+/** Returns the user's own token for exactly this host, if any. Tokens of other users or the operator are never used. */
 export async function tokenFor(
   ctx: Ctx,
   userId: string,
@@ -208,9 +208,9 @@ export async function tokenFor(
   return found?.settings.enabled && found.settings.url === base ? unseal(ctx.app, found.sealed).secret : undefined
 }
 
-// ---- trying it
+// ---- testing
 
-/** Answers what came of it: that a message did not get there is what one wants to know, and no failure of this call. */
+/** Sends a test message. A failed delivery is a result of this call, not an error. */
 export const test = flow(
   'integrations.test',
   person,
@@ -222,7 +222,7 @@ export const test = flow(
       .where(mine(ctx, provider))
     if (!found) throw notFound('integration', provider)
     if (!forwards(provider))
-      throw new AppError('conflict', `${provider} gets no messages, so there is nothing to test.`)
+      throw new AppError('conflict', `${provider} does not receive messages, so there is nothing to test.`)
     await countAttempt(
       ctx.app.driver,
       `integration-test:${userIdOf(ctx.actor)}`,

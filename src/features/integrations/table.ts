@@ -3,7 +3,7 @@ import { instant, json, record } from '../../db/columns.ts'
 import { users } from '../users/table.ts'
 import type { Provider, Settings } from './schema.ts'
 
-/** What a user has connected for his own work: a code host token, places that get his notifications. */
+/** Services that users have connected for themselves: tokens of code hosts, targets of their notifications. */
 export const integrations = pgTable(
   'integrations',
   {
@@ -17,7 +17,7 @@ export const integrations = pgTable(
     sealed: text().notNull(),
     last4: text().notNull(),
     lastDeliveredAt: instant(),
-    /** Why the last message did not get there; null once one does. */
+    /** Error of the last delivery; null after a successful one. */
     lastError: text(),
   },
   (t) => [uniqueIndex('integrations_user').on(t.userId, t.provider)],

@@ -7,7 +7,7 @@ export const mailJobs: JobDefinition[] = [
   {
     name: 'mail.send',
     timeoutSeconds: 60,
-    // A mail server may be down over a weekend; a mail whose time is over ends its job by itself.
+    // A mail server may be down over a weekend. An expired mail ends its job without an error.
     retries: 60,
     run: async (app, data) => {
       await mail.send(contextOf(app, system), data as { id: string })

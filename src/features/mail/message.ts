@@ -14,7 +14,7 @@ export interface Message {
   button?: { label: string; url: string }
   /** Paragraphs after it, in small print. */
   notes?: string[]
-  /** When its content stops being useful. */
+  /** After this the content is erased and the mail is not sent any more. */
   expiresAt: string
 }
 
@@ -25,7 +25,7 @@ export interface Rendered {
 
 const safe = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
-/** Names and titles are user input: they must stay on their line, and not look like a line of ours. */
+/** Names and titles are user input: keeps them on one line, so that they cannot imitate the text of the mail. */
 export const oneLine = (text: string, most = 100): string =>
   text
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')

@@ -4,7 +4,7 @@ import * as mail from './service.ts'
 
 export const mailRoutes = (http: Http) =>
   http.get('/api/admin/outbox', ({ ctx, query }) => mail.outbox(ctx, query), {
-    ...on(mail.outbox, 'Mail that was sent, waits, or is kept because there is no mail server'),
+    ...on(mail.outbox, 'List sent, queued and failed mail, and mail that is kept because there is no mail server'),
     query: OutboxQuery,
     response: OutboxPage,
   })

@@ -22,7 +22,7 @@ export const OutboxMail = object({
   kind: text(60, { example: 'code' }),
   subject: text(300, { example: 'Your sign-in code' }),
   status: oneOf(statuses, {
-    description: 'kept: there is no mail server, so read it out to its receiver; failed: see `error`',
+    description: 'kept: there is no mail server, so an administrator passes it on; failed: see `error`',
   }),
   attempts: int(),
   error: nullable(text(500)),
@@ -30,7 +30,8 @@ export const OutboxMail = object({
   expiresAt: instant(),
   text: nullable(
     text(20_000, {
-      description: 'What it says, where ADMIN_SEES_CODES lets you read it; wiped once sent, used, replaced or stale',
+      description:
+        'Content, if ADMIN_SEES_CODES lets you read it; erased once the mail is sent, used, replaced or expired',
     }),
   ),
 })
@@ -39,7 +40,7 @@ export type OutboxMail = Static<typeof OutboxMail>
 export const OutboxQuery = object({
   ...paging('createdAt'),
   status: optional(oneOf(statuses)),
-  readable: optional(bool({ description: 'Only mail whose text is still there' })),
+  readable: optional(bool({ description: 'Only mail whose text is not erased yet' })),
 })
 export type OutboxQuery = Static<typeof OutboxQuery>
 export const OutboxPage = pageOf(OutboxMail)

@@ -14,12 +14,15 @@ import { type Message, oneLine, type Rendered, render } from './message.ts'
 import type { OutboxPage, OutboxQuery } from './schema.ts'
 import { mails } from './table.ts'
 
-/** Before anything is written: how often one address may be written to at a stranger's request. Known and unknown ones alike. */
+/**
+ * Limits how often anyone can cause mail to one address. Call it before anything is written, for known and unknown
+ * addresses alike.
+ */
 export async function countMail({ app }: Ctx, to: string): Promise<void> {
   const key = `mail:${hashSecret(to.toLowerCase())}`
   const most = app.config.RATE_LIMIT_MAIL
   const lifted = most >= 1000
-  // The shortest comes first: who asks again too soon does not use up what he has for the day.
+  // The shortest limit comes first: a request that comes too soon must not count towards the limit of the day.
   const limits: [string, number, number][] = [
     ['minute', lifted ? most : 1, 60],
     ['quarter', most, 900],
@@ -30,16 +33,19 @@ export async function countMail({ app }: Ctx, to: string): Promise<void> {
 }
 
 interface Sending {
-  /** Why nobody gets it, where a stranger must not notice: the outbox says so, and everything else takes the same course. */
+  /**
+   * Why the mail is not sent although the caller must not notice: the outbox shows it as failed with this reason, and
+   * all other statements run as usual.
+   */
   withheld?: string
 }
 
-/** In the running transaction: kept sealed, and sent by a job after the commit where there is a mail server. */
+/** Stores the mail sealed, in the caller's transaction. If there is a mail server, a job sends it after the commit. */
 export async function queueMail(ctx: Ctx, message: Message, { withheld }: Sending = {}): Promise<void> {
   const { app } = ctx
-  // A notice has neither code nor link, and stays true when another one follows.
+  // A notice has neither code nor link, so a newer one does not make it obsolete.
   if (message.code || message.button)
-    await dispose(ctx, 'A newer one took its place.', sentTo(message.to, message.kind))
+    await dispose(ctx, 'A newer mail replaced it.', sentTo(message.to, message.kind))
   const id = newId()
   const sealed = app.seal.close(JSON.stringify(render(message, app.url)))
   await ctx.db.insert(mails).values({
@@ -57,20 +63,20 @@ export async function queueMail(ctx: Ctx, message: Message, { withheld }: Sendin
 }
 
 /**
- * Tells a user what became of his account, at an address that he has proved. Another may be a stranger's, whom nobody must be able to have
- * written to again and again by signing up with it.
+ * Mails a notice about the account, but only to a confirmed address: an unconfirmed one may belong to a stranger, who
+ * must not get mail whenever somebody signs up with their address.
  */
 export async function mailNotice(ctx: Ctx, user: { emailVerifiedAt: string | null }, notice: Message): Promise<void> {
   if (user.emailVerifiedAt) await queueMail(ctx, notice)
 }
 
-/** What a mail says is of no use once its code or link was used. */
+/** Erases the content of mails whose code or link was used. */
 export const wipeMail = (ctx: Ctx, to: string, ...kinds: string[]): Promise<void> =>
-  dispose(ctx, 'It was not needed any more.', sentTo(to, ...kinds))
+  dispose(ctx, 'Its code or link was used already.', sentTo(to, ...kinds))
 
 const sentTo = (to: string, ...kinds: string[]) => and(eq(mails.recipient, to), inArray(mails.kind, kinds))
 
-/** The content goes, and what has not been sent yet never will be. */
+/** Erases the content. Queued mails become failed, with `why` as the reason. */
 async function dispose(ctx: Ctx, why: string, which: SQL | undefined): Promise<void> {
   const waits = eq(mails.status, 'queued')
   await ctx.db
@@ -83,7 +89,7 @@ async function dispose(ctx: Ctx, why: string, which: SQL | undefined): Promise<v
     .where(and(which, isNotNull(mails.sealed)))
 }
 
-/** Also for `tutti outbox` on the machine itself, which shows everything. */
+/** Also used by `tutti outbox` on the machine itself, which shows all content. */
 export const outbox = read('mail.outbox', recentAdmin(60), async (ctx, query: OutboxQuery): Promise<OutboxPage> => {
   const { app, actor } = ctx
   const page = keyset({ createdAt: mails.createdAt }, mails.id, query, { sort: 'createdAt' })
@@ -123,7 +129,7 @@ export const outbox = read('mail.outbox', recentAdmin(60), async (ctx, query: Ou
     }),
     total,
   )
-  // Whoever reads it could act as its receiver.
+  // Reading a code or link would allow acting as the recipient, so it is audited.
   if (!everything && answer.items.some((mail) => mail.text !== null)) await auditRead(ctx, 'mail.outbox')
   return answer
 })
@@ -166,7 +172,7 @@ const settle = write(
   },
 )
 
-/** One attempt; throws for another one later. A stale mail is not sent any more. */
+/** Tries to send a mail once and throws if the job should try again later. Does not send an expired mail. */
 export const send = flow('mail.send', machine, async (ctx, { id }: { id: string }): Promise<void> => {
   const mail = await waiting(ctx, { id })
   const content = mail?.sealed ? contentOf(ctx.app, mail.sealed) : undefined
@@ -188,12 +194,12 @@ const isAnyStale = read('mail.isAnyStale', machine, async (ctx, _: Record<string
 })
 
 const disposeStale = write('mail.disposeStale', machine, async (ctx, _: Record<string, never>): Promise<void> => {
-  await dispose(ctx, 'It was too late to be of use.', stale(ctx))
+  await dispose(ctx, 'It expired before it could be sent.', stale(ctx))
 })
 
 const stale = (ctx: Ctx) => and(lte(mails.expiresAt, ctx.now), isNotNull(mails.sealed))
 
-/** What nobody can use any more is wiped, and a mail that never got out is called failed. */
+/** Erases the content of expired mails; those that were still queued become failed. */
 export const wipeStale = flow('mail.wipeStale', machine, async (ctx, _: Record<string, never>): Promise<void> => {
   if (await isAnyStale(ctx, {})) await disposeStale(ctx, {})
 })

@@ -1,23 +1,23 @@
 import { index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, newId } from '../../db/columns.ts'
 
-/** Every mail, sent or kept. What it says is sealed, and wiped once it is sent, used or stale. */
+/** Every mail, sent or kept. The content is sealed, and erased once the mail is sent, used or expired. */
 export const mails = pgTable(
   'mails',
   {
     id: uuid().primaryKey().$defaultFn(newId),
     createdAt: instant().notNull(),
     recipient: text().notNull(),
-    /** `code`, `magic_link`, `reset` …: what it was for. */
+    /** Purpose: `code`, `magic_link`, `reset` … */
     kind: text().notNull(),
     subject: text().notNull(),
     sealed: text(),
-    /** `kept`: there is no SMTP server, an administrator reads it out. */
+    /** `kept`: there is no SMTP server, so an administrator passes the content on. */
     status: text().$type<'queued' | 'sent' | 'kept' | 'failed'>().notNull(),
     attempts: integer().notNull().default(0),
     error: text(),
     sentAt: instant(),
-    /** After this its content is of no use and is wiped. */
+    /** After this the content is erased. */
     expiresAt: instant().notNull(),
   },
   (t) => [

@@ -13,7 +13,7 @@ import type { Announcement, AnnouncementPage, AnnouncementQuery, Audience, Notif
 import { announce, notify } from './service.ts'
 import { announcements, notifications } from './table.ts'
 
-/** In one transaction: on the embedded database everybody else waits meanwhile, and a statement has five seconds. */
+/** Users per transaction: on the embedded database all others wait for it, and a statement may take five seconds. */
 const BATCH = 5000
 
 type Row = typeof announcements.$inferSelect
@@ -46,7 +46,7 @@ export const list = read(
   },
 )
 
-/** Who is told at once; those beyond the first few thousand get theirs from a job. */
+/** Notifies the first batch of users at once; a job notifies the rest. */
 export const send = write('notifications.send', admin, async (ctx, input: NotificationSend): Promise<Announcement> => {
   const audience = input.audience ?? {}
   await checkAudience(ctx, audience)
@@ -67,8 +67,8 @@ export const send = write('notifications.send', admin, async (ctx, input: Notifi
   if (await deliver(ctx, row)) ctx.enqueue({ name: 'notifications.deliver', data: { id: row.id } })
   const [sent] = await select(ctx).where(eq(announcements.id, row.id))
   if (!sent?.recipients)
-    throw new AppError('not_found', 'None of these people exists, so there is nobody to send it to.')
-  // One for all of them: clients that hear of it look for what is new. Only people who are named get an event each.
+    throw new AppError('not_found', 'None of these users exists. Check the ids in audience.userIds.')
+  // One event for all recipients: clients then fetch what is new. Only users named by id get an event each.
   const data = {
     title: row.title,
     type: row.type,
@@ -89,7 +89,9 @@ async function checkAudience(ctx: Ctx, { userIds, organizationId }: Audience): P
   if (!found || found.deletedAt) throw notFound('organization', organizationId)
 }
 
-/** In the running transaction: to the next of those who get it, by their ids. Says whether there may be more. */
+/**
+ * Notifies the next batch of users, ordered by id, in the caller's transaction. Returns whether there may be more.
+ */
 async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, after?: string): Promise<boolean> {
   const { userIds, organizationId } = audience
   const made = await ctx.db
@@ -113,7 +115,7 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
         .from(users)
         .where(
           and(
-            // People who are named always get it: they may be suspended only for a while.
+            // Users named by id get it even if they are suspended: they may come back.
             userIds ? anyOf(users.id, idList(userIds)) : eq(users.status, 'active'),
             organizationId === undefined
               ? undefined
@@ -138,13 +140,13 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
   return made.length === BATCH
 }
 
-/** A UUIDv7 of that moment, made by the database: one for every row of a statement. Postgres has its own only since 18. */
+/** SQL for a UUIDv7 of that moment, a new one for each row. Postgres has a function for it only since version 18. */
 const idAt = (moment: string) => {
   const time = Date.parse(moment).toString(16).padStart(12, '0')
   return sql<string>`(${`${time}7`} || substr(replace(gen_random_uuid()::text, '-', ''), 14))::uuid`
 }
 
-/** Goes on after the last one who has it, so that a job which runs twice, or was cut short, leaves nobody out and nobody with two. */
+/** Continues after the last user who has it: a job that runs twice or was interrupted neither skips nor repeats one. */
 const deliverSome = write(
   'notifications.deliverSome',
   machine,
@@ -167,10 +169,10 @@ export const deliverRest = flow(
   },
 )
 
-// ---- something to look at
+// ---- samples
 
 const SAMPLES = [
-  { type: 'info', title: 'Welcome to Tutti', message: 'The manual tells how to begin.', link: '/manual' },
+  { type: 'info', title: 'Welcome to Tutti', message: 'The manual explains the first steps.', link: '/manual' },
   { type: 'success', title: 'Your first task is done', message: 'This is what good news looks like.' },
   { type: 'warning', title: 'A key expires in a week', message: 'This is what a warning looks like.' },
   { type: 'error', title: 'A webhook could not be reached', message: 'This is what a failure looks like.' },
@@ -181,7 +183,7 @@ export const seed = write(
   admin,
   async (ctx, _: Record<string, never>): Promise<{ created: number }> => {
     const userId = userIdOf(ctx.actor)
-    // Two at the same moment take turns.
+    // Locks the user, so that concurrent requests do not create the samples twice.
     await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId)).for('no key update')
     const has = await ctx.db.$count(
       notifications,

@@ -5,18 +5,18 @@ const ofNotification = { kind: 'notification', told: 'access' } as const
 
 export const notificationCreated = define('notification.created', {
   ...ofNotification,
-  says: 'Somebody has a new notification',
+  says: 'A user got a notification',
   data: { type: text, reason: text, title: text },
 })
-/** Of one notification, or of all: then `read` is how many. */
+/** For one notification, or for all: then `read` is their number. */
 export const notificationRead = define('notification.read', {
   ...ofNotification,
-  says: 'Somebody read notifications',
+  says: 'A user marked notifications as read',
   data: { read: optional(number) },
 })
 export const announcementSent = define('announcement.sent', {
   kind: 'announcement',
   told: 'access',
-  says: 'An administrator wrote to several people',
+  says: 'An administrator sent a notification to several users',
   data: { title: text, type: text, to: text },
 })

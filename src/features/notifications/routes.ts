@@ -23,7 +23,7 @@ export const notificationRoutes = (http: Http) =>
       response: NotificationPage,
     })
     .get('/api/notifications/count', ({ ctx }) => notifications.count(ctx, {}), {
-      ...on(notifications.count, 'How many notifications you have not read'),
+      ...on(notifications.count, 'Count your unread notifications'),
       response: UnreadCount,
     })
     .patch('/api/notifications/read-all', ({ ctx }) => notifications.readAll(ctx, {}), {
@@ -36,7 +36,7 @@ export const notificationRoutes = (http: Http) =>
       response: Notification,
     })
     .get('/api/admin/notifications', ({ ctx, query }) => announcements.list(ctx, query), {
-      ...on(announcements.list, 'What administrators have sent'),
+      ...on(announcements.list, 'Notifications that administrators have sent'),
       query: AnnouncementQuery,
       response: AnnouncementPage,
     })
@@ -44,12 +44,12 @@ export const notificationRoutes = (http: Http) =>
       '/api/admin/notifications/send',
       async ({ ctx, body, set }) => created(set, '/api/admin/notifications', await announcements.send(ctx, body)),
       {
-        ...on(announcements.send, 'Notify everybody, a team or some people'),
+        ...on(announcements.send, 'Notify all users, a team or some users'),
         body: NotificationSend,
         response: { 201: Announcement },
       },
     )
     .post('/api/admin/notifications/seed', ({ ctx }) => announcements.seed(ctx, {}), {
-      ...on(announcements.seed, 'Give yourself a few sample notifications'),
+      ...on(announcements.seed, 'Create a few sample notifications for yourself'),
       response: Seeded,
     })

@@ -19,7 +19,7 @@ import {
 const type = oneOf(['info', 'success', 'warning', 'error'])
 const heading = title(200, { example: 'Maintenance on Sunday' })
 const message = text(2000, { example: 'The server restarts at 06:00 UTC.' })
-/** Whoever clicks it must know where it leads: no `//elsewhere`, no `javascript:`. */
+/** The pattern excludes `//other.host` and `javascript:`: a link must not lead where its reader does not expect. */
 const link = text(2000, {
   pattern: '^(/([^/\\\\\\s]\\S*)?|https?://\\S+)$',
   example: '/manual/start',
@@ -50,13 +50,13 @@ export const ReadAll = object({ read: int({ example: 3 }) })
 
 // ---- what administrators send
 
-/** Who gets it: everybody when neither is given. */
+/** Recipients. Default: all users. */
 export const Audience = object(
   {
     userIds: optional(array(id(), 1000, { uniqueItems: true })),
     organizationId: optional(id({ description: 'All members of this team' })),
   },
-  { description: 'One of the two; everybody unless told', examples: [{}] },
+  { description: 'Either userIds or organizationId. Default: all users', examples: [{}] },
 )
 export type Audience = Static<typeof Audience>
 
@@ -76,7 +76,7 @@ export const Announcement = object({
   message: nullable(message),
   link: nullable(link),
   audience: Audience,
-  recipients: int({ example: 12, description: 'How many have it; grows for a moment when it goes to very many' }),
+  recipients: int({ example: 12, description: 'Number of users notified so far; a job notifies large audiences in batches' }),
 })
 export type Announcement = Static<typeof Announcement>
 

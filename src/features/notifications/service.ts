@@ -21,14 +21,14 @@ export interface Notice {
   link?: string
 }
 
-/** In the running transaction: whatever wants a person's attention calls this. */
+/** Creates notifications in the caller's transaction. */
 export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
   if (notices.length === 0) return
   const rows = notices.map((notice) => ({
     id: newId(),
     type: 'info' as const,
     ...notice,
-    // They often carry a text of somebody's, which may be longer than a notice is.
+    // They often contain text written by users, which may be longer than the limits of a notification.
     title: notice.title.slice(0, 200),
     message: notice.message?.slice(0, 2000),
     createdAt: ctx.now,
@@ -59,11 +59,11 @@ const visible = {
   readAt: notifications.readAt,
 }
 
-/** They tell about all of a person's teams, so a key that is bound to one sees none. */
+/** Notifications are about all teams of a user, so a key that is bound to one team sees none. */
 const mine = (ctx: Ctx) => eq(notifications.userId, rightsOf(ctx.actor).personal)
 const unread = isNull(notifications.readAt)
 
-/** Not by an administrator who acts as the user: they could hide the notice that says so. */
+/** Excludes administrators who act as the user: they could hide the notification about it. */
 const reader: Rule = { ...account('notifications:write'), own: true }
 
 export const list = read(

@@ -4,7 +4,7 @@ import { instant, json, newId, record } from '../../db/columns.ts'
 import { users } from '../users/table.ts'
 import type { Audience } from './schema.ts'
 
-/** What an administrator sent, once for all who got it. */
+/** Notifications sent by administrators: one row for all recipients. */
 export const announcements = pgTable(
   'announcements',
   {

@@ -10,12 +10,12 @@ export const organizationCreated = define('organization.created', {
 })
 export const organizationUpdated = define('organization.updated', {
   ...ofOrganization,
-  says: 'A team’s settings changed',
+  says: 'The settings of a team changed',
   data: { fields: texts },
 })
 export const organizationPlanChanged = define('organization.plan_changed', {
   ...ofOrganization,
-  says: 'An administrator changed a team’s plan',
+  says: 'An administrator changed the plan of a team',
   data: { userId: text, plan: optional(text), status: optional(text) },
 })
 export const organizationDeleted = define('organization.deleted', {
@@ -28,16 +28,16 @@ const ofMember = { kind: 'member', told: 'access', changes: 'rights' } as const
 
 export const memberAdded = define('member.added', {
   ...ofMember,
-  says: 'Somebody joined a team',
+  says: 'A user joined a team',
   data: { userId: text, role: text },
 })
 export const memberRoleChanged = define('member.role_changed', {
   ...ofMember,
-  says: 'A member has another role',
+  says: 'The role of a member changed',
   data: { userId: text, from: text, to: text },
 })
 export const memberRemoved = define('member.removed', {
   ...ofMember,
-  says: 'Somebody left a team, or was removed from it',
+  says: 'A member left a team or was removed from it',
   data: { userId: text },
 })

@@ -1,4 +1,4 @@
 import { hook } from '../../hooks.ts'
 
-/** The owner of an account took it over from somebody else: whoever was invited to the personal organization is not any more. */
+/** An account returned to the owner of its mailbox: open invites to its personal organization must be closed. */
 export const personalReclaimed = hook<{ organizationId: string }>('organizations.personalReclaimed')

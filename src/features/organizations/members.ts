@@ -68,7 +68,7 @@ async function keepAnOwner(ctx: Ctx, organizationId: string): Promise<void> {
     )
 }
 
-/** Serializes changes of members, so that two owners cannot demote each other at the same moment. */
+/** Locks the organization, so that two owners cannot demote each other concurrently. */
 export const lock = (ctx: Ctx, id: string) =>
   ctx.db
     .select({ createdById: organizations.createdById })
@@ -94,7 +94,7 @@ export const setRole = write(
   },
 )
 
-/** Runs in the caller's transaction. `check` throws for those who may not; an administrator of the instance passes none. */
+/** Runs in the caller's transaction. `check` throws if the caller may not do it; instance administrators pass none. */
 export async function putRole(
   ctx: Ctx,
   { id, userId, role }: { id: string; userId: string; role: Role },
@@ -119,16 +119,16 @@ export const removeMember = write(
     ctx,
     { id, userId }: { id: string; userId: string },
   ): Promise<{ organizationId: string; userId: string; removed: true }> => {
-    // Everybody may leave; only managers may remove others.
-    return takeOut(ctx, await find(ctx, id), userId, (before) => {
+    // Every member may leave; only owners and admins may remove others.
+    return dropMember(ctx, await find(ctx, id), userId, (before) => {
       if (userId !== ctx.actor.userId) mayManage(ctx, id, before.role, before.role)
     })
   },
   { destructive: true },
 )
 
-/** Runs in the caller's transaction. `check` throws for those who may not; an administrator of the instance passes none. */
-export async function takeOut(
+/** Runs in the caller's transaction. `check` throws if the caller may not do it; instance administrators pass none. */
+export async function dropMember(
   ctx: Ctx,
   { id, personal }: Pick<Organization, 'id' | 'personal'>,
   userId: string,
@@ -138,14 +138,14 @@ export async function takeOut(
   const before = await memberOf(ctx, id, userId)
   check?.(before)
   if (personal && userId === locked?.createdById)
-    throw new AppError('conflict', 'Nobody can leave or be removed from the own personal organization.')
+    throw new AppError('conflict', 'Users cannot leave or be removed from their own personal organization.')
   await ctx.db.delete(memberships).where(and(eq(memberships.organizationId, id), eq(memberships.userId, userId)))
   await keepAnOwner(ctx, id)
   ctx.emit(events.memberRemoved, { ...here(id), data: { userId } })
   return { organizationId: id, userId, removed: true }
 }
 
-/** Returns false if the user is a member already. The caller has checked that they may join. */
+/** Adds a member. Returns false if the user is one already. The caller has checked that they may join. */
 export async function join(
   ctx: Ctx,
   { id, userId, role }: { id: string; userId: string; role: Role },
@@ -177,7 +177,7 @@ export async function reclaim(ctx: Ctx, userId: string): Promise<void> {
   for (const other of others) ctx.emit(events.memberRemoved, { ...here(id), data: { userId: other.userId } })
 }
 
-/** By an instance administrator; people join by accepting an invite. */
+/** For instance administrators. Other users join by accepting an invite. */
 export const addMember = write(
   'organizations.addMember',
   admin,

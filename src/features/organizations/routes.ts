@@ -19,7 +19,7 @@ import * as organizations from './service.ts'
 const byId = object({ id: id() })
 const byMember = object({ id: id(), userId: id() })
 
-/** On the web an organization is called a team. */
+/** The REST API calls an organization a team. */
 export const organizationRoutes = (http: Http) =>
   http
     .get('/api/team', ({ ctx }) => organizations.current(ctx, {}), {

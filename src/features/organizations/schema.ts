@@ -32,7 +32,7 @@ export const Organization = object({
   planStatus: oneOf(['active', 'trialing', 'past_due', 'cancelled']),
   settings: jsonObject(),
   personal: bool(),
-  /** The caller's. */
+  /** Role of the caller. */
   role: nullable(role),
 })
 export type Organization = Static<typeof Organization>

@@ -35,13 +35,13 @@ export const visible = {
 }
 export const here = (id: string) => ({ subjectId: id, organizationId: id })
 export const live = isNull(organizations.deletedAt)
-/** 16 KiB, as bytes on the wire. */
+/** Limits settings to 16 KiB of JSON. */
 export const checkSettings = (settings: unknown): void => {
   if (settings !== undefined && Buffer.byteLength(JSON.stringify(settings)) > 16 << 10)
     throw invalid('/settings', 'settings is larger than 16 KiB.', 'too_long')
 }
 
-/** Selects the caller's organizations only: others do not exist for the caller. */
+/** Selects only organizations of the caller: others must look as if they did not exist. */
 const mine = (ctx: Ctx) =>
   ctx.db
     .select(visible)
@@ -58,7 +58,7 @@ export async function find(ctx: Ctx, id: string): Promise<Organization> {
   return found
 }
 
-/** Like `find`, for somebody who became a member in this transaction: their rights do not include it yet. */
+/** Like `find`, but for a user who became a member in this transaction: the actor does not list it yet. */
 export async function joined(ctx: Ctx, id: string): Promise<Organization> {
   const [found] = await mine(ctx).where(eq(organizations.id, id))
   return found as Organization
@@ -94,7 +94,7 @@ export const current = read(
   (ctx, _: Record<string, never>): Promise<Organization> => find(ctx, currentOrganization(ctx.actor)),
 )
 
-/** Runs in the caller's transaction. Accounts create a personal organization for every new user. */
+/** Runs in the caller's transaction. Every new user gets a personal organization this way. */
 export async function createFor(
   ctx: Ctx,
   o: { userId: string; name: string; slug?: string; description?: string; personal?: boolean },
@@ -111,8 +111,8 @@ export async function createFor(
     createdAt: ctx.now,
     updatedAt: ctx.now,
   }
-  // Slugs are shared by all tenants, so a taken one gets a random tail: a counter would tell how many there are. The
-  // unique index decides, because of two concurrent inserts only one can have it.
+  // All organizations share one set of slugs. A taken slug gets a random suffix: a counter would reveal how many there
+  // are. The unique index decides, so that only one of two concurrent inserts gets the slug.
   const free = await ctx.db
     .insert(organizations)
     .values({ ...values, slug })
@@ -129,7 +129,7 @@ export const create = write(
   async (ctx, input: OrganizationCreate): Promise<Organization> => {
     const userId = userIdOf(ctx.actor)
     if (ctx.actor.bound)
-      throw new AppError('forbidden', 'This key is bound to one organization and cannot make another.')
+      throw new AppError('forbidden', 'This key is bound to one organization and cannot create another.')
     const id = await createFor(ctx, { ...input, userId })
     ctx.emit(events.organizationCreated, { ...here(id), data: { name: input.name, userId } })
     return joined(ctx, id)
@@ -178,12 +178,12 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-/** Hides the organization and its sandbox, in the running transaction. The caller has checked the right to. */
+/** Soft-deletes the organization and its sandbox, in the caller's transaction. The caller has checked the right. */
 export async function hide(
   ctx: Ctx,
   { id, name, personal }: Pick<Organization, 'id' | 'name' | 'personal'>,
 ): Promise<{ id: string; deleted: true }> {
-  if (personal) throw new AppError('conflict', 'A personal organization goes only with its account.')
+  if (personal) throw new AppError('conflict', 'A personal organization can only be deleted together with its account.')
   await ctx.db
     .update(organizations)
     .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${organizations.version} + 1` })
@@ -192,7 +192,10 @@ export async function hide(
   return { id, deleted: true }
 }
 
-/** Returns the sandbox that test tokens work in, created on first use. The caller has checked the right to the parent. */
+/**
+ * Returns the sandbox organization of test tokens and creates it on first use. The caller has checked the right to the
+ * parent organization.
+ */
 export async function sandboxOf(ctx: Ctx, parentId: string): Promise<string> {
   const twin = () =>
     ctx.db
@@ -215,6 +218,6 @@ export async function sandboxOf(ctx: Ctx, parentId: string): Promise<string> {
     })
     .onConflictDoNothing()
     .returning({ id: organizations.id })
-  // Somebody else's first test token made it at the same moment.
+  // A concurrent request created it first.
   return made?.id ?? ((await twin())[0]?.id as string)
 }

@@ -14,8 +14,9 @@ import { users } from '../users/table.ts'
 import { organizations } from './table.ts'
 
 /**
- * What skills and agents have in common: they are personal (their author's, in no organization), the team's, or public (readable by
- * everybody, and still the team's; one that somebody without a team made public stays theirs).
+ * Table of records that are shared by scope, such as skills and agents. Personal: belongs to its author and to no
+ * organization. Team: belongs to an organization. Public: everyone can read it; it still belongs to its organization,
+ * or to its author if they published it without one.
  */
 type Shared = PgTable & Record<'id' | 'slug' | 'scope' | 'organizationId' | 'createdById' | 'deletedAt', PgColumn>
 
@@ -29,7 +30,7 @@ export interface SharedRow {
 
 const RESTORE_DAYS = 30
 
-/** In words the partial index on public rows can be found by: a parameter would hide it. A sandbox publishes nothing. */
+/** Contains literals, not parameters, so that Postgres can use the partial index. A sandbox publishes nothing. */
 export const isPublic = (t: Shared): SQL =>
   sql`${t.scope} = 'public' and ${t.deletedAt} is null and (${t.organizationId} is null or exists (
     select 1 from ${organizations} where ${organizations.id} = ${t.organizationId}
@@ -66,16 +67,16 @@ async function findRow<R>(
   return found
 }
 
-/** By id, slug or unique id prefix. */
+/** Finds a visible row by id, slug or unique id prefix. */
 export const findShared = <R>(ctx: Ctx, table: Shared, columns: Columns, noun: string, ref: string): Promise<R> =>
   findRow(ctx, table, columns, noun, ref, visibleTo(table, rightsOf(ctx.actor)))
 
-/** What a list draws from. Each part walks an index of its own. */
+/** Returns one condition for each wanted scope. Each of them can use its own index. */
 export function partsOf(ctx: Ctx, table: Shared, wanted: readonly Scope[]): SQL[] {
   const { organizationId } = ctx.actor
   const all: Record<Scope, SQL | undefined> = {
     personal: isPersonal(table, rightsOf(ctx.actor)),
-    // Who is in no team has no part here; absent is not the same as empty.
+    // Without an organization there is no condition at all: an empty one would match every row.
     team: organizationId === null ? undefined : eq(table.organizationId, organizationId),
     public: isPublic(table),
   }
@@ -90,7 +91,7 @@ interface Listing {
   total?: boolean
 }
 
-/** Each part stops at the limit; an OR of them would read and sort everything there is. */
+/** Lists the union of the parts. Each part stops at the limit; an OR of them would read and sort all rows. */
 export async function listShared<R extends { id: string }>(
   ctx: Ctx,
   table: Shared,
@@ -118,7 +119,7 @@ export async function listShared<R extends { id: string }>(
   return page.page(rows, counted?.n)
 }
 
-/** Where it lives follows from its scope; what was an organization's stays with it. */
+/** Returns the owner that follows from the scope. A record of an organization stays in it. */
 export function placeOf(
   { actor }: Ctx,
   noun: string,
@@ -128,7 +129,7 @@ export function placeOf(
   const scope = asked ?? (actor.bound ? 'team' : 'personal')
   if (scope === 'personal') {
     if (actor.bound)
-      throw invalid('/scope', `This credential is bound to an organization and cannot make a personal ${noun}.`)
+      throw invalid('/scope', `This credential is bound to an organization and cannot create a personal ${noun}.`)
     if (before && before.createdById !== actor.userId)
       throw new AppError('forbidden', `Only its author can make this ${noun} personal.`)
     return { organizationId: null, scope }
@@ -139,7 +140,10 @@ export function placeOf(
   return { organizationId, scope }
 }
 
-/** A team's: its members. A public one: its author or the team's admins, and where no team owns it, its author alone. */
+/**
+ * Throws unless the actor may change the row: members for a team's row, the author or the team's admins for a public
+ * one, and only the author if no team owns it.
+ */
 export function requireWriter({ actor }: Ctx, noun: string, row: SharedRow): void {
   const own = row.createdById !== null && row.createdById === actor.userId
   if (row.organizationId)
@@ -147,7 +151,10 @@ export function requireWriter({ actor }: Ctx, noun: string, row: SharedRow): voi
   else if (!own || actor.bound) throw new AppError('forbidden', `Only its author can change this ${noun}.`)
 }
 
-/** Deleted in the last 30 days or still there; to be brought back by its author, or by an admin of its organization. */
+/**
+ * Finds a row that exists or was deleted in the last 30 days. Only its author or an admin of its organization may
+ * restore it.
+ */
 export async function findToRestore<R extends SharedRow>(
   ctx: Ctx,
   table: Shared,
@@ -172,7 +179,7 @@ export async function findToRestore<R extends SharedRow>(
   return { row: row as unknown as R, deletedAt }
 }
 
-/** What a visitor without an account sees: public rows only, and who wrote them. */
+/** Returns a public row with its author, for visitors without an account. */
 export async function publicOne<R>(
   ctx: Ctx,
   table: Shared,

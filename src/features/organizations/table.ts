@@ -15,9 +15,9 @@ export const organizations = pgTable(
     plan: text().notNull().default('included'),
     planStatus: text().$type<'active' | 'trialing' | 'past_due' | 'cancelled'>().notNull().default('active'),
     settings: json<Record<string, unknown>>().notNull(),
-    /** Made with the account; cannot be deleted while it is the only one. */
+    /** Created with the account, and deleted only with it. */
     personal: boolean().notNull().default(false),
-    /** The twin that test tokens work in; its members are its parent's. Hidden from every list. */
+    /** Parent organization, if this is the sandbox of its test tokens. Has the parent's members; hidden from lists. */
     sandboxOf: uuid(),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
   },

@@ -17,9 +17,9 @@ import {
 const theme = oneOf(['system', 'light', 'dark'])
 const weekStart = oneOf(['monday', 'sunday'])
 const density = oneOf(['comfortable', 'compact'])
-const currentOrganizationId = id({ description: 'The team used by calls that name none' })
+const currentOrganizationId = id({ description: 'Team for requests that do not name one' })
 
-/** As stored: only what somebody chose. */
+/** Stored preferences: only those that the user set. */
 export const Preferences = object({
   currentOrganizationId: optional(id()),
   theme: optional(theme),
@@ -29,19 +29,19 @@ export const Preferences = object({
 })
 export type Preferences = Static<typeof Preferences>
 
-/** What holds, with the defaults filled in. */
+/** Preferences in effect, with defaults. */
 export const PreferencesAnswer = object({
   currentOrganizationId: nullable(currentOrganizationId),
   theme,
   weekStart,
   density,
   notifications: object({
-    email: bool({ description: 'Notifications may be mailed too; mails about the account itself always come' }),
+    email: bool({ description: 'Also send notifications by mail; mail about the account itself is always sent' }),
   }),
 })
 export type PreferencesAnswer = Static<typeof PreferencesAnswer>
 
-/** `null` goes back to the default. */
+/** `null` resets a preference to its default. */
 export const PreferencesPatch = partial(
   object({
     currentOrganizationId: nullable(currentOrganizationId),

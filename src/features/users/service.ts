@@ -3,7 +3,7 @@ import type { Ctx } from '../../action.ts'
 import type { User } from './schema.ts'
 import { users } from './table.ts'
 
-/** What the account's own user sees of it. */
+/** Columns that users see of their own account. */
 export const visible = {
   id: users.id,
   createdAt: users.createdAt,

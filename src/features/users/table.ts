@@ -29,7 +29,7 @@ export const users = pgTable(
   ],
 )
 
-/** A JWT carries its session's id; the row decides whether it still counts. */
+/** A JWT contains the id of its session; the row decides whether the session is still valid. */
 export const loginSessions = pgTable(
   'login_sessions',
   {
@@ -37,26 +37,26 @@ export const loginSessions = pgTable(
     userId: uuid()
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
-    /** How it began. A device's session may not approve other devices; an impersonated one ends after 30 minutes. */
+    /** Sign-in method. A device's session may not approve other devices; an impersonation ends after 30 minutes. */
     via: text().$type<Via>().notNull().default('password'),
     /** The administrator who acts as this user. */
     impersonatorId: uuid(),
-    /** When the person last proved who they are, at sign-in or by confirming since. Null for devices, impersonation. */
+    /** When the user last proved their identity (sign-in or confirmation). Null for devices and impersonation. */
     authenticatedAt: instant(),
-    /** `tutti on laptop`, as the client named itself. */
+    /** Name that the client gave itself, such as `tutti on laptop`. */
     device: text(),
     userAgent: text(),
     ip: text(),
     createdAt: instant().notNull(),
     lastSeenAt: instant().notNull(),
-    /** The end of the session whatever happens; a refresh moves the idle limit, not this one. */
+    /** Final end of the session; a refresh extends only the idle limit. */
     expiresAt: instant().notNull(),
     revokedAt: instant(),
   },
   (t) => [index('login_sessions_user').on(t.userId)],
 )
 
-/** All refresh tokens of a session, used ones too: seeing a used one again means it was stolen, and ends the session. */
+/** All refresh tokens of a session, including used ones: using one twice means it was stolen, and ends the session. */
 export const refreshTokens = pgTable(
   'refresh_tokens',
   {
