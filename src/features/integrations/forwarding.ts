@@ -26,7 +26,11 @@ export const newSigningKey = (): string => `whsec_${randomBytes(32).toString('ba
 export const seal = (app: App, secrets: Secrets): string => app.seal.close(JSON.stringify(secrets))
 export function unseal(app: App, sealed: string): Secrets {
   const text = app.seal.open(sealed)
-  if (text === undefined) throw new AppError('invalid', 'The stored secret of this integration cannot be decrypted any more. Connect it again.')
+  if (text === undefined)
+    throw new AppError(
+      'invalid',
+      'The stored secret of this integration cannot be decrypted any more. Connect it again.',
+    )
   return JSON.parse(text) as Secrets
 }
 

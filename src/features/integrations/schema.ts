@@ -26,7 +26,9 @@ const settings = {
     description:
       'Which notifications to forward, by reason (mention, security …) or type (error …); empty: all. Not for code hosts',
   }),
-  login: nullable(text(100, { example: 'ada', description: 'User name that the token belongs to. For code hosts only' })),
+  login: nullable(
+    text(100, { example: 'ada', description: 'User name that the token belongs to. For code hosts only' }),
+  ),
   url: optional(
     nullable(
       url({

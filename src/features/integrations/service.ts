@@ -43,7 +43,10 @@ const mine = (ctx: Ctx, provider?: Provider) =>
 function providerOf(name: string): Provider {
   const provider = providers.find((known) => known === name)
   if (!provider)
-    throw new AppError('not_found', `There is no provider ${JSON.stringify(name)}. Use one of: ${providers.join(', ')}.`)
+    throw new AppError(
+      'not_found',
+      `There is no provider ${JSON.stringify(name)}. Use one of: ${providers.join(', ')}.`,
+    )
   return provider
 }
 

@@ -44,8 +44,7 @@ interface Sending {
 export async function queueMail(ctx: Ctx, message: Message, { withheld }: Sending = {}): Promise<void> {
   const { app } = ctx
   // A notice has neither code nor link, so a newer one does not make it obsolete.
-  if (message.code || message.button)
-    await dispose(ctx, 'A newer mail replaced it.', sentTo(message.to, message.kind))
+  if (message.code || message.button) await dispose(ctx, 'A newer mail replaced it.', sentTo(message.to, message.kind))
   const id = newId()
   const sealed = app.seal.close(JSON.stringify(render(message, app.url)))
   await ctx.db.insert(mails).values({

@@ -76,7 +76,10 @@ export const Announcement = object({
   message: nullable(message),
   link: nullable(link),
   audience: Audience,
-  recipients: int({ example: 12, description: 'Number of users notified so far; a job notifies large audiences in batches' }),
+  recipients: int({
+    example: 12,
+    description: 'Number of users notified so far; a job notifies large audiences in batches',
+  }),
 })
 export type Announcement = Static<typeof Announcement>
 
