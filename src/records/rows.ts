@@ -49,6 +49,8 @@ interface Change<T extends PgTable, R> {
 }
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+/** Whether a reference is a whole id. */
+export const isId = (ref: string): boolean => uuid.test(ref.trim().toLowerCase())
 const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
 
 interface Ways<R> {

@@ -1,5 +1,6 @@
 import type { Ctx } from '../../action.ts'
 import { AppError, type WayOut } from '../../errors.ts'
+import { isId } from '../../records/rows.ts'
 import type { Project } from './schema.ts'
 import * as projects from './service.ts'
 import { sessionOf } from './work-session.ts'
@@ -14,6 +15,20 @@ export const listProjects: WayOut = {
 /** Returns the named project; default: the one that the caller works in. For every tool that takes `project?`. */
 export const projectOf = (ctx: Ctx, ref: string | undefined): Promise<Project | undefined> =>
   ref === undefined ? defaultProject(ctx) : projects.find(ctx, ref)
+
+/** How a list is limited to one project. */
+export interface ProjectFilter {
+  /** Id, slug or key. */
+  projectId?: string
+  /** Without `projectId`: limit the list to the project that the caller works in, if any. Tools do. */
+  orCurrent?: boolean
+}
+
+/** Returns the id of the project to filter by. An id is not looked up: the list's own rule hides what is not visible. */
+export async function projectFilter(ctx: Ctx, { projectId, orCurrent }: ProjectFilter): Promise<string | undefined> {
+  if (projectId === undefined) return orCurrent ? (await defaultProject(ctx))?.id : undefined
+  return isId(projectId) ? projectId : (await projects.find(ctx, projectId)).id
+}
 
 /** Returns the token's project, else the project of the token's active session. */
 export async function defaultProject(ctx: Ctx): Promise<Project | undefined> {

@@ -116,6 +116,11 @@ export const PublicProject = object({
 })
 export type PublicProject = Static<typeof PublicProject>
 
+/** A filter of lists. */
+export const projectFilter = optional(
+  text(100, { minLength: 1, description: 'Id, slug or key of a project', example: 'tutti' }),
+)
+
 export const ProjectRef = object({ slug: text(100, { minLength: 1, description: 'Slug or id', example: 'tutti' }) })
 
 export const Sync = object({

@@ -7,7 +7,7 @@ import type { SkillItem } from '../skills/schema.ts'
 import type { SpecItem } from '../specs/schema.ts'
 import type { Target } from './schema.ts'
 
-/** The text of the file that agents read before they begin. Made of records alone: the same records give the same text. */
+/** The text of the file that agents read before they begin. It depends on the records alone, so it changes only with them. */
 
 export const paths: Record<Target, string> = {
   agents: 'AGENTS.md',
@@ -84,9 +84,9 @@ function flow({ states, transitions, gates = [] }: Workflow): string {
 const listed = <T>(heading: string, items: readonly T[], line: (item: T) => string): string | false =>
   items.length > 0 && [`## ${heading}`, items.map(line).join('\n')].join('\n\n')
 
-// ---- text of others
+// ---- text that users wrote
 
-/** One line in which nothing is markup: no heading, comment, link, code, table cell, or `@file`, which some agents would read in. */
+/** Returns one line without markup: no heading, comment, link, code, table cell, or `@file`, which some agents import. */
 export const inline = (text: string): string =>
   visibleText(text)
     .replace(/\s+/g, ' ')
@@ -98,7 +98,7 @@ export const inline = (text: string): string =>
 
 const code = (text: string): string => `\`${text.replace(/[^\w.-]/g, '')}\``
 
-/** Markdown of others, as a quotation: it can open no section of ours, and no comment, so it cannot end this one either. */
+/** Returns Markdown that users wrote as a quotation. It cannot open a section or a comment, nor end the generated part. */
 export function quoted(text: string, most: number): string {
   const clean = visibleText(text).trim()
   const kept = clean.length > most ? `${clean.slice(0, most)}…` : clean
@@ -112,11 +112,11 @@ export function quoted(text: string, most: number): string {
     const safe = line.replaceAll('<!--', '&lt;!--')
     return `> ${inCode || mark ? safe : withoutImports(safe)}`.trimEnd()
   })
-  // A block of code that was left open is closed where the quotation ends: a quotation cannot run into what follows.
+  // The end of the quotation closes an open block of code, so it cannot run into what follows.
   return lines.join('\n')
 }
 
-/** `@path` makes some agents read that file; not inside `code`. */
+/** Escapes `@path`, which makes some agents read that file; not inside `code`. */
 const withoutImports = (line: string): string =>
   line
     .split(/(`[^`]*`)/)
@@ -125,7 +125,7 @@ const withoutImports = (line: string): string =>
 
 // ---- in a repository
 
-/** What people have written there stays: only what stands between the markers is replaced. */
+/** Replaces only the part between the markers; everything else in the file stays. */
 export function merged(existing: string | undefined, text: string, target: Target): string {
   const before = existing?.trim() ? existing : undefined
   if (before === undefined)

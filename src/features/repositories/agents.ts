@@ -12,23 +12,24 @@ import * as skills from '../skills/service.ts'
 import * as specs from '../specs/service.ts'
 import { agentsText, merged, paths } from './agents-text.ts'
 import { openPull, reachToWrite } from './pulls.ts'
+import { find, type Row, writable } from './rows.ts'
 import type { AgentsFile, AgentsFileMade, PullOpened, Target } from './schema.ts'
-import { find, list, type Row, writable } from './service.ts'
+import { list } from './service.ts'
 
 const TAG = 'agents'
 const OPENING = 'Opening a pull request'
 const [DECISIONS, SPECS, SKILLS, NOTES] = [50, 50, 50, 10]
-/** The oldest first: what is added later goes to the end, so that a difference is easy to read. */
+/** Oldest first: later entries go to the end, so that a diff is easy to read. */
 const inOrder = { sort: 'createdAt', order: 'asc' } as const
 
-/** Through the actions of each resource, so that a credential that may not read decisions does not read them here. */
+/** Calls the actions of each resource, so that a credential that may not read decisions gets none here. */
 async function textFor(ctx: Ctx, project: Project): Promise<string> {
   const projectId = project.id
   const decided = await decisions.list(ctx, { projectId, status: 'accepted', limit: DECISIONS, ...inOrder })
   const specified = await specs.list(ctx, { projectId, status: 'approved', limit: SPECS, ...inOrder })
   const known = await skills.listInTeam(ctx, { limit: SKILLS, sort: 'name', order: 'asc' })
   const tagged = await notes.list(ctx, { projectId, tag: TAG, limit: NOTES, ...inOrder })
-  // A note of one person is nobody else's, whatever its tag.
+  // Personal notes stay private, whatever their tag.
   const shared = tagged.items.filter(({ scope }) => scope !== 'personal')
   return agentsText({
     url: ctx.app.url,
@@ -65,7 +66,7 @@ export const generate = flow(
     const named = repo === undefined ? undefined : await (commit ? writable(ctx, repo, OPENING) : find(ctx, repo))
     const project = await projectOf(ctx, ref ?? named?.projectId ?? undefined)
     if (!project)
-      throw invalid('/project', 'Name the project whose records the file is made of: its id, slug or key.', 'required')
+      throw invalid('/project', 'Name the project to generate the file from: its id, slug or key.', 'required')
     const text = await textFor(ctx, project)
     const made = { target, path: paths[target] }
     if (!commit) return { ...made, content: merged(undefined, text, target), pullRequest: null, unchanged: false }
@@ -90,7 +91,7 @@ async function onlyOne(ctx: Ctx, { id }: Project): Promise<Row> {
 
 type Proposed = Pick<AgentsFileMade, 'content' | 'unchanged'> & { pullRequest: PullOpened | null }
 
-/** The same text gives the same branch, so that asking twice opens one pull request; nobody's branch is ever moved. */
+/** The branch name is a hash of the content, so that asking twice opens one pull request. No existing branch is moved. */
 async function propose(ctx: Ctx, repository: Row, text: string, target: Target): Promise<Proposed> {
   const remote = await reachToWrite(ctx, repository)
   const path = paths[target]
@@ -104,7 +105,7 @@ async function propose(ctx: Ctx, repository: Row, text: string, target: Target):
   const proposed = await remote.file(path, head)
   const message = `Update ${path} from Tutti`
   if (proposed?.content !== content) await remote.put(path, content, { branch: head, message, replaces: proposed })
-  const description = 'Made from the records of the project. What stands outside the markers is as it was.'
+  const description = 'Generated from the records of the project. Text outside the markers is unchanged.'
   const pullRequest = await openPull(ctx, repository, remote, {
     title: message,
     head,

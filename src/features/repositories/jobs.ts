@@ -6,7 +6,7 @@ import { observe } from './observe.ts'
 export const repositoryJobs: JobDefinition[] = [
   {
     name: 'repos.observe',
-    // For a quarter of an hour: what a host does not tell by then stays what it was, reported.
+    // For about 15 minutes; what could not be checked by then stays "reported".
     retries: 7,
     timeoutSeconds: 60,
     run: async (app, data, signal) => {

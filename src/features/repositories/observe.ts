@@ -8,10 +8,11 @@ import { users } from '../users/table.ts'
 import { featureObserved } from '../workflow/events.ts'
 import { featureEvidence, features } from '../workflow/table.ts'
 import { reachFor } from './reach.ts'
-import { isAway, namedBy } from './service.ts'
+import { namedBy } from './rows.ts'
+import { isAway } from './snapshot.ts'
 import { repositories } from './table.ts'
 
-/** Looks at the code host whether what was reported at a gate is there. Long after the answer: nobody waits for a host that is away. */
+/** Checks at the code host that what was reported at a gate exists. Runs as a job, so that no request waits for a host. */
 
 const REPOSITORIES = 5
 const ITEMS = 20
@@ -51,7 +52,7 @@ const reported = read('repositories.reported', machine, async (ctx, { evidenceId
   return { ...found, connected }
 })
 
-/** With the token of whoever reported it. */
+/** Uses the token of the user who reported the evidence. */
 export const observe = flow('repositories.observe', machine, async (ctx, { evidenceId }: Shown): Promise<void> => {
   const found = await reported(ctx, { evidenceId })
   if (!found || found.connected.length === 0) return
@@ -59,7 +60,7 @@ export const observe = flow('repositories.observe', machine, async (ctx, { evide
   for (const row of found.connected)
     places.push({ url: row.url, remote: await reachFor(ctx, found.userId, namedBy(ctx, row)) })
   const seen = await seenOf(found.evidence, places).catch((error: unknown) => {
-    // A host that is away is asked again; one that refuses the token would refuse it again.
+    // An unreachable host is asked again by the next attempt; one that refuses the token would refuse it again.
     if (error instanceof AppError && !isAway(error)) return undefined
     throw error
   })
@@ -71,7 +72,7 @@ interface Looked {
   remote: RemoteRepository
 }
 
-/** All that it names of commits and pull requests, and of runs in these repositories; undefined when anything of that is not there. */
+/** Returns the commits, pull requests and runs in these repositories that the evidence names; undefined if any is missing. */
 async function seenOf(
   { commits = [], pullRequests = [], links = [] }: Evidence,
   places: readonly Looked[],
@@ -101,7 +102,7 @@ async function seenOf(
 const isThere = async <T>(named: T | undefined, look: (named: T) => Promise<boolean>): Promise<boolean> =>
   named !== undefined && look(named)
 
-/** What follows the address of a repository, if it is an address in it. */
+/** Returns what follows the repository's address, if the text is an address inside it. */
 const within = (text: string, url: string): string | undefined =>
   text.toLowerCase().startsWith(`${url.toLowerCase()}/`) ? text.slice(url.length) : undefined
 
@@ -114,7 +115,7 @@ function shaIn(item: string, url: string): string | undefined {
   if (/^[0-9a-f]{7,40}$/i.test(item)) return item.toLowerCase()
   return /^(?:\/-)?\/commit\/([0-9a-f]{7,40})$/i.exec(within(item, url) ?? '')?.[1]?.toLowerCase()
 }
-/** `#7` means something where there is one repository only. */
+/** `#7` is unambiguous only with a single repository. */
 const pullIn = (item: string, url: string, only: boolean): number | undefined =>
   numberIn(within(item, url), /^\/(?:pulls?|-\/merge_requests)\/(\d{1,9})(?:[/?#]|$)/) ??
   (only ? numberIn(item, /^[#!]?(\d{1,9})$/) : undefined)

@@ -9,11 +9,11 @@ import * as projects from '../projects/service.ts'
 import { findIn as findFeature } from '../workflow/reading.ts'
 import { pullRequestFound, pullRequestOpened } from './events.ts'
 import { reach } from './reach.ts'
+import { namedBy, type Row, writable } from './rows.ts'
 import type { PullCreate, PullOpened, PullRequest } from './schema.ts'
-import { namedBy, type Row, writable } from './service.ts'
 import { pullRequests } from './table.ts'
 
-const columns = {
+const visible = {
   id: pullRequests.id,
   repositoryId: pullRequests.repositoryId,
   featureId: pullRequests.featureId,
@@ -48,7 +48,7 @@ async function featureIn(ctx: Ctx, repository: Row, ref: string): Promise<string
   return row.id
 }
 
-/** What happens there is real: nobody may do it with a token that is for trying things out. */
+/** Refuses test tokens: changes at a code host are real. */
 export async function reachToWrite(ctx: Ctx, repository: Row): Promise<RemoteRepository> {
   const [sandbox] = await ctx.db
     .select({ id: organizations.id })
@@ -101,7 +101,7 @@ const keepPull = write(
         target: [pullRequests.repositoryId, pullRequests.number],
         set: { title: facts.title, ...linked },
       })
-      .returning(columns)
+      .returning(visible)
     ctx.emit(existed ? pullRequestFound : pullRequestOpened, {
       subjectId: repository.id,
       organizationId: repository.organizationId,

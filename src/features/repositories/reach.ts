@@ -17,13 +17,13 @@ import {
 import type { CodeHost, Hosted } from '../../outside/codehosts/schema.ts'
 import { codeHostsOf, tokenFor } from '../integrations/service.ts'
 
-/** From a name to the repository at its host, with the caller's own token: there is no other way to one. */
+/** All access to a repository at its host goes through here, with the caller's own token. */
 
-/** For all calls that one request makes; a request has 30 seconds. */
+/** For all calls that one request makes together; a request may take 30 seconds. */
 const WHOLE_MS = 20_000
 const PER_MINUTE = 120
 
-/** The operator's host, GitHub, GitLab, and where the caller has saved a token for. */
+/** Parses a reference. Known hosts: the operator's, GitHub, GitLab, and those that the caller has saved a token for. */
 export async function reference(ctx: Ctx, text: string, provider?: CodeHost): Promise<Named> {
   const { config } = ctx.app
   const own = operators(config)
@@ -35,7 +35,7 @@ export async function reference(ctx: Ctx, text: string, provider?: CodeHost): Pr
   return named(text, known, provider === undefined ? own : usualPlace(ctx, provider, saved))
 }
 
-/** Where somebody has a token for; else the usual one of that kind. */
+/** Returns the host that the user has a token for; else the usual one of that provider. */
 function usualPlace({ app }: Ctx, provider: CodeHost, saved: readonly Place[]): Place | undefined {
   const base = saved.find((place) => place.provider === provider)?.base ?? usualBase(app.config, provider)
   return base === undefined ? undefined : placeAt(app.config, { provider, base })
@@ -46,7 +46,7 @@ export interface Reached {
   signedIn: boolean
 }
 
-/** `mustSign`: what strangers cannot do anywhere is not even asked without a token. */
+/** `mustSign` refuses a caller without a token before any request: for what no host allows anonymous users. */
 export async function reach(ctx: Ctx, { place, owner, name }: Named, mustSign = false): Promise<Reached> {
   const client = await clientFor(ctx, place, userIdOf(ctx.actor))
   if (mustSign && !client.signedIn) throw tokenMissing(place)
@@ -66,7 +66,7 @@ const tokenMissing = ({ provider, base }: Place): AppError =>
     { next: [saveToken(provider)] },
   )
 
-/** With the token of somebody who is not there just now: for what he has reported. */
+/** Uses the token of a user who is not the caller, for jobs that check what the user has reported. */
 export async function reachFor(ctx: Ctx, userId: string, { place, owner, name }: Named): Promise<RemoteRepository> {
   return hostProviders[place.provider].at(await clientFor(ctx, place, userId), { owner, name })
 }

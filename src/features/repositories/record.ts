@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { RecordKind } from '../../records/kind.ts'
-import { liveOfTeamOrProject } from '../projects/visible.ts'
+import { visibleTo } from './rows.ts'
 import { repositories } from './table.ts'
 
 export const repositoryRecord: RecordKind = {
@@ -8,6 +8,6 @@ export const repositoryRecord: RecordKind = {
   table: repositories,
   title: sql`left(${repositories.owner} || '/' || ${repositories.name}, 300)`,
   scope: 'repos:read',
-  visible: liveOfTeamOrProject(repositories),
+  visible: visibleTo,
   ownerId: repositories.createdById,
 }

@@ -18,6 +18,7 @@ import {
   RepositoryQuery,
 } from './schema.ts'
 import * as repositories from './service.ts'
+import { sync } from './sync.ts'
 
 const byId = object({
   id: text(300, {
@@ -26,13 +27,13 @@ const byId = object({
     example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10',
   }),
 })
-/** The code host failed, or took too long. */
+/** Statuses for a code host that failed or took too long. */
 const upstream = { answers: [502, 504] }
 
 export const repositoryRoutes = (http: Http) =>
   http
     .get('/api/repos/github', ({ ctx, query }) => repositories.listHosted(ctx, query), {
-      ...on(repositories.listHosted, 'List the repositories that your token reaches at a code host', upstream),
+      ...on(repositories.listHosted, 'List the repositories that your token gives access to at a code host', upstream),
       query: HostedQuery,
       response: HostedPage,
     })
@@ -57,16 +58,12 @@ export const repositoryRoutes = (http: Http) =>
       response: Repository,
     })
     .delete('/api/repos/:id', ({ ctx, params }) => repositories.remove(ctx, { ref: params.id }), {
-      ...on(repositories.remove, 'Remove a connected repository; at its host it stays'),
+      ...on(repositories.remove, 'Remove a connected repository; it stays at its host'),
       params: byId,
       response: Deleted,
     })
-    .post('/api/repos/:id/sync', ({ ctx, params }) => repositories.sync(ctx, { ref: params.id }), {
-      ...on(
-        repositories.sync,
-        'Ask the code host for branches, last commit and open pull requests, with your own token',
-        upstream,
-      ),
+    .post('/api/repos/:id/sync', ({ ctx, params }) => sync(ctx, { ref: params.id }), {
+      ...on(sync, 'Ask the code host for branches, last commit and open pull requests, with your own token', upstream),
       params: byId,
       response: Repository,
     })
@@ -88,7 +85,7 @@ export const repositoryRoutes = (http: Http) =>
       {
         ...on(
           agents.generate,
-          'Make AGENTS.md or the like from the records of a project, and open it as a pull request if asked',
+          'Generate AGENTS.md or a similar file from the records of a project, and optionally open a pull request',
           upstream,
         ),
         params: byId,
@@ -100,7 +97,7 @@ export const repositoryRoutes = (http: Http) =>
       '/api/projects/:slug/agents-md',
       ({ ctx, params, query }) => agents.preview(ctx, { ...query, project: params.slug }),
       {
-        ...on(agents.preview, 'AGENTS.md or the like, made from the records of a project'),
+        ...on(agents.preview, 'Get AGENTS.md or a similar file, generated from the records of a project'),
         params: ProjectRef,
         query: AgentsFileQuery,
         response: AgentsFile,

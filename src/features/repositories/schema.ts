@@ -16,6 +16,7 @@ import {
   text,
   title,
 } from '../../schema.ts'
+import { projectFilter } from '../projects/schema.ts'
 
 export const statuses = ['pending', 'syncing', 'ready', 'error'] as const
 export type Status = (typeof statuses)[number]
@@ -33,7 +34,7 @@ const item = {
   syncedAt: nullable(instant()),
   error: nullable(text(500, { description: 'Why the last sync failed' })),
 }
-/** Lists name no branches. */
+/** A repository in lists: without branches and pull requests. */
 export const RepositoryItem = object(item)
 export type RepositoryItem = Static<typeof RepositoryItem>
 export const RepositoryPage = pageOf(RepositoryItem)
@@ -43,21 +44,21 @@ export const Repository = object({
   ...item,
   branches: Type.Array(branch),
   lastCommit: nullable(Commit),
-  pullRequests: Type.Array(Pull, { description: 'Open ones, as of the last sync' }),
+  pullRequests: Type.Array(Pull, { description: 'Open pull requests, as of the last sync' }),
 })
 export type Repository = Static<typeof Repository>
 
 const repo = text(300, { minLength: 3, description: 'Address or owner/name', example: 'tutti/tutti' })
 export const RepositoryCreate = object({
   repo,
-  provider: optional(oneOf(codeHosts, { description: 'For owner/name: where it is' })),
-  projectId: optional(id({ description: 'None: the whole team' })),
+  provider: optional(oneOf(codeHosts, { description: 'The code host, for owner/name' })),
+  projectId: optional(id({ description: 'Default: the whole team' })),
 })
 export type RepositoryCreate = Static<typeof RepositoryCreate>
 
 export const RepositoryQuery = object({
   ...paging('updatedAt', 'createdAt', 'name'),
-  projectId: optional(id()),
+  projectId: projectFilter,
   status: optional(oneOf(statuses)),
 })
 export type RepositoryQuery = Static<typeof RepositoryQuery>
@@ -65,7 +66,7 @@ export type RepositoryQuery = Static<typeof RepositoryQuery>
 // ---- what there is at the code host
 
 export const HostedQuery = object({
-  provider: optional(oneOf(codeHosts, { description: 'Default: the one that the operator chose, or github' })),
+  provider: optional(oneOf(codeHosts, { description: 'Default: the provider that the operator chose, or github' })),
 })
 export type HostedQuery = Static<typeof HostedQuery>
 export const HostedPage = object({ items: Type.Array(Hosted), nextCursor: Type.Null() })
@@ -75,10 +76,10 @@ export type HostedPage = Static<typeof HostedPage>
 
 export const PullCreate = object({
   title: title(200, { example: 'Lock the data folder' }),
-  head: title(250, { description: 'A branch that is pushed, or owner:branch of a fork', example: 'lock' }),
-  base: optional(title(250, { description: 'The default branch unless told', example: 'main' })),
+  head: title(250, { description: 'A pushed branch, or owner:branch of a fork', example: 'lock' }),
+  base: optional(title(250, { description: 'Default: the default branch', example: 'main' })),
   description: optional(text(50_000, { example: 'A second process is refused.' })),
-  reviewers: optional(array(title(100, { example: 'grace' }), 15, { description: 'Names at the code host' })),
+  reviewers: optional(array(title(100, { example: 'grace' }), 15, { description: 'User names at the code host' })),
   featureId: optional(id()),
 })
 export type PullCreate = Static<typeof PullCreate>
@@ -97,8 +98,8 @@ export const PullRequest = object({
 export type PullRequest = Static<typeof PullRequest>
 export const PullOpened = object({
   ...PullRequest.properties,
-  existed: bool({ description: 'It was open already' }),
-  warning: nullable(text(500, { description: 'What could not be done besides: reviewers' })),
+  existed: bool({ description: 'Whether it was open already' }),
+  warning: nullable(text(500, { description: 'What failed although the pull request is open: asking reviewers' })),
 })
 export type PullOpened = Static<typeof PullOpened>
 
@@ -106,7 +107,7 @@ export type PullOpened = Static<typeof PullOpened>
 
 export const targets = ['agents', 'claude', 'gemini', 'copilot', 'cursor'] as const
 export type Target = (typeof targets)[number]
-const target = oneOf(targets, { description: 'agents unless told' })
+const target = oneOf(targets, { description: 'Default: agents' })
 export const AgentsFileQuery = object({ target: optional(target) })
 export const AgentsFile = object({
   target,
@@ -116,13 +117,13 @@ export const AgentsFile = object({
 export type AgentsFile = Static<typeof AgentsFile>
 export const AgentsFileCreate = object({
   target: optional(target),
-  projectId: optional(id({ description: "The repository's own unless told" })),
-  commit: optional(bool({ description: 'true: opened as a pull request' })),
+  projectId: optional(id({ description: "Default: the repository's project" })),
+  commit: optional(bool({ description: 'true: open a pull request with the file' })),
 })
 export type AgentsFileCreate = Static<typeof AgentsFileCreate>
 export const AgentsFileMade = object({
   ...AgentsFile.properties,
   pullRequest: nullable(PullOpened),
-  unchanged: bool({ description: 'The repository has the same file already' }),
+  unchanged: bool({ description: 'The repository has this file already' }),
 })
 export type AgentsFileMade = Static<typeof AgentsFileMade>

@@ -8,7 +8,7 @@ import { users } from '../users/table.ts'
 import { features } from '../workflow/table.ts'
 import type { Status } from './schema.ts'
 
-/** What a code host said about a repository when somebody last asked it with his token. */
+/** A repository as its code host described it at the last sync, which ran with the token of whoever asked. */
 export const repositories = pgTable(
   'repositories',
   {
@@ -19,12 +19,12 @@ export const repositories = pgTable(
     projectId: uuid().references(() => projects.id, { onDelete: 'cascade' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     provider: text().$type<CodeHost>().notNull(),
-    /** Web address of the code host, without a slash at its end: a token is sent to the host that it was saved for, and to no other. */
+    /** Web address of the code host, without a trailing slash. A token is sent only to the host that it was saved for. */
     host: text().notNull(),
     owner: text().notNull(),
     name: text().notNull(),
     url: text().notNull(),
-    /** The address in small letters: one row for a repository in a project. */
+    /** The address in lower case: unique in a project, or in the team's own repositories. */
     key: text().notNull(),
     private: boolean().notNull().default(false),
     defaultBranch: text(),
@@ -33,7 +33,7 @@ export const repositories = pgTable(
     lastCommit: json<Commit | null>(),
     language: text(),
     topics: textList().notNull(),
-    /** Open ones. */
+    /** Open pull requests. */
     pulls: json<Pull[]>().notNull(),
     status: text().$type<Status>().notNull(),
     syncedAt: instant(),
@@ -51,7 +51,7 @@ export const repositories = pgTable(
   ],
 )
 
-/** Those that were opened from here. */
+/** Pull requests that were opened or linked through Tutti. */
 export const pullRequests = pgTable(
   'pull_requests',
   {

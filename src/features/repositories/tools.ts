@@ -5,6 +5,7 @@ import * as agents from './agents.ts'
 import * as pulls from './pulls.ts'
 import { targets } from './schema.ts'
 import * as repositories from './service.ts'
+import { sync } from './sync.ts'
 
 const project = optional(text(100, { description: 'Id, slug or key' }))
 const repo = text(300, { minLength: 1, description: 'Id or owner/name' })
@@ -26,7 +27,7 @@ export const repositoryTools = [
   tool({
     name: 'create_pr',
     title: 'Create PR',
-    description: 'Open a pull request for a pushed branch; one that is open already is answered instead.',
+    description: 'Open a pull request for a pushed branch; if one is open already, returns that.',
     toolset: 'code',
     input: object({
       repo,
@@ -44,7 +45,7 @@ export const repositoryTools = [
     name: 'generate_agents_md',
     title: 'Generate agents file',
     description:
-      'Make the file that tells agents how to work in a project, from its records; commit opens it as a pull request.',
+      'Generate the file that tells agents how to work in a project, from its records; commit opens a pull request.',
     toolset: 'code',
     input: object({ repo: optional(repo), project, target: optional(oneOf(targets)), commit: optional(bool()) }),
     action: agents.generate,
@@ -56,8 +57,8 @@ export const repositoryTools = [
     description: 'Connected repositories of a project, or of the team.',
     toolset: 'code',
     input: object({ project, limit: optional(int({ min: 1, max: 100 })) }),
-    action: repositories.listNamed,
-    with: (input) => ({ limit: 20, ...input, total: true }),
+    action: repositories.list,
+    with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
   }),
   tool({
     name: 'sync_repo',
@@ -65,7 +66,7 @@ export const repositoryTools = [
     description: 'Ask the code host for branches, last commit and open pull requests of a repository.',
     toolset: 'code',
     input: object({ repo }),
-    action: repositories.sync,
+    action: sync,
     with: ({ repo }) => ({ ref: repo }),
   }),
 ]

@@ -1,0 +1,114 @@
+import { eq, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { currentOrganization } from '../../auth/actor.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { and, or } from '../../db/conditions.ts'
+import { notFound } from '../../errors.ts'
+import { type Named, placeAt } from '../../outside/codehosts/places.ts'
+import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
+import * as projects from '../projects/service.ts'
+import { liveOfTeamOrProject } from '../projects/visible.ts'
+import type { repositorySynced } from './events.ts'
+import type { Repository } from './schema.ts'
+import { repositories } from './table.ts'
+
+/** What lists show: no branches. */
+export const listed = {
+  id: repositories.id,
+  createdAt: repositories.createdAt,
+  updatedAt: repositories.updatedAt,
+  version: repositories.version,
+  organizationId: repositories.organizationId,
+  projectId: repositories.projectId,
+  createdById: repositories.createdById,
+  provider: repositories.provider,
+  owner: repositories.owner,
+  name: repositories.name,
+  url: repositories.url,
+  private: repositories.private,
+  defaultBranch: repositories.defaultBranch,
+  commitSha: repositories.commitSha,
+  language: repositories.language,
+  topics: repositories.topics,
+  status: repositories.status,
+  syncedAt: repositories.syncedAt,
+  error: repositories.error,
+}
+const visible = {
+  ...listed,
+  branches: repositories.branches,
+  lastCommit: repositories.lastCommit,
+  pullRequests: repositories.pulls,
+}
+/** All that the actions need, with the host, which is not shown: the repository's address begins with it. */
+export const stored = { ...visible, host: repositories.host }
+export type Row = Repository & { host: string }
+export const toRepository = ({ host: _, ...repository }: Row): Repository => repository
+
+export const visibleTo = liveOfTeamOrProject(repositories)
+
+/** Finds a repository by id, address, owner/name or the unique beginning of an id. */
+export async function find(ctx: Ctx, ref: string): Promise<Row> {
+  const select = (match: SQL | undefined) =>
+    ctx.db
+      .select(stored)
+      .from(repositories)
+      .where(and(match, visibleTo(rightsOf(ctx.actor))))
+      .orderBy(repositories.createdAt, repositories.id)
+      .limit(2)
+  const here = () => eq(repositories.organizationId, currentOrganization(ctx.actor))
+  const found = await byReference<Row>(ref, {
+    id: (id) => select(eq(repositories.id, id)),
+    name: (text) => {
+      const wanted = text.toLowerCase().replace(/(\.git)?\/*$/, '')
+      const named = sql`lower(${repositories.owner} || '/' || ${repositories.name}) = ${wanted}`
+      return select(and(here(), or(eq(repositories.key, wanted), named)))
+    },
+    prefix: (prefix) => select(and(here(), idStarts(repositories.id, prefix))),
+  })
+  if (!found) throw notFound('repo', ref)
+  return found
+}
+
+/** Returns what a code host needs to find the repository. */
+export const namedBy = (
+  { app }: Ctx,
+  { provider, host, owner, name }: Pick<Row, 'provider' | 'host' | 'owner' | 'name'>,
+): Named => ({
+  place: placeAt(app.config, { provider, base: host }),
+  owner,
+  name,
+})
+
+/** Finds a repository that the caller may change. `what` names the change in the refusal. */
+export async function writable(ctx: Ctx, ref: string, what: string): Promise<Row> {
+  const found = await find(ctx, ref)
+  await projects.requireWriter(ctx, found, what)
+  return found
+}
+
+/** Writes a change and, if given, emits its event. */
+export const change = async (
+  ctx: Ctx,
+  before: Row,
+  set: Partial<typeof repositories.$inferInsert>,
+  event?: typeof repositorySynced,
+): Promise<Row> => {
+  const again = async () => toRepository(await find(ctx, before.id))
+  const after = await changeVersioned<typeof repositories, Row>(ctx, repositories, {
+    columns: stored,
+    before,
+    set,
+    what: 'this repository',
+    again,
+  })
+  if (event) ctx.emit(event, about(after))
+  return after
+}
+
+export const about = (row: Row) => ({
+  subjectId: row.id,
+  organizationId: row.organizationId,
+  projectId: row.projectId,
+  data: { name: `${row.owner}/${row.name}`, url: row.url, status: row.status, version: row.version },
+})

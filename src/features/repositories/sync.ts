@@ -1,0 +1,66 @@
+import { flow, write } from '../../action.ts'
+import { member } from '../../auth/policy.ts'
+import { AppError } from '../../errors.ts'
+import { repositoryFailed, repositorySynced } from './events.ts'
+import { reach } from './reach.ts'
+import { change, namedBy, type Row, toRepository, writable } from './rows.ts'
+import type { Repository } from './schema.ts'
+import { ready, type Snapshot, snapshotOf } from './snapshot.ts'
+
+/** A sync older than this counts as lost: its server stopped before it was done. */
+const STALE_MS = 60_000
+
+const begin = write(
+  'repositories.begin',
+  member('repos:write'),
+  async (ctx, { ref }: { ref: string }): Promise<{ before: Row; row: Row }> => {
+    const before = await writable(ctx, ref, 'Syncing this repository')
+    if (before.status === 'syncing' && Date.parse(ctx.now) - Date.parse(before.updatedAt) < STALE_MS)
+      throw new AppError('conflict', 'It is being synced right now. Try again in a few seconds.')
+    return { before, row: await change(ctx, before, { status: 'syncing' }) }
+  },
+)
+
+interface Finish {
+  row: Row
+  seen?: Snapshot
+  error?: string
+  /** The earlier status, where nothing was learned about the repository. */
+  back?: Row['status']
+}
+
+const finish = write(
+  'repositories.finish',
+  member('repos:write'),
+  async (ctx, { row, seen, error, back }: Finish): Promise<Row> => {
+    if (seen) return change(ctx, row, ready(ctx, seen), repositorySynced)
+    return back
+      ? change(ctx, row, { status: back })
+      : change(ctx, row, { status: 'error', error: error?.slice(0, 500) }, repositoryFailed)
+  },
+)
+
+/** Errors of the caller's token, or of their rate limit, say nothing about the repository. */
+const isItsFault = ({ code }: AppError, signedIn: boolean): boolean =>
+  code === 'upstream_failed' || code === 'upstream_timeout' || code === 'conflict' || (code === 'not_found' && signedIn)
+
+/** Reads the repository from its host with the caller's token. Only on request: no job uses somebody's token for this. */
+export const sync = flow(
+  'repositories.sync',
+  member('repos:write'),
+  async (ctx, { ref }: { ref: string }): Promise<Repository> => {
+    const { before, row } = await begin(ctx, { ref })
+    let signedIn = false
+    try {
+      const reached = await reach(ctx, namedBy(ctx, row))
+      signedIn = reached.signedIn
+      return toRepository(await finish(ctx, { row, seen: await snapshotOf(reached.remote) }))
+    } catch (error) {
+      const settled = before.status === 'syncing' ? (before.syncedAt ? 'ready' : 'pending') : before.status
+      const reason = error instanceof AppError && isItsFault(error, signedIn) ? error.message : undefined
+      await finish(ctx, reason === undefined ? { row, back: settled } : { row, error: reason })
+      throw error
+    }
+  },
+  { idempotent: true, outside: true },
+)
