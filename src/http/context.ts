@@ -4,11 +4,11 @@ import { type Actor, anonymous, inOrganization, userIdOf } from '../auth/actor.t
 import { networkOf } from '../auth/limits.ts'
 import { authorize } from '../auth/policy.ts'
 import { AppError } from '../errors.ts'
-import { renewLeases } from '../features/tasks/leases.ts'
 import { object } from '../schema.ts'
 import type { App } from '../services.ts'
 import { readJson } from './body.ts'
 import type { Guard } from './guard.ts'
+import { callReceived } from './hooks.ts'
 
 /** What hooks see of a request; `ctx` is filled by `admit` before any handler or validation runs. */
 interface Call {
@@ -84,7 +84,7 @@ async function admit(c: Call, action: AnyAction): Promise<void> {
     : guard.perNetwork.take(networkOf(guard.seen(request).ip))
   if (wait > 0) throw guard.limited(known.credentialId ? guard.perCredential : guard.perNetwork, wait)
   enter(c, action, known)
-  renewLeases(c.ctx)
+  await callReceived.call(c.ctx, {})
   if (c.ctx.actor.session?.impersonatorId && action.kind === 'read') await auditRead(c.ctx, action.id)
 }
 

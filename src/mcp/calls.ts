@@ -2,8 +2,8 @@ import { ProtocolError, ProtocolErrorCode, type RequestId } from '@modelcontextp
 import { type Ctx, contextOf } from '../action.ts'
 import { check } from '../check.ts'
 import { AppError } from '../errors.ts'
-import { renewLeases } from '../features/tasks/leases.ts'
 import type { Guard } from '../http/guard.ts'
+import { callReceived } from '../http/hooks.ts'
 import { logError, toAppError } from '../http/problem.ts'
 import type { Owner } from '../live/connections.ts'
 import type { App } from '../services.ts'
@@ -46,6 +46,7 @@ export class Calls {
       const errors = check(tool.input, input)
       if (errors.length > 0) throw new AppError('invalid', errors.map((e) => e.message).join(' '), { errors })
       const ctx = this.#contextFor(input, caller, signal)
+      await callReceived.call(ctx, {})
       const answer = await this.#limited(owner, () => tool.run(ctx, input as never))
       return success(
         answer,
@@ -83,7 +84,6 @@ export class Calls {
 
   #contextFor(input: Arguments, { actor, requestId, from, userAgent }: Caller, signal: AbortSignal): Ctx {
     const { idempotencyKey, expectedVersion } = input as { idempotencyKey?: string; expectedVersion?: number }
-    renewLeases({ app: this.app, actor })
     return contextOf(this.app, actor, { requestId, from, userAgent, idempotencyKey, expectedVersion, signal })
   }
 

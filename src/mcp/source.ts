@@ -1,6 +1,6 @@
 import type { Ctx } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
-import { activeUser } from '../features/users/service.ts'
+import { userName } from './hooks.ts'
 
 /**
  * Whose text an answer holds. It stands before the text, so that a model that reads on knows what it reads: `own` was written by the very
@@ -21,7 +21,7 @@ interface Author {
 const KEEP_MS = 300_000
 const MOST_NAMES = 2_000
 
-/** Names of people change seldom and are asked for with every record that is read. */
+/** Keeps people's names for five minutes: they change seldom and every record that is read needs one. */
 export class Names {
   readonly #known = new Map<string, { name: string; until: number }>()
 
@@ -31,7 +31,8 @@ export class Names {
   }
 
   async find(ctx: Ctx, id: string): Promise<string> {
-    const name = (await activeUser(ctx, id))?.name ?? 'somebody who has left'
+    const [found] = await userName.call(ctx, { userId: id })
+    const name = found ?? 'somebody who has left'
     this.#known.delete(id)
     this.#known.set(id, { name, until: Date.now() + KEEP_MS })
     if (this.#known.size > MOST_NAMES) this.#known.delete(this.#known.keys().next().value as string)
@@ -51,7 +52,7 @@ const isOwn = ({ id }: Author, { agent, userId }: Actor): boolean => id !== null
 /** Answers that are packed from many records of many people, though their tools write too. */
 const packed = new Set(['create_session', 'resume_session', 'get_context'])
 
-/** Nothing for what the caller has just written himself and for answers that hold nobody's text. */
+/** Returns undefined for what the caller has just written and for answers that hold nobody's text. */
 export async function sourceOf(
   ctx: Ctx,
   tool: { name: string; action: { kind: string } },

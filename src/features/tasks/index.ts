@@ -1,6 +1,10 @@
 import type { Feature } from '../../feature.ts'
+import { callReceived } from '../../http/hooks.ts'
+import { ownTasks } from '../../mcp/hooks.ts'
 import { withoutUser } from './account.ts'
 import * as events from './events.ts'
+import { renewLeases } from './leases.ts'
+import { mine } from './next.ts'
 import { agentLetsGo, agentTasks } from './of-agent.ts'
 import { taskStats } from './of-project.ts'
 import { progress } from './progress.ts'
@@ -13,5 +17,13 @@ export const tasks: Feature = {
   routes: taskRoutes,
   tools: taskTools,
   records: [taskRecord],
-  hooks: [withoutUser, progress, taskStats, agentTasks, agentLetsGo],
+  hooks: [
+    withoutUser,
+    progress,
+    taskStats,
+    agentTasks,
+    agentLetsGo,
+    callReceived.handle(renewLeases),
+    ownTasks.handle((ctx) => mine(ctx, {})),
+  ],
 }

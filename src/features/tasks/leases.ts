@@ -172,9 +172,10 @@ const RENEW_EVERY_MS = 20_000
 const renewed = new WeakMap<App, Map<string, number>>()
 
 /**
- * For every call: whoever is at work keeps what he works on, for as long again as he asked for. The credential that took it counts, or the
- * agent that the token is for; not its user, who may be at the web while his agent is long gone. Now and then, beside the call and not as a
- * change: it leaves no trace but the lease. Whoever was put out of a team, or may only read there now, keeps nothing in it.
+ * Renews the caller's leases for the time they asked for. Runs for every call, so that whoever works keeps their tasks.
+ * Leases belong to the credential that claimed them or to the agent of the token; not to its user, who may be in the
+ * browser while their agent is long gone. It runs every 20 seconds at most and in parallel to the call; it changes only
+ * the lease and emits no event. It renews nothing in a team that the caller has left or may only read.
  */
 export function renewLeases({ app, actor }: Pick<Ctx, 'app' | 'actor'>): void {
   const { credentialId, agent } = actor

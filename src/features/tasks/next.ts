@@ -5,7 +5,7 @@ import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { isClosed, statuses } from '../../records/work.ts'
-import { speaker } from '../agents/parties.ts'
+import { sameParty, speaker } from '../agents/parties.ts'
 import { projectOf } from '../projects/current.ts'
 import { requireOpenProject } from '../projects/rows.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -23,7 +23,7 @@ import {
   toItem,
   visibleTo,
 } from './rows.ts'
-import type { NextTask, Task, TaskItem, TaskNext } from './schema.ts'
+import type { Lease, NextTask, Task, TaskItem, TaskNext } from './schema.ts'
 import { tasks } from './table.ts'
 
 /** Which task to do next, and why: the one place where that is decided. */
@@ -203,11 +203,13 @@ async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Prom
 
 const MINE_AT_MOST = 50
 
-/** What the caller has to do: what he is at work on first, then what is his to see to. */
+type OwnTask = Omit<TaskItem, 'lease'> & { lease: (Lease & { own: boolean }) | null }
+
+/** Returns the caller's open tasks: those they work on first, then those assigned to them. */
 export const mine = read(
   'tasks.mine',
   member('tasks:read'),
-  async (ctx, _: Record<string, never>): Promise<TaskItem[]> => {
+  async (ctx, _: Record<string, never>): Promise<OwnTask[]> => {
     const me = speaker(ctx)
     const held = sql`coalesce(${and(eq(tasks.leaseType, me.type), eq(tasks.leaseHolderId, me.id), gt(tasks.leaseExpiresAt, ctx.now))}, false)`
     const rows = await selectItems(ctx)
@@ -220,7 +222,10 @@ export const mine = read(
       )
       .orderBy(desc(held), desc(eq(tasks.status, 'in_progress')), urgency, tasks.position, tasks.id)
       .limit(MINE_AT_MOST)
-    return rows.map((row) => toItem(row, ctx.now))
+    return rows.map((row) => {
+      const { lease, ...task } = toItem(row, ctx.now)
+      return { ...task, lease: lease && { ...lease, own: sameParty(lease.holder, me) } }
+    })
   },
 )
 

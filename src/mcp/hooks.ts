@@ -1,0 +1,42 @@
+import { hook } from '../hooks.ts'
+
+/** A text that a person picks in the menu of their agent. */
+export interface PromptSummary {
+  slug: string
+  name: string
+  description: string | null
+  /** Who wrote it; null if they have left. */
+  author: string | null
+  arguments: string[]
+}
+
+export interface PromptPage {
+  items: PromptSummary[]
+  nextCursor: string | null
+}
+
+export type PromptText = Omit<PromptSummary, 'arguments'> & { text: string }
+
+/** A task that the caller works on or is assigned to. */
+export interface OwnTask {
+  id: string
+  key: string
+  title: string
+  status: string
+  priority: string
+  /** Keys of the tasks it waits for. */
+  blockedBy: string[]
+  lease: { holder: { name: string }; own: boolean; expiresAt: string } | null
+}
+
+/** Returns a page of the prompts that the caller sees. Handled by skills. */
+export const listPrompts = hook<{ cursor?: string }, PromptPage>('mcp.listPrompts')
+
+/** Returns a prompt with the given arguments filled in; throws not_found. Handled by skills. */
+export const readPrompt = hook<{ ref: string; given: Readonly<Record<string, string>> }, PromptText>('mcp.readPrompt')
+
+/** Returns the caller's open tasks, those they work on first. Handled by tasks. */
+export const ownTasks = hook<Record<string, never>, OwnTask[]>('mcp.ownTasks')
+
+/** Returns the name of a user who can sign in. Handled by users. */
+export const userName = hook<{ userId: string }, string | undefined>('mcp.userName')
