@@ -14,6 +14,7 @@ import {
   type TestApp,
   testApp,
 } from '../support/app.ts'
+import { allowing } from '../support/timing.ts'
 import { expectEvent, expectRefusal, watch } from './support.ts'
 
 /** Two instances on one Postgres; an embedded database belongs to one by nature. */
@@ -39,7 +40,8 @@ async function within(act: () => Promise<unknown>, ...so: (() => Promise<boolean
   const since = performance.now()
   await Promise.all(
     so.map(async (look) => {
-      while (!(await look())) if (performance.now() - since > 1500) throw new Error(`not within a second: ${look}`)
+      while (!(await look()))
+        if (performance.now() - since > allowing(1500)) throw new Error(`not within a second: ${look}`)
     }),
   )
 }
