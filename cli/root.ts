@@ -26,7 +26,12 @@ export const root = (): Command =>
   new Command('tutti')
     .description('People and AI agents plan and do software work together, in one self-hosted binary.')
     .version(version)
-    .configureHelp({ sortSubcommands: false, minWidthToWrap: 20 })
+    .configureHelp({
+      sortSubcommands: false,
+      minWidthToWrap: 20,
+      // Without commander's own list of choices and defaults: our descriptions name them.
+      optionDescription: ({ description }) => description,
+    })
     .showHelpAfterError(wantsJson ? false : '(run with --help to see the options)')
     .configureOutput({ outputError: (text, write) => write(wantsJson ? usageProblem(text) : text) })
     .addHelpText('afterAll', ({ command }) => exampleText(command))

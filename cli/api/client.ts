@@ -152,7 +152,8 @@ function fromProblem(problem: Problem, { headers }: Response, team: string | und
   if (code === 'not_found' && subject?.kind === 'organization' && subject.ref === team)
     return new AppError(
       'not_found',
-      'You are not a member of the team that your commands use here. Choose another (tutti teams list, tutti teams use <team>); in a linked folder, unlink it: tutti link --remove',
+      'You are not a member of the team that your commands use here. ' +
+        'Choose another (tutti teams list, tutti teams use <team>); in a linked folder, unlink it: tutti link --remove',
     )
   // A newer server may refine a code in a way that this program does not know yet.
   const known = [code, String(code).split('.')[0]].find((c): c is ErrorCode => Object.hasOwn(codes, String(c)))

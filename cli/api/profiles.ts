@@ -143,9 +143,10 @@ export function selectProfile(
 ): [string, Profile] | undefined {
   if (profile !== undefined) {
     const found = all.get(profile)
+    const names = [...all.keys()].join(', ')
     if (!found)
       throw new Refusal(
-        `Profile ${profile} not found. ${all.size ? `Your profiles: ${[...all.keys()].join(', ')}` : 'You have no profiles'}.`,
+        `Profile ${profile} not found. ${all.size ? `Your profiles: ${names}` : 'You have no profiles'}.`,
         4,
       )
     if (server !== undefined && serverOf(server) !== found.server)

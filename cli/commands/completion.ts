@@ -30,7 +30,7 @@ export function complete(words: readonly string[], program: Command): void {
   const [, name = '', value] = /^(--[\w-]+)=(.*)$/.exec(current) ?? []
   const option = open ?? (value === undefined ? undefined : valued(at, name))
   const offers = option
-    ? values(option.long === '--profile' ? PROFILE : placeholder(option), choicesOf(option))
+    ? values(option.long === '--profile' ? PROFILE : placeholder(option), option.argChoices)
     : current.startsWith('-')
       ? options(at)
       : positional(at, given)
@@ -49,10 +49,6 @@ const valued = (at: Command, word: string): Option | undefined =>
   at.options.find((o) => [o.short, o.long].includes(word) && (o.required || o.optional))
 /** Returns the name of an option's value: `binary` for `--file <binary>`. */
 const placeholder = ({ flags }: Option): string => /[<[]([\w-]+)/.exec(flags)?.[1] ?? ''
-
-/** Returns the values that an option's description lists, such as `critical, high, medium or low`. */
-const choicesOf = ({ argChoices, description }: Option): readonly string[] | undefined =>
-  argChoices ?? (/^[a-z_-]+(, [a-z_-]+)* or [a-z_-]+$/.test(description) ? description.split(/, | or /) : undefined)
 
 function values(what: string, choices: readonly string[] | undefined): Offer[] {
   if (choices) return choices.map((choice) => [choice])

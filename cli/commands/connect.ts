@@ -53,7 +53,8 @@ export async function connect(program: AgentClientName, options: Options): Promi
   const lines = [`${bold(agent.title)} is connected to ${server} as "tutti" (${file}).`]
   if (hooks)
     lines.push(
-      `In linked folders, it loads the project's context when a session starts and saves a checkpoint before its context is compacted (${hooks.file}).`,
+      `In linked folders, it loads the project's context when a session starts ` +
+        `and saves a checkpoint before its context is compacted (${hooks.file}).`,
     )
   if (hooks?.note) lines.push(hooks.note)
   print(json, { program, server, file, hooks: hooks?.file ?? null }, ...lines)
@@ -71,7 +72,8 @@ async function checkSettings(
     throw new Refusal(`${taken} Use --yes to replace it, or --print to edit the file yourself.`, 5)
   if (!stdio && !yes && isInGit(file))
     throw new Refusal(
-      `${file} is in a git repository, so a token in it could be committed. Use --stdio to keep the token out, or --yes.`,
+      `${file} is in a git repository, so a token in it could be committed. ` +
+        `Use --stdio to keep the token out, or --yes.`,
       5,
     )
 }

@@ -94,7 +94,8 @@ async function save(
   const branch = git('symbolic-ref', '--short', 'HEAD')[0] ?? before?.branch
   const changed = git('diff', '--name-only', '--relative', 'HEAD').filter((file) => file.length <= 1000)
   const files = [...new Set([...(before?.files ?? []), ...changed])].slice(0, 50)
-  const fallback = `Continue where the context was compacted${typeof trigger === 'string' ? ` (${trigger.slice(0, 40)})` : ''}; see the open task.`
+  const cause = typeof trigger === 'string' ? ` (${trigger.slice(0, 40)})` : ''
+  const fallback = `Continue where the context was compacted${cause}; see the open task.`
   const checkpoint: Checkpoint = {
     ...before,
     nextStep: (typeof instructions === 'string' && instructions.slice(0, 4000)) || before?.nextStep || fallback,

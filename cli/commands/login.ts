@@ -43,7 +43,8 @@ export async function login(
   const { protocol, hostname: host } = new URL(server)
   if (protocol === 'http:' && !isLocal(host))
     note(
-      `Warning: the connection to ${server} is not encrypted. Others on the network can read it and take over your session.`,
+      `Warning: the connection to ${server} is not encrypted. ` +
+        `Others on the network can read it and take over your session.`,
     )
   const profile = withToken ? await withKey(server) : await byCode(server, browser)
   const called = name ?? new URL(server).host

@@ -15,7 +15,8 @@ export async function bridge({
   const { server, token } = await mcpCredential(where)
   if (process.stdin.isTTY)
     console.error(
-      'tutti: this command speaks MCP with programs, one message per line. Press Ctrl-D to end it. To set up a program: tutti connect',
+      'tutti: this command speaks MCP with programs, one message per line. ' +
+        'Press Ctrl-D to end it. To set up a program: tutti connect',
     )
   const address = new URL('/mcp/sse', server)
   if (toolsets) address.searchParams.set('toolsets', toolsets)

@@ -32,7 +32,8 @@ export async function migrate({ dryRun, json, ...common }: Options): Promise<voi
     const { applied, pending } = planFrom(server.applied ?? [], migrations)
     if (pending.length > 0 && !dryRun)
       throw new Refusal(
-        `Tutti ${server.version ?? '(an older version)'} is running on this database. Stop it first, or start ${process.execPath} in its place, which applies migrations by itself.`,
+        `Tutti ${server.version ?? '(an older version)'} is running on this database. ` +
+          `Stop it first, or start ${process.execPath} in its place, which applies migrations by itself.`,
         5,
       )
     return report(applied, pending)

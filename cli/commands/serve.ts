@@ -50,7 +50,8 @@ export async function serve({ demo, trial, ...options }: Options): Promise<void>
   else if (!trial && !(await accounts.firstAdmin(ctx, {}))) {
     const token = await accounts.issueSetupToken(ctx, {})
     console.log(
-      `\nNo administrator yet. Open this link, which works once, to become the administrator:\n\n  ${server.url}/setup#${token}\n`,
+      `\nNo administrator yet. Open this link, which works once, to become the administrator:\n\n` +
+        `  ${server.url}/setup#${token}\n`,
     )
   }
   app.log.info('ready', { version, database: app.driver.kind, dataDir: config.DATA_DIR })

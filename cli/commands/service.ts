@@ -32,7 +32,8 @@ export async function install({ print: printOnly, user, yes, json, ...common }: 
   const before = existsSync(service.file) ? readFileSync(service.file, 'utf8') : undefined
   if (before !== undefined && before !== unit && !yes)
     throw new Refusal(
-      `${service.file} already exists with other content. See the new content with --print; replace the file with --yes.`,
+      `${service.file} already exists with other content. ` +
+        `See the new content with --print; replace the file with --yes.`,
       5,
     )
   const server = await runningServer(config)
@@ -56,7 +57,8 @@ export async function install({ print: printOnly, user, yes, json, ...common }: 
   for (const words of service.stay) tryTo(words)
   if (root && !user)
     note(
-      'The server runs as root. To run it as another user, install it with --user NAME and a --data-dir that belongs to them.',
+      'The server runs as root. ' +
+        'To run it as another user, install it with --user NAME and a --data-dir that belongs to them.',
     )
 }
 
@@ -145,10 +147,13 @@ function requireStoredSettings({ sources, DATA_DIR }: Config): void {
   const lost = (Object.keys(settings) as (keyof typeof settings)[]).filter(
     (name) => sources[name] === 'environment' && !inUnit.has(name),
   )
-  if (lost.length > 0)
-    throw new Refusal(
-      `A service does not inherit the environment of this shell, which sets ${lost.join(', ')}. Write ${lost.length > 1 ? 'them' : 'it'} as KEY=VALUE to ${join(DATA_DIR, 'config.env')} (chmod 600), unset ${lost.length > 1 ? 'them' : 'it'} here, and run this again.`,
-    )
+  if (lost.length === 0) return
+  const them = lost.length > 1 ? 'them' : 'it'
+  throw new Refusal(
+    `A service does not inherit the environment of this shell, which sets ${lost.join(', ')}. ` +
+      `Write ${them} as KEY=VALUE to ${join(DATA_DIR, 'config.env')} (chmod 600), ` +
+      `unset ${them} here, and run this again.`,
+  )
 }
 
 /** Creates a missing data folder for its future owner, and refuses one that belongs to someone else. */

@@ -106,7 +106,8 @@ export async function logout({ json, ...where }: Options): Promise<void> {
   )
   if (failed)
     throw new Refusal(
-      `Signed out on this computer, but the session is still valid on ${server}, which could not be reached: ${(failed as Error).message}`,
+      `Signed out on this computer, but the session is still valid on ${server}, ` +
+        `which could not be reached: ${(failed as Error).message}`,
       6,
     )
   const note = kind === 'api_key' ? ' The API key still works; revoke it on the server if it is no longer needed.' : ''

@@ -63,7 +63,8 @@ export async function upgrade({ file, sha256, wait = '120', json, ...common }: O
   const service = await serviceOf(server?.pid)
   if (server && !service)
     throw new Refusal(
-      `A server is running on this data folder${server.pid ? ` (pid ${server.pid})` : ''}, but not as a service of Tutti. Stop it, then run this again.`,
+      `A server is running on this data folder${server.pid ? ` (pid ${server.pid})` : ''}, ` +
+        `but not as a service of Tutti. Stop it, then run this again.`,
       5,
     )
   const old = `${here}.before-upgrade`

@@ -52,6 +52,7 @@ async function writeIndex(ids: string[]): Promise<void> {
   const items = ids.map((m, i) => `  { id: '${m}', sql: m${i + 1} },`)
   await Bun.write(
     join(folder, 'index.ts'),
-    `// Written by \`bun run migration\`.\nimport type { Migration } from '../src/db/migrate.ts'\n${imports.join('\n')}\n\nexport const migrations: Migration[] = [\n${items.join('\n')}\n]\n`,
+    `// Written by \`bun run migration\`.\nimport type { Migration } from '../src/db/migrate.ts'\n` +
+      `${imports.join('\n')}\n\nexport const migrations: Migration[] = [\n${items.join('\n')}\n]\n`,
   )
 }

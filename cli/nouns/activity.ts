@@ -1,7 +1,7 @@
 import type { Activity, ActivityItem } from '../../src/features/activity/schema.ts'
 import { at } from '../api/reference.ts'
 import { ago, record } from '../terminal/output.ts'
-import { json, reference, shown, text, time, type Verb } from './noun.ts'
+import { choice, json, reference, shown, text, time, type Verb } from './noun.ts'
 import { listed, pages, paging } from './resource.ts'
 
 const task = reference('--task <task>', 'task it is about', '/api/tasks', 'taskId')
@@ -18,7 +18,7 @@ export const verbs: Verb[] = [
       reference('--agent <agent>', 'only what this agent did', '/api/agents', 'agentId'),
       time('--since <time>', 'only at or after this time'),
       time('--until <time>', 'only before this time'),
-      text('--order <order>', 'asc or desc'),
+      choice('--order <order>', ['asc', 'desc']),
       ...paging,
     ],
     examples: ['tutti activity list', 'tutti activity list --task TUT-42 --since 2027-01-31'],

@@ -1,6 +1,6 @@
 import type { Agent, AgentItem } from '../../src/features/agents/schema.ts'
 import { record } from '../terminal/output.ts'
-import { clearable, flag, many, text } from './noun.ts'
+import { choice, clearable, flag, many, text } from './noun.ts'
 import { plainVerbs, sorting } from './resource.ts'
 
 export const verbs = plainVerbs<AgentItem, Agent>({
@@ -38,13 +38,13 @@ export const verbs = plainVerbs<AgentItem, Agent>({
     clearable(text('--model <model>', 'model that it runs on')),
     clearable(text('--provider <provider>', 'provider of the model')),
     many('--skill <skill>', 'skill that it has: slug or id', 'skills'),
-    text('--memory-scope <scope>', 'agent, project or session'),
-    text('--scope <who>', 'personal, team or public'),
+    choice('--memory-scope <scope>', ['agent', 'project', 'session']),
+    choice('--scope <who>', ['personal', 'team', 'public']),
   ],
-  changes: [text('--status <status>', 'active or archived')],
+  changes: [choice('--status <status>', ['active', 'archived'])],
   filters: [
-    text('--status <status>', 'active or archived'),
-    text('--scope <who>', 'personal, team or public'),
+    choice('--status <status>', ['active', 'archived']),
+    choice('--scope <who>', ['personal', 'team', 'public']),
     text('--search <words>', 'only agents with all of these words'),
     ...sorting('updatedAt', 'createdAt', 'name'),
   ],

@@ -1,7 +1,7 @@
 import type { Decision, DecisionDetail, DecisionItem } from '../../src/features/decisions/schema.ts'
 import { at } from '../api/reference.ts'
 import { ago, paragraphs, plain, record } from '../terminal/output.ts'
-import { type Call, clearable, many, reference, type Shown, shown, text, type Verb } from './noun.ts'
+import { type Call, choice, clearable, many, reference, type Shown, shown, text, type Verb } from './noun.ts'
 import { plainVerbs, sorting } from './resource.ts'
 
 const section = (label: string, text: string | null): string[] => (text ? ['', ...paragraphs(`${label}: ${text}`)] : [])
@@ -56,12 +56,12 @@ export const verbs: Verb[] = [
     show: lines,
     fields,
     creates: [
-      text('--status <status>', 'proposed or accepted (default: accepted)'),
+      choice('--status <status>', ['proposed', 'accepted'], 'accepted'),
       reference('--supersedes <decision>', 'earlier decision that it replaces', '/api/decisions', 'supersedes'),
     ],
-    changes: [text('--status <status>', 'proposed, accepted or rejected'), text('--outcome <text>', 'outcome')],
+    changes: [choice('--status <status>', ['proposed', 'accepted', 'rejected']), text('--outcome <text>', 'outcome')],
     filters: [
-      text('--status <status>', 'proposed, accepted, rejected or superseded'),
+      choice('--status <status>', ['proposed', 'accepted', 'rejected', 'superseded']),
       text('--search <words>', 'only decisions with all of these words'),
       text('--tag <tag>', 'only decisions with this tag'),
       ...sorting('updatedAt', 'createdAt'),

@@ -1,9 +1,10 @@
 import { AppError } from '../../src/errors.ts'
 import type { Missing } from '../../src/features/projects/workflow-schema.ts'
 import type { Feature, FeatureDetail, FeatureItem } from '../../src/features/workflow/schema.ts'
+import { priorities } from '../../src/records/work.ts'
 import { at } from '../api/reference.ts'
 import { ago, paragraphs, plain, record } from '../terminal/output.ts'
-import { type Call, clearable, json, many, optionOf, type Shown, shown, text, type Verb } from './noun.ts'
+import { type Call, choice, clearable, json, many, optionOf, type Shown, shown, text, type Verb } from './noun.ts'
 import { listed, pages, paging, removed, restoring, sorting } from './resource.ts'
 
 const evidence = [
@@ -16,8 +17,8 @@ const evidence = [
 ]
 const fields = [
   clearable(text('-d, --description <text>', 'description; - reads it from standard input')),
-  text('--kind <kind>', 'feature, bug, hotfix, chore or test'),
-  text('--priority <priority>', 'critical, high, medium or low'),
+  choice('--kind <kind>', ['feature', 'bug', 'hotfix', 'chore', 'test']),
+  choice('--priority <priority>', priorities),
   clearable(text('-a, --assignee <who>', 'me, an e-mail address or an agent')),
   many('--task <task>', 'task that belongs to it', 'taskIds'),
   clearable(text('--spec <spec>', 'spec that it follows: slug or id', { as: 'specId' })),
@@ -82,7 +83,7 @@ export const verbs: Verb[] = [
     inProject: true,
     fields: [
       text('--status <status>', 'only this status, such as in_progress'),
-      text('--kind <kind>', 'feature, bug, hotfix, chore or test'),
+      choice('--kind <kind>', ['feature', 'bug', 'hotfix', 'chore', 'test']),
       text('--search <words>', 'only features with all of these words'),
       ...sorting('updatedAt', 'createdAt', 'title'),
       ...paging,

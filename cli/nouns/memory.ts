@@ -1,13 +1,29 @@
 import type { Memory, MemoryHits, MemoryItem, MemoryStored } from '../../src/features/memory/schema.ts'
 import { at, idOf, projectId } from '../api/reference.ts'
 import { ago, dim, paragraphs, plain, record } from '../terminal/output.ts'
-import { type Call, clearable, count, flag, many, reference, shown, text, time, type Verb } from './noun.ts'
+import {
+  type Call,
+  choice,
+  clearable,
+  count,
+  eitherOf,
+  flag,
+  many,
+  reference,
+  shown,
+  text,
+  time,
+  type Verb,
+} from './noun.ts'
 import { listed, pages, paging, sorting } from './resource.ts'
 
 const scopeOptions = [
-  text('--scope <scope>', 'agent, project or session'),
+  choice('--scope <scope>', ['agent', 'project', 'session']),
   text('--scope-id <which>', 'its id, slug or key'),
 ]
+const kinds = ['memory', 'note', 'decision', 'spec', 'task', 'session']
+const aboutHit = ({ kind, id, score, at: storedAt }: MemoryHits['items'][number]) =>
+  `${kind} ${id.slice(0, 13)}, ${score.toFixed(2)}, ${ago(storedAt)}`
 const scoped = async ({ client, fields, project }: Call) => {
   const named = fields.scope === undefined ? await project() : undefined
   return named ? { ...fields, scope: 'project', scopeId: await projectId(client, named) } : fields
@@ -43,7 +59,7 @@ export const verbs: Verb[] = [
     fields: [
       ...scopeOptions,
       many('--tag <tag>', 'only memories with this tag', 'tags'),
-      many('--kind <kind>', 'memory, note, decision, spec, task or session', 'kinds'),
+      { ...many('--kind <kind>', eitherOf(kinds), 'kinds'), choices: kinds },
       flag('--old', 'include memories that expired or were replaced'),
       count('-n, --limit <number>', 'maximum number of results (default: 10)'),
     ],
@@ -59,7 +75,7 @@ export const verbs: Verb[] = [
       return {
         value: hits,
         lines: hits.items.flatMap((hit) => [
-          `${plain(hit.title ?? hit.kind)}  ${dim(`${hit.kind} ${hit.id.slice(0, 13)}, ${hit.score.toFixed(2)}, ${ago(hit.at)}`)}`,
+          `${plain(hit.title ?? hit.kind)}  ${dim(aboutHit(hit))}`,
           ...paragraphs(hit.content).map((line) => `  ${line}`),
           '',
         ]),

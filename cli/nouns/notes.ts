@@ -1,6 +1,6 @@
 import type { Note, NoteDetail, NoteItem } from '../../src/features/notes/schema.ts'
 import { ago, record } from '../terminal/output.ts'
-import { flag, many, text, time } from './noun.ts'
+import { choice, flag, many, text, time } from './noun.ts'
 import { plainVerbs, sorting } from './resource.ts'
 
 export const verbs = plainVerbs<NoteItem, Note | NoteDetail>({
@@ -35,13 +35,13 @@ export const verbs = plainVerbs<NoteItem, Note | NoteDetail>({
   fields: [
     text('-c, --content <text>', 'Markdown; - reads it from standard input'),
     many('--tag <tag>', 'tag', 'tags'),
-    text('--scope <who>', 'personal, team or public'),
+    choice('--scope <who>', ['personal', 'team', 'public']),
     flag('--pinned', 'pin it to the top'),
   ],
   filters: [
     text('--tag <tag>', 'only notes with this tag'),
     text('--search <words>', 'only notes with all of these words'),
-    text('--scope <who>', 'personal, team or public'),
+    choice('--scope <who>', ['personal', 'team', 'public']),
     time('--since <time>', 'updated at or after this time'),
     time('--until <time>', 'updated before this time'),
     ...sorting('updatedAt', 'createdAt', 'title'),

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Client } from '../api/client.ts'
 import { helped } from '../api/hints.ts'
 import { linkedProject } from '../api/linked.ts'
@@ -22,6 +22,8 @@ export interface Field {
   clears?: true
   /** For a reference: the path of the list it refers to, such as /api/tasks. */
   among?: string
+  /** Values that completion offers. The server checks the value, so that it may know more of them. */
+  choices?: readonly string[]
 }
 
 export interface Call {
@@ -60,6 +62,13 @@ export interface Verb {
 }
 
 export const text = (flag: string, about: string, more: Partial<Field> = {}): Field => ({ flag, about, ...more })
+/** Returns an option whose description lists its values: `low, medium or high (default: low)`. */
+export const choice = (flag: string, choices: readonly string[], fallback?: string): Field => ({
+  flag,
+  about: `${eitherOf(choices)}${fallback ? ` (default: ${fallback})` : ''}`,
+  choices,
+})
+export const eitherOf = (words: readonly string[]): string => words.join(', ').replace(/, (?=[^,]*$)/, ' or ')
 export const many = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'list', as })
 export const count = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'number', as })
 export const flag = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'flag', as })
@@ -84,13 +93,7 @@ export function build(noun: Command, verbs: readonly Verb[]): void {
   for (const verb of verbs) {
     const command = noun.command(`${verb.name}${verb.args ? ` ${verb.args}` : ''}`).description(verb.about)
     for (const alias of verb.aliases ?? []) command.alias(alias)
-    for (const field of verb.fields ?? []) {
-      const about = aboutOf(field, verb)
-      const collect = (value: string, before: string[] = []) => [...before, value]
-      if (field.kind === 'list') command.option(field.flag, about, collect)
-      else if (field.required) command.requiredOption(field.flag, about)
-      else command.option(field.flag, about)
-    }
+    for (const field of verb.fields ?? []) command.addOption(optionFor(field, verb))
     if (verb.inProject)
       command
         .option('-p, --project <project>', "id, slug or key (default: the linked folder's project)")
@@ -106,6 +109,14 @@ export function build(noun: Command, verbs: readonly Verb[]): void {
 }
 
 const examples = (lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
+
+function optionFor(field: Field, verb: Verb): Option {
+  const option = new Option(field.flag, aboutOf(field, verb)).makeOptionMandatory(field.required ?? false)
+  if (field.kind === 'list') option.argParser((value: string, before: string[] = []) => [...before, value])
+  // Not with `choices()`, which would also refuse `none`, `-` and the values of a newer server.
+  if (field.choices) option.argChoices = [...field.choices]
+  return option
+}
 
 function aboutOf({ kind, about, clears }: Field, verb: Verb): string {
   if (kind === 'list') return `${about} (repeatable${verb.name === 'update' ? '; replaces all existing ones' : ''})`

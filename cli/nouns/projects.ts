@@ -1,7 +1,7 @@
 import type { Project, ProjectDetail } from '../../src/features/projects/schema.ts'
 import { at } from '../api/reference.ts'
 import { ago, record } from '../terminal/output.ts'
-import { clearable, json, type Shown, shown, text, type Verb } from './noun.ts'
+import { choice, clearable, json, type Shown, shown, text, type Verb } from './noun.ts'
 import { listed, pages, paging, removed, sorting } from './resource.ts'
 
 const fields = [
@@ -9,7 +9,7 @@ const fields = [
   text('--key <letters>', 'prefix of task numbers: 2 to 6 capital letters'),
   json('--settings <json>', 'settings, such as a custom workflow'),
 ]
-const visibility = text('--visibility <who>', 'private, team or public')
+const visibility = choice('--visibility <who>', ['private', 'team', 'public'])
 const one = (project: Project | ProjectDetail): Shown => {
   const stats = 'stats' in project ? project.stats : undefined
   return shown(
@@ -37,7 +37,7 @@ export const verbs: Verb[] = [
     about: 'List projects, last updated first',
     aliases: ['ls'],
     fields: [
-      text('--status <status>', 'active or archived (default: active)'),
+      choice('--status <status>', ['active', 'archived'], 'active'),
       text('--search <words>', 'only projects with all of these words'),
       ...sorting('updatedAt', 'createdAt', 'name'),
       ...paging,

@@ -1,7 +1,7 @@
 import type { Client } from '../api/client.ts'
 import { at, query } from '../api/reference.ts'
 import { type Column, table } from '../terminal/output.ts'
-import { count, type Field, flag, type Shown, shown, text, type Verb } from './noun.ts'
+import { choice, count, eitherOf, type Field, flag, type Shown, shown, text, type Verb } from './noun.ts'
 
 export interface Page<T> {
   items: T[]
@@ -15,8 +15,8 @@ export const paging: Field[] = [
   text('--cursor <cursor>', 'continue an earlier list (nextCursor in its JSON)'),
 ]
 export const sorting = (...by: string[]): Field[] => [
-  text('--sort <field>', `sort by ${by.join(', ').replace(/, (?=[^,]*$)/, ' or ')}`),
-  text('--order <order>', 'asc or desc'),
+  text('--sort <field>', `sort by ${eitherOf(by)}`, { choices: by }),
+  choice('--order <order>', ['asc', 'desc']),
 ]
 
 /** Reads as many items as were asked for, in as many requests as that takes. */

@@ -2,7 +2,7 @@ import type { Context, Session, SessionBrief, SessionEnded, SessionItem } from '
 import { at, query } from '../api/reference.ts'
 import { ago, paragraphs, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { type Call, count, json, many, reference, shown, text, time, type Verb } from './noun.ts'
+import { type Call, choice, count, json, many, reference, shown, text, time, type Verb } from './noun.ts'
 import { listed, type Page, pages, paging, sorting } from './resource.ts'
 
 const budget = count('--budget <tokens>', 'approximate length of the brief', 'budgetTokens')
@@ -33,7 +33,7 @@ export const verbs: Verb[] = [
     aliases: ['ls'],
     inProject: true,
     fields: [
-      text('--status <status>', 'active, paused or ended'),
+      choice('--status <status>', ['active', 'paused', 'ended']),
       reference('--agent <agent>', 'only sessions of this agent', '/api/agents', 'agentId'),
       ...sorting('updatedAt', 'startedAt'),
       ...paging,

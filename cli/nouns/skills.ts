@@ -1,6 +1,6 @@
 import type { Skill, SkillItem } from '../../src/features/skills/schema.ts'
 import { record } from '../terminal/output.ts'
-import { clearable, many, text } from './noun.ts'
+import { choice, clearable, many, text } from './noun.ts'
 import { plainVerbs, sorting } from './resource.ts'
 
 export const verbs = plainVerbs<SkillItem, Skill>({
@@ -33,12 +33,12 @@ export const verbs = plainVerbs<SkillItem, Skill>({
     clearable(text('-d, --description <text>', 'purpose of the skill')),
     text('-c, --content <text>', 'Markdown; - reads it from standard input'),
     many('--tag <tag>', 'tag', 'tags'),
-    text('--scope <who>', 'personal, team or public'),
+    choice('--scope <who>', ['personal', 'team', 'public']),
   ],
   filters: [
     text('--tag <tag>', 'only skills with this tag'),
     text('--search <words>', 'only skills with all of these words'),
-    text('--scope <who>', 'personal, team or public'),
+    choice('--scope <who>', ['personal', 'team', 'public']),
     ...sorting('updatedAt', 'createdAt', 'name'),
   ],
   examples: {

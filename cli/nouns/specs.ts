@@ -3,7 +3,7 @@ import type { Client } from '../api/client.ts'
 import { at, query } from '../api/reference.ts'
 import { ago, paragraphs, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { count, type Shown, shown, text, type Verb } from './noun.ts'
+import { choice, count, type Shown, shown, text, type Verb } from './noun.ts'
 import { listed, pages, paging, plainVerbs, sorting } from './resource.ts'
 
 const one = (s: Spec): Shown =>
@@ -51,7 +51,7 @@ export const verbs: Verb[] = [
     show: (s) => one(s).lines,
     fields: [text('-c, --content <text>', 'Markdown; - reads it from standard input'), message],
     filters: [
-      text('--status <status>', 'draft, review, approved or archived'),
+      choice('--status <status>', ['draft', 'review', 'approved', 'archived']),
       text('--search <words>', 'only specs with all of these words'),
       ...sorting('updatedAt', 'createdAt'),
     ],
@@ -77,7 +77,7 @@ export const verbs: Verb[] = [
       text('-t, --title <title>', 'new title'),
       text('-c, --content <text>', 'Markdown; - reads it from standard input'),
       count('--base-version <number>', 'version that the new text is based on'),
-      text('--status <status>', 'draft, review, approved or archived'),
+      choice('--status <status>', ['draft', 'review', 'approved', 'archived']),
       message,
     ],
     examples: [

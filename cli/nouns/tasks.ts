@@ -1,12 +1,25 @@
 import type { Comment, NextTask, Task, TaskCompleted, TaskDetail, TaskItem } from '../../src/features/tasks/schema.ts'
+import { priorities, statuses } from '../../src/records/work.ts'
 import { at } from '../api/reference.ts'
 import { ago, dayOrHour, paragraphs, plain, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { type Call, clearable, count, flag, many, reference, type Shown, shown, text, time, type Verb } from './noun.ts'
+import {
+  type Call,
+  choice,
+  clearable,
+  count,
+  flag,
+  many,
+  reference,
+  type Shown,
+  shown,
+  text,
+  time,
+  type Verb,
+} from './noun.ts'
 import { listed, pages, paging, removed, restoring, sorting } from './resource.ts'
 
-const statuses = 'backlog, todo, in_progress, blocked, in_review, done or cancelled'
-const priority = text('--priority <priority>', 'critical, high, medium or low')
+const priority = choice('--priority <priority>', priorities)
 const assignee = text('-a, --assignee <who>', 'me, an e-mail address or an agent')
 const parent = (about: string) => reference('--parent <task>', about, '/api/tasks', 'parentId')
 const fields = [
@@ -81,7 +94,7 @@ export const verbs: Verb[] = [
     aliases: ['ls'],
     inProject: true,
     fields: [
-      text('--status <status>', statuses),
+      choice('--status <status>', statuses),
       assignee,
       priority,
       text('-l, --label <label>', 'only tasks with this label'),
@@ -123,7 +136,7 @@ export const verbs: Verb[] = [
     about: 'Create a task',
     aliases: ['add'],
     inProject: true,
-    fields: [...fields, text('--status <status>', 'backlog or todo (default: todo)')],
+    fields: [...fields, choice('--status <status>', ['backlog', 'todo'], 'todo')],
     examples: [
       'tutti tasks create "Lock the folder" -l db --accept "a second one waits"',
       'git log -1 --format=%b | tutti tasks create "Review it" -d -',
@@ -138,7 +151,7 @@ export const verbs: Verb[] = [
     fields: [
       text('-t, --title <title>', 'new title'),
       ...fields,
-      text('--status <status>', statuses),
+      choice('--status <status>', statuses),
       many('--add-label <label>', 'label to add'),
       many('--remove-label <label>', 'label to remove'),
     ],

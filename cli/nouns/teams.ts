@@ -6,7 +6,7 @@ import { chooseTeam } from '../api/profiles.ts'
 import { amongMine, at } from '../api/reference.ts'
 import { ago, plain, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
-import { clearable, flag, type Shown, shown, text, type Verb } from './noun.ts'
+import { choice, clearable, eitherOf, flag, type Shown, shown, text, type Verb } from './noun.ts'
 import { listed, pages, paging, sorting } from './resource.ts'
 
 const one = (team: Organization): Shown =>
@@ -22,7 +22,7 @@ const memberOf = async (client: Client, team: string, ref: string): Promise<stri
   ref === 'me'
     ? (await client.get<User>('/api/auth/me')).id
     : amongMine(client, at('/api/teams/:id/members', team), 'member', ref)
-const roles = 'owner, admin, member or viewer'
+const roles = ['owner', 'admin', 'member', 'viewer']
 
 export const verbs: Verb[] = [
   {
@@ -103,7 +103,7 @@ export const verbs: Verb[] = [
     name: 'invite',
     args: '<team> <email>',
     about: 'Invite someone to a team',
-    fields: [text('--role <role>', `${roles} (default: member)`)],
+    fields: [choice('--role <role>', roles, 'member')],
     examples: ['tutti teams invite engines bob@example.com --role viewer'],
     run: async ({ client, args: [team, email], fields }) =>
       shown(
@@ -149,7 +149,7 @@ export const verbs: Verb[] = [
   {
     name: 'role',
     args: '<team> <member> <role>',
-    about: `Change the role of a member: ${roles}`,
+    about: `Change the role of a member: ${eitherOf(roles)}`,
     examples: ['tutti teams role engines bob@example.com admin'],
     run: async ({ client, args: [ref, who, role] }) => {
       const team = await idOf(client, ref)

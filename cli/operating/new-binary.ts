@@ -28,7 +28,8 @@ export function copyVerified(source: string, target: string, expectedSum: string
   const expected = (expectedSum ?? publishedSum(source))?.toLowerCase()
   if (!expected)
     throw new Refusal(
-      `No checksum found for ${source}. Its SHA-256 is ${sum}: compare that with the published one, then add --sha256 ${sum}`,
+      `No checksum found for ${source}. Its SHA-256 is ${sum}: ` +
+        `compare that with the published one, then add --sha256 ${sum}`,
     )
   if (sum !== expected)
     throw new Refusal(`Checksum mismatch: the SHA-256 of ${source} is ${sum}, not ${expected}. Nothing was changed.`)

@@ -40,6 +40,15 @@ const cases: [string[], string[]][] = [
   [['ta'], ['tasks']],
   [['tasks', 'cl'], ['claim']],
   [['tasks', 'list', '--sta'], ['--status']],
+  [['tasks', 'list', '--priority', 'c'], ['critical']],
+  [
+    ['tasks', 'create', 'x', '--status', ''],
+    ['backlog', 'todo'],
+  ],
+  [
+    ['memory', 'search', 'x', '--kind', 's'],
+    ['session', 'spec'],
+  ],
   // The value of an option is no word of the command.
   [['tasks', 'list', '--status', 'todo', '--assi'], ['--assignee']],
   [
