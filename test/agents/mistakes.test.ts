@@ -22,7 +22,7 @@ job('has only the core tools: is told which set the others are in', { calls: 2, 
   const refused = await small.refused('create_note', { title: 'A note' })
   expect(refused.text).toContain('create_note is in the toolset notes, and this token has only: core.')
   expect(await small.call('next_task')).toMatchObject({
-    why: 'There is no open task in your organization. Make one with create_task or create_plan.',
+    why: 'There is no open task in your organization. Create one with create_task or create_plan.',
   })
 })
 

@@ -97,7 +97,7 @@ describe('the next task', () => {
       [theirs.key]: 'is for Alan',
       [held.key]: expect.stringMatching(/^Alan works on it until 2026-/),
       [waits.key]: `waits for ${held.key}`,
-      [partOfWaiting.key]: 'waits for its parts, or for what it is a part of',
+      [partOfWaiting.key]: 'waits for its parts or its parent',
       [stuck.key]: 'is marked as blocked',
       [seen.key]: 'waits for a review',
       [backlog.key]: 'is in the backlog: move it to todo first',
@@ -123,7 +123,7 @@ describe('the next task', () => {
     const looked = await next(team.member, { claim: false })
     expect(looked.body).toMatchObject({ task: { key: one.key, version: 2 }, waiting: [] })
     expect(looked.body.why).toStartWith(
-      `You are at work on it already; it is yours until ${looked.body.task?.lease?.expiresAt}. Finish it`,
+      `You already work on it, until ${looked.body.task?.lease?.expiresAt}. To get another, complete it`,
     )
     const again = await next(team.member, { minutes: 60 })
     expect(again.body.task).toMatchObject({ key: one.key, version: 2 })
@@ -155,7 +155,7 @@ describe('the next task', () => {
   test('is none in an empty project, and says what to do', async () => {
     expect((await next(team.member)).body).toEqual({
       task: null,
-      why: 'There is no open task in your organization. Make one with create_task or create_plan.',
+      why: 'There is no open task in your organization. Create one with create_task or create_plan.',
       waiting: [],
     })
   })

@@ -106,7 +106,7 @@ describe('a plan', () => {
           stories: [{ title: 'S', tasks: Array.from({ length: 200 }, (_, i) => ({ title: `T${i}` })) }],
         })),
       },
-      '500 epics, stories and tasks at most',
+      'at most 500 epics, stories and tasks',
     ],
   ])('with %s is refused and leaves nothing', async (_, body, reason) => {
     const { slug } = await project()

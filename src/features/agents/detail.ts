@@ -4,7 +4,7 @@ import { agentParts } from './hooks.ts'
 import type { AgentDetail } from './schema.ts'
 import { find } from './service.ts'
 
-/** An agent with what it did, remembers and has to do, as far as the caller may see it. */
+/** Returns an agent with its activity, memories and tasks, as far as the caller may see them. */
 export const detail = read(
   'agents.detail',
   member('agents:read'),

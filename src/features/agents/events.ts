@@ -12,7 +12,7 @@ export const agentUpdated = define('agent.updated', {
 })
 export const agentDeleted = define('agent.deleted', {
   ...ofAgent,
-  says: 'An agent was deleted; `memories` says how many it had, and whether they were kept',
+  says: 'An agent was deleted; `memories` has their count, and whether they were kept',
   data: { ...shown, memories: object({ count: number, kept: flag }) },
 })
 export const agentRestored = define('agent.restored', { ...ofAgent, says: 'An agent was restored', data: shown })

@@ -8,19 +8,19 @@ import type { Project } from '../projects/schema.ts'
 import { users } from '../users/table.ts'
 import * as agents from './service.ts'
 
-/** People and agents as assignees, holders and authors: the one place where they are found. */
+/** A person or agent as assignee, holder or author. This file is the only place that finds them. */
 export interface Party {
   type: 'user' | 'agent'
   id: string
   name: string
 }
 
-/** A team, or a project of one where somebody is to do something: whoever is named must be able to see that. */
+/** A team, or one of its projects. The named person or agent must be able to see it. */
 type Place = Pick<Project, 'organizationId'> & { id?: string }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
-/** `me`, a member of the team by id or e-mail, or an agent by id, slug or prefix. */
+/** Finds `me`, a member of the team by id or e-mail, or an agent by id, slug or prefix. */
 export async function findParty(ctx: Ctx, place: Place, ref: string): Promise<Party> {
   const wanted = ref.trim()
   if (wanted.toLowerCase() === 'me') return speaker(ctx)
@@ -50,18 +50,18 @@ export async function findParty(ctx: Ctx, place: Place, ref: string): Promise<Pa
   return findAgent(ctx, place.organizationId, wanted)
 }
 
-/** One of the team's, a public one, or the caller's own where he works for himself. */
+/** Finds an active agent of this team, or a public one. */
 export async function findAgent(ctx: Ctx, organizationId: string, ref: string): Promise<Party> {
   const agent = await agents.find(ctx, ref).catch((error: unknown) => {
     throw error instanceof AppError && error.code === 'not_found' ? notFound('party', ref) : error
   })
   if (agent.scope !== 'public' && agent.organizationId !== organizationId)
-    throw invalid('/agent', "This agent is not one of the project's team. Share it with the team first.")
+    throw invalid('/agent', "This agent does not belong to the project's team. Share it with the team first.")
   if (agent.status === 'archived') throw invalid('/agent', 'This agent is archived.')
   return { type: 'agent', id: agent.id, name: agent.name }
 }
 
-/** Who speaks: the agent that the call or its token names, else the user. */
+/** Returns the caller: the agent that the call or its token names, else the user. */
 export function speaker({ actor }: Pick<Ctx, 'actor'>): Party {
   return actor.agent ? { type: 'agent', ...actor.agent } : { type: 'user', id: userIdOf(actor), name: actor.name }
 }

@@ -42,13 +42,13 @@ export const agentRoutes = (http: Http) =>
       response: Agent,
     })
     .delete('/api/agents/:id', ({ ctx, params, query }) => agents.remove(ctx, { ref: params.id, ...query }), {
-      ...on(agents.remove, 'Delete an agent, with what it remembered unless that is to be kept'),
+      ...on(agents.remove, 'Delete an agent and, by default, its memories'),
       params: AgentRef,
       query: AgentRemoval,
       response: AgentDeleted,
     })
     .post('/api/agents/:id/restore', ({ ctx, params }) => agents.restore(ctx, { ref: params.id }), {
-      ...on(agents.restore, 'Bring back an agent that was deleted in the last 30 days'),
+      ...on(agents.restore, 'Restore an agent that was deleted in the last 30 days'),
       params: AgentRef,
       response: Agent,
     })

@@ -24,7 +24,7 @@ import { ProjectActivity } from '../projects/schema.ts'
 
 export const memoryScopes = ['agent', 'project', 'session'] as const
 export const agentStatuses = ['active', 'archived'] as const
-/** 64 KiB at most; the service counts bytes, this stops anything far above. */
+/** At most 64 KiB. The schema counts characters and so only stops what is far above; the service counts bytes. */
 export const PROMPT_BYTES = 64 << 10
 
 const name = title(100, { example: 'Reviewer' })
@@ -47,20 +47,20 @@ export const Agent = object({
   systemPrompt: nullable(systemPrompt),
   model: nullable(model),
   provider: nullable(provider),
-  skills: Type.Array(id(), { description: 'Ids of skills; one that was deleted since is not found by its id' }),
+  skills: Type.Array(id(), { description: 'Ids of skills; some may have been deleted since' }),
   memoryScope,
   scope: oneOf(scopes),
   status: oneOf(agentStatuses),
 })
 export type Agent = Static<typeof Agent>
 
-/** Lists carry no bodies. */
+/** List item: an agent without persona and prompt. */
 export const AgentItem = object((({ persona: _, systemPrompt: __, ...rest }) => rest)(Agent.properties))
 export type AgentItem = Static<typeof AgentItem>
 
 export const AgentDetail = object({
   ...Agent.properties,
-  recentActivity: Type.Array(ProjectActivity, { description: 'What it did, and what was done to it' }),
+  recentActivity: Type.Array(ProjectActivity, { description: 'Changes by the agent, and changes to it' }),
   recentMemories: Type.Array(
     object({
       id: id(),
@@ -84,8 +84,8 @@ export const AgentDetail = object({
 export const AgentDeleted = object({
   ...Deleted.properties,
   memories: object({
-    count: int({ description: 'What it remembered', example: 12 }),
-    kept: bool({ description: 'False: they went with it, and come back with it' }),
+    count: int({ description: 'Number of its memories', example: 12 }),
+    kept: bool({ description: 'false: deleted with the agent, and restored with it' }),
   }),
 })
 export type AgentDeleted = Static<typeof AgentDeleted>
@@ -103,7 +103,7 @@ export const AgentCreate = object({
   model: optional(model),
   provider: optional(provider),
   skills: optional(skillRefs),
-  memoryScope: optional(oneOf(memoryScopes, { description: 'project unless told' })),
+  memoryScope: optional(oneOf(memoryScopes, { description: 'Default: project' })),
   scope: optional(
     oneOf(scopes, { description: 'Default: personal; team if the credential is bound to one organization' }),
   ),
@@ -128,10 +128,8 @@ export type AgentPatch = Static<typeof AgentPatch>
 
 export const AgentQuery = object({
   ...paging('updatedAt', 'createdAt', 'name'),
-  scope: optional(
-    oneOf(scopes, { description: "personal and team unless told; public shows everybody's public ones" }),
-  ),
-  status: optional(oneOf(agentStatuses, { description: 'active unless told' })),
+  scope: optional(oneOf(scopes, { description: 'Default: personal and team; public: all public agents' })),
+  status: optional(oneOf(agentStatuses, { description: 'Default: active' })),
   search: optional(text(200, { description: 'Words that all must occur' })),
 })
 export type AgentQuery = Static<typeof AgentQuery>
@@ -139,13 +137,13 @@ export const AgentPage = pageOf(AgentItem)
 export type AgentPage = Static<typeof AgentPage>
 
 export const AgentRemoval = object({
-  archiveMemory: optional(bool({ description: 'Keep what it remembered for the team; deleted with it unless told' })),
+  archiveMemory: optional(bool({ description: 'true: keep its memories for the team. Default: delete them' })),
 })
 export const AgentRef = object({
   id: text(100, { minLength: 1, description: 'Id, slug or unique id prefix', example: 'reviewer-x7k2p9' }),
 })
 
-/** What a visitor without an account sees, with those of its skills that are public too. */
+/** Fields that a visitor without an account sees, with those of the agent's skills that are public. */
 export const PublicAgent = object({
   name,
   slug,

@@ -55,7 +55,7 @@ const item = {
 }
 const visible = { ...item, persona: agents.persona, systemPrompt: agents.systemPrompt }
 
-/** By id, slug or unique id prefix; for whoever names an agent as assignee or author too. */
+/** Finds an agent by id, slug or unique id prefix. */
 export const find = (ctx: Ctx, ref: string): Promise<Agent> => findShared(ctx, agents, visible, 'agent', ref)
 
 function page(ctx: Ctx, query: AgentQuery, from: readonly Scope[]): Promise<AgentPage> {
@@ -73,21 +73,21 @@ function page(ctx: Ctx, query: AgentQuery, from: readonly Scope[]): Promise<Agen
   })
 }
 
-/** Personal ones and those of the current team. Everybody's public ones only when asked for: nobody works with strangers' agents by accident. */
+/** Lists personal agents and those of the current team; others' public agents only on request, to avoid accidents. */
 export const list = read(
   'agents.list',
   memberOrAlone('agents:read'),
   (ctx, query: AgentQuery): Promise<AgentPage> => page(ctx, query, query.scope ? [query.scope] : ['personal', 'team']),
 )
 
-/** The current team's own, public ones among them. */
+/** Lists the current team's own agents, including those it made public. */
 export const listInTeam = read(
   'agents.listInTeam',
   member('agents:read'),
   (ctx, query: AgentQuery): Promise<AgentPage> => page(ctx, query, ['team']),
 )
 
-/** Those of the current team; `project` must be one that the caller sees, and its team decides. */
+/** Lists the agents of the current team, or of the team that owns `project`, which the caller must see. */
 export const listFor = read(
   'agents.listFor',
   member('agents:read'),
@@ -142,7 +142,7 @@ export const update = write(
     checkPrompt(patch.systemPrompt)
     const place = patch.scope === undefined ? before : placeOf(ctx, 'agent', patch.scope, before)
     const { organizationId, scope } = place
-    // Who publishes it must be one who could take it back.
+    // The caller must be able to write in the new scope too, so that they can undo the change.
     requireWriter(ctx, 'agent', { ...before, organizationId, scope })
     const moved = scope !== before.scope || organizationId !== before.organizationId
     const wanted = patch.skills
@@ -173,7 +173,7 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-/** With the memories that went with it. */
+/** Restores an agent with the memories that were deleted with it. */
 export const restore = write(
   'agents.restore',
   memberOrAlone('agents:write'),
@@ -228,7 +228,7 @@ async function writable(ctx: Ctx, ref: string): Promise<Agent> {
 
 type Place = Pick<Agent, 'organizationId' | 'scope'>
 
-/** Each is one that the caller sees; those it has already are not asked for again, since one of them may be gone. */
+/** Finds the wanted skills, which the caller must see. Skills it already has are not checked: one may be deleted. */
 async function skillsFor(
   ctx: Ctx,
   place: Place,
@@ -240,7 +240,7 @@ async function skillsFor(
   return [...new Set(ids)]
 }
 
-/** Who sees the agent must be able to read what it works by. */
+/** Requires that everyone who sees the agent can read its skills. */
 function fitting({ organizationId, scope }: Place, wanted: readonly SkillItem[]): string[] {
   const strange = wanted.find(
     (skill) =>
@@ -251,7 +251,7 @@ function fitting({ organizationId, scope }: Place, wanted: readonly SkillItem[])
   if (strange)
     throw invalid(
       '/skills',
-      `${strange.slug} cannot be read by all who see this agent. Share the skill with them first.`,
+      `${strange.slug} is not visible to everyone who sees this agent. Share the skill with them first.`,
     )
   return wanted.map((skill) => skill.id)
 }
@@ -274,5 +274,5 @@ const about = <D extends object>(agent: Agent, data?: D) => ({
 
 function checkPrompt(prompt: string | null | undefined): void {
   if (prompt && Buffer.byteLength(prompt) > PROMPT_BYTES)
-    throw invalid('/systemPrompt', 'systemPrompt is larger than 64 KiB.', 'too_long')
+    throw invalid('/systemPrompt', 'systemPrompt exceeds 64 KiB.', 'too_long')
 }

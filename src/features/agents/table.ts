@@ -12,7 +12,7 @@ export const agents = pgTable(
     organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     name: text().notNull(),
-    /** One for the whole instance: public agents are addressed by it. */
+    /** Unique in the whole instance, because it is the address of public agents. */
     slug: text().notNull(),
     role: text(),
     persona: text(),

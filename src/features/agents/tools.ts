@@ -12,7 +12,7 @@ export const agentTools = [
   tool({
     name: 'create_agent',
     title: 'Create agent',
-    description: 'Register an agent with its role and skills, so that work can be assigned to it.',
+    description: 'Register an agent with its role and skills, so that tasks can be assigned to it.',
     toolset: 'agents',
     input: object({ name: title(100), ...configuration }),
     action: agents.create,
@@ -21,11 +21,11 @@ export const agentTools = [
   tool({
     name: 'list_agents',
     title: 'List agents',
-    description: "The team's agents, last changed first.",
+    description: "List the team's agents, last changed first.",
     toolset: 'agents',
     input: object({
       project: optional(text(100, { description: 'Id or slug' })),
-      status: optional(oneOf(agentStatuses, { description: 'Default active' })),
+      status: optional(oneOf(agentStatuses, { description: 'Default: active' })),
       ...listing,
     }),
     action: agents.listFor,
@@ -34,7 +34,7 @@ export const agentTools = [
   tool({
     name: 'get_agent',
     title: 'Get agent',
-    description: 'One agent with its prompt, skills, recent memories, activity and open tasks.',
+    description: 'Get an agent with its prompt, skills, recent memories, activity and open tasks.',
     toolset: 'agents',
     input: object({ agent }),
     action: detail,
@@ -59,7 +59,7 @@ export const agentTools = [
   tool({
     name: 'delete_agent',
     title: 'Delete agent',
-    description: 'Delete an agent. Its memories go with it unless archiveMemory keeps them for the team.',
+    description: 'Delete an agent and its memories; archiveMemory: true keeps them for the team.',
     toolset: 'agents',
     input: object({ agent, archiveMemory: optional(bool()) }),
     action: agents.remove,

@@ -62,7 +62,7 @@ export const MemoryCreate = object({
   content,
   title: optional(name),
   tags: optional(tags),
-  scope: optional(oneOf(scopes, { description: 'project unless told' })),
+  scope: optional(oneOf(scopes, { description: 'Default: project' })),
   scopeId: optional(
     text(100, {
       minLength: 1,
@@ -126,7 +126,7 @@ export const MemorySearch = object({
       description: 'memory unless told',
     }),
   ),
-  limit: optional(int({ min: 1, max: 50, description: '10 unless told' })),
+  limit: optional(int({ min: 1, max: 50, description: 'Default: 10' })),
   budgetTokens: optional(int({ min: 100, max: 50_000, description: 'Cut the answer to about this many tokens' })),
   old: optional(bool({ description: 'Also expired and superseded ones' })),
 })

@@ -23,8 +23,8 @@ import { bury, unearth } from '../tasks/deletion.ts'
 import { tasks } from '../tasks/table.ts'
 
 /**
- * Deleting an epic deletes its stories, deleting a story its tasks. All of them get the same `deletedAt`, by which restore finds them.
- * Deleting takes turns with adding: a row that is added to a deleted epic or story would be lost when that is purged.
+ * Deleting an epic deletes its stories, deleting a story its tasks. All get the same `deletedAt`, so that restore can
+ * find them. Deleting and adding take turns by a lock: a row added to a deleted epic or story would be lost at purge.
  */
 
 type Gone = { id: string; deleted: true }
@@ -120,7 +120,7 @@ async function manageable(ctx: Ctx, slug: string, what: string) {
   return project
 }
 
-/** The epic, present or deleted in the last 30 days. */
+/** Finds an epic that exists or was deleted in the last 30 days. */
 async function epicToRestore(ctx: Ctx, projectId: string, id: string): Promise<Epic & { deletedAt: string | null }> {
   const rows = await ctx.db
     .select({ ...epicColumns, deletedAt: epics.deletedAt })
@@ -131,7 +131,7 @@ async function epicToRestore(ctx: Ctx, projectId: string, id: string): Promise<E
   return found
 }
 
-/** The story, present or deleted in the last 30 days. */
+/** Finds a story that exists or was deleted in the last 30 days. */
 async function storyToRestore(
   ctx: Ctx,
   projectId: string,

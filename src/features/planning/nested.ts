@@ -6,7 +6,7 @@ import { remove } from '../tasks/deletion.ts'
 import type { Task, TaskChanged, TaskCreate, TaskDetail, TaskPage, TaskPatch, TaskQuery } from '../tasks/schema.ts'
 import * as tasks from '../tasks/service.ts'
 
-/** Tasks as the long paths address them: the same actions, once the path has been found to hold together. */
+/** Task actions for the nested paths: each checks that the path's ids belong together, then calls the task's action. */
 
 interface TaskPath extends StoryPath {
   taskId: string

@@ -10,7 +10,7 @@ import { PlanCreate, Tree } from './schema.ts'
 import * as planning from './service.ts'
 
 const inTask = object({ ...InStory.properties, taskId: ref('The task') })
-/** What the long path says cannot be said again; where a record is to move, the body says. */
+/** The path already names the story, so a new task has no `storyId` in its body; in an update, `storyId` moves it. */
 const { storyId: _, ...own } = TaskCreate.properties
 const NestedCreate = object(own)
 const { projectId: __, storyId: ___, ...filters } = TaskQuery.properties
@@ -20,7 +20,7 @@ const tasksPath = `${storiesPath}/:storyId/tasks` as const
 export const planningRoutes = (http: Http) =>
   http
     .get('/api/projects/:slug/tree', ({ ctx, params }) => planning.tree(ctx, { ref: params.slug }), {
-      ...on(planning.tree, 'The structure of a project: epics, stories, tasks'),
+      ...on(planning.tree, 'Get the structure of a project: epics, stories, tasks'),
       params: ProjectRef,
       response: Tree,
     })
@@ -44,7 +44,7 @@ export const planningRoutes = (http: Http) =>
       response: Deleted,
     })
     .post(`${epicsPath}/:epicId/restore`, ({ ctx, params }) => deletion.restoreEpic(ctx, params), {
-      ...on(deletion.restoreEpic, 'Bring back an epic that was deleted in the last 30 days, with what went with it'),
+      ...on(deletion.restoreEpic, 'Restore an epic deleted in the last 30 days, with its stories and tasks'),
       params: InEpic,
       response: Epic,
     })
@@ -54,12 +54,12 @@ export const planningRoutes = (http: Http) =>
       response: Deleted,
     })
     .post(`${storiesPath}/:storyId/restore`, ({ ctx, params }) => deletion.restoreStory(ctx, params), {
-      ...on(deletion.restoreStory, 'Bring back a story that was deleted in the last 30 days, with what went with it'),
+      ...on(deletion.restoreStory, 'Restore a story deleted in the last 30 days, with its tasks'),
       params: InStory,
       response: Story,
     })
     .get(tasksPath, ({ ctx, params, query }) => nested.listTasks(ctx, { ...query, ...params }), {
-      ...on(nested.listTasks, 'Tasks of a story'),
+      ...on(nested.listTasks, 'List the tasks of a story'),
       params: InStory,
       query: NestedQuery,
       response: TaskPage,

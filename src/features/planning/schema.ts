@@ -6,7 +6,7 @@ import { itemTitle } from '../stories/schema.ts'
 const described = {
   title: itemTitle,
   description: optional(text(50_000)),
-  priority: optional(oneOf(priorities, { description: 'Default medium' })),
+  priority: optional(oneOf(priorities, { description: 'Default: medium' })),
 }
 
 const PlanTask = object({
@@ -30,7 +30,7 @@ const TreeTask = object({
   ...node,
   key: text(20, { example: 'TUT-42' }),
   parentId: nullable(id()),
-  blockedBy: Type.Array(text(20, { example: 'TUT-41' }), { description: 'Open tasks that it waits for' }),
+  blockedBy: Type.Array(text(20, { example: 'TUT-41' }), { description: 'Open tasks that block it' }),
 })
 const TreeStory = object({ ...node, points: nullable(int()), tasks: Type.Array(TreeTask) })
 const TreeEpic = object({ ...node, stories: Type.Array(TreeStory) })
@@ -46,9 +46,9 @@ export const Tree = object({
     key: text(6, { example: 'TUT' }),
   }),
   epics: Type.Array(TreeEpic),
-  tasks: Type.Array(TreeTask, { description: 'Straight under the project' }),
+  tasks: Type.Array(TreeTask, { description: 'Tasks without a story' }),
   left: int({
-    description: 'How many more there are: a tree has 5,000 entries at most. GET /api/tasks lists them all',
+    description: 'Entries left out: a tree has at most 5,000. GET /api/tasks lists all',
     example: 0,
   }),
 })

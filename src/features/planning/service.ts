@@ -16,14 +16,14 @@ import { taskDependencies, tasks } from '../tasks/table.ts'
 import { planCreated } from './events.ts'
 import type { PlanCreate, Tree, TreeEpic, TreeStory, TreeTask } from './schema.ts'
 
-/** The structure of a project, read in one query. */
+/** Returns the structure of a project, read in one query. */
 export const tree = read(
   'planning.tree',
   member('projects:read'),
   async (ctx, { ref }: { ref: string }): Promise<Tree> => treeOf(ctx, await projects.find(ctx, ref)),
 )
 
-/** A tree is made in memory, and nobody reads one that is larger. */
+/** Trees are built in memory, and larger ones are of no use to readers. */
 const MOST_ENTRIES = 5000
 
 type Row = {
@@ -40,7 +40,7 @@ type Row = {
   total: number
 }
 
-/** Of these epics only, or of all. */
+/** Builds the tree of these epics only, or of the whole project. */
 async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Promise<Tree> {
   const chosen = (column: SQL) => (only ? sql`and ${column} = any(${idList(only)}::uuid[])` : sql``)
   const { rows } = await ctx.db.execute<Row>(sql`select *, (count(*) over ())::int as total from (
@@ -70,7 +70,7 @@ async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Pro
   }
   const epicsById = new Map<string, TreeEpic>()
   const storiesById = new Map<string, TreeStory>()
-  // Epics come first, then stories, then tasks: whatever something stands in is there before it.
+  // Rows are ordered epics, stories, tasks, so a parent always comes before its children.
   for (const { kind, id, title, status, priority, parent, ...row } of rows) {
     const node = { id, title, status, priority }
     if (kind === 0) epicsById.set(id, { ...node, stories: [] })
@@ -93,7 +93,7 @@ async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Pro
   return found
 }
 
-/** Epics, stories, tasks and their order of work, all or nothing. */
+/** Creates epics, stories, tasks and their dependencies, all or nothing. */
 export const createPlan = write(
   'planning.createPlan',
   member('tasks:write'),
@@ -105,11 +105,11 @@ export const createPlan = write(
     if (items > 500)
       throw invalid(
         '/epics',
-        'A plan has 500 epics, stories and tasks at most. Make the rest with a second plan.',
+        'A plan can have at most 500 epics, stories and tasks. Create the rest with a second plan.',
         'too_many',
       )
     const blockers = dependenciesOf(flat.tasks)
-    if (blockers.length > 2000) throw invalid('/epics', 'A plan has 2,000 dependencies at most.', 'too_many')
+    if (blockers.length > 2000) throw invalid('/epics', 'A plan can have at most 2,000 dependencies.', 'too_many')
     const first = await takeNumbers(ctx, project.id, flat.tasks.length)
     const shared = {
       organizationId: project.organizationId,
@@ -152,7 +152,7 @@ export const createPlan = write(
 
 type FlatTask = ReturnType<typeof flatten>['tasks'][number]
 
-/** Rows with their ids given here, so that children can name their parents before anything is stored. */
+/** Returns rows whose ids are chosen here, so that children can refer to their parents before anything is stored. */
 function flatten({ epics: wanted }: PlanCreate) {
   const described = (d: { title: string; description?: string; priority?: Priority }) => ({
     id: newId(),
@@ -178,7 +178,7 @@ function flatten({ epics: wanted }: PlanCreate) {
   return { epics: epicRows.map((e) => e.row), stories: storyRows.map((s) => s.row), tasks: taskRows }
 }
 
-/** Refs must be unique and known, and the order of work must have a beginning. */
+/** Returns the dependencies. Refs must be unique and known, and there must be no cycle. */
 function dependenciesOf(list: FlatTask[]): { taskId: string; blockedById: string }[] {
   const byRef = new Map<string, FlatTask>()
   for (const task of list) {
@@ -203,7 +203,7 @@ function dependenciesOf(list: FlatTask[]): { taskId: string; blockedById: string
   for (const task of circle ? list.filter(({ id }) => circle.has(id)) : []) {
     const starts = task.blockedBy.map((ref) => (byRef.get(ref) as FlatTask).id)
     const way = wayTo(task.id, starts, edges)
-    if (way) throw invalid('/epics', `These tasks wait for each other: ${inWords(list, [task.id, ...way])}.`, 'cycle')
+    if (way) throw invalid('/epics', `These tasks block each other: ${inWords(list, [task.id, ...way])}.`, 'cycle')
   }
   return pairs.map(({ task, blocker }) => ({ taskId: task.id, blockedById: blocker.id }))
 }

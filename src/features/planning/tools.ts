@@ -8,7 +8,7 @@ export const planningTools = [
     name: 'create_plan',
     title: 'Create plan',
     description:
-      'Write a whole plan at once: epics with stories with tasks, and which task waits for which (blockedBy names refs). All or nothing.',
+      'Create a whole plan, all or nothing: epics with stories with tasks. blockedBy names refs of tasks in the plan.',
     toolset: 'projects',
     input: object({
       project: text(100, { minLength: 1, description: 'Id, slug, key or id prefix' }),

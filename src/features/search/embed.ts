@@ -7,16 +7,16 @@ import { MODEL } from './model.ts'
 import { type Made, putVectors } from './passages.ts'
 import { passages, passageVectors } from './table.ts'
 
-/** Passages that are read at once, and texts that are sent at once: what was made is kept soon. */
+/** Passages read at once, and texts embedded at once; small, so that results are stored soon. */
 const READ = 64
 const SENT = 16
 const FORGOTTEN = 1000
 
-/** What the model is given of a record. */
+/** Returns the text of a record that is embedded. */
 export const textFor = ({ title, content }: { title: string; content: string }): string =>
   title ? `${title}. ${content}` : content
 
-/** The newest first: somebody may be looking for them already. */
+/** Returns passages without a vector, newest first, because those are the most likely to be searched for now. */
 const lacking = read('search.lacking', machine, async (ctx, { without }: { without: string[] }) =>
   ctx.db
     .select({ id: passages.id, title: passages.title, content: passages.content })
@@ -37,7 +37,7 @@ const inUse = read('search.inUse', machine, async (ctx, _: Record<string, never>
   return kept?.value
 })
 
-/** From here on search goes by the new model. */
+/** Switches search to the new model. */
 const change = write('search.changeModel', machine, async (ctx, _: Record<string, never>): Promise<void> => {
   const { id: value } = ctx.app.embedder
   await ctx.db.insert(meta).values({ key: MODEL, value }).onConflictDoUpdate({ target: meta.key, set: { value } })
@@ -56,8 +56,8 @@ const forgetSome = write('search.forgetSome', machine, async (ctx, _: Record<str
 })
 
 /**
- * Makes the vectors that are missing for the model in use: of what is new, and after a change of model of everything. Those of an earlier
- * model serve until all is done.
+ * Creates the missing vectors for the current model: of new passages, and after a change of model of all. The vectors
+ * of the earlier model stay in use until all are created.
  */
 export const embedMissing = flow(
   'search.embedMissing',
@@ -68,7 +68,7 @@ export const embedMissing = flow(
     const refused: string[] = []
     let count = 0
 
-    /** Should one text be too long for the model, the others still get their vectors, and it gets one of its beginning. */
+    /** If one text is too long for the model, it gets the vector of its beginning; the other texts are not affected. */
     const make = async (some: readonly { id: string; text: string }[]): Promise<Made[]> => {
       try {
         const vectors = await embedder.embed(
@@ -82,7 +82,7 @@ export const embedMissing = flow(
         if (some.length > 1) return (await Promise.all(some.map((one) => make([one])))).flat()
         if (first && first.text.length > 100)
           return make([{ ...first, text: first.text.slice(0, first.text.length / 2) }])
-        log.warn('passage not embedded, it is found by its words only', { id: first?.id, error })
+        log.warn('passage not embedded; only word search finds it', { id: first?.id, error })
         refused.push(...some.map(({ id }) => id))
         return []
       }

@@ -10,7 +10,7 @@ import type { FindQuery, Found, FoundGroup, FoundGroups } from './schema.ts'
 import { correct } from './suggest.ts'
 import { passages } from './table.ts'
 
-/** Of a word that stands in everything, the newest passages are ranked and counted; ranking has to read each. */
+/** For very common words only the newest passages are ranked and counted, because ranking reads each of them. */
 const NEWEST = 1000
 
 interface Row extends Record<string, unknown> {
@@ -70,7 +70,7 @@ async function search(ctx: Ctx, text: string, place: Place, limit: number): Prom
   return [...groups.values()]
 }
 
-/** Full text over everything the caller may see, by kind. What is found nowhere as it was typed is looked for as it may have been meant. */
+/** Full-text search over everything that the caller may see, by kind. Without a match, retries with typos corrected. */
 export const find = read(
   'search.find',
   memberOrAlone('search:read'),

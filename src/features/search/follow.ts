@@ -3,14 +3,14 @@ import { system } from '../../auth/actor.ts'
 import type { App } from '../../services.ts'
 import { catchUp, followed, PACE } from './indexing.ts'
 
-/** A burst of changes is read together, and not while it is still going on. */
+/** Waits this long after the last change, so that a burst of changes is indexed together. */
 const CALM_MS = 300
 const LONGEST_MS = 5000
 const AGAIN_MS = 1000
-/** For what another instance changed while nobody told us. */
+/** Finds changes by other instances that this one was not notified of. */
 const SWEEP_MS = 60_000
 
-/** Reads what happened, soon after it did: woken by the bus, by a slow clock, and once when the server starts. */
+/** Indexes changes soon after they happen: on events of the bus, on a slow timer, and once at startup. */
 export function follow(app: App): () => Promise<void> {
   const types = new Set(followed(app))
   const stop = new AbortController()
@@ -33,7 +33,7 @@ export function follow(app: App): () => Promise<void> {
       .then(
         (at) => at === 'waiting' && wake(AGAIN_MS),
         (error: unknown) => {
-          if (!stop.signal.aborted) app.log.warn('search fell behind, will be tried again', { error })
+          if (!stop.signal.aborted) app.log.warn('search indexing failed, will retry', { error })
           wake(LONGEST_MS)
         },
       )

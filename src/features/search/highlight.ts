@@ -3,15 +3,15 @@ import { visibleText } from '../../text/text.ts'
 import type { Language } from './query.ts'
 import type { Part } from './schema.ts'
 
-/** Two characters that no text of ours holds once it went through `translate`. */
+/** Two characters that never occur in a text after `translate`. */
 const [START, END] = ['\u0001', '\u0002']
 const LONGEST = 20_000
 const WINDOW = 240
 const BEFORE = 60
 
 /**
- * The text with marks around what was found. Punctuation becomes spaces first, one for one: Postgres' parser takes quadratic time on some of it,
- * and the marks still stand where they would in the text itself, which `parts` takes from there.
+ * Returns the text with marks around the matches. Each punctuation character becomes a space first, because Postgres'
+ * parser takes quadratic time on some of it. Positions stay valid, so `parts` can apply the marks to the original text.
  */
 export const marked = (text: SQLWrapper, query: SQL, language: Language): SQL<string> => {
   const plain = sql`translate(left(${text}, ${LONGEST}), ${`!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~${START}${END}`}, repeat(' ', 34))`
@@ -33,15 +33,15 @@ function spansOf(marks: string): { spans: Span[]; length: number } {
 }
 
 /**
- * A text in pieces, with those that were found told apart. Plain text, to be shown as such: there is no markup in it that anybody could
- * smuggle in, and no offsets that every language counts differently.
+ * Splits a text into pieces and flags those that match. The pieces are plain text, so no markup can be injected, and
+ * there are no offsets, which every language counts differently.
  */
 export function parts(text: string, marks: string): Part[] {
   const { spans, length } = spansOf(marks)
   return cut(text, length === Math.min(text.length, length) ? spans : [], 0, text.length)
 }
 
-/** The same for a long text: the stretch in which most was found, or its beginning. `inside`: it is not the record's first piece. */
+/** Like `parts` for a long text: the excerpt with most matches, or the beginning. `inside`: not the first passage. */
 export function excerpt(text: string, marks: string, inside = false): Part[] {
   const { spans } = spansOf(marks)
   const reach = (at: number) => spans.filter(([from, to]) => from >= at && to <= at + WINDOW - BEFORE).length
@@ -56,7 +56,7 @@ export function excerpt(text: string, marks: string, inside = false): Part[] {
   return [...more(start > 0 || inside), ...found, ...more(end < text.length)]
 }
 
-/** Not in the middle of a word, nor of a character. */
+/** Moves a cut so that it splits neither a word nor a character. */
 function atWord(text: string, from: number, before: number): number {
   if (from === 0) return 0
   const space = text.slice(from, before).search(/\s/)

@@ -13,10 +13,10 @@ import { passageSigns, passages, passageVectors } from './table.ts'
 
 export { embedQuery, type QueryVector } from './model.ts'
 
-/** What may be found, decided inside the statement and before anything is ranked or cut off. */
+/** SQL condition for the passages that the caller may find. It applies before anything is ranked or limited. */
 export const visibleTo = (rights: Rights): SQL => {
   const personal = and(isNull(passages.organizationId), eq(passages.userId, rights.personal))
-  // Evaluated once for all passages, and not for each.
+  // Evaluated once for all passages, not once for each.
   const inProject = sql`${passages.projectId} in (select ${projectTable.id} from ${projectTable} where ${projects.visibleTo(rights)})`
   const toAll = or(isNull(passages.userId), eq(passages.userId, rights.user))
   return or(personal, and(ofTeamOrProject(passages, rights, inProject), toAll))
@@ -29,7 +29,7 @@ export interface HybridQuery {
   scope?: string
   scopeId?: string
   tags?: readonly string[]
-  /** Also what has expired or was superseded. */
+  /** Includes expired and superseded records. */
   old?: boolean
   limit: number
 }
@@ -44,29 +44,29 @@ export interface Hit {
   content: string
   tags: string[]
   at: string
-  /** What it was ranked by: nearness of meaning, and how much of the query's weight its words cover. */
+  /** The ranking score: similarity of meaning, plus the weighted share of the query's words that it contains. */
   score: number
   meaning: number | null
   words: number
 }
 
-/** So many are all compared, exactly; of more, only those that look promising. */
+/** Up to this many passages are all compared exactly; of more, only promising ones. */
 const ALL = 2000
 const LIKELY = 800
 const WORDED = 300
 const FINAL = 100
-/** Of a long query, the longest words: they tell most. */
+/** A long query is cut to its longest words, which are the most specific. */
 const LEXEMES = 30
-/** Below this, meanings have nothing to do with each other. */
+/** Passages below this similarity are unrelated. */
 const UNRELATED = 0.15
-/** Characters; nobody asks a longer question. */
+/** Longest query, in characters. */
 const LONGEST = 5000
 
 const ph = sql.placeholder
 
 /**
- * Behind a `select`, where the planner does not look for values: it would make a plan for each call, which takes longer than the search, and
- * the plan would be the same.
+ * Wraps a parameter in a `select`, which hides its value from the planner. Otherwise the planner would plan every call
+ * anew, which takes longer than the search and gives an identical plan.
  */
 const one = (name: string) => sql`(select ${ph(name)}::uuid)`
 const list = (name: string) => sql`(select ${ph(name)}::uuid[])`
@@ -95,18 +95,18 @@ const lexemes = sql`lexemes as materialized (
   select row_number() over () as n, quote_literal(l)::tsquery as q from (
     select l from unnest(tsvector_to_array(to_tsvector('english', ${ph('text')}))) u (l) order by length(l) desc, l limit ${LEXEMES}) longest)`
 
-/** What is read of a passage to rank it; `matched` has a bit for each word of the query that it contains. */
+/** Columns for ranking a passage; `matched` has a bit for each word of the query that the passage contains. */
 const candidate = sql`${passages.id} as id, ${passages.kind} as kind, ${passages.recordId} as record_id, ${passages.importance} as importance,
   1 - (${passageVectors.vector} <=> ${vector}) as meaning,
   (select bit_or(1 << (n - 1)::int) from lexemes where ${passages.search} @@ q) as matched, (select count(*) from lexemes)::int as asked`
 
-/** Everything that the caller may find, if it is not more than can be compared. */
+/** Compares all passages that the caller may find, if they are few enough. */
 const all = run(sql`with ${lexemes}
   select ${candidate}, null as counts from ${passages} left join ${passageVectors} on ${isOfModel} where ${found} limit ${ALL + 1}`)
 
 /**
- * The likely ones by the signs of their vectors, and some for each word; of both the best. `offset 0` keeps the planner from reading all that
- * the caller may see once more: it cannot know how much that is.
+ * Preselects candidates by the signs of their vectors, plus some for each word, then ranks both. `offset 0` keeps the
+ * planner, which cannot estimate how many rows are visible, from reading them all once more.
  */
 const likely = run(sql`with ${lexemes},
   signs as materialized (
@@ -173,14 +173,15 @@ interface Ranked extends Candidate {
 }
 
 /**
- * `cosine + 0.4 × coverage²`, where coverage is the share of the query's words, weighed by how rare they are. Measured against mixing the
- * two ranks, which loses identifiers and paraphrases alike. Where there is no vector yet, words stand in for the meaning.
+ * Score: `cosine + 0.4 × coverage²`, where coverage is the share of the query's words, weighted by rarity. Measurements
+ * showed that mixing the two ranks instead loses both identifiers and paraphrases. Without a vector, word coverage
+ * replaces the cosine.
  */
 function rank(candidates: readonly Candidate[], limit: number): Ranked[] {
   const [first] = candidates
   if (!first) return []
   const has = ({ matched }: Candidate, word: number) => ((matched ?? 0) & (1 << word)) !== 0
-  // Beyond some hundreds nobody has counted on; a word that was found so often is a common one.
+  // Counts stop at some hundreds: a word with that many matches is a common one.
   const counts = first.counts?.split(',').map(Number)
   const total = counts ? ALL * 10 : candidates.length
   const rarity = Array.from({ length: first.asked }, (_, word) => {
@@ -203,7 +204,7 @@ function rank(candidates: readonly Candidate[], limit: number): Ranked[] {
   return [...best.values()].sort((a, b) => b.score - a.score || (a.recordId < b.recordId ? -1 : 1)).slice(0, limit)
 }
 
-/** Where there was too much to compare everything: it need not be tried again soon. To have forgotten costs nothing but that. */
+/** Remembers callers with too many passages to compare all, so that the next search skips the attempt. Only a cache. */
 const large = new (class {
   readonly #seen = new Map<string, number>()
   has = (place: string): boolean => (this.#seen.get(place) ?? 0) > performance.now()
@@ -213,7 +214,7 @@ const large = new (class {
   }
 })()
 
-/** By meaning and words together; by words alone where there is no vector, and by meaning alone where there are no words. */
+/** Searches by meaning and words; by words alone without a vector, and by meaning alone without words. */
 export async function hybrid(ctx: Ctx, query: HybridQuery, asked: QueryVector | undefined): Promise<Hit[]> {
   const values = {
     ...rightsOf(ctx.actor),

@@ -11,18 +11,18 @@ import { live, load, owned } from './source.ts'
 import { passages } from './table.ts'
 
 /**
- * Keeps passages in step with the records, behind their writes: reads the events in the order in which they became final, from a place
- * that is kept in the transaction that does the work. Nothing is lost or done twice, however the server ends.
+ * Keeps passages in step with the records, after their writes: reads the events in commit order, from a cursor that is
+ * saved in the transaction that does the work. A crash therefore loses nothing and repeats nothing.
  */
 const CURSOR = 'search.cursor'
-/** Events in one transaction, and pieces of text: on the embedded database everybody else waits meanwhile. */
+/** Limits of events and passages per transaction, because on the embedded database all others wait meanwhile. */
 const EVENTS = 50
 const PIECES = 400
 
 const find = ({ app }: Ctx, kind: string | undefined): SearchKind | undefined =>
   app.records.followed.find((record) => record.kind === kind)
 
-/** Of several instances one does the work; the others find it done. */
+/** Concurrent instances: one does the work, and the others then find nothing left to do. */
 const takeTurns = (ctx: Ctx) => ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended('search.index', 0))`)
 
 async function position(ctx: Ctx): Promise<Position | undefined> {
@@ -36,7 +36,7 @@ async function keepPosition(ctx: Ctx, { xid, seq }: Position): Promise<void> {
   await ctx.db.insert(meta).values({ key: CURSOR, value }).onConflictDoUpdate({ target: meta.key, set: { value } })
 }
 
-/** Types of the events after which passages may be out of date. What another version emits, the nightly comparison finds. */
+/** Returns the event types that may outdate passages. The nightly comparison covers events of other server versions. */
 export function followed({ events: catalogue, records }: App): string[] {
   const kinds = new Set<string>(records.followed.map(({ kind }) => kind))
   return catalogue.types(({ kind, many }) => many === true || kinds.has(kind))
@@ -47,7 +47,7 @@ const changesSince = (ctx: Ctx, from: Position, limit: number): Promise<Read[]> 
 
 type State = 'unknown' | 'behind' | 'waiting' | 'done'
 
-/** `waiting`: there is more, but a transaction that began earlier is still running. */
+/** `waiting`: there are more events, but an earlier transaction is still running. */
 export const state = read('search.state', machine, async (ctx, _: Record<string, never>): Promise<State> => {
   const from = await position(ctx)
   const waiting = from && (await isWaiting(ctx.db, from))
@@ -56,7 +56,7 @@ export const state = read('search.state', machine, async (ctx, _: Record<string,
   return waiting ? 'waiting' : 'done'
 })
 
-/** Everything is compared, once; what comes after this moment is followed. */
+/** Sets the cursor to now and compares everything once; later changes are followed by their events. */
 const begin = write('search.begin', machine, async (ctx, _: Record<string, never>): Promise<void> => {
   await takeTurns(ctx)
   await keepPosition(ctx, await positionNow(ctx.db))
@@ -85,7 +85,7 @@ const followSome = write('search.follow', machine, async (ctx, _: Record<string,
   }
 })
 
-/** False, with nothing done, when it would be too much at once. */
+/** Returns false and does nothing if the work is too much for one transaction. */
 async function index(ctx: Ctx, touched: ReadonlyMap<SearchKind, ReadonlySet<string>>, most: number): Promise<boolean> {
   const found: { source: SearchKind; ids: ReadonlySet<string>; records: Searchable[] }[] = []
   for (const [source, ids] of touched) found.push({ source, ids, records: await load(ctx, source, [...ids]) })
@@ -105,7 +105,7 @@ async function index(ctx: Ctx, touched: ReadonlyMap<SearchKind, ReadonlySet<stri
   return true
 }
 
-/** Where a pass over all records of a kind stands: those first whose passages may lack, then passages whose record may be gone. */
+/** Progress of a pass over one kind: first records that may lack passages, then passages whose record may be gone. */
 interface Place {
   kind: string
   projectId?: string
@@ -117,8 +117,8 @@ const FIRST = '00000000-0000-0000-0000-000000000000'
 const LOOKED_AT = 500
 
 /**
- * One page of a pass, by ids: each row of it is looked up at the other side by index. Without pages and `offset 0` the planner, who knows
- * little of tables that have just grown, compares everything with everything.
+ * Returns one page of a pass, by ids; each row is looked up on the other side by index. Without pages and `offset 0`
+ * the planner, which knows little about tables that have just grown, compares everything with everything.
  */
 const differing = read(
   'search.differing',
@@ -148,7 +148,7 @@ const differing = read(
   },
 )
 
-/** How many of these were done: as many as are not too much at once. */
+/** Indexes as many of these as fit into one transaction, and returns how many. */
 const indexThese = write(
   'search.indexThese',
   machine,
@@ -167,10 +167,10 @@ const indexThese = write(
   },
 )
 
-/** A tenth of the database at most: whoever waits for an answer comes first. */
+/** Uses at most a tenth of the database's time, because requests come first. */
 export const PACE = 9
 
-/** `pace`: how many times as long as a step took to leave the database to others before the next. */
+/** `pace`: the pause after each step, as a multiple of the step's duration. */
 interface Way {
   signal?: AbortSignal
   pace?: number
@@ -187,7 +187,7 @@ async function step<T>({ signal, pace = 0 }: Way, work: () => Promise<T>): Promi
   return done
 }
 
-/** For what no single event names: a first start with records of old, a plan, a project that moved or went. */
+/** For changes that no single event names: a first start with old records, a plan, a moved or deleted project. */
 export const compare = flow(
   'search.compare',
   machine,
@@ -206,7 +206,7 @@ export const compare = flow(
   },
 )
 
-/** All that has happened until now. */
+/** Indexes everything that has happened until now. */
 export const catchUp = flow('search.catchUp', machine, async (ctx, way: Way): Promise<'done' | 'waiting'> => {
   while (!way.signal?.aborted) {
     const at = await state(ctx, {})

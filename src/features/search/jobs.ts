@@ -15,7 +15,7 @@ export const searchJobs: JobDefinition[] = [
       compare(contextOf(app, system), { projectId: projectId as string | undefined, signal, pace: PACE }),
   },
   {
-    // Nothing should differ; should something, it is found again by tomorrow.
+    // A safety net: normally nothing differs, and what does is corrected within a day.
     name: 'search.compareAll',
     every: '41 3 * * *',
     timeoutSeconds: HOURS,
@@ -32,7 +32,7 @@ export const searchJobs: JobDefinition[] = [
     },
   },
   {
-    // A model that was changed while the server was down, or a server that was unreachable for too long.
+    // Covers a model that was changed while the server was down, and an embedding server that was unreachable for long.
     name: 'search.embedAll',
     every: '*/5 * * * *',
     timeoutSeconds: HOURS,

@@ -4,7 +4,7 @@ import { meta } from '../../db/table.ts'
 import type { Embedder } from '../../embeddings/embedder.ts'
 import type { App } from '../../services.ts'
 
-/** Which model's vectors search goes by: after a change the earlier one's, until everything has a vector of the new one. */
+/** Returns the model whose vectors search uses: after a change the earlier one, until the new one has all vectors. */
 export const MODEL = 'search.model'
 
 export interface QueryVector {
@@ -12,7 +12,7 @@ export interface QueryVector {
   values: Float32Array
 }
 
-/** Those that have seen the change through: it is not undone while they run. */
+/** Apps that have completed the change; it is not undone while they run. */
 const changed = new WeakSet<App>()
 
 async function modelsToAsk(ctx: Ctx): Promise<Embedder[]> {
@@ -24,7 +24,7 @@ async function modelsToAsk(ctx: Ctx): Promise<Embedder[]> {
   return earlier ? [earlier, embedder] : [embedder]
 }
 
-/** The query's vector; undefined when no model can be reached, for then words alone must do. */
+/** Returns the query's vector; undefined if the model is unreachable, so that search uses words alone. */
 export async function embedQuery(ctx: Ctx, text: string): Promise<QueryVector | undefined> {
   for (const embedder of await modelsToAsk(ctx))
     try {

@@ -5,13 +5,13 @@ import type { SearchName } from '../../records/names.ts'
 import { projectMoved } from '../projects/hooks.ts'
 import { passageSigns, passages, passageVectors } from './table.ts'
 
-/** A record as search sees it. */
+/** A record in the form that search indexes. */
 export interface Searchable {
   kind: SearchName
   recordId: string
   /** Null for personal records. */
   organizationId: string | null
-  /** The one person who may see it. */
+  /** For personal records: the only user who may see it. */
   userId: string | null
   projectId: string | null
   scope?: string | null
@@ -24,10 +24,10 @@ export interface Searchable {
   expiresAt?: string | null
 }
 
-/** An embedding takes 256 tokens in; about so many words, with some overlap so that no thought is cut in two. */
+/** An embedding takes 256 tokens, which is about this many words; passages overlap so that no thought is cut in two. */
 const WORDS = 170
 const OVERLAP = 25
-/** One word longer than this, or a text without spaces, is cut all the same. */
+/** A word longer than this, or a text without spaces, is cut at this many characters. */
 const LONGEST = 4000
 const MOST_CHUNKS = 200
 
@@ -44,7 +44,7 @@ export function chunksOf(text: string): string[] {
 }
 
 type Row = typeof passages.$inferInsert
-/** What decides who finds a passage and how; another one of these leaves its vector as good as it was. */
+/** Columns that decide who finds a passage and how. Changing them does not outdate its vector. */
 const described = [
   'organizationId',
   'userId',
@@ -55,10 +55,10 @@ const described = [
   'at',
   'expiresAt',
 ] as const
-/** A statement has 65,535 parameters at most. */
+/** Postgres allows at most 65,535 parameters per statement. */
 const ROWS = 500
 
-/** In the running transaction: replaces what is there of these records. Pieces that did not change keep their vectors. Says what is new. */
+/** Replaces the passages of these records. Unchanged passages keep their vectors. Returns the ids of the new ones. */
 export async function putPassages(ctx: Ctx, kind: SearchName, records: readonly Searchable[]): Promise<string[]> {
   if (records.length === 0) return []
   const { search: _, titleWords: __, owner: ___, ...columns } = getTableColumns(passages)
@@ -109,12 +109,12 @@ export async function dropPassages(ctx: Ctx, kind: SearchName, recordIds: readon
 }
 
 export interface Made {
-  /** Of the passage. */
+  /** Id of the passage. */
   id: string
   vector: Float32Array
 }
 
-/** Of the model in use. A passage may be gone by now. */
+/** Stores vectors of the current model. Ignores passages that were deleted meanwhile. */
 export async function putVectors(ctx: Ctx, made: readonly Made[]): Promise<void> {
   const ids = idList(made.map(({ id }) => id))
   const vectors = `{${made.map(({ vector }) => `"${vectorText(vector)}"`).join(',')}}`

@@ -5,20 +5,20 @@ export type Language = 'english' | 'simple'
 
 const word = /[\p{L}\p{N}\p{M}]+/gu
 const lastWord = /(?:^|\s)([\p{L}\p{N}\p{M}]+)$/u
-/** A Latin letter alone begins every other word; a character of Chinese is one. */
+/** A single Latin letter begins too many words to be useful; a Chinese character is a whole word. */
 const sayingEnough = /^..|^[^\u0020-\u024f]/u
 
 export const wordsOf = (text: string): string[] => Array.from(text.toLowerCase().matchAll(word), ([found]) => found)
 
-/** Quotes, a minus or `or`: somebody who writes these means what he writes. */
+/** Quotes, a minus or `or`: an author who uses this syntax wants no typo correction. */
 export const hasOperators = (text: string): boolean => /"|(?:^|\s)-\S|\sor\s/i.test(queryWords(text))
 
-/** A beginning of a word. Only letters and digits come here, so nothing in it means anything to Postgres. */
+/** Returns a prefix query. The text has only letters and digits, so it contains no query syntax of Postgres. */
 export const beginning = (text: string): string => `'${text}':*`
 
 /**
- * What somebody typed, as Postgres asks for it: all the words, `"a phrase"`, `-without`, `or`. The last word counts as a beginning too, for it
- * may still be on its way; it stands with the words that `or` leaves it with.
+ * Turns typed text into a query: all the words, `"a phrase"`, `-without`, `or`. The last word also matches as a prefix,
+ * because it may still be incomplete; it is combined with the words on its side of `or`.
  */
 export function asked(text: string, language: Language): SQL {
   const typed = queryWords(text)
@@ -30,7 +30,7 @@ export function asked(text: string, language: Language): SQL {
     .slice(0, -last.length)
     .split(/\sor\s/i)
     .at(-1) as string
-  // Stems too: `deploying` begins no word that is kept as `deploy`.
+  // Also matches the stem: `deploying` is not a prefix of the stored stem `deploy`.
   const begun = sql`(to_tsquery('simple', ${beginning(last)}) || to_tsquery(${dictionary(language)}, ${beginning(last)}))`
   return sql`(${all} || (${parsed(before, language)} && ${begun}))`
 }

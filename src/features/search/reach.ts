@@ -9,7 +9,7 @@ import { visibleTo } from './hybrid.ts'
 import { live } from './source.ts'
 import { passages } from './table.ts'
 
-/** Returns those of the wanted kinds that the caller's credential may read: searching is no way around its scopes. */
+/** Returns those of the wanted kinds that the scopes of the caller's credential allow. */
 export const kindsFor = ({ actor, app }: Ctx, wanted: readonly SearchName[] = searchNames): SearchName[] =>
   wanted.filter((kind) => scopeHolds(actor.scopes, app.records.get(kind).scope))
 
@@ -18,7 +18,7 @@ export interface Place {
   projectId?: string
 }
 
-/** What may be found at all, before anything is ranked, counted or cut off. */
+/** SQL condition for the passages that may be found. It applies before anything is ranked, counted or limited. */
 export const within = (ctx: Ctx, { kinds: wanted, projectId }: Place): SQL =>
   and(
     visibleTo(rightsOf(ctx.actor)),
@@ -28,8 +28,8 @@ export const within = (ctx: Ctx, { kinds: wanted, projectId }: Place): SQL =>
   )
 
 /**
- * Passages follow their records within a second or so. What was deleted, or moved to where other people see it, meanwhile is not to be found:
- * the record is asked.
+ * SQL condition: the record itself still exists in the same place. Passages follow their records with a delay of about
+ * a second, and a record that was deleted or moved meanwhile must not be found.
  */
 export const current = ({ app }: Ctx): SQL => {
   const cases = app.records.followed.map((record) => {
@@ -46,7 +46,7 @@ export const current = ({ app }: Ctx): SQL => {
   return sql`case ${passages.kind} ${sql.join(cases, sql` `)} else true end`
 }
 
-/** For the columns of a query over passages: the path of a record that is read below its project, null for all others. */
+/** SQL column: the path of a record that is nested below its project; null for all others. */
 export const nestedPath = ({ app }: Ctx): SQL => {
   const cases = app.records.all.flatMap((record) =>
     factsOf(record.kind).path
@@ -56,6 +56,6 @@ export const nestedPath = ({ app }: Ctx): SQL => {
   return sql`case ${passages.kind} ${sql.join(cases, sql` `)} end`
 }
 
-/** Where a record is read. */
+/** Returns the API path of a record. */
 export const apiPath = (kind: SearchName, id: string, nested: string | null): string =>
   `/api${nested ?? `${factsOf(kind).path}/${id}`}`

@@ -14,12 +14,12 @@ export const searchRoutes = (http: Http) =>
       response: FoundGroups,
     })
     .get('/api/search/suggestions', ({ ctx, query }) => suggestions.suggest(ctx, query), {
-      ...on(suggestions.suggest, 'Titles that fit what is being typed'),
+      ...on(suggestions.suggest, 'Suggest titles that match what is being typed'),
       query: SuggestQuery,
       response: Suggestions,
     })
     .post('/api/search/ai', ({ ctx, body }) => answers.answer(ctx, body), {
-      ...on(answers.answer, 'Ask a question: sources by meaning, and an answer where a chat model is set up', {
+      ...on(answers.answer, 'Ask a question: returns sources, and an answer if a chat model is set up', {
         maxBody: AI_BODY,
       }),
       body: Question,

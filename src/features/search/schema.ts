@@ -17,16 +17,16 @@ import {
 
 export const q = text(200, {
   example: 'deploy',
-  description: 'Words that all must occur; "a phrase", -without and or work, the last word may be a beginning',
+  description: 'Words that must all occur; "a phrase", -without and or work; the last word may be a prefix',
 })
 const kindList = text(200, {
   pattern: `^(${searchNames.join('|')})(,(${searchNames.join('|')}))*$`,
   example: 'note,task',
   description: `Only these, separated by commas: ${searchNames.join(', ')}`,
 })
-const within = id({ description: 'Only what is in this project' })
+const within = id({ description: 'Only records in this project' })
 
-/** A piece of text, to be shown as text: it may hold whatever its author wrote. */
+/** A piece of plain text. Clients must escape it: it contains whatever its author wrote. */
 export const Part = object({ text: text(20_000, { example: 'deploy' }), match: optional(yes()) })
 export type Part = Static<typeof Part>
 
@@ -34,7 +34,7 @@ const record = {
   kind: oneOf(searchNames),
   id: id(),
   title: text(500, { example: 'How we deploy' }),
-  path: text(300, { example: '/api/notes/019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10', description: 'Where to read it' }),
+  path: text(300, { example: '/api/notes/019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10', description: 'Path to read it' }),
   organizationId: nullable(id({ description: 'Null for personal records' })),
   projectId: nullable(id()),
 }
@@ -42,16 +42,16 @@ const record = {
 export const Found = object({
   ...record,
   updatedAt: instant(),
-  score: Type.Number({ examples: [0.61], description: 'Comparable within one answer only' }),
+  score: Type.Number({ examples: [0.61], description: 'Comparable within one response only' }),
   highlight: object(
     { title: Type.Array(Part), text: Type.Array(Part) },
-    { description: 'In pieces; `match` marks what was found' },
+    { description: 'In pieces; `match` marks the matches' },
   ),
 })
 export type Found = Static<typeof Found>
 export const FoundGroup = object({
   kind: oneOf(searchNames),
-  total: int({ example: 12, description: 'Records of this kind; no more than the 1000 newest passages are looked at' }),
+  total: int({ example: 12, description: 'Records of this kind; counts at most the 1000 newest passages' }),
   items: Type.Array(Found),
 })
 export type FoundGroup = Static<typeof FoundGroup>
@@ -59,7 +59,7 @@ export const FoundGroups = object({
   items: Type.Array(FoundGroup, { description: 'By kind, the one with the best match first' }),
   nextCursor: Type.Null(),
   corrected: optional(
-    text(400, { example: 'deploy', description: 'What was searched for instead, since nothing was found as typed' }),
+    text(400, { example: 'deploy', description: 'The corrected query, if nothing matched as typed' }),
   ),
 })
 export type FoundGroups = Static<typeof FoundGroups>
@@ -67,7 +67,7 @@ export const FindQuery = object({
   q: optional(q),
   kinds: optional(kindList),
   projectId: optional(within),
-  limit: optional(int({ min: 1, max: 50, description: 'At most this many of each kind; 10 unless told' })),
+  limit: optional(int({ min: 1, max: 50, description: 'At most this many of each kind. Default: 10' })),
 })
 export type FindQuery = Static<typeof FindQuery>
 
@@ -76,12 +76,10 @@ export type Suggestion = Static<typeof Suggestion>
 export const Suggestions = object({ items: Type.Array(Suggestion), nextCursor: Type.Null() })
 export type Suggestions = Static<typeof Suggestions>
 export const SuggestQuery = object({
-  q: optional(
-    text(200, { example: 'depl', description: 'The beginnings of words in a title; small mistakes are forgiven' }),
-  ),
+  q: optional(text(200, { example: 'depl', description: 'Prefixes of words in a title; tolerates small typos' })),
   kinds: optional(kindList),
   projectId: optional(within),
-  limit: optional(int({ min: 1, max: 10, description: '10 unless told' })),
+  limit: optional(int({ min: 1, max: 10, description: 'Default: 10' })),
 })
 export type SuggestQuery = Static<typeof SuggestQuery>
 
@@ -89,17 +87,17 @@ export const Question = object({
   query: title(2000, { example: 'How do we get back after a failed deployment?' }),
   kinds: optional(array(oneOf(searchNames), searchNames.length, { uniqueItems: true, description: 'Only these' })),
   projectId: optional(within),
-  limit: optional(int({ min: 1, max: 20, description: 'Sources at most; 8 unless told' })),
+  limit: optional(int({ min: 1, max: 20, description: 'Maximum number of sources. Default: 8' })),
 })
 export type Question = Static<typeof Question>
 export const AnswerSource = object({
-  number: int({ min: 1, example: 1, description: 'As the answer cites it: [1]' }),
+  number: int({ min: 1, example: 1, description: 'Number that the answer cites: [1]' }),
   ...record,
   updatedAt: instant(),
-  text: text(8000, { example: 'Run `make release`.', description: 'The passage that fits' }),
+  text: text(8000, { example: 'Run `make release`.', description: 'The matching passage' }),
   score: Type.Number({ examples: [0.83] }),
   meaning: nullable(
-    Type.Number({ examples: [0.71], description: 'Nearness of meaning, -1 to 1; null where only words were compared' }),
+    Type.Number({ examples: [0.71], description: 'Similarity of meaning, -1 to 1; null if only words were compared' }),
   ),
 })
 export type AnswerSource = Static<typeof AnswerSource>
@@ -107,14 +105,14 @@ export const Answer = object({
   answer: nullable(
     text(20_000, {
       example: 'Run `make rollback` [1].',
-      description: 'Plain text; null where no chat model is set up',
+      description: 'Plain text; null if no chat model is set up',
     }),
   ),
   citations: Type.Array(int({ min: 1, example: 1 }), { description: 'Numbers of the sources that the answer cites' }),
   answerError: optional(
-    oneOf(['upstream_failed', 'upstream_timeout'], { description: 'Why a chat model that is set up gave no answer' }),
+    oneOf(['upstream_failed', 'upstream_timeout'], { description: 'Why the chat model gave no answer' }),
   ),
-  mode: oneOf(['hybrid', 'words'], { description: 'words: the embedding model could not be reached, or is off' }),
+  mode: oneOf(['hybrid', 'words'], { description: 'words: the embedding model is off or unreachable' }),
   sources: Type.Array(AnswerSource),
 })
 export type Answer = Static<typeof Answer>

@@ -19,7 +19,7 @@ interface Row extends Record<string, unknown> {
   title: string
 }
 
-/** Titles with these words; the records themselves are asked for the first few only. */
+/** Finds titles with these words. Only the first few are checked against the records themselves. */
 async function titled(ctx: Ctx, words: string, text: string, by: 'newest' | 'nearest', place: Place): Promise<Row[]> {
   const order =
     by === 'newest'
@@ -36,13 +36,13 @@ async function titled(ctx: Ctx, words: string, text: string, by: 'newest' | 'nea
   return rows
 }
 
-/** How a word may have begun before a finger slipped: one of its first letters too many, or two of them swapped. */
+/** Returns the word's possible beginnings without a typo: one of its first letters removed, or two of them swapped. */
 const nearby = (word: string): string[] => {
   const [a = '', b = '', c = ''] = word
   return [...new Set([a + b, a + c, b + a, b + c])].filter((two) => two.length === 2).map(beginning)
 }
 
-/** Titles whose words begin alike, nearest first. */
+/** Finds titles whose words begin similarly, most similar first. */
 const alike = (ctx: Ctx, words: readonly string[], place: Place): Promise<Row[]> => {
   const beginnings = words.flatMap(nearby)
   return beginnings.length === 0
@@ -50,10 +50,10 @@ const alike = (ctx: Ctx, words: readonly string[], place: Place): Promise<Row[]>
     : titled(ctx, beginnings.join(' | '), words.join(' '), 'nearest', place)
 }
 
-/** How many slips a word of this length may have and still be the same word to its reader. */
+/** Returns how many typos are tolerated in a word of this length. */
 const forgiven = (word: string): number => (word.length < 4 ? 0 : word.length < 8 ? 1 : 2)
 
-/** Letters added, left out, changed or swapped between the two; with `begins`, what follows in the second does not count. */
+/** Counts letters added, left out, changed or swapped. With `begins`, the rest of the second word does not count. */
 export function slips(typed: string, meant: string, begins = false): number {
   let older: number[] = []
   let before = Array.from({ length: meant.length + 1 }, (_, i) => i)
@@ -75,7 +75,7 @@ export function slips(typed: string, meant: string, begins = false): number {
 const isNear = (word: string, title: readonly string[]): boolean =>
   title.some((other) => slips(word, other, true) <= forgiven(word))
 
-/** Titles that have these words or their beginnings; where there is room left, also those that nearly have them. */
+/** Returns titles with these words or prefixes; then, up to the limit, titles with similar words. */
 export const suggest = read(
   'search.suggest',
   memberOrAlone('search:read'),
@@ -101,7 +101,7 @@ const toSuggestion = (row: Row): Suggestion => ({
   projectId: row.project_id,
 })
 
-/** The query with each word that is in no title replaced by the nearest that is; undefined when there is nothing to mend. */
+/** Replaces each word that is in no title by the most similar one that is. Returns undefined if none was replaced. */
 export async function correct(ctx: Ctx, text: string, place: Place): Promise<string | undefined> {
   const words = wordsOf(text).slice(0, MOST_WORDS)
   const titles = (await alike(ctx, words, place)).flatMap((row) => wordsOf(row.title))

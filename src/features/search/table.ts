@@ -18,8 +18,8 @@ import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
 
 /**
- * What can be found: every record cut into pieces that an embedding can hold. Memories are put here by the write itself, so that what was
- * just stored is found; the rest follows within a second, by a job that reads the events.
+ * The search index: every record, cut into passages that fit an embedding. Memories are added by the write itself, so
+ * that they are found at once; other records follow within a second, by a job that reads the events.
  */
 export const passages = pgTable(
   'passages',
@@ -29,10 +29,10 @@ export const passages = pgTable(
     recordId: uuid().notNull(),
     /** Null for personal records. */
     organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
-    /** Whose personal record it is. */
+    /** Owner of a personal record. */
     userId: uuid().references(() => users.id, { onDelete: 'cascade' }),
     projectId: uuid().references(() => projects.id, { onDelete: 'cascade' }),
-    /** Of a memory: what it is about. */
+    /** For memories: the scope. */
     scope: text(),
     scopeId: uuid(),
     chunk: integer().notNull(),
@@ -40,13 +40,13 @@ export const passages = pgTable(
     content: text().notNull(),
     tags: textList().notNull(),
     importance: real().notNull(),
-    /** When the record was last changed; its age is shown. */
+    /** When the record was last changed. */
     at: instant().notNull(),
     expiresAt: instant(),
-    /** The organization, or the person whom it belongs to. */
+    /** The organization or the user that it belongs to. */
     owner: uuid().generatedAlwaysAs(sql`coalesce(organization_id, user_id)`),
     search: stemsOver('title', 'content'),
-    /** As they stand, without stems: suggestions look for their beginnings. */
+    /** Words of the title without stemming, because suggestions match their prefixes. */
     titleWords: searchOver('title'),
   },
   (t) => [
@@ -56,12 +56,12 @@ export const passages = pgTable(
     index('passages_user').on(t.userId),
     index('passages_project').on(t.projectId),
     index('passages_search').using('gin', t.search),
-    // Once for each record.
+    // Only the first passage, so that each record counts once.
     index('passages_titles').using('gin', t.titleWords).where(sql`${t.chunk} = 0`),
   ],
 )
 
-/** By model, so that a change of model can go on in the background. */
+/** Vectors per model, so that a change of model can run in the background. */
 export const passageVectors = pgTable(
   'passage_vectors',
   {
@@ -75,8 +75,8 @@ export const passageVectors = pgTable(
 )
 
 /**
- * The signs of the vectors: 32 times shorter, and enough to tell which few hundred of a hundred thousand are worth comparing. Rows are
- * short on purpose: what is read for a search is a fraction of what the texts and vectors take.
+ * The signs of the vectors: 32 times shorter, and enough to preselect a few hundred of a hundred thousand passages.
+ * Rows are short on purpose, so that a search reads only a fraction of what texts and vectors take.
  */
 export const passageSigns = pgTable(
   'passage_signs',
@@ -93,7 +93,7 @@ export const passageSigns = pgTable(
       columns: [t.passageId, t.model],
       foreignColumns: [passageVectors.passageId, passageVectors.model],
     }).onDelete('cascade'),
-    // Follows a passage that comes to belong to somebody else.
+    // Cascades a change of the passage's owner.
     foreignKey({
       name: 'passage_signs_passage',
       columns: [t.passageId, t.owner],

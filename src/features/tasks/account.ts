@@ -3,7 +3,7 @@ import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { letGo } from './departures.ts'
 import { taskComments, tasks } from './table.ts'
 
-/** Tasks of the user who left can be taken by others; their comments stay without the name. */
+/** Unassigns the tasks of a removed account, and removes its name from comments, which stay. */
 export const withoutUser = accountRemoved.handle(async (ctx, { userId }) => {
   await letGo(ctx, { type: 'user', id: userId })
   await ctx.db

@@ -15,9 +15,9 @@ import { about, find, findAnyWithProject, findWithProject } from './rows.ts'
 import type { Task } from './schema.ts'
 import { tasks } from './table.ts'
 
-/** What goes with what: a story's tasks, a task's parts. All that goes at once has one `deletedAt`, and by that comes back together. */
+/** Deletes tasks with their parts. Rows deleted together get the same `deletedAt`, so that restore can find them. */
 
-/** The tasks that meet a condition, and their parts at any depth. */
+/** SQL for the tasks that meet a condition, and their parts at any depth. */
 const withParts = (roots: SQL, state: SQL): SQL =>
   sql`(with recursive below (id) as (
     select ${tasks.id} from ${tasks} where ${roots} and ${state}
@@ -26,7 +26,7 @@ const withParts = (roots: SQL, state: SQL): SQL =>
 
 const raised = (ctx: Ctx) => ({ updatedAt: ctx.now, version: sql`${tasks.version} + 1` })
 
-/** Hides them; whoever waited for one of them waits no more. An agent is kept from what another one is at work on. */
+/** Soft-deletes tasks and unblocks those that waited for them. An agent cannot delete a task that another one holds. */
 export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<number> {
   const these = sql`${tasks.id} in ${withParts(roots, isNull(tasks.deletedAt))}`
   if (!inPerson(ctx.actor)) {
@@ -50,7 +50,7 @@ export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<number> 
   return gone.length
 }
 
-/** Those that went with it at that moment. */
+/** Restores the tasks that were deleted together at `deletedAt`. */
 export async function unearth(ctx: Ctx, organizationId: string, roots: SQL, deletedAt: string): Promise<number> {
   await takeTurns(ctx, organizationId)
   const back = await ctx.db
@@ -81,7 +81,7 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-/** An organization's administrators can bring it back within 30 days, under the number it had. */
+/** For administrators of the organization, within 30 days. The task keeps its number. */
 export const restore = write(
   'tasks.restore',
   member('tasks:write'),
@@ -101,7 +101,7 @@ export const restore = write(
   { idempotent: true, versioned: true },
 )
 
-/** What it stands in must be there. */
+/** Requires that its story and parent exist. */
 async function requireStanding(ctx: Ctx, { storyId, parentId }: Task): Promise<void> {
   const [story] = storyId
     ? await ctx.db

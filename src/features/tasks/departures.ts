@@ -2,12 +2,12 @@ import { and, eq, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { tasks } from './table.ts'
 
-/** As if the lease had run out: what was begun is there for the next one to go on with. */
+/** Columns of a task whose lease has expired, so that the next worker can continue it. */
 export const abandoned = (now: string) => ({
   leaseExpiresAt: sql`case when ${tasks.leaseExpiresAt} > ${now}::timestamptz then ${now}::timestamptz else ${tasks.leaseExpiresAt} end`,
 })
 
-/** Who is gone works on nothing: what he was to do is anybody's, and what he began can be gone on with. */
+/** For a person or agent that has left: ends their leases and assignments, so that others can take the tasks. */
 export async function letGo(ctx: Ctx, { type, id }: { type: 'user' | 'agent'; id: string }): Promise<void> {
   await ctx.db
     .update(tasks)

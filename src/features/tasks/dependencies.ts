@@ -17,7 +17,7 @@ import { taskDependencies as dependencies, tasks } from './table.ts'
 
 const MOST_SHOWN = 100
 
-/** Those who change the order of work in a team take turns, or two of them could close a circle together. */
+/** Locks the team, because two concurrent changes of dependencies could together create a cycle. */
 export const takeTurns = (ctx: Ctx, organizationId: string): Promise<unknown> =>
   ctx.db
     .select({ id: organizations.id })
@@ -25,7 +25,7 @@ export const takeTurns = (ctx: Ctx, organizationId: string): Promise<unknown> =>
     .where(eq(organizations.id, organizationId))
     .for('no key update')
 
-/** Replaces what a task waits for. */
+/** Replaces the blockers of a task. */
 export async function setBlockers(
   ctx: Ctx,
   task: Pick<TaskItem, 'id' | 'key' | 'organizationId'>,
@@ -36,7 +36,7 @@ export async function setBlockers(
   for (const ref of refs) {
     const blocker = await find(ctx, ref)
     if (blocker.organizationId !== task.organizationId)
-      throw invalid('/blockedBy', `${blocker.key} belongs to another team; a task can only wait for tasks of its own.`)
+      throw invalid('/blockedBy', `${blocker.key} belongs to another team. Blockers must belong to the task's team.`)
     blockers.add(blocker.id)
   }
   await ctx.db.delete(dependencies).where(and(eq(dependencies.taskId, task.id), eq(dependencies.kind, 'blocks')))
@@ -52,9 +52,9 @@ export async function setBlockers(
   await requireNoCircle(ctx, [task.id])
 }
 
-/** For tasks that have new dependencies, or are back: none of them waits for itself, through whichever others. */
+/** Requires that none of these tasks, which have new dependencies or were restored, blocks itself through others. */
 export async function requireNoCircle(ctx: Ctx, ids: readonly string[]): Promise<void> {
-  // `union` visits every task once: there are far more ways through a plan than tasks in it.
+  // `union` visits every task once; a plan has far more paths than tasks.
   const { rows: edges } = await ctx.db.execute<{ from: string; to: string }>(sql`
     with recursive reach (id) as (
       select unnest(${idList(ids)}::uuid[])
@@ -73,7 +73,7 @@ export async function requireNoCircle(ctx: Ctx, ids: readonly string[]): Promise
     if (way)
       throw new AppError(
         'conflict.cycle',
-        `These tasks would wait for each other: ${await inWords(ctx, [id, ...way])}. Leave one of the dependencies out.`,
+        `These tasks would wait for each other: ${await inWords(ctx, [id, ...way])}. Remove one of the dependencies.`,
       )
   }
 }
@@ -103,7 +103,7 @@ const waitingFor = (ids: readonly string[]): SQL =>
   )
 const named = ({ id, key, title }: Named): Named => ({ id, key, title })
 
-/** Those that have to wait again, as far as the caller sees them. */
+/** Returns the tasks that are blocked again, as far as the caller sees them. */
 export async function blockedAgain(ctx: Ctx, id: string): Promise<Named[]> {
   const rows = await selectItems(ctx)
     .where(and(waitingFor([id]), visibleTo(rightsOf(ctx.actor))))
@@ -113,11 +113,11 @@ export async function blockedAgain(ctx: Ctx, id: string): Promise<Named[]> {
 }
 
 /**
- * After these have been closed or deleted: whoever waited for nothing else can be started now. What somebody had marked as blocked goes back
- * to `todo`, assignees are told, and of those whom the caller sees he is told too.
+ * Call after these tasks were closed or deleted. Tasks that waited for nothing else can be started now: those marked as
+ * blocked go back to `todo`, and their assignees are notified. Returns the tasks that the caller sees.
  */
 export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Promise<Named[]> {
-  // Of two that close the last two blockers at the same moment, the second looks when the first is done.
+  // Two callers may close the last two blockers at once: the lock makes the second one wait and see the first change.
   const waiting = await ctx.db
     .select({ id: tasks.id })
     .from(tasks)
@@ -144,7 +144,7 @@ export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Pro
   return shown.map((row) => named(toItem(row, ctx.now)))
 }
 
-/** Not who cannot see the project any more. */
+/** Notifies the assignees who can still see the project. */
 async function tell(ctx: Ctx, freed: readonly TaskItem[], by: string): Promise<void> {
   const theirs = freed.filter(({ assignee }) => assignee?.type === 'user' && assignee.id !== ctx.actor.userId)
   for (const [projectId, list] of Map.groupBy(theirs, (task) => task.projectId)) {
@@ -156,14 +156,14 @@ async function tell(ctx: Ctx, freed: readonly TaskItem[], by: string): Promise<v
         userId: assignee?.id as string,
         reason: 'freed',
         title: `${key} can be started`,
-        message: `${by} is out of the way: ${title}`,
+        message: `${by} no longer blocks it: ${title}`,
         link: `/tasks/${key}`,
       }))
     await notify(ctx, ...notices)
   }
 }
 
-/** Ties that are no order of work: relates, discovered_from, duplicates. */
+/** Sets a relation that is not a dependency: relates, discovered_from, duplicates. */
 export const relate = write(
   'tasks.relate',
   changing,

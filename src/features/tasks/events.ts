@@ -2,7 +2,7 @@ import { anything, define, flag, number, text, texts } from '../../events/catalo
 import { nullable, optional } from '../../schema.ts'
 
 const ofTask = { kind: 'task', live: true } as const
-/** `concerns`: ids of the people and agents whose task it is or was; their open streams hear of it. */
+/** `concerns`: ids of the people and agents whose task it is or was; their open streams get the event. */
 const shown = { key: text, title: text, status: text, version: number, concerns: texts } as const
 
 export const taskCreated = define('task.created', { ...ofTask, says: 'A task was created', data: shown })
@@ -34,18 +34,18 @@ export const taskRestored = define('task.restored', {
 })
 export const taskClaimed = define('task.claimed', {
   ...ofTask,
-  says: 'Somebody took a task to work on it',
+  says: 'A task was claimed',
   data: { ...shown, holder: optional(anything) },
 })
-/** Kept up by whoever works on it, and nobody else's news. */
+/** Only for the worker itself, so it is not shown to others. */
 export const taskRenewed = define('task.renewed', {
   kind: 'task',
-  says: 'A worker kept its claim of a task',
+  says: 'A worker renewed its claim of a task',
   data: { ...shown, holder: optional(anything) },
 })
 export const taskReleased = define('task.released', {
   ...ofTask,
-  says: 'A task was given back',
+  says: 'A claim of a task was released',
   data: { ...shown, holder: optional(anything) },
 })
 export const taskCommented = define('task.commented', {

@@ -14,16 +14,16 @@ import { about, type Found, find, findWithProject } from './rows.ts'
 import type { Lease, Task, TaskClaim } from './schema.ts'
 import { tasks } from './table.ts'
 
-/** A lease says who works on a task right now. Any call of its holder renews it; silence gives it up. */
+/** A lease records who works on a task now. Any call by its holder renews it; without calls it expires. */
 const LEASE_MINUTES = 15
 
 export interface Holder extends Party {
   sessionId: string | null
-  /** What the holder calls with. */
+  /** The credential that the holder calls with. */
   credentialId: string | null
 }
 
-/** The agent that the call names, else the token's, else its user. Several agents on one token must name themselves. */
+/** Returns the agent that the call names, else the token's, else its user. Agents sharing a token name themselves. */
 export async function holderOf(
   ctx: Ctx,
   organizationId: string,
@@ -34,7 +34,7 @@ export async function holderOf(
   return { ...party, sessionId: sessionId ?? null, credentialId: ctx.actor.credentialId }
 }
 
-/** Its own, live or not. */
+/** SQL condition: this holder's lease, expired or not. */
 export const isLeasedTo = ({ type, id, sessionId }: Pick<Holder, 'type' | 'id' | 'sessionId'>): SQL =>
   and(
     eq(tasks.leaseType, type),
@@ -42,13 +42,13 @@ export const isLeasedTo = ({ type, id, sessionId }: Pick<Holder, 'type' | 'id' |
     sessionId ? or(isNull(tasks.leaseSessionId), eq(tasks.leaseSessionId, sessionId)) : undefined,
   )
 
-/** Nobody's, or its own: the condition under which a claim succeeds, inside the statement that claims. */
+/** SQL condition for a successful claim, inside the statement that claims: no live lease, or the holder's own. */
 const claimable = (holder: Parameters<typeof isLeasedTo>[0], now: string): SQL =>
   or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now), isLeasedTo(holder))
 
 /**
- * The columns of a claim. It starts the work, and makes the task the holder's unless it is somebody else's to see to; only such a change
- * raises the version, the lease itself does not.
+ * Returns the columns of a claim. It starts the task, and assigns it to the holder if it has no assignee; only these
+ * changes raise the version, the lease itself does not.
  */
 export function claimed(holder: Holder, now: string, minutes = LEASE_MINUTES) {
   const starts = sql`${tasks.status} in ('backlog', 'todo', 'blocked')`
@@ -72,7 +72,7 @@ export function claimed(holder: Holder, now: string, minutes = LEASE_MINUTES) {
   }
 }
 
-/** What a task without a lease has in those columns. */
+/** The columns of a task without a lease. */
 export const noLease = {
   leaseType: null,
   leaseHolderId: null,
@@ -83,7 +83,7 @@ export const noLease = {
   leaseExpiresAt: null,
 }
 
-/** Takes, renews or gives back. Of many at once, one statement decides; who comes too late looks again and is told why. */
+/** Claims, renews or releases. Concurrent callers: exactly one wins; the others read again and get the reason. */
 export const claim = write(
   'tasks.claim',
   changing,
@@ -96,12 +96,12 @@ export const claim = write(
         action === 'release' ? await giveBack(ctx, found, holder) : await take(ctx, found, holder, action, minutes)
       if (after) return after
     }
-    throw new AppError('conflict', `${ref} is being changed by others at this moment. Try again.`)
+    throw new AppError('conflict', `${ref} is being changed by others right now. Try again.`)
   },
   { idempotent: true },
 )
 
-/** The same with a path of its own. */
+/** Releases a claim: `claim` with action release, under its own path. */
 export const release = write(
   'tasks.release',
   changing,
@@ -134,7 +134,7 @@ async function take(
   return after
 }
 
-/** All of it goes: the lease, the assignment it made, and the state `in_progress`. */
+/** Ends the lease, the assignment that the claim made, and the state `in_progress`. */
 async function giveBack(ctx: Ctx, found: Found, holder: Holder): Promise<Task | undefined> {
   refuse(refusals.release(ctx, found, holder))
   const { task: before } = found
@@ -167,7 +167,7 @@ async function giveBack(ctx: Ctx, found: Found, holder: Holder): Promise<Task | 
 const renewal = `update tasks set lease_seen_at = $1::timestamptz,
     lease_expires_at = greatest(lease_expires_at, $1::timestamptz + (lease_expires_at - lease_seen_at))
   where (lease_credential_id = $2::uuid or lease_holder_id = $3::uuid) and lease_expires_at > $1::timestamptz and organization_id = any($4::uuid[])`
-/** Less than the shortest lease. */
+/** Must be shorter than the shortest lease. */
 const RENEW_EVERY_MS = 20_000
 const renewed = new WeakMap<App, Map<string, number>>()
 

@@ -26,14 +26,14 @@ import {
 import type { Lease, NextTask, Task, TaskItem, TaskNext } from './schema.ts'
 import { tasks } from './table.ts'
 
-/** Which task to do next, and why: the one place where that is decided. */
+/** Decides which task to do next, and why. No other code decides this. */
 
 const open = statuses.filter((status) => !isClosed(status))
 const urgency = sql`case ${tasks.priority} when 'critical' then 0 when 'high' then 1 when 'medium' then 2 else 3 end`
 
 /**
- * To do or left half done, nobody at work on it, waiting for nothing: neither itself nor what it is a part of, nor for its own parts. The
- * backlog never starts by itself.
+ * SQL condition: the task can be started now. It is `todo` or abandoned, nobody holds it, and neither it nor its parent
+ * is blocked, nor has it open parts. Tasks in the backlog are never ready.
  */
 export const ready = (now: string): SQL =>
   and(
@@ -58,7 +58,7 @@ const scopeOf = (ctx: Ctx, projectId: string | undefined): SQL =>
     projectId ? eq(tasks.projectId, projectId) : eq(tasks.organizationId, currentOrganization(ctx.actor)),
   )
 
-/** What is somebody else's to see to stays his; what he was at work on and left is anybody's. */
+/** SQL condition: unassigned, the holder's own, or abandoned by its assignee. */
 const candidates = (ctx: Ctx, { projectId, holder }: Search): SQL =>
   and(
     scopeOf(ctx, projectId),
@@ -66,7 +66,7 @@ const candidates = (ctx: Ctx, { projectId, holder }: Search): SQL =>
     or(isNull(tasks.assigneeId), eq(tasks.assigneeId, holder.id), eq(tasks.assigneeId, tasks.leaseHolderId)),
   )
 
-/** What somebody began and left comes before what is planned. */
+/** Abandoned tasks come before planned ones. */
 const order = (holder: Holder): SQL[] => [
   sql`${tasks.assigneeId} is distinct from ${holder.id}::uuid`,
   sql`${tasks.status} <> 'in_progress'`,
@@ -77,7 +77,7 @@ const order = (holder: Holder): SQL[] => [
   sql`${tasks.id}`,
 ]
 
-/** Takes it in the statement that picks it: of many agents at once, each gets another one. */
+/** Claims a task in the statement that picks it, so that concurrent agents each get another one. */
 async function take(
   ctx: Ctx,
   search: Search,
@@ -111,13 +111,13 @@ async function look(ctx: Ctx, search: Search): Promise<string | undefined> {
   return row?.id
 }
 
-/** One that somebody else was just changing may be free after all: then it is waited for. */
+/** A task that was locked by another change may still be free, so the second try waits for the lock. */
 const taken = async (ctx: Ctx, search: Search, minutes: number | undefined): Promise<string | undefined> =>
   (await take(ctx, search, minutes, true)) ?? ((await look(ctx, search)) && (await take(ctx, search, minutes, false)))
 
 /**
- * What the holder is at work on already: an agent that lost its context asks for the next task too, and must not end up with two. By what it
- * calls with as well: one agent may work in several places.
+ * Returns the task that the holder already works on: an agent that lost its context asks for the next task again, and
+ * must not get a second one. Matches the credential too, because one agent may work in several places.
  */
 async function underWay(ctx: Ctx, { projectId, holder }: Search): Promise<string | undefined> {
   if (!holder.credentialId) return undefined
@@ -149,9 +149,9 @@ const renewed = (ctx: Ctx, ref: string, { type, id, sessionId }: Holder, minutes
   })
 
 const goOn = ({ lease }: Task): string =>
-  `You are at work on it already; it is yours until ${lease?.expiresAt}. Finish it, or give it back (claim_task with action release) to get another`
+  `You already work on it, until ${lease?.expiresAt}. To get another, complete it or call claim_task (action release)`
 
-/** The one that comes after this, without taking it. */
+/** Returns the next task after this one, without claiming it. */
 export async function peek(
   ctx: Ctx,
   { projectId, organizationId }: Pick<Task, 'projectId' | 'organizationId'>,
@@ -176,7 +176,7 @@ async function pickNext(
   return { task, why: await why(ctx, task, search, claim !== false), waiting: [] }
 }
 
-/** Whether there are a hundred or a hundred thousand others makes no difference to whoever begins. */
+/** The exact number of other ready tasks does not matter above this. */
 const MOST_COUNTED = 100
 
 async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Promise<string> {
@@ -229,7 +229,7 @@ export const mine = read(
   },
 )
 
-/** Nothing to do must be explained, or agents ask again and again. */
+/** Explains why there is no task; without a reason agents ask again and again. */
 async function whyNone(ctx: Ctx, { projectId }: Search): Promise<Omit<NextTask, 'task'>> {
   const rows = await selectItems(ctx)
     .where(and(scopeOf(ctx, projectId), inArray(tasks.status, open)))
@@ -242,7 +242,7 @@ async function whyNone(ctx: Ctx, { projectId }: Search): Promise<Omit<NextTask, 
   const where = projectId ? 'this project' : 'your organization'
   const text =
     waiting.length === 0
-      ? `There is no open task in ${where}. Make one with create_task or create_plan.`
+      ? `There is no open task in ${where}. Create one with create_task or create_plan.`
       : `No task in ${where} can be started now: ${waiting
           .map((w) => `${w.key} ${w.reason}`)
           .slice(0, 3)
@@ -257,7 +257,7 @@ function reasonOf({ status, blockedBy, lease, assignee }: TaskItem): string {
   if (status === 'in_review') return 'waits for a review'
   if (status === 'blocked') return 'is marked as blocked'
   if (assignee) return `is for ${assignee.name}`
-  return status === 'in_progress' ? 'is in progress' : 'waits for its parts, or for what it is a part of'
+  return status === 'in_progress' ? 'is in progress' : 'waits for its parts or its parent'
 }
 
 export const next = write(

@@ -11,7 +11,7 @@ import { tasks } from './table.ts'
 
 const MOST_TASKS = 20
 
-/** A credential that may read agents but not tasks gets none of them this way. */
+/** Returns nothing if the credential's scopes do not allow reading tasks. */
 export const agentTasks = agentParts.handle(async (ctx, { agent }) =>
   scopeHolds(ctx.actor.scopes, 'tasks:read') ? { openTasks: await tasksOf(ctx, agent.id) } : {},
 )

@@ -11,7 +11,7 @@ const owners: Record<'epic' | 'story', SQL> = {
   story: sql`select t.status, t.story_id as owner from ${tasks} t where t.deleted_at is null`,
 }
 
-/** Counts the tasks of epics and stories. Cancelled tasks are no part of the work. */
+/** Counts the tasks of epics and stories. Cancelled tasks do not count. */
 export const progress = taskProgress.handle(async (ctx, { of, ids }) => {
   const { rows } = await ctx.db.execute<{ owner: string } & Progress>(sql`
     select owner, count(*)::int as tasks, (count(*) filter (where status = 'done'))::int as done

@@ -11,12 +11,12 @@ import type { Lease, TaskAction, TaskItem } from './schema.ts'
 /** The rule of every action that changes a task. */
 export const changing = member('tasks:write')
 
-/** Whoever wants a task: a person or an agent, perhaps in a certain session. */
+/** The person or agent that wants to claim a task, optionally in a session. */
 type Wanting = Pick<Party, 'type' | 'id'> & { sessionId: string | null }
 
 /**
- * Returns why the caller may not do something with a task that they can see, or undefined. The actions ask here, and so does `can`, so both
- * always agree.
+ * Each returns why the caller may not perform an action on a task that they can see, or undefined. The actions and
+ * `can` both use them, so they always agree.
  */
 export const refusals = {
   update: (ctx: Ctx, found: Found) =>
@@ -33,7 +33,7 @@ export const refusals = {
     openProjectRefusal(ctx, found.project, 'Deleting this task') ?? heldRefusal(ctx, found),
 } satisfies Record<TaskAction, (ctx: Ctx, found: Found) => Refusal | undefined>
 
-/** What the reader may do with a task, for surfaces that offer actions. */
+/** Returns what the caller may do with a task, for surfaces that offer actions. */
 export const can = (ctx: Ctx, found: Found): Record<TaskAction, Permission> => {
   const ask = (action: TaskAction): Permission =>
     permissionOf(refusalOf(ctx.actor, changing, `tasks.${action}`, ctx.app.clock) ?? refusals[action](ctx, found))
@@ -48,14 +48,14 @@ export const can = (ctx: Ctx, found: Found): Record<TaskAction, Permission> => {
   }
 }
 
-/** Finds a task, and refuses a caller who may not do this with it. */
+/** Finds a task, and throws if the caller may not perform this action on it. */
 export async function permitted(ctx: Ctx, ref: string, action: TaskAction): Promise<Found> {
   const found = await findWithProject(ctx, ref)
   refuse(refusals[action](ctx, found))
   return found
 }
 
-/** The part of `claim` and `release` that does not depend on who is to hold the task. */
+/** The check of `claim` and `release` that does not depend on the holder. */
 export const workRefusal = (ctx: Ctx, { project }: Found): Refusal | undefined =>
   openProjectRefusal(ctx, project, 'Working on this task')
 
@@ -73,8 +73,9 @@ const holds = (lease: Lease, { sessionId, ...party }: Wanting): boolean =>
   sameParty(lease.holder, party) && (!sessionId || !lease.sessionId || sessionId === lease.sessionId)
 
 /**
- * Somebody else's live lease keeps agents from changing a task. People at the web may change it, because they see whom they disturb. A call
- * with the credential that the lease was taken with is its holder's, also when the call does not name the agent again.
+ * Agents cannot change a task on which somebody else has a live lease. People at the web can, because they see whom
+ * they disturb. A call with the credential that took the lease counts as the holder's, even if it does not name the
+ * agent.
  */
 export function heldRefusal(
   ctx: Ctx,
@@ -87,17 +88,19 @@ export function heldRefusal(
   return heldBy(task, lease, ctx.now)
 }
 
-/** Says who holds the task, when they were last seen, and how long the claim lasts. */
+/** The refusal names the holder, when they were last seen, and when the claim expires. */
 function heldBy({ key }: TaskItem, { holder, lastSeenAt, expiresAt }: Lease, now: string): Refusal {
   const retryAfter = Math.max(1, Math.ceil((Date.parse(expiresAt) - Date.parse(now)) / 1000))
   return {
     code: 'conflict.lease_held',
-    detail: `${holder.name} works on ${key}: last seen ${lastSeenAt}, claimed until ${expiresAt} unless they continue. Take another task, or try again in ${retryAfter} seconds.`,
+    detail:
+      `${holder.name} works on ${key}: last seen ${lastSeenAt}, claimed until ${expiresAt} unless they continue. ` +
+      `Take another task, or try again in ${retryAfter} seconds.`,
     details: { retryAfter, next: [nextTask] },
   }
 }
 
-/** Open blockers keep a task from these states. */
+/** A task with open blockers cannot enter these states. */
 export function blockedRefusal(
   { key, blockedBy }: Pick<TaskItem, 'key' | 'blockedBy'>,
   to: Status,
@@ -106,6 +109,8 @@ export function blockedRefusal(
   const [first] = blockedBy
   return {
     code: 'conflict.blocked',
-    detail: `${key} cannot become ${to}: it waits for ${blockedBy.join(', ')}. Finish ${blockedBy.length > 1 ? 'those' : first} first, or remove them from blockedBy.`,
+    detail:
+      `${key} cannot become ${to}: it waits for ${blockedBy.join(', ')}. ` +
+      `Complete ${blockedBy.length > 1 ? 'those' : first} first, or remove them from blockedBy.`,
   }
 }

@@ -44,12 +44,12 @@ export const taskRoutes = (http: Http) =>
       { ...on(tasks.create, 'Create a task'), params: ProjectRef, body: TaskCreate, response: { 201: Task } },
     )
     .post('/api/tasks/next', ({ ctx, body }) => next(ctx, body), {
-      ...on(next, 'The task to do next and why, taken in the same step'),
+      ...on(next, 'Get the next task and why, and claim it in the same step'),
       body: TaskNext,
       response: NextTask,
     })
     .get('/api/tasks/:id', ({ ctx, params }) => tasks.detail(ctx, { ref: params.id }), {
-      ...on(tasks.detail, 'Get a task with what it waits for, what waits for it, and comments'),
+      ...on(tasks.detail, 'Get a task with its dependencies in both directions and its comments'),
       params: byRef,
       response: TaskDetail,
     })
@@ -65,35 +65,35 @@ export const taskRoutes = (http: Http) =>
       response: Deleted,
     })
     .post('/api/tasks/:id/restore', ({ ctx, params }) => restore(ctx, { ref: params.id }), {
-      ...on(restore, 'Bring back a task that was deleted in the last 30 days, with its parts'),
+      ...on(restore, 'Restore a task deleted in the last 30 days, with its parts'),
       params: byRef,
       response: Task,
     })
     .post('/api/tasks/:id/claim', ({ ctx, params, body }) => claim(ctx, { ...body, ref: params.id }), {
-      ...on(claim, 'Take a task, keep it, or give it back'),
+      ...on(claim, 'Claim a task, or renew or release the claim'),
       params: byRef,
       body: TaskClaim,
       response: Task,
     })
     .post('/api/tasks/:id/release', ({ ctx, params }) => release(ctx, { ref: params.id }), {
-      ...on(release, 'Give a task back'),
+      ...on(release, 'Release the claim of a task'),
       params: byRef,
       response: Task,
     })
     .post('/api/tasks/:id/complete', ({ ctx, params, body }) => tasks.complete(ctx, { ...body, ref: params.id }), {
-      ...on(tasks.complete, 'Complete a task; says which tasks it freed and what comes next'),
+      ...on(tasks.complete, 'Complete a task; returns the tasks it unblocked and the next one'),
       params: byRef,
       body: TaskComplete,
       response: TaskCompleted,
     })
     .post('/api/tasks/:id/relations', ({ ctx, params, body }) => relate(ctx, { ...body, ref: params.id }), {
-      ...on(relate, 'Relate a task to another one, or end that'),
+      ...on(relate, 'Relate a task to another one, or remove the relation'),
       params: byRef,
       body: Relate,
       response: Task,
     })
     .get('/api/tasks/:id/comments', ({ ctx, params, query }) => comments.comments(ctx, { ...query, ref: params.id }), {
-      ...on(comments.comments, 'Comments on a task'),
+      ...on(comments.comments, 'List the comments on a task'),
       params: byRef,
       query: CommentQuery,
       response: CommentPage,

@@ -14,18 +14,18 @@ import { users } from '../users/table.ts'
 import type { Acceptance, Lease, Party, Task, TaskItem } from './schema.ts'
 import { taskDependencies, tasks } from './table.ts'
 
-/** How tasks are read: rows of the database to what users see. */
+/** Reads tasks: turns database rows into the API's records. */
 
-/** Null for who is gone, and for an agent that is neither the team's nor public any more. */
+/** Null for a removed account, and for an agent that is no longer the team's or public. */
 const nameOf = (type: SQL | typeof tasks.assigneeType, id: SQL | typeof tasks.assigneeId): SQL<string | null> =>
   sql`case ${type} when 'user' then (select ${users.name} from ${users} where ${users.id} = ${id})
     when 'agent' then (select ${agents.name} from ${agents} where ${agents.id} = ${id}
       and (${agents.organizationId} = ${tasks.organizationId} or ${agents.scope} = 'public')) end`
 
 /**
- * The open ones (`o`) among the tasks at the other end of its dependencies. `offset 0` has each looked up from there: on small or new
- * tables the planner would rather join all tasks with all tasks, once for every row. A project that went to another team took its tasks
- * out of this one's way.
+ * SQL for the open tasks (`o`) at the other end of its dependencies. `offset 0` makes the planner look up each one: on
+ * small or new tables it would join all tasks with all tasks, once for every row. Tasks whose project moved to another
+ * team no longer count.
  */
 const openOnes = (dependency: SQL): SQL =>
   sql`(${dependency} and d.kind = 'blocks' offset 0) d cross join lateral (select t.number, t.project_id from ${tasks} t
@@ -37,12 +37,12 @@ const keyList = (ones: SQL): SQL<string | null> =>
 
 const blockers = openOnes(sql`select d.blocked_by_id as other from ${taskDependencies} d where d.task_id = ${tasks.id}`)
 const waiters = openOnes(sql`select d.task_id as other from ${taskDependencies} d where d.blocked_by_id = ${tasks.id}`)
-/** Keys of the open tasks that it waits for, `TUT-1,TUT-7`, and of those that wait for it. */
+/** Keys of the open tasks that block it (`TUT-1,TUT-7`), and of those that it blocks. */
 export const openBlockers = keyList(blockers)
 export const openWaiters = keyList(waiters)
 export const manyWait = sql`(select count(*) from ${waiters})`
 export const isFree = sql`not exists (select 1 from ${blockers})`
-/** The same for what it is a part of. */
+/** SQL condition: it has no parent, or the parent is not blocked. */
 export const parentIsFree = sql`(${tasks.parentId} is null or not exists (select 1 from
   ${openOnes(sql`select d.blocked_by_id as other from ${taskDependencies} d where d.task_id = ${tasks.parentId}`)}))`
 export const hasOpenParts = sql`exists (select 1 from (select 1 from ${tasks} part where part.parent_id = ${tasks.id}
@@ -87,7 +87,7 @@ const whole = {
   acceptance: tasks.acceptance,
   completionNotes: tasks.completionNotes,
 }
-/** With what decides who may change it. */
+/** Adds the columns that decide who may change it. */
 const found = {
   task: whole,
   project: {
@@ -132,7 +132,7 @@ const toFound = ({ task, ...rest }: Row, now: string): Found => ({ ...rest, task
 
 const key = /^([a-z]{2,6})-(\d{1,9})$/i
 
-/** `TUT-42` is looked for in the current team first, then in the workspaces that others share with it. */
+/** Looks up `TUT-42` in the current team first, then in workspaces that others share with it. */
 function named(ctx: Ctx, text: string, which: SQL): Promise<Row[]> {
   const [, project, number] = key.exec(text) ?? []
   const { organizationId } = ctx.actor
@@ -151,7 +151,7 @@ function named(ctx: Ctx, text: string, which: SQL): Promise<Row[]> {
     .limit(1)
 }
 
-/** By id, `TUT-42`, or the unique beginning of an id in the current organization. */
+/** Finds a task by id, by key (`TUT-42`), or by unique id prefix in the current organization. */
 export async function findWithProject(ctx: Ctx, ref: string): Promise<Found> {
   const rights = rightsOf(ctx.actor)
   const row = await byReference<Row>(ref, {
@@ -173,7 +173,7 @@ export async function findWithProject(ctx: Ctx, ref: string): Promise<Found> {
 
 export const find = async (ctx: Ctx, ref: string): Promise<Task> => (await findWithProject(ctx, ref)).task
 
-/** Also one that was deleted, if the condition lets it through, in a project that is there. */
+/** Also finds a deleted task, if the condition allows it and its project exists. */
 export async function findAnyWithProject(ctx: Ctx, ref: string, which: SQL): Promise<Found> {
   const there = and(which, projects.visibleTo(rightsOf(ctx.actor)))
   const row = await byReference<Row>(ref, {
@@ -185,7 +185,7 @@ export async function findAnyWithProject(ctx: Ctx, ref: string, which: SQL): Pro
   return toFound(row, ctx.now)
 }
 
-/** In a project that the caller has been found to see. */
+/** Finds a task in a project that the caller is known to see. */
 export async function inProject(ctx: Ctx, ref: string, projectId: string): Promise<Task> {
   const task = await find(ctx, ref)
   if (task.projectId !== projectId) throw notFound('task', ref)
@@ -215,7 +215,7 @@ function toTask(row: Row['task'], now: string): Task {
   return { ...toItem(rest, now), description, acceptance: acceptance as Acceptance[], completionNotes }
 }
 
-/** Whose work it is, and was: their open streams hear of it. */
+/** Ids of current and former assignees and holders; their open streams get the event. */
 const partiesOf = (...states: (TaskItem | undefined)[]): string[] =>
   [...new Set(states.flatMap((task) => [task?.assignee?.id, task?.lease?.holder.id]))].filter(
     (id) => typeof id === 'string',

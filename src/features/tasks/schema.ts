@@ -47,7 +47,7 @@ const taskTitle = title(200, { example: 'Lock the data folder' })
 const key = text(20, { example: 'TUT-42' })
 const labels = array(title(50, { example: 'backend' }), 50, { uniqueItems: true })
 const description = text(50_000)
-/** References: an id, `TUT-42`, or the first characters of an id. */
+/** A reference to a task: id, key (`TUT-42`) or id prefix. */
 export const ref = (what: string) =>
   text(100, { minLength: 1, description: `${what}: id, key or id prefix`, example: 'TUT-41' })
 
@@ -70,7 +70,7 @@ export const TaskItem = object({
   position: Type.Number({ examples: [1] }),
   startedAt: nullable(instant()),
   completedAt: nullable(instant()),
-  blockedBy: Type.Array(key, { description: 'Open tasks that it waits for' }),
+  blockedBy: Type.Array(key, { description: 'Open tasks that block it' }),
   lease: nullable(Lease),
 })
 export type TaskItem = Static<typeof TaskItem>
@@ -99,7 +99,7 @@ export type CommentPage = Static<typeof CommentPage>
 export const CommentQuery = object(paging('createdAt'))
 export type CommentQuery = Static<typeof CommentQuery>
 
-/** What can be done with a task, by the names of the actions. */
+/** Names of the actions on a task. */
 export const taskActions = ['update', 'complete', 'claim', 'release', 'comment', 'relate', 'remove'] as const
 export type TaskAction = (typeof taskActions)[number]
 
@@ -107,11 +107,11 @@ export const TaskDetail = object({
   ...Task.properties,
   project: object({ id: id(), name: text(100, { example: 'Tutti' }), slug: text(63, { example: 'tutti' }) }),
   waitsFor: Type.Array(Related),
-  frees: Type.Array(Related, { description: 'Tasks that wait for this one' }),
+  frees: Type.Array(Related, { description: 'Tasks that this one blocks' }),
   related: Type.Array(Related),
   subtasks: Type.Array(object({ id: id(), key, title: taskTitle, status: oneOf(statuses) })),
   links: Type.Array(LinkedRecord, {
-    description: 'Specs, decisions, memories and others that are linked with it or name it',
+    description: 'Records that are linked with it or mention it',
   }),
   comments: Type.Array(Comment, { description: 'The last 20, oldest first' }),
   can: permissions(taskActions),
@@ -140,7 +140,7 @@ const changeable = {
 export const TaskCreate = object({
   ...partial(object(changeable)).properties,
   title: taskTitle,
-  status: optional(oneOf(['backlog', 'todo'], { description: 'todo unless told' })),
+  status: optional(oneOf(['backlog', 'todo'], { description: 'Default: todo' })),
 })
 export type TaskCreate = Static<typeof TaskCreate>
 
@@ -163,7 +163,7 @@ export const TaskQuery = object({
   assignee: optional(assignee),
   label: optional(text(50)),
   ready: optional(
-    bool({ description: 'Only those that can be started now: todo or abandoned, not blocked, nobody at work' }),
+    bool({ description: 'Only tasks that can be started now: todo or abandoned, not blocked, not claimed' }),
   ),
   search: optional(text(200)),
 })
@@ -172,11 +172,11 @@ export const TaskPage = pageOf(TaskItem)
 export type TaskPage = Static<typeof TaskPage>
 
 const Freed = Type.Array(object({ id: id(), key, title: taskTitle }))
-/** What a change of status did to others. */
+/** A changed task, with the tasks that it unblocked or blocked. */
 export const TaskChanged = object({
   ...Task.properties,
   freed: Type.Array(Freed.items, { description: 'Tasks that can be started now' }),
-  blocked: Type.Array(Freed.items, { description: 'Tasks that have to wait again' }),
+  blocked: Type.Array(Freed.items, { description: 'Tasks that are blocked again' }),
 })
 export type TaskChanged = Static<typeof TaskChanged>
 
@@ -185,7 +185,7 @@ export const TaskComplete = object({
   evidence: optional(
     array(text(500, { example: 'bun test: 214 pass' }), 20, { description: 'Files, commits, test runs, links' }),
   ),
-  force: optional(bool({ description: 'Close it although it waits for others; for people only' })),
+  force: optional(bool({ description: 'Complete it despite open blockers; for people only' })),
 })
 export type TaskComplete = Static<typeof TaskComplete>
 export const TaskCompleted = object({
@@ -194,9 +194,14 @@ export const TaskCompleted = object({
 })
 export type TaskCompleted = Static<typeof TaskCompleted>
 
-const minutes = int({ min: 1, max: 480, description: 'How long without a sign of life it stays yours', example: 15 })
+const minutes = int({
+  min: 1,
+  max: 480,
+  description: 'Lease length: minutes without a call until it expires',
+  example: 15,
+})
 export const TaskClaim = object({
-  action: optional(oneOf(['claim', 'renew', 'release'], { description: 'claim unless told' })),
+  action: optional(oneOf(['claim', 'renew', 'release'], { description: 'Default: claim' })),
   minutes: optional(minutes),
   agent: optional(text(100, { minLength: 1, description: 'Agent that works on it: id or slug' })),
   sessionId: optional(id()),
@@ -205,7 +210,7 @@ export type TaskClaim = Static<typeof TaskClaim>
 
 export const TaskNext = object({
   projectId: optional(id()),
-  claim: optional(bool({ description: 'Take it as well; true unless told' })),
+  claim: optional(bool({ description: 'Also claim it. Default: true' })),
   minutes: optional(minutes),
   agent: optional(text(100, { minLength: 1, description: 'Agent that will work on it: id or slug' })),
   sessionId: optional(id()),
@@ -220,6 +225,6 @@ export type NextTask = Static<typeof NextTask>
 
 export const Relate = object({
   task: ref('The other task'),
-  kind: nullable(oneOf(['relates', 'discovered_from', 'duplicates'], { description: 'null: not related any more' })),
+  kind: nullable(oneOf(['relates', 'discovered_from', 'duplicates'], { description: 'null: remove the relation' })),
 })
 export type Relate = Static<typeof Relate>

@@ -52,7 +52,7 @@ export const list = read('tasks.list', member('tasks:read'), async (ctx, query: 
   const assignee = query.assignee === undefined ? undefined : await findParty(ctx, { organizationId }, query.assignee)
   const filters: (SQL | undefined)[] = [
     visibleTo(rightsOf(ctx.actor)),
-    // A project may be another team's, in a workspace that both share.
+    // A project may belong to another team, in a shared workspace.
     query.projectId === undefined ? eq(tasks.organizationId, organizationId) : eq(tasks.projectId, query.projectId),
     query.storyId === undefined ? undefined : eq(tasks.storyId, query.storyId),
     query.parentId === undefined ? undefined : eq(tasks.parentId, query.parentId),
@@ -82,7 +82,7 @@ export const list = read('tasks.list', member('tasks:read'), async (ctx, query: 
   )
 })
 
-/** The same for whoever names a project as people do, or is at work in one. */
+/** Like `list`, but takes the project by slug or key; default: the one that the caller works in. */
 export const listNamed = read(
   'tasks.listNamed',
   member('tasks:read'),
@@ -98,7 +98,7 @@ export const get = read(
   (ctx, { ref }: { ref: string }): Promise<Task> => find(ctx, ref),
 )
 
-/** With everything that somebody who starts on it wants to know. */
+/** Returns a task with everything that a worker needs to start on it. */
 export const detail = read(
   'tasks.detail',
   member('tasks:read'),
@@ -203,7 +203,7 @@ export const complete = write(
     if (force && !inPerson(ctx.actor))
       throw new AppError(
         'forbidden',
-        'Only a person can close a task that waits for others. Finish those first, or ask somebody.',
+        'Only a person can complete a blocked task. Complete its blockers first, or ask a person.',
       )
     const found = await findWithProject(ctx, ref)
     refuse(refusals.complete(ctx, found, { force }))
@@ -235,7 +235,7 @@ export const complete = write(
   { idempotent: true, versioned: true },
 )
 
-// ---- what they share
+// ---- shared parts
 
 type Change = Partial<typeof tasks.$inferInsert>
 
@@ -252,7 +252,7 @@ async function store(ctx: Ctx, before: Task, set: Change): Promise<Task> {
   return again()
 }
 
-/** What a new status brings with it. Only who is at work on something has a lease on it. */
+/** Returns the columns that change with a status. A lease ends when the task is neither in progress nor in review. */
 function moved(ctx: Ctx, before: Task, status: Status): Change {
   if (status === before.status) return {}
   return {
@@ -263,7 +263,7 @@ function moved(ctx: Ctx, before: Task, status: Status): Change {
   }
 }
 
-/** Reassigning moves the lease along; taking the assignee away ends it. */
+/** Reassigning moves the lease to the new assignee; unassigning ends it. */
 function assigned(ctx: Ctx, before: Task, to: Party | undefined): Change {
   const assignee = { assigneeType: to?.type ?? null, assigneeId: to?.id ?? null }
   if (!before.lease || (to && sameParty(before.lease.holder, to))) return assignee
@@ -289,7 +289,7 @@ async function consequences(ctx: Ctx, before: Task, after: Task): Promise<Pick<T
 const criteria = (given: readonly (string | Acceptance)[]): Acceptance[] =>
   given.map((c) => (typeof c === 'string' ? { text: c, done: false } : c))
 
-/** To plan in: the one named, else the one the caller is at work in. */
+/** Returns the project to plan in: the named one, else the one that the caller works in. */
 export async function projectFor(ctx: Ctx, ref: string | undefined): Promise<Project> {
   const project = await projectOf(ctx, ref)
   if (!project) throw invalid('/project', 'Name the project by its id, slug or key.', 'required', [listProjects])
@@ -297,7 +297,7 @@ export async function projectFor(ctx: Ctx, ref: string | undefined): Promise<Pro
   return project
 }
 
-/** The first of so many. Also locks the project's row: who numbers and orders in it takes turns. */
+/** Reserves numbers and returns the first. Also locks the project's row, so that numbering and ordering take turns. */
 export async function takeNumbers(ctx: Ctx, projectId: string, many: number): Promise<number> {
   const [row] = await ctx.db
     .update(projectTable)
@@ -308,8 +308,8 @@ export async function takeNumbers(ctx: Ctx, projectId: string, many: number): Pr
 }
 
 /**
- * A story and a parent must be of the same project, and a task is no part of itself. A part stands where its parent does, unless told.
- * To be asked in turn with others, or what it stands in may be gone by the time it is in there.
+ * Checks that story and parent belong to the project, and that a task is not a part of itself. The default story of a
+ * part is its parent's. Call it under the project's lock; otherwise story or parent may be deleted meanwhile.
  */
 async function checkPlace(
   ctx: Ctx,
@@ -353,8 +353,8 @@ async function tellAssignee(ctx: Ctx, task: Task, assignee: Party | undefined): 
   await notify(ctx, {
     userId: assignee.id,
     reason: 'assignment',
-    title: `${task.key} is yours now`,
-    message: `${name} assigned it to you: ${task.title}`,
+    title: `${task.key} was assigned to you`,
+    message: `${name} assigned this task to you: ${task.title}`,
     link: `/tasks/${task.key}`,
   })
 }

@@ -10,11 +10,11 @@ export const tasks = pgTable(
   'tasks',
   {
     ...item(),
-    /** Null: straight under the project. */
+    /** Null: without a story. */
     storyId: uuid().references(() => stories.id, { onDelete: 'cascade' }),
     /** The task that this one is a part of. */
     parentId: uuid().references((): AnyPgColumn => tasks.id, { onDelete: 'set null' }),
-    /** `TUT-42` is the project's key and this. Given once, never reused. */
+    /** The key `TUT-42` is the project's key and this number. Never reused. */
     number: integer().notNull(),
     assigneeType: text().$type<Party>(),
     assigneeId: uuid(),
@@ -25,11 +25,11 @@ export const tasks = pgTable(
     completionNotes: text(),
     startedAt: instant(),
     completedAt: instant(),
-    /** Who works on it right now; all of it is null when nobody does. It counts until it expires. */
+    /** The lease: who works on it now, until it expires. All its columns are null if nobody does. */
     leaseType: text().$type<Party>(),
     leaseHolderId: uuid(),
     leaseSessionId: uuid(),
-    /** The token, key or login that took it: its calls are the holder's signs of life. */
+    /** The credential that took the lease; its calls renew it. */
     leaseCredentialId: uuid(),
     leaseSince: instant(),
     leaseSeenAt: instant(),

@@ -11,11 +11,11 @@ import { taskComments, taskDependencies, tasks } from './table.ts'
 const id = sql.placeholder('id')
 const named = sql`${tasks.id}, ${projects.key} || '-' || ${tasks.number} as key, ${tasks.title}, ${tasks.status}`
 const inProject = sql`join ${projects} on ${projects.id} = ${tasks.projectId}`
-/** Rows as one text of JSON, which every driver reads alike. */
+/** Returns rows as one JSON text, which every driver reads in the same way. */
 const asList = (rows: SQL): SQL<string> =>
   sql<string>`coalesce((select json_agg(r) from (${rows}) r), '[]'::json)::text`
 
-/** One statement for all of it: mostly there is little, and asking costs more than looking. */
+/** One statement for all parts: there are few rows, so each further query would cost more than the reading. */
 const select = prepare((db) =>
   db
     .select({
@@ -33,7 +33,7 @@ const select = prepare((db) =>
 
 type Around = Pick<TaskDetail, 'waitsFor' | 'frees' | 'related' | 'subtasks' | 'comments'>
 
-/** What a task is tied to and divided into, as far as the caller sees it, and what was said last. */
+/** Returns a task's relations and parts that the caller sees, and its last comments. */
 export async function around(ctx: Ctx, taskId: string): Promise<Around> {
   const [found] = await select(ctx.db, { id: taskId, ...rightsOf(ctx.actor) })
   if (!found) throw new Error('a select without a table gave no row')

@@ -11,16 +11,16 @@ const task = text(100, { minLength: 1, description: 'Id, TUT-42 or id prefix' })
 const project = optional(text(100, { description: 'Id, slug or key' }))
 const assignee = optional(text(254, { description: 'me, e-mail, agent' }))
 const labels = optional(array(title(50), 50, { uniqueItems: true }))
-const blockedBy = optional(array(text(100), 50, { uniqueItems: true, description: 'Tasks it waits for' }))
+const blockedBy = optional(array(text(100), 50, { uniqueItems: true, description: 'Tasks that block it' }))
 const acceptance = optional(array(title(500), 50, { description: 'What must be true when done' }))
 const minutes = optional(int({ min: 1, max: 480 }))
 
-/** Who works on it and until when; the rest of a lease, and other times, are for people who look for lost agents. */
+/** Shows the holder and the end of a lease; its other fields only help people who look for stuck agents. */
 const withHolder = <T extends TaskItem>({ lease, startedAt: _, createdAt: __, updatedAt: ___, ...task }: T) => ({
   ...task,
   lease: lease && { holder: lease.holder, expiresAt: lease.expiresAt },
 })
-/** A line of a list: what one chooses by. */
+/** A list item: only the fields needed to choose a task. */
 const line = (task: TaskItem) => {
   const { key, title, status, priority, assignee, labels, dueAt, estimate, blockedBy, lease } = withHolder(task)
   return { key, title, status, priority, assignee, labels, dueAt, estimate, blockedBy, lease }
@@ -44,7 +44,7 @@ export const taskTools = [
       blockedBy,
       story: optional(text(36, { description: 'Story id' })),
       acceptance,
-      discoveredFrom: optional(text(100, { description: 'Task it was found in' })),
+      discoveredFrom: optional(text(100, { description: 'Task during which it was found' })),
     }),
     action: tasks.create,
     with: ({ project, story, ...rest }) => ({ ...rest, projectRef: project, storyId: story }),
@@ -53,8 +53,7 @@ export const taskTools = [
   tool({
     name: 'list_tasks',
     title: 'List tasks',
-    description:
-      'Find tasks, last changed first. Without descriptions; read one with get_task. ready: only what can be started now.',
+    description: 'List tasks without descriptions, last changed first. ready: only those that can be started now.',
     toolset: 'tasks',
     core: true,
     input: object({
@@ -72,7 +71,7 @@ export const taskTools = [
   tool({
     name: 'update_task',
     title: 'Update task',
-    description: 'Change only the given fields. Says which tasks it freed or blocked. To finish one use complete_task.',
+    description: 'Change only the given fields. Returns tasks this unblocked or blocked. To finish, use complete_task.',
     toolset: 'tasks',
     core: true,
     input: object({
@@ -95,7 +94,7 @@ export const taskTools = [
   tool({
     name: 'complete_task',
     title: 'Complete task',
-    description: 'Finish a task: what was done and what shows it. Answers which tasks it freed and what comes next.',
+    description: 'Finish a task, with notes and evidence. Returns the tasks this unblocked and the next task.',
     toolset: 'tasks',
     core: true,
     input: object({ task, notes: optional(text(20_000)), evidence: optional(array(text(500), 20)) }),
@@ -115,7 +114,7 @@ export const taskTools = [
   tool({
     name: 'delete_task',
     title: 'Delete task',
-    description: 'Delete a task that should not exist; cancel one that will not be done by update_task.',
+    description: 'Delete a task created by mistake. If it will not be done, set status cancelled instead.',
     toolset: 'tasks',
     input: object({ task, reason: optional(text(1000)) }),
     action: remove,
@@ -124,8 +123,7 @@ export const taskTools = [
   tool({
     name: 'get_task',
     title: 'Get task',
-    description:
-      'One task with everything: description, dependencies both ways, who works on it, comments, linked records.',
+    description: 'Get a task in full: description, dependencies, who works on it, comments, linked records.',
     toolset: 'tasks',
     core: true,
     input: object({ task }),
@@ -136,7 +134,7 @@ export const taskTools = [
   tool({
     name: 'next_task',
     title: 'Next task',
-    description: 'The task to do next and why, claimed for you (claim: false only looks). Says why when there is none.',
+    description: 'Get the next task and why, claimed for you (claim: false only looks). Explains when there is none.',
     toolset: 'tasks',
     core: true,
     input: object({ project, claim: optional(bool()), agent: optional(text(100)), minutes }),
@@ -147,7 +145,7 @@ export const taskTools = [
   tool({
     name: 'claim_task',
     title: 'Claim task',
-    description: 'Take a task so that nobody else works on it; your calls keep it yours. release gives it back.',
+    description: 'Claim a task so that nobody else works on it. Your calls renew the claim; release ends it.',
     toolset: 'tasks',
     core: true,
     input: object({
