@@ -7,16 +7,16 @@ import { type Db, drizzleTx } from './db/session.ts'
 import { AppError } from './errors.ts'
 import type { DataOf, EventType } from './events/catalogue.ts'
 import { type AppEvent, insertEvent } from './events/event.ts'
-import { claimKey, storeAnswer } from './events/idempotency.ts'
+import { claimKey, storeResult } from './events/idempotency.ts'
 import type { Job } from './jobs/queue.ts'
 import type { App } from './services.ts'
 
-/** What an action knows about its call. `db` is the running transaction inside a write. */
+/** The context of one call. Inside a write, `db` is its transaction. */
 export interface Ctx {
   readonly app: App
   readonly actor: Actor
   readonly db: Db
-  /** One moment for the whole call. */
+  /** The time of the call; it does not advance during the call. */
   readonly now: string
   readonly requestId: string
   readonly ip: string | null
@@ -24,20 +24,20 @@ export interface Ctx {
   readonly idempotencyKey?: string
   /** `If-Match` or a tool's `expectedVersion`: the version the caller's change is based on. */
   readonly expectedVersion?: number
-  /** Fires when the caller has gone away, where the surface can tell. */
+  /** Fires when the caller has disconnected, on surfaces that notice it. */
   readonly signal?: AbortSignal
-  /** Says what changed: audit entry, activity and live event in one, in this transaction, delivered after commit. */
+  /** Writes an event (audit, activity and live event in one) in this transaction; it is delivered after commit. */
   emit<P extends TProperties>(event: EventType<P>, about: About<P>): void
-  /** Work to be done after commit, kept in this transaction and tried until it succeeds. */
+  /** Stores a job in this transaction. It runs after commit, and is retried until it succeeds. */
   enqueue(job: Job): void
-  /** The running write; nested writes join it. */
+  /** The write that is running; nested writes join it. */
   readonly unit?: Unit
 }
 
-export type About<P extends TProperties = TProperties> = Place &
+export type About<P extends TProperties = TProperties> = EventSubject &
   (Record<never, never> extends DataOf<P> ? { data?: DataOf<P> } : { data: DataOf<P> })
 
-interface Place {
+interface EventSubject {
   subjectId?: string
   organizationId?: string | null
   projectId?: string | null
@@ -59,15 +59,15 @@ export interface Action<I, O> {
 }
 
 interface Hints {
-  /** Removes something that cannot be brought back by the same caller. */
+  /** Removes something that the same caller cannot restore. */
   destructive?: true
-  /** Minds `If-Match`; elsewhere the header is refused rather than ignored. */
+  /** Checks `If-Match`. Actions without this hint refuse the header instead of ignoring it. */
   versioned?: true
-  /** Doing it twice is the same as doing it once. */
+  /** Calling it twice has the same effect as calling it once. */
   idempotent?: true
-  /** Asks somebody outside, such as a code host. */
+  /** Calls an outside service, such as a code host. */
   outside?: true
-  /** Fields of the answer that are shown once: left out when an idempotent call is answered again. */
+  /** Fields of the result that are shown only once: a repeated call with the same idempotency key does not get them. */
   secret?: readonly string[]
 }
 
@@ -108,9 +108,9 @@ export function write<I, O>(id: string, rule: Rule, work: Work<I, O>, hints: Hin
 }
 
 /**
- * A write that waits for something slow (a password hash, a code host) and so must not hold a transaction meanwhile. It changes state only
- * by calling writes. One idempotency key cannot stand for several of them, and what a sign-in answers must not be kept: so a flow has none,
- * but for the one write that it calls with `keyed`.
+ * A write that waits for something slow (a password hash, a code host) and must not hold a transaction meanwhile. It
+ * changes state only by calling writes. A flow ignores the idempotency key, because one key cannot stand for several
+ * writes and the result of a sign-in must not be stored. `keyed` is the context for the one write that may use the key.
  */
 export function flow<I, O>(
   id: string,
@@ -126,7 +126,7 @@ export function flow<I, O>(
   return attach(run, id, 'write', rule, hints)
 }
 
-/** Two writers that got in each other's way: the loser starts over. */
+/** Serialization failure and deadlock: the transaction that lost starts again. */
 const retryable = new Set(['40001', '40P01'])
 
 async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input: I, work: Work<I, O>): Promise<O> {
@@ -142,35 +142,40 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
         ? { credentialId: actor.credentialId, key: ctx.idempotencyKey }
         : undefined
     if (key) {
-      // The same input for another organization, or based on another version, is another request.
+      // The organization and the expected version are part of the request: with others it is a different request.
       const request = { input, organizationId: actor.organizationId, expectedVersion: ctx.expectedVersion }
       const earlier = await claimKey(inner.db, key, action, request, ctx.now)
       if (earlier) {
         await tx.rollback()
-        return earlier.answer as O
+        return earlier.result as O
       }
     }
-    const answer = await work(inner, input)
-    // Every write leaves a trace, also one that has no event of its own.
+    const result = await work(inner, input)
+    // Every write is audited, even one that emits no event.
     if (unit.events.length === 0) unit.events.push(eventOf(inner, action, action, { userId: actor.userId }))
     if (unit.jobs.length > 0) await app.jobs.insert(tx, unit.jobs)
-    await tx.commit([...unit.events.map(insertEvent), ...(key ? [storeAnswer(key, answer, hints.secret)] : [])])
+    await tx.commit([...unit.events.map(insertEvent), ...(key ? [storeResult(key, result, hints.secret)] : [])])
     app.bus.deliver(unit.events)
     if (unit.jobs.length > 0) app.jobs.wake(unit.jobs)
-    return answer
+    return result
   } catch (error) {
     await tx.rollback()
     throw error
   }
 }
 
-/** Whatever an administrator looks at while acting as somebody else leaves a trace too. */
+/** Audits what an administrator reads while acting as somebody else. */
 export async function auditRead(ctx: Ctx, action: string): Promise<void> {
   const { text, params } = insertEvent(eventOf(ctx, action, action, { userId: ctx.actor.userId }))
   await ctx.app.driver.query(text, params)
 }
 
-function eventOf(ctx: Ctx, action: string, type: string, about: Place & { data?: Record<string, unknown> }): AppEvent {
+function eventOf(
+  ctx: Ctx,
+  action: string,
+  type: string,
+  about: EventSubject & { data?: Record<string, unknown> },
+): AppEvent {
   const { actor } = ctx
   const impersonatorId = actor.session?.impersonatorId
   return {
@@ -193,7 +198,7 @@ function eventOf(ctx: Ctx, action: string, type: string, about: Place & { data?:
   }
 }
 
-/** A call's context. Surfaces and tests make one; actions only pass it on. */
+/** Creates the context of a call. Surfaces, jobs and tests do this; actions only pass it on. */
 export function contextOf(
   app: App,
   actor: Actor,
@@ -222,7 +227,7 @@ export function contextOf(
   }
 }
 
-/** Optimistic locking, for callers that say what their change is based on. */
+/** Optimistic locking, for callers that send the version which their change is based on. */
 export function checkVersion({ expectedVersion }: Ctx, current: { version: number }): void {
   if (expectedVersion !== undefined && expectedVersion !== current.version)
     throw new AppError(

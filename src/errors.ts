@@ -46,7 +46,7 @@ export interface FieldError {
 export const deviceErrors = ['authorization_pending', 'slow_down', 'access_denied', 'expired_token'] as const
 export type DeviceError = (typeof deviceErrors)[number]
 
-/** What was looked for and not found: the kind of record and the reference as the caller gave it. */
+/** The record that was not found: its kind, and the reference as the caller gave it. */
 export interface Subject {
   kind: string
   ref: string
@@ -132,7 +132,7 @@ export function problem(error: AppError, instance: string, requestId: string): P
   }
 }
 
-/** Returns the facts without the details that are not for the body of an answer. Fields without a value are left out. */
+/** Returns only the facts that belong in the body of a response, without empty fields. */
 export function factsOf({ errors, current, error, subject, scope, role, missing, next }: Facts): Facts {
   return {
     ...(errors && { errors }),
@@ -146,12 +146,12 @@ export function factsOf({ errors, current, error, subject, scope, role, missing,
   }
 }
 
-/** Kinds of records that a sentence calls by another name than their own. */
+/** Names of kinds of records for use in a sentence, where they differ from the kind. */
 const labels: Record<string, string> = { api_key: 'API key', mcp_token: 'MCP token', party: 'member or agent' }
 /** References that need no quotation marks inside a sentence. */
 const plainReference = /^[\w.@/:-]+$/
 
-/** `Task TUT-7 not found.` `where` narrows it down: `in this workspace`. */
+/** Returns the error `Task TUT-7 not found.` `where` adds a place, such as `in this workspace`. */
 export function notFound(kind: string, ref: string, where?: string): AppError {
   const label = labels[kind] ?? kind.replaceAll('_', ' ')
   const named = plainReference.test(ref) ? ref : JSON.stringify(ref)
@@ -162,7 +162,7 @@ export function notFound(kind: string, ref: string, where?: string): AppError {
 export const invalid = (pointer: string, message: string, code = 'invalid', next?: WayOut[]): AppError =>
   new AppError('invalid', message, { errors: [{ pointer, code, message }], next })
 
-/** Returns the names that the ways out have on one surface, each once. */
+/** Returns what one surface calls the ways out, without duplicates. */
 export const waysBy = (next: readonly WayOut[] | undefined, by: keyof WayOut): string[] => [
   ...new Set((next ?? []).flatMap((way) => way[by] ?? [])),
 ]

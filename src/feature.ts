@@ -14,21 +14,22 @@ import type { App } from './services.ts'
 export type PageOf = (ctx: Ctx, params: Record<string, string>) => Promise<string>
 
 /** What a feature offers to the surfaces. Its folder's index.ts says so. */
+/** What a feature offers to the surfaces; exported by its index.ts. */
 export interface Feature {
   routes?: (http: Http) => AnyElysia
   tools?: Tool[]
   jobs?: JobDefinition[]
-  /** What it emits: all exports of its events.ts. */
+  /** The events it emits: all exports of its events.ts. */
   events?: readonly EventType[]
-  /** Its kinds of records, for search, links, MCP resources and whatever else works on all kinds. */
+  /** Its kinds of records, for search, links, MCP resources and other code that works on all kinds. */
   records?: readonly RecordKind[]
   /** HTML pages that anybody can open, by path. */
   pages?: Readonly<Record<string, PageOf>>
   /** Actions that the command line may run in a running server, through its control socket. */
   control?: readonly Action<never, unknown>[]
-  /** How it takes part in what features below it do. */
+  /** Its handlers for hooks of the features below it. */
   hooks?: readonly Registration[]
-  /** What goes on beside requests; gives what ends it. */
+  /** Starts work that runs beside requests; returns a function that stops it. */
   background?: (app: App) => () => Promise<void>
 }
 

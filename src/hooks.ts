@@ -6,9 +6,9 @@ import type { Ctx } from './action.ts'
  */
 export interface Hook<I, O> {
   readonly name: string
-  /** What an upper feature puts into `Feature.hooks`. */
+  /** Creates the entry that an upper feature lists in `Feature.hooks`. */
   handle(handler: Handler<I, O>): Registration
-  /** Calls the handlers one after the other and returns what they returned. No handler may depend on the order. */
+  /** Calls the handlers one after the other and returns their results. No handler may depend on the order. */
   call(ctx: Ctx, input: I): Promise<O[]>
 }
 
@@ -26,9 +26,9 @@ export function hook<I, O = void>(name: string): Hook<I, O> {
     name,
     handle: (handler) => ({ name, handler }),
     async call(ctx, input) {
-      const answers: O[] = []
-      for (const handler of ctx.app.hooks.get(name) ?? []) answers.push(await (handler as Handler<I, O>)(ctx, input))
-      return answers
+      const results: O[] = []
+      for (const handler of ctx.app.hooks.get(name) ?? []) results.push(await (handler as Handler<I, O>)(ctx, input))
+      return results
     },
   }
 }

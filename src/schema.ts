@@ -17,8 +17,9 @@ import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { codes, type ErrorCode, type FieldError } from './errors.ts'
 
 /**
- * The house types. One schema object is validator, TypeScript type, OpenAPI and MCP input schema, unconverted: so only plain TypeBox here
- * (Elysia's own `t` puts coercions into the JSON Schema). Objects are strict: an unknown field is refused, never dropped.
+ * The schema types of this project. One schema object is validator, TypeScript type, OpenAPI schema and MCP input
+ * schema without conversion, so this file uses plain TypeBox only (Elysia's `t` puts coercions into the JSON Schema).
+ * Objects are strict: an unknown field is refused, never dropped.
  */
 export type { Static, TObject, TSchema }
 
@@ -26,19 +27,19 @@ const formats: Record<string, RegExp> = {
   uuid: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i,
   'date-time':
     /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/,
-  // Every label begins where a dot ended the last, so there is one way to read an address: a pattern with two takes seconds to say no.
-  // No characters that cannot be seen: they would pass for another address, or do things to a terminal.
+  // Each label begins directly after a dot, so the pattern can match an address in one way only: an ambiguous pattern
+  // backtracks for seconds. Invisible characters are refused: they can imitate another address or control a terminal.
   email:
     /^[^\s\p{C}@<>"(),:;[\]\\]{1,64}@([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/u,
 }
 for (const [name, pattern] of Object.entries(formats))
   FormatRegistry.Set(name, (value) => value.length <= 320 && pattern.test(value))
-/** No capitals but A to Z: what others are in small letters (İ, the sign for kelvin) is not the same to us, to a database and to a mail server. */
+/** Of capital letters only A to Z: JavaScript, databases and mail servers lower-case others (İ, the kelvin sign) differently. */
 FormatRegistry.Set(
   'email',
   (value) => value.length <= 320 && formats.email?.test(value) === true && !/(?![A-Z])\p{Lu}/u.test(value),
 )
-/** The pattern alone lets through what no database takes: 31 February, the year 0, an offset of 99 hours. */
+/** The pattern alone accepts times that no database accepts: 31 February, the year 0, an offset of 99 hours. */
 FormatRegistry.Set('date-time', (value) => {
   if (value.length > 40 || !formats['date-time']?.test(value)) return false
   const [year = 0, month = 0, day = 0] = value.slice(0, 10).split('-').map(Number)
@@ -58,7 +59,7 @@ export const object = <T extends TProperties>(
   options: { description?: string; examples?: object[] } = {},
 ): TObject<T> => Type.Object(properties, { additionalProperties: false, ...options })
 
-/** The same fields, all optional. */
+/** Returns a copy of the object schema in which every field is optional. */
 export const partial = <T extends TProperties>(source: TObject<T>) =>
   Type.Partial(source, { additionalProperties: false })
 
@@ -71,7 +72,7 @@ const texts = ({ example, ...rest }: TextOptions) => ({
 })
 
 export const text = (maxLength: number, options: TextOptions = {}) => Type.String({ maxLength, ...texts(options) })
-/** Text that must say something: at least one character that is not white space. */
+/** Text with at least one character that is not white space. */
 export const title = (maxLength: number, options: TextOptions = {}) =>
   text(maxLength, { pattern: '\\S', minLength: 1, ...options })
 export const id = (options: TextOptions = {}) =>
@@ -83,7 +84,7 @@ export const url = (options: TextOptions = {}) =>
   Type.String({ format: 'url', maxLength: 2000, ...texts({ example: 'https://example.com', ...options }) })
 
 type IntOptions = { min?: number; max?: number; description?: string; default?: number; example?: number }
-/** Number + multipleOf instead of integer: Elysia then turns query strings into numbers without a coercing union in the document. */
+/** Number + multipleOf, not integer: so Elysia parses query strings without a coercing union in the OpenAPI document. */
 export const int = ({ min = 0, max = 2_147_483_647, example, ...rest }: IntOptions = {}) =>
   Type.Number({
     multipleOf: 1,
@@ -92,7 +93,7 @@ export const int = ({ min = 0, max = 2_147_483_647, example, ...rest }: IntOptio
     ...rest,
     ...(example !== undefined && { examples: [example] }),
   })
-/** Nothing but `true`: what an answer says was done. */
+/** Always `true`: confirms in a response that something was done. */
 export const yes = () => Type.Literal(true)
 export const bool = (options: { description?: string; default?: boolean } = {}) => Type.Boolean(options)
 
@@ -101,7 +102,7 @@ export const oneOf = <const T extends readonly string[]>(
   options: { description?: string; default?: T[number] } = {},
 ): TUnsafe<T[number]> => Type.Unsafe<T[number]>({ [Kind]: 'StringEnum', type: 'string', enum: values, ...options })
 
-/** The file of a form, or what a file's own address answers. */
+/** A file in a form, or the body of a download. */
 export const binary = <T>(contentMediaType: string, options: { description?: string } = {}): TUnsafe<T> =>
   Type.Unsafe<T>({ [Kind]: 'Binary', type: 'string', contentMediaType, examples: ['(bytes)'], ...options })
 
@@ -118,16 +119,16 @@ export const jsonObject = (options: { description?: string } = {}) =>
 export const pageOf = <T extends TSchema>(item: T) =>
   object({ items: Type.Array(item), nextCursor: nullable(Type.String()), total: Type.Optional(int({ example: 1 })) })
 
-/** What every list takes; spread into the list's own query. */
+/** Query parameters of every list; spread into the list's own query. */
 export const paging = <const K extends readonly string[]>(...sort: K) => ({
   sort: optional(oneOf(sort)),
   order: optional(oneOf(['asc', 'desc'])),
-  limit: optional(int({ min: 1, max: 200, description: 'At most this many; 50 unless told' })),
-  cursor: optional(text(2000, { description: '`nextCursor` of the page before' })),
+  limit: optional(int({ min: 1, max: 200, description: 'Page size (default: 50)' })),
+  cursor: optional(text(2000, { description: '`nextCursor` of the previous page' })),
   total: optional(bool({ description: 'Also count all matches' })),
 })
 
-/** Fields that every record shows. */
+/** Fields that every record has. */
 export const recordFields = {
   id: id(),
   createdAt: instant(),
@@ -139,7 +140,7 @@ const permission = Type.Union([
   Type.Literal(true),
   object({ code: oneOf(Object.keys(codes) as ErrorCode[]), detail: Type.String({ examples: ['It is archived.'] }) }),
 ])
-/** What the reader of a record may do with it, by the names of the actions: `true`, or the refusal they would get. */
+/** What the reader of a record may do with it, by action name: `true`, or the refusal they would get. */
 export const permissions = <const A extends readonly string[]>(actions: A) =>
   object(Object.fromEntries(actions.map((action) => [action, permission])) as Record<A[number], typeof permission>, {
     description: 'What you may do with it: true, or why not',
@@ -154,15 +155,15 @@ export const WayOut = object({
 
 export const Deleted = object({ id: id(), deleted: Type.Literal(true) })
 
-// ---- telling what is wrong with a value
+// ---- errors for people
 
-/** At most 20, one for each place, in words that tell what to send instead. */
+/** Returns at most 20 errors, one per field, with messages that say what to send instead. */
 export function fieldErrors(errors: Iterable<ValueError>): FieldError[] {
   const seen = new Map<string, FieldError>()
   for (const error of errors) {
     if (seen.has(error.path)) continue
     seen.set(error.path, explain(error))
-    // What comes next for a value that is far too long is its pattern, or whether its items differ: that would take long as well.
+    // The next checks of a huge value are its pattern, or whether its items are unique: both would take long.
     if (seen.size === 20 || isHuge(error)) break
   }
   return [...seen.values()]
@@ -173,7 +174,7 @@ const isHuge = ({ type, value }: ValueError): boolean =>
   (value as string | unknown[]).length > 10_000
 
 function explain({ path, type, schema, message, errors }: ValueError): FieldError {
-  // A field's name is the caller's, and may be as long as a body.
+  // The name of an unknown field comes from the caller and may be as long as the body.
   const pointer = path.length > 200 ? `${path.slice(0, 200)}…` : path
   const name = pointer.slice(1).replaceAll('/', '.') || 'the input'
   const tell = (code: string, text: string): FieldError => ({ pointer, code, message: text })
@@ -203,7 +204,7 @@ function explain({ path, type, schema, message, errors }: ValueError): FieldErro
     case ValueErrorType.NumberMultipleOf:
       return tell('type', `${name} must be a whole number.`)
     case ValueErrorType.Union: {
-      // Of what may also be null, what it is otherwise is worth telling.
+      // For a nullable field, explain the error of its other type.
       const others = (schema.anyOf as TSchema[]).flatMap((option, i) => (option.type === 'null' ? [] : [errors[i]]))
       const first = others.length === 1 ? others[0]?.First() : undefined
       return first ? explain(first) : tell('type', `${name}: ${message}.`)

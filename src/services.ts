@@ -33,7 +33,7 @@ export interface App {
   readonly embedder: Embedder
   /** All kinds of records. */
   readonly records: Records
-  /** What can happen, feature by feature. */
+  /** The definitions of all events. */
   readonly events: Catalogue
   /** Handlers of the features' hooks, by the hook's name. */
   readonly hooks: Hooks
@@ -42,7 +42,7 @@ export interface App {
   readonly gauges: Record<string, () => number>
   /** The public address, for links in mails and pages; never taken from a request. */
   url: string
-  /** The address it actually listens on, once it does. */
+  /** The address that the server listens on, once it does. */
   listening?: { host: string; port: number }
   close(): Promise<void>
 }

@@ -10,14 +10,10 @@ import type { Jwt } from './jwt.ts'
 import { atLeast, inWorkspace, lesser, type Role } from './policy.ts'
 import { hashSecret, kindOf } from './secrets.ts'
 
-/**
- * One way from a bearer secret to an Actor, for HTTP, MCP, sockets and tunnels alike. Answers are cached for at most a second and dropped
- * at once when an event says that the user's rights changed, here or on another instance.
- */
 export const CACHE_MS = 1000
 const CACHE_SIZE = 10_000
 
-/** Where a call came from; the address is looked up only when it is noted. */
+/** Where a call came from. `ip` may be a getter, because it is needed only for the first use between two flushes. */
 interface From {
   readonly ip: string | null
 }
@@ -28,10 +24,14 @@ interface Entry {
   userId?: string
 }
 
+/**
+ * The only way from a bearer secret to an Actor, for HTTP, MCP, sockets and tunnels. Actors are cached for at most a
+ * second, and dropped at once when an event reports that the user's rights changed, here or on another instance.
+ */
 export class Authenticator {
   readonly #cache = new Map<string, Entry>()
   readonly #watchers = new Set<(userId: string | undefined) => void>()
-  /** Credentials seen since the last flush: id → what to note. */
+  /** Credentials used since the last flush, by id. */
   readonly #used = new Map<string, { actor: Actor; at: string; ip: string | null; count: number }>()
 
   constructor(
@@ -44,12 +44,12 @@ export class Authenticator {
     bus.subscribe((event) => this.#onEvent(event))
   }
 
-  /** Rejects with `unauthenticated` for anything but a live credential of a live user. */
+  /** Throws `unauthenticated` unless the credential is valid and its user is active. Counts as a use. */
   async authenticate(secret: string, from?: From): Promise<Actor> {
     return this.#note(await this.look(secret), from)
   }
 
-  /** The same without counting as a use: for open streams that look again whether their credential still holds. */
+  /** Like `authenticate`, but not counted as a use: for open streams that check their credential again. */
   async look(secret: string): Promise<Actor> {
     const found = this.#cache.get(secret)
     const now = performance.now()
@@ -68,7 +68,7 @@ export class Authenticator {
     }
   }
 
-  /** A user as the machine acts for him: seeds, jobs. No credential, so no limits and no idempotency. */
+  /** Returns a user on whose behalf the server acts (seeds, jobs). Without a credential: no limits, no idempotency. */
   async actorFor(userId: string): Promise<Actor> {
     const row = await userRow(this.driver, userId)
     if (!row) throw new AppError('not_found', 'No such user.')
@@ -84,13 +84,13 @@ export class Authenticator {
     }
   }
 
-  /** Tells when the rights of a user (undefined: of anybody) may have changed, so that open streams look again. */
+  /** Calls `onChange` when the rights of a user (undefined: any user) may have changed, so that streams check again. */
   watch(onChange: (userId: string | undefined) => void): () => void {
     this.#watchers.add(onChange)
     return () => void this.#watchers.delete(onChange)
   }
 
-  /** Writes down what was used since the last call; runs as a timer and at shutdown, never on the request's path. */
+  /** Stores which credentials were used since the last call. Runs on a timer and at shutdown, not during requests. */
   async flushUsage(): Promise<void> {
     const batch = [...this.#used]
     this.#used.clear()
@@ -107,7 +107,7 @@ export class Authenticator {
     }
   }
 
-  /** Who was seen by this process since the last flush. */
+  /** The callers that this process saw since the last flush. */
   *unwritten(): Iterable<{ actor: Actor; at: string }> {
     yield* this.#used.values()
   }
@@ -169,7 +169,7 @@ export class Authenticator {
     const only = row.organization_id
     const all = membershipsOf(row)
     const memberships = only ? new Map([...all].filter(([id]) => id === only)) : all
-    // What it was made for is over.
+    // The key is bound to an organization that its user has left.
     if (only && memberships.size === 0) throw refused()
     return {
       ...personOf(row),
@@ -178,7 +178,7 @@ export class Authenticator {
       ...(only && { bound: true as const }),
       scopes: textArray(row.scopes),
       memberships,
-      ...(only ? alone : sharedWith(row.shared, memberships)),
+      ...(only ? nothingShared : sharedWith(row.shared, memberships)),
       organizationId: current(memberships, row.preferred),
     }
   }
@@ -186,7 +186,7 @@ export class Authenticator {
   async #byToken(secret: string): Promise<Actor> {
     const row = this.#valid(await tokenRow(this.driver, hashSecret(secret)))
     const organizationId = row.organization_id
-    // A sandbox twin has no members of its own: its parent's role counts in it.
+    // A sandbox has no members of its own: the role in its parent organization counts.
     const role = membershipsOf(row).get(row.member_of)
     if (!role) throw refused()
     return {
@@ -196,7 +196,7 @@ export class Authenticator {
       bound: true,
       scopes: textArray(row.scopes),
       memberships: new Map([[organizationId, role]]),
-      ...alone,
+      ...nothingShared,
       organizationId,
       toolsets: textArray(row.toolsets),
       projectId: row.project_id,
@@ -214,18 +214,18 @@ export class Authenticator {
 const refused = () =>
   new AppError(
     'unauthenticated',
-    'The credential is not valid: unknown, expired or revoked. Sign in again or make a new one.',
+    'The credential is not valid: unknown, expired or revoked. Sign in again or create a new one.',
   )
 
 const personOf = (row: PersonRow) => ({ userId: row.user_id, name: row.user_name, admin: row.is_admin })
 
 const membershipsOf = (row: PersonRow): Map<string, Role> => new Map(JSON.parse(row.memberships) as [string, Role][])
 
-/** A credential that is bound to one organization sees nothing that others share with it. */
-const alone = { workspaces: new Map<string, Role>(), reach: [] as string[] }
+/** For a credential that is bound to one organization: it does not see workspaces that others share with it. */
+const nothingShared = { workspaces: new Map<string, Role>(), reach: [] as string[] }
 
 function sharedWith(value: string, memberships: ReadonlyMap<string, Role>): Pick<Actor, 'workspaces' | 'reach'> {
-  if (value === '[]') return alone
+  if (value === '[]') return nothingShared
   const workspaces = new Map<string, Role>()
   const reach = new Set<string>()
   for (const [id, role, team, teams] of JSON.parse(value) as [string, keyof typeof inWorkspace, string, string[]][]) {
@@ -241,5 +241,5 @@ function sharedWith(value: string, memberships: ReadonlyMap<string, Role>): Pick
 const current = (memberships: ReadonlyMap<string, Role>, preferred: string | null): string | null =>
   preferred !== null && memberships.has(preferred) ? preferred : (memberships.keys().next().value ?? null)
 
-/** Scopes and toolsets hold no commas, quotes or braces, so the array literal splits plainly. */
+/** Splits an array literal at its commas: scopes and toolsets contain no commas, quotes or braces. */
 const textArray = (value: string): string[] => value.slice(1, -1).split(',').filter(Boolean)

@@ -1,14 +1,14 @@
 import type { Driver } from '../db/driver.ts'
 import type { Via } from './actor.ts'
 
-/** The statements that find who a credential belongs to and what it may do, one trip each, and their rows. */
+/** One statement per kind of credential: it reads the user and all their rights in one round trip. */
 
 export interface PersonRow {
   user_id: string
   user_name: string
   is_admin: boolean
   status: string
-  /** The organization that they chose as current. */
+  /** The organization that the user chose as current. */
   preferred: string | null
   /** JSON: `[organization, role]`, in the order in which they joined. */
   memberships: string
@@ -33,7 +33,7 @@ export interface SessionRow extends CredentialRow, Shared {
 
 export interface KeyRow extends CredentialRow, Shared {
   scopes: string
-  /** The only organization that it works in, if it is bound to one. */
+  /** The only organization that the key may access, if it is bound to one. */
   organization_id: string | null
 }
 
@@ -42,7 +42,7 @@ export interface TokenRow extends CredentialRow {
   organization_id: string
   toolsets: string
   project_id: string | null
-  /** The organization whose members count: of a sandbox its parent. */
+  /** The organization whose memberships count: for a sandbox, its parent. */
   member_of: string
   agent_id: string | null
   agent_name: string | null
@@ -56,7 +56,7 @@ const person = `u.id as user_id, u.name as user_name, u.role = 'admin' as is_adm
 
 const credential = 'c.id as credential_id, c.expires_at, c.revoked_at'
 
-/** Workspaces of the user's teams. What is archived is for reading. */
+/** Workspaces of the user's teams. An archived one is read-only. */
 const shared = `coalesce((select json_agg(json_build_array(w.id,
       case when w.status = 'archived' then 'viewer' else t.role end, t.organization_id,
       (select json_agg(o.id) from workspace_teams x

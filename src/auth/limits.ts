@@ -53,10 +53,7 @@ export function tooMany(retryAfter: number, what = 'requests'): AppError {
   )
 }
 
-/**
- * Counts in the database, atomically: limits on guesses must hold across restarts, instances and a hundred parallel
- * tries.
- */
+/** Counts atomically in the database: limits on guesses must hold across restarts, instances and parallel attempts. */
 export async function countAttempt(
   driver: Queryable,
   key: string,
@@ -81,10 +78,7 @@ export async function forgetAttempts(driver: Driver, key: string): Promise<void>
   await driver.query('delete from counters where key = $1', [key])
 }
 
-/**
- * Takes one attempt back that was not a guess. Only this one, so that a correct guess does not erase wrong ones before
- * it.
- */
+/** Takes back one attempt that was not a guess. Only one, so that a correct guess does not erase earlier wrong ones. */
 export async function returnAttempt(driver: Driver, key: string): Promise<void> {
   await driver.query('update counters set count = count - 1 where key = $1 and count > 0', [key])
 }
@@ -104,12 +98,15 @@ export async function countGuess(
 ): Promise<void> {
   const { rows } = await driver.query(
     `insert into counters as c (key, count, expires_at, blocked_until)
-     values ($1, 1, $2::timestamptz + $3 * interval '1 second', case when $4 <= 1 then $2::timestamptz + interval '1 minute' end)
+     values ($1, 1, $2::timestamptz + $3 * interval '1 second',
+       case when $4 <= 1 then $2::timestamptz + interval '1 minute' end)
      on conflict (key) do update set
        count = case when c.expires_at <= $2 then 1 else c.count + 1 end,
-       expires_at = case when c.expires_at <= $2 then excluded.expires_at when c.count + 1 < $4 then c.expires_at else $2::timestamptz + interval '1 day' end,
+       expires_at = case when c.expires_at <= $2 then excluded.expires_at
+         when c.count + 1 < $4 then c.expires_at else $2::timestamptz + interval '1 day' end,
        blocked_until = case when c.expires_at > $2 and c.count + 1 >= $4
-         then $2::timestamptz + least(3600, 60 * power(2, least(c.count + 1 - $4, 10))) * interval '1 second' else excluded.blocked_until end
+         then $2::timestamptz + least(3600, 60 * power(2, least(c.count + 1 - $4, 10))) * interval '1 second'
+         else excluded.blocked_until end
      where c.blocked_until is null or c.blocked_until <= $2
      returning count`,
     [key, now.toISOString(), windowSeconds, free],

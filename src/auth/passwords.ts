@@ -32,7 +32,8 @@ export const hashPassword = (password: string): Promise<string> => gate(() => Bu
 
 /** Hash of a random password nobody knows, with the options above. */
 const DECOY =
-  '$argon2id$v=19$m=19456,t=2,p=1$7M2VKmoV90gNBV0ZxzAQqt0BQ0tUtiVF1byZ0ZZGpX4$UpdKgeeIdIFytoB5w9O9cCxuWI63i4KWK6H+OwbyipE'
+  '$argon2id$v=19$m=19456,t=2,p=1$7M2VKmoV90gNBV0ZxzAQqt0BQ0tUtiVF1byZ0ZZGpX4' +
+  '$UpdKgeeIdIFytoB5w9O9cCxuWI63i4KWK6H+OwbyipE'
 
 /** Takes equally long for unknown and known accounts. */
 export async function verifyPassword(password: string, hash: string | null | undefined): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { Actor, CredentialKind } from './actor.ts'
 
 export const roles = ['viewer', 'member', 'admin', 'owner'] as const
 export type Role = (typeof roles)[number]
-/** What a team's part in a shared workspace lets its members do there, at most. */
+/** The highest role that members of a team can have in a shared workspace, by the team's role in it. */
 export const inWorkspace: Record<'owner' | 'editor' | 'viewer', Role> = {
   owner: 'owner',
   editor: 'member',
@@ -15,30 +15,30 @@ export const atLeast = (role: Role | undefined, needed: Role): boolean =>
 
 /** Who may call an action. Every action carries one; `tutti config policy` prints them all. */
 export interface Rule {
-  /** Credential kinds; `anonymous` lets everybody in. The machine itself (`system`) may do everything. */
+  /** Accepted kinds of credentials; `anonymous` accepts every caller. `system` may do everything. */
   kinds: readonly CredentialKind[]
-  /** `notes:write`: met by `write`, `notes:write` (and for reads also by `read`). Null: no scope is asked for. */
+  /** `notes:read` is met by `notes:read`, `notes:write`, `read` and `write`. Null: no scope is needed. */
   scope: string | null
-  /** Least role in the current organization; null where the action is about the caller's own account or asks the row itself. */
+  /** Lowest role in the current organization. Null: the action concerns the caller's own account, or checks the row. */
   role: Role | null
-  /** Also for a user without any organization: they still have what is personal, and what is public. */
+  /** Also for a user without any organization, who still has personal and public records. */
   alone?: true
   /** Instance administrators only. */
   admin?: true
-  /** Only the user in person: not an administrator who acts as them. */
+  /** Not for an administrator who acts as the user. */
   own?: true
-  /** Only where the user signed in directly: not on a device that was approved with a code. */
+  /** Not on a device that was approved with a code. */
   interactive?: true
   /** As `interactive`, and only if the user signed in or confirmed their identity within this many minutes. */
   recent?: number
 }
 
-/** Filled as actions and tools are defined: what scopes and toolsets there are, for those who hand out credentials. */
+/** All resources and toolsets, filled as actions and tools are defined. Checked when a credential is created. */
 export const known = { resources: new Set<string>(), toolsets: new Set(['core']) }
 
 const everyKind = ['session', 'api_key', 'mcp_token'] as const
 
-/** Work on an organization's records: any credential, the scope, and a role in the organization (viewer reads, member writes). */
+/** For an organization's records: any credential with the scope, and a role (default: viewer reads, member writes). */
 export const member = (
   scope: `${string}:${'read' | 'write'}`,
   role: Role = scope.endsWith(':read') ? 'viewer' : 'member',
@@ -47,26 +47,26 @@ export const member = (
   scope,
   role,
 })
-/** As `member`, for what may also be personal: a user without any organization needs no role in one. */
+/** Like `member`, for records that may also be personal: a user without any organization needs no role. */
 export const memberOrAlone = (scope: `${string}:${'read' | 'write'}`): Rule => ({ ...member(scope), alone: true })
-/** The caller's own things on the web API. */
+/** For the caller's own account, on the web API. */
 export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({
   kinds: ['session', 'api_key'],
   scope,
   role: null,
 })
-/** Whoever is signed in, an administrator who acts as somebody else included. */
+/** For every login session, including an administrator who acts as somebody else. */
 export const signedIn: Rule = { kinds: ['session'], scope: null, role: null }
-/** Only the user in person, signed in: an API key or an impersonator must not create or revoke credentials. */
+/** For the signed-in user themselves: an API key or an impersonator must not create or revoke credentials. */
 export const person: Rule = { ...signedIn, own: true }
-/** As `person`, and in a browser: not on a device that was signed in by a code. */
+/** Like `person`, but only in a browser: not on a device that was signed in by a code. */
 export const interactive: Rule = { ...person, interactive: true }
-/** As `person`, and only right after a confirmation: for what a stolen session must not be enough for. */
+/** Like `person`, but only soon after a confirmation of identity: a stolen session must not be enough. */
 export const recent = (minutes: number): Rule => ({ ...person, recent: minutes })
 export const admin: Rule = { ...person, admin: true }
 export const recentAdmin = (minutes: number): Rule => ({ ...admin, recent: minutes })
 export const anyone: Rule = { kinds: ['anonymous', ...everyKind], scope: null, role: null }
-/** Only the machine itself: command line, seeds, jobs. */
+/** For the server itself: command line, seeds, jobs. */
 export const machine: Rule = { kinds: [], scope: null, role: null }
 
 export const scopeHolds = (held: readonly string[], needed: string): boolean => {
@@ -75,7 +75,7 @@ export const scopeHolds = (held: readonly string[], needed: string): boolean => 
   return enough.some((a) => held.includes(a) || held.includes(`${resource}:${a}`))
 }
 
-/** Why somebody may not do something, in the form of the error that it becomes when they try. */
+/** Why a caller may not do something: the error that they get when they try. */
 export interface Refusal {
   code: ErrorCode
   detail: string
@@ -87,14 +87,14 @@ export function refuse(refusal: Refusal | undefined): void {
   if (refusal) throw refused(refusal)
 }
 
-/** What a reader is told about an action: that they may do it, or why not. */
+/** Whether the reader of a record may do something with it: `true`, or why not. */
 export type Permission = true | Pick<Refusal, 'code' | 'detail'>
 export const permissionOf = (refusal: Refusal | undefined): Permission =>
   refusal ? { code: refusal.code, detail: refusal.detail } : true
 
 const forbidden = (detail: string, details?: ErrorDetails): Refusal => ({ code: 'forbidden', detail, details })
 
-/** Returns why the rule keeps this actor out, or undefined. Looks at the credential alone: rows are checked by the queries. */
+/** Returns why the rule refuses this actor, or undefined. Checks only the credential: queries check the rows. */
 export function refusalOf(actor: Actor, rule: Rule, what: string, clock: () => Date): Refusal | undefined {
   if (actor.kind === 'system') return undefined
   if (actor.kind === 'anonymous' && !rule.kinds.includes('anonymous'))
@@ -115,7 +115,7 @@ export function refusalOf(actor: Actor, rule: Rule, what: string, clock: () => D
   return rule.recent === undefined ? undefined : recentRefusal(actor, rule.recent, what, clock())
 }
 
-/** 401 → 403, before any input is looked at. */
+/** Throws 401 or 403. Runs before any input is checked. */
 export const authorize = (actor: Actor, rule: Rule, what: string, clock: () => Date): void =>
   refuse(refusalOf(actor, rule, what, clock))
 
@@ -136,11 +136,11 @@ function recentRefusal(actor: Actor, minutes: number, what: string, now: Date): 
   }
 }
 
-/** Also for actions where only some rows need it. */
+/** For actions in which only some rows need a recent confirmation. */
 export const requireRecent = (actor: Actor, minutes: number, what: string, now: Date): void =>
   refuse(recentRefusal(actor, minutes, what, now))
 
-/** Also for rows: 403 on something the caller may see but not change. */
+/** Returns 403 for a role that is too low. Also used for rows that the caller may see but not change. */
 function roleRefusal(actor: Actor, organizationId: string | null, needed: Role, what: string): Refusal | undefined {
   if (actor.kind === 'system') return undefined
   const held = organizationId ? actor.memberships.get(organizationId) : undefined
@@ -153,16 +153,16 @@ function roleRefusal(actor: Actor, organizationId: string | null, needed: Role, 
 export const requireRole = (actor: Actor, organizationId: string | null, needed: Role, what: string): void =>
   refuse(roleRefusal(actor, organizationId, needed, what))
 
-type Place = { organizationId: string; workspaceId: string | null; visibility: string }
+type ProjectAccess = { organizationId: string; workspaceId: string | null; visibility: string }
 
-/** On a project: the role in its organization, or the one that a shared workspace gives, whichever is higher. */
-export function roleRefusalOn(actor: Actor, project: Place, needed: Role, what: string): Refusal | undefined {
+/** In a project the higher role counts: that in its organization, or that from a shared workspace. */
+export function roleRefusalOn(actor: Actor, project: ProjectAccess, needed: Role, what: string): Refusal | undefined {
   const shared =
     project.workspaceId && project.visibility !== 'private' ? actor.workspaces.get(project.workspaceId) : undefined
   return atLeast(shared, needed) ? undefined : roleRefusal(actor, project.organizationId, needed, what)
 }
 
-export const requireRoleOn = (actor: Actor, project: Place, needed: Role, what: string): void =>
+export const requireRoleOn = (actor: Actor, project: ProjectAccess, needed: Role, what: string): void =>
   refuse(roleRefusalOn(actor, project, needed, what))
 
 const credentialNames: Record<CredentialKind, string> = {

@@ -10,8 +10,8 @@ const CHANNEL = 'tutti_events'
 const AT_ONCE = 500
 
 /**
- * Delivers events after their commit: at once to listeners of this process, and through NOTIFY to other instances on the same Postgres,
- * which read the rows themselves. A notification is only a hint; a slow poll makes up for a lost one.
+ * Delivers events after their commit: directly to listeners in this process, and through NOTIFY to other instances on
+ * the same Postgres, which then read the rows. A notification is only a hint; polling makes up for a lost one.
  */
 export class Bus {
   readonly #listeners = new Set<Listener>()
@@ -46,7 +46,7 @@ export class Bus {
     }
   }
 
-  /** The embedded database has one process by nature, so only Postgres needs this. */
+  /** Starts reading the events of other instances. Does nothing on the embedded database, which has only one process. */
   async start(): Promise<void> {
     if (this.driver.kind !== 'postgres') return
     const db = drizzleOver(this.driver)

@@ -1,31 +1,31 @@
 import { OptionalKind, type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 
-/** A kind of event: what `ctx.emit` takes, and what consumers look up by the `type` of a stored row. */
+/** The definition of an event: `ctx.emit` takes it, and consumers look it up by the `type` of a stored row. */
 export interface EventType<P extends TProperties = TProperties> {
   /** Stored as the row's `type`: `note.updated`. Never reused with another meaning, because rows stay. */
   readonly name: string
-  /** The kind of record that it is about. */
+  /** The kind of record that the event is about. */
   readonly kind: string
-  /** One line for the printed catalogue. */
+  /** One line of description for the printed catalogue. */
   readonly says: string
   /** The fields of `data`. */
   readonly data: P
   /** `work` is in the activity feed; `access` (accounts, credentials, members, settings) only in the team's own log. */
   readonly told: 'work' | 'access'
   /**
-   * What must be looked up again after it: `rights`, what a credential may do (`data.userId` or `userId` names whose;
-   * without either, everybody's); `visibility`, who sees the records of a project; `prompts`, which prompts there are.
+   * What must be read again after the event. `rights`: what a credential may do (of the user in `data.userId` or
+   * `userId`, or of everybody without either). `visibility`: who sees the records of a project. `prompts`: their list.
    */
   readonly changes?: 'rights' | 'visibility' | 'prompts'
-  /** Open streams hear of it. Not what a worker does only to keep its claim or its place. */
+  /** Sent to open streams. Not set for what a worker does only to keep its claim or its place. */
   readonly live?: true
-  /** It can change more records of its project than the one it names. */
+  /** The event may have changed other records of its project than the one it names. */
   readonly many?: true
-  /** What its actor did, to follow their name, where "changed note How we deploy" says too little. */
+  /** Returns what the actor did, to be shown after their name, where "changed note How we deploy" is not enough. */
   readonly words?: Words
 }
 
-/** `data` is of any age and version, so nothing is certain to be in it. */
+/** `data` may come from any version of this program, so every field may be missing. */
 export type Words = (what: string, data: Record<string, unknown>) => string | undefined
 
 export type DataOf<P extends TProperties> = Static<TObject<P>>
@@ -46,22 +46,22 @@ export const define = <const P extends TProperties = Record<never, never>>(
   { data, told = 'work', ...rest }: Description<P>,
 ): EventType<P> => ({ name, told, data: data ?? ({} as P), ...rest })
 
-/** What somebody logs by hand has a word of their own as its type. It has no dot, so it cannot pass for an event of ours. */
+/** Replaces the type by a word that a user chose. Such a type has no dot, so it cannot be taken for a defined event. */
 export function byHand<P extends TProperties>(event: EventType<P>, type: string): EventType<P> {
   if (!isByHand(type)) throw new Error(`${type} is not a type for what is logged by hand`)
   return { ...event, name: type }
 }
 export const isByHand = (type: string): boolean => !type.includes('.')
 
-/** A type consists of a noun and a verb, which default phrases are made of. */
+/** Splits a type into its noun and its verb, which default phrases are made of. */
 export function partsOf(type: string): { noun: string; verb: string } {
   const dot = type.indexOf('.')
   return { noun: type.slice(0, dot), verb: type.slice(dot + 1) }
 }
 
 /**
- * All definitions, gathered from the features. Stored types that are not among them are: what was logged by hand; the
- * id of an action that emitted nothing (audit only); and events of an older or newer version of this program.
+ * The definitions of all features. Stored types without a definition are: entries logged by hand, the id of an action
+ * that emitted nothing (audit only), and events of an older or newer version of this program.
  */
 export class Catalogue {
   readonly #byName: ReadonlyMap<string, EventType>
@@ -78,19 +78,19 @@ export class Catalogue {
     return this.#byName.get(type)
   }
 
-  /** Returns the kind of record that a stored row is about; undefined for what was logged by hand. */
+  /** Returns the kind of record that a stored row is about; undefined for entries logged by hand. */
   kindOf(type: string): string | undefined {
     return this.get(type)?.kind ?? (isByHand(type) ? undefined : partsOf(type).noun)
   }
 
-  /** Returns the types of all events of which this holds. */
+  /** Returns the types of the events that match. */
   types(which: (event: EventType) => boolean): string[] {
     return this.all.filter(which).map(({ name }) => name)
   }
 
   /**
-   * Whether a credential may have gained or lost rights by it. An unknown type may be one of a newer instance on the
-   * same database: then yes, because looking rights up once more is cheap and never wrong.
+   * Returns true if a credential may have gained or lost rights by the event. Also true for an unknown type, which may
+   * come from a newer instance on the same database: reading rights once more is cheap and never wrong.
    */
   changesRights({ type, action }: { type: string; action: string }): boolean {
     const known = this.get(type)

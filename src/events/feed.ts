@@ -4,7 +4,7 @@ import { type Catalogue, isByHand } from './catalogue.ts'
 import { events, isLogged } from './table.ts'
 import { inWords } from './words.ts'
 
-/** Events as the people see them to whom their records belong. */
+/** The columns of an event that people with access to its record may see. */
 export const feedColumns = {
   id: events.id,
   type: events.type,
@@ -15,20 +15,20 @@ export const feedColumns = {
   data: events.data,
 }
 
-/** Of one of these types, which come from the catalogue. */
+/** The event has one of these types, which must come from the catalogue. */
 export const isOneOf = (types: readonly string[]): SQL => sql`${events.type} = any(${typeList(types)}::text[])`
-/** An array literal; types consist of letters, digits, dots, lines and underscores. */
+/** Returns an array literal without quoting: types consist of letters, digits, dots, hyphens and underscores. */
 const typeList = (types: Iterable<string>): string => `{${[...types].join(',')}}`
 
-/** Not what is only for the audit: there the event is called like the action. */
+/** The event is not only an audit entry, whose type is the id of its action. */
 export const isTold = ne(events.type, events.action)
 
-/** The same, without what was meant for one other person. */
+/** Like `isTold`, but leaves out events that are for one other person. */
 export const isToldTo = (userId: string): SQL => and(isTold, or(isNull(events.userId), eq(events.userId, userId)))
 
 /**
- * What was done with records; of one type, if one is asked for. What was logged by hand has an index by its type.
- * Types that the catalogue does not know count as work.
+ * The event is work on records, and of this type if one is given. Types that the catalogue does not know count as work.
+ * For types that were logged by hand, the condition matches their index.
  */
 export function isWork(catalogue: Catalogue, type?: string): SQL {
   const others = notWork(catalogue)
@@ -37,7 +37,7 @@ export function isWork(catalogue: Catalogue, type?: string): SQL {
   return isByHand(type) ? and(isLogged(events.action), eq(events.type, type)) : eq(events.type, type)
 }
 
-/** Their kinds too: what is logged by hand as `device` is left out of the feed like the events of devices. */
+/** Includes their kinds, so that entries logged by hand as `device` stay out of the feed like the events of devices. */
 const notWork = (catalogue: Catalogue): Set<string> =>
   new Set(catalogue.all.flatMap(({ told, name, kind }) => (told === 'access' ? [name, kind] : [])))
 
@@ -49,7 +49,7 @@ interface Row {
   data: Record<string, unknown>
 }
 
-/** That an administrator acted in somebody's name is for that person and the audit, and `concerns` for open streams. */
+/** Leaves out `impersonatorId`, which is for that user and the audit, and `concerns`, which is for open streams. */
 export function feedEntry<R extends Row>(
   catalogue: Catalogue,
   { actorKind, actorId, actorName, data: { impersonatorId: _, concerns: __, ...data }, ...event }: R,

@@ -6,7 +6,7 @@ import { idempotencyKeys } from './table.ts'
 
 export const KEEP_HOURS = 24
 
-/** The same fields in another order are the same request. */
+/** Sorts the keys of objects, so that the order of fields does not make it a different request. */
 const sortKeys = (_name: string, value: unknown): unknown =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
     ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
@@ -18,8 +18,9 @@ interface Key {
 }
 
 /**
- * Takes the key inside the write's transaction. A second call with the same key waits here until the first has committed, and then gets
- * its answer; if the first failed, its key is gone with it and the second does the work.
+ * Claims the key inside the write's transaction; returns the result of an earlier call with it. A second call waits here
+ * until the first has committed, and then gets its result. If the first was rolled back, so was its claim, and the
+ * second does the work.
  */
 export async function claimKey(
   db: Db,
@@ -27,12 +28,12 @@ export async function claimKey(
   action: string,
   request: unknown,
   now: string,
-): Promise<{ answer: unknown } | undefined> {
+): Promise<{ result: unknown } | undefined> {
   const fingerprint = new Bun.CryptoHasher('sha256')
     .update(`${action}\n${JSON.stringify(request, sortKeys)}`)
     .digest('hex')
   const expiresAt = new Date(Date.parse(now) + KEEP_HOURS * 3_600_000).toISOString()
-  const mine = await db
+  const claimed = await db
     .insert(idempotencyKeys)
     .values({ credentialId, key, action, fingerprint, expiresAt })
     .onConflictDoUpdate({
@@ -41,7 +42,7 @@ export async function claimKey(
       setWhere: sql`${idempotencyKeys.expiresAt} < ${now}`,
     })
     .returning({ key: idempotencyKeys.key })
-  if (mine.length > 0) return undefined
+  if (claimed.length > 0) return undefined
   const [earlier] = await db
     .select({ fingerprint: idempotencyKeys.fingerprint, answer: idempotencyKeys.answer })
     .from(idempotencyKeys)
@@ -51,18 +52,18 @@ export async function claimKey(
       'conflict.idempotency',
       'This Idempotency-Key was used for another request in the last 24 hours. Use a new key.',
     )
-  return { answer: earlier.answer }
+  return { result: earlier.answer }
 }
 
-export const storeAnswer = (
+export const storeResult = (
   { credentialId, key }: Key,
-  answer: unknown,
+  result: unknown,
   secret: readonly string[] = [],
 ): Statement => ({
   text: 'update idempotency_keys set answer = $3::text::jsonb where credential_id = $1 and key = $2',
   params: [
     credentialId,
     key,
-    JSON.stringify(answer ?? null, (name, value) => (secret.includes(name) ? undefined : value)),
+    JSON.stringify(result ?? null, (name, value) => (secret.includes(name) ? undefined : value)),
   ],
 })

@@ -3,14 +3,15 @@ import { bigint, bigserial, index, pgTable, primaryKey, text, uuid } from 'drizz
 import { instant, json } from '../db/columns.ts'
 
 /**
- * The event was logged by hand. Rows of versions up to November 2026 have the action's former id. The words are those of
- * the index `events_logged`, or the planner would not use it.
+ * The event was logged by hand. Rows of versions up to November 2026 have the action's former id. The condition is
+ * the same text as in the index `events_logged`; otherwise the planner would not use the index.
  */
 export const isLogged = (action: SQLWrapper): SQL => sql`${action} in ('activity.log', 'activities.log')`
 
 /**
- * One row for every change, written in the change's own transaction. It is the audit entry, the activity feed's entry and the live event:
- * written once, so they cannot disagree. `xid` orders rows by commit for readers that must not miss a late transaction.
+ * One row for every change, written in the transaction of the change. The row is the audit entry, the entry of the
+ * activity feed and the live event, so these cannot disagree. `xid` orders rows by commit, for readers that must not
+ * miss a late transaction.
  */
 export const events = pgTable(
   'events',
@@ -18,7 +19,7 @@ export const events = pgTable(
     seq: bigserial({ mode: 'number' }).primaryKey(),
     id: uuid().notNull(),
     at: instant().notNull(),
-    /** `note.created`, or the action's id where an action has no event of its own (then it is audit only). */
+    /** `note.created`, or the id of the action if it emitted no event (then the row is audit only). */
     type: text().notNull(),
     action: text().notNull(),
     actorKind: text().notNull(),
@@ -27,18 +28,18 @@ export const events = pgTable(
     credentialId: uuid(),
     organizationId: uuid(),
     projectId: uuid(),
-    /** The only person who may see it, for personal records and account matters. */
+    /** The only person who may see the event, for personal records and accounts. */
     userId: uuid(),
     subjectId: uuid(),
     data: json<Record<string, unknown>>().notNull(),
     requestId: text().notNull(),
     ip: text(),
-    /** The instance that wrote it, so that it does not deliver its own events twice. */
+    /** The instance that wrote the row, so that it does not deliver its own events twice. */
     origin: uuid().notNull(),
-    /** The writing transaction, as a number that block range indexes know. */
+    /** The transaction that wrote the row, as a number that block range indexes support. */
     xid: bigint({ mode: 'bigint' }).notNull().default(sql`(pg_current_xact_id()::text::bigint)`),
   },
-  // Every write pays for these, so rows that lack a column stay out of its index, and what only grows gets a block range index.
+  // Every write updates these indexes, so they leave out rows without a value, and growing columns use block ranges.
   (t) => [
     index('events_organization').on(t.organizationId, t.seq).where(sql`${t.organizationId} is not null`),
     index('events_project').on(t.projectId, t.seq).where(sql`${t.projectId} is not null`),
@@ -46,7 +47,7 @@ export const events = pgTable(
     index('events_subject').on(t.subjectId, t.seq),
     index('events_agent').on(t.actorId, t.seq).where(sql`${t.actorKind} = 'agent'`),
     index('events_by_id').on(t.id),
-    // What people and agents log by hand is asked for by its type.
+    // Entries that people and agents log by hand are queried by type.
     index('events_logged').on(t.organizationId, t.type, t.seq).where(isLogged(t.action)),
     index('events_at').using('brin', t.at),
     index('events_xid').using('brin', t.xid),

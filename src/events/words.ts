@@ -7,18 +7,18 @@ export const count = (n: unknown, one: string, many: string): string => `${Numbe
 
 export const article = (noun: string): string => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun.replaceAll('_', ' ')}`
 
-/** Verbs whose past participle before the noun reads badly, or says too little; a definition's own words come first. */
+/** For verbs where "verb noun" reads badly or lacks detail. The `words` of an event's definition take precedence. */
 const phrases: Readonly<Record<string, Words>> = {
   updated: (what, { fields, from, status }) => {
     if (text(from) && text(status) && from !== status) return `moved ${what} from ${from} to ${status}`
-    // Whoever sets the status that it has anyway has not changed it.
+    // A status that was set to the value it already had was not changed.
     const changed = Array.isArray(fields) ? fields.filter((field) => field !== 'status' || from !== status) : []
     return `changed ${changed.length > 0 ? `${changed.join(', ')} of ` : ''}${what}`
   },
   commented: (what) => `commented on ${what}`,
 }
 
-/** Returns what somebody did, to follow their name: `completed TUT-4 Lock the data folder`. */
+/** Returns what somebody did, to be shown after their name: `completed TUT-4 Lock the data folder`. */
 export function inWords(catalogue: Catalogue, type: string, data: Record<string, unknown>): string {
   if (isByHand(type)) return text(data.description) ?? type
   const parts = partsOf(type)
