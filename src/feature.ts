@@ -13,7 +13,6 @@ import type { App } from './services.ts'
 /** Returns the HTML of a page; the parameters are those of its path. */
 export type PageOf = (ctx: Ctx, params: Record<string, string>) => Promise<string>
 
-/** What a feature offers to the surfaces. Its folder's index.ts says so. */
 /** What a feature offers to the surfaces; exported by its index.ts. */
 export interface Feature {
   routes?: (http: Http) => AnyElysia
@@ -23,7 +22,7 @@ export interface Feature {
   events?: readonly EventType[]
   /** Its kinds of records, for search, links, MCP resources and other code that works on all kinds. */
   records?: readonly RecordKind[]
-  /** HTML pages that anybody can open, by path. */
+  /** HTML pages that anyone can open, by path. */
   pages?: Readonly<Record<string, PageOf>>
   /** Actions that the command line may run in a running server, through its control socket. */
   control?: readonly Action<never, unknown>[]

@@ -34,7 +34,7 @@ const formats: Record<string, RegExp> = {
 }
 for (const [name, pattern] of Object.entries(formats))
   FormatRegistry.Set(name, (value) => value.length <= 320 && pattern.test(value))
-/** Of capital letters only A to Z: JavaScript, databases and mail servers lower-case others (İ, the kelvin sign) differently. */
+/** Allows no capitals but A to Z: JavaScript, databases and mail servers lower-case others (İ, kelvin sign) differently. */
 FormatRegistry.Set(
   'email',
   (value) => value.length <= 320 && formats.email?.test(value) === true && !/(?![A-Z])\p{Lu}/u.test(value),
@@ -84,7 +84,7 @@ export const url = (options: TextOptions = {}) =>
   Type.String({ format: 'url', maxLength: 2000, ...texts({ example: 'https://example.com', ...options }) })
 
 type IntOptions = { min?: number; max?: number; description?: string; default?: number; example?: number }
-/** Number + multipleOf, not integer: so Elysia parses query strings without a coercing union in the OpenAPI document. */
+/** Number + multipleOf, not integer: Elysia then parses query strings without a coercing union in the document. */
 export const int = ({ min = 0, max = 2_147_483_647, example, ...rest }: IntOptions = {}) =>
   Type.Number({
     multipleOf: 1,

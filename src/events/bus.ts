@@ -46,7 +46,7 @@ export class Bus {
     }
   }
 
-  /** Starts reading the events of other instances. Does nothing on the embedded database, which has only one process. */
+  /** Starts reading the events of other instances. Does nothing on the embedded database: it has only one process. */
   async start(): Promise<void> {
     if (this.driver.kind !== 'postgres') return
     const db = drizzleOver(this.driver)
@@ -95,7 +95,7 @@ export class Bus {
     this.#listeners.clear()
   }
 
-  /** Delivers what other instances committed behind a position, and returns the position reached. */
+  /** Delivers the events that other instances committed after a position; returns the last position read. */
   async #deliverSince(db: Db, last: Position): Promise<Position> {
     const fresh = await readSince(db, last, { limit: AT_ONCE })
     this.#dispatch(fresh.flatMap(({ position: _, ...event }) => (event.origin === this.instanceId ? [] : event)))

@@ -19,11 +19,11 @@ export interface AppEvent {
 }
 
 const names = [
-  'id', 'at', 'type', 'action', 'actor_kind', 'actor_id', 'actor_name', 'credential_id', 'organization_id', 'project_id',
-  'user_id', 'subject_id', 'data', 'request_id', 'ip', 'origin',
+  'id', 'at', 'type', 'action', 'actor_kind', 'actor_id', 'actor_name', 'credential_id', 'organization_id',
+  'project_id', 'user_id', 'subject_id', 'data', 'request_id', 'ip', 'origin',
 ] // biome-ignore format: a list of columns
-const places = names.map((name, i) => (name === 'data' ? `$${i + 1}::text::jsonb` : `$${i + 1}`))
-const insertText = `insert into events (${names.join(', ')}) values (${places.join(', ')})`
+const placeholders = names.map((name, i) => (name === 'data' ? `$${i + 1}::text::jsonb` : `$${i + 1}`))
+const insertText = `insert into events (${names.join(', ')}) values (${placeholders.join(', ')})`
 
 export const insertEvent = (e: AppEvent): Statement => ({
   text: insertText,

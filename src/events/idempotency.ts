@@ -18,9 +18,9 @@ interface Key {
 }
 
 /**
- * Claims the key inside the write's transaction; returns the result of an earlier call with it. A second call waits here
- * until the first has committed, and then gets its result. If the first was rolled back, so was its claim, and the
- * second does the work.
+ * Claims the key inside the write's transaction, or returns the result of an earlier call with it. A second call waits
+ * here until the first has committed, and then gets its result. If the first was rolled back, so was its claim, and
+ * the second does the work.
  */
 export async function claimKey(
   db: Db,

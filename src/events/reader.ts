@@ -5,7 +5,7 @@ import type { AppEvent } from './event.ts'
 import { isOneOf } from './feed.ts'
 import { events } from './table.ts'
 
-/** How far somebody has read, in the order of commits. */
+/** A place in the stream of events, which is in commit order. */
 export interface Position {
   xid: string
   seq: string
@@ -15,9 +15,9 @@ export interface Read extends AppEvent {
   readonly position: Position
 }
 
-/** Rows below the oldest running transaction are final, so (xid, seq) never skips a transaction that commits late. */
+/** Rows below the oldest running transaction are final, so reading by (xid, seq) never skips a late commit. */
 const horizon = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
-/** Greater than every `seq`: a transaction with this position has been read to its end. */
+/** Greater than every `seq`: a position with it is after the whole transaction. */
 const END = '9223372036854775807'
 
 const columns = {
@@ -38,13 +38,13 @@ const columns = {
   position: { xid: sql<string>`${events.xid}::text`, seq: sql<string>`${events.seq}::text` },
 }
 
-/** Returns the position behind everything that is final by now. */
+/** Returns the position after all events that are final now. */
 export async function positionNow(db: Db): Promise<Position> {
   const { rows } = await db.execute<{ xid: string }>(sql`select (${horizon} - 1)::text as xid`)
   return { xid: rows[0]?.xid as string, seq: END }
 }
 
-/** Returns the next final events behind a position, in the order of commits; `types`: only these. */
+/** Returns the next final events after a position, in commit order; with `types`, only those. */
 export const readSince = async (
   db: Db,
   { xid, seq }: Position,
@@ -66,8 +66,8 @@ export const readSince = async (
     .limit(limit)
 
 /**
- * Returns whether events are waiting for a transaction that began earlier to end. Undefined when the position is not of
- * this database: transactions count from the beginning again in one that was restored from a backup.
+ * Returns true if committed events are not yet final because an older transaction is still running. Returns undefined
+ * if the position is from another database: transaction numbers start again in one that was restored from a backup.
  */
 export async function isWaiting(db: Db, { xid }: Position): Promise<boolean | undefined> {
   const { rows } = await db.execute<{ horizon: string; more: boolean }>(
