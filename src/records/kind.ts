@@ -4,7 +4,7 @@ import type { Ctx } from '../action.ts'
 import type { Rights } from '../auth/rights.ts'
 import { factsOf, type RecordName, recordNames } from './names.ts'
 
-/** Where records of a kind are kept. Those with a project move, and are deleted and restored, together with it. */
+/** Where records of a kind are kept. Those with a project and `deletedAt` are moved, deleted and restored with it. */
 export type RecordTable = PgTable &
   Record<'id' | 'updatedAt' | 'version' | 'organizationId', PgColumn> & { projectId?: PgColumn; deletedAt?: PgColumn }
 
@@ -67,8 +67,8 @@ export const pathOf = ({ kind, path, table }: RecordKind): SQL =>
 
 /** A kind that search keeps in step with its records. */
 export type SearchKind = RecordKind & { readonly search: SearchText }
-/** A table whose rows stand in projects. */
-export type ProjectTable = RecordTable & { projectId: PgColumn }
+/** A table whose rows are moved, deleted and restored together with their project. */
+export type ProjectTable = RecordTable & { projectId: PgColumn; deletedAt: PgColumn }
 
 /** All kinds of records, in the order of names.ts. */
 export class Records {
@@ -96,8 +96,10 @@ export class Records {
     return this.all.filter((record): record is SearchKind => typeof record.search === 'object')
   }
 
-  /** Tables whose rows move with their project; those with `deletedAt` are also deleted and restored with it. */
+  /** The tables of what belongs to a project. Rows that only name one, and cannot be deleted, are not among them. */
   get inProjects(): ProjectTable[] {
-    return this.all.map(({ table }) => table).filter((table): table is ProjectTable => table.projectId !== undefined)
+    return this.all
+      .map(({ table }) => table)
+      .filter((table): table is ProjectTable => table.projectId !== undefined && table.deletedAt !== undefined)
   }
 }

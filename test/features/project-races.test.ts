@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test'
 import { getTableName } from 'drizzle-orm'
-import { children } from '../../src/features/projects/service.ts'
 import { ada, newProject, newTeam, t } from './spaces.ts'
 import { inside, statuses, times } from './support.ts'
 
@@ -27,7 +26,7 @@ async function during(rounds: number, end: (path: string) => Promise<{ status: n
     projects.push(id)
   }
   const wrong: unknown[] = []
-  for (const table of children) {
+  for (const table of t.app.records.inProjects) {
     const { rows } = await t.app.driver.query(
       `select c.id from ${getTableName(table)} c join projects p on p.id = c.project_id
        where p.id = any($1::uuid[]) and (c.organization_id <> p.organization_id or (p.deleted_at is null) <> (c.deleted_at is null))`,
@@ -37,13 +36,13 @@ async function during(rounds: number, end: (path: string) => Promise<{ status: n
   }
   return wrong
 }
-const none = children.map((table) => [getTableName(table), 0])
+const none = () => t.app.records.inProjects.map((table) => [getTableName(table), 0])
 
 test('what is put into a project while it moves to another team goes there with it', async () => {
   const { id } = await newTeam()
-  expect(await during(8, (path) => ada.fetch('POST', `${path}/share`, { organizationId: id }))).toEqual(none)
+  expect(await during(8, (path) => ada.fetch('POST', `${path}/share`, { organizationId: id }))).toEqual(none())
 }, 60_000)
 
 test('what is put into a project while it is deleted is deleted with it', async () => {
-  expect(await during(8, (path) => ada.fetch('DELETE', path))).toEqual(none)
+  expect(await during(8, (path) => ada.fetch('DELETE', path))).toEqual(none())
 }, 60_000)

@@ -829,6 +829,6 @@ test('every table with rows of a project goes with it when it is moved or delete
   const exempt = ['events', 'mcp_tokens']
   expect(rows.flat().filter((name) => !exempt.includes(name as string))).toEqual(
     // Passages and sessions only carry the team's id: their features handle `projectMoved`.
-    [...projects.children.map((table) => getTableName(table)), 'passages', 'sessions'].sort(),
+    [...t.app.records.inProjects.map((table) => getTableName(table)), 'passages', 'sessions'].sort(),
   )
 })

@@ -10,7 +10,7 @@ import { ifThere } from './current.ts'
 import { projectDeleted, projectRestored } from './events.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
 import type { Project } from './schema.ts'
-import { about, archive, change, children, openTo, ours, visible } from './service.ts'
+import { about, archive, change, openTo, ours, visible } from './service.ts'
 import { projects } from './table.ts'
 
 /** Soft-deletes a project with everything in it. Its slug and key can then be used again. */
@@ -20,7 +20,7 @@ export const remove = write(
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
     const before = await ours(ctx, ref, 'Deleting this project')
     const gone = { deletedAt: ctx.now, updatedAt: ctx.now }
-    for (const table of children)
+    for (const table of ctx.app.records.inProjects)
       await ctx.db
         .update(table)
         .set({ ...gone, version: sql`${table.version} + 1` })
@@ -43,7 +43,7 @@ export const restore = write(
     checkVersion(ctx, before)
     await takeTurns(ctx, before.organizationId)
     const names = await freeNames(ctx, before)
-    for (const table of children)
+    for (const table of ctx.app.records.inProjects)
       await ctx.db
         .update(table)
         .set({ deletedAt: null, updatedAt: ctx.now, version: sql`${table.version} + 1` })

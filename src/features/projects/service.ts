@@ -10,16 +10,8 @@ import { feedColumns, feedEntry, isToldTo } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
-import { decisions } from '../decisions/table.ts'
-import { memories } from '../memory/table.ts'
-import { notes } from '../notes/table.ts'
 import { organizations } from '../organizations/table.ts'
-import { repositories } from '../repositories/table.ts'
-import { specs } from '../specs/table.ts'
-import { epics, stories } from '../stories/table.ts'
-import { tasks } from '../tasks/table.ts'
 import { users } from '../users/table.ts'
-import { features } from '../workflow/table.ts'
 import { workspaces } from '../workspaces/table.ts'
 import { projectArchived, projectCreated, projectRestored, projectUpdated } from './events.ts'
 import { projectStats } from './hooks.ts'
@@ -55,9 +47,6 @@ export const visible = {
 }
 
 const live = isNull(projects.deletedAt)
-
-/** Tables whose rows move and are deleted with their project. A test finds every such table that is missing here. */
-export const children = [notes, epics, stories, tasks, features, memories, decisions, specs, repositories] as const
 
 /** A private project is visible to its creator and the organization's admins and owners, any other to all members. */
 export const openTo = (rights: Rights): SQL =>

@@ -8,7 +8,7 @@ import { projectShared, projectUnshared } from './events.ts'
 import { projectMoved } from './hooks.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
 import type { Project, ProjectShare } from './schema.ts'
-import { about, change, children, ours } from './service.ts'
+import { about, change, ours } from './service.ts'
 
 export const share = write(
   'projects.share',
@@ -39,7 +39,7 @@ export const share = write(
       slug: await freeSlug(ctx, target, before.name),
       key: await freeKey(ctx, target, before.name),
     }
-    for (const table of children)
+    for (const table of ctx.app.records.inProjects)
       await ctx.db
         .update(table)
         .set({ organizationId: target, updatedAt: ctx.now, version: sql`${table.version} + 1` })
