@@ -1,7 +1,8 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { userIdOf } from '../../auth/actor.ts'
+import { currentOrganization, userIdOf } from '../../auth/actor.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
+import { isId } from '../../records/rows.ts'
 import { memberships } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import type { Project } from '../projects/schema.ts'
@@ -18,14 +19,12 @@ export interface Party {
 /** A team, or one of its projects. The named person or agent must be able to see it. */
 type Place = Pick<Project, 'organizationId'> & { id?: string }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
 /** Finds `me`, a member of the team by id or e-mail, or an agent by id, slug or prefix. */
 export async function findParty(ctx: Ctx, place: Place, ref: string): Promise<Party> {
   const wanted = ref.trim()
   if (wanted.toLowerCase() === 'me') return speaker(ctx)
   const isEmail = wanted.includes('@')
-  if (isEmail || uuid.test(wanted)) {
+  if (isEmail || isId(wanted)) {
     const [user] = await ctx.db
       .select({ id: users.id, name: users.name })
       .from(memberships)
@@ -49,6 +48,10 @@ export async function findParty(ctx: Ctx, place: Place, ref: string): Promise<Pa
   if (isEmail) throw notFound('member', wanted)
   return findAgent(ctx, place.organizationId, wanted)
 }
+
+/** Returns the id of the agent to filter a list by. An id is not looked up: the list's own rule hides the rest. */
+export const agentFilter = async (ctx: Ctx, ref: string | undefined): Promise<string | undefined> =>
+  ref === undefined || isId(ref) ? ref : (await findAgent(ctx, currentOrganization(ctx.actor), ref)).id
 
 /** Finds an active agent of this team, or a public one. */
 export async function findAgent(ctx: Ctx, organizationId: string, ref: string): Promise<Party> {

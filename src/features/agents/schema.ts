@@ -27,6 +27,11 @@ export const agentStatuses = ['active', 'archived'] as const
 /** At most 64 KiB. The schema counts characters and so only stops what is far above; the service counts bytes. */
 export const PROMPT_BYTES = 64 << 10
 
+/** A filter of lists. */
+export const agentFilter = optional(
+  text(100, { minLength: 1, description: 'Id or slug of an agent', example: 'reviewer-x7k2p9' }),
+)
+
 const name = title(100, { example: 'Reviewer' })
 const slug = text(80, { example: 'reviewer-x7k2p9' })
 const role = text(200, { example: 'Reviews migrations and queries' })

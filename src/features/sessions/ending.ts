@@ -5,7 +5,7 @@ import * as memory from '../memory/service.ts'
 import { ifThere } from '../projects/current.ts'
 import type { Session, SessionEnded } from './schema.ts'
 
-/** What a session leaves behind: what was done, and where it stands. Nothing, where it may not be written. */
+/** Stores what was done and where the work stands. Returns no memories where the caller may not write any. */
 export async function rememberEnd(ctx: Ctx, session: Session): Promise<SessionEnded['memories']> {
   const content = finalState(session)
   if (!content) return []
@@ -24,14 +24,14 @@ export async function rememberEnd(ctx: Ctx, session: Session): Promise<SessionEn
       })
       return [{ id, title }]
     } catch (error) {
-      // Refused, not failed: the agent is archived, the token may not write memories, the project only be read.
+      // A refusal: the agent is archived, the token may not write memories, or the project is read-only for the caller.
       if (!(error instanceof AppError)) throw error
     }
   }
   return []
 }
 
-/** A project's session is remembered there or nowhere: what was done in it is for those who see it. */
+/** A project's session is stored in that project or nowhere: it concerns only those who see the project. */
 async function placesOf(ctx: Ctx, { id, projectId, agentId }: Session) {
   if (projectId) return (await ifThere(ctx, projectId)) ? [{ scope: 'project' as const, scopeId: projectId }] : []
   const session = { scope: 'session' as const, scopeId: id }

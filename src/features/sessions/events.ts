@@ -1,7 +1,7 @@
 import { define, number, text } from '../../events/catalogue.ts'
 
 const ofSession = { kind: 'session', live: true } as const
-/** That somebody is at work is the team's to know; at what, and what they think of it, is their own. */
+/** The team hears that somebody works, not on what: goals and checkpoint stay private. */
 const shown = { status: text, version: number } as const
 
 export const sessionStarted = define('session.started', { ...ofSession, says: 'Somebody began to work', data: shown })
@@ -11,7 +11,7 @@ export const sessionPaused = define('session.paused', {
   data: shown,
 })
 export const sessionResumed = define('session.resumed', { ...ofSession, says: 'A session goes on', data: shown })
-/** Kept up by whoever works in it, and nobody else's news. */
+/** Not sent live: checkpoints concern only the worker. */
 export const sessionCheckpointed = define('session.checkpointed', {
   kind: 'session',
   says: 'A worker saved where their session stands',

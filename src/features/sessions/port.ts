@@ -13,7 +13,7 @@ export const moveSessions = projectMoved.handle(async (ctx, { projectId, organiz
   await ctx.db.update(sessions).set({ organizationId }).where(eq(sessions.projectId, projectId))
 })
 
-/** Finds sessions for the features below this one. A session is its worker's alone. */
+/** Finds sessions for the features below this one. Only its user sees a session. */
 export const sessionPort = workSession.handle((ctx, which) =>
   'active' in which ? activeOf(ctx, which.active) : named(ctx, which),
 )

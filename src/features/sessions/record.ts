@@ -5,7 +5,7 @@ import type { RecordKind } from '../../records/kind.ts'
 import * as service from './service.ts'
 import { sessions } from './table.ts'
 
-/** Seen by its worker alone. */
+/** Only its user sees a session. */
 export const sessionRecord: RecordKind = {
   kind: 'session',
   table: sessions,

@@ -1,5 +1,6 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { object, text } from '../../schema.ts'
+import { context } from './context.ts'
 import {
   Context,
   ContextQuery,
@@ -22,7 +23,7 @@ const byRef = object({
 export const sessionRoutes = (http: Http) =>
   http
     .get('/api/sessions', ({ ctx, query }) => sessions.list(ctx, query), {
-      ...on(sessions.list, 'Your work sessions in the current team'),
+      ...on(sessions.list, 'List your work sessions in the current team'),
       query: SessionQuery,
       response: SessionPage,
     })
@@ -30,7 +31,7 @@ export const sessionRoutes = (http: Http) =>
       '/api/sessions',
       async ({ ctx, body, set }) => created(set, '/api/sessions', await sessions.create(ctx, body)),
       {
-        ...on(sessions.create, 'Begin a session; answers what there is to know'),
+        ...on(sessions.create, 'Start a session; returns a brief'),
         body: SessionCreate,
         response: { 201: SessionBrief },
       },
@@ -41,7 +42,7 @@ export const sessionRoutes = (http: Http) =>
       response: Session,
     })
     .post('/api/sessions/:id/resume', ({ ctx, params, body }) => sessions.resume(ctx, { ...body, ref: params.id }), {
-      ...on(sessions.resume, 'Take up a session again, with everything needed to go on'),
+      ...on(sessions.resume, 'Resume a session; returns a brief with everything needed to go on'),
       params: byRef,
       body: SessionResume,
       response: SessionBrief,
@@ -62,8 +63,8 @@ export const sessionRoutes = (http: Http) =>
       body: SessionEnd,
       response: SessionEnded,
     })
-    .get('/api/context', ({ ctx, query }) => sessions.context(ctx, query), {
-      ...on(sessions.context, 'A packed brief: task, decisions, memories, changes'),
+    .get('/api/context', ({ ctx, query }) => context(ctx, query), {
+      ...on(context, 'Get a brief: task, decisions, memories, changes'),
       query: ContextQuery,
       response: Context,
     })

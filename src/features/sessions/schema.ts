@@ -15,11 +15,13 @@ import {
   text,
   title,
 } from '../../schema.ts'
+import { agentFilter } from '../agents/schema.ts'
+import { projectFilter } from '../projects/schema.ts'
 
 export const statuses = ['active', 'paused', 'ended'] as const
 const list = (example: string) => optional(array(title(1000, { example }), 50))
 
-/** What somebody who knows nothing else needs to go on. */
+/** What a worker without any other context needs to go on. */
 export const Checkpoint = object({
   nextStep: optional(text(4000, { example: 'Make the second process exit with a clear line' })),
   files: list('src/db/lock.ts'),
@@ -68,7 +70,7 @@ export const SessionCreate = object({
 export type SessionCreate = Static<typeof SessionCreate>
 
 const budgetTokens = optional(
-  int({ min: 200, max: 50_000, description: 'How long the brief may be; 4000 unless told' }),
+  int({ min: 200, max: 50_000, description: 'The most tokens of the brief. Default: 4000' }),
 )
 export const SessionResume = object({ budgetTokens })
 export const SessionCheckpoint = object({ checkpoint: Checkpoint, taskId: optional(ref('Task', 'TUT-42')) })
@@ -78,21 +80,21 @@ export type SessionEnd = Static<typeof SessionEnd>
 export const SessionQuery = object({
   ...paging('updatedAt', 'startedAt'),
   status: optional(oneOf(statuses)),
-  agentId: optional(id()),
-  projectId: optional(id()),
+  agentId: agentFilter,
+  projectId: projectFilter,
 })
 export type SessionQuery = Static<typeof SessionQuery>
 
-/** What there is to know before going on, most important first. */
+/** What to know before going on, most important first. */
 export const Brief = object({
-  text: text(300_000, { description: 'Markdown. What others wrote stands in « » or behind >, with its author' }),
-  tokens: int({ description: 'At most so many (o200k)', example: 1800 }),
+  text: text(300_000, { description: 'Markdown. Text that users wrote stands in « » or behind >, with its author' }),
+  tokens: int({ description: 'Upper bound of its tokens (o200k)', example: 1800 }),
   left: Type.Array(text(100, { example: 'What others changed' }), {
     description: 'Parts that were shortened or did not fit',
   }),
 })
 export type Brief = Static<typeof Brief>
-/** Without its texts: those are in the brief, and would be paid for twice. */
+/** Without its texts: they are in the brief, and would cost tokens twice. */
 const { goals: ____, ...head } = item
 export const SessionBrief = object({ ...head, brief: Brief })
 export type SessionBrief = Static<typeof SessionBrief>
@@ -107,7 +109,7 @@ export type SessionEnded = Static<typeof SessionEnded>
 export const ContextQuery = object({
   projectId: optional(ref('Project', 'tutti')),
   sessionId: optional(ref('Session', '019a8a7e')),
-  since: optional(instant({ description: 'What changed after this; else since the session was last saved' })),
+  since: optional(instant({ description: 'Lists changes after this. Default: since the last checkpoint' })),
   budgetTokens,
 })
 export type ContextQuery = Static<typeof ContextQuery>

@@ -7,7 +7,7 @@ import { tasks } from '../tasks/table.ts'
 import { users } from '../users/table.ts'
 import type { Checkpoint } from './schema.ts'
 
-/** A stretch of work that can be left and taken up again. */
+/** A stretch of work that can be paused and resumed. */
 export const sessions = pgTable(
   'sessions',
   {
@@ -29,9 +29,9 @@ export const sessions = pgTable(
     summary: text(),
     startedAt: instant().notNull(),
     endedAt: instant(),
-    /** The session, key or token that last worked on it: two workers of one person are told apart by theirs. */
+    /** The login session, key or token that last worked on it. Tells two workers of one person apart. */
     credentialId: uuid(),
-    /** Of the last event when its state was last saved: what came after is what changed meanwhile. */
+    /** Number of the last event at the last checkpoint: later events are what changed since. */
     seenSeq: bigint({ mode: 'number' }).notNull(),
   },
   (t) => [

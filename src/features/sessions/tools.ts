@@ -1,5 +1,6 @@
 import { listing, tool } from '../../mcp/tool.ts'
 import { array, instant, int, object, oneOf, optional, text, title } from '../../schema.ts'
+import { context, saveAndBrief } from './context.ts'
 import { type SessionBrief, statuses } from './schema.ts'
 import * as sessions from './service.ts'
 
@@ -8,7 +9,7 @@ const agent = optional(text(100, { description: 'Id or slug' }))
 const session = optional(text(36, { description: 'Default: your last' }))
 const budgetTokens = optional(int({ min: 200, max: 50_000 }))
 const strings = optional(array(text(1000), 50))
-/** Without the lengths and examples of each field, which cost tokens in every list. */
+/** Without the limits and examples of the REST schema, which would cost tokens in every list of tools. */
 const checkpoint = optional(
   object({
     nextStep: optional(text(4000)),
@@ -20,14 +21,14 @@ const checkpoint = optional(
   }),
 )
 
-/** The brief says all that the session holds. */
+/** The brief contains the rest of the session. */
 const briefed = ({ id, status, brief }: SessionBrief) => ({ id, status, brief })
 
 export const sessionTools = [
   tool({
     name: 'create_session',
     title: 'Create session',
-    description: 'Begin a stretch of work with its goals. Answers a brief: your task, decisions, memories.',
+    description: 'Start a work session with its goals. Returns a brief: your task, decisions, memories.',
     toolset: 'sessions',
     input: object({
       goals: optional(array(title(1000), 20)),
@@ -66,8 +67,8 @@ export const sessionTools = [
     description: 'Your sessions, last used first.',
     toolset: 'sessions',
     input: object({ agent, status: optional(oneOf(statuses)), ...listing }),
-    action: sessions.listNamed,
-    with: (input) => ({ limit: 20, ...input, total: true }),
+    action: sessions.list,
+    with: ({ agent, ...input }) => ({ limit: 20, ...input, agentId: agent, total: true }),
   }),
   tool({
     name: 'get_context',
@@ -76,8 +77,8 @@ export const sessionTools = [
     toolset: 'sessions',
     core: true,
     input: object({ project, session, since: optional(instant()), budgetTokens, checkpoint }),
-    action: sessions.context,
-    writing: { fields: ['checkpoint'], action: sessions.saveAndBrief },
+    action: context,
+    writing: { fields: ['checkpoint'], action: saveAndBrief },
     with: ({ project, session, ...rest }) => ({ ...rest, projectId: project, sessionId: session }),
     show: ({ sessionId, brief }) => ({ sessionId, brief }),
   }),

@@ -1,0 +1,187 @@
+import { and, desc, eq, isNull, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { AppError } from '../../errors.ts'
+import { shortId } from '../../records/rows.ts'
+import { sameParty } from '../agents/parties.ts'
+import { agents } from '../agents/table.ts'
+import * as decisions from '../decisions/service.ts'
+import type { MemoryHit, MemoryHits } from '../memory/schema.ts'
+import * as memory from '../memory/service.ts'
+import type { Project } from '../projects/schema.ts'
+import type { TaskDetail } from '../tasks/schema.ts'
+import * as taskService from '../tasks/service.ts'
+import { tasks } from '../tasks/table.ts'
+import { users } from '../users/table.ts'
+import { block, day, named, type Part, quoted } from './pack.ts'
+import type { Session } from './schema.ts'
+
+/** The parts of a brief, one function each. */
+
+/** Who the brief is for: decides which task and which changes are their own. */
+export interface Worker {
+  type: 'user' | 'agent'
+  id: string
+  /** The credentials that they have used. */
+  credentials: (string | null)[]
+}
+
+const list = (label: string, items: readonly string[] | undefined): string[] =>
+  items?.length ? [`${label}: ${items.map((item) => quoted(item)).join(', ')}`] : []
+
+export function leftOff({
+  goals,
+  context,
+  checkpoint: saved,
+  checkpointAt,
+  summary,
+  status,
+  startedAt,
+}: Session): Part {
+  return {
+    title: 'Where you left off',
+    share: 5,
+    fair: true,
+    lines: [
+      ...(saved?.nextStep ? [`Next step: ${quoted(saved.nextStep, 2000)}`] : []),
+      ...list('Branch', saved?.branch ? [saved.branch] : undefined),
+      ...list('Files', saved?.files),
+      ...list('Commands', saved?.commands),
+      ...list('Check', saved?.checks),
+      checkpointAt
+        ? `Saved ${day(checkpointAt)}; the session began ${day(startedAt)}${status === 'ended' ? ' and has ended' : ''}.`
+        : `Nothing was saved since the session began ${day(startedAt)}: see what you did, below, before you repeat any of it.`,
+      ...list('Goals', goals),
+      ...(summary ? [`Summary: ${quoted(summary, 5000)}`] : []),
+      ...(context ? [`Context, as it was when the session began:\n${block(context)}`] : []),
+    ],
+  }
+}
+
+export async function taskPart(ctx: Ctx, task: TaskDetail, worker: Worker): Promise<Part> {
+  const [author] = await ctx.db
+    .select({ name: users.name })
+    .from(tasks)
+    .innerJoin(users, eq(users.id, tasks.createdById))
+    .where(eq(tasks.id, task.id))
+  const by = author ? ` (${named(author.name)})` : ''
+  return {
+    title: `Your task: ${task.key}`,
+    share: 6,
+    fair: true,
+    lines: [
+      `${quoted(task.title)}${by}: ${task.status}, priority ${task.priority}${task.dueAt ? `, due ${day(task.dueAt)}` : ''}`,
+      claimOf(task, worker),
+      ...task.acceptance.map((a) => `- [${a.done ? 'x' : ' '}] ${quoted(a.text)}`),
+      ...(task.blockedBy.length ? [`Waits for: ${task.blockedBy.join(', ')}`] : []),
+      ...(task.frees.length ? [`Frees: ${task.frees.map((f) => f.key).join(', ')}`] : []),
+      ...(task.description ? [`Description${by}:\n${block(task.description)}`] : []),
+      ...task.comments.slice(-5).map((c) => `Comment ${day(c.createdAt)}: ${quoted(c.body)} (${named(c.author.name)})`),
+    ],
+  }
+}
+
+function claimOf({ key, lease }: TaskDetail, worker: Worker): string {
+  if (!lease) return `Nobody holds it now. Before you go on: claim_task ${key}.`
+  if (sameParty(lease.holder, worker)) return `Yours until ${lease.expiresAt}; every call renews it.`
+  return `Held by ${named(lease.holder.name)} until ${lease.expiresAt}: leave it to them, or ask.`
+}
+
+/** Lists finished tasks, so that nobody does them again. */
+export async function doneWork(ctx: Ctx, project: Project): Promise<Part> {
+  const rows = await ctx.db
+    .select({
+      title: tasks.title,
+      number: tasks.number,
+      notes: tasks.completionNotes,
+      at: tasks.completedAt,
+      name: sql<string | null>`coalesce(${users.name}, ${agents.name})`,
+    })
+    .from(tasks)
+    .leftJoin(users, and(eq(tasks.assigneeType, 'user'), eq(users.id, tasks.assigneeId)))
+    .leftJoin(agents, and(eq(tasks.assigneeType, 'agent'), eq(agents.id, tasks.assigneeId)))
+    .where(and(eq(tasks.projectId, project.id), eq(tasks.status, 'done'), isNull(tasks.deletedAt)))
+    .orderBy(desc(tasks.completedAt))
+    .limit(20)
+  return {
+    title: 'Done already',
+    share: 2,
+    lines: rows.map(
+      ({ number, title, notes, at, name }) =>
+        `- ${project.key}-${number} ${quoted(title, 60)}${notes ? `: ${quoted(notes, 100)}` : ''}${name ? ` (${named(name)}${at ? `, ${day(at)}` : ''})` : ''}`,
+    ),
+  }
+}
+
+export async function decided(ctx: Ctx, project: Project): Promise<Part> {
+  const items = await decisions.about(ctx, project, 'accepted')
+  return {
+    title: 'Decisions that hold',
+    share: 3,
+    lines: items.map(
+      (d) => `- ${quoted(d.title, 60)}: ${quoted(d.excerpt, 100)} (${named(d.author.name)}, ${shortId(d.id)})`,
+    ),
+  }
+}
+
+/** The least score of a match. New memories have no vector yet, so few matching words are enough for them. */
+const near = ({ score, meaning }: MemoryHit): boolean => score >= (meaning === null ? 0.01 : 0.25)
+
+/** Refusals count as no memories: the agent of a session may be archived by now. */
+const nothing = (error: unknown): MemoryHits => {
+  if (error instanceof AppError) return { items: [], mode: 'words' }
+  throw error
+}
+
+export async function remembered(
+  ctx: Ctx,
+  project: Project,
+  session: Session | undefined,
+  task: TaskDetail | undefined,
+): Promise<Part | undefined> {
+  const about = [task?.title, session?.checkpoint?.nextStep, ...(session?.goals ?? [])].filter(Boolean).join('. ')
+  const query = (about || [project.name, project.description].filter(Boolean).join('. ')).slice(0, 500).toWellFormed()
+  const lines: string[] = []
+  const remember = (title: string | null, content: string, from: string) =>
+    lines.push(`- ${title ? `${quoted(title, 60)}: ` : ''}${quoted(content, 150)} (${named(from)})`)
+  // Memories of the session itself are always relevant.
+  const own = session ? (await memory.list(ctx, { scope: 'session', scopeId: session.id, limit: 8 })).items : []
+  for (const { title, excerpt, author } of own) remember(title, excerpt, author.name)
+  const places = [{ scope: 'project' as const, scopeId: project.id }]
+  for (const place of session?.agentId ? [...places, { scope: 'agent' as const, scopeId: session.agentId }] : places) {
+    const { items } = await memory.search(ctx, { query, ...place, limit: 8 }).catch(nothing)
+    for (const { title, content, age, origin } of items.filter(near)) remember(title, content, `${origin}, ${age} old`)
+  }
+  return { title: 'What is remembered', share: 3, lines }
+}
+
+export async function openQuestions(
+  ctx: Ctx,
+  session: Session | undefined,
+  project: Project | undefined,
+): Promise<Part> {
+  const proposed = project ? await decisions.about(ctx, project, 'proposed') : []
+  return {
+    title: 'Open questions',
+    share: 2,
+    lines: [
+      ...(session?.checkpoint?.openQuestions ?? []).map((question) => `- ${quoted(question)}`),
+      ...proposed.map((d) => `- To be decided: ${quoted(d.title, 60)} (${named(d.author.name)}, ${shortId(d.id)})`),
+    ],
+  }
+}
+
+export async function ahead(ctx: Ctx, project: Project, own: TaskDetail | undefined): Promise<Part> {
+  const { items } = await taskService.list(ctx, {
+    projectId: project.id,
+    ready: true,
+    sort: 'position',
+    order: 'asc',
+    limit: 10,
+  })
+  const others = items.filter(({ id }) => id !== own?.id)
+  return {
+    title: `Ready to be taken in ${project.key}`,
+    share: 1,
+    lines: others.map((t) => `- ${t.key} ${quoted(t.title, 60)} (${t.priority})`),
+  }
+}

@@ -1,0 +1,128 @@
+import { desc, eq, ne, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { currentOrganization, nobody, userIdOf } from '../../auth/actor.ts'
+import { and } from '../../db/conditions.ts'
+import { AppError, notFound, type WayOut } from '../../errors.ts'
+import { events } from '../../events/table.ts'
+import { byReference, idStarts } from '../../records/rows.ts'
+import type { Session } from './schema.ts'
+import { sessions } from './table.ts'
+
+export const startSession: WayOut = {
+  tool: 'create_session',
+  route: 'POST /api/sessions',
+  command: 'tutti sessions start',
+}
+export const resumeSession: WayOut = {
+  tool: 'resume_session',
+  route: 'POST /api/sessions/{id}/resume',
+  command: 'tutti sessions resume',
+}
+
+/** What lists show. */
+export const listed = {
+  id: sessions.id,
+  createdAt: sessions.createdAt,
+  updatedAt: sessions.updatedAt,
+  version: sessions.version,
+  organizationId: sessions.organizationId,
+  userId: sessions.userId,
+  agentId: sessions.agentId,
+  projectId: sessions.projectId,
+  taskId: sessions.taskId,
+  status: sessions.status,
+  goals: sessions.goals,
+  checkpointAt: sessions.checkpointAt,
+  startedAt: sessions.startedAt,
+  endedAt: sessions.endedAt,
+}
+const visible = {
+  ...listed,
+  context: sessions.context,
+  checkpoint: sessions.checkpoint,
+  summary: sessions.summary,
+}
+/** All that the actions need, with what no reader sees. */
+export const stored = { ...visible, credentialId: sessions.credentialId, seenSeq: sessions.seenSeq }
+export type Row = Session & { credentialId: string | null; seenSeq: number }
+export const toSession = ({ credentialId: _, seenSeq: __, ...session }: Row): Session => session
+
+/** Only its user sees a session: it holds their thoughts. What others should know goes to memory when it ends. */
+export const own = (ctx: Ctx): SQL =>
+  and(eq(sessions.userId, userIdOf(ctx.actor)), eq(sessions.organizationId, currentOrganization(ctx.actor)))
+/** Sessions of the caller's token and, if an agent calls, of that agent: two workers of one person do not share sessions. */
+export const mine = ({ actor }: Ctx): SQL | undefined =>
+  and(eq(sessions.credentialId, actor.credentialId ?? nobody), actor.agent && eq(sessions.agentId, actor.agent.id))
+
+/** In a write, locks the row until the end, so that concurrent writes run one after the other. */
+function select(ctx: Ctx, match: SQL | undefined) {
+  const found = ctx.db
+    .select(stored)
+    .from(sessions)
+    .where(and(match, own(ctx)))
+    .$dynamic()
+  return ctx.unit ? found.for('update') : found
+}
+
+export async function find(ctx: Ctx, ref: string): Promise<Row> {
+  const found = await byReference<Row>(ref, {
+    id: (id) => select(ctx, eq(sessions.id, id)),
+    name: async () => [],
+    prefix: (prefix) => select(ctx, idStarts(sessions.id, prefix)).limit(2),
+  })
+  if (!found) throw notFound('session', ref)
+  return found
+}
+
+/** Returns the caller's open session: the active one, else the last paused one. */
+export async function running(ctx: Ctx): Promise<Row | undefined> {
+  const [found] = await select(ctx, and(mine(ctx), ne(sessions.status, 'ended')))
+    .orderBy(desc(eq(sessions.status, 'active')), desc(sessions.updatedAt), desc(sessions.id))
+    .limit(1)
+  return found
+}
+
+/** Returns the caller's last session: those of this token before others, open ones before ended ones. */
+export async function last(ctx: Ctx): Promise<Row | undefined> {
+  const [found] = await select(ctx, ctx.actor.agent && eq(sessions.agentId, ctx.actor.agent.id))
+    .orderBy(
+      desc(sql`coalesce(${mine(ctx)}, false)`),
+      desc(ne(sessions.status, 'ended')),
+      desc(eq(sessions.status, 'active')),
+      desc(sessions.updatedAt),
+      desc(sessions.id),
+    )
+    .limit(1)
+  return found
+}
+
+export async function namedOrRunning(ctx: Ctx, ref: string | undefined): Promise<Row> {
+  const found = ref === undefined ? await running(ctx) : await find(ctx, ref)
+  if (!found)
+    throw new AppError('not_found', 'You have no running session here. Start or resume one.', {
+      next: [startSession, resumeSession],
+    })
+  return found
+}
+
+/** Returns the number of the last event. */
+export const lastSeq = async (ctx: Ctx): Promise<number> =>
+  (await ctx.db.select({ seq: events.seq }).from(events).orderBy(desc(events.seq)).limit(1))[0]?.seq ?? 0
+
+/** Writes a change and raises the version. */
+export async function change(ctx: Ctx, { id }: Row, set: Partial<typeof sessions.$inferInsert>): Promise<Row> {
+  const [row] = await ctx.db
+    .update(sessions)
+    .set({ ...set, updatedAt: ctx.now, version: sql`${sessions.version} + 1` })
+    .where(eq(sessions.id, id))
+    .returning(stored)
+  return row as Row
+}
+
+/** The team hears that somebody works, not on what: goals and checkpoint stay private. */
+export const about = (session: Row) => ({
+  subjectId: session.id,
+  organizationId: session.organizationId,
+  projectId: session.projectId,
+  data: { status: session.status, version: session.version },
+})
