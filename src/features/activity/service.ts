@@ -29,12 +29,15 @@ import {
 } from './schema.ts'
 
 /**
- * What the caller may know of today: of his organizations, and of projects that he sees and while they were where they are now. What a
- * project's former team did in it names people and records that stayed there.
+ * Events of the caller's organizations, and of projects that they see, from the time when those belonged to their present
+ * team: what a former team did in a project names people and records that stayed there.
+ *
+ * This is `ofTeamOrProject` for events, written out. That rule would add a condition on `organizationId` which both
+ * branches here imply; the planner would count it twice, expect too few rows and might leave the indexes ordered by seq.
  */
 export function seenBy({ actor }: Ctx): SQL {
   const rights = rightsOf(actor)
-  // Asked once, not for every event.
+  // Evaluated once, not for every event.
   const places = sql`select ${projectTable.id}, ${projectTable.organizationId} from ${projectTable} where ${projects.visibleTo(rights)}`
   return and(
     isToldTo(rights.user),
