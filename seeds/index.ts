@@ -31,17 +31,22 @@ const DEMO = { email: 'demo@example.com', name: 'Demo' }
 export const loadDemoTeam = flow('seeds.demoTeam', machine, async (ctx, _: Record<string, never>): Promise<string> => {
   const first = await accounts.firstUser(ctx, {})
   if (first === DEMO.email)
-    return `The demo team already exists. Sign in as ${DEMO.email} with the password from the first start. To set a new password:\n\n  tutti admin reset-password --email ${DEMO.email} --password-stdin`
+    return `The demo team already exists. Sign in as ${DEMO.email} with the password from the first start. \
+To set a new password:\n\n  tutti admin reset-password --email ${DEMO.email} --password-stdin`
   if (first !== null)
     throw new AppError(
       'conflict',
-      'This installation already has users, so no demo account was created. Try the demo with another --data-dir, or load its projects for the administrator: tutti seed --demo',
+      `This installation already has users, so no demo account was created. Try the demo with another --data-dir, \
+or load its projects for the administrator: tutti seed --demo`,
     )
   const password = Buffer.from(crypto.getRandomValues(new Uint8Array(15))).toString('base64url')
   await accounts.createAdmin(ctx, { ...DEMO, password })
   await loadDefaults(ctx, {})
   await loadDemo(ctx, {})
-  return `A demo team was created for you to explore. Sign in with this password, which is shown only once:\n\n  ${DEMO.email}\n  ${password}`
+  return `A demo team was created for you to explore. Sign in with this password, which is shown only once:
+
+  ${DEMO.email}
+  ${password}`
 })
 
 export const loadDefaults = seed('seeds.defaults', welcome)

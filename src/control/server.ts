@@ -28,7 +28,7 @@ export async function serveControl(app: App): Promise<{ stop(): void }> {
   const stop = withSocket(app.config.DATA_DIR, (path) => listen(app, path))
   if (!stop)
     app.log.warn(
-      'the path of the data folder is too long for the control socket: `tutti admin` works only while the server is stopped',
+      'the path of the data folder is too long for a control socket: `tutti admin` works only while no server runs',
     )
   return { stop: stop ?? (() => undefined) }
 }

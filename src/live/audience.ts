@@ -3,23 +3,22 @@ import type { Catalogue, EventType } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
 import { requireRoomToWatch } from './limits.ts'
 
-/** Returns the event's definition if open connections hear of it at all. */
+/** Returns the definition of an event that is sent to open connections; undefined for others. */
 export function heard(catalogue: Catalogue, event: AppEvent): EventType | undefined {
   const type = catalogue.get(event.type)
   return event.organizationId && type?.live ? type : undefined
 }
 
-/** Whether an event happened where the listener is: their credential sees one organization, and hears of no other. */
+/** Returns true if the event is of the listener's organization, the only one that their credential sees. */
 export const reaches = (event: AppEvent, { organizationId }: Actor): boolean => event.organizationId === organizationId
 
-/** Whether it happened to the listener's own work. Tasks and features name whose they are, before the change and after it. */
+/** Returns true if the event is about the listener's own work: tasks and features name their people in `concerns`. */
 export const concerns = ({ data }: AppEvent, { agent, userId }: Actor): boolean =>
   Array.isArray(data.concerns) && data.concerns.includes(agent?.id ?? userId)
 
-/** What a connection watches: the id of a record, or another name for what changes, to the addresses it is known by. */
+/** What a connection watches: the id of a record, or another name, and the addresses that the client used for it. */
 export type Watched = Map<string, Set<string>>
 
-/** Remembers that an address is watched. */
 export function watch(watched: Watched, subject: string, address: string): void {
   const addresses = watched.get(subject) ?? new Set()
   if (!addresses.has(address)) requireRoomToWatch([...watched.values()].reduce((n, set) => n + set.size, 0))

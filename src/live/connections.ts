@@ -3,33 +3,33 @@ import type { Authenticator } from '../auth/authenticate.ts'
 import { AppError } from '../errors.ts'
 import { requireRoom } from './limits.ts'
 
-/** Well below every idle timeout on the way: ours is 30 s. */
+/** Far below every idle timeout between server and client: ours is 30 s. */
 export const KEEP_ALIVE_MS = 5_000
-/** A credential that expires sends no event, so those of open connections are looked up now and then. */
+/** An expiring credential emits no event, so the credentials of open connections are checked this often. */
 const LOOK_AGAIN_MS = 60_000
 
-/** Whose connection it is; the secret is kept to look the credential up when rights may have changed. */
+/** The owner of a connection. The secret is kept to check the credential when rights may have changed. */
 export interface Owner {
   readonly credentialId: string
   readonly userId: string | null
   readonly secret: string
 }
 
-/** What stays open to tell a client of changes, whatever its protocol. */
+/** A connection that stays open to notify a client of changes, in any protocol. */
 export interface Connection {
   readonly owner: Owner
   keepAlive(): void
   close(): void
 }
 
-/** What is known of an open connection; protocols add to it. */
+/** The state of an open connection; protocols extend it. */
 export interface Listener {
   actor: Actor
-  /** When the credential was last looked up, by `Date.now()`. */
+  /** When the credential was last checked, as `Date.now()`. */
   lookedAt: number
 }
 
-/** Open connections: kept alive, counted for each credential, and closed as soon as their credential no longer holds. */
+/** Keeps connections alive, limits them per credential, and closes them when their credential is no longer valid. */
 export class Connections<C extends Connection, L extends Listener> {
   readonly #open = new Map<C, L>()
   readonly #unwatch: () => void
@@ -37,7 +37,7 @@ export class Connections<C extends Connection, L extends Listener> {
 
   constructor(
     private readonly auth: Authenticator,
-    /** Called with the fresh `actor` in place. */
+    /** Called after `listener.actor` was updated. */
     private readonly onLookedUp: (listener: L) => void,
   ) {
     this.#unwatch = auth.watch((userId) => {
@@ -93,7 +93,7 @@ export class Connections<C extends Connection, L extends Listener> {
       this.onLookedUp(listener)
     } catch (error) {
       if (error instanceof AppError && error.code === 'unauthenticated') connection.close()
-      // The database is away: whether the credential still holds is asked again with the next keep-alive.
+      // The database is unreachable: check the credential again with the next keep-alive.
       else listener.lookedAt = 0
     }
   }

@@ -8,30 +8,30 @@ import { factsOf, type RecordName, recordNames } from './names.ts'
 export type RecordTable = PgTable &
   Record<'id' | 'updatedAt' | 'version' | 'organizationId', PgColumn> & { projectId?: PgColumn; deletedAt?: PgColumn }
 
-/** What a feature says about one kind of its records, in its `record.ts`. Search, links, MCP resources and briefs read it. */
+/** Describes one kind of record, in its feature's `record.ts`, for search, links, MCP resources and briefs. */
 export interface RecordKind {
-  /** Also the first part of its events' names: `note.updated` is about a note. */
+  /** Also the first part of the names of its events: `note.updated` is about a note. */
   readonly kind: RecordName
   readonly table: RecordTable
-  /** What a link to it shows. */
+  /** The text of a link to the record. */
   readonly title: PgColumn | SQL
-  /** What a credential needs to read it. */
+  /** The scope that a credential needs to read the record. */
   readonly scope: `${string}:read`
   /** The condition for the rows that a caller sees. */
   readonly visible: (rights: Rights) => SQL
-  /** Where a link to it leads, below `/api`. Default: the path of its kind (names.ts) and its id. */
+  /** The path of the record below `/api`. Default: the path of its kind (names.ts) and its id. */
   readonly path?: SQL
-  /** The project it is seen through. Default: `projectId` of its table. */
+  /** The project that decides who sees the record. Default: `projectId` of its table. */
   readonly projectId?: PgColumn
-  /** Whose it is where no team owns it. */
+  /** The owner of a record that belongs to no team. */
   readonly ownerId: PgColumn
-  /** A jsonb list of `{ id, kind? }` that the record itself keeps: what it links to. */
+  /** A jsonb list of `{ id, kind? }` in the record itself: the records it links to. */
   readonly ownLinks?: PgColumn
-  /** Changes to it are named in the briefs of its project. */
+  /** Briefs of its project mention changes to the record. */
   readonly inBriefs?: true
-  /** How it is found. `own`: its feature writes the passages itself. */
+  /** The text that search indexes. `own`: the feature writes the passages itself. */
   readonly search?: SearchText | 'own'
-  /** How clients of MCP read it: `tutti://note/how-we-deploy`. */
+  /** How MCP clients read the record: `tutti://note/how-we-deploy`. */
   readonly resource?: Resource
 }
 
@@ -40,17 +40,17 @@ export interface SearchText {
   readonly title?: PgColumn | SQL
   readonly text: PgColumn | SQL
   readonly tags?: PgColumn
-  /** The one person who may see it; null where others may too. */
+  /** The only person who may see the record; null if others may too. */
   readonly userId?: PgColumn | SQL
-  /** Since when it is out of date. */
+  /** When the record becomes outdated. */
   readonly expiresAt?: SQL
 }
 
 export interface Resource {
   readonly title: string
-  /** What may stand for `{id}`. */
+  /** What the client may use as `{id}`. */
   readonly by: string
-  /** The tool that shows the same data: whoever may not use it sees none of these either. */
+  /** The tool that returns the same data: callers who may not use it do not see the resource either. */
   readonly tool: string
   readonly read: (ctx: Ctx, ref: string) => Promise<object>
   readonly list: (ctx: Ctx, limit: number) => Promise<{ items: readonly object[] }>
@@ -65,7 +65,7 @@ export const projectOf = ({ projectId, table }: RecordKind): PgColumn | undefine
 export const pathOf = ({ kind, path, table }: RecordKind): SQL =>
   path ?? sql`${`${factsOf(kind).path}/`}::text || ${table.id}`
 
-/** A kind that search keeps in step with its records. */
+/** A kind whose passages search updates after each event. */
 export type SearchKind = RecordKind & { readonly search: SearchText }
 /** A table whose rows are moved, deleted and restored together with their project. */
 export type ProjectTable = RecordTable & { projectId: PgColumn; deletedAt: PgColumn }
@@ -91,7 +91,7 @@ export class Records {
     return this.#byName.get(name)
   }
 
-  /** Those whose passages follow the records' events. */
+  /** The kinds whose passages search updates after each event. */
   get followed(): SearchKind[] {
     return this.all.filter((record): record is SearchKind => typeof record.search === 'object')
   }

@@ -1,21 +1,21 @@
 interface Facts {
-  /** Where they are listed and, with an id behind it, read: below `/api`. None: they are read below their project. */
+  /** The path of their list below `/api`; `path/id` reads one. Without it they are read below their project. */
   readonly path?: string
-  /** The noun of the command line that lists them. */
+  /** Their noun on the command line: `tutti notes list`. */
   readonly noun?: string
-  /** People call them by a name or slug, so that a wrong one may be nearly right. */
+  /** They have a name or slug, so that similar ones can be suggested for a misspelt one. */
   readonly named?: true
   /** Search finds them. */
   readonly searchable?: true
   /** Searching memory can find them too. */
   readonly recalled?: true
-  /** A task's key in their text counts as a mention of the task. */
+  /** The key of a task in their text is a mention of the task. */
   readonly mentions?: true
 }
 
 /**
- * THE LIST OF KINDS OF RECORDS, one line each. It is plain data, because schemas and the command line need it before any feature is
- * loaded. Everything else about a kind stands in its feature's `record.ts` (`RecordKind` in kind.ts).
+ * THE LIST OF KINDS OF RECORDS, one line each. It is plain data, because schemas and the command line need it before
+ * any feature is loaded. Everything else about a kind is in its feature's `record.ts` (`RecordKind` in kind.ts).
  */
 export const facts = {
   memory: { path: '/memories', noun: 'memory', searchable: true, recalled: true, mentions: true },

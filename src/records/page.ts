@@ -8,13 +8,13 @@ export interface Page<T> {
 }
 
 /**
- * Keyset pages: the cursor is the last row's sort value and id, so concurrent writes never shift a page.
- * `sort` maps the allowed keys to columns; the key is part of the cursor, so a cursor cannot be used with another order.
+ * Keyset pages: the cursor holds the sort value and the id of the last row, so concurrent writes never shift a page.
+ * `sort` maps the allowed keys to columns. The key is part of the cursor, so a cursor is refused with another order.
  */
 export interface Keyset {
   where(...filters: (SQL | undefined)[]): SQL | undefined
   orderBy: SQL[]
-  /** One more than asked, to know whether there is a next page. */
+  /** One more than the page size, to find out whether there is a next page. */
   limit: number
   page<T extends { id: string }>(rows: T[], total?: number): Page<T>
 }
@@ -30,14 +30,10 @@ export function keyset<K extends string>(
   const limit = query.limit ?? defaults.limit ?? 50
   const column = sort[key]
   const after = query.cursor === undefined ? undefined : decode(query.cursor, `${key}.${order}`, column)
-  const by = order === 'asc' ? asc : desc
+  const [by, beyond] = order === 'asc' ? [asc, sql`>`] : [desc, sql`<`]
   return {
     where: (...filters) =>
-      and(
-        ...filters,
-        after &&
-          sql`(${column}, ${id}) ${order === 'asc' ? sql`>` : sql`<`} (${sql.param(after[0], column)}, ${after[1]}::uuid)`,
-      ),
+      and(...filters, after && sql`(${column}, ${id}) ${beyond} (${sql.param(after[0], column)}, ${after[1]}::uuid)`),
     orderBy: [by(column), by(id)],
     limit: limit + 1,
     page: (rows, total) => {
@@ -52,10 +48,10 @@ export function keyset<K extends string>(
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** As Postgres takes it: no 30th of February, no year 0. */
+/** Returns true for a time that Postgres accepts: no 30th of February, no year 0. */
 const isTime = (text: string): boolean => /^(?!0000)\d{4}-/.test(text) && new Date(text).toISOString() === text
 
-/** As its column holds it: 1e300 is no position in a list of numbered events. */
+/** Returns true for a number that fits its column type, so that a forged cursor cannot make the query fail. */
 function isNumber(value: unknown, type: string): boolean {
   if (type === 'integer') return Number.isInteger(value) && Math.abs(value as number) < 2 ** 31
   if (type.startsWith('big')) return Number.isSafeInteger(value)
@@ -73,6 +69,6 @@ function decode(cursor: string, expected: string, column: AnyColumn): [string | 
   } catch {}
   throw new AppError(
     'invalid.cursor',
-    'The cursor is not one this list gave, or the sort order has changed. Start again without a cursor.',
+    'The cursor does not belong to this list, or the sort order has changed. Start again without a cursor.',
   )
 }

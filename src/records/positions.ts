@@ -5,12 +5,12 @@ import { and } from '../db/conditions.ts'
 import { invalid, notFound } from '../errors.ts'
 import { define } from '../events/catalogue.ts'
 
-/** A table whose rows have a place among their siblings. */
+/** A table whose rows have a position among their siblings. */
 type Ordered = PgTable & Record<'id' | 'position' | 'version' | 'updatedAt' | 'deletedAt', PgColumn>
 
 interface Row {
   table: Ordered
-  /** The condition for the rows among which it has its place. */
+  /** The condition for the siblings of the row. */
   siblings: SQL
   project: { projectId: string; organizationId: string }
 }
@@ -25,11 +25,12 @@ export async function lastPosition(ctx: Ctx, table: Ordered, siblings: SQL): Pro
 }
 
 /**
- * Returns a position behind a sibling (null: first), halfway to the next one, so that nobody else has to move. After some fifty moves into
- * the same gap there is no number left in it: then all siblings are renumbered. The caller holds the project's lock (`lockProject`).
+ * Returns a position after a sibling (null: first), halfway to the next one, so that no other row moves. After some
+ * fifty moves into the same gap no number is left in it: then all siblings are renumbered. The caller holds the
+ * project's lock (`lockProject`).
  */
 export async function positionBehind(ctx: Ctx, row: Row, own: string, after: string | null): Promise<number> {
-  if (after === own) throw invalid('/after', 'It cannot stand behind itself.')
+  if (after === own) throw invalid('/after', 'A record cannot be placed after itself.')
   const others = and(row.siblings, isNull(row.table.deletedAt), ne(row.table.id, own))
   const between = await gap(ctx, row.table, others, after)
   if (between !== undefined) return between
@@ -56,13 +57,13 @@ async function gap(ctx: Ctx, table: Ordered, others: SQL, after: string | null):
   return middle > low.position && middle < high.position ? middle : undefined
 }
 
-/** Events about the project; the feature `projects` lists it as its own. */
+/** Defined here, because the feature `projects`, which lists it among its events, imports this file. */
 export const projectReordered = define('project.reordered', {
   kind: 'project',
   changes: 'visibility',
   live: true,
   many: true,
-  says: 'Records of a project were numbered anew, in the order they had',
+  says: 'Records of a project were renumbered without changing their order',
 })
 
 async function numberAnew(ctx: Ctx, { table, project }: Row, others: SQL): Promise<void> {

@@ -4,12 +4,12 @@ import { and, or } from '../db/conditions.ts'
 import type { Db } from '../db/session.ts'
 import { AppError } from '../errors.ts'
 
-/** What several services do with their rows in the same way. */
 type Versioned = PgTable & { id: PgColumn; version: PgColumn; updatedAt: PgColumn }
 
 /**
- * Changes a row that was read before, and raises its version. The version stands in the WHERE: of two writers who read the same row, the
- * second must not win silently. `again` reads the row as it is now, for the refusal.
+ * Changes a row that was read before, and raises its version. The WHERE clause checks the version, so that of two
+ * writers who read the same row, the second gets an error instead of overwriting the first. `again` reads the row as
+ * it is now, for that error.
  */
 export async function changeVersioned<T extends Versioned, R extends { id: string; version: number }>(
   { db, now }: { db: Db; now: string },
@@ -31,11 +31,11 @@ export async function changeVersioned<T extends Versioned, R extends { id: strin
   )
 }
 
-/** What is deleted can be brought back for so long; then it is removed for good. */
+/** A deleted record can be restored for this long; then it is purged. */
 export const RESTORE_DAYS = 30
 export const deletedLately = (deletedAt: PgColumn, now: string): SQL =>
   gt(deletedAt, new Date(Date.parse(now) - RESTORE_DAYS * 86_400_000).toISOString())
-/** For whoever restores: what is there needs nothing, and is no error. */
+/** The condition for a restore: not deleted (restoring it changes nothing and is no error), or deleted recently. */
 export const thereOrLately = (deletedAt: PgColumn, now: string): SQL =>
   or(isNull(deletedAt), deletedLately(deletedAt, now))
 
@@ -43,7 +43,7 @@ interface Change<T extends PgTable, R> {
   columns: Record<string, PgColumn | SQL>
   before: R
   set: Partial<T['$inferInsert']>
-  /** `this note`, for the refusal. */
+  /** `this note`, for the error. */
   what: string
   again: () => Promise<object>
 }
@@ -55,15 +55,15 @@ const idPrefix = /^[0-9a-f]{8}[0-9a-f-]{0,27}$/
 
 interface Ways<R> {
   id(id: string): Promise<R[]>
-  /** Slug, key, number: whatever the resource goes by besides its id. */
+  /** Finds rows by slug, key or number. */
   name(text: string): Promise<R[]>
-  /** Rows whose id begins so; two are enough to see that it is ambiguous. */
+  /** Finds rows whose id begins with this; two are enough to show that it is ambiguous. */
   prefix(prefix: string): Promise<R[]>
-  /** Where the row is more than the record. */
+  /** Returns the record of a row that holds more than the record. */
   record?(row: R): Candidate
 }
 
-/** The one way references are understood everywhere: an id, a name, or the unique beginning of an id. */
+/** Resolves a reference, everywhere in the same way: an id, a name, or the unique beginning of an id. */
 export async function byReference<R>(ref: string, ways: Ways<R>): Promise<R | undefined> {
   const given = ref.trim()
   const wanted = given.toLowerCase()
@@ -73,7 +73,7 @@ export async function byReference<R>(ref: string, ways: Ways<R>): Promise<R | un
   const [found, other] = await ways.prefix(wanted)
   if (!found || !other) return found
   const [one, two] = [found, other].map((row) => called(ways.record?.(row) ?? (row as R & Candidate)))
-  throw new AppError('not_found', `Several ids begin with ${wanted}, such as ${one} and ${two}. Give more of it.`)
+  throw new AppError('not_found', `Several ids begin with ${wanted}, such as ${one} and ${two}. Use a longer one.`)
 }
 
 interface Candidate {
@@ -84,10 +84,10 @@ interface Candidate {
 const called = ({ id, title, name }: Candidate): string =>
   title || name ? `${id} ${JSON.stringify(title || name)}` : id
 
-/** As much of an id as its moment takes: for texts that a model reads, where a whole one costs 32 tokens. */
+/** Returns the timestamp part of an id, for texts that a model reads: a whole id costs 32 tokens. */
 export const shortId = (id: string): string => id.slice(0, 13)
 
-/** As a range, which the index on ids knows; the ids' texts it does not. */
+/** The id begins with the prefix: as a range of ids, because the index cannot compare their texts. */
 export function idStarts(id: PgColumn, prefix: string): SQL {
   const filled = (digit: string) =>
     prefix +

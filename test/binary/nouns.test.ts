@@ -333,7 +333,7 @@ describe('names', () => {
     const refused = await home.run('notes', 'show', a.id.slice(0, 8))
     expect(refused.code).toBe(4)
     expect(refused.err).toMatch(
-      /^tutti: Several ids begin with [\da-f]{8}, such as [\da-f-]{36} ".+" and [\da-f-]{36} ".+"\. Give more of it\.\n$/,
+      /^tutti: Several ids begin with [\da-f]{8}, such as [\da-f-]{36} ".+" and [\da-f-]{36} ".+"\. Use a longer one\.\n$/,
     )
     expect(b.id.startsWith(a.id.slice(0, 8))).toBe(true)
     for (const name of ['Twin team', 'Twin team']) await made('/api/teams', { name })

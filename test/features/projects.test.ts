@@ -248,7 +248,7 @@ describe('finding', () => {
     await expectRefusal(t, refused, 404, 'not_found')
     expect((refused.body as unknown as Problem).detail).toMatch(
       new RegExp(
-        `^Several ids begin with ${shared.toLowerCase()}, such as (${a.id}|${b.id}) ".+" and (${a.id}|${b.id}) ".+"\\. Give more of it\\.$`,
+        `^Several ids begin with ${shared.toLowerCase()}, such as (${a.id}|${b.id}) ".+" and (${a.id}|${b.id}) ".+"\\. Use a longer one\\.$`,
       ),
     )
   })
