@@ -212,7 +212,7 @@ describe('from a release', () => {
       for (const [where, said, ...args] of [
         ['wrong', 'REFUSED: SHA-256 of'],
         ['good', 'but --sha256 says', '--sha256', '0'.repeat(64)],
-        ['bare', 'SHA256SUMS; give --sha256'],
+        ['bare', 'SHA256SUMS; use --sha256 SUM'],
         ['unnamed', `does not list ${own}`],
         ['missing', 'cannot download'],
       ] as const)
