@@ -175,11 +175,11 @@ export const settings = {
 type Settings = typeof settings
 type Name = keyof Settings
 type Values = { readonly [K in Name]: Settings[K] extends Setting<infer T> ? T : never }
-type Source = 'default' | 'environment' | 'file' | 'option'
+type SettingSource = 'default' | 'environment' | 'file' | 'option'
 export type Config = Values & {
   readonly DB_CONNECTION: 'pglite' | 'pgsql'
   /** Where each value came from, for `tutti config`. */
-  readonly sources: Readonly<Record<Name, Source>>
+  readonly sources: Readonly<Record<Name, SettingSource>>
   /** The KEY=VALUE file that was read, if any. */
   readonly file?: string
 }
@@ -209,7 +209,7 @@ export function loadConfig({ env = process.env, options = {}, file }: ConfigInpu
   const fromFile = path === undefined ? readFile(join(dataDir, 'config.env'), false, problems) : named
   if (path === undefined && fromFile.DATA_DIR)
     problems.push('DATA_DIR cannot be set in DATA_DIR/config.env; set it in the environment')
-  const given = forEachName((name): { source: Source; text?: string } => {
+  const given = forEachName((name): { source: SettingSource; text?: string } => {
     if (options[name]) return { source: 'option', text: options[name] }
     if (env[name]) return { source: 'environment', text: env[name] }
     if (fromFile[name]) return { source: 'file', text: fromFile[name] }

@@ -48,7 +48,7 @@ function one(feature: Feature | FeatureDetail): Shown {
       {
         Feature: feature.title,
         Status: feature.status,
-        Kind: feature.kind,
+        FieldKind: feature.kind,
         Priority: feature.priority,
         Assignee: feature.assignee?.name,
         Gates: feature.gates.map((g) => `${gate(g.gate)} ${g.state}`).join(', '),
@@ -97,7 +97,7 @@ export const verbs: Verb[] = [
           { title: 'Status', of: (f) => f.status },
           { title: 'Title', of: (f) => f.title, wide: true },
           { title: 'Gates', of: (f) => `${f.gates.filter((g) => g.state !== 'open').length}/${f.gates.length}` },
-          { title: 'Kind', of: (f) => f.kind },
+          { title: 'FieldKind', of: (f) => f.kind },
         ],
         'No features.',
       ),

@@ -8,7 +8,7 @@ import { note, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 
 /** How the value of an option is converted for the API. */
-export type Kind = 'text' | 'list' | 'number' | 'flag' | 'json' | 'time' | 'reference'
+export type FieldKind = 'text' | 'list' | 'number' | 'flag' | 'json' | 'time' | 'reference'
 
 export interface Field {
   /** In commander's notation: `-t, --title <text>`. */
@@ -16,7 +16,7 @@ export interface Field {
   about: string
   /** Name in the API (default: the option's name). */
   as?: string
-  kind?: Kind
+  kind?: FieldKind
   required?: true
   /** Whether `none` clears the value. */
   clears?: true

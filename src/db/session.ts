@@ -57,7 +57,7 @@ class Prepared<T extends PreparedQueryConfig> extends PgPreparedQuery<T> {
   }
 }
 
-class Session extends PgSession<RawResult> {
+class DriverSession extends PgSession<RawResult> {
   static override readonly [entityKind]: string = 'TuttiSession'
 
   constructor(
@@ -105,9 +105,10 @@ function connect(db: Db, on: Queryable): Db {
 }
 
 export const drizzleOver = (on: Queryable): Db =>
-  connect(new PgDatabase(dialect, new Session(dialect, on), undefined) as Db, on)
+  connect(new PgDatabase(dialect, new DriverSession(dialect, on), undefined) as Db, on)
 
-export const drizzleTx = (on: Queryable): Db => connect(new Tx(dialect, new Session(dialect, on), undefined) as Db, on)
+export const drizzleTx = (on: Queryable): Db =>
+  connect(new Tx(dialect, new DriverSession(dialect, on), undefined) as Db, on)
 
 /** Returns the connection behind `db`, for raw SQL. Inside a transaction, that is the transaction's connection. */
 export const connectionOf = (db: Db): Queryable => connections.get(db) as Queryable

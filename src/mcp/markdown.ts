@@ -1,5 +1,5 @@
 import { type Fields, titleOf } from './records.ts'
-import type { Source } from './source.ts'
+import type { Attribution } from './source.ts'
 
 /** Long texts, each under a heading of its own, in the order in which they are read. */
 const bodies = [
@@ -14,7 +14,7 @@ const heading = (field: string): string => {
 }
 
 /** A record for people and models to read. The first line under the title says whose text it is. */
-export function markdown(record: Fields, { kind, author, trust }: Source): string {
+export function markdown(record: Fields, { kind, author, trust }: Attribution): string {
   const facts: string[] = []
   const parts: string[] = []
   for (const [field, value] of Object.entries(record)) {

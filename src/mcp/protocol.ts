@@ -41,19 +41,19 @@ export interface Behind {
 }
 
 /** What the connection can be told of: a stream that stays with its server, one that is asked for by itself, or none. */
-export type Reach = 'stream' | 'listen' | 'none'
+export type Delivery = 'stream' | 'listen' | 'none'
 
 const cacheHint = { ttlMs: 300_000, cacheScope: 'private' } as const
 /** Records change under the hands of people: whoever reads one again wants it as it is. */
 const fresh = { ttlMs: 0, cacheScope: 'private' } as const
 
-const optionsOf = (reach: Reach): ServerOptions => ({
+const optionsOf = (delivery: Delivery): ServerOptions => ({
   capabilities: {
     tools: { listChanged: true },
-    prompts: reach === 'none' ? {} : { listChanged: true },
-    resources: reach === 'none' ? {} : { subscribe: true },
+    prompts: delivery === 'none' ? {} : { listChanged: true },
+    resources: delivery === 'none' ? {} : { subscribe: true },
     completions: {},
-    ...(reach === 'stream' && { logging: {} }),
+    ...(delivery === 'stream' && { logging: {} }),
   },
   instructions,
   cacheHints: {
@@ -70,8 +70,8 @@ const options = { stream: optionsOf('stream'), listen: optionsOf('listen'), none
 const identity = { name: 'tutti', title: 'Tutti', version }
 
 /** The SDK's part: handshake, lists, and every message of Streamable HTTP. */
-export function newServer({ app, catalogue, offer, asking, call }: Behind, reach: Reach, open?: Open): Server {
-  const server = new Server(identity, options[reach])
+export function newServer({ app, catalogue, offer, asking, call }: Behind, delivery: Delivery, open?: Open): Server {
+  const server = new Server(identity, options[delivery])
 
   /** Of what goes wrong only what the caller can do something about is told; the rest is in the log, under the request's id. */
   const offered = async <T>(info: AuthInfo | undefined, work: (asking: Asking) => Promise<T>): Promise<T> => {

@@ -1,7 +1,7 @@
 import type { CallToolResult, RequestId } from '@modelcontextprotocol/server'
 import { AppError, problem, waysBy } from '../errors.ts'
 import { hidesText, visibleText } from '../text/text.ts'
-import type { Source } from './source.ts'
+import type { Attribution } from './source.ts'
 import type { Tool } from './tool.ts'
 
 /** About 20,000 tokens; clients refuse or cut what is much longer. */
@@ -23,7 +23,7 @@ export interface Told {
 }
 
 /** `source` stands first. `sent`: what the caller wrote, for long texts of his own are not told back to him. */
-export function success(answer: unknown, tool: Tool, sent: Fields = {}, source?: Source): Told {
+export function success(answer: unknown, tool: Tool, sent: Fields = {}, source?: Attribution): Told {
   const record = isFields(answer) ? (told(answer, sent) as Fields) : { result: told(answer) ?? null }
   let { facts, json } = visible(source ? { _source: source, ...record } : record)
   // Few answers come near the limit: a UTF-16 unit is at most three bytes.

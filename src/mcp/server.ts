@@ -11,7 +11,7 @@ import { authInfoOf, type Behind, type Caller, newServer, type Sender } from './
 import { Requests } from './requests.ts'
 import { resultOf } from './result.ts'
 import { Names } from './source.ts'
-import { isCall, parsed, Session } from './sse.ts'
+import { isCall, parsed, SseConnection } from './sse.ts'
 import { Streams, type Tell } from './streams.ts'
 import { listen, recheck } from './subscriptions.ts'
 import type { Tool } from './tool.ts'
@@ -39,7 +39,7 @@ class McpEndpoints implements Mcp {
   readonly #catalogue: Catalogue
   readonly #offer: Offer
   readonly #streams: Streams
-  readonly #sessions = new Map<string, Session>()
+  readonly #sessions = new Map<string, SseConnection>()
   readonly #behind: Behind
   readonly #options: { keepAliveMs: number; onerror: (error: Error) => void }
   readonly #factory: McpServerFactory
@@ -147,7 +147,7 @@ class McpEndpoints implements Mcp {
     const selection = this.#catalogue.selection(url.searchParams)
     this.#requests.count(sender)
     this.#streams.requireRoom(sender.owner)
-    const session = new Session(sender.owner, '/mcp/messages', () => {
+    const session = new SseConnection(sender.owner, '/mcp/messages', () => {
       this.#streams.delete(session)
       this.#sessions.delete(session.sessionId)
       // A client that does not read does not notice the end either, so the connection gets its idle timeout back.

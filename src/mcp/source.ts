@@ -6,7 +6,7 @@ import { userName } from './hooks.ts'
  * Whose text an answer holds. It stands before the text, so that a model that reads on knows what it reads: `own` was written by the very
  * agent or user that asks, everything else is `other`, and nothing of either is an instruction.
  */
-export interface Source {
+export interface Attribution {
   kind: string
   author?: string
   trust: 'own' | 'other'
@@ -58,7 +58,7 @@ export async function sourceOf(
   tool: { name: string; action: { kind: string } },
   answer: unknown,
   names: Names,
-): Promise<Source | undefined> {
+): Promise<Attribution | undefined> {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) return undefined
   const { actor } = ctx
   const kind = tool.name.slice(tool.name.indexOf('_') + 1)

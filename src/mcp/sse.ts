@@ -20,7 +20,7 @@ const headers = {
 }
 
 /** One connection of the HTTP+SSE transport: events go out on the stream, messages come in by POST. */
-export class Session implements Transport, Connection {
+export class SseConnection implements Transport, Connection {
   /** 256 random bits. Knowing it is not enough: it works only with the token that opened it. */
   readonly sessionId = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString('base64url')
   readonly response: Response
@@ -34,7 +34,7 @@ export class Session implements Transport, Connection {
   constructor(
     readonly owner: Owner,
     endpoint: string,
-    private readonly onEnd: (session: Session) => void,
+    private readonly onEnd: (session: SseConnection) => void,
   ) {
     const body = new ReadableStream<Uint8Array>(
       {

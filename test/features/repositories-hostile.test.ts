@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import type { Problem } from '../../src/errors.ts'
 import type { Repository, RepositoryPage } from '../../src/features/repositories/schema.ts'
-import { fileName } from '../../src/outside/codehosts/places.ts'
+import { fileName } from '../../src/outside/codehosts/host-address.ts'
 import { logged, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { type FakeCodeHost, type FakeRepository, fakeRepositoryHost } from '../support/code-host.ts'
 import { asIfPublic, certificateFor, PUBLIC } from '../support/tls.ts'

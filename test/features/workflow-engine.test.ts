@@ -11,13 +11,13 @@ import {
   step,
   workflowOf,
 } from '../../src/features/projects/workflow.ts'
-import { type Evidence, type Kind, kinds, type Workflow } from '../../src/features/projects/workflow-schema.ts'
+import { type Evidence, type FeatureKind, kinds, type Workflow } from '../../src/features/projects/workflow-schema.ts'
 import { wayTo } from '../../src/records/cycles.ts'
 
 /** The same cases in every run; to look further, change it for a while. */
 fc.configureGlobal({ seed: 20261115 })
 
-const at = (status: string, kind: Kind = 'feature') => ({ status, kind })
+const at = (status: string, kind: FeatureKind = 'feature') => ({ status, kind })
 const code: Evidence = { summary: 'Lock added', commits: ['3f98b0f'] }
 const tested: Evidence = { summary: 'All pass', testRuns: ['bun test: 214 pass'] }
 const documented: Evidence = { summary: 'Manual page', files: ['docs/lock.md'] }
@@ -38,7 +38,7 @@ describe('the default workflow', () => {
 
   const files = 'evidence.files or evidence.commits or evidence.pullRequests'
   const runs = 'evidence.files or evidence.testRuns or evidence.links'
-  const rows: [string, Kind, Evidence | undefined, string][] = [
+  const rows: [string, FeatureKind, Evidence | undefined, string][] = [
     ['todo', 'feature', undefined, 'in_progress'],
     ['todo', 'feature', code, 'refused'],
     ['needs_edits', 'feature', undefined, 'in_progress'],
@@ -57,7 +57,7 @@ describe('the default workflow', () => {
     ['in_docs', 'feature', undefined, 'needs evidence.files or evidence.links'],
     ['in_docs', 'feature', { summary: 'x', commits: ['a'] }, 'needs evidence.files or evidence.links'],
     ['in_docs', 'feature', documented, 'in_review'],
-    ...(['bug', 'hotfix', 'chore', 'test'] as const).map((kind): [string, Kind, undefined, string] => [
+    ...(['bug', 'hotfix', 'chore', 'test'] as const).map((kind): [string, FeatureKind, undefined, string] => [
       'in_docs',
       kind,
       undefined,

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { AppError } from '../../src/errors.ts'
 import { defaultWorkflow } from '../../src/features/projects/workflow.ts'
-import { type Evidence, type Kind, kinds } from '../../src/features/projects/workflow-schema.ts'
+import { type Evidence, type FeatureKind, kinds } from '../../src/features/projects/workflow-schema.ts'
 import type { Feature, FeatureDetail, FeaturePage } from '../../src/features/workflow/schema.ts'
 import * as workflow from '../../src/features/workflow/service.ts'
 import { apiKey, call, mcpToken, type Person, unique } from '../support/app.ts'
@@ -420,7 +420,7 @@ test('no sequence of calls reaches done without every gate', async () => {
   let reached = 0
   await fc.assert(
     fc.asyncProperty(
-      fc.constantFrom<Kind>('feature', 'bug'),
+      fc.constantFrom<FeatureKind>('feature', 'bug'),
       fc.array(calls, { minLength: 30, maxLength: 60, size: 'max' }),
       async (kind, list) => {
         const { id: ref } = await workflow.create(callers.author, { title: 'x', project: project.id, kind })

@@ -1,6 +1,6 @@
 import { DbError, type DriverStatus, type QueryOptions, type Result, type Transaction } from '../driver.ts'
 import { pgliteVersion } from './assets.ts'
-import { Bus } from './bus.ts'
+import { Channels } from './channels.ts'
 import { copyDatabase, databasePath } from './directory.ts'
 import { Disk } from './disk.ts'
 import { Engine } from './engine.ts'
@@ -37,7 +37,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
   readonly #pipeline: Pipeline
   readonly #scheduler: Scheduler
   readonly #watchdog: Watchdog
-  readonly #bus: Bus
+  readonly #bus: Channels
   readonly #flusher = new Flusher(() => this.#flush())
   #maintenance: Maintenance | undefined
   #postgresVersion = ''
@@ -55,7 +55,7 @@ export class EmbeddedDatabase implements EmbeddedDriver {
     this.#relaxed = options.durability === 'relaxed'
     this.#timeout = options.statementTimeout ?? 5000
     this.#disk = new Disk(options.dir, options.minFreeBytes ?? 100 * 1024 * 1024)
-    this.#bus = new Bus((error) => this.#log('error', 'a listener failed', { error: (error as Error).message }))
+    this.#bus = new Channels((error) => this.#log('error', 'a listener failed', { error: (error as Error).message }))
     this.#engine = new Engine(databasePath(options.dir), postgresSettings(options), {
       reply: (bytes) => this.#pipeline.receive(bytes),
       down: (why, started) => this.#down(why, started),

@@ -1,7 +1,7 @@
 import type { Decode } from './values.ts'
 
 /** What a statement does, judged by its first words. Only the driver may send `control` (BEGIN, COMMIT …). */
-export type Kind = 'read' | 'write' | 'ddl' | 'control'
+export type StatementKind = 'read' | 'write' | 'ddl' | 'control'
 
 /** A named statement in the backend. */
 export interface Prepared {
@@ -72,16 +72,16 @@ export class Statements {
 
 const firstWord = /^(?:\s|\(|--[^\n]*(?:\n|$)|\/\*[\s\S]*?\*\/)*([a-z]+)/i
 const changes = /\b(?:insert|update|delete|merge|create|analyze)\b/i
-const kinds = new Map<string, Kind>([
+const kinds = new Map<string, StatementKind>([
   ...['select', 'show', 'values', 'table', 'fetch', 'set', 'reset', 'savepoint', 'release'].map(
     (word) => [word, 'read'] as const,
   ),
   ...['create', 'alter', 'drop', 'do'].map((word) => [word, 'ddl'] as const),
   ...['begin', 'start', 'commit', 'end', 'abort', 'prepare'].map((word) => [word, 'control'] as const),
 ])
-const known = new Map<string, Kind>()
+const known = new Map<string, StatementKind>()
 
-export function kindOf(text: string): Kind {
+export function kindOf(text: string): StatementKind {
   let kind = known.get(text)
   if (kind === undefined) {
     kind = classify(text)
@@ -91,7 +91,7 @@ export function kindOf(text: string): Kind {
   return kind
 }
 
-function classify(text: string): Kind {
+function classify(text: string): StatementKind {
   const word = firstWord.exec(text)?.[1]?.toLowerCase() ?? ''
   if (word === 'with' || word === 'explain') return changes.test(text) ? 'write' : 'read'
   if (word === 'rollback') return /\bto\b/i.test(text) ? 'read' : 'control'

@@ -1,11 +1,11 @@
 import { DbError, type Statement } from '../driver.ts'
 import type { Reply } from './reader.ts'
-import { type Kind, kindOf } from './statements.ts'
+import { kindOf, type StatementKind } from './statements.ts'
 import { encodeParam } from './values.ts'
 
 export interface EncodedStatement {
   readonly text: string
-  readonly kind: Kind
+  readonly kind: StatementKind
   readonly params: readonly (string | null)[]
 }
 

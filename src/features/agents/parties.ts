@@ -17,10 +17,10 @@ export interface Party {
 }
 
 /** A team, or one of its projects. The named person or agent must be able to see it. */
-type Place = Pick<Project, 'organizationId'> & { id?: string }
+type PartyScope = Pick<Project, 'organizationId'> & { id?: string }
 
 /** Finds `me`, a member of the team by id or e-mail, or an agent by id, slug or prefix. */
-export async function findParty(ctx: Ctx, place: Place, ref: string): Promise<Party> {
+export async function findParty(ctx: Ctx, place: PartyScope, ref: string): Promise<Party> {
   const wanted = ref.trim()
   if (wanted.toLowerCase() === 'me') return speaker(ctx)
   const isEmail = wanted.includes('@')

@@ -226,12 +226,12 @@ async function writable(ctx: Ctx, ref: string): Promise<Agent> {
   return found
 }
 
-type Place = Pick<Agent, 'organizationId' | 'scope'>
+type AgentScope = Pick<Agent, 'organizationId' | 'scope'>
 
 /** Finds the wanted skills, which the caller must see. Skills it already has are not checked: one may be deleted. */
 async function skillsFor(
   ctx: Ctx,
-  place: Place,
+  place: AgentScope,
   refs: readonly string[],
   has: readonly string[] = [],
 ): Promise<string[]> {
@@ -241,7 +241,7 @@ async function skillsFor(
 }
 
 /** Requires that everyone who sees the agent can read its skills. */
-function fitting({ organizationId, scope }: Place, wanted: readonly SkillItem[]): string[] {
+function fitting({ organizationId, scope }: AgentScope, wanted: readonly SkillItem[]): string[] {
   const strange = wanted.find(
     (skill) =>
       scope !== 'personal' &&

@@ -4,7 +4,7 @@ import { userIdOf } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
 import { account, person } from '../../auth/policy.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
-import { baseOf, operators, type Place, placeAt, usualBase } from '../../outside/codehosts/places.ts'
+import { baseOf, type HostAddress, hostAddress, operators, usualBase } from '../../outside/codehosts/host-address.ts'
 import { type CodeHost, codeHosts } from '../../outside/codehosts/schema.ts'
 import { checkOutboundUrl } from '../../outside/outbound.ts'
 import { changeVersioned } from '../../records/rows.ts'
@@ -187,14 +187,14 @@ export const remove = write(
 // ---- code hosts
 
 /** Returns the code hosts that the user has stored a token for, enabled or not. */
-export async function codeHostsOf(ctx: Ctx, userId: string): Promise<Place[]> {
+export async function codeHostsOf(ctx: Ctx, userId: string): Promise<HostAddress[]> {
   const rows = await ctx.db
     .select({ provider: integrations.provider, settings: integrations.settings })
     .from(integrations)
     .where(and(eq(integrations.userId, userId), inArray(integrations.provider, codeHosts)))
     .orderBy(integrations.provider)
   return rows.flatMap(({ provider, settings: { url } }) =>
-    isCodeHost(provider) && url ? placeAt(ctx.app.config, { provider, base: url }) : [],
+    isCodeHost(provider) && url ? hostAddress(ctx.app.config, { provider, base: url }) : [],
   )
 }
 
@@ -202,7 +202,7 @@ export async function codeHostsOf(ctx: Ctx, userId: string): Promise<Place[]> {
 export async function tokenFor(
   ctx: Ctx,
   userId: string,
-  { provider, base }: Pick<Place, 'provider' | 'base'>,
+  { provider, base }: Pick<HostAddress, 'provider' | 'base'>,
 ): Promise<string | undefined> {
   const [found] = await ctx.db
     .select({ settings: integrations.settings, sealed: integrations.sealed })

@@ -5,18 +5,18 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { agents } from '../agents/table.ts'
 import { projects as projectTable } from '../projects/table.ts'
+import { current, kindsFor } from '../search/filters.ts'
 import { embedQuery, type Hit, hybrid, visibleTo } from '../search/hybrid.ts'
-import { current, kindsFor } from '../search/reach.ts'
 import { passages } from '../search/table.ts'
-import { placeOf } from './place.ts'
 import type { MemoryHit, MemoryHits, MemorySearch } from './schema.ts'
 import { memories } from './table.ts'
+import { targetOf } from './target.ts'
 
 export const search = read(
   'memory.search',
   member('memories:read'),
   async (ctx, input: MemorySearch): Promise<MemoryHits> => {
-    const place = input.scope || input.scopeId ? await placeOf(ctx, input.scope, input.scopeId) : undefined
+    const place = input.scope || input.scopeId ? await targetOf(ctx, input.scope, input.scopeId) : undefined
     const vector = await embedQuery(ctx, input.query)
     const query = {
       text: input.query,

@@ -14,7 +14,6 @@ import { chunksOf, dropPassages } from '../search/passages.ts'
 import { passages } from '../search/table.ts'
 import { memoryCleared, memoryDeleted, memoryStored, memoryUpdated } from './events.ts'
 import { index } from './indexed.ts'
-import { type Place, placeOf, requireWriter } from './place.ts'
 import { current, find, live, select, toItem, toMemory, visibleTo } from './rows.ts'
 import {
   CONTENT_BYTES,
@@ -29,6 +28,7 @@ import {
 } from './schema.ts'
 import { similarTo, vectorSoon } from './similar.ts'
 import { memories } from './table.ts'
+import { type MemoryTarget, requireWriter, targetOf } from './target.ts'
 
 export { search } from './search.ts'
 
@@ -105,7 +105,7 @@ export const put = write(
     const old = input.supersedes ? await find(ctx, input.supersedes) : undefined
     // Where nothing is said, what replaces another stands in its place.
     const { scope, scopeId } = input.scope === undefined && input.scopeId === undefined && old ? old : input
-    const place = await placeOf(ctx, scope, scopeId)
+    const place = await targetOf(ctx, scope, scopeId)
     await requireWriter(ctx, place)
     const id = newId()
     const author = speaker(ctx)
@@ -134,7 +134,7 @@ export const put = write(
   },
 )
 
-async function supersede(ctx: Ctx, old: Memory, by: string, place: Place): Promise<void> {
+async function supersede(ctx: Ctx, old: Memory, by: string, place: MemoryTarget): Promise<void> {
   if (old.organizationId !== place.organizationId) throw notFound('memory', old.id)
   await requireWriter(ctx, old)
   await ctx.db
@@ -208,7 +208,7 @@ export const clear = write(
   'memory.clear',
   member('memories:write'),
   async (ctx, { scope, scopeId, confirm }: MemoryClear): Promise<MemoryCleared> => {
-    const place = await placeOf(ctx, scope, scopeId)
+    const place = await targetOf(ctx, scope, scopeId)
     await requireWriter(ctx, place)
     const there = await ctx.db
       .select({ id: memories.id })

@@ -12,7 +12,7 @@ import type { DocQuery, ProjectDoc, ProjectDocPage } from './schema.ts'
 import { notes } from './table.ts'
 
 /** The documents that a project publishes: its public notes, while it is public itself. Both are said on purpose. */
-interface Place {
+interface PublicProject {
   team: string
   project: string
 }
@@ -29,7 +29,10 @@ const item = {
 const published = (projectId: string): SQL =>
   and(eq(notes.projectId, projectId), sql`${notes.scope} = 'public'`, isNull(notes.deletedAt))
 
-async function publicProject(ctx: Ctx, { team, project }: Place): Promise<{ id: string; name: string; slug: string }> {
+async function publicProject(
+  ctx: Ctx,
+  { team, project }: PublicProject,
+): Promise<{ id: string; name: string; slug: string }> {
   const [found] = await ctx.db
     .select({ id: projects.id, name: projects.name, slug: projects.slug })
     .from(projects)
@@ -51,7 +54,7 @@ async function publicProject(ctx: Ctx, { team, project }: Place): Promise<{ id: 
 export const list = read(
   'docs.list',
   anyone,
-  async (ctx, { team, project, ...query }: DocQuery & Place): Promise<ProjectDocPage> => {
+  async (ctx, { team, project, ...query }: DocQuery & PublicProject): Promise<ProjectDocPage> => {
     const { id } = await publicProject(ctx, { team, project })
     const page = keyset(
       { title: notes.title, updatedAt: notes.updatedAt, createdAt: notes.createdAt },
@@ -79,7 +82,7 @@ export const list = read(
 export const get = read(
   'docs.get',
   anyone,
-  async (ctx, { slug, ...place }: Place & { slug: string }): Promise<ProjectDoc> => {
+  async (ctx, { slug, ...place }: PublicProject & { slug: string }): Promise<ProjectDoc> => {
     const project = await publicProject(ctx, place)
     const [found] = await ctx.db
       .select({ ...item, id: notes.id, content: notes.content })

@@ -9,7 +9,7 @@ import { readersOf } from './readers.ts'
 const mention = /(?<![\p{L}\p{N}_@./-])@([a-z0-9](?:-?[a-z0-9]){0,62})(?![\p{L}\p{N}_])/giu
 const MOST = 20
 
-interface Place {
+interface MentionScope {
   organizationId: string
   /** Null: the whole team's. */
   projectId: string | null
@@ -18,7 +18,7 @@ interface Place {
 /** Notifies the people whom a text names, if they can see the project it is about, or are in the team. */
 export async function tellMentioned(
   ctx: Ctx,
-  place: Place,
+  place: MentionScope,
   text: string,
   notice: Omit<Notice, 'userId' | 'reason'>,
 ): Promise<void> {

@@ -4,7 +4,7 @@ import { array, object, oneOf, optional, type Static, text, title, WayOut } from
 /** The workflow that a project's features follow. */
 
 export const kinds = ['feature', 'bug', 'hotfix', 'chore', 'test'] as const
-export type Kind = (typeof kinds)[number]
+export type FeatureKind = (typeof kinds)[number]
 
 const list = (example: string) => optional(array(title(500, { example }), 100))
 

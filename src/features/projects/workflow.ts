@@ -1,6 +1,6 @@
 import { check } from '../../check.ts'
 import type { FieldError, WayOut } from '../../errors.ts'
-import { type Evidence, type Kind, type Missing, Workflow } from './workflow-schema.ts'
+import { type Evidence, type FeatureKind, type Missing, Workflow } from './workflow-schema.ts'
 
 /** The workflow engine: decides which step a feature may take next and what it needs. It does not use the database. */
 
@@ -100,7 +100,7 @@ function reachable({ initial, transitions }: Workflow): Set<string> {
 export type Step = { to: string; gate: string | null; missing: Missing[] } | { refused: string }
 
 /** Returns the state that a move leads to, and what is missing for it. The move is allowed if nothing is missing. */
-export function step(workflow: Workflow, { status, kind }: { status: string; kind: Kind }, move: Move): Step {
+export function step(workflow: Workflow, { status, kind }: { status: string; kind: FeatureKind }, move: Move): Step {
   const out = workflow.transitions.filter((t) => t.from === status)
   if (!workflow.states.includes(status))
     return {
@@ -165,7 +165,7 @@ export const bringing = (next: WayOut & { tool: string }): Pick<Missing, 'call' 
 /** Returns the gates for a kind of feature, in workflow order, with the state of each. */
 export function progress(
   workflow: Workflow,
-  kind: Kind,
+  kind: FeatureKind,
   passed: ReadonlySet<string>,
 ): { gate: string; state: 'open' | 'passed' | 'skipped' }[] {
   const names = workflow.transitions.flatMap((t) => t.gate ?? (t.by === 'approved' ? REVIEW : []))
@@ -178,7 +178,7 @@ export function progress(
 /** Returns the next step and what is missing for it; null if there is none. */
 export function next(
   workflow: Workflow,
-  at: { status: string; kind: Kind },
+  at: { status: string; kind: FeatureKind },
 ): { to: string; missing: Missing[] } | null {
   const found = step(workflow, at, { by: 'advance' })
   return 'refused' in found ? null : { to: found.to, missing: found.missing }

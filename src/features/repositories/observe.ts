@@ -7,7 +7,7 @@ import type { Evidence } from '../projects/workflow-schema.ts'
 import { users } from '../users/table.ts'
 import { featureObserved } from '../workflow/events.ts'
 import { featureEvidence, features } from '../workflow/table.ts'
-import { reachFor } from './reach.ts'
+import { openRemoteFor } from './remote.ts'
 import { namedBy } from './rows.ts'
 import { isAway } from './snapshot.ts'
 import { repositories } from './table.ts'
@@ -58,7 +58,7 @@ export const observe = flow('repositories.observe', machine, async (ctx, { evide
   if (!found || found.connected.length === 0) return
   const places: Looked[] = []
   for (const row of found.connected)
-    places.push({ url: row.url, remote: await reachFor(ctx, found.userId, namedBy(ctx, row)) })
+    places.push({ url: row.url, remote: await openRemoteFor(ctx, found.userId, namedBy(ctx, row)) })
   const seen = await seenOf(found.evidence, places).catch((error: unknown) => {
     // An unreachable host is asked again by the next attempt; one that refuses the token would refuse it again.
     if (error instanceof AppError && !isAway(error)) return undefined

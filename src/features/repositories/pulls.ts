@@ -8,7 +8,7 @@ import { organizations } from '../organizations/table.ts'
 import * as projects from '../projects/service.ts'
 import { findIn as findFeature } from '../workflow/reading.ts'
 import { pullRequestFound, pullRequestOpened } from './events.ts'
-import { reach } from './reach.ts'
+import { openRemote } from './remote.ts'
 import { namedBy, type Row, writable } from './rows.ts'
 import type { PullCreate, PullOpened, PullRequest } from './schema.ts'
 import { pullRequests } from './table.ts'
@@ -55,7 +55,7 @@ export async function reachToWrite(ctx: Ctx, repository: Row): Promise<RemoteRep
     .from(organizations)
     .where(and(eq(organizations.id, repository.organizationId), isNotNull(organizations.sandboxOf)))
   if (sandbox) throw new AppError('forbidden', 'A test token changes nothing at code hosts. Use a live one.')
-  return (await reach(ctx, namedBy(ctx, repository), true)).remote
+  return (await openRemote(ctx, namedBy(ctx, repository), true)).remote
 }
 
 type Wanted = Omit<OpenPull, 'ref' | 'feature'> & { featureId: string | null }

@@ -4,7 +4,7 @@ import { currentOrganization } from '../../auth/actor.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
-import { type Named, placeAt } from '../../outside/codehosts/places.ts'
+import { hostAddress, type Named } from '../../outside/codehosts/host-address.ts'
 import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
 import * as projects from '../projects/service.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
@@ -75,7 +75,7 @@ export const namedBy = (
   { app }: Ctx,
   { provider, host, owner, name }: Pick<Row, 'provider' | 'host' | 'owner' | 'name'>,
 ): Named => ({
-  place: placeAt(app.config, { provider, base: host }),
+  place: hostAddress(app.config, { provider, base: host }),
   owner,
   name,
 })

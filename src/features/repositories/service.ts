@@ -6,13 +6,13 @@ import { rightsOf } from '../../auth/rights.ts'
 import { newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
-import type { Named } from '../../outside/codehosts/places.ts'
+import type { Named } from '../../outside/codehosts/host-address.ts'
 import type { CodeHost } from '../../outside/codehosts/schema.ts'
 import { keyset } from '../../records/page.ts'
 import { type ProjectFilter, projectFilter, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
 import { repositoryConnected, repositoryRemoved, repositorySynced } from './events.ts'
-import { hosted, reach, reference } from './reach.ts'
+import { hosted, openRemote, reference } from './remote.ts'
 import { about, change, find, listed, type Row, stored, toRepository, visibleTo, writable } from './rows.ts'
 import type { HostedPage, HostedQuery, Repository, RepositoryItem, RepositoryPage, RepositoryQuery } from './schema.ts'
 import { isAway, ready, type Snapshot, snapshotOf } from './snapshot.ts'
@@ -81,7 +81,7 @@ export const connect = flow(
     }
     await projects.requireWriter(ctx, place, 'Connecting a repository')
     const named = await reference(ctx, repo, provider)
-    const { remote } = await reach(ctx, named)
+    const { remote } = await openRemote(ctx, named)
     let seen: Snapshot | undefined
     let away: AppError | undefined
     try {

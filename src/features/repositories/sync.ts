@@ -2,7 +2,7 @@ import { flow, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
 import { repositoryFailed, repositorySynced } from './events.ts'
-import { reach } from './reach.ts'
+import { openRemote } from './remote.ts'
 import { change, namedBy, type Row, toRepository, writable } from './rows.ts'
 import type { Repository } from './schema.ts'
 import { ready, type Snapshot, snapshotOf } from './snapshot.ts'
@@ -52,7 +52,7 @@ export const sync = flow(
     const { before, row } = await begin(ctx, { ref })
     let signedIn = false
     try {
-      const reached = await reach(ctx, namedBy(ctx, row))
+      const reached = await openRemote(ctx, namedBy(ctx, row))
       signedIn = reached.signedIn
       return toRepository(await finish(ctx, { row, seen: await snapshotOf(reached.remote) }))
     } catch (error) {

@@ -54,7 +54,7 @@ export const repositoryTools = [
   tool({
     name: 'list_repos',
     title: 'List repos',
-    description: 'Connected repositories of a project, or of the team.',
+    description: 'OpenRemote repositories of a project, or of the team.',
     toolset: 'code',
     input: object({ project, limit: optional(int({ min: 1, max: 100 })) }),
     action: repositories.list,

@@ -3,9 +3,9 @@ import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
 import { toIso } from '../../db/columns.ts'
 import type { SearchName } from '../../records/names.ts'
+import { apiPath, current, nestedPath, type SearchFilter, within } from './filters.ts'
 import { excerpt, marked, parts } from './highlight.ts'
 import { asked, hasOperators } from './query.ts'
-import { apiPath, current, nestedPath, type Place, within } from './reach.ts'
 import type { FindQuery, Found, FoundGroup, FoundGroups } from './schema.ts'
 import { correct } from './suggest.ts'
 import { passages } from './table.ts'
@@ -29,7 +29,7 @@ interface Row extends Record<string, unknown> {
   marked_text: string
 }
 
-const statement = (ctx: Ctx, text: string, place: Place, limit: number): SQL => sql`
+const statement = (ctx: Ctx, text: string, place: SearchFilter, limit: number): SQL => sql`
   with asked as materialized (select ${asked(text, 'english')} as words),
   newest as materialized (
     select ${passages.id} as id from ${passages}, asked where ${passages.search} @@ asked.words and ${within(ctx, place)}
@@ -59,7 +59,7 @@ const toFound = (row: Row): Found => ({
   highlight: { title: parts(row.title, row.marked_title), text: excerpt(row.content, row.marked_text, row.chunk > 0) },
 })
 
-async function search(ctx: Ctx, text: string, place: Place, limit: number): Promise<FoundGroup[]> {
+async function search(ctx: Ctx, text: string, place: SearchFilter, limit: number): Promise<FoundGroup[]> {
   const { rows } = await ctx.db.execute<Row>(statement(ctx, text, place, limit))
   const groups = new Map<SearchName, FoundGroup>()
   for (const row of rows) {

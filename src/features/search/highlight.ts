@@ -44,9 +44,9 @@ export function parts(text: string, marks: string): Part[] {
 /** Like `parts` for a long text: the excerpt with most matches, or the beginning. `inside`: not the first passage. */
 export function excerpt(text: string, marks: string, inside = false): Part[] {
   const { spans } = spansOf(marks)
-  const reach = (at: number) => spans.filter(([from, to]) => from >= at && to <= at + WINDOW - BEFORE).length
+  const hitsFrom = (at: number) => spans.filter(([from, to]) => from >= at && to <= at + WINDOW - BEFORE).length
   const best = spans.reduce<Span | undefined>(
-    (top, span) => (!top || reach(span[0]) > reach(top[0]) ? span : top),
+    (top, span) => (!top || hitsFrom(span[0]) > hitsFrom(top[0]) ? span : top),
     undefined,
   )
   const start = best ? atWord(text, Math.max(0, best[0] - BEFORE), best[0]) : 0

@@ -106,7 +106,7 @@ async function index(ctx: Ctx, touched: ReadonlyMap<SearchKind, ReadonlySet<stri
 }
 
 /** Progress of a pass over one kind: first records that may lack passages, then passages whose record may be gone. */
-interface Place {
+interface Progress {
   kind: string
   projectId?: string
   of: 'records' | 'passages'
@@ -123,7 +123,7 @@ const LOOKED_AT = 500
 const differing = read(
   'search.differing',
   machine,
-  async (ctx, { kind, projectId, of, after }: Place): Promise<[id: string, differs: boolean][]> => {
+  async (ctx, { kind, projectId, of, after }: Progress): Promise<[id: string, differs: boolean][]> => {
     const source = find(ctx, kind) as SearchKind
     const { table } = source
     const seenThrough = projectOf(source)

@@ -2,8 +2,8 @@ import { sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
 import type { SearchName } from '../../records/names.ts'
+import { apiPath, current, nestedPath, type SearchFilter, within } from './filters.ts'
 import { beginning, wordsOf } from './query.ts'
-import { apiPath, current, nestedPath, type Place, within } from './reach.ts'
 import type { Suggestion, Suggestions, SuggestQuery } from './schema.ts'
 import { passages } from './table.ts'
 
@@ -20,7 +20,13 @@ interface Row extends Record<string, unknown> {
 }
 
 /** Finds titles with these words. Only the first few are checked against the records themselves. */
-async function titled(ctx: Ctx, words: string, text: string, by: 'newest' | 'nearest', place: Place): Promise<Row[]> {
+async function titled(
+  ctx: Ctx,
+  words: string,
+  text: string,
+  by: 'newest' | 'nearest',
+  place: SearchFilter,
+): Promise<Row[]> {
   const order =
     by === 'newest'
       ? sql`starts_with(lower(${passages.title}), ${text.toLowerCase()}) desc, ${passages.at} desc`
@@ -43,7 +49,7 @@ const nearby = (word: string): string[] => {
 }
 
 /** Finds titles whose words begin similarly, most similar first. */
-const alike = (ctx: Ctx, words: readonly string[], place: Place): Promise<Row[]> => {
+const alike = (ctx: Ctx, words: readonly string[], place: SearchFilter): Promise<Row[]> => {
   const beginnings = words.flatMap(nearby)
   return beginnings.length === 0
     ? Promise.resolve([])
@@ -102,7 +108,7 @@ const toSuggestion = (row: Row): Suggestion => ({
 })
 
 /** Replaces each word that is in no title by the most similar one that is. Returns undefined if none was replaced. */
-export async function correct(ctx: Ctx, text: string, place: Place): Promise<string | undefined> {
+export async function correct(ctx: Ctx, text: string, place: SearchFilter): Promise<string | undefined> {
   const words = wordsOf(text).slice(0, MOST_WORDS)
   const titles = (await alike(ctx, words, place)).flatMap((row) => wordsOf(row.title))
   const mended = words.map((word) => {

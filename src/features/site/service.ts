@@ -13,10 +13,10 @@ import { skills } from '../skills/table.ts'
 import { users } from '../users/table.ts'
 import type { PublicFindQuery, PublicFound, PublicFoundList } from './schema.ts'
 
-type Kind = PublicFound['kind']
+type PublicKind = PublicFound['kind']
 
 interface Row extends Record<string, unknown> {
-  kind: Kind
+  kind: PublicKind
   title: string
   text: string
   path: string | null
@@ -46,7 +46,7 @@ const from = (
   from asked, ${rest} and ${what.search} @@ asked.words order by rank desc, ${what.at} desc limit ${limit})`
 
 /** A public note of a public project is one of the project's documents, and is read there. */
-const ofNotes = (kinds: ReadonlySet<Kind>, limit: number): SQL => {
+const ofNotes = (kinds: ReadonlySet<PublicKind>, limit: number): SQL => {
   const inProject = sql`${projects.id} is not null`
   const which =
     kinds.has('doc') && kinds.has('note') ? sql`true` : kinds.has('doc') ? inProject : sql`not (${inProject})`
@@ -135,7 +135,9 @@ export const findPublic = read(
   anyone,
   async (ctx, { q = '', kinds, limit = 20 }: PublicFindQuery): Promise<PublicFoundList> => {
     if (wordsOf(q).length === 0) return { items: [], nextCursor: null }
-    const wanted = new Set((kinds?.split(',') ?? ['doc', 'note', 'project', 'skill', 'agent', 'profile']) as Kind[])
+    const wanted = new Set(
+      (kinds?.split(',') ?? ['doc', 'note', 'project', 'skill', 'agent', 'profile']) as PublicKind[],
+    )
     const branches = [
       (wanted.has('doc') || wanted.has('note')) && ofNotes(wanted, limit),
       wanted.has('project') && ofProjects(limit),

@@ -56,12 +56,12 @@ export async function setBlockers(
 export async function requireNoCircle(ctx: Ctx, ids: readonly string[]): Promise<void> {
   // `union` visits every task once; a plan has far more paths than tasks.
   const { rows: edges } = await ctx.db.execute<{ from: string; to: string }>(sql`
-    with recursive reach (id) as (
+    with recursive blockers (id) as (
       select unnest(${idList(ids)}::uuid[])
-      union select d.blocked_by_id from reach join ${dependencies} d on d.task_id = reach.id and d.kind = 'blocks'
+      union select d.blocked_by_id from blockers join ${dependencies} d on d.task_id = blockers.id and d.kind = 'blocks'
         join ${tasks} t on t.id = d.blocked_by_id and t.deleted_at is null
     )
-    select d.task_id as from, d.blocked_by_id as to from reach join ${dependencies} d on d.task_id = reach.id and d.kind = 'blocks'
+    select d.task_id as from, d.blocked_by_id as to from blockers join ${dependencies} d on d.task_id = blockers.id and d.kind = 'blocks'
       join ${tasks} t on t.id = d.blocked_by_id and t.deleted_at is null`)
   const circle = circleIn(edges)
   if (!circle) return

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { agents } from '../agents/table.ts'
-import type { Kind } from '../projects/workflow-schema.ts'
+import type { FeatureKind } from '../projects/workflow-schema.ts'
 import { users } from '../users/table.ts'
 import type { FeatureItem } from './schema.ts'
 import { features } from './table.ts'
@@ -15,7 +15,7 @@ export const columns = {
   createdById: features.createdById,
   title: features.title,
   description: features.description,
-  kind: sql<Kind>`${features.kind}`,
+  kind: sql<FeatureKind>`${features.kind}`,
   priority: features.priority,
   status: features.status,
   assigneeType: features.assigneeType,

@@ -1,14 +1,14 @@
 import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
 import { visibleText } from '../../text/text.ts'
-import { type Place, saveToken } from './places.ts'
+import { type HostAddress, saveToken } from './host-address.ts'
 
 /**
  * Talks to a code host of any provider. Requests are limited in time and size; errors are in our words and contain no
  * token.
  */
 export interface Client {
-  readonly place: Place
+  readonly place: HostAddress
   readonly signedIn: boolean
   /** `allow`: statuses besides success that the caller handles. */
   ask(method: Method, path: string, options?: { body?: object; allow?: readonly number[] }): Promise<Answer>
@@ -44,7 +44,7 @@ const REDIRECTS = 3
 
 export function createClient(
   app: App,
-  place: Place,
+  place: HostAddress,
   manners: Manners,
   token: string | undefined,
   deadline: AbortSignal,

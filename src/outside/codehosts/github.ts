@@ -15,7 +15,7 @@ import {
   type Slug,
   shaOf,
 } from './host.ts'
-import { fileName } from './places.ts'
+import { fileName } from './host-address.ts'
 import type { Commit, Hosted, Pull } from './schema.ts'
 
 /** What Gitea does differently; the rest of its API is like GitHub's. */

@@ -16,7 +16,7 @@ import {
   type Slug,
   shaOf,
 } from './host.ts'
-import { fileName } from './places.ts'
+import { fileName } from './host-address.ts'
 import type { Hosted, Pull } from './schema.ts'
 
 const BRANCHES = 200

@@ -2,7 +2,7 @@ import { check } from '../../check.ts'
 import { instant } from '../../schema.ts'
 import { visibleText } from '../../text/text.ts'
 import type { Client, Manners } from './client.ts'
-import { named } from './places.ts'
+import { named } from './host-address.ts'
 import type { Commit, Hosted, Pull } from './schema.ts'
 
 /** What a provider can do; one file each. Everything a host returns is checked here or there before it is used. */

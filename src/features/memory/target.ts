@@ -10,15 +10,19 @@ import { sessionOf, type WorkSession } from '../projects/work-session.ts'
 import type { Memory } from './schema.ts'
 
 /** What a memory is about, and where that lives. */
-export interface Place {
+export interface MemoryTarget {
   scope: Memory['scope']
   scopeId: string
   organizationId: string
   projectId: string | null
 }
 
-export async function placeOf(ctx: Ctx, scope: Memory['scope'] | undefined, ref: string | undefined): Promise<Place> {
-  if (scope === undefined && ref === undefined) return usualPlace(ctx)
+export async function targetOf(
+  ctx: Ctx,
+  scope: Memory['scope'] | undefined,
+  ref: string | undefined,
+): Promise<MemoryTarget> {
+  if (scope === undefined && ref === undefined) return usualTarget(ctx)
   if (scope === undefined || scope === 'project') return inProject(await projectOf(ctx, ref))
   if (scope === 'agent')
     return ofAgent(ctx, ref ? await findAgent(ctx, currentOrganization(ctx.actor), ref) : ctx.actor.agent)
@@ -26,7 +30,7 @@ export async function placeOf(ctx: Ctx, scope: Memory['scope'] | undefined, ref:
 }
 
 /** Where an agent remembers that says nothing else: what its `memoryScope` says, as far as there is such a place. */
-async function usualPlace(ctx: Ctx): Promise<Place> {
+async function usualTarget(ctx: Ctx): Promise<MemoryTarget> {
   const { agent } = ctx.actor
   if (!agent) return inProject(await projectOf(ctx, undefined))
   const [settings] = await ctx.db
@@ -40,7 +44,7 @@ async function usualPlace(ctx: Ctx): Promise<Place> {
   return project ? inProject(project) : ofAgent(ctx, agent)
 }
 
-function inProject(project: { id: string; organizationId: string } | undefined): Place {
+function inProject(project: { id: string; organizationId: string } | undefined): MemoryTarget {
   if (!project)
     throw invalid('/scopeId', 'Name the project it is about: set scopeId to its id, slug or key.', 'required', [
       listProjects,
@@ -48,7 +52,7 @@ function inProject(project: { id: string; organizationId: string } | undefined):
   return { scope: 'project', scopeId: project.id, organizationId: project.organizationId, projectId: project.id }
 }
 
-function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): Place {
+function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): MemoryTarget {
   if (!agent)
     throw invalid('/scopeId', 'Name the agent it is about: set scopeId to its id or slug.', 'required', [
       { tool: 'list_agents', route: 'GET /api/agents', command: 'tutti agents list' },
@@ -57,7 +61,7 @@ function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): Place {
 }
 
 /** A session is its worker's; its project decides who sees what is remembered about it, and may be out of his sight by now. */
-async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<Place> {
+async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<MemoryTarget> {
   if (!session)
     throw invalid('/scopeId', 'Name the session it is about: set scopeId to its id, or start one.', 'required', [
       { tool: 'list_sessions', route: 'GET /api/sessions', command: 'tutti sessions list' },
@@ -67,5 +71,5 @@ async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<Pl
   return { scope: 'session', scopeId: id, organizationId, projectId }
 }
 
-export const requireWriter = (ctx: Ctx, place: Pick<Place, 'organizationId' | 'projectId'>): Promise<void> =>
+export const requireWriter = (ctx: Ctx, place: Pick<MemoryTarget, 'organizationId' | 'projectId'>): Promise<void> =>
   projects.requireWriter(ctx, place, 'Remembering here')

@@ -13,13 +13,13 @@ import { passages } from './table.ts'
 export const kindsFor = ({ actor, app }: Ctx, wanted: readonly SearchName[] = searchNames): SearchName[] =>
   wanted.filter((kind) => scopeHolds(actor.scopes, app.records.get(kind).scope))
 
-export interface Place {
+export interface SearchFilter {
   kinds?: string
   projectId?: string
 }
 
 /** SQL condition for the passages that may be found. It applies before anything is ranked, counted or limited. */
-export const within = (ctx: Ctx, { kinds: wanted, projectId }: Place): SQL =>
+export const within = (ctx: Ctx, { kinds: wanted, projectId }: SearchFilter): SQL =>
   and(
     visibleTo(rightsOf(ctx.actor)),
     inArray(passages.kind, kindsFor(ctx, wanted?.split(',') as SearchName[] | undefined)),

@@ -1,7 +1,7 @@
 type Listener = (payload: string) => void
 
 /** LISTEN and NOTIFY without Postgres: the embedded database has exactly one process. */
-export class Bus {
+export class Channels {
   readonly #listeners = new Map<string, Set<Listener>>()
   readonly #onError: (error: unknown) => void
 

@@ -4,16 +4,16 @@ import { countAttempt } from '../../auth/limits.ts'
 import { AppError } from '../../errors.ts'
 import { createClient } from '../../outside/codehosts/client.ts'
 import type { RemoteRepository } from '../../outside/codehosts/host.ts'
-import { hostProviders } from '../../outside/codehosts/index.ts'
 import {
+  type HostAddress,
+  hostAddress,
   type Named,
   named,
   operators,
-  type Place,
-  placeAt,
   saveToken,
   usualBase,
-} from '../../outside/codehosts/places.ts'
+} from '../../outside/codehosts/host-address.ts'
+import { hostProviders } from '../../outside/codehosts/index.ts'
 import type { CodeHost, Hosted } from '../../outside/codehosts/schema.ts'
 import { codeHostsOf, tokenFor } from '../integrations/service.ts'
 
@@ -29,37 +29,37 @@ export async function reference(ctx: Ctx, text: string, provider?: CodeHost): Pr
   const own = operators(config)
   const saved = await codeHostsOf(ctx, userIdOf(ctx.actor))
   const usualOnes = (['github', 'gitlab'] as const).map((kind) =>
-    placeAt(config, { provider: kind, base: `https://${kind}.com` }),
+    hostAddress(config, { provider: kind, base: `https://${kind}.com` }),
   )
   const known = [own, ...saved, ...usualOnes].filter((place) => provider === undefined || place.provider === provider)
-  return named(text, known, provider === undefined ? own : usualPlace(ctx, provider, saved))
+  return named(text, known, provider === undefined ? own : usualAddress(ctx, provider, saved))
 }
 
 /** Returns the host that the user has a token for; else the usual one of that provider. */
-function usualPlace({ app }: Ctx, provider: CodeHost, saved: readonly Place[]): Place | undefined {
+function usualAddress({ app }: Ctx, provider: CodeHost, saved: readonly HostAddress[]): HostAddress | undefined {
   const base = saved.find((place) => place.provider === provider)?.base ?? usualBase(app.config, provider)
-  return base === undefined ? undefined : placeAt(app.config, { provider, base })
+  return base === undefined ? undefined : hostAddress(app.config, { provider, base })
 }
 
-export interface Reached {
+export interface OpenRemote {
   remote: RemoteRepository
   signedIn: boolean
 }
 
 /** `mustSign` refuses a caller without a token before any request: for what no host allows anonymous users. */
-export async function reach(ctx: Ctx, { place, owner, name }: Named, mustSign = false): Promise<Reached> {
+export async function openRemote(ctx: Ctx, { place, owner, name }: Named, mustSign = false): Promise<OpenRemote> {
   const client = await clientFor(ctx, place, userIdOf(ctx.actor))
   if (mustSign && !client.signedIn) throw tokenMissing(place)
   return { remote: hostProviders[place.provider].at(client, { owner, name }), signedIn: client.signedIn }
 }
 
-async function clientFor(ctx: Ctx, place: Place, userId: string) {
+async function clientFor(ctx: Ctx, place: HostAddress, userId: string) {
   await countAttempt(ctx.app.driver, `code-host:${userId}`, PER_MINUTE, 60, ctx.app.clock(), 'requests to code hosts')
   const token = await tokenFor(ctx, userId, place)
   return createClient(ctx.app, place, hostProviders[place.provider], token, AbortSignal.timeout(WHOLE_MS))
 }
 
-const tokenMissing = ({ provider, base }: Place): AppError =>
+const tokenMissing = ({ provider, base }: HostAddress): AppError =>
   new AppError(
     'forbidden',
     `You have no token saved for ${new URL(base).host}. Save one that has ${hostProviders[provider].scopes}.`,
@@ -67,12 +67,16 @@ const tokenMissing = ({ provider, base }: Place): AppError =>
   )
 
 /** Uses the token of a user who is not the caller, for jobs that check what the user has reported. */
-export async function reachFor(ctx: Ctx, userId: string, { place, owner, name }: Named): Promise<RemoteRepository> {
+export async function openRemoteFor(
+  ctx: Ctx,
+  userId: string,
+  { place, owner, name }: Named,
+): Promise<RemoteRepository> {
   return hostProviders[place.provider].at(await clientFor(ctx, place, userId), { owner, name })
 }
 
 export async function hosted(ctx: Ctx, provider: CodeHost): Promise<Hosted[]> {
-  const place = usualPlace(ctx, provider, await codeHostsOf(ctx, userIdOf(ctx.actor)))
+  const place = usualAddress(ctx, provider, await codeHostsOf(ctx, userIdOf(ctx.actor)))
   if (!place)
     throw new AppError('forbidden', `You have no token saved for ${provider}. Save one first.`, {
       next: [saveToken(provider)],

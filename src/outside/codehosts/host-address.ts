@@ -3,7 +3,7 @@ import { invalid, type WayOut } from '../../errors.ts'
 import type { CodeHost } from './schema.ts'
 
 /** A code host: its web address, its API, and whether the operator configured it. */
-export interface Place {
+export interface HostAddress {
   provider: CodeHost
   /** Web address without a trailing slash; may have a path. */
   base: string
@@ -27,13 +27,18 @@ const apis: Record<CodeHost, (base: string) => string> = {
 type Settings = Pick<Config, 'CODEHOST_PROVIDER' | 'CODEHOST_URL' | 'CODEHOST_API_URL' | 'sources'>
 
 /** The host that the operator configured. Default: GitHub. */
-export function operators({ CODEHOST_PROVIDER: provider, CODEHOST_URL, CODEHOST_API_URL, sources }: Settings): Place {
+export function operators({
+  CODEHOST_PROVIDER: provider,
+  CODEHOST_URL,
+  CODEHOST_API_URL,
+  sources,
+}: Settings): HostAddress {
   const base = baseOf(CODEHOST_URL)
   const api = sources.CODEHOST_API_URL === 'default' ? apis[provider](base) : baseOf(CODEHOST_API_URL)
   return { provider, base, api, trusted: sources.CODEHOST_URL !== 'default' }
 }
 
-export function placeAt(config: Settings, { provider, base }: Pick<Place, 'provider' | 'base'>): Place {
+export function hostAddress(config: Settings, { provider, base }: Pick<HostAddress, 'provider' | 'base'>): HostAddress {
   const own = operators(config)
   return own.provider === provider && own.base === base
     ? own
@@ -50,7 +55,7 @@ export function usualBase(config: Settings, provider: CodeHost): string | undefi
 // ---- how people name a repository
 
 export interface Named {
-  place: Place
+  place: HostAddress
   owner: string
   name: string
 }
@@ -60,7 +65,7 @@ const segment = /^(?!\.{1,2}$)[\w.-]{1,100}$/
 const scp = /^[\w.-]+@([\w.-]+):(?!\/)(.+)$/
 
 /** Parses a web or git address, or owner/name. Never repeats the input in an error: it may hold a password. */
-export function named(given: string, known: readonly Place[], usual: Place | undefined): Named {
+export function named(given: string, known: readonly HostAddress[], usual: HostAddress | undefined): Named {
   const text = given.trim()
   const [, sshHost, sshPath] = scp.exec(text) ?? []
   if (sshHost && sshPath) return partsOf(atHost(sshHost, known), sshPath)
@@ -82,14 +87,15 @@ export function named(given: string, known: readonly Place[], usual: Place | und
   }
   const host = text.split('/')[0] as string
   const there = known.filter(({ base }) => new URL(base).host === host)
-  if (there.length > 0) return named(`${new URL((there[0] as Place).base).protocol}//${text}`, known, usual)
+  if (there.length > 0) return named(`${new URL((there[0] as HostAddress).base).protocol}//${text}`, known, usual)
   if (!usual) throw invalid('/repo', 'Give the whole address: the host of this repository is not known.')
   return partsOf(usual, text)
 }
 
-const longest = (places: Place[]): Place | undefined => places.sort((a, b) => b.base.length - a.base.length)[0]
+const longest = (places: HostAddress[]): HostAddress | undefined =>
+  places.sort((a, b) => b.base.length - a.base.length)[0]
 
-function atHost(host: string, known: readonly Place[]): Place {
+function atHost(host: string, known: readonly HostAddress[]): HostAddress {
   const place = longest(known.filter(({ base }) => new URL(base).hostname === host.toLowerCase()))
   if (!place) throw unknownHost(host)
   return place
@@ -105,7 +111,7 @@ const unknownHost = (host: string) =>
     [saveToken('{github, gitea or gitlab}')],
   )
 
-function partsOf(place: Place, path: string): Named {
+function partsOf(place: HostAddress, path: string): Named {
   const [whole = ''] = path.replace(/^\/+/, '').split('/-/')
   const all = whole.replace(/\/+$/, '').split('/')
   // GitLab nests groups; elsewhere, further parts are a page of the repository.
