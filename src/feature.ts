@@ -1,5 +1,6 @@
 import type { AnyElysia } from 'elysia'
-import type { Action, Ctx } from './action.ts'
+import type { Ctx } from './action.ts'
+import type { Handler } from './control/command.ts'
 import type { EventType } from './events/catalogue.ts'
 import * as contents from './features/index.ts'
 import type { Registration } from './hooks.ts'
@@ -24,8 +25,8 @@ export interface Feature {
   records?: readonly RecordKind[]
   /** HTML pages that anyone can open, by path. */
   pages?: Readonly<Record<string, PageOf>>
-  /** Actions that the command line may run in a running server, through its control socket. */
-  control?: readonly Action<never, unknown>[]
+  /** Handlers of the commands that the command line sends to a running server, through its control socket. */
+  control?: readonly Handler[]
   /** Its handlers for hooks of the features below it. */
   hooks?: readonly Registration[]
   /** Starts work that runs beside requests; returns a function that stops it. */

@@ -1,4 +1,6 @@
 import { check } from '../../src/check.ts'
+import type { Command } from '../../src/control/command.ts'
+import { createAdminCommand, setPasswordCommand } from '../../src/features/accounts/control.ts'
 import { Login, Register } from '../../src/features/accounts/schema.ts'
 import type { User } from '../../src/features/users/schema.ts'
 import type { TSchema } from '../../src/schema.ts'
@@ -14,12 +16,24 @@ interface Options extends CommonOptions {
 }
 
 export async function createAdmin({ email, name, json, ...rest }: Options & { name: string }): Promise<void> {
-  const user = await withPassword('create', 'accounts.createAdmin', Register, { email, name }, rest)
+  const user = await withPassword(
+    'create',
+    createAdminCommand,
+    Register,
+    (password) => ({ email, name, password }),
+    rest,
+  )
   print(json, { user: summary(user) }, `${plain(user.email)} is an administrator.`)
 }
 
 export async function resetPassword({ email, json, ...rest }: Options): Promise<void> {
-  const user = await withPassword('reset-password', 'accounts.setPassword', Login, { email }, rest)
+  const user = await withPassword(
+    'reset-password',
+    setPasswordCommand,
+    Login,
+    (password) => ({ email, password }),
+    rest,
+  )
   print(
     json,
     { user: summary(user) },
@@ -30,21 +44,21 @@ export async function resetPassword({ email, json, ...rest }: Options): Promise<
 const summary = ({ id, name, email, role }: User) => ({ id, name, email, role })
 
 /** Reads the password from standard input only: other users of the computer can see a command's arguments. */
-async function withPassword(
-  command: string,
-  action: string,
+async function withPassword<I>(
+  words: string,
+  command: Command<I, User>,
   schema: TSchema,
-  about: object,
+  inputWith: (password: string) => I,
   { passwordStdin, ...common }: Omit<Options, 'email'>,
 ): Promise<User> {
   const config = settingsOf(common)
   if (!passwordStdin)
     throw new Refusal(
-      `Pass the password on standard input: printf %s "$PASSWORD" | tutti admin ${command} … --password-stdin`,
+      `Pass the password on standard input: printf %s "$PASSWORD" | tutti admin ${words} … --password-stdin`,
     )
   const password = (await Bun.stdin.text()).replace(/\r?\n$/, '')
-  const input = { ...about, password }
+  const input = inputWith(password)
   const [problem] = check(schema, input)
   if (problem) throw new Refusal(problem.message)
-  return (await control(config, action, input)) as User
+  return control(config, command, input)
 }

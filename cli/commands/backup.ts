@@ -13,6 +13,7 @@ import { DbError, type Driver, InUse } from '../../src/db/driver.ts'
 import { openDatabase, ownFolder } from '../../src/db/index.ts'
 import { isRestoring, refuseRestoring } from '../../src/db/restoring.ts'
 import { AppError } from '../../src/errors.ts'
+import { makeCommand } from '../../src/features/backups/control.ts'
 import { createLog } from '../../src/log.ts'
 import { type CommonOptions, requireDatabase, settingsOf } from '../operating/settings.ts'
 import { note, print } from '../terminal/output.ts'
@@ -44,8 +45,8 @@ export async function backup(file: string, { json, ...common }: Options): Promis
 
 /** Asks the running server, or else reads the database without migrating it. */
 export async function saveAll(config: Config, path: string): Promise<Saved> {
-  const asked = await askServer(config, 'backups.make', { path })
-  if (asked) return asked.answer as Saved
+  const asked = await askServer(config, makeCommand, { path })
+  if (asked) return asked.answer
   const { driver } = await openSource(config)
   try {
     return await save(driver, config, path, new Date().toISOString())

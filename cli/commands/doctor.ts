@@ -5,6 +5,7 @@ import type { Config } from '../../src/config.ts'
 import { askServer, type RunningServer, runningServer } from '../../src/control/client.ts'
 import { type Driver, InUse } from '../../src/db/driver.ts'
 import { hasDatabase, openDatabase } from '../../src/db/index.ts'
+import { checkCommand } from '../../src/features/upkeep/control.ts'
 import { type Finding, look } from '../../src/features/upkeep/doctor.ts'
 import { createLog } from '../../src/log.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
@@ -77,11 +78,7 @@ async function running(config: Config, { version, pid, host, port }: Partial<Run
         advice: 'This version cannot query it. Stop it, or run doctor with the binary that the server uses.',
       },
     ]
-  return [
-    server,
-    await checkPort(host, port),
-    ...(((await askServer(config, 'upkeep.check', {}))?.answer ?? []) as Finding[]),
-  ]
+  return [server, await checkPort(host, port), ...((await askServer(config, checkCommand, {}))?.answer ?? [])]
 }
 
 async function checkPort(host: string, port: number): Promise<Finding> {

@@ -1,4 +1,5 @@
-import type { OutboxMail, OutboxPage } from '../../src/features/mail/schema.ts'
+import { outboxCommand } from '../../src/features/mail/control.ts'
+import type { OutboxMail } from '../../src/features/mail/schema.ts'
 import { control } from '../operating/control.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { note, paragraphs, print, record } from '../terminal/output.ts'
@@ -7,7 +8,7 @@ const LIMIT = 200
 
 /** Prints mail that was not delivered, for passing it on by hand. The newest comes last, next to the prompt. */
 export async function showOutbox({ json, ...common }: CommonOptions & { json?: boolean }): Promise<void> {
-  const page = (await control(settingsOf(common), 'mail.outbox', { readable: true, limit: LIMIT })) as OutboxPage
+  const page = await control(settingsOf(common), outboxCommand, { readable: true, limit: LIMIT })
   const { items, nextCursor } = page
   print(json, page, ...items.toReversed().flatMap((mail, i) => [...(i > 0 ? [''] : []), ...shown(mail)]))
   if (json) return

@@ -1,3 +1,4 @@
+import { defaultsCommand, demoCommand } from '../../seeds/control.ts'
 import type { Seeded } from '../../seeds/index.ts'
 import { control } from '../operating/control.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
@@ -10,8 +11,8 @@ export async function seed({
 }: CommonOptions & { demo?: boolean; json?: boolean }): Promise<void> {
   const config = settingsOf(common)
   const seeded: Seeded = { made: [], kept: [] }
-  for (const name of demo ? (['seeds.defaults', 'seeds.demo'] as const) : (['seeds.defaults'] as const)) {
-    const { made, kept } = (await control(config, name, {})) as Seeded
+  for (const command of demo ? [defaultsCommand, demoCommand] : [defaultsCommand]) {
+    const { made, kept } = await control(config, command, {})
     seeded.made.push(...made)
     seeded.kept.push(...kept)
   }

@@ -3,10 +3,11 @@ import { basename, join, resolve } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import type { Config } from '../../src/config.ts'
 import { runningServer } from '../../src/control/client.ts'
-import { runControlAction } from '../../src/control/server.ts'
+import { runCommand } from '../../src/control/server.ts'
 import { DbError } from '../../src/db/driver.ts'
 import { lockDirectory } from '../../src/db/embedded/lock.ts'
 import { hasDatabase } from '../../src/db/index.ts'
+import { makeCommand } from '../../src/features/backups/control.ts'
 import { createLog } from '../../src/log.ts'
 import { version } from '../../src/version.ts'
 import { copyVerified, notWritable, syncFile, versionOf } from '../operating/new-binary.ts'
@@ -203,7 +204,7 @@ async function save(config: Config, to: string, workFolder: string): Promise<str
   try {
     mkdirSync(workFolder, { mode: 0o700 })
     const path = join(config.DATA_DIR, `before-${to}-${new Date().toISOString().replaceAll(':', '-')}.backup`)
-    await runControlAction(app, 'backups.make', { path })
+    await runCommand(app, makeCommand, { path })
     await app.driver.snapshot?.(join(workFolder, 'db'))
     const secret = join(config.DATA_DIR, 'secret')
     if (existsSync(secret)) copyFileSync(secret, join(workFolder, 'secret'))

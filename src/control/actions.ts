@@ -1,10 +1,13 @@
+import { defaultsCommand, demoCommand } from '../../seeds/control.ts'
 import { loadDefaults, loadDemo } from '../../seeds/index.ts'
-import type { Action } from '../action.ts'
 import { features } from '../feature.ts'
+import type { Handler } from './command.ts'
 
-const offered: Action<never, unknown>[] = [...features.flatMap(({ control }) => control ?? []), loadDefaults, loadDemo]
+const offered: Handler[] = [
+  ...features.flatMap(({ control }) => control ?? []),
+  defaultsCommand.handle(loadDefaults),
+  demoCommand.handle(loadDemo),
+]
 
-/** The actions that the command line may run in a server through its control socket, by their ids. */
-export const controlActions: ReadonlyMap<string, Action<never, unknown>> = new Map(
-  offered.map((action) => [action.id, action]),
-)
+/** The handlers of all commands that the command line may send to a server, by their names. */
+export const handlers: ReadonlyMap<string, Handler> = new Map(offered.map((handler) => [handler.name, handler]))

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { AppError, factsOf, type Problem } from '../errors.ts'
+import { type Command, command } from './command.ts'
 import { withSocket } from './socket.ts'
 
 /** What a running server says about itself. */
@@ -14,19 +15,21 @@ export interface RunningServer {
   applied: string[]
 }
 
-/** Runs an action in the server of this data folder. Returns undefined when no server is running there. */
-export async function askServer(
+export const runningCommand = command<Record<string, never>, RunningServer>('upkeep.running')
+
+/** Runs a command in the server of this data folder. Returns undefined when no server is running there. */
+export async function askServer<I, O>(
   config: Config,
-  name: string,
-  input: unknown,
-): Promise<{ answer: unknown } | undefined> {
+  { name }: Command<I, O>,
+  input: I,
+): Promise<{ answer: O } | undefined> {
   const response = await withSocket(config.DATA_DIR, (unix) =>
     fetch('http://tutti/', { unix, method: 'POST', body: JSON.stringify({ name, input }), timeout: false }).catch(
       connectionFailed,
     ),
   )
   if (!response) return undefined
-  const body = (await response.json()) as { answer: unknown } & Problem
+  const body = (await response.json()) as { answer: O } & Problem
   if (!response.ok) throw new AppError(body.code, body.detail, factsOf(body))
   return { answer: body.answer }
 }
@@ -46,8 +49,8 @@ function connectionFailed(error: { code?: string }): undefined {
 /** Describes the server that runs on this data folder, if any. Fields are missing when that server is an older one. */
 export async function runningServer(config: Config): Promise<Partial<RunningServer> | undefined> {
   if (!(await isServing(config))) return undefined
-  const asked = await askServer(config, 'upkeep.running', {}).catch(() => undefined)
-  return (asked?.answer as RunningServer | undefined) ?? {}
+  const asked = await askServer(config, runningCommand, {}).catch(() => undefined)
+  return asked?.answer ?? {}
 }
 
 export async function isServing(config: Config): Promise<boolean> {

@@ -1,19 +1,24 @@
 import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Action, contextOf } from '../action.ts'
+import { contextOf } from '../action.ts'
 import { system } from '../auth/actor.ts'
 import { AppError, problem } from '../errors.ts'
 import { toAppError } from '../http/problem.ts'
 import type { App } from '../services.ts'
-import { controlActions } from './actions.ts'
+import { handlers } from './actions.ts'
 import { isServing } from './client.ts'
+import type { Command } from './command.ts'
 import { SOCKET_NAME, withSocket } from './socket.ts'
 
-export async function runControlAction(app: App, name: string, input: unknown): Promise<unknown> {
-  const action = controlActions.get(name) as Action<unknown, unknown> | undefined
-  if (!action) throw new AppError('not_found', `This server has no control action ${name}.`)
-  return action(contextOf(app, system), input)
+function runNamed(app: App, name: string, input: unknown): Promise<unknown> {
+  const handler = handlers.get(name)
+  if (!handler) throw new AppError('not_found', `This server has no control command ${name}.`)
+  return handler.run(contextOf(app, system), input)
 }
+
+/** Runs a command in this process. */
+export const runCommand = async <I, O>(app: App, { name }: Command<I, O>, input: I): Promise<O> =>
+  (await runNamed(app, name, input)) as O
 
 /**
  * Opens the control socket in the data folder, which only its owner can use. No command opens the database files while
@@ -43,7 +48,7 @@ function listen(app: App, path: string): () => void {
         if (request.method === 'HEAD') return new Response()
         try {
           const { name, input } = (await request.json()) as { name: string; input: unknown }
-          return Response.json({ answer: (await runControlAction(app, name, input)) ?? null })
+          return Response.json({ answer: (await runNamed(app, name, input)) ?? null })
         } catch (error) {
           const known = toAppError(error)
           if (known.status === 500) app.log.error('command failed', { error })
