@@ -114,6 +114,18 @@ test('nobody matches the text of a message, and ways out of an error are data', 
   expect(await lines(sources, routeInText)).toEqual([])
 })
 
+test('the id of every action begins with the name of its folder', async () => {
+  const files = sources.filter((file) => file.startsWith('src/features/'))
+  const found = files.map(async (file) =>
+    [...(await read(file)).matchAll(/\b(?:read|write|flow)\(\s*'([\w-]+)\.\w+'/g)].map(([, name]) => ({ file, name })),
+  )
+  const actions = (await Promise.all(found)).flat()
+  expect(actions.length).toBeGreaterThan(300)
+  expect(actions.filter(({ file, name }) => file.split('/')[2] !== name)).toEqual([])
+  // An id that is not a literal would escape the check above.
+  expect(await lines(files, /(=|=>|return) (read|write|flow)\([a-z`]/)).toEqual([])
+})
+
 test('a browser can import the schemas', () => {
   expect(found(/^src\/(schema|errors)\.ts$/, /compiler|^(node|bun):|^src\/(?!errors\.ts$)/)).toEqual([])
 })

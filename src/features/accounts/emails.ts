@@ -21,9 +21,9 @@ import {
   VERIFY_MINUTES,
   verifyMail,
 } from './messages.ts'
-import { dropOtherLogins, endCredentials, isReserved } from './people.ts'
+import { endCredentials, isReserved, removeOtherMethods } from './people.ts'
 import type { ChangeEmail, LinkToken, VerifyAnswer, VerifyEmail } from './schema.ts'
-import { holdSession } from './sign-in-methods.ts'
+import { lockSession } from './sign-in-methods.ts'
 
 async function own(ctx: Ctx): Promise<User> {
   const user = await activeUser(ctx, userIdOf(ctx.actor))
@@ -34,9 +34,9 @@ async function own(ctx: Ctx): Promise<User> {
 const stale = (advice: string, next?: WayOut[]) =>
   new AppError('gone', `This link has been used or has expired. ${advice}`, { next })
 
-// ---- proving that mail arrives
+// ---- confirming the address
 
-/** In the running transaction; new accounts get it too. */
+/** Mails a link that confirms the address. Runs in the caller's transaction; used for new accounts, too. */
 export async function sendVerification(ctx: Ctx, user: User): Promise<void> {
   const secret = await issueSecret(ctx, {
     purpose: 'verify_email',
@@ -53,15 +53,15 @@ const sendAgain = write('accounts.sendVerification', person, async (ctx, _: Reco
 })
 
 /**
- * Only signed in as the very account: who gets a mail for an account that somebody else made with his address cannot make it look proven,
- * and so never ends up in an account whose password another knows.
+ * Works only while signed in to the account itself: somebody who gets the mail of an account that a stranger created
+ * with their address cannot confirm it, and so never uses an account whose password the stranger knows.
  */
 const markVerified = write('accounts.markVerified', person, async (ctx, { token }: LinkToken): Promise<void> => {
   const used = await redeemSecret(ctx, 'verify_email', token)
   const user = await own(ctx)
-  // What is thrown here gives the link back to whom it belongs.
+  // The error rolls back the use of the link, so that its owner can still use it.
   if (used?.userId !== user.id || used.data.email !== user.email)
-    throw stale('Ask for a new one while signed in to the account it is for.')
+    throw stale('Sign in to the account it belongs to and request a new one.')
   await ctx.db
     .update(users)
     .set({ emailVerifiedAt: ctx.now, updatedAt: ctx.now, version: sql`${users.version} + 1` })
@@ -86,10 +86,10 @@ export const verifyEmail = flow(
   },
 )
 
-// ---- another address
+// ---- changing the address
 
-const askNewMailbox = write('accounts.askNewMailbox', recent(5), async (ctx, { email }: ChangeEmail): Promise<void> => {
-  const user = await holdSession(ctx, ctx.actor.credentialId as string)
+const requestChange = write('accounts.requestChange', recent(5), async (ctx, { email }: ChangeEmail): Promise<void> => {
+  const user = await lockSession(ctx, ctx.actor.credentialId as string)
   ctx.emit(userEmailChangeRequested, { subjectId: user.id, userId: user.id })
   if ((await byEmail(ctx, email)) || (await isReserved(ctx, email, user.id))) {
     await dropSecrets(ctx, 'email_change', user.id)
@@ -105,20 +105,20 @@ const askNewMailbox = write('accounts.askNewMailbox', recent(5), async (ctx, { e
   await queueMail(ctx, changeMail(ctx, user, email, secret))
 })
 
-/** An account must not be good for writing to strangers. */
+/** Limit for each account, so that it cannot be used to send mail to strangers. */
 const REQUESTS_AN_HOUR = 10
 
-/** Only the mailbox itself learns whether the address has an account already. */
+/** The response does not reveal whether the new address has an account; only the mail to it does. */
 export const changeEmail = flow(
   'accounts.changeEmail',
   recent(5),
   async (ctx, { email }: ChangeEmail): Promise<{ sent: true }> => {
     const user = await own(ctx)
-    if (email.toLowerCase() === user.email.toLowerCase()) throw invalid('/email', 'This is your address already.')
+    if (email.toLowerCase() === user.email.toLowerCase()) throw invalid('/email', 'This is already your address.')
     const { driver, clock } = ctx.app
     await countAttempt(driver, `email-change:${user.id}`, REQUESTS_AN_HOUR, 3600, clock(), 'changes of your address')
     await countMail(ctx, email)
-    await askNewMailbox(ctx, { email })
+    await requestChange(ctx, { email })
     return { sent: true }
   },
 )
@@ -131,11 +131,11 @@ async function putEmail(ctx: Ctx, userId: string, set: { email: string; password
   await endCredentials(ctx, userId)
 }
 
-async function offerWayBack(ctx: Ctx, before: User): Promise<void> {
+async function sendUndoLink(ctx: Ctx, before: User): Promise<void> {
   const undo = await issueSecret(ctx, {
     purpose: 'email_undo',
     minutes: UNDO_MINUTES,
-    // The address and not the user: a thief who changes it twice must not replace the way back of the first time.
+    // The subject is the address, not the user: a thief who changes it twice must not replace the first undo link.
     subject: before.email,
     userId: before.id,
     data: { email: before.email },
@@ -144,24 +144,24 @@ async function offerWayBack(ctx: Ctx, before: User): Promise<void> {
 }
 
 /**
- * Whoever has the link has the new mailbox; being signed in to the account as well, he did not just press a button in a mail that somebody
- * else had sent to him, and take over an account that the other one still has the password of. The old mailbox can take it back for a day.
+ * The link proves access to the new mailbox. The session proves that the account is the caller's own: otherwise a click
+ * in a mail would move somebody to an account whose password a stranger knows. The old mailbox can undo it for a day.
  */
 export const confirmEmail = write(
   'accounts.confirmEmail',
   person,
   async (ctx, { token }: LinkToken): Promise<{ changed: true }> => {
-    const before = await holdSession(ctx, ctx.actor.credentialId as string)
+    const before = await lockSession(ctx, ctx.actor.credentialId as string)
     const used = await redeemSecret(ctx, 'email_change', token)
     if (!used || used.userId !== before.id)
       throw stale('Request a new one.', [{ route: 'POST /api/auth/email-change' }])
     const email = String(used.data.email)
     if ((await byEmail(ctx, email)) || (await isReserved(ctx, email, before.id)))
-      throw new AppError('conflict.exists', 'This address got an account of its own meanwhile. Use another one.')
+      throw new AppError('conflict.exists', 'Another account uses this address now. Choose another address.')
     await putEmail(ctx, before.id, { email })
     await wipeMail(ctx, email, 'email_change')
-    // One that was never proved may be a stranger's, by a slip of the finger: the account is not his to take.
-    if (before.emailVerifiedAt) await offerWayBack(ctx, before)
+    // An unconfirmed old address may be a typing mistake and belong to a stranger, who must not get the account.
+    if (before.emailVerifiedAt) await sendUndoLink(ctx, before)
     await notify(ctx, {
       userId: before.id,
       type: 'warning',
@@ -173,7 +173,10 @@ export const confirmEmail = write(
   },
 )
 
-/** Whoever did it is out, with whatever he set up: the owner comes back by a new password or a code, which need his mailbox. */
+/**
+ * Restores the old address and removes all sessions and sign-in methods, including those of a thief. The owner of the
+ * mailbox signs in again with a new password or a mailed code.
+ */
 export const undoEmail = write(
   'accounts.undoEmail',
   anyone,
@@ -183,8 +186,8 @@ export const undoEmail = write(
     if (!used || !user) throw stale('Ask the administrator of this instance for help.')
     const email = String(used.data.email)
     await putEmail(ctx, user.id, { email, passwordHash: null })
-    await dropOtherLogins(ctx, user.id)
-    // Ways back to addresses that came after this one.
+    await removeOtherMethods(ctx, user.id)
+    // Removes the undo links of later changes.
     await ctx.db
       .delete(oneTimeSecrets)
       .where(

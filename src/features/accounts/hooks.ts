@@ -1,25 +1,25 @@
 import { hook } from '../../hooks.ts'
 import type { User } from '../users/schema.ts'
 
-/** Where features above take part in the life of an account. All of them run in the transaction of the caller. */
+/** Hooks by which higher features take part in changes of accounts. All run in the caller's transaction. */
 
-/** Whether this token lets the address register, even where registration is closed. A handler may also refuse by throwing. */
+/** Returns whether the token lets this address register although registration is closed. A handler may throw to refuse. */
 export const mayRegister = hook<{ email: string; inviteToken: string }, boolean>('accounts.mayRegister')
 
-/** An account was created with this token. */
+/** Called after an account was created with an invite token. */
 export const onRegistered = hook<{ user: User; inviteToken: string }>('accounts.onRegistered')
 
-/** How many ways to sign in, besides the password and the mailbox, the user has and can use. */
+/** Returns the number of usable sign-in methods of the user, besides the password and the mailbox. */
 export const countSignInMethods = hook<{ userId: string }, number>('accounts.countSignInMethods')
 
-/** Removes the ways to sign in that the password does not guard. */
+/** Removes the sign-in methods that work without the password. */
 export const removeSignInMethods = hook<{ userId: string }>('accounts.removeSignInMethods')
 
-/** Ends what the user's programs and devices hold. `keepKeys`: API keys and MCP tokens go on working. */
+/** Revokes credentials of the user's programs and devices. `keepKeys`: API keys and MCP tokens stay valid. */
 export const endCredentialsOf = hook<{ userId: string; keepKeys: boolean }>('accounts.endCredentials')
 
-/** Before an account is deleted: what belongs to teams loses its link to the user, and what is theirs alone goes. */
+/** Called before an account is deleted: records of teams lose their reference to the user, personal ones are deleted. */
 export const accountRemoved = hook<{ userId: string }>('accounts.accountRemoved')
 
-/** The name of the author of what stays. */
+/** Author name of records whose author deleted their account. */
 export const FORMER_USER = 'Somebody who has left'

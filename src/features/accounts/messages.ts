@@ -2,7 +2,7 @@ import type { Ctx } from '../../action.ts'
 import { after } from '../../auth/one-time-secrets.ts'
 import { type Message, oneLine } from '../mail/message.ts'
 
-/** Mails about accounts. Links carry their secret in the fragment, which no server and no Referer sees. */
+/** Mails about accounts. Links have their secret in the fragment, which is not sent to servers or in a Referer. */
 export const RESET_MINUTES = 30
 export const VERIFY_MINUTES = 24 * 60
 export const CHANGE_MINUTES = 60
@@ -90,7 +90,8 @@ export const changedMail = (ctx: Ctx, before: Person, secret: string): Message =
   ],
   button: link(ctx, 'This was not me: undo it', 'undo-email', secret),
   notes: [
-    'For 24 hours, the link restores this address and revokes all access: sessions, keys, password, passkeys and connected accounts. You then choose a new password.',
+    'For 24 hours, the link restores this address and revokes all access: sessions, keys, password, passkeys and ' +
+      'connected accounts. You then choose a new password.',
   ],
   expiresAt: after(ctx.now, UNDO_MINUTES),
 })

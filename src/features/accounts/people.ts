@@ -16,19 +16,19 @@ import { sameEmail, visible } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
 import { endCredentialsOf, removeSignInMethods } from './hooks.ts'
 
-/** How accounts are created, and what they lose. Everything here runs in the caller's transaction. */
+/** Creates accounts and ends their credentials. Everything here runs in the caller's transaction. */
 export interface NewUser {
   email: string
   name: string
-  /** None for those who came in by a code, a link or another identity. */
+  /** Null for users who registered with a code, a link or an OAuth identity. */
   passwordHash: string | null
   role: 'user' | 'admin'
-  /** Proven by a code, a link, or a provider that says so. */
+  /** Confirmed by a code, a link or an OAuth provider. */
   emailVerified?: boolean
   avatarUrl?: string | null
 }
 
-/** The account and its personal organization, in one transaction. */
+/** Creates an account and its personal organization. */
 export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest }: NewUser): Promise<User> {
   const base = slugify(email.split('@')[0]?.slice(0, 40) ?? name) || 'user'
   const values = {
@@ -40,7 +40,7 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
     createdAt: ctx.now,
     updatedAt: ctx.now,
   }
-  // The unique indexes decide, so that people who register at the same moment do not trip over a handle they did not choose.
+  // The unique indexes decide, so that a generated handle never makes concurrent registrations fail.
   const insert = (handle: string) =>
     ctx.db
       .insert(users)
@@ -52,9 +52,9 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
     const [taken] = await ctx.db.select({ id: users.id }).from(users).where(sameEmail(email))
     if (!taken) [user] = await insert(`${base}-${randomTail()}`)
   }
-  // After the insert, which waits for a change of address that is under way.
+  // Checked after the insert, which waits for a concurrent change of address.
   if (!user || (await isReserved(ctx, email)))
-    throw new AppError('conflict.exists', 'This e-mail address has an account already. Sign in, or reset the password.')
+    throw new AppError('conflict.exists', 'This e-mail address already has an account. Sign in, or reset the password.')
   await organizations.createFor(ctx, {
     userId: user.id,
     name: `${user.name.slice(0, 90)}'s space`,
@@ -65,7 +65,7 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
   return user
 }
 
-/** An address that its account may still get back is nobody else's: a thief must not be able to take the way back away. */
+/** Returns whether an account may still get this address back by its undo link: a thief must not be able to block it. */
 export async function isReserved(ctx: Ctx, email: string, besidesUserId?: string): Promise<boolean> {
   const undo = await pendingFor(ctx, 'email_undo', email)
   return undo !== undefined && undo.userId !== besidesUserId
@@ -73,10 +73,10 @@ export async function isReserved(ctx: Ctx, email: string, besidesUserId?: string
 
 export function requireOpenRegistration({ app }: Ctx): void {
   if (app.config.REGISTRATION === 'closed')
-    throw new AppError('forbidden', 'This instance takes no new registrations. Ask its administrator for an account.')
+    throw new AppError('forbidden', 'Registration is closed on this instance. Ask its administrator for an account.')
 }
 
-/** How many accounts one network may make. In a transaction a refusal takes its own count back, which leaves it at the limit. */
+/** Limits new accounts of one network. Counts in the transaction: a refused attempt is rolled back and not counted. */
 export const countRegistration = ({ app, db, ip }: Ctx): Promise<void> =>
   countAttempt(
     connectionOf(db),
@@ -87,7 +87,7 @@ export const countRegistration = ({ app, db, ip }: Ctx): Promise<void> =>
     'registrations',
   )
 
-/** Before the transaction: how often one network may try to sign in, in whatever way. */
+/** Limits sign-in attempts of one network, by any method. Call it before the transaction, so that failures count. */
 export const countSignIn = ({ app, ip }: Ctx): Promise<void> =>
   countAttempt(
     app.driver,
@@ -99,8 +99,8 @@ export const countSignIn = ({ app, ip }: Ctx): Promise<void> =>
   )
 
 /**
- * Before an account is suspended, deleted or loses its role. Whoever comes second waits for the first, and then no longer counts those that
- * are gone: of two administrators who demote each other at the same moment, one stays.
+ * Throws if the user is the only active administrator. Call it before an account is suspended, deleted or loses its
+ * role. The lock makes the second of two concurrent changes see the first: two administrators cannot demote each other.
  */
 export async function keepAnAdmin(ctx: Ctx, leaving: string): Promise<void> {
   const admins = await ctx.db
@@ -110,10 +110,13 @@ export async function keepAnAdmin(ctx: Ctx, leaving: string): Promise<void> {
     .orderBy(users.id)
     .for('no key update')
   if (admins.length === 1 && admins[0]?.id === leaving)
-    throw new AppError('conflict.last_admin', 'This is the only active administrator. Make somebody else one first.')
+    throw new AppError(
+      'conflict.last_admin',
+      'This is the only active administrator. Make another user administrator first.',
+    )
 }
 
-/** Ends the sessions in which this user acts as somebody else, and those in which somebody acts as them. */
+/** Ends the sessions in which this user acts as another user, and those in which an administrator acts as them. */
 export async function endImpersonations(ctx: Ctx, userId: string): Promise<void> {
   const ended = await ctx.db
     .update(loginSessions)
@@ -135,8 +138,8 @@ export async function endImpersonations(ctx: Ctx, userId: string): Promise<void>
 }
 
 /**
- * Ends every session of the user (also those in which they act as somebody else), every mailed link or code, every sign-in
- * that was begun, and, unless `keepKeys` is set, API keys and MCP tokens.
+ * Ends all sessions of the user (including impersonations), mailed links and codes, started sign-ins and, if `keepKeys`
+ * is not set, API keys and MCP tokens.
  */
 export async function endCredentials(ctx: Ctx, userId: string, { keepKeys = false } = {}): Promise<void> {
   await endImpersonations(ctx, userId)
@@ -148,20 +151,20 @@ export async function endCredentials(ctx: Ctx, userId: string, { keepKeys = fals
   await dropSecretsOf(ctx, userId)
 }
 
-/** Removes the ways to sign in that the password does not guard, and the places that notifications are forwarded to. */
-export async function dropOtherLogins(ctx: Ctx, userId: string): Promise<void> {
+/** Removes the sign-in methods that work without the password, and the integrations that receive notifications. */
+export async function removeOtherMethods(ctx: Ctx, userId: string): Promise<void> {
   await ctx.db.delete(integrations).where(eq(integrations.userId, userId))
   await removeSignInMethods.call(ctx, { userId })
 }
 
 /**
- * Somebody has just proved that the mailbox is theirs. If the account's address was never proved before, somebody else may
- * have created the account: everything that was set up until now (password, passkeys, identities elsewhere, sessions, keys,
- * where notifications go, who is let into the personal space) stops working.
+ * Call it when the caller has proved access to the mailbox. If the address was not confirmed before, a stranger may have
+ * created the account, so everything set up so far is removed: password, passkeys, OAuth identities, sessions, keys,
+ * integrations and members of the personal organization.
  */
 export async function proveMailbox(ctx: Ctx, user: User): Promise<User> {
   if (user.emailVerifiedAt) return user
-  // The row comes first: whoever adds a way in at the same moment waits for it, or is done and goes with the rest.
+  // Updates the row first: a concurrent request that adds a sign-in method waits for it, or is undone below.
   const [proved] = await ctx.db
     .update(users)
     .set({
@@ -171,12 +174,13 @@ export async function proveMailbox(ctx: Ctx, user: User): Promise<User> {
       updatedAt: ctx.now,
       version: sql`${users.version} + 1`,
     })
-    // Still the address that was proved: whoever made the account may be moving it to another one at this very moment.
+    // Requires the proved address: the creator of the account may be changing it concurrently.
     .where(and(eq(users.id, user.id), eq(users.email, user.email)))
     .returning(visible)
-  if (!proved) throw new AppError('conflict', 'The address of this account was changed at the same moment. Try again.')
+  if (!proved)
+    throw new AppError('conflict', 'The address of this account was just changed by another request. Try again.')
   await members.reclaim(ctx, user.id)
-  await dropOtherLogins(ctx, user.id)
+  await removeOtherMethods(ctx, user.id)
   await endCredentials(ctx, user.id)
   await wipeMail(ctx, user.email, 'verify_email')
   ctx.emit(userEmailVerified, { subjectId: user.id, userId: user.id })

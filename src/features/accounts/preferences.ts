@@ -7,8 +7,8 @@ import { userPreferencesChanged } from '../users/events.ts'
 import type { Preferences, PreferencesAnswer, PreferencesPatch } from '../users/schema.ts'
 import { users } from '../users/table.ts'
 
-/** What is usual; an organization that the caller has left counts as none chosen. */
-const inForce = (
+/** Fills in the defaults. A current organization that the caller has left is ignored. */
+const withDefaults = (
   ctx: Ctx,
   { currentOrganizationId: chosen, notifications, ...rest }: Preferences,
 ): PreferencesAnswer => ({
@@ -33,7 +33,7 @@ async function stored(ctx: Ctx, lock = false): Promise<Preferences> {
 export const preferences = read(
   'accounts.preferences',
   account('account:read'),
-  async (ctx, _: Record<string, never>): Promise<PreferencesAnswer> => inForce(ctx, await stored(ctx)),
+  async (ctx, _: Record<string, never>): Promise<PreferencesAnswer> => withDefaults(ctx, await stored(ctx)),
 )
 
 export const updatePreferences = write(
@@ -42,7 +42,7 @@ export const updatePreferences = write(
   async (ctx, patch: PreferencesPatch): Promise<PreferencesAnswer> => {
     const { currentOrganizationId: wanted } = patch
     if (wanted && !ctx.actor.memberships.has(wanted)) throw notFound('organization', wanted)
-    // Locked, so that of two tabs that change different things neither undoes the other.
+    // Locked, so that concurrent changes of different preferences do not overwrite each other.
     const before = await stored(ctx, true)
     const merged = {
       ...before,
@@ -56,6 +56,6 @@ export const updatePreferences = write(
       .set({ preferences: after, updatedAt: ctx.now, version: sql`${users.version} + 1` })
       .where(eq(users.id, userId))
     ctx.emit(userPreferencesChanged, { subjectId: userId, userId, data: { fields: Object.keys(patch) } })
-    return inForce(ctx, after)
+    return withDefaults(ctx, after)
   },
 )

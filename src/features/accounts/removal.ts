@@ -24,7 +24,7 @@ interface Team {
   otherOwners: number
 }
 
-/** Returns the user's organizations, locked, so that nobody joins or leaves until it is decided what becomes of them. */
+/** Returns the user's organizations and locks them, so that nobody joins or leaves until the end of the transaction. */
 async function teamsOf(ctx: Ctx, userId: string): Promise<Team[]> {
   const mine = ctx.db.select({ id: memberships.organizationId }).from(memberships).where(eq(memberships.userId, userId))
   const locked = await ctx.db
@@ -52,8 +52,8 @@ async function teamsOf(ctx: Ctx, userId: string): Promise<Team[]> {
 }
 
 /**
- * Deletes an account and everything that only its user has, for good. What they made in teams stays there without their
- * name; nobody else's work is deleted, and no team is left without an owner.
+ * Permanently deletes an account and its personal records. Records in teams stay, without the user's name. Refuses if a
+ * team with other members would have no owner.
  */
 export const removeAccount = write(
   'accounts.remove',
@@ -66,13 +66,13 @@ export const removeAccount = write(
       throw invalid('/confirm', 'confirm must be the e-mail address of your account.')
     await keepAnAdmin(ctx, userId)
     const teams = await teamsOf(ctx, userId)
-    const headless = teams.filter((team) => team.live && team.others > 0 && team.otherOwners === 0)
-    if (headless.length > 0)
+    const ownerless = teams.filter((team) => team.live && team.others > 0 && team.otherOwners === 0)
+    if (ownerless.length > 0)
       throw new AppError(
         'conflict.last_owner',
-        `You are the only owner of ${headless.map((team) => JSON.stringify(team.name)).join(', ')}, where others are members. Make somebody else owner, or delete what nobody needs.`,
+        `You are the only owner of ${ownerless.map((team) => JSON.stringify(team.name)).join(', ')}, which has other members. Make another member owner, or delete the team.`,
       )
-    // A personal organization that has another owner goes on as an ordinary team.
+    // A personal organization with another owner becomes an ordinary team.
     await ctx.db
       .update(organizations)
       .set({ personal: false })

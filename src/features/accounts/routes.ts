@@ -6,6 +6,7 @@ import { PreferencesAnswer, PreferencesPatch, User } from '../users/schema.ts'
 import * as emails from './emails.ts'
 import * as passwords from './passwords.ts'
 import * as preferences from './preferences.ts'
+import { reauth } from './reauth.ts'
 import * as removal from './removal.ts'
 import {
   ChangeEmail,
@@ -97,7 +98,7 @@ export const accountRoutes = (http: Http) =>
       response: User,
     })
     .post('/api/auth/forgot-password', ({ ctx, body }) => passwords.forgotPassword(ctx, body), {
-      ...on(passwords.forgotPassword, 'Ask for a mail with a link to a new password'),
+      ...on(passwords.forgotPassword, 'Request a mail with a link to choose a new password'),
       body: ForgotPassword,
       response: MailSent,
     })
@@ -115,30 +116,30 @@ export const accountRoutes = (http: Http) =>
         response: SignedIn,
       },
     )
-    .post('/api/auth/reauth', ({ ctx, body }) => passwords.reauth(ctx, body), {
-      ...on(passwords.reauth, 'Confirm that it is you, for what a session alone is not enough for'),
+    .post('/api/auth/reauth', ({ ctx, body }) => reauth(ctx, body), {
+      ...on(reauth, 'Confirm your identity, for actions that require more than a session'),
       body: Reauth,
       response: Confirmed,
     })
     .post('/api/auth/verify-email', ({ ctx, body }) => emails.verifyEmail(ctx, body), {
-      ...on(emails.verifyEmail, 'Get the mail that confirms your address, or confirm it with its link', {
+      ...on(emails.verifyEmail, 'Request the mail that confirms your address, or confirm it with its link', {
         answers: [410],
       }),
       body: VerifyEmail,
       response: VerifyAnswer,
     })
     .post('/api/auth/email-change', ({ ctx, body }) => emails.changeEmail(ctx, body), {
-      ...on(emails.changeEmail, 'Ask to use another e-mail address; the new one gets a link'),
+      ...on(emails.changeEmail, 'Request a change of your e-mail address; the new address gets a link'),
       body: ChangeEmail,
       response: MailSent,
     })
     .post('/api/auth/email-change/confirm', ({ ctx, body }) => emails.confirmEmail(ctx, body), {
-      ...on(emails.confirmEmail, 'Use the new e-mail address; ends every credential'),
+      ...on(emails.confirmEmail, 'Confirm the new e-mail address; ends every credential'),
       body: LinkToken,
       response: EmailChanged,
     })
     .post('/api/auth/email-change/undo', ({ ctx, body }) => emails.undoEmail(ctx, body), {
-      ...on(emails.undoEmail, 'Bring the old e-mail address back and lock everybody out'),
+      ...on(emails.undoEmail, 'Restore the old e-mail address; ends every credential'),
       body: LinkToken,
       response: EmailRestored,
     })
@@ -146,7 +147,7 @@ export const accountRoutes = (http: Http) =>
       '/api/auth/account',
       async ({ ctx, body, set, app }) => clearCookies(set, app.config, await removal.removeAccount(ctx, body)),
       {
-        ...on(removal.removeAccount, 'Delete your account for good'),
+        ...on(removal.removeAccount, 'Delete your account permanently'),
         body: RemoveAccount,
         response: Deleted,
       },
@@ -166,7 +167,7 @@ export const accountRoutes = (http: Http) =>
       response: PreferencesAnswer,
     })
     .get('/api/settings/sessions', ({ ctx, query }) => sessions.listSessions(ctx, query), {
-      ...on(sessions.listSessions, 'Where you are signed in'),
+      ...on(sessions.listSessions, 'Your login sessions'),
       query: SessionQuery,
       response: SessionPage,
     })

@@ -22,8 +22,7 @@ const password = text(128, {
   example: 'violet anchor prefers rain',
   description: 'At least 12 characters, administrators 15',
 })
-/** From the link in a mail. */
-const linkToken = text(200, { example: 'svc_one_…', description: 'What follows the # in the link' })
+const linkToken = text(200, { example: 'svc_one_…', description: 'The part of the mailed link after #' })
 const { name, handle } = User.properties
 
 const newcomer = { email: email(), password, name }
@@ -32,7 +31,7 @@ export const Register = object(
     ...newcomer,
     inviteToken: optional(
       text(100, {
-        description: 'From the mailed invitation; works where registration is closed, and joins the team at once',
+        description: 'From the mailed invitation: allows registration even if it is closed, and joins the team',
       }),
     ),
   },
@@ -45,7 +44,7 @@ export type Login = Static<typeof Login>
 
 export const Refresh = object({
   refreshToken: optional(
-    text(200, { description: 'Browsers may leave it out: they hold it in a cookie', example: 'svc_ref_…' }),
+    text(200, { description: 'Browsers may omit it: they have it in a cookie', example: 'svc_ref_…' }),
   ),
 })
 export type Refresh = Static<typeof Refresh>
@@ -64,10 +63,10 @@ export const ProfilePatch = partial(
 )
 export type ProfilePatch = Static<typeof ProfilePatch>
 
-/** What every way in answers. */
+/** Response of every sign-in method. */
 export const SignedIn = object({
-  token: text(4000, { description: 'Access JWT, 15 minutes', example: 'eyJhbGciOiJFZERTQSJ9.…' }),
-  refreshToken: text(200, { description: 'Works once, for the next pair', example: 'svc_ref_…' }),
+  token: text(4000, { description: 'Access JWT, expires after 15 minutes', example: 'eyJhbGciOiJFZERTQSJ9.…' }),
+  refreshToken: text(200, { description: 'Works once, to get the next pair of tokens', example: 'svc_ref_…' }),
   expiresAt: instant(),
   user: User,
 })
@@ -88,7 +87,7 @@ export const PasswordReset = object({ reset: yes() })
 
 export const ChangePassword = object({
   currentPassword: optional(
-    text(128, { example: 'violet anchor prefers rain', description: 'Only who has none may leave it out' }),
+    text(128, { example: 'violet anchor prefers rain', description: 'Required if the account has a password' }),
   ),
   newPassword: text(128, {
     minLength: 1,
@@ -96,7 +95,7 @@ export const ChangePassword = object({
     description: 'At least 12 characters, administrators 15',
   }),
   keepKeys: optional(
-    bool({ description: 'API keys and MCP tokens stay; you must have confirmed within 5 minutes that it is you' }),
+    bool({ description: 'Keep API keys and MCP tokens; requires a confirmed identity in the last 5 minutes' }),
   ),
 })
 export type ChangePassword = Static<typeof ChangePassword>
@@ -127,10 +126,10 @@ export type LinkToken = Static<typeof LinkToken>
 export const EmailChanged = object({ changed: yes() })
 export const EmailRestored = object({ restored: yes() })
 
-// ---- the end of an account
+// ---- deleting an account
 
 export const RemoveAccount = object({
-  confirm: text(254, { example: 'ada@example.com', description: 'Your e-mail address, to be sure' }),
+  confirm: text(254, { example: 'ada@example.com', description: 'Your e-mail address, as confirmation' }),
 })
 export type RemoveAccount = Static<typeof RemoveAccount>
 
@@ -139,13 +138,13 @@ export type RemoveAccount = Static<typeof RemoveAccount>
 export const LoginSession = object({
   id: id(),
   via: oneOf(vias),
-  device: nullable(text(100, { description: 'As the client named itself' })),
+  device: nullable(text(100, { description: 'Name that the client gave itself' })),
   userAgent: nullable(text(300)),
   ip: nullable(text(64)),
   createdAt: instant(),
   lastSeenAt: instant(),
   expiresAt: instant(),
-  current: bool({ description: 'The one that asks' }),
+  current: bool({ description: 'The session of this request' }),
   impersonated: bool({ description: 'An administrator acts as you' }),
 })
 export type LoginSession = Static<typeof LoginSession>

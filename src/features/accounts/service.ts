@@ -14,13 +14,13 @@ import { byEmail, visible } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import { sendVerification } from './emails.ts'
 import { mayRegister, onRegistered } from './hooks.ts'
-import { provePassword } from './passwords.ts'
+import { provePassword } from './password-proof.ts'
 import {
   countRegistration,
-  dropOtherLogins,
   endCredentials,
   insertUser,
   type NewUser,
+  removeOtherMethods,
   requireOpenRegistration,
 } from './people.ts'
 import type { Login, ProfilePatch, Register, Setup, SignedIn } from './schema.ts'
@@ -28,7 +28,7 @@ import { signIn, startSession } from './sessions.ts'
 
 // ---- signing up
 
-/** Once the password is hashed and the right to register is checked. */
+/** Creates an account and signs in. The caller has checked the right to register. */
 export const addUser = write(
   'accounts.add',
   anyone,
@@ -48,7 +48,7 @@ export const register = flow(
     if (!invited) requireOpenRegistration(ctx)
     checkPassword(password, { email, name })
     if (!invited) await countRegistration(ctx)
-    // The token came to this address by mail, which proves it.
+    // The invite token was mailed to this address, so it is confirmed.
     return addUser(ctx, {
       email,
       name,
@@ -60,9 +60,9 @@ export const register = flow(
   },
 )
 
-/** Also turns an existing user into an administrator with a new password: the way back in for whoever owns the machine. */
+/** Creates an administrator, or makes an existing user one with a new password, so that operators regain access. */
 const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser): Promise<User> => {
-  // The printed set-up link has done its work, or never will.
+  // There is an administrator now, so the printed set-up link must stop working.
   await ctx.db.delete(meta).where(eq(meta.key, 'setup'))
   const known = await byEmail(ctx, input.email)
   if (!known) return insertUser(ctx, input)
@@ -78,13 +78,13 @@ const putAdmin = write('accounts.putAdmin', machine, async (ctx, input: NewUser)
     .where(eq(users.id, known.id))
     .returning(visible)
   await endCredentials(ctx, known.id)
-  // Whoever made the account with an address that is not his must not become administrator with it.
-  if (!known.emailVerifiedAt) await dropOtherLogins(ctx, known.id)
+  // A stranger who created the account with this address must not become administrator with it.
+  if (!known.emailVerifiedAt) await removeOtherMethods(ctx, known.id)
   ctx.emit(userRoleChanged, { subjectId: known.id, userId: known.id, data: { role: 'admin' } })
   return user as User
 })
 
-/** Whoever owns the machine vouches for the address: or the first code sent to it would take the password away, as it does from strangers. */
+/** Marks the address as confirmed; otherwise the first mailed code would remove the password (see `proveMailbox`). */
 export const createAdmin = flow(
   'accounts.createAdmin',
   machine,
@@ -125,7 +125,7 @@ export const firstUser = read(
   },
 )
 
-/** A fresh one-time token for the set-up link; an earlier one stops working. */
+/** Creates a one-time token for the set-up link; an earlier one stops working. */
 export const issueSetupToken = write(
   'accounts.issueSetupToken',
   machine,
@@ -151,7 +151,8 @@ const useSetupToken = write(
 const usedUp = () =>
   new AppError(
     'gone',
-    'This set-up link has been used or replaced. Restart the server for a new one, or create the administrator on the command line.',
+    'This set-up link was used or replaced. Restart the server to get a new one, or create the administrator on the ' +
+      'command line.',
     { next: [{ command: 'tutti admin create' }] },
   )
 
@@ -226,9 +227,9 @@ export const updateProfile = write(
   { versioned: true },
 )
 
-/** The same under its other address. */
+/** `updateProfile` under a second route: operation ids must be unique. */
 export const updateSettingsProfile = write(
-  'settings.updateProfile',
+  'accounts.updateSettingsProfile',
   account('account:write'),
   (ctx, patch: ProfilePatch): Promise<User> => updateProfile(ctx, patch),
   { versioned: true },

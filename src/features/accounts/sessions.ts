@@ -13,7 +13,7 @@ import type { Refresh, SessionPage, SessionQuery, SignedIn } from './schema.ts'
 
 const IDLE_DAYS = 30
 const TOTAL_DAYS = 90
-/** Not renewable, so the access token lives as long as the session. */
+/** Lifetime of the session and of its access token, which cannot be renewed. */
 export const IMPERSONATION_MINUTES = 30
 
 const later = (now: string, days: number): string => new Date(Date.parse(now) + days * 86_400_000).toISOString()
@@ -25,13 +25,13 @@ interface SessionStart {
 
 export interface Proof {
   userId: string
-  /** Of the password that was given: a proof is worth nothing once it was changed. */
+  /** Hash of the checked password: the proof is void once the password was changed. */
   passwordHash?: string
 }
 
 /**
- * In the running transaction, by somebody who was proved to be this user. Whoever changes the password, suspends the account or ends its
- * credentials at the same moment either waits and then ends what is made here too, or comes first, and then nothing is made.
+ * Returns the user with a shared lock, after the caller proved who they are. A concurrent change of the password, a
+ * suspension or an end of credentials either waits and then also ends the new session, or comes first, and this throws.
  */
 export async function admitted(ctx: Ctx, { userId, passwordHash }: Proof): Promise<User> {
   const same = passwordHash === undefined ? undefined : eq(users.passwordHash, passwordHash)
@@ -45,7 +45,7 @@ export async function admitted(ctx: Ctx, { userId, passwordHash }: Proof): Promi
   return user
 }
 
-/** In the running transaction; every way in ends here. */
+/** Creates a login session in the caller's transaction. Every sign-in method calls it. */
 export async function startSession(ctx: Ctx, user: User, { via, device }: SessionStart): Promise<SignedIn> {
   const [session] = await ctx.db
     .insert(loginSessions)
@@ -74,7 +74,10 @@ async function newTokens(ctx: Ctx, userId: string, sessionId: string): Promise<O
   return { token, refreshToken, expiresAt }
 }
 
-/** An administrator acts as somebody: short, without a refresh token, and marked in every audit entry. The caller has checked that he may. */
+/**
+ * Creates a short session in which an administrator acts as a user: it has no refresh token, and every audit entry
+ * names the administrator. The caller has checked their right.
+ */
 export async function startImpersonation(
   ctx: Ctx,
   user: User,
@@ -99,7 +102,7 @@ export async function startImpersonation(
   }
 }
 
-/** Whoever calls this has checked who it is; a suspended user gets in by no way. */
+/** Signs in a user whose identity the caller has checked. Throws for suspended users. */
 export const signIn = write(
   'accounts.signIn',
   anyone,
@@ -119,7 +122,7 @@ const rotate = write(
   'accounts.rotate',
   anyone,
   async (ctx, { hash }: { hash: string }): Promise<SignedIn | 'unknown' | 'reused'> => {
-    // One statement decides who may use it: of two refreshes at once, one wins and the other counts as reuse.
+    // One statement marks the token as used: of concurrent refreshes exactly one wins, the others count as reuse.
     const [fresh] = await ctx.db
       .update(refreshTokens)
       .set({ usedAt: ctx.now })
@@ -154,7 +157,7 @@ export const refresh = flow('accounts.refresh', anyone, async (ctx, { refreshTok
   if (answer === 'reused')
     throw new AppError(
       'unauthenticated',
-      'This refresh token was used before, so the session has been ended. Sign in again.',
+      'This refresh token was used before, so the session was ended. Sign in again.',
     )
   if (answer === 'unknown') throw new AppError('unauthenticated', 'The refresh token is not valid. Sign in again.')
   return answer
@@ -175,9 +178,9 @@ export const logout = write(
   },
 )
 
-// ---- looking after them
+// ---- listing and ending sessions
 
-/** Not ended, not run out, and able to go on: one that nobody has renewed for 30 days is over, though its end is later. */
+/** Not revoked, not expired, and renewable: a session is over if it was not renewed for 30 days. */
 const liveOf = (ctx: Ctx) =>
   and(
     eq(loginSessions.userId, userIdOf(ctx.actor)),

@@ -9,15 +9,15 @@ import { visible } from '../users/service.ts'
 import { loginSessions, users } from '../users/table.ts'
 import { countSignInMethods } from './hooks.ts'
 
-/** What adding and removing any sign-in method has in common. Everything here runs in the caller's transaction. */
+/** Shared by all sign-in methods: adding and removing one. Everything here runs in the caller's transaction. */
 const NOTICE_DAYS = 7
 
 /**
- * Locks the user's row, then checks that the session still lives. Call it before a sign-in method is added or begun: the
- * caller's rights may be a second old, and their sessions may be ending in another transaction because the owner of the
- * mailbox takes the account over. The second of the two waits here and then sees what the first did.
+ * Locks the user's row, then throws if the session has ended. Call it before a sign-in method is added: the actor may be
+ * a second old, and a concurrent transaction may be ending the session because the owner of the mailbox takes the
+ * account over. The second of the two transactions waits here and then sees the changes of the first.
  */
-export async function holdSession(ctx: Ctx, sessionId: string): Promise<User> {
+export async function lockSession(ctx: Ctx, sessionId: string): Promise<User> {
   const live = and(
     eq(loginSessions.id, sessionId),
     isNull(loginSessions.revokedAt),
@@ -36,8 +36,8 @@ export async function holdSession(ctx: Ctx, sessionId: string): Promise<User> {
   return user
 }
 
-/** Tells the user of a new sign-in method, so that a thief cannot add one unseen. */
-export async function tellOfNewWay(ctx: Ctx, user: User, what: string): Promise<void> {
+/** Notifies the user of a new sign-in method, so that a thief cannot add one unnoticed. */
+export async function notifyNewMethod(ctx: Ctx, user: User, what: string): Promise<void> {
   const title = 'A new way to sign in was added'
   const advice = 'If this was not you, remove it in your account and change your password.'
   await notify(ctx, {
@@ -53,27 +53,27 @@ export async function tellOfNewWay(ctx: Ctx, user: User, what: string): Promise<
     kind: 'new_way_in',
     subject: title,
     lines: [`Hello ${oneLine(user.name)},`, what],
-    notes: [`${advice} It is at ${ctx.app.url}/account`],
+    notes: [`${advice} Your account: ${ctx.app.url}/account`],
     expiresAt: new Date(Date.parse(ctx.now) + NOTICE_DAYS * 86_400_000).toISOString(),
   })
 }
 
 /**
- * Throws if the user has no way to sign in left. Call it after one was removed. The lock makes the second of two concurrent
- * removals see the first.
+ * Throws if the user has no sign-in method left. Call it after one was removed. The lock makes the second of two
+ * concurrent removals see the first.
  */
-export async function requireWayIn(ctx: Ctx, userId: string): Promise<void> {
+export async function requireSignInMethod(ctx: Ctx, userId: string): Promise<void> {
   const [user] = await ctx.db
     .select({ password: users.passwordHash, provedAt: users.emailVerifiedAt })
     .from(users)
     .where(eq(users.id, userId))
     .for('no key update')
-  // Codes and links go to a proved address.
+  // With a confirmed address the user can sign in with a mailed code or link.
   if (user?.password || user?.provedAt) return
   const counts = await countSignInMethods.call(ctx, { userId })
   if (counts.every((count) => count === 0))
     throw new AppError(
       'conflict.last_way',
-      'This is your last way to sign in. Confirm your e-mail address, set a password or add another one first.',
+      'This is your last way to sign in. Confirm your e-mail address, set a password or add another sign-in method first.',
     )
 }

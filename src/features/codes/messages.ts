@@ -17,7 +17,7 @@ export const codeMail = (ctx: Ctx, to: string, code: string): Message => ({
   expiresAt: after(ctx.now, CODE_MINUTES),
 })
 
-/** The secret is in the fragment, which no server, proxy or Referer sees. */
+/** The secret is in the fragment, which is not sent to servers, proxies or in a Referer. */
 export const linkMail = (ctx: Ctx, to: string, secret: string): Message => ({
   to,
   kind: 'magic_link',

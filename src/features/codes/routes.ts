@@ -11,7 +11,7 @@ const MARK = 'tutti_link'
 export const codeRoutes = (http: Http) =>
   http
     .post('/api/auth/otp/send', ({ ctx, body }) => codes.send(ctx, body), {
-      ...on(codes.send, 'Mail a code of six digits to sign in or up with'),
+      ...on(codes.send, 'Mail a six-digit code to sign in or register'),
       body: CodeSend,
       response: Sent,
     })
@@ -19,7 +19,7 @@ export const codeRoutes = (http: Http) =>
       '/api/auth/otp/verify',
       async ({ ctx, body, set, app }) => setCookies(set, app.config, 200, await codes.verify(ctx, body)),
       {
-        ...on(codes.verify, 'Sign in or up with a mailed code'),
+        ...on(codes.verify, 'Sign in or register with a mailed code'),
         body: CodeVerify,
         response: SignedIn,
       },
@@ -33,7 +33,7 @@ export const codeRoutes = (http: Http) =>
         return answer
       },
       {
-        ...on(codes.sendLink, 'Mail a link to sign in or up with, good in the browser that asks'),
+        ...on(codes.sendLink, 'Mail a link to sign in or register; it works in the browser that requested it'),
         body: CodeSend,
         response: Sent,
       },
@@ -47,13 +47,13 @@ export const codeRoutes = (http: Http) =>
         return answer
       },
       {
-        ...on(codes.verifyLink, 'Sign in or up with a mailed link, in the browser that asked for it'),
+        ...on(codes.verifyLink, 'Sign in or register with a mailed link, in the browser that requested it'),
         body: LinkVerify,
         response: SignedIn,
       },
     )
     .post('/api/auth/magic-link/code', ({ ctx, body }) => codes.exchangeLink(ctx, body), {
-      ...on(codes.exchangeLink, 'Exchange a mailed link for a code to type in the browser that asked for it'),
+      ...on(codes.exchangeLink, 'Exchange a mailed link for a code to enter in the browser that requested it'),
       body: LinkVerify,
       response: LinkCode,
     })

@@ -5,7 +5,7 @@ const code = text(6, { pattern: '^[0-9]{6}$', example: '042042' })
 export const CodeSend = object({ email: email() })
 export type CodeSend = Static<typeof CodeSend>
 
-/** The same for every address, whether it has an account or not. */
+/** Identical for every address, whether it has an account or not. */
 export const Sent = object({ sent: yes() })
 export type Sent = Static<typeof Sent>
 
@@ -13,7 +13,7 @@ export const CodeVerify = object({ email: email(), code })
 export type CodeVerify = Static<typeof CodeVerify>
 
 export const LinkVerify = object({
-  token: text(200, { minLength: 1, description: 'What stands behind the # of the link', example: 'svc_one_…' }),
+  token: text(200, { minLength: 1, description: 'The part of the mailed link after #', example: 'svc_one_…' }),
 })
 export type LinkVerify = Static<typeof LinkVerify>
 

@@ -15,7 +15,7 @@ import { AppError } from '../../errors.ts'
 import { countRegistration, countSignIn, insertUser, proveMailbox } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
-import { isInvited } from '../invites/service.ts'
+import { isInvited } from '../invites/receiving.ts'
 import { countMail, queueMail, wipeMail } from '../mail/service.ts'
 import { codeRequested, linkRequested, signInFailed } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
@@ -24,15 +24,15 @@ import { codeMail, LINK_MINUTES, linkMail } from './messages.ts'
 import type { CodeSend, CodeVerify, LinkCode, LinkVerify, Sent } from './schema.ts'
 
 /**
- * Signing in, and up, by what only the holder of a mailbox can read. Sending takes the same statements whoever the address belongs to:
- * where nobody may get in, the mail is withheld, and a code that nobody was told is of no use.
+ * Sign-in and registration with mailed codes and links. Sending runs the same statements for every address, so that it
+ * does not reveal who has an account: if nobody can sign in with the address, the mail is withheld.
  */
 interface Receiver {
-  /** As the account has it. What somebody typed may be another mailbox that only looks like it in small letters. */
+  /** Address of the account. The typed one may be another mailbox that differs only in upper and lower case. */
   to: string
   user: User | undefined
   invited: boolean
-  /** Why nobody gets in with this address. */
+  /** Why nobody can sign in with this address. */
   withheld?: string
 }
 
@@ -41,10 +41,13 @@ async function receiverOf(ctx: Ctx, email: string): Promise<Receiver> {
   const found = { to: user?.email ?? email.toLowerCase(), user, invited: await isInvited(ctx, email) }
   if (user) return user.status === 'active' ? found : { ...found, withheld: 'This account is suspended.' }
   if (found.invited || ctx.app.config.REGISTRATION === 'open') return found
-  return { ...found, withheld: 'This address has neither account nor invitation, and registration is closed.' }
+  return { ...found, withheld: 'This address has neither an account nor an invitation, and registration is closed.' }
 }
 
-/** In the running transaction, by somebody who has just proved that the mailbox is his; undefined where nobody gets in with it. */
+/**
+ * Signs in or registers the owner of a mailbox, in the caller's transaction, after they proved access to it. Returns
+ * undefined if nobody can sign in with the address.
+ */
 async function admit(ctx: Ctx, email: string, via: Via): Promise<SignedIn | undefined> {
   const receiver = await receiverOf(ctx, email)
   if (receiver.withheld) return undefined
@@ -54,12 +57,12 @@ async function admit(ctx: Ctx, email: string, via: Via): Promise<SignedIn | unde
 }
 
 async function join(ctx: Ctx, { to, invited }: Receiver): Promise<User> {
-  // Whom a team has invited is not one of the strangers that a network may bring.
+  // The limit of registrations does not apply to invited people.
   if (!invited) await countRegistration(ctx)
   return insertUser(ctx, { email: to, name: nameIn(to), passwordHash: null, role: 'user', emailVerified: true })
 }
 
-/** `ada.lovelace@example.com` is Ada Lovelace until she says otherwise. */
+/** Returns a first name for the profile: `ada.lovelace@example.com` gives Ada Lovelace. */
 function nameIn(email: string): string {
   const local = email.slice(0, email.lastIndexOf('@'))
   const words = local
@@ -73,7 +76,7 @@ function noteFailure(ctx: Ctx, userId: string | null, via: Via): void {
   ctx.emit(signInFailed, { subjectId: userId ?? undefined, userId, data: { via } })
 }
 
-/** Before the transaction. Asking is an attempt to sign in too, or one network could have the whole world written to. */
+/** Call it before the transaction. A request counts as a sign-in attempt, so that no network can mail the whole world. */
 async function countRequest(ctx: Ctx, email: string): Promise<void> {
   await countSignIn(ctx)
   await countMail(ctx, email)
@@ -104,14 +107,14 @@ const enter = write('codes.enter', anyone, async (ctx, { email, code }: CodeVeri
 export const verify = flow('codes.verify', anyone, async (ctx, input: CodeVerify): Promise<SignedIn> => {
   await countSignIn(ctx)
   const answer = await enter(ctx, input)
-  if (!answer) throw new AppError('unauthenticated', 'This code is wrong, used or expired. Ask for a new one.')
+  if (!answer) throw new AppError('unauthenticated', 'This code is wrong, used or expired. Request a new one.')
   return answer
 })
 
 // ---- links
 
 interface Browser {
-  /** What its cookie says. */
+  /** Value of the cookie that marks the browser. */
   browser: string
 }
 
@@ -156,7 +159,7 @@ const useLink = write(
 )
 
 const usedUp = () =>
-  new AppError('gone', 'This link has been used or replaced, or has expired. Ask for a new one where you sign in.')
+  new AppError('gone', 'This link was used or replaced, or has expired. Request a new one where you sign in.')
 
 export const verifyLink = flow(
   'codes.verifyLink',
@@ -168,7 +171,7 @@ export const verifyLink = flow(
     if (answer === 'elsewhere')
       throw new AppError(
         'conflict.other_browser',
-        'This link was requested in another browser. Open it there, or get a code to type there.',
+        'This link was requested in another browser. Open it there, or get a code to enter there.',
         { next: [{ route: 'POST /api/auth/magic-link/code' }] },
       )
     return answer
@@ -184,13 +187,13 @@ const exchange = write('codes.exchange', anyone, async (ctx, { token }: LinkVeri
   }
   const { to, user } = receiver
   const code = await issueCode(ctx, to, user?.id ?? null)
-  // The link is used, and the new code has taken the place of one that may have been mailed.
+  // The link is used, and the new code replaces one that may have been mailed.
   await wipeMail(ctx, to, 'magic_link', 'code')
   ctx.emit(codeRequested, { subjectId: user?.id, userId: user?.id })
   return { email: to, code, expiresAt: after(ctx.now, CODE_MINUTES) }
 })
 
-/** For a link that was opened elsewhere: the code signs in whoever types it in the browser that asked. */
+/** For a link that was opened in another browser: the code works in the browser that requested the link. */
 export const exchangeLink = flow('codes.exchangeLink', anyone, async (ctx, input: LinkVerify): Promise<LinkCode> => {
   await countSignIn(ctx)
   const answer = await exchange(ctx, input)

@@ -1,6 +1,7 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object, yes } from '../../schema.ts'
 import { Organization } from '../organizations/schema.ts'
+import * as received from './receiving.ts'
 import { Invite, InviteCreate, InvitePage, InvitePreview, InviteQuery, InviteRef, InviteToken } from './schema.ts'
 import * as invites from './service.ts'
 
@@ -30,23 +31,23 @@ export const inviteRoutes = (http: Http) =>
       params: object({ id: id(), inviteId: id() }),
       response: Deleted,
     })
-    .get('/api/invites', ({ ctx, query }) => invites.mine(ctx, query), {
-      ...on(invites.mine, 'Open invites to your confirmed address'),
+    .get('/api/invites', ({ ctx, query }) => received.mine(ctx, query), {
+      ...on(received.mine, 'Open invites to your confirmed address'),
       query: InviteQuery,
       response: InvitePage,
     })
-    .post('/api/invites/preview', ({ ctx, body }) => invites.preview(ctx, body), {
-      ...on(invites.preview, 'What a mailed invitation is about'),
+    .post('/api/invites/preview', ({ ctx, body }) => received.preview(ctx, body), {
+      ...on(received.preview, 'Show the team, role and inviter of a mailed invitation'),
       body: InviteToken,
       response: InvitePreview,
     })
-    .post('/api/invites/:token/accept', ({ ctx, params }) => invites.accept(ctx, params), {
-      ...on(invites.accept, 'Accept an invite and join the team'),
+    .post('/api/invites/:token/accept', ({ ctx, params }) => received.accept(ctx, params), {
+      ...on(received.accept, 'Accept an invite and join the team'),
       params: InviteRef,
       response: Organization,
     })
-    .post('/api/invites/:token/decline', ({ ctx, params }) => invites.decline(ctx, params), {
-      ...on(invites.decline, 'Decline an invite'),
+    .post('/api/invites/:token/decline', ({ ctx, params }) => received.decline(ctx, params), {
+      ...on(received.decline, 'Decline an invite'),
       params: InviteRef,
       response: object({ id: id(), declined: yes() }),
     })

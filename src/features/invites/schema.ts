@@ -30,7 +30,7 @@ export type Invite = Static<typeof Invite>
 
 export const InviteCreate = object({
   email: email(),
-  role: optional(oneOf(roles, { default: 'member', description: 'member unless told; only owners invite owners' })),
+  role: optional(oneOf(roles, { default: 'member', description: 'Default: member. Only owners can invite owners' })),
 })
 export type InviteCreate = Static<typeof InviteCreate>
 
@@ -39,7 +39,7 @@ export type InviteQuery = Static<typeof InviteQuery>
 export const InvitePage = pageOf(Invite)
 export type InvitePage = Static<typeof InvitePage>
 
-/** Whoever holds the mailed link sees this much, with or without an account. */
+/** Shown to everyone who has the mailed link, with or without an account. */
 export const InvitePreview = object({
   organization: object({ name }),
   email: email(),

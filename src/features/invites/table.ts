@@ -18,7 +18,7 @@ export const invites = pgTable(
     invitedById: uuid().references(() => users.id, { onDelete: 'set null' }),
     expiresAt: instant().notNull(),
     acceptedAt: instant(),
-    /** Declined by its receiver or withdrawn by the team. */
+    /** When the recipient declined it or the team withdrew it. */
     closedAt: instant(),
   },
   (t) => [

@@ -52,7 +52,7 @@ async function publicProject(
 }
 
 export const list = read(
-  'docs.list',
+  'notes.listDocs',
   anyone,
   async (ctx, { team, project, ...query }: DocQuery & PublicProject): Promise<ProjectDocPage> => {
     const { id } = await publicProject(ctx, { team, project })
@@ -80,7 +80,7 @@ export const list = read(
 
 /** With the documents of the same project that it names as `[[title]]`, and those that name it. */
 export const get = read(
-  'docs.get',
+  'notes.getDoc',
   anyone,
   async (ctx, { slug, ...place }: PublicProject & { slug: string }): Promise<ProjectDoc> => {
     const project = await publicProject(ctx, place)

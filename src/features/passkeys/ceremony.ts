@@ -6,9 +6,9 @@ import type {
 import { invalid } from '../../errors.ts'
 import type { App } from '../../services.ts'
 
-/** WebAuthn itself. The library is large and seldom needed, so it is loaded when somebody uses a passkey. */
+/** Loads the WebAuthn library. It is large and rarely needed, so it is loaded when a passkey is used. */
 async function library() {
-  // The library imports it too, but in a compiled binary only after what needs it.
+  // The library imports it too, but in a compiled binary that happens too late.
   await import('reflect-metadata')
   return { ...(await import('@simplewebauthn/server')), ...(await import('@simplewebauthn/server/helpers')) }
 }
@@ -16,11 +16,11 @@ async function library() {
 export const MINUTES = 5
 const timeout = MINUTES * 60_000
 const MOST_BYTES = 32 << 10
-/** EdDSA, ES256, RS256. Named, because the library offers more where the runtime happens to have it, and another one may not. */
+/** EdDSA, ES256, RS256. Listed, because the library would offer all that this runtime has, and another may have fewer. */
 const algorithms = [-8, -7, -257]
 const transports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const
 
-/** Who we are is what APP_URL says, never what a request claims. */
+/** The relying party follows from APP_URL, never from a request. */
 const party = ({ url }: App) => ({ rpID: new URL(url).hostname, origin: new URL(url).origin })
 
 interface Options extends Record<string, unknown> {
@@ -28,8 +28,8 @@ interface Options extends Record<string, unknown> {
 }
 
 /**
- * Discoverable ones only: nobody types an address before he signs in, so signing in cannot tell who has an account. For the same reason
- * the handle says nothing but the user's id.
+ * Requires discoverable passkeys: users sign in without typing an address, so the sign-in cannot reveal who has an
+ * account. For the same reason the user handle contains only the user's id.
  */
 export async function registrationOptions(
   app: App,
@@ -74,7 +74,7 @@ export interface NewCredential {
   transports: string[]
 }
 
-/** Undefined for whatever is not a right answer to this challenge, from this site, by a person who was verified. */
+/** Returns undefined unless the response answers this challenge, comes from this site and from a verified user. */
 export async function verifyRegistration(
   app: App,
   challenge: string,
@@ -85,7 +85,8 @@ export async function verifyRegistration(
   const { origin, rpID } = party(app)
   const response = given as RegistrationResponseJSON
   try {
-    // We ask for no attestation. Formats with certificates would have the library look up revocation lists at addresses in them.
+    // We request no attestation. For formats with certificates the library would fetch revocation lists from the
+    // addresses in them.
     const format = decodeAttestationObject(isoBase64URL.toBuffer(response.response.attestationObject)).get('fmt')
     if (format !== 'none' && format !== 'packed') throw new Error(`attestation of the format ${format}`)
     const { registrationInfo } = await verifyRegistrationResponse({
@@ -112,7 +113,7 @@ export async function verifyRegistration(
   }
 }
 
-/** The counter is not looked at here: the row decides, so that of two uses at once the second sees the first. */
+/** Does not check the counter: the caller compares it with the row, so that the second of two uses sees the first. */
 export async function verifyAuthentication(
   app: App,
   challenge: string,
@@ -144,7 +145,7 @@ export async function verifyAuthentication(
   }
 }
 
-/** An answer of an authenticator is about one KiB. */
+/** Limits the response, which usually has about one KiB. */
 export function checkSize(response: object): void {
   if (Buffer.byteLength(JSON.stringify(response)) > MOST_BYTES)
     throw invalid('/response', 'response is larger than 32 KiB.', 'too_long')

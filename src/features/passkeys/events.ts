@@ -4,12 +4,12 @@ const ofPasskey = { kind: 'passkey', told: 'access' } as const
 
 export const passkeyCreated = define('passkey.created', {
   ...ofPasskey,
-  says: 'Somebody added a passkey',
+  says: 'A user added a passkey',
   data: { name: text },
 })
 export const passkeyUpdated = define('passkey.updated', {
   ...ofPasskey,
-  says: 'A passkey has another name',
+  says: 'A passkey was renamed',
   data: { name: text },
 })
 export const passkeyDeleted = define('passkey.deleted', {
@@ -19,6 +19,6 @@ export const passkeyDeleted = define('passkey.deleted', {
 })
 export const passkeyRefused = define('passkey.refused', {
   ...ofPasskey,
-  says: 'A passkey was refused because its counter went back, as that of a copy does',
+  says: 'A passkey was refused because its counter decreased, so it may be a copy',
   data: { reason: text, counter: number, known: number },
 })

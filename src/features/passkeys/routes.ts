@@ -20,7 +20,7 @@ const byId = object({ id: id() })
 export const passkeyRoutes = (http: Http) =>
   http
     .post('/api/auth/passkey/register/begin', ({ ctx }) => passkeys.beginRegistration(ctx, {}), {
-      ...on(passkeys.beginRegistration, 'Begin to add a passkey'),
+      ...on(passkeys.beginRegistration, 'Start to add a passkey'),
       response: RegistrationBegun,
     })
     .post(
@@ -28,13 +28,13 @@ export const passkeyRoutes = (http: Http) =>
       async ({ ctx, body, set }) =>
         created(set, '/api/settings/passkeys', await passkeys.finishRegistration(ctx, body)),
       {
-        ...on(passkeys.finishRegistration, 'Add the passkey that the browser made', { answers: [410] }),
+        ...on(passkeys.finishRegistration, 'Add the passkey that the browser created', { answers: [410] }),
         body: RegistrationFinish,
         response: { 201: Passkey },
       },
     )
     .post('/api/auth/passkey/authenticate/begin', ({ ctx, body }) => passkeys.beginAuthentication(ctx, body), {
-      ...on(passkeys.beginAuthentication, 'Begin to sign in with a passkey'),
+      ...on(passkeys.beginAuthentication, 'Start to sign in with a passkey'),
       body: AuthenticationBegin,
       response: AuthenticationBegun,
     })
@@ -43,7 +43,7 @@ export const passkeyRoutes = (http: Http) =>
       async ({ ctx, body, set, app }) =>
         setCookies(set, app.config, 200, await passkeys.finishAuthentication(ctx, body)),
       {
-        ...on(passkeys.finishAuthentication, 'Sign in with what the passkey answered'),
+        ...on(passkeys.finishAuthentication, 'Sign in with the response of the passkey'),
         body: AuthenticationFinish,
         response: SignedIn,
       },

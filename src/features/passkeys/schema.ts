@@ -16,14 +16,13 @@ import {
 } from '../../schema.ts'
 
 const name = title(100, { example: 'this laptop' })
-/** Works once. */
-const sessionId = text(200, { example: 'svc_one_…', description: 'What begin answered' })
+const sessionId = text(200, { example: 'svc_one_…', description: 'From the response of begin; works once' })
 
 export const Passkey = object({
   ...recordFields,
   name,
   transports: array(text(20, { example: 'internal' }), 10),
-  backedUp: bool({ description: 'Its provider keeps a copy, so it outlives the device' }),
+  backedUp: bool({ description: 'Its provider stores a copy, so it survives the loss of the device' }),
   lastUsedAt: nullable(instant()),
 })
 export type Passkey = Static<typeof Passkey>
@@ -34,7 +33,7 @@ export type PasskeyQuery = Static<typeof PasskeyQuery>
 export const PasskeyPage = pageOf(Passkey)
 export type PasskeyPage = Static<typeof PasskeyPage>
 
-/** The inner objects are WebAuthn's: the library makes and checks them. */
+/** The inner objects are defined by WebAuthn: the library creates and checks them. */
 export const RegistrationBegun = object({
   sessionId,
   options: jsonObject({ description: 'For PublicKeyCredential.parseCreationOptionsFromJSON()' }),
@@ -43,7 +42,7 @@ export type RegistrationBegun = Static<typeof RegistrationBegun>
 export const RegistrationFinish = object({
   sessionId,
   name: optional(name),
-  response: jsonObject({ description: 'toJSON() of what navigator.credentials.create() gave' }),
+  response: jsonObject({ description: 'toJSON() of the result of navigator.credentials.create()' }),
 })
 export type RegistrationFinish = Static<typeof RegistrationFinish>
 
@@ -56,6 +55,6 @@ export const AuthenticationBegun = object({
 export type AuthenticationBegun = Static<typeof AuthenticationBegun>
 export const AuthenticationFinish = object({
   sessionId,
-  response: jsonObject({ description: 'toJSON() of what navigator.credentials.get() gave' }),
+  response: jsonObject({ description: 'toJSON() of the result of navigator.credentials.get()' }),
 })
 export type AuthenticationFinish = Static<typeof AuthenticationFinish>

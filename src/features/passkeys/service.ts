@@ -1,4 +1,4 @@
-import { and, count, eq, lt } from 'drizzle-orm'
+import { and, eq, lt } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { issueSecret, redeemSecret } from '../../auth/one-time-secrets.ts'
@@ -10,7 +10,7 @@ import { countSignIn } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import * as accounts from '../accounts/service.ts'
 import { signIn } from '../accounts/sessions.ts'
-import { holdSession, requireWayIn, tellOfNewWay } from '../accounts/sign-in-methods.ts'
+import { lockSession, notifyNewMethod, requireSignInMethod } from '../accounts/sign-in-methods.ts'
 import { oneLine } from '../mail/message.ts'
 import { notify } from '../notifications/service.ts'
 import { signInFailed } from '../users/events.ts'
@@ -54,7 +54,7 @@ const visible = {
 
 type Ceremony = 'passkey_register' | 'passkey_login'
 
-/** A new passkey is for the session that asked for it; somebody who signs in has none yet. */
+/** Binds a registration to the session that started it. A sign-in has no session yet. */
 const holder = ({ actor }: Ctx, ceremony: Ceremony) =>
   ceremony === 'passkey_register' ? { userId: userIdOf(actor), boundTo: actor.credentialId as string } : {}
 
@@ -65,18 +65,18 @@ const issueChallenge = write(
     issueSecret(ctx, { purpose: ceremony, minutes: MINUTES, data: { challenge }, ...holder(ctx, ceremony) }),
 )
 
-/** Used up in a transaction of its own: a wrong answer must not leave it good for another try. */
+/** Runs in its own transaction: a wrong response must use up the challenge, too. */
 const useChallenge = write(
   'passkeys.useChallenge',
   anyone,
   async (ctx, { ceremony, sessionId }: { ceremony: Ceremony; sessionId: string }): Promise<string> => {
     const used = await redeemSecret(ctx, ceremony, sessionId, holder(ctx, ceremony).boundTo)
-    if (!used) throw new AppError('gone', `This attempt was used, or is older than ${MINUTES} minutes. Begin again.`)
+    if (!used) throw new AppError('gone', `This attempt was used, or is older than ${MINUTES} minutes. Start again.`)
     return used.data.challenge as string
   },
 )
 
-// ---- adding one
+// ---- adding a passkey
 
 const own = (ctx: Ctx) => eq(passkeys.userId, userIdOf(ctx.actor))
 
@@ -101,17 +101,17 @@ const add = write(
   'passkeys.add',
   person,
   async (ctx, { name, ...credential }: NewCredential & { name: string }): Promise<Passkey> => {
-    const user = await holdSession(ctx, ctx.actor.credentialId as string)
-    const [held] = await ctx.db.select({ n: count() }).from(passkeys).where(own(ctx))
-    if ((held?.n ?? 0) >= MOST) throw new AppError('conflict', `You have ${MOST} passkeys already. Remove some first.`)
+    const user = await lockSession(ctx, ctx.actor.credentialId as string)
+    if ((await ctx.db.$count(passkeys, own(ctx))) >= MOST)
+      throw new AppError('conflict', `You already have ${MOST} passkeys. Remove some first.`)
     const [made] = await ctx.db
       .insert(passkeys)
       .values({ ...credential, name, userId: user.id, createdAt: ctx.now, updatedAt: ctx.now })
       .onConflictDoNothing()
       .returning(visible)
-    if (!made) throw new AppError('conflict.exists', 'This passkey is registered already.')
+    if (!made) throw new AppError('conflict.exists', 'This passkey is already registered.')
     ctx.emit(passkeyCreated, { subjectId: made.id, userId: user.id, data: { name } })
-    await tellOfNewWay(ctx, user, `The passkey “${oneLine(name)}” can be used to sign in to your account.`)
+    await notifyNewMethod(ctx, user, `The passkey “${oneLine(name)}” can be used to sign in to your account.`)
     return made
   },
 )
@@ -126,7 +126,7 @@ export const finishRegistration = flow(
     if (!credential)
       throw invalid(
         '/response',
-        `The passkey could not be verified. Begin again, in a browser that shows ${ctx.app.url}`,
+        `The passkey could not be verified. Start again, in a browser that shows ${ctx.app.url}`,
         'not_verified',
       )
     return add(ctx, { ...credential, name: name.trim() })
@@ -135,7 +135,7 @@ export const finishRegistration = flow(
 
 // ---- signing in
 
-/** Alike for everybody, whatever address is named: an answer that depends on it would tell who has an account. */
+/** Ignores the address: a response that depends on it would reveal who has an account. */
 export const beginAuthentication = flow(
   'passkeys.beginAuthentication',
   anyone,
@@ -163,12 +163,15 @@ interface Use {
   backedUp: boolean
 }
 
-/** Undefined when the counter went back. That is told, and not thrown: what throws is rolled back, and the trace with it. */
+/**
+ * Signs in, or returns undefined if the counter decreased. Does not throw then: an error would roll back the event and
+ * the notification.
+ */
 const use = write(
   'passkeys.use',
   anyone,
   async (ctx, { id, userId, counter, backedUp }: Use): Promise<SignedIn | undefined> => {
-    // Many authenticators do not count, and always say 0.
+    // Many authenticators do not count and always send 0.
     const onward = counter === 0 ? eq(passkeys.counter, 0) : lt(passkeys.counter, counter)
     const [used] = await ctx.db
       .update(passkeys)
@@ -187,7 +190,7 @@ const use = write(
       type: 'error',
       reason: 'security',
       title: 'A passkey was refused',
-      message: `Somebody used “${oneLine(before.name)}”, or a copy of it: its counter went back. Remove it if that was not you.`,
+      message: `Somebody used “${oneLine(before.name)}” or a copy of it: its counter decreased. Remove it if that was not you.`,
       link: '/account',
     })
     return undefined
@@ -195,7 +198,10 @@ const use = write(
 )
 
 const refused = () =>
-  new AppError('unauthenticated', 'This passkey does not open an account here. Begin again, or sign in another way.')
+  new AppError(
+    'unauthenticated',
+    'This passkey does not belong to an account here. Start again, or sign in another way.',
+  )
 
 export const finishAuthentication = flow(
   'passkeys.finishAuthentication',
@@ -220,12 +226,12 @@ export const finishAuthentication = flow(
     }
     const signedIn = await use(ctx, { id: passkey.id, userId: passkey.userId, ...proof })
     if (!signedIn)
-      throw new AppError('unauthenticated', 'This passkey may be a copy: its counter went back. Sign in another way.')
+      throw new AppError('unauthenticated', 'This passkey may be a copy: its counter decreased. Sign in another way.')
     return signedIn
   },
 )
 
-// ---- those there are
+// ---- managing passkeys
 
 export const list = read(
   'passkeys.list',
@@ -283,7 +289,7 @@ export const remove = write(
       .where(and(eq(passkeys.id, id), own(ctx)))
       .returning({ name: passkeys.name })
     if (!removed) throw notFound('passkey', id)
-    await requireWayIn(ctx, userId)
+    await requireSignInMethod(ctx, userId)
     ctx.emit(passkeyDeleted, { subjectId: id, userId, data: { name: removed.name } })
     return { id, deleted: true }
   },

@@ -11,9 +11,9 @@ export const passkeys = pgTable(
       .references(() => users.id, { onDelete: 'cascade' }),
     name: text().notNull(),
     credentialId: text().notNull(),
-    /** COSE, base64url. */
+    /** COSE key in base64url. */
     publicKey: text().notNull(),
-    /** How often the authenticator says it was used; going back means a copy. */
+    /** Number of uses, counted by the authenticator. A lower number than before means a copy. */
     counter: bigint({ mode: 'number' }).notNull(),
     transports: textList().notNull(),
     backedUp: boolean().notNull(),

@@ -1,0 +1,87 @@
+import { and, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import type { Role } from '../../auth/policy.ts'
+import { keyset } from '../../records/page.ts'
+import { wipeMail } from '../mail/service.ts'
+import { memberships, organizations } from '../organizations/table.ts'
+import { users } from '../users/table.ts'
+import type { inviteAccepted } from './events.ts'
+import type { Invite, InvitePage, InviteQuery } from './schema.ts'
+import { invites } from './table.ts'
+
+const visible = {
+  id: invites.id,
+  createdAt: invites.createdAt,
+  updatedAt: invites.updatedAt,
+  version: invites.version,
+  organization: { id: organizations.id, name: organizations.name },
+  email: invites.email,
+  role: invites.role,
+  invitedBy: { id: users.id, name: users.name },
+  expiresAt: invites.expiresAt,
+  acceptedAt: invites.acceptedAt,
+}
+
+/** Neither accepted, declined nor withdrawn; it may have expired. */
+export const open = and(isNull(invites.acceptedAt), isNull(invites.closedAt))
+export const sentTo = (email: string) => eq(sql`lower(${invites.email})`, email.toLowerCase())
+
+export const select = (ctx: Ctx) =>
+  ctx.db
+    .select({ ...visible, closedAt: invites.closedAt })
+    .from(invites)
+    .innerJoin(organizations, and(eq(organizations.id, invites.organizationId), isNull(organizations.deletedAt)))
+    .leftJoin(users, eq(users.id, invites.invitedById))
+    .$dynamic()
+export type Row = Invite & { closedAt: string | null }
+
+export const shown = ({ closedAt: _, ...invite }: Row): Invite => invite
+
+/** The kind names the team: a new link erases older mails of its kind, and must not erase those of another team. */
+export const mailKind = (organizationId: string): string => `invite:${organizationId}`
+
+/** Only those who may give a role may invite to it, and they must still be allowed when the invite is accepted. */
+export const roleToInvite = (role: Role): Role => (role === 'owner' ? 'owner' : 'admin')
+
+/** Lists open invites. */
+export async function listOpen(ctx: Ctx, query: InviteQuery, ...filters: (SQL | undefined)[]): Promise<InvitePage> {
+  const page = keyset({ createdAt: invites.createdAt }, invites.id, query, { sort: 'createdAt' })
+  const ofTeam = inArray(
+    invites.organizationId,
+    ctx.db.select({ id: organizations.id }).from(organizations).where(isNull(organizations.deletedAt)),
+  )
+  const rows = await select(ctx)
+    .where(page.where(open, ...filters))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  const found = page.page(rows, query.total ? await ctx.db.$count(invites, and(open, ofTeam, ...filters)) : undefined)
+  return { ...found, items: found.items.map(shown) }
+}
+
+/** Ends an invite and erases the content of its mail. */
+export async function close(
+  ctx: Ctx,
+  invite: Row,
+  how: { acceptedAt: string } | { closedAt: string },
+  event: typeof inviteAccepted,
+): Promise<void> {
+  await ctx.db
+    .update(invites)
+    .set({ ...how, updatedAt: ctx.now, version: sql`${invites.version} + 1` })
+    .where(eq(invites.id, invite.id))
+  await wipeMail(ctx, invite.email, mailKind(invite.organization.id))
+  ctx.emit(event, {
+    subjectId: invite.id,
+    organizationId: invite.organization.id,
+    data: { email: invite.email, role: invite.role },
+  })
+}
+
+export async function memberOf(ctx: Ctx, organizationId: string, userId: string) {
+  const [found] = await ctx.db
+    .select({ role: memberships.role, status: users.status })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.userId, userId)))
+  return found
+}
