@@ -111,7 +111,7 @@ test('a sound installation: all is looked at, nothing is changed', async () => {
     'model',
     'backups',
   ])
-  expect(of('integrity').said).toMatch(/^\d\d+ tables and \d\d+ indexes are sound$/)
+  expect(of('integrity').said).toMatch(/^\d\d+ tables and \d\d+ indexes are intact$/)
   expect(of('model').said).toBe('built in, 384 dimensions')
   expect(of('mail')).toMatchObject({ ok: true, warning: true })
   expect(
@@ -229,7 +229,7 @@ describe('around it', () => {
       const { code, of, wrong } = await doctor(dir, { DB_MIN_FREE_MB: '50' })
       expect(code).toBe(6)
       expect(wrong).toContain('disk')
-      expect(of('disk')).toMatchObject({ said: '0 MiB free', advice: expect.stringContaining('Make room') })
+      expect(of('disk')).toMatchObject({ said: '0 MiB free', advice: expect.stringContaining('Free some space') })
     } finally {
       await $`umount -l ${root}`.quiet().nothrow()
     }
@@ -331,7 +331,7 @@ describe('what it needs from others', () => {
     const fine = await doctor(dir, { ...server.settings, EMBEDDINGS: 'off' })
     expect([fine.code, fine.of('mail')]).toMatchObject([
       0,
-      { ok: true, said: expect.stringContaining('takes mail from us') },
+      { ok: true, said: expect.stringContaining('accepts mail from this server') },
     ])
     expect(fine.of('mail').warning).toBeUndefined()
     expect(server.received).toEqual([])
@@ -385,7 +385,7 @@ describe('what it needs from others', () => {
       said: expect.stringContaining('404'),
       advice: expect.stringContaining('words only'),
     })
-    expect((await doctor(dir, { EMBEDDINGS: 'off' })).of('model').said).toBe('off: search goes by words only')
+    expect((await doctor(dir, { EMBEDDINGS: 'off' })).of('model').said).toBe('off: search by words only')
   })
 })
 
@@ -397,7 +397,7 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
     expect((await tutti(['migrate', '--data-dir', dir], { env: { DATABASE_URL: url } })).code).toBe(0)
     const { code, of, wrong } = await doctor(dir, { DATABASE_URL: url, EMBEDDINGS: 'off' })
     expect([code, wrong]).toEqual([0, []])
-    expect(of('integrity').said).toMatch(/^\d\d+ tables and \d\d+ indexes are sound$/)
+    expect(of('integrity').said).toMatch(/^\d\d+ tables and \d\d+ indexes are intact$/)
     const sql = new SQL(url, { max: 1 })
     expect([...(await sql`select extname from pg_extension where extname = 'amcheck'`)]).toEqual([])
     await sql.close()

@@ -79,7 +79,7 @@ test('another address is confirmed by whoever has it, and undone by whoever had 
   await ada.goto('/account')
   await ada.page.getByLabel('New e-mail address').fill(email)
   await ada.button('Change address').click()
-  await ada.page.getByRole('alert').filter({ hasText: 'This is your address already.' }).waitFor()
+  await ada.page.getByRole('alert').filter({ hasText: 'This is already your address.' }).waitFor()
   await ada.page.getByLabel('New e-mail address').fill(other)
   await ada.button('Change address').click()
   await ada.see(`A link was sent to ${other}. Until you open it, your address stays ${email}.`)

@@ -304,7 +304,7 @@ test('no room for a copy of the files: refused before it fills the disk on which
     const { bavail, bsize } = statfsSync(root)
     await Bun.write(join(root, 'other'), Buffer.alloc(bavail * bsize - (10 << 20)))
     const refused = await tutti(['backup', join(folder(), 'y.backup'), '--data-dir', server.dir])
-    expect(refused).toMatchObject({ code: 6, err: expect.stringContaining('A backup needs') })
+    expect(refused).toMatchObject({ code: 6, err: expect.stringContaining('A backup temporarily needs') })
     expect(readdirSync(server.dir).filter((name) => name.startsWith('backup-'))).toEqual([])
     expect((await fetch(`${server.url}/api/notes`, json('POST', { title: 'after' }, key))).status).toBe(201)
     await server.stop()

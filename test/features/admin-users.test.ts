@@ -171,7 +171,7 @@ describe('a role', () => {
     const [changed] = await expectEvents(t, given, 'user.role_changed', 'notification.created')
     expect(changed).toMatchObject({ userId: who.userId, subjectId: who.userId, data: { from: 'user', to: 'admin' } })
     expect((await who.fetch('GET', '/api/admin/users')).status).toBe(200)
-    expect(await newest(who)).toMatchObject({ reason: 'security', title: 'You are an administrator now' })
+    expect(await newest(who)).toMatchObject({ reason: 'security', title: 'You are now an administrator' })
     expect((await admin.fetch('PATCH', at(who, '/role'), { role: 'user' })).status).toBe(200)
     expect((await who.fetch('GET', '/api/admin/users')).status).toBe(403)
     const same = await admin.fetch<AdminUser>('PATCH', at(who, '/role'), { role: 'user' })

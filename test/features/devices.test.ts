@@ -109,7 +109,7 @@ describe('D1: asking and polling', () => {
     const again = await approve(ada, userCode)
     expect({ status: again.status, detail: again.body.detail }).toEqual({
       status: 409,
-      detail: 'You have answered this device already: it was refused.',
+      detail: 'You have already refused this device.',
     })
     await d.expectPoll(deviceCode, 'access_denied')
   })

@@ -56,7 +56,7 @@ describe('acting as somebody', () => {
     })
     expect(JSON.stringify(event)).not.toContain('eyJ')
     const [told] = (await who.fetch<NotificationPage>('GET', '/api/notifications')).body.items
-    expect(told).toMatchObject({ reason: 'security', type: 'warning', title: 'An administrator acts as you' })
+    expect(told).toMatchObject({ reason: 'security', type: 'warning', title: 'An administrator is acting as you' })
     expect(told?.message).toContain('ticket 42')
     const sessions = (
       await who.fetch<{ items: { id: string; via: string; impersonated: boolean }[] }>('GET', '/api/settings/sessions')

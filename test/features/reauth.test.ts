@@ -67,7 +67,7 @@ describe('confirming who one is', () => {
     const ada = await person(t)
     await t.app.db.update(users).set({ passwordHash: null }).where(eq(users.id, ada.userId))
     const told = await expectRefusal(t, await post(t, 'reauth', { password: PASSWORD }, ada.token), 403, 'forbidden')
-    expect(told.detail).toContain('otp/send')
+    expect(told.next).toEqual([{ route: 'POST /api/auth/otp/send' }])
   })
 
   test('not on a device, not with a key, not as somebody else', async () => {

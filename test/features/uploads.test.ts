@@ -293,7 +293,7 @@ describe('what is refused', () => {
         await refuse(pictureForm(Buffer.concat([bytes, Buffer.from(tail)])), 422, 'invalid')
     for (const [, , bytes] of pictures) await refuse(pictureForm(bytes.subarray(0, -1)), 422, 'invalid')
     const { detail } = await refuse(pictureForm(png([], pngHeader(50_000, 50_000))), 413, 'too_large')
-    expect(detail).toBe('The picture is 50000 × 50000 pixels; at most 8192 a side and 40 megapixels are taken.')
+    expect(detail).toBe('The picture has 50000 × 50000 pixels. The limits are 8192 pixels per side and 40 megapixels.')
   })
 
   test('what the sender says of the file does not count', async () => {

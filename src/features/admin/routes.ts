@@ -32,7 +32,7 @@ import {
 } from './schema.ts'
 import { system } from './system.ts'
 import * as teams from './teams.ts'
-import * as powers from './user-actions.ts'
+import * as actions from './user-actions.ts'
 import * as users from './users.ts'
 
 const byId = object({ id: id() })
@@ -46,12 +46,12 @@ export const adminRoutes = (http: Http) =>
       response: AdminUserPage,
     })
     .get('/api/admin/users/:id', ({ ctx, params }) => users.get(ctx, params), {
-      ...on(users.get, 'A user, with what he has and how he can sign in'),
+      ...on(users.get, 'A user, with the number of their records and their sign-in methods'),
       params: byId,
       response: AdminUserDetail,
     })
     .get('/api/admin/users/:id/projects', ({ ctx, params, query }) => users.projectsOf(ctx, { ...query, ...params }), {
-      ...on(users.projectsOf, 'Projects that a user made'),
+      ...on(users.projectsOf, 'Projects that a user created'),
       params: byId,
       query: ListQuery,
       response: UserProjectPage,
@@ -63,59 +63,59 @@ export const adminRoutes = (http: Http) =>
       response: UserNotePage,
     })
     .get('/api/admin/users/:id/sessions', ({ ctx, params, query }) => users.sessionsOf(ctx, { ...query, ...params }), {
-      ...on(users.sessionsOf, 'Login sessions of a user, ended ones too'),
+      ...on(users.sessionsOf, 'Login sessions of a user, including ended ones'),
       params: byId,
       query: ListQuery,
       response: UserSessionPage,
     })
     .get('/api/admin/users/:id/teams', ({ ctx, params, query }) => users.teamsOf(ctx, { ...query, ...params }), {
-      ...on(users.teamsOf, 'Teams that a user is in'),
+      ...on(users.teamsOf, 'Teams of a user'),
       params: byId,
       query: UserTeamQuery,
       response: UserTeamPage,
     })
     .get('/api/admin/users/:id/issues', ({ ctx, params, query }) => users.issuesOf(ctx, { ...query, ...params }), {
-      ...on(users.issuesOf, 'What a user has reported'),
+      ...on(users.issuesOf, 'Reports of a user'),
       params: byId,
       query: ReportedIssueQuery,
       response: ReportedIssuePage,
     })
-    .patch('/api/admin/users/:id/role', ({ ctx, params, body }) => powers.setRole(ctx, { ...body, ...params }), {
-      ...on(powers.setRole, "Change a user's role on this instance"),
+    .patch('/api/admin/users/:id/role', ({ ctx, params, body }) => actions.setRole(ctx, { ...body, ...params }), {
+      ...on(actions.setRole, "Change a user's role on this instance"),
       params: byId,
       body: UserRole,
       response: AdminUser,
     })
-    .patch('/api/admin/users/:id/suspend', ({ ctx, params, body }) => powers.suspend(ctx, { ...body, ...params }), {
-      ...on(powers.suspend, 'Lock a user out; sessions, keys and tokens end at once'),
+    .patch('/api/admin/users/:id/suspend', ({ ctx, params, body }) => actions.suspend(ctx, { ...body, ...params }), {
+      ...on(actions.suspend, 'Suspend a user; sessions, keys and tokens end at once'),
       params: byId,
       body: Suspend,
       response: AdminUser,
     })
-    .patch('/api/admin/users/:id/unsuspend', ({ ctx, params }) => powers.unsuspend(ctx, params), {
-      ...on(powers.unsuspend, 'Let a suspended user sign in again'),
+    .patch('/api/admin/users/:id/unsuspend', ({ ctx, params }) => actions.unsuspend(ctx, params), {
+      ...on(actions.unsuspend, 'Let a suspended user sign in again'),
       params: byId,
       response: AdminUser,
     })
-    .get('/api/admin/users/:id/otp', ({ ctx, params }) => powers.readCode(ctx, params), {
-      ...on(powers.readCode, 'The one-time code that was sent to a user, where mail cannot be sent'),
+    .get('/api/admin/users/:id/otp', ({ ctx, params }) => actions.readCode(ctx, params), {
+      ...on(actions.readCode, 'Read the one-time code that was sent to a user, if mail cannot be sent'),
       params: byId,
       response: SentCode,
     })
-    .post('/api/admin/users/:id/password', ({ ctx, params }) => powers.resetPassword(ctx, params), {
-      ...on(powers.resetPassword, 'Make a user choose a new password; everything else ends'),
+    .post('/api/admin/users/:id/password', ({ ctx, params }) => actions.resetPassword(ctx, params), {
+      ...on(actions.resetPassword, 'Reset the password of a user; ends all their credentials'),
       params: byId,
       response: PasswordReset,
     })
     .post(
       '/api/admin/users/:id/impersonate',
       async ({ ctx, params, body, set }) => {
-        const answer = await powers.impersonate(ctx, { ...body, ...params })
+        const answer = await actions.impersonate(ctx, { ...body, ...params })
         set.status = 201
         return answer
       },
       {
-        ...on(powers.impersonate, 'Act as a user for 30 minutes; he is told, and everything is audited'),
+        ...on(actions.impersonate, 'Act as a user for 30 minutes; they are notified, and everything is audited'),
         params: byId,
         body: Impersonate,
         response: { 201: Impersonation },
@@ -124,20 +124,24 @@ export const adminRoutes = (http: Http) =>
     .post(
       '/api/admin/users/:id/notify',
       async ({ ctx, params, body, set }) =>
-        created(set, '/api/admin/notifications', await powers.notifyUser(ctx, { ...body, ...params })),
+        created(set, '/api/admin/notifications', await actions.notifyUser(ctx, { ...body, ...params })),
       {
-        ...on(powers.notifyUser, 'Notify a user'),
+        ...on(actions.notifyUser, 'Notify a user'),
         params: byId,
         body: NotificationContent,
         response: { 201: Announcement },
       },
     )
-    .post('/api/admin/users/:id/subscription', ({ ctx, params, body }) => powers.setPlan(ctx, { ...body, ...params }), {
-      ...on(powers.setPlan, "Set the plan of a user's team"),
-      params: byId,
-      body: Subscription,
-      response: SubscriptionSet,
-    })
+    .post(
+      '/api/admin/users/:id/subscription',
+      ({ ctx, params, body }) => actions.setPlan(ctx, { ...body, ...params }),
+      {
+        ...on(actions.setPlan, "Set the plan of a user's team"),
+        params: byId,
+        body: Subscription,
+        response: SubscriptionSet,
+      },
+    )
     .get('/api/admin/teams', ({ ctx, query }) => teams.list(ctx, query), {
       ...on(teams.list, 'All teams'),
       query: AdminTeamQuery,
@@ -175,11 +179,11 @@ export const adminRoutes = (http: Http) =>
       { ...on(teams.removeMember, 'Remove a member from any team'), params: byMember, response: MemberRemoved },
     )
     .get('/api/admin/audit', ({ ctx, query }) => audit(ctx, query), {
-      ...on(audit, 'Everything that was done on this instance, newest first'),
+      ...on(audit, 'Audit log of this instance, newest first'),
       query: AuditQuery,
       response: AuditPage,
     })
     .get('/api/admin/system', ({ ctx }) => system(ctx, {}), {
-      ...on(system, 'How the instance is doing'),
+      ...on(system, 'State of this instance'),
       response: SystemState,
     })

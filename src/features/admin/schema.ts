@@ -68,14 +68,17 @@ export type SentCode = Static<typeof SentCode>
 
 export const PasswordReset = object({
   reset: bool(),
-  sent: bool({ description: 'false: there is no mail server, the link is in the outbox' }),
+  sent: bool({ description: 'false: there is no mail server, so the link is in the outbox' }),
 })
 export type PasswordReset = Static<typeof PasswordReset>
 
 export const Impersonate = object({ reason })
 export const Impersonation = object({
   token: optional(
-    text(4000, { description: 'Access JWT, 30 minutes, not renewable; shown once', example: 'eyJhbGciOiJFZERTQSJ9.…' }),
+    text(4000, {
+      description: 'Access JWT, expires after 30 minutes, not renewable; returned once',
+      example: 'eyJhbGciOiJFZERTQSJ9.…',
+    }),
   ),
   expiresAt: instant(),
   user: User,
@@ -86,13 +89,13 @@ const plan = text(40, { pattern: '^[a-z0-9](-?[a-z0-9])*$', example: 'included' 
 export const Subscription = object({
   plan,
   status: Organization.properties.planStatus,
-  organizationId: optional(id({ description: 'A team the user is in; the personal one unless told' })),
+  organizationId: optional(id({ description: 'A team of the user. Default: their personal one' })),
 })
 export type Subscription = Static<typeof Subscription>
 export const SubscriptionSet = object({ organizationId: id(), plan, status: Organization.properties.planStatus })
 export type SubscriptionSet = Static<typeof SubscriptionSet>
 
-// ---- what a person has: what it is called and where it is, never what it says
+// ---- records of a user: names and places, never content
 
 export const ListQuery = object(paging('createdAt'))
 export type ListQuery = Static<typeof ListQuery>
@@ -174,11 +177,11 @@ export const AuditEntry = object({
     id: nullable(id()),
     name: text(100, { example: 'Ada Lovelace' }),
   }),
-  impersonatorId: nullable(id({ description: 'The administrator who did it in the name of the actor' })),
+  impersonatorId: nullable(id({ description: 'The administrator who acted as the actor' })),
   credentialId: nullable(id()),
   organizationId: nullable(id()),
   projectId: nullable(id()),
-  userId: nullable(id({ description: 'Whom it is about' })),
+  userId: nullable(id({ description: 'The user it is about' })),
   subjectId: nullable(id({ description: 'The record it is about' })),
   data: jsonObject(),
   requestId: text(100, { example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10' }),
@@ -187,14 +190,14 @@ export const AuditEntry = object({
 export type AuditEntry = Static<typeof AuditEntry>
 
 const { order, limit, cursor } = paging('seq')
-/** No sort but by sequence, and no total: there may be millions. */
+/** Sorted by sequence only, and without a total: there may be millions of entries. */
 export const AuditQuery = object({
   order,
   limit,
   cursor,
-  type: optional(text(100, { description: 'How the type begins: `user.` or `user.signed_in`', example: 'user.' })),
-  actorId: optional(id({ description: 'Who did it, also in the name of somebody else' })),
-  userId: optional(id({ description: 'Whom it is about' })),
+  type: optional(text(100, { description: 'Start of the type: `user.` or `user.signed_in`', example: 'user.' })),
+  actorId: optional(id({ description: 'Who did it, also while acting as another user' })),
+  userId: optional(id({ description: 'The user it is about' })),
   organizationId: optional(id()),
   since: optional(instant({ description: 'At or after' })),
   until: optional(instant({ description: 'Before' })),
@@ -216,7 +219,7 @@ export const SystemState = object({
     bytes,
     detail: jsonObject(),
   }),
-  disk: object({ freeBytes: bytes, totalBytes: bytes }, { description: 'Where the data folder lies' }),
+  disk: object({ freeBytes: bytes, totalBytes: bytes }, { description: 'Disk of the data folder' }),
   jobs: object({ waiting: number, active: number, failed: number }),
   mail: object({ mode: oneOf(['smtp', 'outbox']), waiting: number, failed: number }),
   connections: object({ mcpStreams: number, http: number }, { description: 'Of this instance' }),

@@ -14,7 +14,7 @@ import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
 import type { AdminTeam, AdminTeamDetail, AdminTeamPage, AdminTeamQuery } from './schema.ts'
 
-/** Teams as the administrator of the instance sees them: he manages them, but is in none of them by that. */
+/** Teams for administrators of the instance, who manage them without being members. */
 const { role: _, ...shown } = service.visible
 const visible = {
   ...shown,

@@ -36,12 +36,15 @@ import type {
 } from './schema.ts'
 import { find } from './users.ts'
 
-/** What an administrator may do to an account. What opens it to him asks for a fresh proof, is never for another administrator's, and is told. */
+/**
+ * Minutes since the administrator last confirmed their identity, for actions that give access to an account. These are
+ * never allowed for accounts of other administrators, and the user is notified.
+ */
 const FRESH = 5
-/** For what cannot be taken back by noticing it the next day. */
+/** Minutes for other actions that cannot be undone easily. */
 const RECENT = 60
 
-/** Locked, so that what is decided about him still holds at the commit. */
+/** Locks the user, so that the checks still hold at the commit. */
 async function target(ctx: Ctx, id: string): Promise<User> {
   const [user] = await ctx.db.select(visible).from(users).where(eq(users.id, id)).for('no key update')
   if (!user) throw notFound('user', id)
@@ -56,7 +59,7 @@ async function change(ctx: Ctx, { id }: User, set: Partial<typeof users.$inferIn
   return find(ctx, id)
 }
 
-const tell = (ctx: Ctx, { id }: User, title: string, message: string): Promise<void> =>
+const notifyUserOf = (ctx: Ctx, { id }: User, title: string, message: string): Promise<void> =>
   notify(ctx, { userId: id, type: 'warning', reason: 'security', title, message })
 
 // ---- role and suspension
@@ -69,14 +72,14 @@ export const setRole = write(
     const user = await target(ctx, id)
     checkVersion(ctx, user)
     if (user.role === role) return find(ctx, id)
-    // An administrator cannot be acted as, and who is none any more cannot act as others.
+    // Nobody may act as an administrator, and a former administrator may not act as others.
     await endImpersonations(ctx, id)
     const changed = await change(ctx, user, { role })
     ctx.emit(userRoleChanged, { subjectId: id, userId: id, data: { from: user.role, to: role } })
-    await tell(
+    await notifyUserOf(
       ctx,
       user,
-      role === 'admin' ? 'You are an administrator now' : 'You are no administrator any more',
+      role === 'admin' ? 'You are now an administrator' : 'You are no longer an administrator',
       `${ctx.actor.name} changed your role on this instance.`,
     )
     return changed
@@ -100,7 +103,7 @@ export const suspend = write(
   { versioned: true },
 )
 
-/** Sessions, keys and tokens of before stay ended. */
+/** Sessions, keys and tokens that the suspension ended stay invalid. */
 export const unsuspend = write(
   'admin.unsuspend',
   admin,
@@ -115,13 +118,13 @@ export const unsuspend = write(
   { versioned: true },
 )
 
-// ---- getting in, and helping in
+// ---- access to accounts
 
 function requireReadableCodes({ app: { config } }: Ctx): void {
   if (config.ADMIN_SEES_CODES === 'off')
     throw new AppError(
       'forbidden',
-      'Codes cannot be read on this instance (ADMIN_SEES_CODES=off). The user must read his mail.',
+      'Codes cannot be read on this instance (ADMIN_SEES_CODES=off). The user must read their mail.',
     )
   if (config.ADMIN_SEES_CODES === 'auto' && config.SMTP_URL)
     throw new AppError(
@@ -130,30 +133,30 @@ function requireReadableCodes({ app: { config } }: Ctx): void {
     )
 }
 
-/** A write, though it answers a GET: it is audited, and the user is told. */
+/** A write although its route is a GET: it is audited, and the user is notified. */
 export const readCode = write(
   'admin.readCode',
   recentAdmin(FRESH),
   async (ctx, { id }: { id: string }): Promise<SentCode> => {
     requireReadableCodes(ctx)
     const user = await target(ctx, id)
-    if (user.role === 'admin') throw new AppError('forbidden', 'The codes of administrators are nobody else’s to read.')
+    if (user.role === 'admin') throw new AppError('forbidden', 'The codes of administrators cannot be read.')
     const found = await openCode(ctx, user.email)
     if (!found)
-      throw new AppError('not_found', 'This user has no code that still works. He can ask for one on the sign-in page.')
+      throw new AppError('not_found', 'This user has no valid code. They can request one on the sign-in page.')
     ctx.emit(userCodeRead, { subjectId: id, userId: id })
-    await tell(
+    await notifyUserOf(
       ctx,
       user,
       'An administrator read your sign-in code',
-      `${ctx.actor.name} read it, to pass it on to you. If nobody did, ask.`,
+      `${ctx.actor.name} read it to pass it on to you. If you did not ask for that, contact them.`,
     )
     return found
   },
   { secret: ['code'] },
 )
 
-/** Everything ends, the password too; the only way on is the link in the mail, or another way to sign in. */
+/** Removes the password and ends all credentials. The user continues with the mailed link or another sign-in method. */
 export const resetPassword = write(
   'admin.resetPassword',
   admin,
@@ -166,11 +169,11 @@ export const resetPassword = write(
     await endCredentials(ctx, id)
     await change(ctx, user, { passwordHash: null })
     ctx.emit(userPasswordReset, { subjectId: id, userId: id, data: { forced: true } })
-    await tell(
+    await notifyUserOf(
       ctx,
       user,
       'Your password was reset',
-      `${ctx.actor.name} asks you to choose a new one. All sessions, keys and tokens have ended.`,
+      `${ctx.actor.name} asks you to choose a new one. All sessions, keys and tokens were ended.`,
     )
     const secret = await issueSecret(ctx, { purpose: 'reset', minutes: RESET_MINUTES, subject: id, userId: id })
     await queueMail(ctx, {
@@ -179,7 +182,9 @@ export const resetPassword = write(
         `Hello ${oneLine(user.name)},`,
         'an administrator of this instance asks you to choose a new password. The old one no longer works.',
       ],
-      notes: [`The link works once, for ${RESET_MINUTES} minutes. Later, ask for another one at ${ctx.app.url}/forgot`],
+      notes: [
+        `The link works once, for ${RESET_MINUTES} minutes. After that, request another one at ${ctx.app.url}/forgot`,
+      ],
     })
     return { reset: true, sent: ctx.app.config.SMTP_URL !== undefined }
   },
@@ -191,22 +196,21 @@ export const impersonate = write(
   async (ctx, { id, reason }: { id: string; reason: string }): Promise<Impersonation> => {
     const user = await target(ctx, id)
     if (user.role === 'admin') throw new AppError('forbidden', 'Nobody can act as an administrator.')
-    if (user.status !== 'active')
-      throw new AppError('conflict', 'This account is suspended, so nobody can act in it. Unsuspend it first.')
+    if (user.status !== 'active') throw new AppError('conflict', 'This account is suspended. Unsuspend it first.')
     const answer = await startImpersonation(ctx, user, userIdOf(ctx.actor))
     ctx.emit(userImpersonated, { subjectId: id, userId: id, data: { reason, until: answer.expiresAt } })
-    await tell(
+    await notifyUserOf(
       ctx,
       user,
-      'An administrator acts as you',
-      `${ctx.actor.name}, for at most 30 minutes. The reason given: ${reason}`,
+      'An administrator is acting as you',
+      `${ctx.actor.name} can act as you for at most 30 minutes. Their reason: ${reason}`,
     )
     return answer
   },
   { secret: ['token'] },
 )
 
-// ---- writing to him, and what he pays for
+// ---- notifications and plans
 
 export const notifyUser = write(
   'admin.notify',
@@ -217,7 +221,7 @@ export const notifyUser = write(
   },
 )
 
-/** Kept also where nothing is billed: whoever adds billing later finds it. */
+/** Stored even without billing, for an operator who adds billing later. */
 export const setPlan = write(
   'admin.setPlan',
   admin,

@@ -29,7 +29,7 @@ import type {
 } from './schema.ts'
 
 const { preferences: _, ...shown } = account
-/** With names of its own: drizzle leaves out the table of a column where only one is asked. */
+/** Uses explicit aliases, because drizzle omits the table of a column in a select from a single table. */
 const seen = sql`(select max(s.last_seen_at) from ${loginSessions} s where s.user_id = ${users}.id and s.impersonator_id is null)`
 const visible = { ...shown, lastSeenAt: seen.mapWith(loginSessions.lastSeenAt) as SQL<string | null> }
 
@@ -94,7 +94,7 @@ export const get = read('admin.user', admin, async (ctx, { id }: { id: string })
   return { ...user, counts, signIn }
 })
 
-// ---- what he has
+// ---- records of a user
 
 const live = isNull(organizations.deletedAt)
 const ownProjects = (userId: string) => and(eq(projects.createdById, userId), isNull(projects.deletedAt))
@@ -128,7 +128,7 @@ export const projectsOf = read(
   },
 )
 
-/** Whoever runs the instance may know what there is, not what it says. */
+/** Returns titles only: administrators may see which notes exist, not their content. */
 export const notesOf = read(
   'admin.userNotes',
   admin,
@@ -153,7 +153,7 @@ export const notesOf = read(
   },
 )
 
-/** Ended ones too. */
+/** Includes ended sessions. */
 export const sessionsOf = read(
   'admin.userSessions',
   admin,

@@ -7,7 +7,7 @@ export const backupJobs: JobDefinition[] = [
   {
     name: 'backups.keepUp',
     every: '7 * * * *',
-    // Of several instances one makes it, and one that has a folder for it.
+    // With several instances, one that has a backup folder runs it.
     when: ({ BACKUP_DIR }) => BACKUP_DIR !== undefined,
     timeoutSeconds: 4 * 3600,
     run: async (app, _, signal) => {

@@ -10,7 +10,7 @@ import type { Driver } from '../../db/driver.ts'
 import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
 
-/** All of it in one file, as it was at one moment, while the server goes on. */
+/** Writes all data, as of one moment, to a file while the server keeps running. */
 export const make = flow(
   'backups.make',
   machine,
@@ -19,12 +19,12 @@ export const make = flow(
 )
 
 const COPY = /^backup-\w{6}$/
-/** Those that are being read in this process. */
+/** Copies in use by this process. */
 const copies = new Set<string>()
 
 /**
- * Postgres reads from a snapshot beside the writers. The embedded database has one connection, so a copy of its files is opened
- * instead: it stands still only while those are copied.
+ * Calls `work` with a driver whose data does not change. Postgres reads from a snapshot. The embedded database has one
+ * connection, so a copy of its files is opened instead: writes wait only while the files are copied.
  */
 async function withStill(app: App, work: (driver: Driver) => Promise<Saved>): Promise<Saved> {
   if (!app.driver.snapshot) return work(app.driver)
@@ -35,7 +35,7 @@ async function withStill(app: App, work: (driver: Driver) => Promise<Saved>): Pr
   if (bavail * bsize < needed + leave * 2 ** 20)
     throw new AppError(
       'disk_full',
-      `A backup needs ${mib(needed)} MiB in ${dir} for a while, and ${mib(bavail * bsize)} are free.`,
+      `A backup temporarily needs ${mib(needed)} MiB in ${dir}, but only ${mib(bavail * bsize)} MiB are free.`,
     )
   const folder = mkdtempSync(join(dir, 'backup-'))
   copies.add(folder)
@@ -64,11 +64,11 @@ function sizeOf(folder: string): number {
   return bytes
 }
 
-/** What came or goes through a pipe, of a command that was killed. No command takes a day. */
+/** Files of piped backups. A command that was killed may leave one; no command takes a day. */
 const PIPED = /^piped-.*\.backup$/
 const DAY_MS = 86_400_000
 
-/** What a killed server left of its copies, and what commands left: nobody else makes any in this folder, which is ours alone. */
+/** Removes files that a killed server or command left behind. Only this server writes to the data folder. */
 export async function sweepCopies({ config: { DATA_DIR: folder }, driver }: App): Promise<void> {
   await sweepDrafts(folder, (name) => /\.backup\.\w{6}\.part$/.test(name))
   for (const name of await readdir(folder)) {
@@ -80,21 +80,21 @@ export async function sweepCopies({ config: { DATA_DIR: folder }, driver }: App)
   }
 }
 
-/** With a mark of the installation: two of them may keep theirs in one folder. */
+/** The name contains a mark of the installation, because two installations may share a backup folder. */
 const nameAt = (ms: number, mark: string): string =>
   `tutti-${new Date(ms).toISOString().replace(/\.\d+/, '').replaceAll(':', '-')}-${mark}.backup`
 const nameOf = (mark: string): RegExp =>
   new RegExp(`^tutti-(\\d{4}-\\d\\d-\\d\\d)T(\\d\\d)-(\\d\\d)-(\\d\\d)Z-${mark}\\.backup$`)
 export const markOf = (fingerprint: string): string => fingerprint.slice(0, 8)
 
-/** When the scheduled backups in a folder were made, the last first. */
+/** Returns the times of the scheduled backups in a folder, newest first. */
 export const madeIn = (folder: string, mark: string): number[] =>
   readdirSync(folder)
     .map((name) => nameOf(mark).exec(name))
     .flatMap((found) => (found ? Date.parse(`${found[1]}T${found[2]}:${found[3]}:${found[4]}Z`) : []))
     .sort((a, b) => b - a)
 
-/** The scheduled one: when the last is old enough, and no more than are to be kept. */
+/** Makes a scheduled backup if the last one is old enough, then deletes those beyond BACKUP_KEEP. */
 export const keepUp = flow(
   'backups.keepUp',
   machine,
@@ -107,9 +107,9 @@ export const keepUp = flow(
     const mark = markOf(fingerprint(ctx.app.secret))
     await sweepDrafts(folder, (name) => nameOf(mark).test(name.replace(/\.\w+\.part$/, '')))
     const now = Date.parse(ctx.now)
-    // One from the future was made while the clock was wrong: it is neither the last one nor in the way of others.
+    // Ignores backups from the future: they were made while the clock was wrong.
     const made = () => madeIn(folder, mark).filter((at) => at <= now)
-    // A minute's grace, for the job does not start at the very second.
+    // One minute of tolerance, because the job does not start at the exact second.
     if ((made()[0] ?? 0) > now - hours * 3_600_000 + 60_000) return undefined
     const saved = await make(ctx, { path: join(folder, nameAt(now, mark)) })
     for (const old of made().slice(most)) await rm(join(folder, nameAt(old, mark)), { force: true })

@@ -6,9 +6,9 @@ const answered = { ...ofDevice, data: { clientName: text, ip: nullable(text) } }
 
 export const deviceRequested = define('device.requested', {
   ...ofDevice,
-  says: 'A device asked to be signed in',
+  says: 'A device requested to be signed in',
   data: { clientName: text },
 })
-export const deviceClaimed = define('device.claimed', { ...ofDevice, says: 'Somebody typed the code of a device' })
-export const deviceApproved = define('device.approved', { ...answered, says: 'Somebody signed a device in' })
-export const deviceDenied = define('device.denied', { ...answered, says: 'Somebody refused a device' })
+export const deviceClaimed = define('device.claimed', { ...ofDevice, says: 'A user entered the code of a device' })
+export const deviceApproved = define('device.approved', { ...answered, says: 'A user approved a device' })
+export const deviceDenied = define('device.denied', { ...answered, says: 'A user refused a device' })

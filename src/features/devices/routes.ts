@@ -6,17 +6,17 @@ import * as devices from './service.ts'
 export const deviceRoutes = (http: Http) =>
   http
     .post('/api/auth/device/request', ({ ctx, body }) => devices.request(ctx, body), {
-      ...on(devices.request, 'Ask for a device to be signed in (RFC 8628)'),
+      ...on(devices.request, 'Request to sign in a device (RFC 8628)'),
       body: DeviceStart,
       response: DeviceStarted,
     })
     .post('/api/auth/device/poll', ({ ctx, body }) => devices.poll(ctx, body), {
-      ...on(devices.poll, 'Ask whether the device has been approved; until then 400 with `error`'),
+      ...on(devices.poll, 'Poll for the approval of the device; returns 400 with `error` until then'),
       body: DevicePoll,
       response: SignedIn,
     })
     .get('/api/auth/device/:userCode', ({ ctx, params }) => devices.look(ctx, params), {
-      ...on(devices.look, 'Look at the device that shows this code; from then on only you can answer it'),
+      ...on(devices.look, 'Show the device with this code; from then on only you can approve or refuse it'),
       params: DeviceRef,
       response: Device,
     })

@@ -1,18 +1,18 @@
 import { bool, instant, int, nullable, object, oneOf, optional, type Static, text, title, url } from '../../schema.ts'
 
-const clientName = title(100, { example: 'tutti on laptop', description: 'How the device calls itself' })
+const clientName = title(100, { example: 'tutti on laptop', description: 'Name that the device gives itself' })
 const userCode = text(40, {
   minLength: 1,
   example: 'BCDF-GHJK',
-  description: 'As shown on the device; capitals and dash do not matter',
+  description: 'As shown on the device; case and dash are ignored',
 })
 
 export const DeviceStart = object({ clientName: optional(clientName) })
 export type DeviceStart = Static<typeof DeviceStart>
 
 export const DeviceStarted = object({
-  deviceCode: text(43, { description: 'For polling; only the device knows it', example: 'qL9fbyDq0pZ1…' }),
-  userCode: text(9, { description: 'For the person to type', example: 'BCDF-GHJK' }),
+  deviceCode: text(43, { description: 'Secret of the device, for polling', example: 'qL9fbyDq0pZ1…' }),
+  userCode: text(9, { description: 'For the user to enter', example: 'BCDF-GHJK' }),
   verificationUri: url({ example: 'https://tutti.example.com/device' }),
   verificationUriComplete: url({ example: 'https://tutti.example.com/device?code=BCDF-GHJK' }),
   expiresIn: int({ example: 600, description: 'Seconds' }),

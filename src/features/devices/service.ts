@@ -8,7 +8,7 @@ import { deriveKey, hashSecret } from '../../auth/secrets.ts'
 import { AppError, type DeviceError, invalid } from '../../errors.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
-import { holdSession } from '../accounts/sign-in-methods.ts'
+import { lockSession } from '../accounts/sign-in-methods.ts'
 import { oneLine } from '../mail/message.ts'
 import { mailNotice } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
@@ -20,7 +20,7 @@ import { deviceCodes as table } from './table.ts'
 
 const LIFE_SECONDS = 600
 const INTERVAL = 5
-/** Added for every poll that comes too soon. */
+/** Seconds added to the interval for every poll that comes too soon. */
 const SLOWER = 5
 const WINDOW = 600
 const WRONG_CODES = { session: 5, network: 10 }
@@ -45,14 +45,14 @@ function requireFlow({ app }: Ctx): void {
 
 // ---- the two codes
 
-/** No vowels, so no words; nothing that is taken for a digit either. */
+/** No vowels, so that no words appear, and no letters that look like digits. */
 const letters = 'BCDFGHJKLMNPQRSTVWXZ'
 const LENGTH = 8
 
 const newUserCode = (): string => Array.from({ length: LENGTH }, () => letters[randomInt(letters.length)]).join('')
 const withDash = (code: string): string => `${code.slice(0, LENGTH / 2)}-${code.slice(LENGTH / 2)}`
 
-/** A typing mistake that cannot be a code is told as such, and is no guess. */
+/** Throws `invalid` for text that cannot be a code. Such a typing mistake does not count as a guess. */
 function readUserCode(typed: string): string {
   const code = typed.replace(/[\s-]/g, '').toUpperCase()
   if (code.length !== LENGTH || [...code].some((letter) => !letters.includes(letter)))
@@ -73,7 +73,7 @@ const put = write(
   'devices.put',
   anyone,
   async (ctx, { deviceCode, clientName }: { deviceCode: string; clientName: string }): Promise<string> => {
-    // Two alive at once with the same short code: hardly ever, but then the second one takes another.
+    // If the short code is in use, which is very rare, tries another one.
     for (;;) {
       const userCode = newUserCode()
       const [made] = await ctx.db
@@ -105,14 +105,7 @@ export const request = flow(
     requireFlow(ctx)
     const { app } = ctx
     const most = app.config.RATE_LIMIT_DEVICE
-    await countAttempt(
-      app.driver,
-      `device:${networkOf(ctx.ip)}`,
-      most,
-      WINDOW,
-      app.clock(),
-      'devices that ask to be signed in',
-    )
+    await countAttempt(app.driver, `device:${networkOf(ctx.ip)}`, most, WINDOW, app.clock(), 'device sign-in requests')
     const deviceCode = randomBytes(32).toString('base64url')
     const userCode = withDash(await put(ctx, { deviceCode, clientName: oneLine(clientName ?? '') || 'Unnamed device' }))
     const verificationUri = `${app.url}/device`
@@ -133,7 +126,7 @@ interface NotYet {
   interval?: number
 }
 
-/** Answers and does not throw: what throws is rolled back, and the longer wait with it. */
+/** Returns the error instead of throwing it: throwing would roll back the longer interval. */
 const notePoll = write('devices.notePoll', anyone, async (ctx, { hash }: { hash: string }): Promise<NotYet> => {
   const waiting = and(eq(table.deviceHash, hash), eq(table.status, 'pending'))
   const [before] = await ctx.db
@@ -141,7 +134,7 @@ const notePoll = write('devices.notePoll', anyone, async (ctx, { hash }: { hash:
     .from(table)
     .where(waiting)
     .for('update')
-  // Somebody answered this very moment: the next poll gets it.
+  // The user decided concurrently: the next poll returns the result.
   if (!before) return { error: 'authorization_pending' }
   const tooSoon =
     before.lastPollAt !== null && Date.parse(ctx.now) - Date.parse(before.lastPollAt) < before.interval * 1000
@@ -150,7 +143,7 @@ const notePoll = write('devices.notePoll', anyone, async (ctx, { hash }: { hash:
   return { error: tooSoon ? 'slow_down' : 'authorization_pending', interval }
 })
 
-/** One statement decides: of many polls at once, one gets the session. */
+/** One statement marks the code as used: of concurrent polls exactly one gets the session. */
 const redeem = write('devices.redeem', anyone, async (ctx, { hash }: { hash: string }): Promise<SignedIn | NotYet> => {
   const [device] = await ctx.db
     .update(table)
@@ -164,13 +157,13 @@ const redeem = write('devices.redeem', anyone, async (ctx, { hash }: { hash: str
     .where(and(eq(users.id, device.userId), eq(users.status, 'active')))
   if (!alive) return { error: 'access_denied' }
   const answer = await signIn(ctx, { userId: device.userId, via: 'device', device: device.clientName })
-  await tell(ctx, answer.user, device.clientName)
+  await notifyUser(ctx, answer.user, device.clientName)
   return answer
 })
 
 const NOTICE_DAYS = 7
 
-async function tell(ctx: Ctx, user: User, clientName: string): Promise<void> {
+async function notifyUser(ctx: Ctx, user: User, clientName: string): Promise<void> {
   const title = `New device: ${clientName}`
   await mailNotice(ctx, user, {
     to: user.email,
@@ -193,8 +186,8 @@ async function tell(ctx: Ctx, user: User, clientName: string): Promise<void> {
 }
 
 const reasons: Record<DeviceError, string> = {
-  authorization_pending: 'Nobody has approved this device yet. Ask again later.',
-  slow_down: 'You ask too often. Wait longer between two polls.',
+  authorization_pending: 'This device is not approved yet. Poll again later.',
+  slow_down: 'You poll too often. Wait longer between two polls.',
   access_denied: 'The device was refused.',
   expired_token: 'The code is unknown, was used or has expired. Start again.',
 }
@@ -215,9 +208,9 @@ export const poll = flow('devices.poll', anyone, async (ctx, { deviceCode }: Dev
   return answer
 })
 
-// ---- the person
+// ---- the user
 
-/** The first one who looks at a code claims it; for everybody else it does not exist any more. */
+/** The first user who opens a code claims it; for all others it no longer exists. */
 const reachable = (ctx: Ctx) =>
   and(gt(table.expiresAt, ctx.now), or(isNull(table.claimedById), eq(table.claimedById, userIdOf(ctx.actor))))
 
@@ -227,7 +220,10 @@ const unknown = () =>
     'No device shows this code, or it has expired. Compare the letters, or start again on the device.',
   )
 
-/** Counts before it looks, so that a hundred guesses at once are not free. A right one is taken back, but washes away no wrong ones. */
+/**
+ * Counts the attempt before the lookup, so that concurrent guesses count, too. A correct code takes back its own count
+ * only, not those of wrong guesses.
+ */
 async function find(ctx: Ctx, { userCode }: DeviceRef): Promise<Device & { id: string; claimedById: string | null }> {
   requireFlow(ctx)
   const { app, actor } = ctx
@@ -267,7 +263,7 @@ const decide = write(
   'devices.decide',
   interactive,
   async (ctx, { id, status }: { id: string; status: 'approved' | 'denied' }): Promise<Device> => {
-    await holdSession(ctx, ctx.actor.credentialId as string)
+    await lockSession(ctx, ctx.actor.credentialId as string)
     const mine = and(eq(table.id, id), reachable(ctx))
     const [device] = await ctx.db
       .update(table)
@@ -279,7 +275,7 @@ const decide = write(
       if (!answered) throw unknown()
       throw new AppError(
         'conflict',
-        `You have answered this device already: it was ${answered.status === 'denied' ? 'refused' : 'approved'}.`,
+        `You have already ${answered.status === 'denied' ? 'refused' : 'approved'} this device.`,
       )
     }
     ctx.emit(status === 'approved' ? deviceApproved : deviceDenied, {
@@ -291,7 +287,7 @@ const decide = write(
   },
 )
 
-/** Somebody who has a stolen session, a key or another device must not sign in further devices with it. */
+/** Requires a recent sign-in: a stolen session, a key or another device must not approve further devices. */
 export const approve = flow(
   'devices.approve',
   recent(15),

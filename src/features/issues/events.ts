@@ -4,11 +4,11 @@ const ofIssue = { kind: 'issue', told: 'access' } as const
 
 export const issueCreated = define('issue.created', {
   ...ofIssue,
-  says: 'Somebody reported a problem to the operators',
+  says: 'A user reported a problem to the administrators',
   data: { title: text, priority: text },
 })
 export const issueUpdated = define('issue.updated', {
   ...ofIssue,
-  says: 'A report was changed or answered',
+  says: 'An administrator changed or answered a report',
   data: { fields: texts, status: text },
 })

@@ -25,7 +25,7 @@ export const issueRoutes = (http: Http) =>
       response: { 201: Issue },
     })
     .get('/api/admin/issues', ({ ctx, query }) => issues.listAll(ctx, query), {
-      ...on(issues.listAll, 'What users have reported'),
+      ...on(issues.listAll, 'Reports of all users'),
       query: ReportedIssueQuery,
       response: ReportedIssuePage,
     })

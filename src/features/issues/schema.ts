@@ -35,7 +35,7 @@ export type Issue = Static<typeof Issue>
 export const IssueCreate = object({
   title: heading,
   description,
-  priority: optional(oneOf(priority.enum, { description: 'medium unless told' })),
+  priority: optional(oneOf(priority.enum, { description: 'Default: medium' })),
 })
 export type IssueCreate = Static<typeof IssueCreate>
 
@@ -45,7 +45,7 @@ export type IssueQuery = Static<typeof IssueQuery>
 export const IssuePage = pageOf(Issue)
 export type IssuePage = Static<typeof IssuePage>
 
-/** As administrators see it. */
+/** A report with its reporter, for administrators. */
 export const ReportedIssue = object({
   ...Issue.properties,
   reporter: object({

@@ -140,13 +140,13 @@ export const update = write(
       data: { fields: Object.keys(patch), status: after.status },
     })
     const closed = after.status === 'closed' && before.status !== 'closed'
-    const told = answered && after.answer ? 'Your report was answered' : closed ? 'Your report was closed' : undefined
-    if (told)
+    const news = answered && after.answer ? 'Your report was answered' : closed ? 'Your report was closed' : undefined
+    if (news)
       await notify(ctx, {
         userId: reporter.id,
         type: closed ? 'success' : 'info',
         reason: 'issue',
-        title: `${told}: ${after.title}`,
+        title: `${news}: ${after.title}`,
         message: after.answer ?? undefined,
       })
     return { ...after, reporter }

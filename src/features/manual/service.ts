@@ -14,7 +14,7 @@ import sessions from './pages/sessions.md' with { type: 'text' }
 import start from './pages/start.md' with { type: 'text' }
 import type { ManualList, ManualPage } from './schema.ts'
 
-/** The product's own manual, shipped in the binary. The first heading of a page is its title. */
+/** A page of the manual, which is part of the binary. Its first heading is its title. */
 const page = (id: string, content: string): ManualPage => ({ id, title: /^# (.+)$/m.exec(content)?.[1] ?? id, content })
 const pages = [
   page('start', start),

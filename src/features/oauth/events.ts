@@ -4,9 +4,9 @@ const ofAccount = { kind: 'connected_account', told: 'access', data: { provider:
 
 export const connectedAccountCreated = define('connected_account.created', {
   ...ofAccount,
-  says: 'An account at a sign-in provider was connected',
+  says: 'A user connected an identity of a sign-in provider',
 })
 export const connectedAccountDeleted = define('connected_account.deleted', {
   ...ofAccount,
-  says: 'An account at a sign-in provider was disconnected',
+  says: 'A user disconnected an identity of a sign-in provider',
 })

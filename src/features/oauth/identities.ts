@@ -7,16 +7,16 @@ import { keyset } from '../../records/page.ts'
 import { countRegistration, insertUser, proveMailbox, requireOpenRegistration } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
-import { holdSession, requireWayIn, tellOfNewWay } from '../accounts/sign-in-methods.ts'
-import { isInvited } from '../invites/service.ts'
+import { lockSession, notifyNewMethod, requireSignInMethod } from '../accounts/sign-in-methods.ts'
+import { isInvited } from '../invites/receiving.ts'
 import type { User } from '../users/schema.ts'
 import { byEmail } from '../users/service.ts'
 import { connectedAccountCreated, connectedAccountDeleted } from './events.ts'
-import { type Identity, names } from './providers.ts'
+import { capital, type Identity, names } from './providers.ts'
 import type { ConnectedAccount, ConnectedAccountPage, ConnectedAccountQuery, Provider } from './schema.ts'
 import { connectedAccounts } from './table.ts'
 
-/** Whose an identity is. (provider, subject) decides; an address only where both sides have proved it. */
+/** (provider, subject) decides which account an identity belongs to; an address only if both sides confirmed it. */
 const visible = {
   id: connectedAccounts.id,
   createdAt: connectedAccounts.createdAt,
@@ -36,8 +36,8 @@ const ownerOf = async (ctx: Ctx, { provider, subject }: Identity): Promise<strin
       .where(and(eq(connectedAccounts.provider, provider), eq(connectedAccounts.subject, subject)))
   )[0]?.userId
 
-/** The same person in two tabs: the second waits, and finds what the first has made. */
-const oneAtATime = (ctx: Ctx, { provider, subject }: Identity) =>
+/** Locks an identity, so that the second of two concurrent sign-ins (two tabs) sees the account that the first made. */
+const lockIdentity = (ctx: Ctx, { provider, subject }: Identity) =>
   ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`${provider}:${subject}`}, 0))`)
 
 const stored = (ctx: Ctx, { email, name, avatarUrl, tokens }: Identity) => ({
@@ -48,7 +48,7 @@ const stored = (ctx: Ctx, { email, name, avatarUrl, tokens }: Identity) => ({
   updatedAt: ctx.now,
 })
 
-/** What the provider says of a known identity today. */
+/** Updates a known identity with the current data of the provider. */
 async function refresh(ctx: Ctx, identity: Identity): Promise<ConnectedAccount> {
   const [account] = await ctx.db
     .update(connectedAccounts)
@@ -68,14 +68,14 @@ async function attach(ctx: Ctx, user: User, identity: Identity): Promise<Connect
   if (!made)
     throw new AppError(
       'conflict.exists',
-      `Your account is connected to another identity at ${names[provider]}. Sign in with that one, or disconnect it first.`,
+      `Your account has another identity at ${names[provider]}. Sign in with that one, or disconnect it first.`,
     )
   ctx.emit(connectedAccountCreated, { subjectId: made.id, userId: user.id, data: { provider } })
   return made
 }
 
 export const enter = write('oauth.enter', anyone, async (ctx, identity: Identity): Promise<SignedIn> => {
-  await oneAtATime(ctx, identity)
+  await lockIdentity(ctx, identity)
   const owner = await ownerOf(ctx, identity)
   if (owner) await refresh(ctx, identity)
   return signIn(ctx, { userId: owner ?? (await userFor(ctx, identity)).id, via: identity.provider })
@@ -87,11 +87,11 @@ async function userFor(ctx: Ctx, identity: Identity): Promise<User> {
   if (!email)
     throw new AppError(
       'conflict',
-      `No e-mail address came from ${name}. Allow it there, or sign in another way and connect it in your account.`,
+      `${capital(name)} sent no e-mail address. Allow it there, or sign in another way and connect it in your account.`,
     )
   const known = await byEmail(ctx, email)
   if (!known) {
-    await requireRoomFor(ctx, identity)
+    await requireMayRegister(ctx, identity)
     const user = await insertUser(ctx, {
       email,
       emailVerified,
@@ -106,30 +106,31 @@ async function userFor(ctx: Ctx, identity: Identity): Promise<User> {
   if (!emailVerified)
     throw new AppError(
       'conflict.exists',
-      `There is an account with this e-mail address, and ${name} does not say that it is yours. Sign in another way and connect ${name} in your account.`,
+      `This e-mail address has an account, and ${name} has not confirmed that the address is yours. ` +
+        `Sign in another way and connect ${name} in your account.`,
     )
   if (known.status !== 'active') return known
-  // Whoever made the account with an address that he never proved loses what he set up.
+  // If the address was never confirmed, a stranger may have created the account: this removes what they set up.
   const user = await proveMailbox(ctx, known)
   await attach(ctx, user, identity)
-  await tellOfNewWay(ctx, user, `Your account at ${name} can be used to sign in.`)
+  await notifyNewMethod(ctx, user, `Your account at ${name} can be used to sign in.`)
   return user
 }
 
-/** An open invitation lets its receiver in, whoever else may come; only a proved address is a receiver. */
-async function requireRoomFor(ctx: Ctx, { email, emailVerified }: Identity): Promise<void> {
+/** Throws unless registration is open, or the confirmed address has an invitation. */
+async function requireMayRegister(ctx: Ctx, { email, emailVerified }: Identity): Promise<void> {
   if (emailVerified && (await isInvited(ctx, email as string))) return
   requireOpenRegistration(ctx)
   await countRegistration(ctx)
 }
 
-/** To the account whose session asked for it, if that session is still good. */
+/** Connects the identity to the account of the session that requested it, if the session is still valid. */
 export const link = write(
   'oauth.link',
   anyone,
   async (ctx, { identity, sessionId }: { identity: Identity; sessionId: string }): Promise<ConnectedAccount> => {
-    await oneAtATime(ctx, identity)
-    const user = await holdSession(ctx, sessionId)
+    await lockIdentity(ctx, identity)
+    const user = await lockSession(ctx, sessionId)
     const owner = await ownerOf(ctx, identity)
     if (owner === user.id) return refresh(ctx, identity)
     if (owner)
@@ -138,12 +139,12 @@ export const link = write(
         `This identity at ${names[identity.provider]} is connected to another account. Sign in with it to see which.`,
       )
     const made = await attach(ctx, user, identity)
-    await tellOfNewWay(ctx, user, `Your account at ${names[identity.provider]} can be used to sign in.`)
+    await notifyNewMethod(ctx, user, `Your account at ${names[identity.provider]} can be used to sign in.`)
     return made
   },
 )
 
-// ---- those there are
+// ---- managing identities
 
 const own = (ctx: Ctx) => eq(connectedAccounts.userId, userIdOf(ctx.actor))
 
@@ -173,7 +174,7 @@ export const disconnect = write(
       .where(and(eq(connectedAccounts.provider, provider), own(ctx)))
       .returning({ id: connectedAccounts.id })
     if (!removed) throw notFound('connected_account', provider)
-    await requireWayIn(ctx, userId)
+    await requireSignInMethod(ctx, userId)
     ctx.emit(connectedAccountDeleted, { subjectId: removed.id, userId, data: { provider } })
     return { id: removed.id, deleted: true }
   },

@@ -8,14 +8,16 @@ import type { App } from '../../services.ts'
 import { oneLine } from '../mail/message.ts'
 import { type CallbackQuery, type Provider, providers } from './schema.ts'
 
-/** Talking to the providers. What comes out is an Identity; nothing here knows our users. The library is loaded on first use. */
+/** Requests to the providers, which return an Identity; this file does not know our users. Loaded on first use. */
 const library = () => import('openid-client')
 
 export const names: Record<Provider, string> = { github: 'GitHub', google: 'Google', oidc: 'the identity provider' }
+/** For the start of a sentence. */
+export const capital = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`
 
 export interface Identity {
   provider: Provider
-  /** What counts, with the provider. Addresses change hands. */
+  /** Id at the provider. Addresses do not identify a user: they can get another owner. */
   subject: string
   email: string | null
   emailVerified: boolean
@@ -24,7 +26,7 @@ export interface Identity {
   tokens: { accessToken: string; refreshToken?: string; scope?: string; expiresInSeconds?: number }
 }
 
-/** What ties the answer to the question; only the verifier is a secret. */
+/** Values that bind the response to the request; only the verifier is secret. */
 export interface Attempt {
   state: string
   nonce: string
@@ -61,7 +63,7 @@ export function requireConfigured({ config }: App, provider: Provider): Client {
   return client
 }
 
-// ---- finding a provider
+// ---- discovery
 
 const LIMIT_MS = 10_000
 const KEPT_MS = 3_600_000
@@ -75,14 +77,14 @@ function configurationOf(app: App, provider: Provider): Promise<Configuration> {
   if (earlier && performance.now() - earlier.at < KEPT_MS) return earlier.found
   const entry = { found: provider === 'github' ? codeHost(client) : discover(client), at: performance.now() }
   kept.set(provider, entry)
-  // Whoever comes next tries again.
+  // A failed discovery is not cached, so that the next sign-in tries again.
   entry.found.catch(() => kept.get(provider) === entry && kept.delete(provider))
   return entry.found
 }
 
 const base = (address: string): string => address.replace(/\/+$/, '')
 
-/** Plain OAuth 2: it has no discovery and no identity token. */
+/** Plain OAuth 2, without discovery and identity token. */
 async function codeHost({ id, secret, issuer }: Client): Promise<Configuration> {
   const { allowInsecureRequests, ClientSecretPost, Configuration } = await library()
   const root = `${base(issuer)}/login/oauth`
@@ -96,9 +98,9 @@ async function codeHost({ id, secret, issuer }: Client): Promise<Configuration> 
 async function discover({ id, secret, issuer }: Client): Promise<Configuration> {
   const { allowInsecureRequests, ClientSecretBasic, ClientSecretPost, discovery, enableNonRepudiationChecks, None } =
     await library()
-  // HTTP only where the operator wrote it.
+  // HTTP is allowed only if the operator configured an http: address.
   const execute = [enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [allowInsecureRequests] : [])]
-  // How to prove who we are is known only when the issuer has said what it takes; Basic is what all have to take.
+  // The metadata of the issuer lists the supported client authentication; every issuer must support Basic.
   const authenticate: ReturnType<typeof None> = (server, ...rest) => {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     const method =
@@ -112,7 +114,7 @@ async function discover({ id, secret, issuer }: Client): Promise<Configuration> 
   return discovery(new URL(issuer), id, undefined, authenticate, { execute, timeout: LIMIT_MS / 1000 })
 }
 
-/** All that is asked of the provider in one request of ours, within one limit. */
+/** Runs all requests to the provider that one request of ours needs, with one time limit. */
 async function talk<T>(provider: Provider, work: () => Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new DOMException('too late', 'TimeoutError')), LIMIT_MS)
@@ -125,7 +127,7 @@ async function talk<T>(provider: Provider, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** As the library throws: what the token endpoint said is at the top, or, where that came with a 200 as GitHub's does, deep inside. */
+/** Error of the library. The error code of the token endpoint is in `error`, or in `cause` if its status was 200. */
 interface Thrown {
   name?: string
   message?: string
@@ -137,25 +139,25 @@ interface Thrown {
 function failureOf(provider: Provider, thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown
   const { name, message, code, cause: inner, ...rest } = thrown as Thrown
-  const said = rest.error ?? inner?.cause?.body?.error
-  if (said === 'invalid_grant' || said === 'bad_verification_code')
-    return new AppError('invalid.malformed', `This sign-in is not known at ${names[provider]} any more. Start again.`)
-  // Not the error itself: it holds what was sent and received, tokens included.
-  const cause = new Error([code ?? name, said, message].filter(Boolean).join(': '))
+  const reason = rest.error ?? inner?.cause?.body?.error
+  if (reason === 'invalid_grant' || reason === 'bad_verification_code')
+    return new AppError('invalid.malformed', `This sign-in has expired at ${names[provider]}. Start again.`)
+  // Not the error itself: it contains the request and the response, including tokens.
+  const cause = new Error([code ?? name, reason, message].filter(Boolean).join(': '))
   if (code === 'OAUTH_TIMEOUT' || name === 'TimeoutError')
     return new AppError(
       'upstream_timeout',
-      `There was no answer from ${names[provider]} in time. Try again in a moment.`,
+      `${capital(names[provider])} did not respond in time. Try again in a moment.`,
       { cause },
     )
   return new AppError(
     'upstream_failed',
-    `Asking ${names[provider]} failed, or the answer cannot be trusted. Try again later.`,
+    `The request to ${names[provider]} failed, or its response was not valid. Try again later.`,
     { cause },
   )
 }
 
-// ---- going there and coming back
+// ---- redirect and callback
 
 const scopes: Record<Provider, string> = {
   github: 'read:user user:email',
@@ -164,7 +166,7 @@ const scopes: Record<Provider, string> = {
 }
 const redirectUri = ({ url }: App, provider: Provider): string => `${url}/api/auth/oauth/${provider}/callback`
 
-/** The address at which the person signs in, once it is known what the answer will be held against. */
+/** Returns a function that builds the address where the user signs in. */
 export async function askAt(app: App, provider: Provider): Promise<(attempt: Attempt) => string> {
   const [configuration, { buildAuthorizationUrl }] = await talk(provider, () =>
     Promise.all([configurationOf(app, provider), library()]),
@@ -180,7 +182,7 @@ export async function askAt(app: App, provider: Provider): Promise<(attempt: Att
     }).href
 }
 
-/** Who it was, as the provider says. Of the answer that the browser brings, only these fields count. */
+/** Gets the identity from the provider. Only these fields of the callback are used. */
 export const identify = (
   app: App,
   provider: Provider,
@@ -234,15 +236,15 @@ async function codeHostUser({ config }: App, accessToken: string): Promise<Omit<
       redirect: 'error',
       signal: AbortSignal.timeout(LIMIT_MS),
     })
-    if (!answer.ok) throw new Error(`${path} answered ${answer.status}`)
+    if (!answer.ok) throw new Error(`${path} returned status ${answer.status}`)
     return answer.json()
   }
   const [user, emails] = (await Promise.all([ask('/user'), ask('/user/emails')])) as [
     { id?: unknown; login?: unknown; name?: unknown; avatar_url?: unknown },
     { email?: unknown; primary?: unknown; verified?: unknown }[],
   ]
-  if (!Number.isSafeInteger(user.id) || !Array.isArray(emails)) throw new Error('unexpected answer about the user')
-  // The address on the profile is whatever its owner typed there.
+  if (!Number.isSafeInteger(user.id) || !Array.isArray(emails)) throw new Error('unexpected response for the user')
+  // The address of the profile is not used: its owner can enter any address there.
   const primary = emails.find((e) => e.primary === true)
   return {
     subject: String(user.id),

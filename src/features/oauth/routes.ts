@@ -14,7 +14,7 @@ import {
 } from './schema.ts'
 import * as oauth from './service.ts'
 
-/** Browsers ask for HTML when somebody goes to an address; programs that want the answer itself say so. */
+/** Browsers that open the address accept HTML; programs that want the result accept JSON. */
 const wants = ({ headers }: Request): 'page' | 'json' | 'any' => {
   const accept = headers.get('accept') ?? ''
   return accept.includes('text/html') ? 'page' : accept.includes('application/json') ? 'json' : 'any'
@@ -40,7 +40,11 @@ export const oauthRoutes = (http: Http) =>
         return wanted === 'json' ? { location } : redirected(set, location)
       },
       {
-        ...on(oauth.start, 'Go to a provider to sign in; with Accept: application/json its address', elsewhere),
+        ...on(
+          oauth.start,
+          'Redirect to a provider to sign in; with Accept: application/json, return its address',
+          elsewhere,
+        ),
         params: ByProvider,
         query: StartQuery,
         response: Started,
@@ -57,19 +61,19 @@ export const oauthRoutes = (http: Http) =>
         return wanted === 'json' && signedIn ? signedIn : redirected(set, location)
       },
       {
-        ...on(oauth.callback, 'Come back from a provider; with Accept: application/json the session itself', elsewhere),
+        ...on(oauth.callback, 'Return from a provider; with Accept: application/json, return the session', elsewhere),
         params: ByProvider,
         query: CallbackQuery,
         response: SignedIn,
       },
     )
     .get('/api/settings/connected-accounts', ({ ctx, query }) => oauth.listConnected(ctx, query), {
-      ...on(oauth.listConnected, 'Your identities elsewhere'),
+      ...on(oauth.listConnected, 'Your identities at sign-in providers'),
       query: ConnectedAccountQuery,
       response: ConnectedAccountPage,
     })
     .delete('/api/settings/connected-accounts/:provider', ({ ctx, params }) => oauth.disconnect(ctx, params), {
-      ...on(oauth.disconnect, 'Disconnect an identity elsewhere'),
+      ...on(oauth.disconnect, 'Disconnect an identity of a sign-in provider'),
       params: ByProvider,
       response: Deleted,
     })

@@ -25,11 +25,11 @@ export const SignInWays = object({
   magicLink: bool(),
   passkey: bool(),
   registration: oneOf(['open', 'closed']),
-  oauth: { ...pageOf(provider).properties.items, description: 'Those that are set up here' },
+  oauth: { ...pageOf(provider).properties.items, description: 'Providers that are set up on this instance' },
 })
 export type SignInWays = Static<typeof SignInWays>
 
-/** A path of this instance that shows something: no second slash, no backslash, no dots that climb, nothing encoded but in the query. */
+/** Path of a page of this instance: no `//`, backslash or `..`, and percent-encoding only in the query. */
 const path =
   '^/(?!api(/|$))(([A-Za-z0-9_~-][A-Za-z0-9_.~-]*/)*[A-Za-z0-9_~-][A-Za-z0-9_.~-]*/?)?(\\?[A-Za-z0-9_.~=&%+:@,-]*)?$'
 
@@ -38,20 +38,20 @@ export const StartQuery = object({
     text(500, {
       pattern: path,
       example: '/account',
-      description: 'Where the browser goes afterwards; /account unless told',
+      description: 'Where the browser goes afterwards. Default: /account',
     }),
   ),
-  link: optional(oneOf(['1'], { description: 'Connects the identity to the account you are signed in to' })),
+  link: optional(oneOf(['1'], { description: 'Connect the identity to the account you are signed in to' })),
 })
 export type StartQuery = Static<typeof StartQuery>
 export const Started = object({
   location: text(8000, {
     example: 'https://github.com/login/oauth/authorize?…',
-    description: 'Where the person signs in',
+    description: 'Address where the user signs in',
   }),
 })
 
-/** Besides their answer, providers send things of their own, which are taken and not looked at. */
+/** Additional parameters that providers send; accepted and ignored. */
 const ignored = optional(text(4000))
 export const CallbackQuery = object({
   code: optional(text(4000)),

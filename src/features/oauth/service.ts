@@ -7,12 +7,12 @@ import { AppError } from '../../errors.ts'
 import { countSignIn } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { enter, link } from './identities.ts'
-import { type Attempt, askAt, configured, identify, names, requireConfigured } from './providers.ts'
+import { type Attempt, askAt, capital, configured, identify, names, requireConfigured } from './providers.ts'
 import type { CallbackQuery, Provider, SignInWays, StartQuery } from './schema.ts'
 
 export { disconnect, listConnected } from './identities.ts'
 
-/** How long somebody may take at the provider. */
+/** Time limit for the user's sign-in at the provider. */
 export const MINUTES = 10
 const RECENT_MINUTES = 5
 
@@ -29,9 +29,9 @@ export const ways = read(
   }),
 )
 
-// ---- going to a provider
+// ---- redirect to a provider
 
-/** What is remembered meanwhile. */
+/** Stored until the callback. */
 interface Remembered {
   provider: Provider
   returnTo: string
@@ -41,7 +41,7 @@ interface Remembered {
   sessionId?: string
 }
 
-/** The verifier is sealed: it is half of what redeems a code. */
+/** Seals the verifier, which together with the code gives access to the identity. */
 const remember = write(
   'oauth.remember',
   anyone,
@@ -57,15 +57,15 @@ const remember = write(
 
 interface Start extends StartQuery {
   provider: Provider
-  /** What the browser's cookie will say. */
+  /** Value of the cookie that marks the browser. */
   browser: string
-  /** `Sec-Fetch-Site`, where the browser tells it. */
+  /** `Sec-Fetch-Site`, if the browser sends it. */
   site: string | null
-  /** Somebody looks at the answer, who is better off on a page than with a problem in JSON. */
+  /** The request comes from a browser, so errors lead to the sign-in page instead of JSON. */
   page: boolean
 }
 
-/** Where to send the browser. */
+/** Returns the address to redirect the browser to. */
 export const start = flow(
   'oauth.start',
   anyone,
@@ -87,14 +87,14 @@ export const start = flow(
 
 const random = (): string => randomBytes(32).toString('base64url')
 
-/** Another site must not make a signed-in person connect an identity: it may have signed him in there as somebody else. */
+/** Another site must not make a user connect an identity: it may have signed them in at the provider as somebody else. */
 function requireLinker({ actor, app }: Ctx, site: string | null): void {
   authorize(actor, recent(RECENT_MINUTES), 'oauth.link', app.clock)
   if (site !== null && site !== 'same-origin' && site !== 'none')
     throw new AppError('forbidden.origin', 'Connecting an account can only be started from this instance itself.')
 }
 
-// ---- coming back
+// ---- callback
 
 interface Back {
   provider: Provider
@@ -102,7 +102,7 @@ interface Back {
   browser: string
 }
 
-/** Unknown, used, too old, another browser's or another provider's: it is all the same. */
+/** Throws one error for all cases: unknown, used, expired, another browser or another provider. */
 const recall = write(
   'oauth.recall',
   anyone,
@@ -123,7 +123,7 @@ interface Callback {
   provider: Provider
   query: CallbackQuery
   browser: string
-  /** What the caller can do something with. */
+  /** Response format that the caller accepts. */
   wants: 'page' | 'json' | 'any'
 }
 
@@ -144,7 +144,7 @@ export const callback = flow(
       if (wants !== 'json') return failed(query.error === 'access_denied' ? 'access_denied' : 'provider_error')
       throw new AppError(
         'forbidden',
-        `You were not let through by ${names[provider]}. Start again, and allow it there.`,
+        `${capital(names[provider])} refused the sign-in. Start again, and allow access there.`,
       )
     }
     try {

@@ -3,7 +3,7 @@ import { record } from '../../db/columns.ts'
 import { users } from '../users/table.ts'
 import type { Provider } from './schema.ts'
 
-/** An identity elsewhere. What counts is (provider, subject); the e-mail address is only shown. */
+/** An identity at a sign-in provider. (provider, subject) identifies it; the e-mail address is only shown. */
 export const connectedAccounts = pgTable(
   'connected_accounts',
   {

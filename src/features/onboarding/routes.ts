@@ -5,7 +5,7 @@ import * as onboarding from './service.ts'
 export const onboardingRoutes = (http: Http) =>
   http
     .get('/api/onboarding', ({ ctx }) => onboarding.steps(ctx, {}), {
-      ...on(onboarding.steps, 'What you have set up so far'),
+      ...on(onboarding.steps, 'Onboarding steps you have completed'),
       response: Onboarding,
     })
     .post(
@@ -16,7 +16,7 @@ export const onboardingRoutes = (http: Http) =>
         return done
       },
       {
-        ...on(onboarding.finish, 'Make your first team and invite people to it'),
+        ...on(onboarding.finish, 'Create your first team and invite people to it'),
         body: Onboard,
         response: { 201: Onboarded },
       },

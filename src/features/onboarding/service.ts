@@ -13,7 +13,7 @@ import { userOnboarded } from '../users/events.ts'
 import { users } from '../users/table.ts'
 import type { Onboard, Onboarded, Onboarding } from './schema.ts'
 
-/** What a new person does first. Nothing is ticked off by hand: the records tell. */
+/** Returns the first steps of a new user. Their state follows from existing records, not from stored flags. */
 export const steps = read(
   'onboarding.get',
   account('account:read'),
@@ -41,7 +41,7 @@ export const steps = read(
   },
 )
 
-/** All or nothing, and once: a second press of the button must not make a second team. */
+/** Runs at most once for each user: a second click must not create a second team. */
 export const finish = write(
   'onboarding.finish',
   person,

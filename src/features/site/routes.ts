@@ -4,7 +4,7 @@ import * as site from './service.ts'
 
 export const siteRoutes = (http: Http) =>
   http.get('/api/search/public', ({ ctx, query }) => site.findPublic(ctx, query), {
-    ...on(site.findPublic, 'Search what is public'),
+    ...on(site.findPublic, 'Search public records'),
     query: PublicFindQuery,
     response: PublicFoundList,
   })

@@ -9,7 +9,7 @@ export const PublicFound = object({
   path: nullable(
     text(400, {
       example: '/api/notes/public/how-we-deploy-x7k2p9',
-      description: 'Where to read it; null for a profile',
+      description: 'Path to read it; null for a profile',
     }),
   ),
   author: nullable(object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) })),

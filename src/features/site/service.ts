@@ -27,14 +27,17 @@ interface Row extends Record<string, unknown> {
   marked_text: string
 }
 
-/** In these words a partial index is found by them. Whatever a sandbox or a deleted team has is not public. */
+/**
+ * These conditions contain literals, so that Postgres can use the partial indexes. Records of a sandbox or a deleted
+ * team are not public.
+ */
 const openTeam = (organizationId: SQLWrapper): SQL =>
   sql`join ${organizations} on ${organizations.id} = ${organizationId} and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null`
 const openNote = sql`${notes.scope} = 'public' and ${notes.deletedAt} is null`
 const openProject = sql`${projects.visibility} = 'public' and ${projects.deletedAt} is null`
 const author = (createdById: SQLWrapper): SQL => sql`left join ${users} on ${users.id} = ${createdById}`
 
-/** One kind's own best, so that none is read to its end for the sake of another. */
+/** Selects the best matches of one kind. Each kind has its own limit, so that none is read completely. */
 const from = (
   kind: SQL,
   what: { title: SQLWrapper; text: SQLWrapper; path: SQL; at: SQLWrapper; search: SQLWrapper },
@@ -45,7 +48,7 @@ const from = (
     ${what.at} as at, ts_rank(${what.search}, asked.words) as rank
   from asked, ${rest} and ${what.search} @@ asked.words order by rank desc, ${what.at} desc limit ${limit})`
 
-/** A public note of a public project is one of the project's documents, and is read there. */
+/** A public note of a public project is a document of the project and has a path below it. */
 const ofNotes = (kinds: ReadonlySet<PublicKind>, limit: number): SQL => {
   const inProject = sql`${projects.id} is not null`
   const which =
@@ -76,7 +79,7 @@ const ofProjects = (limit: number): SQL =>
       at: projects.updatedAt,
       search: projects.search,
     },
-    // One whose author is gone has no public address.
+    // A project whose author deleted their account has no public address.
     sql`${projects} ${openTeam(projects.organizationId)} ${author(projects.createdById)} where ${openProject} and ${users.id} is not null`,
     limit,
   )
@@ -109,7 +112,7 @@ const ofAgents = (limit: number): SQL =>
     limit,
   )
 
-/** People who have made something public; others are nobody's business. */
+/** Finds only users who have published something: other profiles are private. */
 const ofPeople = (q: string, limit: number): SQL => {
   const named = and(...wordsOf(q).map((word) => or(contains(users.name, word), contains(users.handle, word))))
   const has = (rest: SQL) => sql`exists (select 1 from ${rest})`

@@ -9,7 +9,7 @@ import { seenBy } from '../activity/service.ts'
 import { get } from '../organizations/service.ts'
 import type { ActivityPage, ActivityQuery } from './schema.ts'
 
-/** What happened in a team, as far as the caller may know of it today. */
+/** Condition for events of a team that the caller may see now. */
 export const seenIn = (ctx: Ctx, organizationId: string): SQL =>
   and(eq(events.organizationId, organizationId), seenBy(ctx))
 

@@ -21,7 +21,7 @@ import type { Analytics, AnalyticsQuery } from './schema.ts'
 const DAY = 86_400_000
 const CONTRIBUTORS = 10
 
-/** Numbers of what the caller may see himself, so that they tell nothing about the rest. Days are those of UTC. */
+/** Counts only records that the caller may see, so that the numbers reveal nothing else. Days are in UTC. */
 export const analytics = read(
   'teams.analytics',
   account('organizations:read'),
@@ -60,9 +60,9 @@ type Row = { day: string | null; kind: string | null; actor: string | null; chan
 
 async function happenings(ctx: Ctx, id: string, from: string, dates: string[]): Promise<Happenings> {
   const day = sql`(${events.at} at time zone 'UTC')::date::text`
-  // What an agent did counts for the person whose token it used.
+  // Changes by an agent count for the user whose token it used.
   const person = sql`case ${events.actorKind} when 'agent' then (select ${mcpTokens.userId} from ${mcpTokens} where ${mcpTokens.id} = ${events.credentialId}) else ${events.actorId} end`
-  // One pass over the events for both: by day, and by who did it.
+  // Reads the events once for both groupings: by day and by user.
   const { rows } = await ctx.db.execute<Row>(sql`
     select ${day} as day, ${events.actorKind} as kind, ${person} as actor, count(*)::int as changes,
       (count(*) filter (where ${eq(events.type, taskCompleted.name)}))::int as completed

@@ -1,5 +1,5 @@
 import type { Feature } from '../../feature.ts'
 import { teamRoutes } from './routes.ts'
 
-/** What a team has and does, across all features. The team itself and its members: features/organizations. */
+/** Lists, activity and analytics of a team across all features. features/organizations has the team and its members. */
 export const teams: Feature = { routes: teamRoutes }

@@ -11,7 +11,7 @@ import * as skillList from '../skills/service.ts'
 import type { FeaturePage, FeatureQuery } from '../workflow/schema.ts'
 import * as featureList from '../workflow/service.ts'
 
-/** What a team has, asked for by the team's id instead of X-Organization-Id. Who may see what is decided where it belongs. */
+/** Returns the context for a team given by its id instead of X-Organization-Id. The called actions check the rights. */
 export function within(ctx: Ctx, id: string): Ctx {
   if (!ctx.actor.memberships.has(id)) throw notFound('organization', id)
   return { ...ctx, actor: inOrganization(ctx.actor, id) }

@@ -13,11 +13,14 @@ const AWAY_MS = 15 * 60_000
 
 interface Seen {
   at: string
-  /** MCP tokens that were used a moment ago. */
+  /** MCP tokens that were used in the last two minutes. */
   agents: Set<string>
 }
 
-/** Who is there, by the last use of any of their credentials. One that is bound to another team tells nothing here, nor does an impersonator. */
+/**
+ * Returns which members are online, by the last use of their credentials. Ignores credentials that are bound to another
+ * team, and impersonation.
+ */
 export const presence = read(
   'teams.presence',
   account('organizations:read'),

@@ -22,7 +22,7 @@ export const teamRoutes = (http: Http) =>
       response: ProjectPage,
     })
     .get('/api/teams/:id/features', ({ ctx, params, query }) => lists.features(ctx, { ...query, ...params }), {
-      ...on(lists.features, 'Features of a team, in projects that you can see'),
+      ...on(lists.features, 'Features of a team in projects that you can see'),
       params: byId,
       query: FeatureQuery,
       response: FeaturePage,
@@ -40,19 +40,19 @@ export const teamRoutes = (http: Http) =>
       response: AgentPage,
     })
     .get('/api/teams/:id/activity', ({ ctx, params, query }) => activity(ctx, { ...query, ...params }), {
-      ...on(activity, 'What happened in a team'),
+      ...on(activity, 'Activity of a team'),
       params: byId,
       query: ActivityQuery,
       response: ActivityPage,
     })
     .get('/api/teams/:id/analytics', ({ ctx, params, query }) => analytics(ctx, { ...query, ...params }), {
-      ...on(analytics, 'Numbers of a team, also day by day'),
+      ...on(analytics, 'Statistics of a team, in total and by day'),
       params: byId,
       query: AnalyticsQuery,
       response: Analytics,
     })
     .get('/api/teams/:id/presence', ({ ctx, params, query }) => presence(ctx, { ...query, ...params }), {
-      ...on(presence, 'Who of a team is there'),
+      ...on(presence, 'Which members of a team are online'),
       params: byId,
       query: MemberQuery,
       response: PresencePage,

@@ -10,7 +10,7 @@ export const ActivityQuery = object({
   limit: paging().limit,
   cursor: paging().cursor,
   type: optional(text(100, { example: 'note.created' })),
-  actorId: optional(id({ description: 'What this person did' })),
+  actorId: optional(id({ description: 'Only events by this user' })),
   since: optional(instant({ description: 'At or after' })),
   until: optional(instant({ description: 'Before' })),
 })
@@ -38,12 +38,12 @@ export const Analytics = object({
     >,
   ),
   notes: n(12),
-  completed: Type.Array(object({ date, count: n(2) }), { description: 'Tasks, day by day' }),
+  completed: Type.Array(object({ date, count: n(2) }), { description: 'Completed tasks by day' }),
   changes: Type.Array(object({ date, people: n(7), agents: n(21) }), {
-    description: 'By people, and by agents with their tokens',
+    description: 'Changes by day: by people, and by agents with their tokens',
   }),
   contributors: Type.Array(object({ id: id(), name: text(100, { example: 'Ada Lovelace' }), changes: n(28) }), {
-    description: 'The members who changed most, with their agents; ten at most',
+    description: 'Members with the most changes, including their agents; at most ten',
   }),
 })
 export type Analytics = Static<typeof Analytics>
@@ -51,7 +51,9 @@ export type Analytics = Static<typeof Analytics>
 const { email: _, organizationId: __, joinedAt: ___, ...face } = Member.properties
 export const Presence = object({
   ...face,
-  status: oneOf(['online', 'away', 'offline'], { description: 'Seen within 2 minutes, within 15, or longer ago' }),
+  status: oneOf(['online', 'away', 'offline'], {
+    description: 'Last seen within 2 minutes, within 15 minutes, or earlier',
+  }),
   lastSeenAt: nullable(instant()),
   agents: int({ example: 1, description: 'MCP tokens of the member in this team that were used within 2 minutes' }),
 })

@@ -4,7 +4,7 @@ const ofKey = { kind: 'api_key', told: 'access', changes: 'rights' } as const
 
 export const apiKeyCreated = define('api_key.created', {
   ...ofKey,
-  says: 'Somebody made an API key',
+  says: 'A user created an API key',
   data: { name: text, scopes: texts },
 })
 export const apiKeyRevoked = define('api_key.revoked', {
@@ -17,7 +17,7 @@ const ofToken = { kind: 'mcp_token', told: 'access', changes: 'rights' } as cons
 
 export const mcpTokenCreated = define('mcp_token.created', {
   ...ofToken,
-  says: 'Somebody made an MCP token',
+  says: 'A user created an MCP token',
   data: { name: text, kind: text, scopes: texts },
 })
 export const mcpTokenRevoked = define('mcp_token.revoked', {

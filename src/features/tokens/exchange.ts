@@ -1,6 +1,6 @@
 import { flow, write } from '../../action.ts'
 import { anyone, person } from '../../auth/policy.ts'
-import { provePassword } from '../accounts/passwords.ts'
+import { provePassword } from '../accounts/password-proof.ts'
 import { admitted, type Proof } from '../accounts/sessions.ts'
 import type { ApiKeyCreate, ApiKeyCreated, KeyExchange } from './schema.ts'
 import { createKey } from './service.ts'
@@ -14,7 +14,7 @@ const mintKey = write(
   },
 )
 
-/** For scripts. Proof and limits are those of signing in. */
+/** Creates an API key for scripts. Checks the password with the limits of a sign-in. */
 export const exchangeKey = flow(
   'tokens.exchangeKey',
   anyone,

@@ -17,12 +17,15 @@ import {
 import { Login } from '../accounts/schema.ts'
 
 const name = title(100, { example: 'laptop' })
-/** `read ⊂ write`, or narrowed to a resource. Instance administration is not for keys and tokens. */
+/** `write` includes `read`; both can be limited to a resource. Keys and tokens cannot administer the instance. */
 const scope = text(60, { pattern: '^((([a-z-]+):)?(read|write))$', example: 'write' })
-const scopes = array(scope, 50, { uniqueItems: true, description: '`write` unless told; narrowed like `notes:read`' })
+const scopes = array(scope, 50, {
+  uniqueItems: true,
+  description: 'Default: `write`. Limit to a resource: `notes:read`',
+})
 const toolsets = array(text(40, { pattern: '^[a-z_]+$', example: 'core' }), 20, {
   uniqueItems: true,
-  description: 'Which tools it sees; all unless told',
+  description: 'Tools that it can use. Default: all',
 })
 const expiresInDays = int({ min: 1, max: 3650, example: 90 })
 
@@ -36,11 +39,11 @@ const shared = {
   expiresAt: instant(),
   revokedAt: nullable(instant()),
 }
-const shownOnce = { token: optional(text(200, { description: 'Shown now and never again', example: 'svc_…' })) }
+const shownOnce = { token: optional(text(200, { description: 'Returned only once, now', example: 'svc_…' })) }
 
 export const ApiKey = object({
   ...shared,
-  organizationId: nullable(id({ description: 'Reaches only this organization' })),
+  organizationId: nullable(id({ description: 'Limits the key to this organization' })),
 })
 export type ApiKey = Static<typeof ApiKey>
 export const ApiKeyCreated = object({ ...ApiKey.properties, ...shownOnce })
@@ -79,12 +82,12 @@ export const McpTokenCreate = object({
   name,
   organizationId: id(),
   kind: optional(
-    oneOf(['live', 'test'], { description: 'live unless told; test works in the sandbox twin of the organization' }),
+    oneOf(['live', 'test'], { description: 'Default: live. test works in the sandbox of the organization' }),
   ),
   scopes: optional(scopes),
   toolsets: optional(toolsets),
-  projectId: optional(id({ description: 'Default project of its calls' })),
-  agentId: optional(id({ description: 'The agent that speaks through it' })),
+  projectId: optional(id({ description: 'Default project of its tool calls' })),
+  agentId: optional(id({ description: 'The agent that uses it' })),
   expiresInDays: optional(expiresInDays),
 })
 export type McpTokenCreate = Static<typeof McpTokenCreate>

@@ -1,4 +1,4 @@
-import { and, count, eq, gt, isNull, sql } from 'drizzle-orm'
+import { and, eq, gt, isNull, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
@@ -6,7 +6,7 @@ import { account, known, person } from '../../auth/policy.ts'
 import { hashSecret, newSecret, shown } from '../../auth/secrets.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { holdSession } from '../accounts/sign-in-methods.ts'
+import { lockSession } from '../accounts/sign-in-methods.ts'
 import { findAgent } from '../agents/parties.ts'
 import * as organizations from '../organizations/service.ts'
 import * as projects from '../projects/service.ts'
@@ -22,11 +22,11 @@ import type {
 } from './schema.ts'
 import { apiKeys, mcpTokens } from './table.ts'
 
-/** A forgotten key must not live for ever. */
+/** Default lifetime in days, so that a forgotten key expires. */
 const DAYS = { api_key: 90, live: 90, test: 30 }
 const MOST = 100
 
-const keyColumns = {
+const visibleKey = {
   id: apiKeys.id,
   createdAt: apiKeys.createdAt,
   updatedAt: apiKeys.updatedAt,
@@ -40,7 +40,7 @@ const keyColumns = {
   revokedAt: apiKeys.revokedAt,
   organizationId: apiKeys.organizationId,
 }
-const tokenColumns = {
+const visibleToken = {
   id: mcpTokens.id,
   createdAt: mcpTokens.createdAt,
   updatedAt: mcpTokens.updatedAt,
@@ -63,32 +63,31 @@ const tokenColumns = {
 
 const expiry = (now: string, days: number): string => new Date(Date.parse(now) + days * 86_400_000).toISOString()
 
-async function notTooMany(
+async function requireBelowLimit(
   ctx: Ctx,
   table: PgTable & { userId: PgColumn; revokedAt: PgColumn; expiresAt: PgColumn },
 ): Promise<void> {
-  const [held] = await ctx.db
-    .select({ n: count() })
-    .from(table)
-    .where(and(eq(table.userId, userIdOf(ctx.actor)), isNull(table.revokedAt), gt(table.expiresAt, ctx.now)))
-  if ((held?.n ?? 0) >= MOST) throw new AppError('conflict', `You have ${MOST} live ones already. Revoke some first.`)
+  const valid = and(eq(table.userId, userIdOf(ctx.actor)), isNull(table.revokedAt), gt(table.expiresAt, ctx.now))
+  if ((await ctx.db.$count(table, valid)) >= MOST)
+    throw new AppError('conflict', `You already have ${MOST} valid ones. Revoke some first.`)
 }
 
-/** Not made by a session that is ended at this very moment: what ends a user's credentials must find them all. */
-const stillSignedIn = async (ctx: Ctx): Promise<unknown> =>
-  ctx.actor.credentialId && holdSession(ctx, ctx.actor.credentialId)
+/** Locks the session, so that a concurrent end of the user's credentials also ends the new one. */
+const lockOwnSession = async (ctx: Ctx): Promise<unknown> =>
+  ctx.actor.credentialId && lockSession(ctx, ctx.actor.credentialId)
 
-/** A misspelt scope or toolset must not make a credential that can do nothing. */
+/** Throws for unknown scopes and toolsets: a misspelt one would create a credential that can do nothing. */
 function checkNames(scopes: readonly string[] = [], toolsets: readonly string[] = []): void {
   const scope = scopes.find((s) => s.includes(':') && !known.resources.has(s.split(':')[0] as string))
   if (scope)
     throw invalid(
       '/scopes',
-      `There is no scope ${scope}. Use read, write or one of: ${[...known.resources].sort().join(', ')} with :read or :write.`,
+      `There is no scope ${scope}. Use read, write, or one of these with :read or :write: ` +
+        `${[...known.resources].sort().join(', ')}.`,
     )
   const toolset = toolsets.find((t) => !known.toolsets.has(t))
   if (toolset)
-    throw invalid('/toolsets', `There is no toolset ${toolset}. There are: ${[...known.toolsets].sort().join(', ')}.`)
+    throw invalid('/toolsets', `There is no toolset ${toolset}. Use one of: ${[...known.toolsets].sort().join(', ')}.`)
 }
 
 // ---- API keys
@@ -100,13 +99,12 @@ export const listKeys = read(
     const page = keyset({ createdAt: apiKeys.createdAt, name: apiKeys.name }, apiKeys.id, query, { sort: 'createdAt' })
     const own = eq(apiKeys.userId, userIdOf(ctx.actor))
     const rows = await ctx.db
-      .select(keyColumns)
+      .select(visibleKey)
       .from(apiKeys)
       .where(page.where(own))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    const total = query.total ? (await ctx.db.select({ n: count() }).from(apiKeys).where(own))[0]?.n : undefined
-    return page.page(rows, total)
+    return page.page(rows, query.total ? await ctx.db.$count(apiKeys, own) : undefined)
   },
 )
 
@@ -115,9 +113,9 @@ export const createKey = write(
   person,
   async (ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> => {
     checkNames(input.scopes)
-    await stillSignedIn(ctx)
+    await lockOwnSession(ctx)
     if (input.organizationId) await organizations.get(ctx, { id: input.organizationId })
-    await notTooMany(ctx, apiKeys)
+    await requireBelowLimit(ctx, apiKeys)
     const token = newSecret('api_key')
     const [key] = await ctx.db
       .insert(apiKeys)
@@ -132,7 +130,7 @@ export const createKey = write(
         createdAt: ctx.now,
         updatedAt: ctx.now,
       })
-      .returning(keyColumns)
+      .returning(visibleKey)
     if (!key) throw new Error('insert returned nothing')
     ctx.emit(apiKeyCreated, {
       subjectId: key.id,
@@ -176,13 +174,12 @@ export const listTokens = read(
     })
     const own = eq(mcpTokens.userId, userIdOf(ctx.actor))
     const rows = await ctx.db
-      .select(tokenColumns)
+      .select(visibleToken)
       .from(mcpTokens)
       .where(page.where(own))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    const total = query.total ? (await ctx.db.select({ n: count() }).from(mcpTokens).where(own))[0]?.n : undefined
-    return page.page(rows, total)
+    return page.page(rows, query.total ? await ctx.db.$count(mcpTokens, own) : undefined)
   },
 )
 
@@ -191,14 +188,14 @@ export const createToken = write(
   person,
   async (ctx, input: McpTokenCreate): Promise<McpTokenCreated> => {
     checkNames(input.scopes, input.toolsets)
-    await stillSignedIn(ctx)
+    await lockOwnSession(ctx)
     await organizations.get(ctx, { id: input.organizationId })
     const kind = input.kind ?? 'live'
     const organizationId =
       kind === 'test' ? await organizations.sandboxOf(ctx, input.organizationId) : input.organizationId
     if (input.projectId) await projects.inOrganization(ctx, input.projectId, organizationId)
     if (input.agentId) await findAgent(ctx, input.organizationId, input.agentId)
-    await notTooMany(ctx, mcpTokens)
+    await requireBelowLimit(ctx, mcpTokens)
     const token = newSecret(kind === 'live' ? 'mcp_live' : 'mcp_test')
     const [made] = await ctx.db
       .insert(mcpTokens)
@@ -217,7 +214,7 @@ export const createToken = write(
         createdAt: ctx.now,
         updatedAt: ctx.now,
       })
-      .returning(tokenColumns)
+      .returning(visibleToken)
     if (!made) throw new Error('insert returned nothing')
     ctx.emit(mcpTokenCreated, {
       subjectId: made.id,

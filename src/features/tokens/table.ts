@@ -38,7 +38,7 @@ export const mcpTokens = pgTable(
     kind: text().$type<'live' | 'test'>().notNull(),
     toolsets: textList().notNull(),
     projectId: uuid(),
-    /** The agent that speaks through it, unless a call names another. */
+    /** The agent that uses it; a call can name another one. */
     agentId: uuid(),
     lastUsedIp: text(),
     useCount: integer().notNull().default(0),

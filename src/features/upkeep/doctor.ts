@@ -9,11 +9,11 @@ import { createEmbedder } from '../../embeddings/embedder.ts'
 import { createMailer } from '../../outside/mailer.ts'
 import { madeIn, markOf } from '../backups/service.ts'
 
-/** What `tutti doctor` says of one thing. */
+/** Result of one check of `tutti doctor`. */
 export interface Finding {
   what: string
   ok: boolean
-  /** Nothing is broken, but somebody should know. */
+  /** Nothing is broken, but the operator should know. */
   warning?: true
   said: string
   /** What to do about it. */
@@ -21,8 +21,8 @@ export interface Finding {
 }
 
 /**
- * All that an installation needs besides its files. The running server looks by itself, with its own settings and at its own database;
- * changes nothing. Without a database it looks at the rest.
+ * Checks what an installation needs besides its files, and changes nothing. A running server runs it itself, with its
+ * own settings and database. Without a driver it skips the database.
  */
 export async function look(config: Config, driver: Driver | undefined): Promise<Finding[]> {
   const outside = [mail(config), model(config)]
@@ -45,9 +45,9 @@ function disk({ DATA_DIR, DB_MIN_FREE_MB: least }: Config): Finding {
   const free = Math.floor((bavail * bsize) / 2 ** 20)
   const found: Finding = { what: 'disk', ok: free >= least, said: `${free} MiB free` }
   if (!found.ok)
-    return { ...found, advice: `Writes are refused below ${least} MiB. Make room, or lower DB_MIN_FREE_MB.` }
+    return { ...found, advice: `Writes are refused below ${least} MiB. Free some space, or lower DB_MIN_FREE_MB.` }
   return free < 1024
-    ? { ...found, warning: true, advice: 'That is little: backups and upgrades need room too.' }
+    ? { ...found, warning: true, advice: 'That is little: backups and upgrades need space, too.' }
     : found
 }
 
@@ -68,7 +68,7 @@ async function database(driver: Driver): Promise<Finding[]> {
         what: 'database',
         ok: false,
         said: because(error),
-        advice: 'If it stays so after a restart, restore a backup: tutti restore',
+        advice: 'Restart the server. If that does not help, restore a backup: tutti restore',
       },
     ]
   }
@@ -84,7 +84,7 @@ async function migrationState(driver: Driver): Promise<Finding> {
       ok: true,
       warning: true,
       said: `${pending.length} to apply`,
-      advice: 'The next start does it, or: tutti migrate',
+      advice: 'The next start applies them, or run: tutti migrate',
     }
   } catch (error) {
     return { what, ok: false, said: because(error) }
@@ -101,52 +101,52 @@ async function integrity(driver: Driver): Promise<Finding[]> {
         ok: true,
         warning: true,
         said: 'not checked',
-        advice: "Have the database's administrator run: pg_amcheck DATABASE",
+        advice: 'Ask the administrator of the database to run: pg_amcheck DATABASE',
       },
     ]
   const { tables, indexes, damage } = checked
-  if (damage.length === 0) return [{ what, ok: true, said: `${tables} tables and ${indexes} indexes are sound` }]
+  if (damage.length === 0) return [{ what, ok: true, said: `${tables} tables and ${indexes} indexes are intact` }]
   return damage.map(({ where, said, index }) => ({
     what,
     ok: false,
     said: `${where} is damaged: ${because(said)}`,
     advice: `Check the disk, keep a copy of the data folder, then restore a good backup: tutti restore FILE --replace${
-      index ? ` (${where} is only an index: on Postgres, "reindex index ${where}" makes it anew)` : ''
+      index ? ` (${where} is only an index: on Postgres, "reindex index ${where}" rebuilds it)` : ''
     }`,
   }))
 }
 
-/** Codes, leases and sessions go by the clock; several instances, and those who read their rows, go by the same one. */
+/** Codes, leases and sessions depend on the clock, and all instances must agree on the time. */
 async function clock(driver: Driver): Promise<Finding> {
   const what = 'clock'
   const before = Date.now()
   const there = await millis(driver, 'clock_timestamp()')
   const now = (before + Date.now()) / 2
   const off = Math.round(Math.max(0, Math.abs(there - now) - (Date.now() - before)) / 1000)
-  // There are none before the first migration.
+  // The table does not exist before the first migration.
   const newest = await millis(driver, '(select at from events order by seq desc limit 1)').catch(() => 0)
   const said = new Date(now).toISOString()
   if (off > 30)
     return {
       what,
       ok: false,
-      said: `${off} s apart from the database's clock`,
-      advice: 'Have both machines set theirs by NTP.',
+      said: `${off} s different from the database's clock`,
+      advice: 'Set the clocks of both machines by NTP.',
     }
   if (newest - now > 60_000)
     return {
       what,
       ok: false,
       said: `${said}, but something is recorded at ${new Date(newest).toISOString()}`,
-      advice: 'The clock was set back, or was wrong before. Set it by NTP: sessions and codes go by it.',
+      advice: 'The clock was set back, or was wrong before. Set it by NTP: sessions and codes depend on it.',
     }
   if (off > 2)
     return {
       what,
       ok: true,
       warning: true,
-      said: `${off} s apart from the database's clock`,
-      advice: 'Set both by NTP.',
+      said: `${off} s different from the database's clock`,
+      advice: 'Set the clocks of both machines by NTP.',
     }
   return { what, ok: true, said }
 }
@@ -154,7 +154,7 @@ async function clock(driver: Driver): Promise<Finding> {
 const millis = async (driver: Driver, moment: string): Promise<number> =>
   Number((await driver.query(`select (extract(epoch from ${moment}) * 1000)::float8`)).rows[0]?.[0] ?? 0)
 
-// ---- what lies outside
+// ---- external services
 
 async function mail(config: Config): Promise<Finding> {
   const what = 'mail'
@@ -163,19 +163,19 @@ async function mail(config: Config): Promise<Finding> {
       what,
       ok: true,
       warning: true,
-      said: 'none is sent',
-      advice: 'Set SMTP_URL and MAIL_FROM. Until then read mails out with: tutti outbox',
+      said: 'not sent',
+      advice: 'Set SMTP_URL and MAIL_FROM. Until then, show the mails with: tutti outbox',
     }
   const { host } = new URL(config.SMTP_URL)
   const mailer = createMailer(config)
   try {
     await mailer.check()
-    return { what, ok: true, said: `${host} takes mail from us` }
+    return { what, ok: true, said: `${host} accepts mail from this server` }
   } catch (error) {
     const refused = (error as { code?: string }).code === 'EAUTH'
     const advice = refused
       ? 'Correct the user and password in SMTP_URL.'
-      : 'Check SMTP_URL, the network, and whether that server runs.'
+      : 'Check SMTP_URL, the network, and that the mail server is running.'
     return {
       what,
       ok: false,
@@ -187,10 +187,10 @@ async function mail(config: Config): Promise<Finding> {
   }
 }
 
-/** The model really makes a vector: in this binary, or at the operator's server. */
+/** Checks that the model, built in or at an endpoint, returns a vector. */
 async function model(config: Config): Promise<Finding> {
   const what = 'model'
-  if (config.EMBEDDINGS === 'off') return { what, ok: true, said: 'off: search goes by words only' }
+  if (config.EMBEDDINGS === 'off') return { what, ok: true, said: 'off: search by words only' }
   const embedder = createEmbedder(config)
   const where = config.EMBEDDINGS_URL ? new URL(config.EMBEDDINGS_URL).host : 'built in'
   try {
@@ -201,7 +201,11 @@ async function model(config: Config): Promise<Finding> {
       what,
       ok: false,
       said: `${where}: ${because(error)}`,
-      advice: `Search goes by words only until it answers. ${config.EMBEDDINGS_URL ? 'Check EMBEDDINGS_URL, EMBEDDINGS_MODEL and EMBEDDINGS_KEY.' : 'It needs about 130 MB of memory; EMBEDDINGS=off does without.'}`,
+      advice: `Until this works, search is by words only. ${
+        config.EMBEDDINGS_URL
+          ? 'Check EMBEDDINGS_URL, EMBEDDINGS_MODEL and EMBEDDINGS_KEY.'
+          : 'The model needs about 130 MB of memory; EMBEDDINGS=off disables it.'
+      }`,
     }
   } finally {
     embedder.close()
@@ -218,15 +222,20 @@ async function backups(
       what,
       ok: true,
       warning: true,
-      said: 'none are scheduled',
-      advice: 'Set BACKUP_DIR, best to another disk.',
+      said: 'not scheduled',
+      advice: 'Set BACKUP_DIR, preferably to a folder on another disk.',
     }
   let newest: number | undefined
   try {
     const mark = driver && (await markIn(driver))
     newest = mark !== undefined && existsSync(folder) ? madeIn(folder, mark)[0] : undefined
   } catch (error) {
-    return { what, ok: false, said: because(error), advice: `Let the server's user read and write ${folder}.` }
+    return {
+      what,
+      ok: false,
+      said: because(error),
+      advice: `Allow the user of the server to read and write ${folder}.`,
+    }
   }
   if (newest === undefined)
     return {
@@ -234,7 +243,7 @@ async function backups(
       ok: true,
       warning: true,
       said: `none in ${folder} yet`,
-      advice: 'A running server makes one within the hour; else its log says why not.',
+      advice: 'A running server makes one within an hour. If it does not, check its log.',
     }
   const age = Math.floor((Date.now() - newest) / 3_600_000)
   const said = `the last one is ${age} h old`
@@ -244,7 +253,7 @@ async function backups(
         ok: true,
         warning: true,
         said,
-        advice: `One is due every ${hours} h. Does the server run, and is there room in ${folder}?`,
+        advice: `One is due every ${hours} h. Check that the server is running and that ${folder} has free space.`,
       }
     : { what, ok: true, said }
 }
@@ -256,22 +265,22 @@ async function markIn(driver: Driver): Promise<string | undefined> {
 
 const local = new Set(['localhost', '127.0.0.1', '[::1]', '::1'])
 
-/** What is allowed, and rarely meant. */
+/** Finds settings that are allowed but rarely intended. */
 function settings({ APP_URL, HOST, TRUSTED_PROXIES }: Config): Finding[] {
   const at = APP_URL ? new URL(APP_URL) : undefined
   const found: Finding[] = []
-  const say = (said: string, advice: string) => found.push({ what: 'settings', ok: true, warning: true, said, advice })
+  const warn = (said: string, advice: string) => found.push({ what: 'settings', ok: true, warning: true, said, advice })
   if (at?.protocol === 'http:' && !local.has(at.hostname))
-    say(
+    warn(
       `${APP_URL} is not encrypted`,
-      'Passwords can be read on the way. Put a proxy with TLS in front, and set APP_URL to its https:// address.',
+      'Others on the network can read passwords. Put a proxy with TLS in front, and set APP_URL to its https:// address.',
     )
   else if (!at && !local.has(HOST))
-    say(`it listens on ${HOST} without TLS`, 'Put a proxy with TLS in front, and set APP_URL to its https:// address.')
+    warn(`it listens on ${HOST} without TLS`, 'Put a proxy with TLS in front, and set APP_URL to its https:// address.')
   if (at?.protocol === 'https:' && TRUSTED_PROXIES.length === 0)
-    say(
+    warn(
       'TRUSTED_PROXIES is not set',
-      'To the limits all users look like one. Name the address of the proxy, such as 127.0.0.1.',
+      'Rate limits treat all users as one. Set it to the address of the proxy, such as 127.0.0.1.',
     )
   return found
 }

@@ -23,10 +23,10 @@ import { look } from './doctor.ts'
 const DELETED_DAYS = 30
 const EVENT_DAYS = 365
 const NOTIFICATION_DAYS = 180
-/** Rows in one transaction: on the embedded database everybody else waits meanwhile. */
+/** Rows per transaction: on the embedded database all others wait for it. */
 const BATCH = 500
 
-/** A table that belongs to teams or projects, by the columns that say so. */
+/** A table with soft deletion, or whose rows belong to teams or projects. */
 interface Kept {
   table: string
   soft: boolean
@@ -35,8 +35,9 @@ interface Kept {
 }
 
 /**
- * Every table with `deleted_at`, and every one whose rows go with a team or a project, so that a new resource is covered without being named
- * here. What hangs on another comes before it: the database would take it along in one statement, however much it is, and run out of time.
+ * Returns every table with `deleted_at` and every table whose rows belong to a team or project, so that a new resource
+ * is covered without being named here. Dependent tables come first: otherwise the database would delete their rows in
+ * one cascading statement, which could exceed the time limit.
  */
 const keptTables = read('upkeep.keptTables', machine, async (ctx, _: Record<string, never>): Promise<Kept[]> => {
   const has = (column: string) =>
@@ -57,7 +58,7 @@ const keptTables = read('upkeep.keptTables', machine, async (ctx, _: Record<stri
   return rows
 })
 
-/** Deleted so long ago, or of a team or project that was. */
+/** Condition for rows that were deleted before that time, or whose team or project was. */
 function isOver({ soft, ofTeam, ofProject }: Kept, before: string): SQL {
   const over = (table: PgTable) => sql`(select o.id from ${table} o where o.deleted_at < ${before})`
   return or(
@@ -91,7 +92,7 @@ const purgeSome = write('upkeep.purgeSome', machine, async (ctx, old: Old): Prom
   return (await ctx.db.execute(sql`delete from ${nameOf(old)} where ctid = any(array(${some}))`)).count
 })
 
-/** Removes for good what has outlived its time, a little at a time. */
+/** Permanently deletes expired rows, in small batches. */
 export const purge = flow(
   'upkeep.purge',
   machine,
@@ -124,7 +125,7 @@ async function purgeAll(ctx: Ctx, old: Old): Promise<number> {
   return total
 }
 
-/** For the command line, which opens no files of a running server: it looks by itself. */
+/** For `tutti doctor`, which must not open the files of a running server. */
 export const check = flow('upkeep.check', machine, (ctx, _: Record<string, never>) =>
   look(ctx.app.config, ctx.app.driver),
 )

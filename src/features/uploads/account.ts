@@ -2,7 +2,7 @@ import { and, eq, isNotNull } from 'drizzle-orm'
 import { accountRemoved } from '../accounts/hooks.ts'
 import { uploads } from './table.ts'
 
-/** A team keeps its pictures; the user's own go with their row. */
+/** Keeps the pictures of teams; those of the user are deleted with their row. */
 export const withoutOwner = accountRemoved.handle(async (ctx, { userId }) => {
   await ctx.db
     .update(uploads)

@@ -1,19 +1,19 @@
-/** What the readers of the formats share. */
+/** Shared by the readers of all formats. */
 export interface Size {
   width: number
   height: number
 }
 export interface Found extends Size {
-  /** The parts that stay, in order. */
+  /** The parts to keep, in order. */
   kept: Uint8Array[]
 }
 
 export class Broken extends Error {}
 
-/** A picture of a few MiB has some hundred. Walking through a million would hold everybody up. */
+/** A picture of a few MiB has some hundred parts. Reading a million would block the server. */
 const MOST_PARTS = 5000
 
-/** Reads on, and never beyond the end. */
+/** Reads forward, and throws at the end of the file. */
 export class Cursor {
   at = 0
   #parts = 0
@@ -23,7 +23,7 @@ export class Cursor {
     return this.bytes.length - this.at
   }
 
-  /** Where the next part begins. */
+  /** Counts a part and returns its start. */
   part(): number {
     if (++this.#parts > MOST_PARTS) throw new Broken('it has too many parts')
     return this.at

@@ -3,9 +3,9 @@ import { Broken, begins, Cursor, type Found, type Size } from './cursor.ts'
 import { jpeg } from './jpeg.ts'
 
 /**
- * Pictures as strangers send them: told by their own bytes, never by a name or a header; walked from their first byte to their last, so that
- * none is cut short and nothing hangs on behind; and freed of what browsers do not need to show them, such as where a photo was taken.
- * Nothing is decoded here, so nothing can be made to unfold.
+ * Checks and cleans uploaded pictures. The format is detected from the bytes, never from a name or header. Every part is
+ * read, so that a file is complete and has no data after its end. Metadata that browsers do not need, such as the place
+ * of a photo, is removed. Pictures are not decoded, so a small file cannot expand to a huge one.
  */
 export interface Picture {
   type: string
@@ -45,7 +45,7 @@ export function readPicture(file: Uint8Array): Picture {
   if (!format)
     throw new AppError(
       'unsupported_media',
-      'The file is no PNG, JPEG, WebP or GIF picture. Save it as one of these and send it again.',
+      'The file is not a PNG, JPEG, WebP or GIF picture. Save it as one of these and upload it again.',
     )
   const { name, type } = format
   const cursor = new Cursor(bytes)
@@ -56,24 +56,24 @@ export function readPicture(file: Uint8Array): Picture {
     if (!(error instanceof Broken)) throw error
     throw invalid(
       '/file',
-      `The ${name} picture is damaged or incomplete: ${error.message}. Save it again and send that.`,
+      `The ${name} picture is damaged or incomplete: ${error.message}. Save it again and upload the new file.`,
     )
   }
   if (cursor.left > 0)
-    throw invalid('/file', `The ${name} picture has other data behind its end. Save it again and send that.`)
+    throw invalid('/file', `The ${name} picture has other data after its end. Save it again and upload the new file.`)
   const { width, height, kept } = found
   if (width < 1 || height < 1) throw invalid('/file', `The ${name} picture has no size.`)
   if (Math.max(width, height) > MOST_SIDE || width * height > MOST_PIXELS)
     throw new AppError(
       'too_large',
-      `The picture is ${width} × ${height} pixels; at most ${MOST_SIDE} a side and 40 megapixels are taken.`,
+      `The picture has ${width} × ${height} pixels. The limits are ${MOST_SIDE} pixels per side and 40 megapixels.`,
     )
   return { type, width, height, bytes: Buffer.concat(kept) }
 }
 
 // ---- PNG
 
-/** What draws the picture and gives its colours right. Texts, dates, EXIF and whatever programs put in for themselves go. */
+/** Chunks for the picture and its colours. Texts, dates, EXIF and private chunks are removed. */
 const pngParts = new Set([
   'IHDR',
   'PLTE',
@@ -105,11 +105,11 @@ function png(file: Cursor): Found {
     const covered = file.since(start + 4)
     if (file.take(4).readUInt32BE() !== Bun.hash.crc32(covered)) throw new Broken('a checksum does not match')
     if ((name === 'IHDR') !== (size === undefined) || (name === 'IHDR' && length !== 13))
-      throw new Broken('it does not begin with its size')
+      throw new Broken('it does not start with its size')
     if (name === 'IHDR') size = { width: data.readUInt32BE(0), height: data.readUInt32BE(4) }
     if (name === 'IDAT') drawn = true
     if (pngParts.has(name)) kept.push(file.since(start))
-    else if (!/^[a-z][A-Za-z]{3}$/.test(name)) throw new Broken('it has a part that nobody knows')
+    else if (!/^[a-z][A-Za-z]{3}$/.test(name)) throw new Broken('it has an unknown part')
     if (name !== 'IEND') continue
     if (!drawn || !size || length > 0) throw new Broken('there is no picture in it')
     return { ...size, kept }
@@ -136,7 +136,7 @@ function gif(file: Cursor): Found {
     }
     if (kind === 0x2c) {
       const frame = file.take(9)
-      // Browsers enlarge the canvas for a frame that is larger.
+      // Browsers enlarge the canvas for larger frames.
       size.width = Math.max(size.width, frame.readUInt16LE(0) + frame.readUInt16LE(4))
       size.height = Math.max(size.height, frame.readUInt16LE(2) + frame.readUInt16LE(6))
       file.take(colours(frame[8] as number) + 1)
@@ -146,7 +146,7 @@ function gif(file: Cursor): Found {
     } else if (kind === 0x21) {
       const label = file.byte()
       skipBlocks(file)
-      // How long a frame stays, and how often all of them are repeated; comments and programs' own data go.
+      // Keeps the duration of frames and the number of repetitions; removes comments and application data.
       const extension = file.since(start)
       if (label === 0xf9 || (extension.length === LOOP_LENGTH && begins(extension, LOOP))) kept.push(extension)
     } else throw new Broken('a part of it is missing')
@@ -155,7 +155,7 @@ function gif(file: Cursor): Found {
 
 const colours = (flags: number): number => (flags & 0x80 ? 3 << ((flags & 7) + 1) : 0)
 
-/** There may be millions of these, so they are only stepped over. */
+/** Skips data blocks. There may be millions, so they do not count as parts. */
 function skipBlocks(file: Cursor): void {
   const { bytes } = file
   let length: number | undefined
@@ -171,7 +171,7 @@ function skipBlocks(file: Cursor): void {
 const HAS_METADATA = 0x0c
 
 function webp(file: Cursor): Found {
-  if (file.take(12).readUInt32LE(4) !== file.bytes.length - 8) throw new Broken('its length is not what it says')
+  if (file.take(12).readUInt32LE(4) !== file.bytes.length - 8) throw new Broken('its length does not match its header')
   const first = chunkOf(file)
   if (first.name !== 'VP8X') return { ...sizeOf(first), kept: riff([first]) }
   if (first.data.length !== 10) throw new Broken('its size is missing')
@@ -189,7 +189,7 @@ function webp(file: Cursor): Found {
   }
   if (sizes.length === 0) throw new Broken('there is no picture in it')
   if (sizes.some(({ width, height }) => width > canvas.width || height > canvas.height))
-    throw new Broken('it is larger than it says')
+    throw new Broken('it is larger than its header says')
   return { ...canvas, kept: riff(kept) }
 }
 
@@ -207,7 +207,7 @@ function chunkOf(file: Cursor): Chunk {
   return { name, data }
 }
 
-/** Of the picture itself, which says it again in its own way. */
+/** Returns the size from the header of the image data. */
 function sizeOf({ name, data }: Chunk): Size {
   if (name === 'VP8L' && data.length > 5 && data[0] === 0x2f) {
     const bits = data.readUInt32LE(1)
@@ -218,10 +218,10 @@ function sizeOf({ name, data }: Chunk): Size {
     const isWhole = (tag & 1) === 0 && tag >>> 5 <= data.length - 10
     if (isWhole) return { width: data.readUInt16LE(6) & 0x3fff, height: data.readUInt16LE(8) & 0x3fff }
   }
-  throw new Broken('there is no picture where one should be')
+  throw new Broken('its image data is missing')
 }
 
-/** One of an animation: where it stands, then chunks of its own. */
+/** Returns the size of the canvas that a frame of an animation needs. A frame has an offset, then its own chunks. */
 function frameOf({ data }: Chunk): Size {
   const frame = new Cursor(data)
   const [x = 0, y = 0] = [0, 3].map((at) => (frame.left < 16 ? 0 : data.readUIntLE(at, 3) * 2))

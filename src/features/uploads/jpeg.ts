@@ -1,7 +1,7 @@
 import { Broken, begins, type Cursor, type Found, type Size } from './cursor.ts'
 
 export function jpeg(file: Cursor): Found {
-  // A pattern finds its way through megabytes faster than a loop.
+  // A regular expression searches megabytes faster than a loop.
   const text = file.bytes.toString('latin1')
   const kept: Uint8Array[] = [file.take(2)]
   let size: Size | undefined
@@ -40,7 +40,7 @@ export function jpeg(file: Cursor): Found {
   return { ...size, kept: [...kept, Buffer.of(0xff, 0xd9)] }
 }
 
-/** FF 00 is a byte of the picture, FF D0 to FF D7 are marks inside it, and FF FF is padding; anything else ends it. */
+/** In a scan FF 00 is a byte of the picture, FF D0 to FF D7 are markers and FF FF is padding; anything else ends it. */
 const marker = /\xff[^\0\xd0-\xd7\xff]/g
 
 function skipScan(file: Cursor, text: string): void {
@@ -50,7 +50,7 @@ function skipScan(file: Cursor, text: string): void {
   file.at = found.index
 }
 
-/** Of what applications add, only what changes how it looks: JFIF's density, the colour profile, Adobe's colour transform. */
+/** Keeps only application data that changes how the picture looks: JFIF density, colour profile, Adobe's transform. */
 function staysInJpeg(marker: number, data: Buffer): boolean {
   if (marker === 0xe0) return begins(data, 'JFIF\0')
   if (marker === 0xe2) return begins(data, 'ICC_PROFILE\0')
@@ -60,7 +60,7 @@ function staysInJpeg(marker: number, data: Buffer): boolean {
 
 const EXIF = 'Exif\0\0'
 
-/** Cameras turn a photo by a note in its EXIF part, and by nothing else; 1 where there is none. */
+/** Returns the orientation from the EXIF data (default: 1). Cameras store the rotation only there. */
 function orientationOf(tiff: Buffer): number {
   if (tiff.length < 8) return 1
   const little = begins(tiff, 'II')
@@ -74,7 +74,7 @@ function orientationOf(tiff: Buffer): number {
   return 1
 }
 
-/** An EXIF part that says nothing else. */
+/** Returns EXIF data that contains only the orientation. */
 const exifWith = (orientation: number): Uint8Array =>
   Buffer.from(
     `\xff\xe1\0\x22${EXIF}MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0${String.fromCharCode(orientation)}\0\0\0\0\0\0`,

@@ -47,7 +47,7 @@ export const uploadRoutes = (http: Http) =>
           ...params,
           known: request.headers.get('if-none-match')?.includes(tag),
         })
-        // The bytes are a stranger's: nothing in them may run, be guessed at, or be used by another site.
+        // The file comes from a user: it must not run scripts, be sniffed for another type or be used by other sites.
         Object.assign(set.headers, {
           'cache-control': 'public, max-age=31536000, immutable',
           'content-security-policy': "sandbox; default-src 'none'",
@@ -58,5 +58,5 @@ export const uploadRoutes = (http: Http) =>
         set.status = bytes ? 200 : 304
         return new Response(bytes, { status: set.status })
       },
-      { ...on(uploads.get, 'An uploaded picture'), params: object({ id: id() }), response: PictureFile },
+      { ...on(uploads.get, 'Get an uploaded picture'), params: object({ id: id() }), response: PictureFile },
     )

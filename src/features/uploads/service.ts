@@ -25,10 +25,10 @@ export const COVER = 5 << 20
 const PER_MINUTE = 30
 
 const own = account('account:write')
-/** Asked for before the body is read. */
+/** The role is checked before the body is read. */
 const manager: Rule = { ...account('organizations:write'), role: 'admin' }
 
-/** Looked at outside the transaction, which would hold up everybody else's meanwhile. */
+/** Checks the picture outside the transaction, so that other transactions do not wait for it. */
 async function inspect(ctx: Ctx, { file }: Upload): Promise<Picture> {
   await countAttempt(ctx.app.driver, `upload:${userIdOf(ctx.actor)}`, PER_MINUTE, 60, ctx.app.clock(), 'uploads')
   return readPicture(file)
@@ -36,7 +36,10 @@ async function inspect(ctx: Ctx, { file }: Upload): Promise<Picture> {
 
 type Owner = { userId: string; purpose: 'avatar' | 'cover' } | { organizationId: string; purpose: 'team_avatar' }
 
-/** The new one's address; what was there before is gone. The caller holds the owner's row, so of two at once none stays behind. */
+/**
+ * Replaces the picture and returns the path of the new one. The caller has locked the owner's row, so that concurrent
+ * uploads leave exactly one picture.
+ */
 async function replace(ctx: Ctx, owner: Owner, picture: Picture | null): Promise<string | null> {
   const whose = 'userId' in owner ? eq(uploads.userId, owner.userId) : eq(uploads.organizationId, owner.organizationId)
   await ctx.db.delete(uploads).where(and(whose, eq(uploads.purpose, owner.purpose)))
@@ -48,7 +51,7 @@ async function replace(ctx: Ctx, owner: Owner, picture: Picture | null): Promise
   return `/uploads/${id}`
 }
 
-// ---- one's own
+// ---- pictures of a user
 
 const putOwn =
   (purpose: 'avatar' | 'cover') =>
@@ -103,7 +106,7 @@ export const clearCover = write(
   },
 )
 
-// ---- the team's
+// ---- pictures of a team
 
 const putTeamAvatar = write(
   'uploads.putTeamAvatar',
@@ -144,15 +147,15 @@ export const clearTeamAvatar = write(
   { versioned: true },
 )
 
-// ---- seeing them
+// ---- reading
 
 interface Stored {
   type: string
-  /** Null when the caller has them already. */
+  /** Null if the caller already has them. */
   bytes: Uint8Array<ArrayBuffer> | null
 }
 
-/** Whoever has the address may see it. What lies there never changes, so who has it needs only to hear that it is still there. */
+/** Returns a picture to everyone who has its address. It never changes, so a cached copy stays valid. */
 export const get = read(
   'uploads.get',
   anyone,

@@ -3,14 +3,14 @@ import { instant } from '../../db/columns.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
 
-/** Read and written as base64 (`encode`, `decode` in the statement): the one form that both drivers carry unharmed. */
+/** Read and written as base64 (`encode`, `decode` in the statement), the only form that works with both drivers. */
 const bytea = customType<{ data: string }>({ dataType: () => 'bytea' })
 
-/** Pictures. In the database, so that backups and several instances need nothing else; at most a few MiB each. */
+/** Pictures of at most a few MiB. Stored in the database, so that backups and several instances need no other storage. */
 export const uploads = pgTable(
   'uploads',
   {
-    /** Random and unguessable: whoever has the address may see the picture. */
+    /** Random and unguessable: everyone who has the address may see the picture. */
     id: uuid().primaryKey(),
     userId: uuid().references(() => users.id, { onDelete: 'cascade' }),
     organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
