@@ -170,8 +170,8 @@ describe('a newcomer', () => {
         200,
       )
     const seeded = await tutti(['seed', '--demo', '--data-dir', dir])
-    expect(seeded.out).toContain('made project Lighthouse API')
-    expect((await tutti(['seed', '--demo', '--data-dir', dir])).out).not.toContain('made')
+    expect(seeded.out).toContain('created project Lighthouse API')
+    expect((await tutti(['seed', '--demo', '--data-dir', dir])).out).not.toContain('created')
     // Asked of the server: nobody opens its files.
     expect((await tutti(['migrate', '--data-dir', dir])).out).toStartWith('Up to date')
     await server.stop()

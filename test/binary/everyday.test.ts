@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, 240_000)
 afterAll(() => office.server.kill())
 
-/** Whose address is confirmed, so that he can be invited. */
+/** Creates Bob, whose address is confirmed so that they can be invited, and returns their token. */
 async function bob(): Promise<string> {
   const email = 'bob@example.com'
   await office.api('POST', '/api/auth/otp/send', { email })
@@ -23,8 +23,8 @@ async function bob(): Promise<string> {
   return (await office.api<{ token: string }>('POST', '/api/auth/otp/verify', { email, code })).body.token
 }
 
-describe('a team that somebody is not in', () => {
-  test('any more, does not lock him out of choosing another', async () => {
+describe('a team that one is not a member of', () => {
+  test('does not keep one from choosing another, after it was deleted', async () => {
     await home.run('teams', 'create', 'Engines')
     await home.run('teams', 'use', 'engines')
     await home.run('teams', 'delete', 'engines', '--yes')
@@ -40,7 +40,7 @@ describe('a team that somebody is not in', () => {
     expect((await home.run('tasks', 'list')).code).toBe(0)
   })
 
-  test('but whose project he sees: a folder that is linked to it works', async () => {
+  test('but whose project one sees: a folder that is linked to it works', async () => {
     const { id, organizationId } = JSON.parse((await home.run('projects', 'create', 'Shared', '--json')).out) as Record<
       string,
       string
@@ -55,16 +55,16 @@ describe('a team that somebody is not in', () => {
     ).body
     await office.api('POST', `/api/projects/${id}/share`, { workspaceId: space.id })
     await office.api('POST', `/api/workspaces/${space.id}/teams`, { teamId: engines.id, role: 'editor' })
-    const his = new Home(office)
-    const { userCode, done } = await his.login()
+    const bobsHome = new Home(office)
+    const { userCode, done } = await bobsHome.login()
     await office.api('POST', '/api/auth/device/approve', { userCode }, token)
     await done
     const linkOf = (path: string) =>
       (JSON.parse(readFileSync(join(path, '.tutti.json'), 'utf8')) as { team: string | null }).team
     const [work, hers] = [folder(), folder()]
-    expect((await his.within(work, ['link', id as string])).code).toBe(0)
+    expect((await bobsHome.within(work, ['link', id as string])).code).toBe(0)
     expect(linkOf(work)).toBeNull()
-    expect((await his.within(work, ['tasks', 'list'])).code).toBe(0)
+    expect((await bobsHome.within(work, ['tasks', 'list'])).code).toBe(0)
     await home.within(hers, ['link', id as string])
     expect(linkOf(hers)).toBe(organizationId as string)
   })

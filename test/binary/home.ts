@@ -23,7 +23,7 @@ export class Office {
     return this.server.url
   }
 
-  /** What a profile is called unless told. */
+  /** The default name of a profile. */
   get host(): string {
     return new URL(this.url).host
   }

@@ -27,11 +27,11 @@ const works = async (token: string): Promise<number> =>
 test('two people of one server on one machine each speak as themselves, and who signs out leaves no token that works', async () => {
   const alan = { email: 'alan@example.com', name: 'Alan Turing', password: PASSWORD }
   const made = await fetch(`${office.url}/api/auth/register`, json('POST', alan))
-  const { token: his } = (await made.json()) as { token: string }
+  const { token: alansToken } = (await made.json()) as { token: string }
   expect((await home.within(work, ['mcp'], calls('create_note', { title: 'of Grace' }))).out).toContain('of Grace')
 
   const { userCode, done } = await home.login([office.url, '--profile', 'alan'])
-  await office.api('POST', '/api/auth/device/approve', { userCode }, his)
+  await office.api('POST', '/api/auth/device/approve', { userCode }, alansToken)
   expect((await done).code).toBe(0)
   expect(
     (await home.within(work, ['mcp', '--profile', 'alan'], calls('create_note', { title: 'of Alan' }))).out,
@@ -40,7 +40,7 @@ test('two people of one server on one machine each speak as themselves, and who 
     (await office.api<{ items: { title: string }[] }>('GET', '/api/notes', undefined, as)).body.items.map(
       (n) => n.title,
     )
-  expect(await titles(his)).toEqual(['of Alan'])
+  expect(await titles(alansToken)).toEqual(['of Alan'])
   expect(await titles(office.token)).toEqual(['of Grace'])
 
   const tokens = Object.entries(kept())
@@ -124,7 +124,7 @@ test('a token is not written unasked into settings that are kept in git', async 
   expect(await connect('--stdio')).toMatchObject({ code: 0 })
   expect(readFileSync(join(at, 'dotfiles', 'mcp.json'), 'utf8')).not.toContain('svc_')
   expect(await connect('--yes')).toMatchObject({ code: 0 })
-  // What git ignores is nobody's but his.
+  // A file that git ignores is not committed, so a token in it needs no --yes.
   git('rm', '-q', '-f', '--cached', 'mcp.json')
   writeFileSync(join(at, 'dotfiles', '.gitignore'), 'mcp.json\n')
   writeFileSync(join(at, 'dotfiles', 'mcp.json'), '{}')

@@ -387,7 +387,7 @@ describe('names', () => {
 })
 
 describe('a linked folder', () => {
-  test('names the project, below it as well, unless told otherwise', async () => {
+  test('names the default project, below it as well', async () => {
     await home.run('projects', 'create', 'Other', '--key', 'OTH')
     const deep = join(work, 'src', 'deep')
     mkdirSync(deep, { recursive: true })

@@ -219,7 +219,7 @@ describe('the file', () => {
     expect(await home.run('whoami')).toMatchObject({ code: 2, err: expect.stringContaining('is damaged') as string })
   })
 
-  test('holds several servers, one of which is meant unless told', async () => {
+  test('holds several servers, one of which is the default', async () => {
     const home = new Home(office)
     const other = await Office.open()
     const keys = [await office.key(), await other.key()] as const
@@ -252,7 +252,7 @@ describe('the file', () => {
   }, 240_000)
 })
 
-test('credentials lie in the home folder unless told otherwise', async () => {
+test('credentials are in the home folder by default', async () => {
   const home = folder()
   mkdirSync(join(home, '.config', 'tutti'), { recursive: true, mode: 0o755 })
   expect(

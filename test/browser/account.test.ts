@@ -80,7 +80,7 @@ test('other sessions are ended one by one, and all of them by a new password', a
   const sessions = laptop.section('Where you are signed in')
   await sessions.getByText('this browser').waitFor()
   expect(await sessions.getByRole('listitem').count()).toBe(2)
-  // Nobody ends the one he looks from.
+  // The session of this browser has no button that ends it.
   expect(await sessions.getByRole('button').count()).toBe(1)
   await sessions.getByRole('button', { name: 'End Safari on iPhone' }).click()
   await laptop.page.getByRole('dialog').getByRole('button', { name: 'End' }).click()
@@ -105,7 +105,7 @@ test('other sessions are ended one by one, and all of them by a new password', a
 
   await laptop.button('Sign out').click()
   await laptop.page.waitForURL('**/login')
-  // The way back leads past what was shown to him.
+  // Going back does not show the account again.
   await laptop.page.goBack()
   expect(laptop.page.url()).toBe(`${laptop.url}/manual`)
   expect(await laptop.me()).toBeUndefined()

@@ -43,7 +43,7 @@ const ceremonies = `
     return ask('POST', '/api/auth/passkey/authenticate/finish', { sessionId: body.sessionId, response })
   }`
 
-/** Somebody new, signed in, in a browser of his own. */
+/** Registers a new person, signed in with a browser of their own. */
 async function visit(name: string): Promise<Visit> {
   const context = await (await browser()).newContext()
   await context.addInitScript(ceremonies)

@@ -63,7 +63,7 @@ interface Account {
   token: string
 }
 
-/** Somebody with a browser of his own, which notes whatever must not happen in it. */
+/** A person with a browser of their own, which records whatever must not happen in it. */
 export class Visitor {
   /** What a page should never do. */
   readonly trouble: string[] = []
@@ -79,7 +79,7 @@ export class Visitor {
     readonly page: Page,
   ) {}
 
-  /** At the shared server unless told. */
+  /** Opens a browser at the given server (default: the shared one). */
   static async open({ at, ...options }: BrowserContextOptions & { at?: Place } = {}): Promise<Visitor> {
     const context = await (await browser()).newContext(options)
     const visitor = new Visitor(at ?? (await server()), context, await context.newPage())

@@ -104,7 +104,7 @@ interface ServeOptions {
   env?: Record<string, string>
   /** A command that runs the binary, such as strace. */
   wrap?: string[]
-  /** Any free one unless told. */
+  /** Default: any free port. */
   port?: string
   timeoutMs?: number
 }

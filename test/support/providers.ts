@@ -140,7 +140,7 @@ function fake(part: (provider: FakeProvider) => Part): FakeProvider {
   return provider
 }
 
-/** Answers as GitHub does: plain OAuth, the user and his addresses at an API. */
+/** Answers as GitHub does: plain OAuth, the user and their addresses from an API. */
 export function fakeCodeHost(): FakeProvider {
   const provider = fake(({ fault }) => ({
     authorize: '/login/oauth/authorize',
