@@ -13,9 +13,18 @@ const levels = ['debug', 'info', 'warn', 'error'] as const
 export type Level = (typeof levels)[number]
 
 const secretName = /pass(word)?|secret|token|authorization|cookie|api_?key|hash$/i
-/** Our own bearer secrets and JWTs, anywhere in a text. */
-const secretText =
-  /svc_[A-Za-z0-9_]{20,}|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|([?&](?:token|code|ticket)=)[^&\s"]+|(:\/\/[^:/\s]+:)[^@/\s]+@/g
+/** Our own bearer secrets, JWTs, and secrets in addresses, anywhere in a text. */
+const secretText = new RegExp(
+  [
+    /svc_[A-Za-z0-9_]{20,}/,
+    /eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/,
+    /([?&](?:token|code|ticket)=)[^&\s"]+/,
+    /(:\/\/[^:/\s]+:)[^@/\s]+@/,
+  ]
+    .map((pattern) => pattern.source)
+    .join('|'),
+  'g',
+)
 
 const mask = (text: string): string =>
   text.replace(secretText, (_all, query?: string, url?: string) =>

@@ -42,7 +42,8 @@ export async function prepare(
 /** Throws if the database belongs to another program. */
 export async function hasData(driver: Driver): Promise<boolean> {
   const { rows } = await driver.query(
-    `select relname::text from pg_class where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p', 'v', 'm')
+    `select relname::text from pg_class where relnamespace = current_schema()::regnamespace
+        and relkind in ('r', 'p', 'v', 'm')
       and relname = any($1::text[]) order by 1`,
     [`{${[...ourTables, 'migrations'].join(',')}}`],
   )
@@ -71,10 +72,13 @@ async function makeTables(driver: Driver, header: Header, identity: string): Pro
       create table ${PROGRESS} (kind text not null, name text not null, definition text);
       insert into ${PROGRESS} values ('source', ${literal(identity)});
       do $$ declare item record; begin
-        for item in select conrelid::regclass as here, conname as name, pg_get_constraintdef(oid) as definition from pg_constraint
-          where contype = 'f' and connamespace = current_schema()::regnamespace and conrelid::regclass::text = any(${names})
+        for item in select conrelid::regclass as here, conname as name, pg_get_constraintdef(oid) as definition
+        from pg_constraint
+          where contype = 'f' and connamespace = current_schema()::regnamespace
+            and conrelid::regclass::text = any(${names})
         loop
-          insert into ${PROGRESS} values ('key', item.name, format('alter table %s add constraint %I %s', item.here, item.name, item.definition));
+          insert into ${PROGRESS} values ('key', item.name,
+            format('alter table %s add constraint %I %s', item.here, item.name, item.definition));
           execute format('alter table %s drop constraint %I', item.here, item.name);
         end loop;
         for item in select unnest(${names}) as name loop
@@ -105,8 +109,10 @@ async function hasTable(on: Queryable, name: string): Promise<boolean> {
  */
 export async function typesOf(on: Queryable): Promise<Map<string, Map<string, string>>> {
   const { rows } = await on.query(
-    `select c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid
-    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped and c.relname = any($1::text[])`,
+    `select c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod) from pg_class c
+      join pg_attribute a on a.attrelid = c.oid
+    where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
+      and c.relname = any($1::text[])`,
     [`{${ourTables.join(',')}}`],
   )
   const found = new Map<string, Map<string, string>>()
@@ -125,8 +131,12 @@ export async function finish(driver: Driver): Promise<void> {
       and pg_get_serial_sequence(quote_ident(c.relname), a.attname) is not null`,
     [`{${ourTables.join(',')}}`],
   )
+  const restart = sequences.map(
+    ([table, column, name]) =>
+      `select setval(${literal(String(name))}, coalesce(max(${column}), 1), max(${column}) is not null) from ${table};`,
+  )
   await driver.exec(`begin;
-    ${sequences.map(([table, column, name]) => `select setval(${literal(String(name))}, coalesce(max(${column}), 1), max(${column}) is not null) from ${table};`).join('\n')}
+    ${restart.join('\n')}
     ${keys.map(([definition]) => `${definition};`).join('\n')}
     drop table ${PROGRESS};
     commit;

@@ -21,9 +21,12 @@ export async function checkIntegrity(driver: Driver): Promise<Checked | undefine
   const { rows: found } = await driver.query(`select 1 from pg_extension where extname = 'amcheck'`)
   const inspect = found.length > 0 ? (work: (on: Queryable) => Promise<void>) => work(driver) : withExtension(driver)
   const { rows } = await driver.query(`
-    select t.oid::regclass::text, coalesce(array_to_json(array_agg(i.indexrelid::regclass::text order by i.indexrelid) filter (where a.amname = 'btree' and i.indisvalid)), '[]')::text
-    from pg_class t left join pg_index i on i.indrelid = t.oid left join pg_class c on c.oid = i.indexrelid left join pg_am a on a.oid = c.relam
-    where t.relkind = 'r' and t.relpersistence = 'p' and t.relnamespace = current_schema()::regnamespace group by t.oid order by 1`)
+    select t.oid::regclass::text, coalesce(array_to_json(array_agg(i.indexrelid::regclass::text order by i.indexrelid)
+      filter (where a.amname = 'btree' and i.indisvalid)), '[]')::text
+    from pg_class t left join pg_index i on i.indrelid = t.oid left join pg_class c on c.oid = i.indexrelid
+    left join pg_am a on a.oid = c.relam
+    where t.relkind = 'r' and t.relpersistence = 'p' and t.relnamespace = current_schema()::regnamespace group by t.oid
+    order by 1`)
   const checked: Checked = { tables: 0, indexes: 0, damage: [] }
   for (const [table, list] of rows as [string, string][]) {
     const indexes = JSON.parse(list) as string[]

@@ -55,7 +55,8 @@ const tsvector = customType<{ data: string }>({ dataType: () => 'tsvector' })
  * "addresses" and "tags" (12 KB of `/~/~` costs seconds), and on the embedded database all other queries would wait.
  */
 const words = (column: string, language: SQL): SQL =>
-  sql`to_tsvector(${language}, translate(left(coalesce(${sql.identifier(column)}, ''), 200000), '!"#$%&''()*+,-./:;<=>?@[\\]^_\`{|}~', '                                '))`
+  sql`to_tsvector(${language}, translate(left(coalesce(${sql.identifier(column)}, ''), 200000), ${marksToSpaces}))`
+const marksToSpaces = sql`'!"#$%&''()*+,-./:;<=>?@[\\]^_\`{|}~', '                                '`
 const punctuation = /[!#-,./:-@[-`{-~]/g // all but " and -, which have a meaning in a query
 const weights = [sql`'A'`, sql`'B'`, sql`'C'`, sql`'D'`] as const
 

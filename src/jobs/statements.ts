@@ -30,19 +30,23 @@ export const claim = `with due as materialized (
   union all select null, null, null, null, extract(epoch from min(run_at) - now())::float8 * 1000
     from jobs where state <> 'failed' and run_at > now() and name = any($1::text[])`
 
-export const renew = `update jobs set run_at = ${later(3)} where id = any($1::text[]) and lease = any($2::text[]) returning id`
+export const renew = `update jobs set run_at = ${later(3)}
+  where id = any($1::text[]) and lease = any($2::text[]) returning id`
 
 export const remove = `delete from jobs ${mine}`
 
-export const retry = `update jobs set state = 'waiting', lease = null, attempt = $3::int, error = $4::text, run_at = ${later(5)} ${mine}`
+export const retry = `update jobs set state = 'waiting', lease = null, attempt = $3::int, error = $4::text,
+    run_at = ${later(5)} ${mine}`
 
 /** Also deletes old failed jobs: their number grows only here. */
 export const bury = `with old as (delete from jobs where state = 'failed' and run_at < now() - interval '30 days')
   update jobs set state = 'failed', lease = null, error = $3::text, run_at = now() ${mine}`
 
 /** Keeps the schedule; the failed attempt becomes its own row. */
-export const buryScheduled = `with old as (delete from jobs where state = 'failed' and run_at < now() - interval '30 days'),
-  next as (update jobs set state = 'waiting', lease = null, attempt = 0, run_at = ${later(4)} ${mine} returning name, data)
+export const buryScheduled = `with old as (delete from jobs
+  where state = 'failed' and run_at < now() - interval '30 days'),
+  next as (update jobs set state = 'waiting', lease = null, attempt = 0, run_at = ${later(4)} ${mine}
+  returning name, data)
   insert into jobs (id, name, data, state, attempt, error, run_at, created_at)
   select $5::text, name, data, 'failed', $6::int, $3::text, now(), now() from next`
 

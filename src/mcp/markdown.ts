@@ -3,7 +3,8 @@ import type { Attribution } from './source.ts'
 
 /** Long texts, each under a heading of its own, in the order in which they are read. */
 const bodies = [
-  'description', 'content', 'decision', 'context', 'rationale', 'outcome', 'persona', 'systemPrompt', 'summary', 'completionNotes',
+  'description', 'content', 'decision', 'context', 'rationale', 'outcome', 'persona', 'systemPrompt', 'summary',
+  'completionNotes',
 ] // biome-ignore format: a list of names
 /** In the heading already. */
 const headed = new Set(['title', 'name', 'key'])

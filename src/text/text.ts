@@ -23,10 +23,14 @@ export function untaken(slug: string, taken: ReadonlySet<string>): string {
  */
 const hidden = new RegExp(
   [
-    '[\\u{0}-\\u{8}\\u{b}\\u{c}\\u{e}-\\u{1f}\\u{7f}]', // control
-    '[\\u{ad}\\u{61c}\\u{200b}\\u{200e}\\u{200f}\\u{202a}-\\u{202e}\\u{2060}-\\u{2064}\\u{2066}-\\u{206f}\\u{feff}]', // invisible, direction
-    '(?<![\\p{L}\\p{M}\\p{Emoji}])[\\u{200c}\\u{200d}]|[\\u{200c}\\u{200d}](?![\\p{L}\\p{M}\\p{Emoji}])', // joiners that join nothing
-    '[\\u{e0000}-\\u{e007f}]', // tags
+    // control
+    '[\\u{0}-\\u{8}\\u{b}\\u{c}\\u{e}-\\u{1f}\\u{7f}]',
+    // invisible, direction
+    '[\\u{ad}\\u{61c}\\u{200b}\\u{200e}\\u{200f}\\u{202a}-\\u{202e}\\u{2060}-\\u{2064}\\u{2066}-\\u{206f}\\u{feff}]',
+    // joiners that join nothing
+    '(?<![\\p{L}\\p{M}\\p{Emoji}])[\\u{200c}\\u{200d}]|[\\u{200c}\\u{200d}](?![\\p{L}\\p{M}\\p{Emoji}])',
+    // tags
+    '[\\u{e0000}-\\u{e007f}]',
   ].join('|'),
   'gu',
 )

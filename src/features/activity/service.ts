@@ -38,7 +38,8 @@ import {
 export function seenBy({ actor }: Ctx): SQL {
   const rights = rightsOf(actor)
   // Evaluated once, not for every event.
-  const places = sql`select ${projectTable.id}, ${projectTable.organizationId} from ${projectTable} where ${projects.visibleTo(rights)}`
+  const places = sql`select ${projectTable.id}, ${projectTable.organizationId} from ${projectTable}
+    where ${projects.visibleTo(rights)}`
   return and(
     isToldTo(rights.user),
     or(
@@ -92,7 +93,8 @@ function writtenAfter(since: string): SQL {
     .toString(16)
     .padStart(12, '0')
   const id = `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`
-  return sql`${events.seq} > coalesce((select e.seq from ${events} e where e.id < ${id}::uuid order by e.id desc limit 1), 0)`
+  return sql`${events.seq} > coalesce((select e.seq from ${events} e where e.id < ${id}::uuid
+    order by e.id desc limit 1), 0)`
 }
 
 export const list = read(

@@ -13,7 +13,8 @@ export const decisionRecord: RecordKind = {
   ownerId: decisions.createdById,
   inBriefs: true,
   search: {
-    text: sql`concat_ws(e'\n\n', ${decisions.decision}, ${decisions.context}, ${decisions.rationale}, ${decisions.outcome})`,
+    text: sql`concat_ws(e'\n\n', ${decisions.decision}, ${decisions.context}, ${decisions.rationale},
+        ${decisions.outcome})`,
     tags: decisions.tags,
     expiresAt: sql`case when ${decisions.status} = 'superseded' then ${decisions.updatedAt} end`,
   },

@@ -64,7 +64,8 @@ const withAuthor = <T extends Authored>({ authorType: type, authorId: id, author
 /** Lists carry no bodies. */
 const item = {
   ...short,
-  excerpt: sql<string>`case when length(${decisions.decision}) > 160 then left(${decisions.decision}, 159) || '…' else ${decisions.decision} end`,
+  excerpt: sql<string>`case when length(${decisions.decision}) > 160 then left(${decisions.decision}, 159) || '…'
+      else ${decisions.decision} end`,
 }
 
 const visibleTo = liveOfTeamOrProject(decisions)

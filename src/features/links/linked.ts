@@ -39,7 +39,8 @@ const select = (records: Records, more: SQL) =>
         direction: sql<Row['direction']>`found.direction`,
       })
       .from(sql`(
-        select to_type as type, to_id as id, kind, 'to' as direction, created_at as at from ${links} where from_id = ${value('id')}
+        select to_type as type, to_id as id, kind, 'to' as direction, created_at as at from ${links}
+        where from_id = ${value('id')}
         union all select from_type, from_id, kind, 'from', created_at from ${links} where to_id = ${value('id')}
         ${sql.join(records.all.filter(({ ownLinks }) => ownLinks).map(listing), sql` `)}
         ${more}) found`)

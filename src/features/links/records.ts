@@ -37,7 +37,8 @@ export const isSeen = (ctx: Ctx, type: Column, id: Column): SQL =>
       .filter((record) => mayRead(ctx, record))
       .map(
         ({ kind, table, visible }) =>
-          sql`(${type} = ${kind} and exists (select 1 from ${table} where ${table.id} = ${id} and ${visible(rightsOf(ctx.actor))}))`,
+          sql`(${type} = ${kind} and exists (select 1 from ${table}
+            where ${table.id} = ${id} and ${visible(rightsOf(ctx.actor))}))`,
       ),
   )
 

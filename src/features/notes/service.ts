@@ -147,7 +147,8 @@ export const list = read('notes.list', member('notes:read'), async (ctx, query: 
   const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
   // Each half walks its own index in order and stops at the limit; an OR of the two would read and sort everything there is.
   const first = (half: SQL | undefined) =>
-    sql`(select ${notes.id} from ${notes} where ${page.where(half, ...filters)} order by ${sql.join(page.orderBy, sql`, `)} limit ${page.limit})`
+    sql`(select ${notes.id} from ${notes} where ${page.where(half, ...filters)}
+      order by ${sql.join(page.orderBy, sql`, `)} limit ${page.limit})`
   const rows = await ctx.db
     .select(item)
     .from(notes)

@@ -119,7 +119,8 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
             userIds ? anyOf(users.id, idList(userIds)) : eq(users.status, 'active'),
             organizationId === undefined
               ? undefined
-              : sql`exists (select 1 from ${memberships} where ${memberships.userId} = ${users.id} and ${memberships.organizationId} = ${organizationId})`,
+              : sql`exists (select 1 from ${memberships}
+                where ${memberships.userId} = ${users.id} and ${memberships.organizationId} = ${organizationId})`,
             after === undefined ? undefined : gt(users.id, after),
           ),
         )

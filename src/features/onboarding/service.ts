@@ -28,7 +28,8 @@ export const steps = read(
         invite: sql<boolean>`exists (select 1 from ${invites} i where i.invited_by_id = ${me})
         or exists (select 1 from ${memberships} x where x.organization_id in ${mine} and x.user_id <> ${me})`,
         token: sql<boolean>`exists (select 1 from ${mcpTokens} t where t.user_id = ${me})`,
-        project: sql<boolean>`exists (select 1 from ${projects} p where p.organization_id in ${mine} and p.created_by_id = ${me} and p.deleted_at is null)`,
+        project: sql<boolean>`exists (select 1 from ${projects} p
+          where p.organization_id in ${mine} and p.created_by_id = ${me} and p.deleted_at is null)`,
       })
       .from(users)
       .where(eq(users.id, me))

@@ -103,7 +103,8 @@ export async function listShared<R extends { id: string }>(
   const orderBy = sql.join(page.orderBy, sql`, `)
   const first = parts.map(
     (part) =>
-      sql`(select ${table.id} from ${table} where ${page.where(part, ...filters)} order by ${orderBy} limit ${page.limit})`,
+      sql`(select ${table.id} from ${table} where ${page.where(part, ...filters)}
+        order by ${orderBy} limit ${page.limit})`,
   )
   const rows = (await ctx.db
     .select(columns as Record<string, PgColumn>)

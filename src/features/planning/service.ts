@@ -44,14 +44,17 @@ type Row = {
 async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Promise<Tree> {
   const chosen = (column: SQL) => (only ? sql`and ${column} = any(${idList(only)}::uuid[])` : sql``)
   const { rows } = await ctx.db.execute<Row>(sql`select *, (count(*) over ())::int as total from (
-      select 0 as kind, id, null::uuid as parent, title, status, priority, null::int as number, null::int as points, null::uuid as part_of,
+      select 0 as kind, id, null::uuid as parent, title, status, priority, null::int as number, null::int as points,
+        null::uuid as part_of,
         null as blockers, position
         from ${epics} where project_id = ${project.id} and deleted_at is null ${chosen(sql`id`)}
       union all select 1, id, epic_id, title, status, priority, null, points, null, null, position
         from ${stories} where project_id = ${project.id} and deleted_at is null ${chosen(sql`epic_id`)}
-      union all select 2, t.id, t.story_id, t.title, t.status, t.priority, t.number, null, t.parent_id, waits.blockers, t.position
+      union all select 2, t.id, t.story_id, t.title, t.status, t.priority, t.number, null, t.parent_id, waits.blockers,
+        t.position
         from ${tasks} t left join (
-          select d.task_id, string_agg(p.key || '-' || b.number, ',' order by p.key, b.number) as blockers from ${tasks} w
+          select d.task_id, string_agg(p.key || '-' || b.number, ',' order by p.key, b.number) as blockers
+          from ${tasks} w
             join ${taskDependencies} d on d.task_id = w.id and d.kind = 'blocks'
             join ${tasks} b on b.id = d.blocked_by_id and b.deleted_at is null and b.status not in ('done', 'cancelled')
               and b.organization_id = w.organization_id
@@ -59,7 +62,11 @@ async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Pro
           where w.project_id = ${project.id} and w.deleted_at is null group by d.task_id
         ) waits on waits.task_id = t.id
         where t.project_id = ${project.id} and t.deleted_at is null
-          ${only ? sql`and t.story_id in (select id from ${stories} where deleted_at is null ${chosen(sql`epic_id`)})` : sql``}
+          ${
+            only
+              ? sql`and t.story_id in (select id from ${stories} where deleted_at is null ${chosen(sql`epic_id`)})`
+              : sql``
+          }
     ) entries order by kind, position, id limit ${MOST_ENTRIES}`)
   const { id, name, slug, key } = project
   const found: Tree = {

@@ -112,7 +112,8 @@ async function lostSince(ctx: Ctx, from: string): Promise<string[]> {
   const mine = idList(organizationsOf(ctx.actor))
   const { rows } = await ctx.db.execute<{ id: string }>(sql`
     select distinct e.subject_id as id from ${events} e
-    where e.organization_id = any(${mine}::uuid[]) and e.type in (${workspaceDeleted.name}, ${workspaceUnshared.name}) and e.at >= ${from}
+    where e.organization_id = any(${mine}::uuid[]) and e.type in (${workspaceDeleted.name}, ${workspaceUnshared.name})
+      and e.at >= ${from}
       and not exists (select 1 from ${workspaces} w join ${workspaceTeams} t on t.workspace_id = w.id
         where w.id = e.subject_id and w.deleted_at is null and t.organization_id = any(${mine}::uuid[]))`)
   return rows.map((r) => r.id)

@@ -14,7 +14,8 @@ export async function readersOf(ctx: Ctx, projectId: string, people: readonly st
       join ${users} u on u.id = m.user_id and u.status = 'active'
       join ${organizations} o on o.id = m.organization_id and o.deleted_at is null
     where p.id = ${projectId} and p.deleted_at is null and u.id = any(${idList(people)}::uuid[]) and (
-      (o.id = p.organization_id and (p.visibility <> 'private' or u.id = p.created_by_id or m.role in ('admin', 'owner')))
+      (o.id = p.organization_id
+        and (p.visibility <> 'private' or u.id = p.created_by_id or m.role in ('admin', 'owner')))
       or (p.visibility <> 'private' and exists (select 1 from ${workspaceTeams} t
         join ${workspaces} w on w.id = t.workspace_id and w.deleted_at is null
         join ${organizations} owner on owner.id = w.organization_id and owner.deleted_at is null

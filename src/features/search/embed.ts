@@ -51,7 +51,8 @@ const others = read('search.others', machine, async (ctx, _: Record<string, neve
 })
 
 const forgetSome = write('search.forgetSome', machine, async (ctx, _: Record<string, never>): Promise<void> => {
-  const some = sql`select ctid from ${passageVectors} where ${ne(passageVectors.model, ctx.app.embedder.id)} limit ${FORGOTTEN}`
+  const some = sql`select ctid from ${passageVectors} where ${ne(passageVectors.model, ctx.app.embedder.id)}
+    limit ${FORGOTTEN}`
   await ctx.db.execute(sql`delete from ${passageVectors} where ctid = any(array(${some}))`)
 })
 

@@ -51,7 +51,8 @@ export const nestedPath = ({ app }: Ctx): SQL => {
   const cases = app.records.all.flatMap((record) =>
     factsOf(record.kind).path
       ? []
-      : sql`when ${record.kind}::text then (select ${pathOf(record)} from ${record.table} where ${record.table.id} = ${passages.recordId})`,
+      : sql`when ${record.kind}::text then (select ${pathOf(record)} from ${record.table}
+        where ${record.table.id} = ${passages.recordId})`,
   )
   return sql`case ${passages.kind} ${sql.join(cases, sql` `)} end`
 }

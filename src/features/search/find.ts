@@ -32,19 +32,24 @@ interface Row extends Record<string, unknown> {
 const statement = (ctx: Ctx, text: string, place: SearchFilter, limit: number): SQL => sql`
   with asked as materialized (select ${asked(text, 'english')} as words),
   newest as materialized (
-    select ${passages.id} as id from ${passages}, asked where ${passages.search} @@ asked.words and ${within(ctx, place)}
+    select ${passages.id} as id from ${passages}, asked where ${passages.search} @@ asked.words
+      and ${within(ctx, place)}
     order by ${passages.at} desc limit ${NEWEST}),
   ranked as (
-    select id, ${passages.kind} as kind, ${passages.recordId} as record_id, ${passages.at} as at, ts_rank(${passages.search}, asked.words) as rank
+    select id, ${passages.kind} as kind, ${passages.recordId} as record_id, ${passages.at} as at,
+      ts_rank(${passages.search}, asked.words) as rank
     from newest join ${passages} using (id), asked where ${current(ctx)}),
   best as (select distinct on (kind, record_id) * from ranked order by kind, record_id, rank desc, id),
   placed as (
-    select id, rank, count(*) over kinds as total, row_number() over (kinds order by rank desc, at desc, id) as place, max(rank) over kinds as top
+    select id, rank, count(*) over kinds as total, row_number() over (kinds order by rank desc, at desc, id) as place,
+      max(rank) over kinds as top
     from best window kinds as (partition by kind))
-  select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.chunk}, ${passages.title},
+  select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.chunk},
+    ${passages.title},
     ${passages.content}, ${passages.at}, rank, total::int as total,
     ${nestedPath(ctx)} as nested_path,
-    ${marked(passages.title, sql`asked.words`, 'english')} as marked_title, ${marked(passages.content, sql`asked.words`, 'english')} as marked_text
+    ${marked(passages.title, sql`asked.words`, 'english')} as marked_title,
+      ${marked(passages.content, sql`asked.words`, 'english')} as marked_text
   from placed join ${passages} using (id), asked where place <= ${limit} order by top desc, ${passages.kind}, place`
 
 const toFound = (row: Row): Found => ({

@@ -14,8 +14,10 @@ const BEFORE = 60
  * parser takes quadratic time on some of it. Positions stay valid, so `parts` can apply the marks to the original text.
  */
 export const marked = (text: SQLWrapper, query: SQL, language: Language): SQL<string> => {
-  const plain = sql`translate(left(${text}, ${LONGEST}), ${`!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~${START}${END}`}, repeat(' ', 34))`
-  return sql<string>`ts_headline(${language}::regconfig, ${plain}, ${query}, ${`StartSel="${START}", StopSel="${END}", HighlightAll=true`})`
+  const punctuation = `!"#$%&'()*+,-./:;<=>?@[\\]^_\`{|}~${START}${END}`
+  const plain = sql`translate(left(${text}, ${LONGEST}), ${punctuation}, repeat(' ', 34))`
+  const options = `StartSel="${START}", StopSel="${END}", HighlightAll=true`
+  return sql<string>`ts_headline(${language}::regconfig, ${plain}, ${query}, ${options})`
 }
 
 type Span = [from: number, to: number]

@@ -17,7 +17,8 @@ export { embedQuery, type QueryVector } from './model.ts'
 export const visibleTo = (rights: Rights): SQL => {
   const personal = and(isNull(passages.organizationId), eq(passages.userId, rights.personal))
   // Evaluated once for all passages, not once for each.
-  const inProject = sql`${passages.projectId} in (select ${projectTable.id} from ${projectTable} where ${projects.visibleTo(rights)})`
+  const inProject = sql`${passages.projectId} in (select ${projectTable.id} from ${projectTable}
+    where ${projects.visibleTo(rights)})`
   const toAll = or(isNull(passages.userId), eq(passages.userId, rights.user))
   return or(personal, and(ofTeamOrProject(passages, rights, inProject), toAll))
 }
@@ -93,16 +94,20 @@ const vector = sql`(select ${ph('vector')}::vector)`
 const isOfModel = and(eq(passageVectors.passageId, passages.id), sql`${passageVectors.model} = ${ph('model')}`)
 const lexemes = sql`lexemes as materialized (
   select row_number() over () as n, quote_literal(l)::tsquery as q from (
-    select l from unnest(tsvector_to_array(to_tsvector('english', ${ph('text')}))) u (l) order by length(l) desc, l limit ${LEXEMES}) longest)`
+    select l from unnest(tsvector_to_array(to_tsvector('english', ${ph('text')}))) u (l)
+    order by length(l) desc, l limit ${LEXEMES}) longest)`
 
 /** Columns for ranking a passage; `matched` has a bit for each word of the query that the passage contains. */
-const candidate = sql`${passages.id} as id, ${passages.kind} as kind, ${passages.recordId} as record_id, ${passages.importance} as importance,
+const candidate = sql`${passages.id} as id, ${passages.kind} as kind, ${passages.recordId} as record_id,
+    ${passages.importance} as importance,
   1 - (${passageVectors.vector} <=> ${vector}) as meaning,
-  (select bit_or(1 << (n - 1)::int) from lexemes where ${passages.search} @@ q) as matched, (select count(*) from lexemes)::int as asked`
+  (select bit_or(1 << (n - 1)::int) from lexemes where ${passages.search} @@ q) as matched,
+    (select count(*) from lexemes)::int as asked`
 
 /** Compares all passages that the caller may find, if they are few enough. */
 const all = run(sql`with ${lexemes}
-  select ${candidate}, null as counts from ${passages} left join ${passageVectors} on ${isOfModel} where ${found} limit ${ALL + 1}`)
+  select ${candidate}, null as counts from ${passages} left join ${passageVectors} on ${isOfModel}
+  where ${found} limit ${ALL + 1}`)
 
 /**
  * Preselects candidates by the signs of their vectors, plus some for each word, then ranks both. `offset 0` keeps the
@@ -110,21 +115,26 @@ const all = run(sql`with ${lexemes}
  */
 const likely = run(sql`with ${lexemes},
   signs as materialized (
-    select ${passageSigns.passageId} as id, ${passageSigns.signs} <~> (select binary_quantize(${ph('vector')}::vector)) as distance from ${passageSigns}
+    select ${passageSigns.passageId} as id,
+      ${passageSigns.signs} <~> (select binary_quantize(${ph('vector')}::vector)) as distance from ${passageSigns}
     where ${ph('vector')}::vector is not null and ${passageSigns.model} = ${ph('model')}
       and (${anyOf(passageSigns.owner, rights.reach)} or ${eq(passageSigns.owner, rights.personal)})
     order by distance, id limit ${LIKELY}),
   nearest as (
     select ${passages.id} as id from ${passageVectors} join ${passages} on ${passages.id} = ${passageVectors.passageId}
-    where ${passageVectors.passageId} = any(array(select id from signs)) and ${passageVectors.model} = ${ph('model')} and ${found}
+    where ${passageVectors.passageId} = any(array(select id from signs)) and ${passageVectors.model} = ${ph('model')}
+      and ${found}
     order by ${passageVectors.vector} <=> ${vector}, ${passages.id} limit ${FINAL}),
   pairs as materialized (
     select n, w.id from lexemes, lateral (
-      select ${passages.id} as id from (select * from ${passages} where ${passages.search} @@ q offset 0) ${passages} where ${found} limit ${WORDED}) w),
-  counted as materialized (select lexemes.n, count(pairs.id)::float8 as c from lexemes left join pairs using (n) group by lexemes.n),
+      select ${passages.id} as id from (select * from ${passages} where ${passages.search} @@ q offset 0) ${passages}
+      where ${found} limit ${WORDED}) w),
+  counted as materialized (select lexemes.n, count(pairs.id)::float8 as c from lexemes left join pairs using (n)
+  group by lexemes.n),
   worded as (select id from pairs join counted using (n) group by id order by sum(1 / c) desc, id limit ${FINAL})
   select ${candidate}, (select string_agg(c::text, ',' order by n) from counted) as counts
-  from (select id from nearest union select id from worded) candidates join ${passages} on ${passages.id} = candidates.id left join ${passageVectors} on ${isOfModel}`)
+  from (select id from nearest union select id from worded) candidates
+  join ${passages} on ${passages.id} = candidates.id left join ${passageVectors} on ${isOfModel}`)
 
 interface Candidate {
   id: string

@@ -132,13 +132,20 @@ const differing = read(
     const page =
       of === 'records'
         ? sql`select ${table.id} as id, ${table.updatedAt} as at, ${table.organizationId} as owner from ${table}
-          where ${and(live(source), owned(source), within(sql`${seenThrough}`), sql`${table.id} > ${after}::uuid`)} order by ${table.id}`
+          where ${and(live(source), owned(source), within(sql`${seenThrough}`), sql`${table.id} > ${after}::uuid`)}
+          order by ${table.id}`
         : sql`select ${passages.recordId} as id from ${passages}
-          where ${and(eq(passages.kind, kind as SearchName), eq(passages.chunk, 0), within(sql`${passages.projectId}`), sql`${passages.recordId} > ${after}::uuid`)}
+          where ${and(
+            eq(passages.kind, kind as SearchName),
+            eq(passages.chunk, 0),
+            within(sql`${passages.projectId}`),
+            sql`${passages.recordId} > ${after}::uuid`,
+          )}
           order by ${passages.recordId}`
     const other =
       of === 'records'
-        ? sql`select 1 from ${passages} where ${passages.kind} = ${kind} and ${passages.recordId} = page.id and ${passages.chunk} = 0
+        ? sql`select 1 from ${passages} where ${passages.kind} = ${kind} and ${passages.recordId} = page.id
+            and ${passages.chunk} = 0
           and ${passages.at} = page.at and ${passages.organizationId} is not distinct from page.owner`
         : sql`select 1 from ${table} where ${and(sql`${table.id} = page.id`, live(source))}`
     const { rows } = await ctx.db.execute<{ id: string; differs: boolean }>(sql`

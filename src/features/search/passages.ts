@@ -121,10 +121,12 @@ export async function putVectors(ctx: Ctx, made: readonly Made[]): Promise<void>
   await ctx.db.execute(sql`
     with kept as (
       insert into ${passageVectors} (passage_id, model, vector)
-      select p.id, ${ctx.app.embedder.id}, made.vector::vector from unnest(${ids}::uuid[], ${vectors}::text[]) made (id, vector)
+      select p.id, ${ctx.app.embedder.id}, made.vector::vector
+      from unnest(${ids}::uuid[], ${vectors}::text[]) made (id, vector)
       join ${passages} p on p.id = made.id on conflict do nothing returning passage_id, model, vector)
     insert into ${passageSigns} (passage_id, model, owner, signs)
-    select p.id, kept.model, p.owner, binary_quantize(kept.vector) from kept join ${passages} p on p.id = kept.passage_id`)
+    select p.id, kept.model, p.owner, binary_quantize(kept.vector) from kept
+    join ${passages} p on p.id = kept.passage_id`)
 }
 
 export const movePassages = projectMoved.handle(async (ctx, { projectId, organizationId }) => {

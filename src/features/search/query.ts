@@ -31,7 +31,8 @@ export function asked(text: string, language: Language): SQL {
     .split(/\sor\s/i)
     .at(-1) as string
   // Also matches the stem: `deploying` is not a prefix of the stored stem `deploy`.
-  const begun = sql`(to_tsquery('simple', ${beginning(last)}) || to_tsquery(${dictionary(language)}, ${beginning(last)}))`
+  const begun = sql`(to_tsquery('simple', ${beginning(last)})
+    || to_tsquery(${dictionary(language)}, ${beginning(last)}))`
   return sql`(${all} || (${parsed(before, language)} && ${begun}))`
 }
 

@@ -9,13 +9,15 @@ import { sessions } from './table.ts'
 export const sessionRecord: RecordKind = {
   kind: 'session',
   table: sessions,
-  title: sql`coalesce(left(${sessions.goals}[1], 300), 'Session of ' || to_char(${sessions.startedAt} at time zone 'UTC', 'YYYY-MM-DD'))`,
+  title: sql`coalesce(left(${sessions.goals}[1], 300),
+      'Session of ' || to_char(${sessions.startedAt} at time zone 'UTC', 'YYYY-MM-DD'))`,
   scope: 'sessions:read',
   visible: (rights) => and(eq(sessions.userId, rights.user), anyOf(sessions.organizationId, rights.organizations)),
   ownerId: sessions.userId,
   search: {
     title: sql`coalesce(${sessions.goals}[1], 'Work session')`,
-    text: sql`concat_ws(e'\n\n', array_to_string(${sessions.goals}, e'\n'), ${sessions.context}, ${sessions.summary}, ${sessions.checkpoint} ->> 'nextStep')`,
+    text: sql`concat_ws(e'\n\n', array_to_string(${sessions.goals}, e'\n'), ${sessions.context}, ${sessions.summary},
+        ${sessions.checkpoint} ->> 'nextStep')`,
     userId: sessions.userId,
   },
   resource: {

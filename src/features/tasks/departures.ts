@@ -4,7 +4,8 @@ import { tasks } from './table.ts'
 
 /** Columns of a task whose lease has expired, so that the next worker can continue it. */
 export const abandoned = (now: string) => ({
-  leaseExpiresAt: sql`case when ${tasks.leaseExpiresAt} > ${now}::timestamptz then ${now}::timestamptz else ${tasks.leaseExpiresAt} end`,
+  leaseExpiresAt: sql`case when ${tasks.leaseExpiresAt} > ${now}::timestamptz then ${now}::timestamptz
+      else ${tasks.leaseExpiresAt} end`,
 })
 
 /** For a person or agent that has left: ends their leases and assignments, so that others can take the tasks. */

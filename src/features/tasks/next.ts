@@ -211,7 +211,8 @@ export const mine = read(
   member('tasks:read'),
   async (ctx, _: Record<string, never>): Promise<OwnTask[]> => {
     const me = speaker(ctx)
-    const held = sql`coalesce(${and(eq(tasks.leaseType, me.type), eq(tasks.leaseHolderId, me.id), gt(tasks.leaseExpiresAt, ctx.now))}, false)`
+    const leased = and(eq(tasks.leaseType, me.type), eq(tasks.leaseHolderId, me.id), gt(tasks.leaseExpiresAt, ctx.now))
+    const held = sql`coalesce(${leased}, false)`
     const rows = await selectItems(ctx)
       .where(
         and(

@@ -16,7 +16,8 @@ export const taskRecord: RecordKind = {
   inBriefs: true,
   search: {
     text: sql`concat_ws(e'\n\n', ${tasks.description},
-    (select string_agg(criterion ->> 'text', e'\n') from jsonb_array_elements(${tasks.acceptance}) criterion), ${tasks.completionNotes})`,
+    (select string_agg(criterion ->> 'text', e'\n') from jsonb_array_elements(${tasks.acceptance}) criterion),
+      ${tasks.completionNotes})`,
     tags: tasks.labels,
   },
   resource: {

@@ -29,7 +29,8 @@ const nameOf = (type: SQL | typeof tasks.assigneeType, id: SQL | typeof tasks.as
  */
 const openOnes = (dependency: SQL): SQL =>
   sql`(${dependency} and d.kind = 'blocks' offset 0) d cross join lateral (select t.number, t.project_id from ${tasks} t
-    where t.id = d.other and t.deleted_at is null and t.status not in ('done', 'cancelled') and t.organization_id = ${tasks.organizationId}
+    where t.id = d.other and t.deleted_at is null and t.status not in ('done', 'cancelled')
+      and t.organization_id = ${tasks.organizationId}
     offset 0) o`
 const keyList = (ones: SQL): SQL<string | null> =>
   sql<string | null>`(select string_agg(o.key || '-' || o.number, ',' order by o.key, o.number) from (

@@ -328,7 +328,8 @@ async function checkPlace(
   const parent = await inProject(ctx, place.parentId, projectId)
   if (own) {
     const { rows } = await ctx.db.execute<{ id: string }>(sql`with recursive above (id) as (
-      select ${parent.id}::uuid union select t.parent_id from above join ${tasks} t on t.id = above.id where t.parent_id is not null)
+      select ${parent.id}::uuid union select t.parent_id from above join ${tasks} t on t.id = above.id
+      where t.parent_id is not null)
       select id from above where id = ${own}`)
     if (rows.length > 0)
       throw new AppError('conflict.cycle', 'A task cannot be a part of itself, or of one of its own parts.')

@@ -21,7 +21,8 @@ const select = prepare((db) =>
     .select({
       ties: asList(sql`select d.task_id = ${id} as ahead, d.kind, ${named} from ${taskDependencies} d
         join ${tasks} on ${tasks.id} = case when d.task_id = ${id} then d.blocked_by_id else d.task_id end ${inProject}
-        where (d.task_id = ${id} or d.blocked_by_id = ${id}) and ${visibleTo(anyRights)} order by ${projects.key}, ${tasks.number} limit 200`),
+        where (d.task_id = ${id} or d.blocked_by_id = ${id}) and ${visibleTo(anyRights)}
+        order by ${projects.key}, ${tasks.number} limit 200`),
       parts: asList(sql`select ${named} from ${tasks} ${inProject}
         where ${tasks.parentId} = ${id} and ${visibleTo(anyRights)} order by ${tasks.position}, ${tasks.id} limit 100`),
       comments: asList(sql`select c.id, c.task_id as "taskId", c.body, c.created_at::text as "createdAt",

@@ -49,11 +49,13 @@ export const presence = read(
 
 async function stored(ctx: Ctx, id: string, people: string, since: string): Promise<Map<string, Seen>> {
   const { rows } = await ctx.db.execute<{ user_id: string; at: string | Date; agents: string | null }>(sql`
-    select user_id, max(at) as at, string_agg(token::text, ',') filter (where at >= ${since}::timestamptz) as agents from (
+    select user_id, max(at) as at, string_agg(token::text, ',') filter (where at >= ${since}::timestamptz) as agents
+    from (
       select user_id, last_seen_at as at, null::uuid as token from ${loginSessions}
         where user_id = any(${people}::uuid[]) and impersonator_id is null
       union all select user_id, last_used_at, null from ${apiKeys}
-        where user_id = any(${people}::uuid[]) and last_used_at is not null and (organization_id is null or organization_id = ${id})
+        where user_id = any(${people}::uuid[]) and last_used_at is not null
+          and (organization_id is null or organization_id = ${id})
       union all select user_id, last_used_at, id from ${mcpTokens}
         where user_id = any(${people}::uuid[]) and last_used_at is not null and organization_id = ${id}
     ) uses group by user_id`)

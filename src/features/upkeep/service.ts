@@ -43,10 +43,12 @@ const keptTables = read('upkeep.keptTables', machine, async (ctx, _: Record<stri
   const has = (column: string) =>
     sql`exists (select 1 from pg_attribute where attrelid = c.oid and attname = ${column} and not attisdropped)`
   const goesWith = (table: string) =>
-    sql`exists (select 1 from pg_constraint f where f.conrelid = c.oid and f.contype = 'f' and f.confdeltype = 'c' and f.confrelid = ${table}::regclass)`
+    sql`exists (select 1 from pg_constraint f where f.conrelid = c.oid and f.contype = 'f' and f.confdeltype = 'c'
+        and f.confrelid = ${table}::regclass)`
   const { rows } = await ctx.db.execute<Kept & Record<string, unknown>>(sql`
     with recursive kept as (
-      select c.oid as id, c.relname::text as name, ${has('deleted_at')} as soft, ${goesWith('organizations')} as of_team, ${goesWith('projects')} as of_project
+      select c.oid as id, c.relname::text as name, ${has('deleted_at')} as soft,
+        ${goesWith('organizations')} as of_team, ${goesWith('projects')} as of_project
       from pg_class c where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
     ), depth (id, n) as (
       select id, 0 from kept where soft

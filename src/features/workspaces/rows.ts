@@ -33,7 +33,8 @@ const columns = {
 }
 const taking = sql`${workspaceTeams} t join ${organizations} o on o.id = t.organization_id and o.deleted_at is null`
 /** All teams of a workspace as JSON; the owning team comes first. */
-const teamList = sql<string>`(select json_agg(json_build_object('id', o.id, 'name', o.name, 'role', t.role) order by t.added_at, o.id)
+const teamList = sql<string>`(select json_agg(json_build_object('id', o.id, 'name', o.name, 'role', t.role)
+  order by t.added_at, o.id)
   from ${taking} where t.workspace_id = ${workspaces.id})::text`
 
 /** A workspace is visible to the members of all its teams, as long as the owning team exists. */
@@ -41,7 +42,8 @@ export const seenBy = (ctx: Ctx, among = idList(organizationsOf(ctx.actor))): SQ
   and(
     isNull(workspaces.deletedAt),
     isNull(organizations.deletedAt),
-    sql`exists (select 1 from ${workspaceTeams} t where t.workspace_id = ${workspaces.id} and t.organization_id = any(${among}::uuid[]))`,
+    sql`exists (select 1 from ${workspaceTeams} t where t.workspace_id = ${workspaces.id}
+        and t.organization_id = any(${among}::uuid[]))`,
   )
 
 export async function select(ctx: Ctx, where: SQL | undefined, order: SQL[], limit: number): Promise<Workspace[]> {
