@@ -34,7 +34,9 @@ const formats: Record<string, RegExp> = {
 }
 for (const [name, pattern] of Object.entries(formats))
   FormatRegistry.Set(name, (value) => value.length <= 320 && pattern.test(value))
-/** Allows no capitals but A to Z: JavaScript, databases and mail servers do not agree on how to lower-case others (İ). */
+/**
+ * Allows no capitals but A to Z: JavaScript, databases and mail servers do not agree on how to lower-case others (İ).
+ */
 FormatRegistry.Set(
   'email',
   (value) => value.length <= 320 && formats.email?.test(value) === true && !/(?![A-Z])\p{Lu}/u.test(value),

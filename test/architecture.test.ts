@@ -140,11 +140,48 @@ test('the table of contents names every feature', async () => {
   }
 })
 
-test('files stay readable, and no test is switched off', async () => {
+/** Files over 300 lines, and why they are not split. Names may only be deleted. */
+const longFiles: Record<string, string> = {
+  'cli/nouns/tasks.ts': 'one table of commands',
+  'src/db/embedded/database.ts': 'one state machine: start, restart, close',
+  'src/features/decisions/service.ts': 'to be split',
+  'src/features/notes/service.ts': 'to be split',
+  'src/features/projects/service.ts': 'to be split',
+  'src/features/specs/service.ts': 'to be split',
+  'src/features/tasks/service.ts': 'to be split',
+  'src/features/workflow/service.ts': 'to be split',
+}
+
+test('no file has more than 300 lines', async () => {
   const sizes = await Promise.all(
-    sources.map(async (file) => [file, (await read(file)).trimEnd().split('\n').length] as const),
+    sources.map(async (file) => [file, (await read(file)).split('\n').length - 1] as const),
   )
-  expect(sizes.filter(([, size]) => size > 400)).toEqual([])
+  expect(sizes.filter(([file, size]) => size > 300 && !(file in longFiles))).toEqual([])
+  expect(sizes.filter(([, size]) => size > 420)).toEqual([])
+})
+
+/** Files with HTML or text for models in which a line break would be part of the text. */
+const wideTexts = [
+  'src/features/mail/message.ts',
+  'src/features/repositories/agents-text.ts',
+  'src/features/search/answer.ts',
+  'src/mcp/instructions.ts',
+  'src/pages/account-pages.ts',
+  'src/pages/pages.ts',
+]
+
+test('no line is wider than 120 characters, unless it is one message', async () => {
+  const message = /^\s*([\w.$]+: |return |[?:+] |const \w+ = )?(['"`]).*\2[,;]?$/
+  const wide = sources.map(async (file) =>
+    (await read(file))
+      .split('\n')
+      .flatMap((line, i) => (line.length > 120 && !message.test(line) ? [`${file}:${i + 1}`] : [])),
+  )
+  const found = (await Promise.all(wide)).flat()
+  expect(found.filter((at) => !wideTexts.some((file) => at.startsWith(`${file}:`)))).toEqual([])
+})
+
+test('no test is switched off', async () => {
   expect(await lines(scan('test/**/*.ts'), /\b(test|it|describe)\.(only|skip|todo)\(/)).toEqual([])
 })
 

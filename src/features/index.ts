@@ -2,8 +2,8 @@
 /**
  * THE TABLE OF CONTENTS: one line per feature, written by hand. Nothing is discovered.
  *
- * Features form layers: a feature imports only features that are listed above it here (test/architecture.test.ts checks this). Where a
- * lower feature needs an upper one, it declares a hook that the upper one handles (src/hooks.ts).
+ * Features form layers: a feature imports only features that are listed above it here (test/architecture.test.ts checks
+ * this). Where a lower feature needs an upper one, it declares a hook that the upper one handles (src/hooks.ts).
  */
 
 // ---- people

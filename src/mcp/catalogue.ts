@@ -78,7 +78,10 @@ export class Catalogue {
     return list
   }
 
-  /** The arguments, with JSON text turned into the array or object it stands for. Anything else is left for the schema to refuse. */
+  /**
+   * The arguments, with JSON text turned into the array or object it stands for. Anything else is left for the schema
+   * to refuse.
+   */
   read(tool: Tool, args: Arguments): Arguments {
     let out = args
     for (const name of this.#entries.get(tool.name)?.structured ?? []) {

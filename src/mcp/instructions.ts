@@ -1,4 +1,7 @@
-/** Told to every client when it connects. Clients cut it at 2,048 characters, and some show it to the model before anything else. */
+/**
+ * Told to every client when it connects. Clients cut it at 2,048 characters, and some show it to the model before
+ * anything else.
+ */
 export const instructions = `Tutti is where people and AI agents plan and do software work together: projects with their tasks, features, notes, specs, decisions and memory, kept in one organization. \
 Your token decides which organization you see and what you may change. Everything you write is shared with its people and other agents at once, under the token owner's name.
 

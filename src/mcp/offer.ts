@@ -33,7 +33,10 @@ const COMPLETED = 100
 const SKILLS = 'get_skill'
 const TASKS = 'get_task'
 
-/** What there is besides tools: records as resources, and the team's skills as prompts. Seen by whoever may use the tools that show the same. */
+/**
+ * What there is besides tools: records as resources, and the team's skills as prompts. Seen by whoever may use the
+ * tools that show the same.
+ */
 export class Offer {
   constructor(
     private readonly catalogue: Catalogue,

@@ -1,4 +1,7 @@
-/** The order that every client sees: by category, and in each from making to reading. A frozen list, since clients keep it. */
+/**
+ * The order that every client sees: by category, and in each from making to reading. A frozen list, since clients keep
+ * it.
+ */
 const order = [
   ['create_agent', 'list_agents', 'get_agent', 'update_agent', 'delete_agent'],
   ['create_task', 'list_tasks', 'update_task', 'complete_task', 'delete_task', 'get_task', 'next_task', 'claim_task'],

@@ -40,7 +40,9 @@ export interface Behind {
   call(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<CallToolResult>
 }
 
-/** What the connection can be told of: a stream that stays with its server, one that is asked for by itself, or none. */
+/**
+ * What the connection can be told of: a stream that stays with its server, one that is asked for by itself, or none.
+ */
 export type Delivery = 'stream' | 'listen' | 'none'
 
 const cacheHint = { ttlMs: 300_000, cacheScope: 'private' } as const
@@ -73,7 +75,10 @@ const identity = { name: 'tutti', title: 'Tutti', version }
 export function newServer({ app, catalogue, offer, asking, call }: Behind, delivery: Delivery, open?: Open): Server {
   const server = new Server(identity, options[delivery])
 
-  /** Of what goes wrong only what the caller can do something about is told; the rest is in the log, under the request's id. */
+  /**
+   * Of what goes wrong only what the caller can do something about is told; the rest is in the log, under the request's
+   * id.
+   */
   const offered = async <T>(info: AuthInfo | undefined, work: (asking: Asking) => Promise<T>): Promise<T> => {
     const caller = callerOf(info)
     try {

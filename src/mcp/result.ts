@@ -13,7 +13,10 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
-/** The answer to a call: a text and the facts, which say the same, since some clients show the model only the one and some only the other. */
+/**
+ * The answer to a call: a text and the facts, which say the same, since some clients show the model only the one and
+ * some only the other.
+ */
 export interface Told {
   readonly isError?: true
   readonly text: string
@@ -36,8 +39,8 @@ export function success(answer: unknown, tool: Tool, sent: Fields = {}, source?:
 }
 
 /**
- * `code: reason. Next step.` Of the facts, subject, scope and ways out are in the sentence already: as fields they would cost tokens twice,
- * and routes and commands are of no use to whoever calls tools.
+ * `code: reason. Next step.` Of the facts, subject, scope and ways out are in the sentence already: as fields they
+ * would cost tokens twice, and routes and commands are of no use to whoever calls tools.
  */
 export function failure(error: AppError, tool: string, requestId: string, has: (tool: string) => boolean): Told {
   const next = nextStep(error, requestId, has)
@@ -84,7 +87,9 @@ export const forModel = (record: Fields): Fields => visible(told(record) as Fiel
 
 // ---- hidden characters
 
-/** Control characters leave JSON.stringify as escapes, so one look at the JSON tells whether any text has to be cleaned. */
+/**
+ * Control characters leave JSON.stringify as escapes, so one look at the JSON tells whether any text has to be cleaned.
+ */
 const escaped = /\\(?:u00|[bf])/
 
 function visible(value: Fields): { facts: Fields; json: string } {
@@ -109,8 +114,9 @@ const taskKey = /^[A-Z]{2,6}-\d+$/
 const LONG = 200
 
 /**
- * Without fields that say nothing; a list stays one when it is empty. A record inside another answer is named once: by key, else by slug,
- * else by id (36 characters of hex are 32 tokens); people and agents by their names, but for an assignee, who may be given a task again.
+ * Without fields that say nothing; a list stays one when it is empty. A record inside another answer is named once: by
+ * key, else by slug, else by id (36 characters of hex are 32 tokens); people and agents by their names, but for an
+ * assignee, who may be given a task again.
  */
 function told(value: unknown, sent: Fields = {}, depth = 0): unknown {
   if (Array.isArray(value)) return value.map((item) => told(item, sent, depth + 1))

@@ -3,8 +3,8 @@ import type { Actor } from '../auth/actor.ts'
 import { userName } from './hooks.ts'
 
 /**
- * Whose text an answer holds. It stands before the text, so that a model that reads on knows what it reads: `own` was written by the very
- * agent or user that asks, everything else is `other`, and nothing of either is an instruction.
+ * Whose text an answer holds. It stands before the text, so that a model that reads on knows what it reads: `own` was
+ * written by the very agent or user that asks, everything else is `other`, and nothing of either is an instruction.
  */
 export interface Attribution {
   kind: string

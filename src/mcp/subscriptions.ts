@@ -26,8 +26,8 @@ interface Surroundings {
 }
 
 /**
- * Serves `subscriptions/listen` of 2026-07-28. Each stream has its own source of events, so that none receives what only
- * another token may see.
+ * Serves `subscriptions/listen` of 2026-07-28. Each stream has its own source of events, so that none receives what
+ * only another token may see.
  */
 export async function listen(on: Surroundings, request: Request, message: Message, caller: Caller): Promise<Response> {
   on.streams.requireRoom(caller.owner)

@@ -4,7 +4,9 @@ import { int, object, optional, type Static, type TObject, text } from '../schem
 
 type Runs = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
 
-/** A tool as agents see it. Hints, scope and strictness come from the action it runs, so they cannot be forgotten here. */
+/**
+ * A tool as agents see it. Hints, scope and strictness come from the action it runs, so they cannot be forgotten here.
+ */
 export interface Tool {
   readonly name: string
   /** Names it had before: agents have them in their notes and allow-lists. */
@@ -39,7 +41,10 @@ interface Definition<I extends TObject, A, R> {
   show?: (answer: R) => unknown
 }
 
-/** Explained once, in the server's instructions: a description on every write tool would cost more tokens than it saves mistakes. */
+/**
+ * Explained once, in the server's instructions: a description on every write tool would cost more tokens than it saves
+ * mistakes.
+ */
 const idempotencyKey = optional(text(200, { minLength: 1 }))
 
 export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {

@@ -65,7 +65,9 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
   return user
 }
 
-/** Returns whether an account may still get this address back by its undo link: a thief must not be able to block it. */
+/**
+ * Returns whether an account may still get this address back by its undo link: a thief must not be able to block it.
+ */
 export async function isReserved(ctx: Ctx, email: string, besidesUserId?: string): Promise<boolean> {
   const undo = await pendingFor(ctx, 'email_undo', email)
   return undo !== undefined && undo.userId !== besidesUserId
@@ -158,9 +160,9 @@ export async function removeOtherMethods(ctx: Ctx, userId: string): Promise<void
 }
 
 /**
- * Call it when the caller has proved access to the mailbox. If the address was not confirmed before, a stranger may have
- * created the account, so everything set up so far is removed: password, passkeys, OAuth identities, sessions, keys,
- * integrations and members of the personal organization.
+ * Call it when the caller has proved access to the mailbox. If the address was not confirmed before, a stranger may
+ * have created the account, so everything set up so far is removed: password, passkeys, OAuth identities, sessions,
+ * keys, integrations and members of the personal organization.
  */
 export async function proveMailbox(ctx: Ctx, user: User): Promise<User> {
   if (user.emailVerifiedAt) return user

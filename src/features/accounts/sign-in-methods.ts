@@ -13,8 +13,8 @@ import { countSignInMethods } from './hooks.ts'
 const NOTICE_DAYS = 7
 
 /**
- * Locks the user's row, then throws if the session has ended. Call it before a sign-in method is added: the actor may be
- * a second old, and a concurrent transaction may be ending the session because the owner of the mailbox takes the
+ * Locks the user's row, then throws if the session has ended. Call it before a sign-in method is added: the actor may
+ * be a second old, and a concurrent transaction may be ending the session because the owner of the mailbox takes the
  * account over. The second of the two transactions waits here and then sees the changes of the first.
  */
 export async function lockSession(ctx: Ctx, sessionId: string): Promise<User> {

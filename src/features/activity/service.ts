@@ -29,11 +29,12 @@ import {
 } from './schema.ts'
 
 /**
- * Events of the caller's organizations, and of projects that they see, from the time when those belonged to their present
- * team: what a former team did in a project names people and records that stayed there.
+ * Events of the caller's organizations, and of projects that they see, from the time when those belonged to their
+ * present team: what a former team did in a project names people and records that stayed there.
  *
  * This is `ofTeamOrProject` for events, written out. That rule would add a condition on `organizationId` which both
- * branches here imply; the planner would count it twice, expect too few rows and might leave the indexes ordered by seq.
+ * branches here imply; the planner would count it twice, expect too few rows and might leave the indexes ordered by
+ * seq.
  */
 export function seenBy({ actor }: Ctx): SQL {
   const rights = rightsOf(actor)
@@ -85,8 +86,9 @@ function toActivity(
 }
 
 /**
- * Events are numbered as they are written, and their ids tell when they were made, a moment after `at`. So whatever has a lower number than
- * one of an hour before is older, and need not be looked at: a team may have a hundred thousand of those.
+ * Events are numbered as they are written, and their ids tell when they were made, a moment after `at`. So whatever has
+ * a lower number than one of an hour before is older, and need not be looked at: a team may have a hundred thousand of
+ * those.
  */
 function writtenAfter(since: string): SQL {
   const time = Math.max(0, Date.parse(since) - 3_600_000)

@@ -30,7 +30,8 @@ import type {
 
 const { preferences: _, ...shown } = account
 /** Uses explicit aliases, because drizzle omits the table of a column in a select from a single table. */
-const seen = sql`(select max(s.last_seen_at) from ${loginSessions} s where s.user_id = ${users}.id and s.impersonator_id is null)`
+const seen = sql`(select max(s.last_seen_at) from ${loginSessions} s
+  where s.user_id = ${users}.id and s.impersonator_id is null)`
 const visible = { ...shown, lastSeenAt: seen.mapWith(loginSessions.lastSeenAt) as SQL<string | null> }
 
 export const list = read('admin.users', admin, async (ctx, query: AdminUserQuery): Promise<AdminUserPage> => {
@@ -68,7 +69,8 @@ export const get = read('admin.user', admin, async (ctx, { id }: { id: string })
       memberships,
       and(
         eq(memberships.userId, id),
-        sql`exists (select 1 from ${organizations} where ${organizations.id} = ${memberships.organizationId} and ${live})`,
+        sql`exists (select 1 from ${organizations} where ${organizations.id} = ${memberships.organizationId}
+            and ${live})`,
       ),
     ),
     projects: await db.$count(projects, ownProjects(id)),

@@ -76,7 +76,9 @@ function noteFailure(ctx: Ctx, userId: string | null, via: Via): void {
   ctx.emit(signInFailed, { subjectId: userId ?? undefined, userId, data: { via } })
 }
 
-/** Call it before the transaction. A request counts as a sign-in attempt, so that no network can mail the whole world. */
+/**
+ * Call it before the transaction. A request counts as a sign-in attempt, so that no network can mail the whole world.
+ */
 async function countRequest(ctx: Ctx, email: string): Promise<void> {
   await countSignIn(ctx)
   await countMail(ctx, email)

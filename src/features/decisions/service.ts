@@ -216,7 +216,10 @@ export const create = write(
 const options = (given: readonly (string | Alternative)[]): Alternative[] =>
   given.map((a) => (typeof a === 'string' ? { option: a } : a))
 
-/** One of the same team that nothing has replaced yet. It is always older than what replaces it, so there are no circles. */
+/**
+ * One of the same team that nothing has replaced yet. It is always older than what replaces it, so there are no
+ * circles.
+ */
 async function replaceable(ctx: Ctx, ref: string, organizationId: string): Promise<Decision> {
   const old = await find(ctx, ref)
   if (old.organizationId !== organizationId) throw notFound('decision', ref)

@@ -41,8 +41,8 @@ export const create = write(
 )
 
 /**
- * Sends an invite in the caller's transaction. The caller has checked the right to invite. An open invite is renewed, and
- * its old link stops working.
+ * Sends an invite in the caller's transaction. The caller has checked the right to invite. An open invite is renewed,
+ * and its old link stops working.
  */
 export async function send(
   ctx: Ctx,

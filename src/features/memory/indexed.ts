@@ -17,7 +17,10 @@ type Fields =
   | 'expiresAt'
   | 'supersededById'
 
-/** Their texts can be found at once; vectors are made by a job, unless one is there already: a write never waits for the model. */
+/**
+ * Their texts can be found at once; vectors are made by a job, unless one is there already: a write never waits for the
+ * model.
+ */
 export async function index(ctx: Ctx, rows: readonly Pick<Row, Fields>[], vector?: Float32Array): Promise<void> {
   const fresh = await putPassages(
     ctx,

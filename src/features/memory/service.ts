@@ -203,7 +203,10 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-/** All memories of a scope, once the caller has said how many he knows there are. Exactly these go: one that is added meanwhile stays. */
+/**
+ * All memories of a scope, once the caller has said how many he knows there are. Exactly these go: one that is added
+ * meanwhile stays.
+ */
 export const clear = write(
   'memory.clear',
   member('memories:write'),

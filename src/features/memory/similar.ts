@@ -3,7 +3,9 @@ import { hybrid, type QueryVector } from '../search/hybrid.ts'
 import { excerptOf } from './rows.ts'
 import type { Memory, MemoryStored } from './schema.ts'
 
-/** Measured with the built-in model: paraphrases reach 0.75 to 0.95, the same words about another thing stay below 0.85. */
+/**
+ * Measured with the built-in model: paraphrases reach 0.75 to 0.95, the same words about another thing stay below 0.85.
+ */
 const SAME_MEANING = 0.85
 const SAME_WORDS = 0.75
 const COMPARED = 1000
@@ -28,7 +30,10 @@ export async function vectorSoon({ app: { embedder } }: Ctx, text: string): Prom
   return vector
 }
 
-/** Memories that say nearly the same, by their words and, where its vector is there, by its meaning. A duplicate is noticed, not refused. */
+/**
+ * Memories that say nearly the same, by their words and, where its vector is there, by its meaning. A duplicate is
+ * noticed, not refused.
+ */
 export async function similarTo(
   ctx: Ctx,
   memory: Memory,

@@ -60,7 +60,10 @@ function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): MemoryTarg
   return { scope: 'agent', scopeId: agent.id, organizationId: currentOrganization(ctx.actor), projectId: null }
 }
 
-/** A session is its worker's; its project decides who sees what is remembered about it, and may be out of his sight by now. */
+/**
+ * A session is its worker's; its project decides who sees what is remembered about it, and may be out of his sight by
+ * now.
+ */
 async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<MemoryTarget> {
   if (!session)
     throw invalid('/scopeId', 'Name the session it is about: set scopeId to its id, or start one.', 'required', [

@@ -48,8 +48,8 @@ const visible = { ...item, content: notes.content, links: notes.links }
 const live = isNull(notes.deletedAt)
 
 /**
- * Personal notes are their author's, and belong to no organization: an MCP token, which is bound to one, does not see them.
- * Others belong to the organization's members; those of a project also need the project to be visible.
+ * Personal notes are their author's, and belong to no organization: an MCP token, which is bound to one, does not see
+ * them. Others belong to the organization's members; those of a project also need the project to be visible.
  */
 export const visibleTo = (rights: Rights, state = live): SQL => {
   const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
@@ -145,7 +145,8 @@ export const list = read('notes.list', member('notes:read'), async (ctx, query: 
     ? eq(notes.projectId, query.projectId)
     : eq(notes.organizationId, currentOrganization(ctx.actor))
   const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
-  // Each half walks its own index in order and stops at the limit; an OR of the two would read and sort everything there is.
+  // Each half walks its own index in order and stops at the limit; an OR of the two would read and sort everything
+  // there is.
   const first = (half: SQL | undefined) =>
     sql`(select ${notes.id} from ${notes} where ${page.where(half, ...filters)}
       order by ${sql.join(page.orderBy, sql`, `)} limit ${page.limit})`

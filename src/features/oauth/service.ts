@@ -87,7 +87,9 @@ export const start = flow(
 
 const random = (): string => randomBytes(32).toString('base64url')
 
-/** Another site must not make a user connect an identity: it may have signed them in at the provider as somebody else. */
+/**
+ * Another site must not make a user connect an identity: it may have signed them in at the provider as somebody else.
+ */
 function requireLinker({ actor, app }: Ctx, site: string | null): void {
   authorize(actor, recent(RECENT_MINUTES), 'oauth.link', app.clock)
   if (site !== null && site !== 'same-origin' && site !== 'none')

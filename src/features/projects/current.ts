@@ -24,7 +24,9 @@ export interface ProjectFilter {
   orCurrent?: boolean
 }
 
-/** Returns the id of the project to filter by. An id is not looked up: the list's own rule hides what is not visible. */
+/**
+ * Returns the id of the project to filter by. An id is not looked up: the list's own rule hides what is not visible.
+ */
 export async function projectFilter(ctx: Ctx, { projectId, orCurrent }: ProjectFilter): Promise<string | undefined> {
   if (projectId === undefined) return orCurrent ? (await defaultProject(ctx))?.id : undefined
   return isId(projectId) ? projectId : (await projects.find(ctx, projectId)).id

@@ -7,7 +7,10 @@ import type { SkillItem } from '../skills/schema.ts'
 import type { SpecItem } from '../specs/schema.ts'
 import type { Target } from './schema.ts'
 
-/** The text of the file that agents read before they begin. It depends on the records alone, so it changes only with them. */
+/**
+ * The text of the file that agents read before they begin. It depends on the records alone, so it changes only with
+ * them.
+ */
 
 export const paths: Record<Target, string> = {
   agents: 'AGENTS.md',
@@ -86,7 +89,9 @@ const listed = <T>(heading: string, items: readonly T[], line: (item: T) => stri
 
 // ---- text that users wrote
 
-/** Returns one line without markup: no heading, comment, link, code, table cell, or `@file`, which some agents import. */
+/**
+ * Returns one line without markup: no heading, comment, link, code, table cell, or `@file`, which some agents import.
+ */
 export const inline = (text: string): string =>
   visibleText(text)
     .replace(/\s+/g, ' ')
@@ -98,7 +103,9 @@ export const inline = (text: string): string =>
 
 const code = (text: string): string => `\`${text.replace(/[^\w.-]/g, '')}\``
 
-/** Returns Markdown that users wrote as a quotation. It cannot open a section or a comment, nor end the generated part. */
+/**
+ * Returns Markdown that users wrote as a quotation. It cannot open a section or a comment, nor end the generated part.
+ */
 export function quoted(text: string, most: number): string {
   const clean = visibleText(text).trim()
   const kept = clean.length > most ? `${clean.slice(0, most)}…` : clean

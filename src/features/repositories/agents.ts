@@ -91,7 +91,9 @@ async function onlyOne(ctx: Ctx, { id }: Project): Promise<Row> {
 
 type Proposed = Pick<AgentsFileMade, 'content' | 'unchanged'> & { pullRequest: PullOpened | null }
 
-/** The branch name is a hash of the content, so that asking twice opens one pull request. No existing branch is moved. */
+/**
+ * The branch name is a hash of the content, so that asking twice opens one pull request. No existing branch is moved.
+ */
 async function propose(ctx: Ctx, repository: Row, text: string, target: Target): Promise<Proposed> {
   const remote = await reachToWrite(ctx, repository)
   const path = paths[target]

@@ -12,7 +12,9 @@ import { namedBy } from './rows.ts'
 import { isAway } from './snapshot.ts'
 import { repositories } from './table.ts'
 
-/** Checks at the code host that what was reported at a gate exists. Runs as a job, so that no request waits for a host. */
+/**
+ * Checks at the code host that what was reported at a gate exists. Runs as a job, so that no request waits for a host.
+ */
 
 const REPOSITORIES = 5
 const ITEMS = 20
@@ -72,7 +74,10 @@ interface Looked {
   remote: RemoteRepository
 }
 
-/** Returns the commits, pull requests and runs in these repositories that the evidence names; undefined if any is missing. */
+/**
+ * Returns the commits, pull requests and runs in these repositories that the evidence names; undefined if any is
+ * missing.
+ */
 async function seenOf(
   { commits = [], pullRequests = [], links = [] }: Evidence,
   places: readonly Looked[],

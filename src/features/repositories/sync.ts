@@ -44,7 +44,9 @@ const finish = write(
 const isItsFault = ({ code }: AppError, signedIn: boolean): boolean =>
   code === 'upstream_failed' || code === 'upstream_timeout' || code === 'conflict' || (code === 'not_found' && signedIn)
 
-/** Reads the repository from its host with the caller's token. Only on request: no job uses somebody's token for this. */
+/**
+ * Reads the repository from its host with the caller's token. Only on request: no job uses somebody's token for this.
+ */
 export const sync = flow(
   'repositories.sync',
   member('repos:write'),

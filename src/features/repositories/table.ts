@@ -19,7 +19,9 @@ export const repositories = pgTable(
     projectId: uuid().references(() => projects.id, { onDelete: 'cascade' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     provider: text().$type<CodeHost>().notNull(),
-    /** Web address of the code host, without a trailing slash. A token is sent only to the host that it was saved for. */
+    /**
+     * Web address of the code host, without a trailing slash. A token is sent only to the host that it was saved for.
+     */
     host: text().notNull(),
     owner: text().notNull(),
     name: text().notNull(),

@@ -56,7 +56,9 @@ export const withBrief = (
   brief,
 })
 
-/** Collects what somebody who has lost their context needs to go on. Leaves out whatever the caller may not read now. */
+/**
+ * Collects what somebody who has lost their context needs to go on. Leaves out whatever the caller may not read now.
+ */
 async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
   const { session, project, tokens = DEFAULT_TOKENS } = asked
   const tasksToo = may(ctx, taskService.list)

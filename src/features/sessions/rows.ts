@@ -50,7 +50,10 @@ export const toSession = ({ credentialId: _, seenSeq: __, ...session }: Row): Se
 /** Only its user sees a session: it holds their thoughts. What others should know goes to memory when it ends. */
 export const own = (ctx: Ctx): SQL =>
   and(eq(sessions.userId, userIdOf(ctx.actor)), eq(sessions.organizationId, currentOrganization(ctx.actor)))
-/** Sessions of the caller's token and, if an agent calls, of that agent: two workers of one person do not share sessions. */
+/**
+ * Sessions of the caller's token and, if an agent calls, of that agent: two workers of one person do not share
+ * sessions.
+ */
 export const mine = ({ actor }: Ctx): SQL | undefined =>
   and(eq(sessions.credentialId, actor.credentialId ?? nobody), actor.agent && eq(sessions.agentId, actor.agent.id))
 

@@ -32,7 +32,8 @@ interface Row extends Record<string, unknown> {
  * team are not public.
  */
 const openTeam = (organizationId: SQLWrapper): SQL =>
-  sql`join ${organizations} on ${organizations.id} = ${organizationId} and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null`
+  sql`join ${organizations} on ${organizations.id} = ${organizationId} and ${organizations.deletedAt} is null
+      and ${organizations.sandboxOf} is null`
 const openNote = sql`${notes.scope} = 'public' and ${notes.deletedAt} is null`
 const openProject = sql`${projects.visibility} = 'public' and ${projects.deletedAt} is null`
 const author = (createdById: SQLWrapper): SQL => sql`left join ${users} on ${users.id} = ${createdById}`
@@ -44,7 +45,8 @@ const from = (
   rest: SQL,
   limit: number,
 ) => sql`(
-  select ${kind} as kind, ${what.title} as title, ${what.text} as text, ${what.path} as path, ${users.handle} as handle, ${users.name} as name,
+  select ${kind} as kind, ${what.title} as title, ${what.text} as text, ${what.path} as path, ${users.handle} as handle,
+    ${users.name} as name,
     ${what.at} as at, ts_rank(${what.search}, asked.words) as rank
   from asked, ${rest} and ${what.search} @@ asked.words order by rank desc, ${what.at} desc limit ${limit})`
 
@@ -58,12 +60,14 @@ const ofNotes = (kinds: ReadonlySet<PublicKind>, limit: number): SQL => {
     {
       title: notes.title,
       text: notes.content,
-      path: sql`case when ${inProject} then concat('/api/public/docs/', ${organizations.slug}, '/', ${projects.slug}, '/', ${notes.slug})
+      path: sql`case when ${inProject} then concat('/api/public/docs/', ${organizations.slug}, '/', ${projects.slug},
+          '/', ${notes.slug})
         else concat('/api/notes/public/', ${notes.slug}) end`,
       at: notes.updatedAt,
       search: notes.search,
     },
-    sql`${notes} ${openTeam(notes.organizationId)} left join ${projects} on ${projects.id} = ${notes.projectId} and ${openProject}
+    sql`${notes} ${openTeam(notes.organizationId)} left join ${projects} on ${projects.id} = ${notes.projectId}
+        and ${openProject}
       ${author(notes.createdById)} where ${openNote} and ${which}`,
     limit,
   )
@@ -80,7 +84,8 @@ const ofProjects = (limit: number): SQL =>
       search: projects.search,
     },
     // A project whose author deleted their account has no public address.
-    sql`${projects} ${openTeam(projects.organizationId)} ${author(projects.createdById)} where ${openProject} and ${users.id} is not null`,
+    sql`${projects} ${openTeam(projects.organizationId)} ${author(projects.createdById)}
+      where ${openProject} and ${users.id} is not null`,
     limit,
   )
 
@@ -119,7 +124,8 @@ const ofPeople = (q: string, limit: number): SQL => {
   const shown = or(
     has(sql`${notes} ${openTeam(notes.organizationId)} where ${notes.createdById} = ${users.id} and ${openNote}`),
     has(
-      sql`${projects} ${openTeam(projects.organizationId)} where ${projects.createdById} = ${users.id} and ${openProject}`,
+      sql`${projects} ${openTeam(projects.organizationId)}
+        where ${projects.createdById} = ${users.id} and ${openProject}`,
     ),
     has(sql`${skills} where ${skills.createdById} = ${users.id} and ${isPublic(skills)}`),
     has(
@@ -127,9 +133,11 @@ const ofPeople = (q: string, limit: number): SQL => {
     ),
   )
   return sql`(
-    select 'profile' as kind, ${users.name} as title, '' as text, null as path, ${users.handle} as handle, ${users.name} as name,
+    select 'profile' as kind, ${users.name} as title, '' as text, null as path, ${users.handle} as handle,
+      ${users.name} as name,
       null::timestamptz as at, case when lower(${users.handle}) = ${q.trim().toLowerCase()} then 1 else 0.1 end as rank
-    from ${users} where ${eq(users.status, 'active')} and ${named} and (${shown}) order by rank desc, ${users.handle} limit ${limit})`
+    from ${users} where ${eq(users.status, 'active')} and ${named} and (${shown})
+    order by rank desc, ${users.handle} limit ${limit})`
 }
 
 /** Finds what anybody may read. The result does not depend on the caller. */
@@ -155,8 +163,10 @@ export const findPublic = read(
 async function found(ctx: Ctx, q: string, branches: SQL[], limit: number): Promise<PublicFound[]> {
   const { rows } = await ctx.db.execute<Row>(sql`
     with asked as materialized (select ${asked(q, 'simple')} as words),
-    best as materialized (select * from (${sql.join(branches, sql` union all `)}) found order by rank desc, at desc nulls last, path limit ${limit})
-    select best.*, ${marked(sql`best.title`, sql`asked.words`, 'simple')} as marked_title, ${marked(sql`best.text`, sql`asked.words`, 'simple')} as marked_text
+    best as materialized (select * from (${sql.join(branches, sql` union all `)}) found
+    order by rank desc, at desc nulls last, path limit ${limit})
+    select best.*, ${marked(sql`best.title`, sql`asked.words`, 'simple')} as marked_title,
+      ${marked(sql`best.text`, sql`asked.words`, 'simple')} as marked_text
     from best, asked order by rank desc, at desc nulls last, path`)
   return rows.map((row) => ({
     kind: row.kind,

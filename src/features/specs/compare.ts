@@ -15,7 +15,10 @@ interface Hunk {
   lines: string[]
 }
 
-/** A unified diff. What differs too much to be compared line by line is shown as replaced, from the first change to the last. */
+/**
+ * A unified diff. What differs too much to be compared line by line is shown as replaced, from the first change to the
+ * last.
+ */
 export async function changeOf(before: string, after: string, names: { from: string; to: string }): Promise<Change> {
   const hunks = before === after ? [] : ((await finely(before, after)) ?? roughly(before, after))
   const lines = hunks.flatMap((hunk) => hunk.lines)

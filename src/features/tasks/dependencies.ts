@@ -61,7 +61,8 @@ export async function requireNoCircle(ctx: Ctx, ids: readonly string[]): Promise
       union select d.blocked_by_id from blockers join ${dependencies} d on d.task_id = blockers.id and d.kind = 'blocks'
         join ${tasks} t on t.id = d.blocked_by_id and t.deleted_at is null
     )
-    select d.task_id as from, d.blocked_by_id as to from blockers join ${dependencies} d on d.task_id = blockers.id and d.kind = 'blocks'
+    select d.task_id as from, d.blocked_by_id as to from blockers
+    join ${dependencies} d on d.task_id = blockers.id and d.kind = 'blocks'
       join ${tasks} t on t.id = d.blocked_by_id and t.deleted_at is null`)
   const circle = circleIn(edges)
   if (!circle) return
@@ -99,7 +100,8 @@ const waitingFor = (ids: readonly string[]): SQL =>
   and(
     live,
     sql`${tasks.status} not in ('done', 'cancelled')`,
-    sql`${tasks.id} in (select d.task_id from ${dependencies} d where d.kind = 'blocks' and d.blocked_by_id = any(${idList(ids)}::uuid[]))`,
+    sql`${tasks.id} in (select d.task_id from ${dependencies} d
+      where d.kind = 'blocks' and d.blocked_by_id = any(${idList(ids)}::uuid[]))`,
   )
 const named = ({ id, key, title }: Named): Named => ({ id, key, title })
 

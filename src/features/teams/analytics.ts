@@ -43,8 +43,10 @@ async function holdings(ctx: Ctx, id: string): Promise<Pick<Analytics, 'members'
     select 'members' as kind, count(*)::int as n from ${memberships} where ${eq(memberships.organizationId, id)}
     union all select 'project ' || ${projects.status}, count(*)::int ${inTeam} group by ${projects.status}
     union all select 'task ' || ${tasks.status}, count(*)::int from ${tasks}
-      where ${tasks.deletedAt} is null and ${tasks.projectId} in (select ${projects.id} ${inTeam}) group by ${tasks.status}
-    union all select 'notes', count(*)::int from ${notes} where ${notes.organizationId} = ${id} and ${visibleNotes(rights)}`)
+      where ${tasks.deletedAt} is null and ${tasks.projectId} in (select ${projects.id} ${inTeam})
+      group by ${tasks.status}
+    union all select 'notes', count(*)::int from ${notes}
+    where ${notes.organizationId} = ${id} and ${visibleNotes(rights)}`)
   const found = new Map(rows.map((r) => [r.kind, r.n]))
   const number = (kind: string) => found.get(kind) ?? 0
   return {
@@ -61,7 +63,9 @@ type Row = { day: string | null; kind: string | null; actor: string | null; chan
 async function happenings(ctx: Ctx, id: string, from: string, dates: string[]): Promise<Happenings> {
   const day = sql`(${events.at} at time zone 'UTC')::date::text`
   // Changes by an agent count for the user whose token it used.
-  const person = sql`case ${events.actorKind} when 'agent' then (select ${mcpTokens.userId} from ${mcpTokens} where ${mcpTokens.id} = ${events.credentialId}) else ${events.actorId} end`
+  const person = sql`case ${events.actorKind} when 'agent'
+      then (select ${mcpTokens.userId} from ${mcpTokens} where ${mcpTokens.id} = ${events.credentialId})
+      else ${events.actorId} end`
   // Reads the events once for both groupings: by day and by user.
   const { rows } = await ctx.db.execute<Row>(sql`
     select ${day} as day, ${events.actorKind} as kind, ${person} as actor, count(*)::int as changes,

@@ -3,9 +3,9 @@ import { Broken, begins, Cursor, type Found, type Size } from './cursor.ts'
 import { jpeg } from './jpeg.ts'
 
 /**
- * Checks and cleans uploaded pictures. The format is detected from the bytes, never from a name or header. Every part is
- * read, so that a file is complete and has no data after its end. Metadata that browsers do not need, such as the place
- * of a photo, is removed. Pictures are not decoded, so a small file cannot expand to a huge one.
+ * Checks and cleans uploaded pictures. The format is detected from the bytes, never from a name or header. Every part
+ * is read, so that a file is complete and has no data after its end. Metadata that browsers do not need, such as the
+ * place of a photo, is removed. Pictures are not decoded, so a small file cannot expand to a huge one.
  */
 export interface Picture {
   type: string

@@ -31,7 +31,10 @@ export const openOnes = (workflow: Workflow, blockers: { id: string; title: stri
       }),
     }))
 
-/** Replaces what a feature waits for. Those who change the order of work in a project take turns, or two of them could close a circle. */
+/**
+ * Replaces what a feature waits for. Those who change the order of work in a project take turns, or two of them could
+ * close a circle.
+ */
 export async function setBlockers(
   ctx: Ctx,
   project: Project,

@@ -19,7 +19,10 @@ interface Moved {
   tell(after: Row): Promise<void>
 }
 
-/** The one way a feature changes its state short of an override: asks the engine, keeps what was shown, and refuses with all that is missing. */
+/**
+ * The one way a feature changes its state short of an override: asks the engine, keeps what was shown, and refuses with
+ * all that is missing.
+ */
 export async function move(
   ctx: Ctx,
   project: Project,
@@ -100,15 +103,16 @@ async function keepEvidence(
     )
   const evidenceId = newId()
   await ctx.db.insert(featureEvidence).values({ id: evidenceId, featureId: id, gate, level, evidence, ...saidBy(ctx) })
-  // Whether it is there is looked up afterwards: nobody waits for a code host, and none that is away holds up anybody's work.
+  // Whether it is there is looked up afterwards: nobody waits for a code host, and none that is away holds up anybody's
+  // work.
   const { commits = [], pullRequests = [], links = [] } = evidence
   if (level === 'reported' && commits.length + pullRequests.length + links.length > 0)
     ctx.enqueue({ name: 'repos.observe', data: { evidenceId } })
 }
 
 /**
- * The author is who brought the evidence, or who made the feature if nobody did. What an agent brought through its token may be reviewed by
- * the person whose token it is, at a browser: an agent cannot sign in there.
+ * The author is who brought the evidence, or who made the feature if nobody did. What an agent brought through its
+ * token may be reviewed by the person whose token it is, at a browser: an agent cannot sign in there.
  */
 async function requireOtherThanAuthor(ctx: Ctx, project: Project, { id, createdById }: Row): Promise<void> {
   if (project.settings.allowSelfReview === true) return

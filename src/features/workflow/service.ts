@@ -54,7 +54,10 @@ export const list = read(
     page(ctx, eq(features.organizationId, currentOrganization(ctx.actor)), query),
 )
 
-/** Of one project, which may be another team's in a shared workspace; without one, of the token's, else of the current team. */
+/**
+ * Of one project, which may be another team's in a shared workspace; without one, of the token's, else of the current
+ * team.
+ */
 export const listFor = read(
   'workflow.listFor',
   member('features:read'),
