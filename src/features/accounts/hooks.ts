@@ -3,9 +3,7 @@ import type { User } from '../users/schema.ts'
 
 /** Hooks by which higher features take part in changes of accounts. All run in the caller's transaction. */
 
-/**
- * Returns whether the token lets this address register although registration is closed. A handler may throw to refuse.
- */
+/** Returns whether the token lets this address register although registration is closed. A handler may throw. */
 export const mayRegister = hook<{ email: string; inviteToken: string }, boolean>('accounts.mayRegister')
 
 /** Called after an account was created with an invite token. */
@@ -20,9 +18,7 @@ export const removeSignInMethods = hook<{ userId: string }>('accounts.removeSign
 /** Revokes credentials of the user's programs and devices. `keepKeys`: API keys and MCP tokens stay valid. */
 export const endCredentialsOf = hook<{ userId: string; keepKeys: boolean }>('accounts.endCredentials')
 
-/**
- * Called before an account is deleted: records of teams lose their reference to the user, personal ones are deleted.
- */
+/** Called before an account is deleted: records of teams lose their reference to the user, personal ones go. */
 export const accountRemoved = hook<{ userId: string }>('accounts.accountRemoved')
 
 /** Author name of records whose author deleted their account. */

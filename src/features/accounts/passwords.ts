@@ -57,7 +57,7 @@ const changeTo = write(
     if (before.passwordHash !== from)
       throw new AppError('conflict', 'The password was changed by another request. Sign in again.')
     const user = await putPassword(ctx, before, to, {
-      how: `You changed the password of your account. Every other session${keepKeys ? '' : ', API key and MCP token'} was ended.`,
+      how: `You changed your password. Every other session${keepKeys ? '' : ', API key and MCP token'} was ended.`,
       keepKeys,
     })
     ctx.emit(userPasswordChanged, { subjectId: user.id, userId: user.id, data: { keysKept: keepKeys ?? false } })
@@ -139,7 +139,7 @@ const useReset = write(
     const user = used?.userId ? await activeUser(ctx, used.userId) : undefined
     if (!user) throw stale()
     const how =
-      'You chose a new password with a link from a mail. Every session, API key and MCP token of your account was ended.'
+      'You chose a new password with a mailed link. Every session, API key and MCP token of your account was ended.'
     await putPassword(ctx, await proveMailbox(ctx, user), passwordHash, { how })
     ctx.emit(userPasswordReset, { subjectId: user.id, userId: user.id })
   },
@@ -168,7 +168,8 @@ const putByMachine = write(
     const [user] = await ctx.db.select(visible).from(users).where(eq(users.id, id))
     if (!user) throw new AppError('not_found', 'This account no longer exists.')
     const how =
-      'The operator of this instance set a new password for you. Every session, API key and MCP token of your account was ended.'
+      'The operator of this instance set a new password for you. ' +
+      'Every session, API key and MCP token of your account was ended.'
     const changed = await putPassword(ctx, user, passwordHash, { how })
     if (!user.emailVerifiedAt) await removeOtherMethods(ctx, id)
     ctx.emit(userPasswordReset, { subjectId: id, userId: id })

@@ -65,9 +65,7 @@ export async function insertUser(ctx: Ctx, { email, name, emailVerified, ...rest
   return user
 }
 
-/**
- * Returns whether an account may still get this address back by its undo link: a thief must not be able to block it.
- */
+/** Returns whether an account can get this address back by its undo link: a thief must not be able to block it. */
 export async function isReserved(ctx: Ctx, email: string, besidesUserId?: string): Promise<boolean> {
   const undo = await pendingFor(ctx, 'email_undo', email)
   return undo !== undefined && undo.userId !== besidesUserId

@@ -70,7 +70,8 @@ export const removeAccount = write(
     if (ownerless.length > 0)
       throw new AppError(
         'conflict.last_owner',
-        `You are the only owner of ${ownerless.map((team) => JSON.stringify(team.name)).join(', ')}, which has other members. Make another member owner, or delete the team.`,
+        `You are the only owner of ${ownerless.map((team) => JSON.stringify(team.name)).join(', ')}, ` +
+          'which has other members. Make another member owner, or delete the team.',
       )
     // A personal organization with another owner becomes an ordinary team.
     await ctx.db

@@ -74,6 +74,6 @@ export async function requireSignInMethod(ctx: Ctx, userId: string): Promise<voi
   if (counts.every((count) => count === 0))
     throw new AppError(
       'conflict.last_way',
-      'This is your last way to sign in. Confirm your e-mail address, set a password or add another sign-in method first.',
+      'This is your last sign-in method. Confirm your e-mail address, set a password or add another method first.',
     )
 }

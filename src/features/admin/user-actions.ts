@@ -228,8 +228,8 @@ export const setPlan = write(
   async (ctx, { id, plan, status, organizationId }: Subscription & { id: string }): Promise<SubscriptionSet> => {
     await find(ctx, id)
     const which = organizationId
-      ? sql`exists (select 1 from ${memberships} where ${memberships.organizationId} = ${organizations.id}
-          and ${memberships.userId} = ${id})`
+      ? sql`exists (select 1 from ${memberships}
+          where ${memberships.organizationId} = ${organizations.id} and ${memberships.userId} = ${id})`
       : and(eq(organizations.personal, true), eq(organizations.createdById, id))
     const [changed] = await ctx.db
       .update(organizations)

@@ -69,8 +69,8 @@ export const get = read('admin.user', admin, async (ctx, { id }: { id: string })
       memberships,
       and(
         eq(memberships.userId, id),
-        sql`exists (select 1 from ${organizations} where ${organizations.id} = ${memberships.organizationId}
-            and ${live})`,
+        sql`exists (select 1 from ${organizations}
+          where ${organizations.id} = ${memberships.organizationId} and ${live})`,
       ),
     ),
     projects: await db.$count(projects, ownProjects(id)),

@@ -12,7 +12,7 @@ export const codeMail = (ctx: Ctx, to: string, code: string): Message => ({
   code,
   notes: [
     `It works once, for ${CODE_MINUTES} minutes.`,
-    'Nobody from Tutti will ever ask you for it. If you did not request a code, ignore this mail and do not share the code.',
+    'Nobody from Tutti will ever ask you for it. If you did not request a code, ignore this mail and do not share it.',
   ],
   expiresAt: after(ctx.now, CODE_MINUTES),
 })

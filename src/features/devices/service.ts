@@ -25,7 +25,7 @@ const SLOWER = 5
 const WINDOW = 600
 const WRONG_CODES = { session: 5, network: 10 }
 
-const shown = {
+const visible = {
   clientName: table.clientName,
   userAgent: table.userAgent,
   ip: table.ip,
@@ -235,7 +235,7 @@ async function find(ctx: Ctx, { userCode }: DeviceRef): Promise<Device & { id: s
   for (const [key, most] of counters)
     await countAttempt(app.driver, key, most, WINDOW, app.clock(), 'wrong device codes')
   const [found] = await ctx.db
-    .select({ ...shown, id: table.id, claimedById: table.claimedById })
+    .select({ ...visible, id: table.id, claimedById: table.claimedById })
     .from(table)
     .where(and(eq(table.userHash, hashUserCode(ctx, code)), reachable(ctx)))
   if (!found) throw unknown()
@@ -248,7 +248,7 @@ const claim = write('devices.claim', interactive, async (ctx, { id }: { id: stri
     .update(table)
     .set({ claimedById: userIdOf(ctx.actor) })
     .where(and(eq(table.id, id), reachable(ctx)))
-    .returning(shown)
+    .returning(visible)
   if (!device) throw unknown()
   ctx.emit(deviceClaimed, { subjectId: id, userId: ctx.actor.userId })
   return device
@@ -269,7 +269,7 @@ const decide = write(
       .update(table)
       .set({ status, claimedById: userIdOf(ctx.actor) })
       .where(and(mine, eq(table.status, 'pending')))
-      .returning(shown)
+      .returning(visible)
     if (!device) {
       const [answered] = await ctx.db.select({ status: table.status }).from(table).where(mine)
       if (!answered) throw unknown()

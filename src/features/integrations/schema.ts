@@ -24,7 +24,7 @@ const settings = {
   events: array(text(40, { pattern: '^[a-z_]+$', example: 'mention' }), 50, {
     uniqueItems: true,
     description:
-      'Which notifications to forward, by reason (mention, security …) or type (error …); empty: all. Not for code hosts',
+      'Notifications to forward, by reason (mention, security …) or type (error …); empty: all. Not for code hosts',
   }),
   login: nullable(
     text(100, { example: 'ada', description: 'User name that the token belongs to. For code hosts only' }),

@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
-import { account, requireRole } from '../../auth/policy.ts'
+import { account, type Role, requireRole } from '../../auth/policy.ts'
 import { hashSecret, newSecret } from '../../auth/secrets.ts'
 import { connectionOf } from '../../db/session.ts'
 import { AppError, notFound } from '../../errors.ts'
@@ -70,24 +70,14 @@ export async function send(
         .values({ ...values, email, organizationId: organization.id, createdAt: ctx.now })
         .returning(shape)
   const invite = (renewed ?? fresh) as { id: string; email: string }
-  const [inviter, team] = [oneLine(ctx.actor.name), oneLine(organization.name)]
-  await queueMail(ctx, {
-    to: invite.email,
-    kind: mailKind(organization.id),
-    subject: `${inviter} invites you to ${team}`,
-    lines: [`${inviter} invites you to work in ${team} as ${role}.`],
-    button: { label: 'See the invitation', url: `${ctx.app.url}/invite#${token}` },
-    notes: [
-      `The link works for ${DAYS} days. If you do not know the sender, ignore this mail: nothing happens without you.`,
-    ],
-    expiresAt,
-  })
+  const subject = `${oneLine(ctx.actor.name)} invites you to ${oneLine(organization.name)}`
+  await queueMail(ctx, { ...mailOf(ctx, organization, { role, token, expiresAt }), to: invite.email, subject })
   // The owner of an account with an unconfirmed address must not learn who writes to that address.
   if (known?.emailVerifiedAt && known.status === 'active')
     await notify(ctx, {
       userId: known.id,
       reason: 'invite',
-      title: `${inviter} invites you to ${team}`,
+      title: subject,
       link: '/account',
     })
   ctx.emit(renewed ? inviteRenewed : inviteCreated, {
@@ -98,6 +88,20 @@ export async function send(
   const [made] = await select(ctx).where(eq(invites.id, invite.id))
   return shown(made as Row)
 }
+
+const mailOf = (
+  ctx: Ctx,
+  { id, name }: { id: string; name: string },
+  { role, token, expiresAt }: { role: Role; token: string; expiresAt: string },
+) => ({
+  kind: mailKind(id),
+  lines: [`${oneLine(ctx.actor.name)} invites you to work in ${oneLine(name)} as ${role}.`],
+  button: { label: 'See the invitation', url: `${ctx.app.url}/invite#${token}` },
+  notes: [
+    `The link works for ${DAYS} days. If you do not know the sender, ignore this mail: nothing happens without you.`,
+  ],
+  expiresAt,
+})
 
 export const withdraw = write(
   'invites.withdraw',

@@ -34,6 +34,17 @@ export const oneLine = (text: string, most = 100): string =>
 
 const paragraphs = (lines: string[] = []): string[] => lines.map((line) => oneLine(line, 2000))
 
+const styles = {
+  body:
+    'margin:0;padding:24px;background:#f4f3f7;color:#1c1b22;' +
+    "font:16px/1.6 system-ui,-apple-system,'Segoe UI',sans-serif",
+  card: 'max-width:480px;margin:0 auto;padding:32px;background:#fff;border:1px solid #dcd9e3;border-radius:12px',
+  code: 'margin:24px 0;font:700 32px/1.2 ui-monospace,Menlo,monospace;letter-spacing:6px',
+  button:
+    'display:inline-block;padding:12px 20px;border-radius:8px;background:#5b3df5;color:#fff;' +
+    'font-weight:600;text-decoration:none',
+}
+
 export function render(message: Message, instance: string): Rendered {
   const { code, button } = message
   const lines = paragraphs(message.lines)
@@ -47,19 +58,21 @@ export function render(message: Message, instance: string): Rendered {
     `-- \n${foot}`,
   ].join('\n\n')
   const paragraph = (style: string) => (line: string) => `<p style="${style}">${safe(line)}</p>`
-  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${safe(message.subject)}</title></head>
-<body style="margin:0;padding:24px;background:#f4f3f7;font:16px/1.6 system-ui,-apple-system,'Segoe UI',sans-serif;color:#1c1b22">
-<div style="max-width:480px;margin:0 auto;padding:32px;background:#fff;border:1px solid #dcd9e3;border-radius:12px">
+  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+<title>${safe(message.subject)}</title></head>
+<body style="${styles.body}">
+<div style="${styles.card}">
 <p style="margin:0 0 20px;font-weight:700;font-size:18px;color:#5b3df5">Tutti</p>
 ${lines.map(paragraph('margin:0 0 16px')).join('\n')}
-${code ? `<p style="margin:24px 0;font:700 32px/1.2 ui-monospace,Menlo,monospace;letter-spacing:6px">${safe(code)}</p>` : ''}
+${code ? paragraph(styles.code)(code) : ''}
 ${
   button
-    ? `<p style="margin:24px 0"><a href="${safe(button.url)}" style="display:inline-block;padding:12px 20px;border-radius:8px;background:#5b3df5;color:#fff;font-weight:600;text-decoration:none">${safe(button.label)}</a></p>
-<p style="margin:0 0 16px;color:#5d5b68;font-size:13px;overflow-wrap:anywhere">${safe(button.url)}</p>`
+    ? `<p style="margin:24px 0"><a href="${safe(button.url)}" style="${styles.button}">${safe(button.label)}</a></p>
+${paragraph('margin:0 0 16px;color:#5d5b68;font-size:13px;overflow-wrap:anywhere')(button.url)}`
     : ''
 }
 ${notes.map(paragraph('margin:0 0 12px;color:#5d5b68;font-size:14px')).join('\n')}
-</div><p style="max-width:480px;margin:16px auto 0;color:#5d5b68;font-size:12px">${safe(foot)}</p></body></html>`
+</div>${paragraph('max-width:480px;margin:16px auto 0;color:#5d5b68;font-size:12px')(foot)}</body></html>`
   return { text, html }
 }

@@ -120,7 +120,7 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
             organizationId === undefined
               ? undefined
               : sql`exists (select 1 from ${memberships}
-                where ${memberships.userId} = ${users.id} and ${memberships.organizationId} = ${organizationId})`,
+                  where ${memberships.userId} = ${users.id} and ${memberships.organizationId} = ${organizationId})`,
             after === undefined ? undefined : gt(users.id, after),
           ),
         )

@@ -16,9 +16,7 @@ async function library() {
 export const MINUTES = 5
 const timeout = MINUTES * 60_000
 const MOST_BYTES = 32 << 10
-/**
- * EdDSA, ES256, RS256. Listed, because the library would offer all that this runtime has, and another may have fewer.
- */
+/** EdDSA, ES256, RS256. Listed, because the library would offer all of this runtime, and another may have fewer. */
 const algorithms = [-8, -7, -257]
 const transports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb'] as const
 

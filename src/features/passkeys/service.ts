@@ -190,7 +190,9 @@ const use = write(
       type: 'error',
       reason: 'security',
       title: 'A passkey was refused',
-      message: `Somebody used “${oneLine(before.name)}” or a copy of it: its counter decreased. Remove it if that was not you.`,
+      message:
+        `Somebody used “${oneLine(before.name)}” or a copy of it: its counter decreased. ` +
+        'Remove it if that was not you.',
       link: '/account',
     })
     return undefined

@@ -32,8 +32,8 @@ interface Row extends Record<string, unknown> {
  * team are not public.
  */
 const openTeam = (organizationId: SQLWrapper): SQL =>
-  sql`join ${organizations} on ${organizations.id} = ${organizationId} and ${organizations.deletedAt} is null
-      and ${organizations.sandboxOf} is null`
+  sql`join ${organizations} on ${organizations.id} = ${organizationId}
+    and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null`
 const openNote = sql`${notes.scope} = 'public' and ${notes.deletedAt} is null`
 const openProject = sql`${projects.visibility} = 'public' and ${projects.deletedAt} is null`
 const author = (createdById: SQLWrapper): SQL => sql`left join ${users} on ${users.id} = ${createdById}`
@@ -45,9 +45,8 @@ const from = (
   rest: SQL,
   limit: number,
 ) => sql`(
-  select ${kind} as kind, ${what.title} as title, ${what.text} as text, ${what.path} as path, ${users.handle} as handle,
-    ${users.name} as name,
-    ${what.at} as at, ts_rank(${what.search}, asked.words) as rank
+  select ${kind} as kind, ${what.title} as title, ${what.text} as text, ${what.path} as path,
+    ${users.handle} as handle, ${users.name} as name, ${what.at} as at, ts_rank(${what.search}, asked.words) as rank
   from asked, ${rest} and ${what.search} @@ asked.words order by rank desc, ${what.at} desc limit ${limit})`
 
 /** A public note of a public project is a document of the project and has a path below it. */
@@ -60,14 +59,14 @@ const ofNotes = (kinds: ReadonlySet<PublicKind>, limit: number): SQL => {
     {
       title: notes.title,
       text: notes.content,
-      path: sql`case when ${inProject} then concat('/api/public/docs/', ${organizations.slug}, '/', ${projects.slug},
-          '/', ${notes.slug})
+      path: sql`case when ${inProject}
+        then concat('/api/public/docs/', ${organizations.slug}, '/', ${projects.slug}, '/', ${notes.slug})
         else concat('/api/notes/public/', ${notes.slug}) end`,
       at: notes.updatedAt,
       search: notes.search,
     },
-    sql`${notes} ${openTeam(notes.organizationId)} left join ${projects} on ${projects.id} = ${notes.projectId}
-        and ${openProject}
+    sql`${notes} ${openTeam(notes.organizationId)}
+      left join ${projects} on ${projects.id} = ${notes.projectId} and ${openProject}
       ${author(notes.createdById)} where ${openNote} and ${which}`,
     limit,
   )
@@ -133,8 +132,8 @@ const ofPeople = (q: string, limit: number): SQL => {
     ),
   )
   return sql`(
-    select 'profile' as kind, ${users.name} as title, '' as text, null as path, ${users.handle} as handle,
-      ${users.name} as name,
+    select 'profile' as kind, ${users.name} as title, '' as text, null as path,
+      ${users.handle} as handle, ${users.name} as name,
       null::timestamptz as at, case when lower(${users.handle}) = ${q.trim().toLowerCase()} then 1 else 0.1 end as rank
     from ${users} where ${eq(users.status, 'active')} and ${named} and (${shown})
     order by rank desc, ${users.handle} limit ${limit})`
@@ -164,7 +163,7 @@ async function found(ctx: Ctx, q: string, branches: SQL[], limit: number): Promi
   const { rows } = await ctx.db.execute<Row>(sql`
     with asked as materialized (select ${asked(q, 'simple')} as words),
     best as materialized (select * from (${sql.join(branches, sql` union all `)}) found
-    order by rank desc, at desc nulls last, path limit ${limit})
+      order by rank desc, at desc nulls last, path limit ${limit})
     select best.*, ${marked(sql`best.title`, sql`asked.words`, 'simple')} as marked_title,
       ${marked(sql`best.text`, sql`asked.words`, 'simple')} as marked_text
     from best, asked order by rank desc, at desc nulls last, path`)

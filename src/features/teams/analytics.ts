@@ -46,7 +46,7 @@ async function holdings(ctx: Ctx, id: string): Promise<Pick<Analytics, 'members'
       where ${tasks.deletedAt} is null and ${tasks.projectId} in (select ${projects.id} ${inTeam})
       group by ${tasks.status}
     union all select 'notes', count(*)::int from ${notes}
-    where ${notes.organizationId} = ${id} and ${visibleNotes(rights)}`)
+      where ${notes.organizationId} = ${id} and ${visibleNotes(rights)}`)
   const found = new Map(rows.map((r) => [r.kind, r.n]))
   const number = (kind: string) => found.get(kind) ?? 0
   return {
@@ -64,8 +64,8 @@ async function happenings(ctx: Ctx, id: string, from: string, dates: string[]): 
   const day = sql`(${events.at} at time zone 'UTC')::date::text`
   // Changes by an agent count for the user whose token it used.
   const person = sql`case ${events.actorKind} when 'agent'
-      then (select ${mcpTokens.userId} from ${mcpTokens} where ${mcpTokens.id} = ${events.credentialId})
-      else ${events.actorId} end`
+    then (select ${mcpTokens.userId} from ${mcpTokens} where ${mcpTokens.id} = ${events.credentialId})
+    else ${events.actorId} end`
   // Reads the events once for both groupings: by day and by user.
   const { rows } = await ctx.db.execute<Row>(sql`
     select ${day} as day, ${events.actorKind} as kind, ${person} as actor, count(*)::int as changes,

@@ -273,7 +273,7 @@ function settings({ APP_URL, HOST, TRUSTED_PROXIES }: Config): Finding[] {
   if (at?.protocol === 'http:' && !local.has(at.hostname))
     warn(
       `${APP_URL} is not encrypted`,
-      'Others on the network can read passwords. Put a proxy with TLS in front, and set APP_URL to its https:// address.',
+      'Others can read passwords on the network. Use a proxy with TLS, and set APP_URL to its https:// address.',
     )
   else if (!at && !local.has(HOST))
     warn(`it listens on ${HOST} without TLS`, 'Put a proxy with TLS in front, and set APP_URL to its https:// address.')

@@ -44,7 +44,7 @@ const keptTables = read('upkeep.keptTables', machine, async (ctx, _: Record<stri
     sql`exists (select 1 from pg_attribute where attrelid = c.oid and attname = ${column} and not attisdropped)`
   const goesWith = (table: string) =>
     sql`exists (select 1 from pg_constraint f where f.conrelid = c.oid and f.contype = 'f' and f.confdeltype = 'c'
-        and f.confrelid = ${table}::regclass)`
+      and f.confrelid = ${table}::regclass)`
   const { rows } = await ctx.db.execute<Kept & Record<string, unknown>>(sql`
     with recursive kept as (
       select c.oid as id, c.relname::text as name, ${has('deleted_at')} as soft,

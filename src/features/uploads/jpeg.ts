@@ -77,6 +77,7 @@ function orientationOf(tiff: Buffer): number {
 /** Returns EXIF data that contains only the orientation. */
 const exifWith = (orientation: number): Uint8Array =>
   Buffer.from(
-    `\xff\xe1\0\x22${EXIF}MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0${String.fromCharCode(orientation)}\0\0\0\0\0\0`,
+    `\xff\xe1\0\x22${EXIF}MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0` +
+      `${String.fromCharCode(orientation)}\0\0\0\0\0\0`,
     'latin1',
   )

@@ -6,9 +6,7 @@ import { users } from '../users/table.ts'
 /** Read and written as base64 (`encode`, `decode` in the statement), the only form that works with both drivers. */
 const bytea = customType<{ data: string }>({ dataType: () => 'bytea' })
 
-/**
- * Pictures of at most a few MiB. Stored in the database, so that backups and several instances need no other storage.
- */
+/** Pictures of at most a few MiB. Stored in the database, so that backups and other instances need no other storage. */
 export const uploads = pgTable(
   'uploads',
   {
