@@ -3,6 +3,8 @@ import fc from 'fast-check'
 import { AppError } from '../../src/errors.ts'
 import { defaultWorkflow } from '../../src/features/projects/workflow.ts'
 import { type Evidence, type FeatureKind, kinds } from '../../src/features/projects/workflow-schema.ts'
+import * as advancing from '../../src/features/workflow/advancing.ts'
+import { get as getFeature } from '../../src/features/workflow/detail.ts'
 import type { Feature, FeatureDetail, FeaturePage } from '../../src/features/workflow/schema.ts'
 import * as workflow from '../../src/features/workflow/service.ts'
 import { apiKey, call, mcpToken, type Person, unique } from '../support/app.ts'
@@ -294,7 +296,7 @@ describe('override', () => {
       'forbidden',
     )
     const token = await mcpToken(t, admin, { organizationId: project.organizationId })
-    const refused = await failure(workflow.override(await ctxOf(t, token), { ref: id, status: 'done', reason: 'x' }))
+    const refused = await failure(advancing.override(await ctxOf(t, token), { ref: id, status: 'done', reason: 'x' }))
     expect(refused).toMatchObject({ code: 'forbidden' })
   })
 })
@@ -428,17 +430,17 @@ test('no sequence of calls reaches done without every gate', async () => {
           const ctx = callers[c.who]
           const work =
             c.call === 'advance'
-              ? workflow.advance(ctx, { ref, evidence: given(c.evidence) })
+              ? advancing.advance(ctx, { ref, evidence: given(c.evidence) })
               : c.call === 'patch'
                 ? workflow.update(ctx, { ref, status: c.status, evidence: given(c.evidence) })
                 : c.call === 'kind'
                   ? workflow.update(ctx, { ref, kind: c.kind })
-                  : workflow.review(ctx, { ref, verdict: c.verdict })
+                  : advancing.review(ctx, { ref, verdict: c.verdict })
           await work.catch((error: unknown) => {
             if (!(error instanceof AppError)) throw error
           })
         }
-        const found = await workflow.get(callers.author, { ref })
+        const found = await getFeature(callers.author, { ref })
         if (found.status !== 'done') return
         reached++
         // Since changes were last asked for, each gate was passed, and approved by who brought none of it.

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { RecordKind } from '../../records/kind.ts'
-import { liveOfTeamOrProject } from '../projects/visible.ts'
+import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
 import { decisions } from './table.ts'
 
@@ -9,7 +9,7 @@ export const decisionRecord: RecordKind = {
   table: decisions,
   title: decisions.title,
   scope: 'decisions:read',
-  visible: liveOfTeamOrProject(decisions),
+  visible: visibleTo,
   ownerId: decisions.createdById,
   inBriefs: true,
   search: {

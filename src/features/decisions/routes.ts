@@ -1,5 +1,6 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { object, text } from '../../schema.ts'
+import { comment } from './comments.ts'
 import {
   Comment,
   CommentCreate,
@@ -28,7 +29,7 @@ export const decisionRoutes = (http: Http) =>
       '/api/decisions',
       async ({ ctx, body, set }) => created(set, '/api/decisions', await decisions.create(ctx, body)),
       {
-        ...on(decisions.create, 'Log a decision; says which earlier ones are about the same'),
+        ...on(decisions.create, 'Log a decision; returns similar earlier ones'),
         body: DecisionCreate,
         response: { 201: DecisionLogged },
       },
@@ -47,9 +48,9 @@ export const decisionRoutes = (http: Http) =>
     .post(
       '/api/decisions/:id/comments',
       async ({ ctx, params, body, set }) =>
-        created(set, `/api/decisions/${params.id}/comments`, await decisions.comment(ctx, { ...body, ref: params.id })),
+        created(set, `/api/decisions/${params.id}/comments`, await comment(ctx, { ...body, ref: params.id })),
       {
-        ...on(decisions.comment, 'Add to the discussion of a decision'),
+        ...on(comment, 'Add to the discussion of a decision'),
         params: byRef,
         body: CommentCreate,
         response: { 201: Comment },

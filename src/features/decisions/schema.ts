@@ -16,6 +16,7 @@ import {
   title,
 } from '../../schema.ts'
 import { LinkedRecord } from '../links/schema.ts'
+import { projectFilter } from '../projects/schema.ts'
 import { Party } from '../tasks/schema.ts'
 
 export const statuses = ['proposed', 'accepted', 'rejected', 'superseded'] as const
@@ -85,9 +86,9 @@ export const DecisionCreate = object({
   title: said.title,
   decision: said.decision,
   alternatives: optional(alternatives),
-  status: optional(oneOf(['proposed', 'accepted'], { description: 'accepted unless told' })),
+  status: optional(oneOf(['proposed', 'accepted'], { description: 'Default: accepted' })),
   projectId: optional(
-    text(100, { minLength: 1, description: 'Project: id, slug or key; none: the whole team', example: 'tutti' }),
+    text(100, { minLength: 1, description: 'Project: id, slug or key. Default: the whole team', example: 'tutti' }),
   ),
   supersedes: optional(id({ description: 'The decision that this one replaces' })),
 })
@@ -111,7 +112,7 @@ export const CommentCreate = object({ body: title(20_000, { example: 'What about
 
 export const DecisionQuery = object({
   ...paging('updatedAt', 'createdAt'),
-  projectId: optional(id()),
+  projectId: projectFilter,
   status: optional(oneOf(statuses)),
   search: optional(text(200)),
   tag: optional(text(50)),

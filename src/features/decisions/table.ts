@@ -12,7 +12,7 @@ export const decisions = pgTable(
     organizationId: uuid()
       .notNull()
       .references(() => organizations.id, { onDelete: 'cascade' }),
-    /** Null: the whole organization's. */
+    /** Null: of the whole organization. */
     projectId: uuid().references(() => projects.id, { onDelete: 'cascade' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
     authorType: text().$type<'user' | 'agent'>().notNull(),

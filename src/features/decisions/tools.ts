@@ -10,7 +10,7 @@ export const decisionTools = [
     name: 'log_decision',
     title: 'Log decision',
     description:
-      'Write down what was decided and why, so that nobody decides it again. Answers earlier ones about the same.',
+      'Write down what was decided and why, so that nobody decides it again. Returns similar earlier decisions.',
     toolset: 'decisions',
     core: true,
     input: object({
@@ -31,8 +31,15 @@ export const decisionTools = [
     description: 'Decisions of a project or of the organization, last changed first.',
     toolset: 'decisions',
     input: object({ project, status: optional(oneOf(statuses)), query: optional(text(200)), ...listing }),
-    action: decisions.listNamed,
-    with: ({ query, ...input }) => ({ limit: 20, ...input, search: query, total: true }),
+    action: decisions.list,
+    with: ({ project, query, ...input }) => ({
+      limit: 20,
+      ...input,
+      projectId: project,
+      orCurrent: true,
+      search: query,
+      total: true,
+    }),
   }),
   tool({
     name: 'get_decision',

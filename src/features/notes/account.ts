@@ -2,7 +2,7 @@ import { and, eq, isNotNull } from 'drizzle-orm'
 import { accountRemoved } from '../accounts/hooks.ts'
 import { notes } from './table.ts'
 
-/** A team keeps its notes; personal ones go with the user's row. */
+/** Notes of a team stay; personal ones are deleted with the user's row. */
 export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
   await ctx.db
     .update(notes)

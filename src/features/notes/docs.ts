@@ -1,4 +1,4 @@
-import { count, eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import { eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { anyone } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
@@ -8,16 +8,16 @@ import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
 import { LINKS, namedBy, naming } from './links.ts'
-import type { DocQuery, ProjectDoc, ProjectDocPage } from './schema.ts'
+import type { DocQuery, ProjectDoc, ProjectDocPage, PublicNote } from './schema.ts'
 import { notes } from './table.ts'
 
-/** The documents that a project publishes: its public notes, while it is public itself. Both are said on purpose. */
+/** What visitors read: public notes, and the documents of a public project, which are its public notes. */
 interface PublicProject {
   team: string
   project: string
 }
 
-const item = {
+const listed = {
   title: notes.title,
   slug: notes.slug,
   tags: notes.tags,
@@ -66,26 +66,26 @@ export const list = read(
       },
     )
     const rows = await ctx.db
-      .select({ id: notes.id, ...item })
+      .select({ id: notes.id, ...listed })
       .from(notes)
       .leftJoin(users, eq(users.id, notes.createdById))
       .where(page.where(published(id)))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    const total = query.total ? (await ctx.db.select({ n: count() }).from(notes).where(published(id)))[0]?.n : undefined
+    const total = query.total ? await ctx.db.$count(notes, published(id)) : undefined
     const { items, ...rest } = page.page(rows, total)
     return { items: items.map(({ id: _, ...doc }) => doc), ...rest }
   },
 )
 
-/** With the documents of the same project that it names as `[[title]]`, and those that name it. */
+/** Returns a document with the project's documents that it names as `[[title]]`, and those that name it. */
 export const get = read(
   'notes.getDoc',
   anyone,
   async (ctx, { slug, ...place }: PublicProject & { slug: string }): Promise<ProjectDoc> => {
     const project = await publicProject(ctx, place)
     const [found] = await ctx.db
-      .select({ ...item, id: notes.id, content: notes.content })
+      .select({ ...listed, id: notes.id, content: notes.content })
       .from(notes)
       .leftJoin(users, eq(users.id, notes.createdById))
       .where(and(eq(notes.slug, slug.toLowerCase()), published(project.id)))
@@ -104,5 +104,38 @@ export const get = read(
       mentions: await others(namedBy(id)),
       backlinks: await others(naming(found.title)),
     }
+  },
+)
+
+/** Returns a public note of any team, with its author. */
+export const getPublic = read(
+  'notes.getPublic',
+  anyone,
+  async (ctx, { slug }: { slug: string }): Promise<PublicNote> => {
+    const [found] = await ctx.db
+      .select({
+        title: notes.title,
+        slug: notes.slug,
+        content: notes.content,
+        tags: notes.tags,
+        createdAt: notes.createdAt,
+        updatedAt: notes.updatedAt,
+        handle: users.handle,
+        name: users.name,
+      })
+      .from(notes)
+      .innerJoin(users, eq(users.id, notes.createdById))
+      .innerJoin(
+        organizations,
+        and(
+          eq(organizations.id, notes.organizationId),
+          isNull(organizations.deletedAt),
+          isNull(organizations.sandboxOf),
+        ),
+      )
+      .where(and(eq(notes.slug, slug.toLowerCase()), eq(notes.scope, 'public'), isNull(notes.deletedAt)))
+    if (!found) throw notFound('note', slug)
+    const { handle, name, ...note } = found
+    return { ...note, author: { handle, name } }
   },
 )

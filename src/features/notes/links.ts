@@ -2,26 +2,26 @@ import { and, ne, type SQL, sql } from 'drizzle-orm'
 import { read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
+import { find, visibleTo } from './rows.ts'
 import type { NoteLinks } from './schema.ts'
-import { get, visibleTo } from './service.ts'
 import { notes } from './table.ts'
 
-/** So many of each are shown. */
+/** The most links that are returned in each direction. */
 export const LINKS = 100
 
-/** Notes with a title that this one's text names as `[[title]]`; several may have it. */
+/** Matches notes that this one's text names as `[[title]]`; several may have that title. */
 export const namedBy = (id: string): SQL =>
   sql`lower(${notes.title}) = any(select unnest(n.mentions) from ${notes} n where n.id = ${id})`
 
-/** Notes whose text names this title. */
+/** Matches notes whose text names this title. */
 export const naming = (title: string): SQL => sql`${notes.mentions} @> array[${title.toLowerCase()}]::text[]`
 
-/** Both ways, of those the caller may see. Apart from the note itself, which is read far more often than its links. */
+/** Returns the visible notes that a note names and that name it. Not part of `get`, which is called far more often. */
 export const links = read(
   'notes.links',
   member('notes:read'),
   async (ctx, { ref }: { ref: string }): Promise<NoteLinks> => {
-    const { id, title } = await get(ctx, { ref })
+    const { id, title } = await find(ctx, ref)
     const others = (which: SQL) =>
       ctx.db
         .select({ id: notes.id, title: notes.title, slug: notes.slug })

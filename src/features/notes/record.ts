@@ -1,4 +1,5 @@
 import { personal, type RecordKind } from '../../records/kind.ts'
+import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
 import { notes } from './table.ts'
 
@@ -7,7 +8,7 @@ export const noteRecord: RecordKind = {
   table: notes,
   title: notes.title,
   scope: 'notes:read',
-  visible: service.visibleTo,
+  visible: visibleTo,
   ownerId: notes.createdById,
   ownLinks: notes.links,
   inBriefs: true,

@@ -34,8 +34,8 @@ export const noteRoutes = (http: Http) =>
       body: NoteCreate,
       response: { 201: Note },
     })
-    .get('/api/notes/public/:slug', ({ ctx, params }) => notes.getPublic(ctx, params), {
-      ...on(notes.getPublic, 'Read a public note'),
+    .get('/api/notes/public/:slug', ({ ctx, params }) => docs.getPublic(ctx, params), {
+      ...on(docs.getPublic, 'Read a public note'),
       params: object({ slug: text(80, { example: 'how-we-deploy-x7k2p9' }) }),
       response: PublicNote,
     })

@@ -18,8 +18,9 @@ import {
   title,
   url,
 } from '../../schema.ts'
+import { projectFilter } from '../projects/schema.ts'
 
-/** 256 KiB at most; the service counts bytes, this stops anything far above. */
+/** The limit is 256 KiB. The service counts bytes; the schema stops what is far above. */
 export const CONTENT_BYTES = 256 << 10
 
 const noteTitle = title(200, { example: 'How we deploy' })
@@ -51,7 +52,7 @@ export const Note = object({
 })
 export type Note = Static<typeof Note>
 
-/** Lists carry no bodies. */
+/** A note in lists: without its content. */
 export const NoteItem = object((({ content: _, links: __, ...rest }) => rest)(Note.properties))
 export type NoteItem = Static<typeof NoteItem>
 
@@ -89,7 +90,7 @@ export const NoteQuery = object({
   search: optional(text(200, { description: 'Words that all must occur' })),
   since: optional(instant({ description: 'Changed at or after' })),
   until: optional(instant({ description: 'Changed before' })),
-  projectId: optional(id()),
+  projectId: projectFilter,
   scope: optional(oneOf(scopes)),
 })
 export type NoteQuery = Static<typeof NoteQuery>
@@ -108,7 +109,7 @@ export const PublicNote = object({
 })
 export type PublicNote = Static<typeof PublicNote>
 
-/** A document that a project has published: a public note of a public project. */
+/** A document of a public project, which is one of its public notes. */
 const author = object({ handle: text(63, { example: 'ada' }), name: text(100, { example: 'Ada Lovelace' }) })
 export const ProjectDocItem = object({
   title: noteTitle,

@@ -1,22 +1,20 @@
-import { count, eq, gte, isNull, lt, ne, type SQL, sql } from 'drizzle-orm'
+import { eq, gte, isNull, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
-import { anyone, member, requireRole, requireRoleOn } from '../../auth/policy.ts'
-import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
+import { member, requireRole, requireRoleOn } from '../../auth/policy.ts'
+import { anyRights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { matches, newId } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { placeholders, prepare } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { byReference, changeVersioned, idStarts, thereOrLately } from '../../records/rows.ts'
+import { byReference, thereOrLately } from '../../records/rows.ts'
 import { slugify } from '../../text/text.ts'
-import { organizations } from '../organizations/table.ts'
-import { defaultProject } from '../projects/current.ts'
+import { defaultProject, projectFilter } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
-import { ofTeamOrProject } from '../projects/visible.ts'
-import { users } from '../users/table.ts'
 import { noteCreated, noteDeleted, noteRestored, noteUpdated } from './events.ts'
+import { about, change, find, listed, requireWriter, visible, visibleTo } from './rows.ts'
 import {
   CONTENT_BYTES,
   type Note,
@@ -25,43 +23,10 @@ import {
   type NotePage,
   type NotePatch,
   type NoteQuery,
-  type PublicNote,
 } from './schema.ts'
 import { notes } from './table.ts'
 
-const item = {
-  id: notes.id,
-  createdAt: notes.createdAt,
-  updatedAt: notes.updatedAt,
-  version: notes.version,
-  organizationId: notes.organizationId,
-  createdById: notes.createdById,
-  projectId: notes.projectId,
-  title: notes.title,
-  slug: notes.slug,
-  tags: notes.tags,
-  scope: notes.scope,
-  pinned: notes.pinned,
-}
-const visible = { ...item, content: notes.content, links: notes.links }
-
-const live = isNull(notes.deletedAt)
-
-/**
- * Personal notes are their author's, and belong to no organization: an MCP token, which is bound to one, does not see
- * them. Others belong to the organization's members; those of a project also need the project to be visible.
- */
-export const visibleTo = (rights: Rights, state = live): SQL => {
-  const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
-  return and(state, or(personal, ofTeamOrProject(notes, rights)))
-}
-
-const byId = prepare((db) =>
-  db
-    .select(visible)
-    .from(notes)
-    .where(and(eq(notes.id, sql.placeholder('id')), visibleTo(anyRights))),
-)
+const orders = { updatedAt: notes.updatedAt, createdAt: notes.createdAt, title: notes.title }
 
 const now = sql.placeholder('now')
 const insert = prepare((db) =>
@@ -88,7 +53,7 @@ const insert = prepare((db) =>
     .returning(visible),
 )
 
-/** Notes that name this one. */
+/** Selects the notes whose text names this title. */
 const linkingTo = prepare((db) =>
   db
     .select({ id: notes.id, title: notes.title, slug: notes.slug })
@@ -104,32 +69,9 @@ const linkingTo = prepare((db) =>
     .limit(100),
 )
 
-/** By id, slug or unique id prefix. */
-async function resolve(ctx: Ctx, ref: string): Promise<Note> {
-  const rights = rightsOf(ctx.actor)
-  const select = (match: SQL) =>
-    ctx.db
-      .select(visible)
-      .from(notes)
-      .where(and(match, visibleTo(rights)))
-      .limit(2)
-  const found = await byReference<Note>(ref, {
-    id: (id) => byId(ctx.db, { id, ...rights }),
-    name: (slug) => select(eq(notes.slug, slug.toLowerCase())),
-    prefix: (prefix) => select(idStarts(notes.id, prefix)),
-  })
-  if (!found) throw notFound('note', ref)
-  return found
-}
-
-async function mayWrite(ctx: Ctx, { organizationId, projectId }: Note): Promise<void> {
-  if (organizationId) await projects.requireWriter(ctx, { organizationId, projectId }, 'Changing this note')
-}
-
 export const list = read('notes.list', member('notes:read'), async (ctx, query: NoteQuery): Promise<NotePage> => {
-  const page = keyset({ updatedAt: notes.updatedAt, createdAt: notes.createdAt, title: notes.title }, notes.id, query, {
-    sort: 'updatedAt',
-  })
+  const page = keyset(orders, notes.id, query, { sort: 'updatedAt' })
+  const projectId = await projectFilter(ctx, query)
   const rights = rightsOf(ctx.actor)
   const filters = [
     visibleTo(rights),
@@ -137,48 +79,38 @@ export const list = read('notes.list', member('notes:read'), async (ctx, query: 
     query.search ? matches(notes.search, query.search) : undefined,
     query.since === undefined ? undefined : gte(notes.updatedAt, query.since),
     query.until === undefined ? undefined : lt(notes.updatedAt, query.until),
-    query.projectId === undefined ? undefined : eq(notes.projectId, query.projectId),
+    projectId === undefined ? undefined : eq(notes.projectId, projectId),
     query.scope === undefined ? undefined : eq(notes.scope, query.scope),
   ]
-  // A project may be another team's, in a workspace that both share.
-  const ofTeam = query.projectId
-    ? eq(notes.projectId, query.projectId)
-    : eq(notes.organizationId, currentOrganization(ctx.actor))
+  // A project may belong to another team, in a workspace that both share.
+  const ofTeam = projectId ? eq(notes.projectId, projectId) : eq(notes.organizationId, currentOrganization(ctx.actor))
   const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
-  // Each half walks its own index in order and stops at the limit; an OR of the two would read and sort everything
-  // there is.
+  // Each half reads its own index in order and stops at the limit; an OR of the two would read and sort all rows.
   const first = (half: SQL | undefined) =>
     sql`(select ${notes.id} from ${notes} where ${page.where(half, ...filters)}
       order by ${sql.join(page.orderBy, sql`, `)} limit ${page.limit})`
   const rows = await ctx.db
-    .select(item)
+    .select(listed)
     .from(notes)
     .where(sql`${notes.id} in (${first(ofTeam)} union all ${first(personal)})`)
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  const total = query.total
-    ? (
-        await ctx.db
-          .select({ n: count() })
-          .from(notes)
-          .where(and(or(ofTeam, personal), ...filters))
-      )[0]?.n
-    : undefined
+  const total = query.total ? await ctx.db.$count(notes, and(or(ofTeam, personal), ...filters)) : undefined
   return page.page(rows, total)
 })
 
 export const get = read(
   'notes.get',
   member('notes:read'),
-  (ctx, { ref }: { ref: string }): Promise<Note> => resolve(ctx, ref),
+  (ctx, { ref }: { ref: string }): Promise<Note> => find(ctx, ref),
 )
 
-/** With the notes that name this one as `[[title]]`, of those the caller may see. */
+/** Returns a note with the visible notes that name it as `[[title]]`. */
 export const detail = read(
   'notes.detail',
   member('notes:read'),
   async (ctx, { ref }: { ref: string }): Promise<NoteDetail> => {
-    const note = await resolve(ctx, ref)
+    const note = await find(ctx, ref)
     const backlinks = await linkingTo(ctx.db, { id: note.id, title: note.title.toLowerCase(), ...rightsOf(ctx.actor) })
     return { ...note, backlinks }
   },
@@ -210,8 +142,8 @@ export const update = write(
   'notes.update',
   member('notes:write'),
   async (ctx, { ref, ...patch }: NotePatch & { ref: string }): Promise<Note> => {
-    const before = await resolve(ctx, ref)
-    await mayWrite(ctx, before)
+    const before = await find(ctx, ref)
+    await requireWriter(ctx, before)
     checkVersion(ctx, before)
     if (patch.content !== undefined) checkContent(patch.content)
     const moves = patch.scope !== undefined || patch.projectId !== undefined
@@ -223,7 +155,7 @@ export const update = write(
           before,
         )
       : undefined
-    // Whose it is and who sees it is for its own team to say: a right that comes from a shared workspace is not enough.
+    // Only its own team decides where a note belongs and who sees it: rights through a shared workspace are not enough.
     if (
       place &&
       before.organizationId &&
@@ -243,8 +175,8 @@ export const remove = write(
   'notes.remove',
   member('notes:write'),
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
-    const before = await resolve(ctx, ref)
-    await mayWrite(ctx, before)
+    const before = await find(ctx, ref)
+    await requireWriter(ctx, before)
     checkVersion(ctx, before)
     await change(ctx, before, { deletedAt: ctx.now })
     ctx.emit(noteDeleted, about(before))
@@ -253,7 +185,7 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
-/** The author's own; the team's by its administrators. */
+/** Authors restore personal notes; administrators restore those of the team. */
 export const restore = write(
   'notes.restore',
   member('notes:write'),
@@ -280,58 +212,7 @@ export const restore = write(
   { idempotent: true, versioned: true },
 )
 
-export const getPublic = read(
-  'notes.getPublic',
-  anyone,
-  async (ctx, { slug }: { slug: string }): Promise<PublicNote> => {
-    const [found] = await ctx.db
-      .select({
-        title: notes.title,
-        slug: notes.slug,
-        content: notes.content,
-        tags: notes.tags,
-        createdAt: notes.createdAt,
-        updatedAt: notes.updatedAt,
-        handle: users.handle,
-        name: users.name,
-      })
-      .from(notes)
-      .innerJoin(users, eq(users.id, notes.createdById))
-      .innerJoin(
-        organizations,
-        and(
-          eq(organizations.id, notes.organizationId),
-          isNull(organizations.deletedAt),
-          isNull(organizations.sandboxOf),
-        ),
-      )
-      .where(and(eq(notes.slug, slug.toLowerCase()), eq(notes.scope, 'public'), live))
-    if (!found) throw notFound('note', slug)
-    const { handle, name, ...note } = found
-    return { ...note, author: { handle, name } }
-  },
-)
-
-type Change = Partial<typeof notes.$inferInsert>
-
-const change = (ctx: Ctx, before: Note, set: Change): Promise<Note> =>
-  changeVersioned(ctx, notes, {
-    columns: visible,
-    before,
-    set,
-    what: 'this note',
-    again: () => resolve(ctx, before.id),
-  })
-
-const about = <D extends object>(note: Note, data?: D) => ({
-  subjectId: note.id,
-  organizationId: note.organizationId,
-  projectId: note.projectId,
-  userId: note.organizationId ? null : note.createdById,
-  data: Object.assign({ title: note.title, version: note.version }, data),
-})
-
-/** Where a note lives follows from its project and scope; a personal one lives nowhere but with its author. */
+/** Returns the team, project and scope of a note. A personal note belongs to no team and no project. */
 async function placeOf(
   ctx: Ctx,
   projectId: string | null,

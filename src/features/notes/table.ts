@@ -33,10 +33,10 @@ export const notes = pgTable(
     index('notes_tags').using('gin', t.tags),
     index('notes_mentions').using('gin', t.mentions),
     index('notes_search').using('gin', t.search),
-    // What anybody may search for must not cost what all the notes there are do.
+    // A search of public notes reads only those, not all notes.
     index('notes_public').on(t.createdById).where(sql`${t.scope} = 'public' and ${t.deletedAt} is null`),
     index('notes_public_search').using('gin', t.search).where(sql`${t.scope} = 'public' and ${t.deletedAt} is null`),
-    // Most have none. Found by whoever shows what points at a record.
+    // Finds the notes that link to a record. Partial, because most notes have no links.
     index('notes_links').using('gin', sql`${t.links} jsonb_path_ops`).where(sql`${t.links} <> '[]'`),
   ],
 )

@@ -4,7 +4,7 @@ import { AppError } from '../../errors.ts'
 import { shortId } from '../../records/rows.ts'
 import { sameParty } from '../agents/parties.ts'
 import { agents } from '../agents/table.ts'
-import * as decisions from '../decisions/service.ts'
+import { lastOf as lastDecisions } from '../decisions/rows.ts'
 import type { MemoryHit, MemoryHits } from '../memory/schema.ts'
 import * as memory from '../memory/service.ts'
 import type { Project } from '../projects/schema.ts'
@@ -113,7 +113,7 @@ export async function doneWork(ctx: Ctx, project: Project): Promise<Part> {
 }
 
 export async function decided(ctx: Ctx, project: Project): Promise<Part> {
-  const items = await decisions.about(ctx, project, 'accepted')
+  const items = await lastDecisions(ctx, project, 'accepted')
   return {
     title: 'Decisions that hold',
     share: 3,
@@ -159,7 +159,7 @@ export async function openQuestions(
   session: Session | undefined,
   project: Project | undefined,
 ): Promise<Part> {
-  const proposed = project ? await decisions.about(ctx, project, 'proposed') : []
+  const proposed = project ? await lastDecisions(ctx, project, 'proposed') : []
   return {
     title: 'Open questions',
     share: 2,

@@ -13,6 +13,7 @@ import {
   VersionQuery,
 } from './schema.ts'
 import * as specs from './service.ts'
+import { compare, versions } from './versions.ts'
 
 const byRef = object({ id: text(100, { minLength: 1, description: 'Id, slug or id prefix', example: 'folder-lock' }) })
 
@@ -29,7 +30,7 @@ export const specRoutes = (http: Http) =>
       response: { 201: Spec },
     })
     .get('/api/specs/:id', ({ ctx, params, query }) => specs.get(ctx, { ref: params.id, ...query }), {
-      ...on(specs.get, 'Get a spec, as it is or as it was'),
+      ...on(specs.get, 'Get a spec, as it is or at a version'),
       params: byRef,
       query: object({ version: optional(int({ min: 1 })) }),
       response: Spec,
@@ -40,14 +41,14 @@ export const specRoutes = (http: Http) =>
       body: SpecPatch,
       response: SpecUpdated,
     })
-    .get('/api/specs/:id/versions', ({ ctx, params, query }) => specs.versions(ctx, { ...query, ref: params.id }), {
-      ...on(specs.versions, 'Versions of a spec, newest first'),
+    .get('/api/specs/:id/versions', ({ ctx, params, query }) => versions(ctx, { ...query, ref: params.id }), {
+      ...on(versions, 'List the versions of a spec, newest first'),
       params: byRef,
       query: VersionQuery,
       response: SpecVersions,
     })
-    .get('/api/specs/:id/compare', ({ ctx, params, query }) => specs.compare(ctx, { ref: params.id, ...query }), {
-      ...on(specs.compare, 'What changed between two versions'),
+    .get('/api/specs/:id/compare', ({ ctx, params, query }) => compare(ctx, { ref: params.id, ...query }), {
+      ...on(compare, 'Get what changed between two versions'),
       params: byRef,
       query: CompareQuery,
       response: Comparison,

@@ -13,6 +13,7 @@ import {
   text,
   title,
 } from '../../schema.ts'
+import { projectFilter } from '../projects/schema.ts'
 import { Party } from '../tasks/schema.ts'
 
 export const statuses = ['draft', 'review', 'approved', 'archived'] as const
@@ -54,7 +55,7 @@ export type VersionQuery = Static<typeof VersionQuery>
 export const Change = object({
   added: int({ example: 12 }),
   removed: int({ example: 3 }),
-  diff: text(1_000_000, { description: 'Unified' }),
+  diff: text(1_000_000, { description: 'Unified diff' }),
 })
 export type Change = Static<typeof Change>
 export const Comparison = object({ from: int({ example: 1 }), to: int({ example: 2 }), ...Change.properties })
@@ -66,7 +67,7 @@ export const SpecCreate = object({
   title: name,
   content,
   projectId: optional(text(100, { minLength: 1, description: 'Project: id, slug or key', example: 'tutti' })),
-  status: optional(oneOf(['draft', 'review', 'approved'], { description: 'draft unless told' })),
+  status: optional(oneOf(['draft', 'review', 'approved'], { description: 'Default: draft' })),
   message: optional(message),
 })
 export type SpecCreate = Static<typeof SpecCreate>
@@ -80,7 +81,7 @@ export const SpecPatch = object({
 export type SpecPatch = Static<typeof SpecPatch>
 export const SpecQuery = object({
   ...paging('updatedAt', 'createdAt'),
-  projectId: optional(id()),
+  projectId: projectFilter,
   status: optional(oneOf(statuses)),
   search: optional(text(200)),
 })

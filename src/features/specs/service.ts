@@ -1,27 +1,25 @@
-import { count, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
-import { type Rights, rightsOf } from '../../auth/rights.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { matches, newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
-import { AppError, invalid, notFound } from '../../errors.ts'
+import { AppError, invalid } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
+import { changeVersioned } from '../../records/rows.ts'
 import { slugify, untaken } from '../../text/text.ts'
-import { speaker } from '../agents/parties.ts'
 import { linkedWith } from '../links/linked.ts'
 import type { LinkedRecord } from '../links/schema.ts'
-import { defaultProject, projectOf } from '../projects/current.ts'
+import { type ProjectFilter, projectFilter } from '../projects/current.ts'
 import { takeTurns } from '../projects/names.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { projectFor } from '../tasks/service.ts'
-import { changeOf } from './compare.ts'
 import { specCreated, specUpdated } from './events.ts'
+import { about, find, listed, live, visibleTo, withProject } from './rows.ts'
 import {
   CONTENT_BYTES,
-  type Comparison,
   type Spec,
   type SpecCreate,
   type SpecItem,
@@ -29,97 +27,37 @@ import {
   type SpecPatch,
   type SpecQuery,
   type SpecUpdated,
-  type SpecVersions,
-  type VersionQuery,
 } from './schema.ts'
-import { specs, specVersions } from './table.ts'
+import { specs } from './table.ts'
+import { compare, keepVersion, versionOf } from './versions.ts'
 
-const item = {
-  id: specs.id,
-  createdAt: specs.createdAt,
-  updatedAt: specs.updatedAt,
-  version: specs.version,
-  organizationId: specs.organizationId,
-  projectId: specs.projectId,
-  createdById: specs.createdById,
-  title: specs.title,
-  slug: specs.slug,
-  status: specs.status,
-}
-const columns = { ...item, content: specs.content }
+const orders = { updatedAt: specs.updatedAt, createdAt: specs.createdAt }
 
-const live = isNull(specs.deletedAt)
-const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights))
-/** By id, slug, or the unique beginning of an id. */
-export async function find(ctx: Ctx, ref: string, within?: { id: string }): Promise<Spec> {
-  const rights = rightsOf(ctx.actor)
-  const select = (match: SQL | undefined) =>
-    ctx.db
-      .select(columns)
+/** Lists a project's specs; without a project, those of the current team. */
+export const list = read(
+  'specs.list',
+  member('specs:read'),
+  async (ctx, query: SpecQuery & ProjectFilter): Promise<SpecPage> => {
+    const page = keyset(orders, specs.id, query, { sort: 'updatedAt' })
+    const projectId = await projectFilter(ctx, query)
+    const filters = and(
+      visibleTo(rightsOf(ctx.actor)),
+      projectId ? eq(specs.projectId, projectId) : eq(specs.organizationId, currentOrganization(ctx.actor)),
+      query.status && eq(specs.status, query.status),
+      query.search ? matches(specs.search, query.search) : undefined,
+    )
+    const rows: SpecItem[] = await ctx.db
+      .select(listed)
       .from(specs)
       .innerJoin(projectTable, eq(projectTable.id, specs.projectId))
-      .where(and(match, visibleTo(rights)))
-      .$dynamic()
-  const here = within ? eq(specs.projectId, within.id) : eq(specs.organizationId, currentOrganization(ctx.actor))
-  const found = await byReference<Spec>(ref, {
-    id: (id) => select(eq(specs.id, id)),
-    name: async (slug) => {
-      const found = await select(and(here, eq(specs.slug, slug.toLowerCase()))).limit(5)
-      if (found.length < 2) return found
-      // A project that came from another team brought one that was taken here.
-      const project = await defaultProject(ctx)
-      const own = found.filter((spec) => spec.projectId === project?.id)
-      if (own.length === 0)
-        throw new AppError(
-          'conflict',
-          `Several projects have a spec "${slug}". Name it by its id: ${found.map((s) => s.id).join(', ')}.`,
-        )
-      return own
-    },
-    prefix: (prefix) => select(and(here, idStarts(specs.id, prefix))).limit(2),
-  })
-  if (!found) throw notFound('spec', ref)
-  return found
-}
-
-export const list = read('specs.list', member('specs:read'), async (ctx, query: SpecQuery): Promise<SpecPage> => {
-  const page = keyset({ updatedAt: specs.updatedAt, createdAt: specs.createdAt }, specs.id, query, {
-    sort: 'updatedAt',
-  })
-  const filters = and(
-    visibleTo(rightsOf(ctx.actor)),
-    query.projectId ? eq(specs.projectId, query.projectId) : eq(specs.organizationId, currentOrganization(ctx.actor)),
-    query.status && eq(specs.status, query.status),
-    query.search ? matches(specs.search, query.search) : undefined,
-  )
-  const rows: SpecItem[] = await ctx.db
-    .select(item)
-    .from(specs)
-    .innerJoin(projectTable, eq(projectTable.id, specs.projectId))
-    .where(page.where(filters))
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const counted = query.total
-    ? await ctx.db
-        .select({ n: count() })
-        .from(specs)
-        .innerJoin(projectTable, eq(projectTable.id, specs.projectId))
-        .where(filters)
-    : undefined
-  return page.page(rows, counted?.[0]?.n)
-})
-
-/** The same for whoever names a project as people do, or is at work in one. */
-export const listNamed = read(
-  'specs.listNamed',
-  member('specs:read'),
-  async (ctx, { project: ref, ...query }: SpecQuery & { project?: string }): Promise<SpecPage> => {
-    const project = await projectOf(ctx, ref)
-    return list(ctx, project ? { ...query, projectId: project.id } : query)
+      .where(page.where(filters))
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    return page.page(rows, query.total ? await ctx.db.$count(withProject, filters) : undefined)
   },
 )
 
-/** As it is, or as it was. */
+/** Returns a spec, or how it was at a version. */
 export const get = read(
   'specs.get',
   member('specs:read'),
@@ -131,7 +69,7 @@ export const get = read(
   },
 )
 
-/** With what it is linked with and, when asked, what changed since another version. */
+/** Returns a spec with its links and, with `diffWith`, what changed since that version. */
 export const detail = read(
   'specs.detail',
   member('specs:read'),
@@ -146,69 +84,6 @@ export const detail = read(
     return { ...spec, diff }
   },
 )
-
-async function versionOf(ctx: Ctx, spec: Spec, version: number) {
-  const [found] = await ctx.db
-    .select({
-      title: specVersions.title,
-      content: specVersions.content,
-      status: specVersions.status,
-      createdAt: specVersions.createdAt,
-    })
-    .from(specVersions)
-    .where(and(eq(specVersions.specId, spec.id), eq(specVersions.version, version)))
-  if (!found) throw new AppError('not_found', `${spec.title} has no version ${version}; it has 1 to ${spec.version}.`)
-  return found
-}
-
-export const versions = read(
-  'specs.versions',
-  member('specs:read'),
-  async (ctx, { ref, ...query }: VersionQuery & { ref: string }): Promise<SpecVersions> => {
-    const { id, version } = await find(ctx, ref)
-    const page = keyset({ version: specVersions.version }, specVersions.specId, query, { sort: 'version' })
-    const rows = await ctx.db
-      .select({
-        id: specVersions.specId,
-        version: specVersions.version,
-        title: specVersions.title,
-        status: specVersions.status,
-        message: specVersions.message,
-        authorType: specVersions.authorType,
-        authorId: specVersions.authorId,
-        authorName: specVersions.authorName,
-        createdAt: specVersions.createdAt,
-      })
-      .from(specVersions)
-      .where(page.where(eq(specVersions.specId, id)))
-      .orderBy(...page.orderBy)
-      .limit(page.limit)
-    const { items, ...rest } = page.page(rows, query.total ? version : undefined)
-    return {
-      ...rest,
-      items: items.map(({ id: _, authorType: type, authorId, authorName: name, status, ...entry }) => ({
-        ...entry,
-        status: status as Spec['status'],
-        author: { type, id: authorId, name },
-      })),
-    }
-  },
-)
-
-export const compare = read(
-  'specs.compare',
-  member('specs:read'),
-  async (ctx, { ref, from, to: other }: { ref: string; from: number; to?: number }): Promise<Comparison> => {
-    const spec = await find(ctx, ref)
-    const to = other ?? spec.version
-    const [a, b] = [await versionOf(ctx, spec, from), await versionOf(ctx, spec, to)]
-    const nameOf = (version: number, { title, status }: typeof a) =>
-      `${spec.slug} v${version} (${title.replace(/\s+/g, ' ')}, ${status})`
-    return { from, to, ...(await changeOf(a.content, b.content, { from: nameOf(from, a), to: nameOf(to, b) })) }
-  },
-)
-
-// ---- writing
 
 export const create = write('specs.create', member('specs:write'), async (ctx, input: SpecCreate): Promise<Spec> => {
   checkContent(input.content)
@@ -230,18 +105,18 @@ export const create = write('specs.create', member('specs:write'), async (ctx, i
     updatedAt: ctx.now,
   })
   const spec = await find(ctx, id)
-  await keep(ctx, spec, input.message)
+  await keepVersion(ctx, spec, input.message)
   ctx.emit(specCreated, about(spec))
   return spec
 })
 
-/** Every change is a version of its own; whoever writes says which one his is based on. */
+/** Every change makes a version. The caller names the version that the change is based on. */
 export const update = flow(
   'specs.update',
   member('specs:write'),
   async (ctx, patch: SpecPatch & { ref: string }, keyed): Promise<SpecUpdated> => {
     const { made, ...spec } = await revise(keyed, patch)
-    // Outside the transaction: a comparison may take its time.
+    // Outside the transaction, because a comparison may be slow.
     const { added, removed } = made
       ? await compare(ctx, { ref: spec.id, from: spec.version - 1, to: spec.version })
       : { added: 0, removed: 0 }
@@ -260,7 +135,7 @@ const revise = write(
     if (patch.content !== undefined) checkContent(patch.content)
     const before = await find(ctx, ref)
     await projects.requireWriter(ctx, before, 'Changing this spec')
-    // By either way to say it, and by both where both are used.
+    // Callers may use either field; if they use both, both have to match.
     checkBase(before, baseVersion ?? ctx.expectedVersion)
     checkBase(before, ctx.expectedVersion ?? baseVersion)
     const changed = Object.fromEntries(
@@ -278,7 +153,7 @@ const revise = write(
       again: () => find(ctx, before.id),
     })
     const after = await find(ctx, before.id)
-    await keep(ctx, after, message)
+    await keepVersion(ctx, after, message)
     ctx.emit(
       specUpdated,
       about(after, {
@@ -300,29 +175,13 @@ function checkBase(current: Spec, base: number | undefined): void {
   throw new AppError('version_mismatch', why, { current })
 }
 
-/** What is archived is history until it is taken up as a draft again. */
+/** An archived spec cannot change until it is a draft again. */
 function checkMove({ status: from, title }: Spec, { status: to }: Partial<Spec>): void {
   if (from === 'archived' && to !== 'draft')
     throw new AppError('conflict', `"${title}" is archived. Make it a draft again first: status draft.`)
 }
 
-async function keep(ctx: Ctx, spec: Spec, message: string | undefined): Promise<void> {
-  const { type, id, name } = speaker(ctx)
-  await ctx.db.insert(specVersions).values({
-    specId: spec.id,
-    version: spec.version,
-    title: spec.title,
-    content: spec.content,
-    status: spec.status,
-    message,
-    authorType: type,
-    authorId: id,
-    authorName: name,
-    createdAt: ctx.now,
-  })
-}
-
-/** In the whole team: what a list shows must be enough to find it again. */
+/** Slugs are unique in the team, so that a slug from a list is enough to find the spec. */
 async function freeSlug(ctx: Ctx, organizationId: string, title: string): Promise<string> {
   const base = slugify(title) || 'spec'
   const rows = await ctx.db
@@ -335,10 +194,3 @@ async function freeSlug(ctx: Ctx, organizationId: string, title: string): Promis
 function checkContent(content: string): void {
   if (Buffer.byteLength(content) > CONTENT_BYTES) throw invalid('/content', 'content exceeds 256 KiB.', 'too_long')
 }
-
-const about = <D extends object>(spec: Spec, data?: D) => ({
-  subjectId: spec.id,
-  organizationId: spec.organizationId,
-  projectId: spec.projectId,
-  data: Object.assign({ title: spec.title, status: spec.status, version: spec.version }, data),
-})

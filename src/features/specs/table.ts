@@ -31,7 +31,7 @@ export const specs = pgTable(
   ],
 )
 
-/** Only ever added. */
+/** Rows are added, never changed. */
 export const specVersions = pgTable(
   'spec_versions',
   {

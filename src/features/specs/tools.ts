@@ -28,8 +28,8 @@ export const specTools = [
     description: 'Specs of a project, last changed first, without their content.',
     toolset: 'specs',
     input: object({ project, status, ...listing }),
-    action: specs.listNamed,
-    with: (input) => ({ limit: 20, ...input, total: true }),
+    action: specs.list,
+    with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
   }),
   tool({
     name: 'update_spec',

@@ -1,4 +1,4 @@
-import { count, eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import { eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { matches } from '../../db/columns.ts'
@@ -6,27 +6,28 @@ import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
+import { projectFilter } from '../projects/current.ts'
 import type { Project } from '../projects/schema.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { inVisibleProject } from '../projects/visible.ts'
 import { next, progress, workflowOf } from '../projects/workflow.ts'
 import { blockersOf, openOnes } from './dependencies.ts'
-import { columns, type Row } from './rows.ts'
+import { type Row, visible } from './rows.ts'
 import type { Feature, FeatureItem, FeaturePage, FeatureQuery } from './schema.ts'
 import { featureEvidence, featureReviews, features } from './table.ts'
 
-/** Features are seen by those who see their project. */
-export const visible = (ctx: Ctx, state = isNull(features.deletedAt)): SQL =>
+/** A feature is seen by those who see its project. */
+export const visibleTo = (ctx: Ctx, state = isNull(features.deletedAt)): SQL =>
   and(state, inVisibleProject(features.projectId, rightsOf(ctx.actor)))
 
-/** By id or unique id prefix; where the path names a project, in that one. */
+/** Finds a feature by id or the unique beginning of its id, `within` a project if given. */
 export async function findIn(ctx: Ctx, ref: string, within?: Project): Promise<{ row: Row; project: Project }> {
   const select = (match: SQL) =>
     ctx.db
-      .select(columns)
+      .select(visible)
       .from(features)
-      .where(and(match, visible(ctx), within && eq(features.projectId, within.id)))
+      .where(and(match, visibleTo(ctx), within && eq(features.projectId, within.id)))
       .limit(2)
   const row = await byReference<Row>(ref, {
     id: (id) => select(eq(features.id, id)),
@@ -37,7 +38,7 @@ export async function findIn(ctx: Ctx, ref: string, within?: Project): Promise<{
   return { row, project: within ?? (await projects.find(ctx, row.projectId)) }
 }
 
-/** A feature, and the project where the path names one: both ids have to fit each other. */
+/** A feature and, if the path names one, the project that it has to belong to. */
 export interface Ref {
   ref: string
   project?: string
@@ -46,7 +47,7 @@ export interface Ref {
 export const find = async (ctx: Ctx, { ref, project }: Ref) =>
   findIn(ctx, ref, project === undefined ? undefined : await projects.find(ctx, project))
 
-/** Gates that were passed since changes were last asked for: what was shown then was about something else. */
+/** Returns the gates passed since changes were last requested: earlier evidence was about another state of the work. */
 async function passedGates(ctx: Ctx, ids: string[]): Promise<Map<string, Set<string>>> {
   const passed = new Map<string, Set<string>>(ids.map((id) => [id, new Set()]))
   if (ids.length === 0) return passed
@@ -89,28 +90,22 @@ export async function present(ctx: Ctx, project: Project, row: Row): Promise<Fea
 export async function page(ctx: Ctx, place: SQL, query: FeatureQuery): Promise<FeaturePage> {
   const keys = { updatedAt: features.updatedAt, createdAt: features.createdAt, title: features.title }
   const paged = keyset(keys, features.id, query, { sort: 'updatedAt' })
+  const projectId = await projectFilter(ctx, query)
   const filters = [
     place,
-    visible(ctx),
-    query.projectId === undefined ? undefined : eq(features.projectId, query.projectId),
+    visibleTo(ctx),
+    projectId === undefined ? undefined : eq(features.projectId, projectId),
     query.status === undefined ? undefined : eq(features.status, query.status),
     query.kind === undefined ? undefined : eq(features.kind, query.kind),
     query.search ? matches(features.search, query.search) : undefined,
   ]
   const rows: Row[] = await ctx.db
-    .select(columns)
+    .select(visible)
     .from(features)
     .where(paged.where(...filters))
     .orderBy(...paged.orderBy)
     .limit(paged.limit)
-  const total = query.total
-    ? (
-        await ctx.db
-          .select({ n: count() })
-          .from(features)
-          .where(and(...filters))
-      )[0]?.n
-    : undefined
+  const total = query.total ? await ctx.db.$count(features, and(...filters)) : undefined
   const found = paged.page(rows, total)
   const passed = await passedGates(
     ctx,

@@ -1,5 +1,6 @@
 import type { RecordKind } from '../../records/kind.ts'
 import { liveOfTeamOrProject } from '../projects/visible.ts'
+import { get } from './detail.ts'
 import * as service from './service.ts'
 import { features } from './table.ts'
 
@@ -16,7 +17,7 @@ export const featureRecord: RecordKind = {
     title: 'Feature',
     by: 'Id',
     tool: 'get_feature',
-    read: (ctx, ref) => service.get(ctx, { ref }),
+    read: (ctx, ref) => get(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),
   },
 }

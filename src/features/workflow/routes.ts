@@ -1,6 +1,8 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, object, text } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
+import { advance, override, review } from './advancing.ts'
+import * as detail from './detail.ts'
 import {
   Feature,
   FeatureAdvance,
@@ -48,9 +50,9 @@ export const workflowRoutes = (http: Http) =>
     )
     .get(
       '/api/projects/:slug/features/:id',
-      ({ ctx, params }) => features.getIn(ctx, { ref: params.id, project: params.slug }),
+      ({ ctx, params }) => detail.getIn(ctx, { ref: params.id, project: params.slug }),
       {
-        ...on(features.getIn, 'Get one feature of a project'),
+        ...on(detail.getIn, 'Get one feature of a project'),
         params: inProject,
         response: FeatureDetail,
       },
@@ -74,8 +76,8 @@ export const workflowRoutes = (http: Http) =>
         response: Deleted,
       },
     )
-    .get('/api/features/:id', ({ ctx, params }) => features.get(ctx, { ref: params.id }), {
-      ...on(features.get, 'Get a feature with its gates, evidence, reviews and what comes next'),
+    .get('/api/features/:id', ({ ctx, params }) => detail.get(ctx, { ref: params.id }), {
+      ...on(detail.get, 'Get a feature with its gates, evidence, reviews and what comes next'),
       params: byId,
       response: FeatureDetail,
     })
@@ -90,25 +92,21 @@ export const workflowRoutes = (http: Http) =>
       params: byId,
       response: Feature,
     })
-    .post('/api/features/:id/advance', ({ ctx, params, body }) => features.advance(ctx, { ...body, ref: params.id }), {
-      ...on(features.advance, 'Move a feature one step on, with the evidence that its gate asks for'),
+    .post('/api/features/:id/advance', ({ ctx, params, body }) => advance(ctx, { ...body, ref: params.id }), {
+      ...on(advance, 'Move a feature one step on, with the evidence that its gate asks for'),
       params: byId,
       body: FeatureAdvance,
       response: Feature,
     })
-    .post('/api/features/:id/reviews', ({ ctx, params, body }) => features.review(ctx, { ...body, ref: params.id }), {
-      ...on(features.review, 'Review a feature that waits for it, as somebody other than its author'),
+    .post('/api/features/:id/reviews', ({ ctx, params, body }) => review(ctx, { ...body, ref: params.id }), {
+      ...on(review, 'Review a feature that waits for it, as somebody other than its author'),
       params: byId,
       body: FeatureReview,
       response: Feature,
     })
-    .post(
-      '/api/features/:id/override',
-      ({ ctx, params, body }) => features.override(ctx, { ...body, ref: params.id }),
-      {
-        ...on(features.override, 'Put a feature into any state past its gates, as an admin of the team, with a reason'),
-        params: byId,
-        body: FeatureOverride,
-        response: Feature,
-      },
-    )
+    .post('/api/features/:id/override', ({ ctx, params, body }) => override(ctx, { ...body, ref: params.id }), {
+      ...on(override, 'Put a feature into any state past its gates, as an admin of the team, with a reason'),
+      params: byId,
+      body: FeatureOverride,
+      response: Feature,
+    })

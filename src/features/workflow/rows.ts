@@ -5,7 +5,7 @@ import { users } from '../users/table.ts'
 import type { FeatureItem } from './schema.ts'
 import { features } from './table.ts'
 
-export const columns = {
+export const visible = {
   id: features.id,
   createdAt: features.createdAt,
   updatedAt: features.updatedAt,
@@ -20,7 +20,7 @@ export const columns = {
   status: features.status,
   assigneeType: features.assigneeType,
   assigneeId: features.assigneeId,
-  /** Null for an agent that was the team's, or public, and is not any more. */
+  /** Null for an agent that is no longer the team's or public. */
   assigneeName: sql<string | null>`case ${features.assigneeType}
     when 'user' then (select ${users.name} from ${users} where ${users.id} = ${features.assigneeId})
     when 'agent' then (select ${agents.name} from ${agents} where ${agents.id} = ${features.assigneeId}
@@ -39,7 +39,7 @@ export const about = <D extends object>(row: Row, data?: D) => ({
   subjectId: row.id,
   organizationId: row.organizationId,
   projectId: row.projectId,
-  // Whoever it was given to; its author where nobody has it: their open streams hear of it.
+  // The assignee, else the author: their open streams get the event.
   data: Object.assign(
     {
       title: row.title,

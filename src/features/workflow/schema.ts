@@ -18,6 +18,7 @@ import {
   title,
   url,
 } from '../../schema.ts'
+import { projectFilter } from '../projects/schema.ts'
 import { Evidence, gateName, kinds, Missing } from '../projects/workflow-schema.ts'
 
 const status = text(63, { example: 'in_progress', description: "A state of the project's workflow" })
@@ -172,7 +173,7 @@ export type FeatureOverride = Static<typeof FeatureOverride>
 
 export const FeatureQuery = object({
   ...paging('updatedAt', 'createdAt', 'title'),
-  projectId: optional(id()),
+  projectId: projectFilter,
   status: optional(text(63)),
   kind: optional(oneOf(kinds)),
   search: optional(text(200, { description: 'Words that all must occur' })),

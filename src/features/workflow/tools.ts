@@ -1,6 +1,8 @@
 import { listing, tool } from '../../mcp/tool.ts'
 import { array, object, optional, text, title } from '../../schema.ts'
 import { Evidence } from '../projects/workflow-schema.ts'
+import { advance, review } from './advancing.ts'
+import * as detail from './detail.ts'
 import { type Feature, FeatureCreate, FeatureReview } from './schema.ts'
 import * as features from './service.ts'
 
@@ -16,7 +18,7 @@ const gateOf = ({ next }: Pick<Feature, 'next'>) =>
       tool === 'advance_feature' ? { item, needs } : { item, needs, tool },
     ),
   }
-/** Where it stands now. */
+/** The feature after a step: its state and what comes next. */
 const step = ({ id, title, status, version, ...feature }: Feature) => ({
   id,
   title,
@@ -52,7 +54,7 @@ export const workflowTools = [
     toolset: 'workflows',
     core: true,
     input: object({ feature, evidence: optional(Evidence) }),
-    action: features.advance,
+    action: advance,
     with: ({ feature, evidence }) => ({ ref: feature, evidence }),
     show: step,
   }),
@@ -62,7 +64,7 @@ export const workflowTools = [
     description: 'Approve a feature in review, or ask for changes. Not for your own work.',
     toolset: 'workflows',
     input: object({ feature, ...FeatureReview.properties }),
-    action: features.review,
+    action: review,
     with: ({ feature, ...rest }) => ({ ref: feature, ...rest }),
     show: step,
   }),
@@ -81,7 +83,7 @@ export const workflowTools = [
     description: 'One feature with gates, evidence, reviews, and what the next gate needs.',
     toolset: 'workflows',
     input: object({ feature }),
-    action: features.get,
+    action: detail.get,
     with: ({ feature }) => ({ ref: feature }),
     show: ({ evidence, reviews, ...feature }) => ({
       ...feature,

@@ -1,0 +1,56 @@
+import { desc, eq } from 'drizzle-orm'
+import { type Ctx, write } from '../../action.ts'
+import { member } from '../../auth/policy.ts'
+import { speaker } from '../agents/parties.ts'
+import { tellMentioned } from '../projects/mentions.ts'
+import * as projects from '../projects/service.ts'
+import { decisionCommented } from './events.ts'
+import { about, find, withAuthor } from './rows.ts'
+import type { Comment } from './schema.ts'
+import { decisionComments } from './table.ts'
+
+const SHOWN = 200
+
+/** Returns the last comments on a decision, oldest first. */
+export async function commentsOn(ctx: Ctx, decisionId: string): Promise<Comment[]> {
+  const rows = await ctx.db
+    .select({
+      id: decisionComments.id,
+      authorType: decisionComments.authorType,
+      authorId: decisionComments.authorId,
+      authorName: decisionComments.authorName,
+      body: decisionComments.body,
+      createdAt: decisionComments.createdAt,
+    })
+    .from(decisionComments)
+    .where(eq(decisionComments.decisionId, decisionId))
+    .orderBy(desc(decisionComments.createdAt), desc(decisionComments.id))
+    .limit(SHOWN)
+  return rows.reverse().map(withAuthor)
+}
+
+export const comment = write(
+  'decisions.comment',
+  member('decisions:write'),
+  async (ctx, { ref, body }: { ref: string; body: string }): Promise<Comment> => {
+    const decision = await find(ctx, ref)
+    await projects.requireWriter(ctx, decision, 'Discussing this decision')
+    const author = speaker(ctx)
+    const values = {
+      decisionId: decision.id,
+      authorType: author.type,
+      authorId: author.id,
+      authorName: author.name,
+      body,
+      createdAt: ctx.now,
+    }
+    const [row] = await ctx.db.insert(decisionComments).values(values).returning({ id: decisionComments.id })
+    ctx.emit(decisionCommented, about(decision, { commentId: row?.id }))
+    await tellMentioned(ctx, decision, body, {
+      title: `${author.name} mentions you on ${decision.title}`,
+      message: body,
+      link: `/decisions/${decision.id}`,
+    })
+    return { id: (row as { id: string }).id, author, body, createdAt: ctx.now }
+  },
+)

@@ -1,0 +1,70 @@
+import { desc, eq, isNull, ne, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { matches } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
+import { AppError, notFound } from '../../errors.ts'
+import * as projects from '../projects/service.ts'
+import { decisionSuperseded } from './events.ts'
+import { about, find, near, selectItems } from './rows.ts'
+import type { Decision, DecisionLogged } from './schema.ts'
+import { decisions } from './table.ts'
+
+/** How a decision relates to earlier ones: what it supersedes, and what it resembles. */
+
+/** Finds a decision of the team that is not superseded yet. It is always the older one, so no cycle can arise. */
+export async function replaceable(ctx: Ctx, ref: string, organizationId: string): Promise<Decision> {
+  const old = await find(ctx, ref)
+  if (old.organizationId !== organizationId) throw notFound('decision', ref)
+  await projects.requireWriter(ctx, old, 'Superseding a decision')
+  if (old.supersededById) throw supersededAlready(old)
+  return old
+}
+
+const supersededAlready = ({ title, supersededById }: Decision): AppError =>
+  new AppError('conflict', `"${title}" is superseded already, by ${supersededById}. Supersede that one.`)
+
+/** Marks a decision as superseded. Concurrent callers: exactly one wins, the others get a conflict. */
+export async function supersede(ctx: Ctx, old: Decision, by: string): Promise<void> {
+  const [done] = await ctx.db
+    .update(decisions)
+    .set({ status: 'superseded', supersededById: by, updatedAt: ctx.now, version: sql`${decisions.version} + 1` })
+    .where(and(eq(decisions.id, old.id), isNull(decisions.supersededById)))
+    .returning({ id: decisions.id })
+  const after = await find(ctx, old.id)
+  if (!done) throw supersededAlready(after)
+  ctx.emit(decisionSuperseded, about(after, { by }))
+}
+
+/** When a proposal is accepted, supersedes the decision that it replaces. */
+export async function supersedeByAccepted(ctx: Ctx, decision: Decision, supersedes: string): Promise<void> {
+  const old = await find(ctx, supersedes)
+  if (old.supersededById === decision.id) return
+  await supersede(ctx, await replaceable(ctx, supersedes, decision.organizationId), decision.id)
+}
+
+/** Returns earlier decisions that contain half of the title's words, so that the author learns of them. */
+export async function similarTo(
+  ctx: Ctx,
+  { id, title, projectId, organizationId, supersedes }: Decision,
+): Promise<DecisionLogged['similar']> {
+  const words = [...new Set(title.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu))].slice(0, 12)
+  if (words.length === 0) return []
+  const shared = sql<number>`(${sql.join(
+    words.map((word) => sql`(${decisions.search} @@ plainto_tsquery('simple', ${word}))::int`),
+    sql` + `,
+  )})`
+  const rows = await selectItems(
+    ctx,
+    and(
+      near({ id: projectId, organizationId }),
+      ne(decisions.id, id),
+      supersedes ? ne(decisions.id, supersedes) : undefined,
+      isNull(decisions.supersededById),
+      matches(decisions.search, words.join(' or ')),
+      sql`${shared} * 2 >= ${words.length}`,
+    ),
+  )
+    .orderBy(desc(shared), desc(decisions.updatedAt))
+    .limit(5)
+  return rows.map((row) => ({ id: row.id, title: row.title, status: row.status }))
+}

@@ -1,0 +1,87 @@
+import { eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { anyRights, type Rights, rightsOf } from '../../auth/rights.ts'
+import { and, or } from '../../db/conditions.ts'
+import { prepare } from '../../db/session.ts'
+import { notFound } from '../../errors.ts'
+import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
+import * as projects from '../projects/service.ts'
+import { ofTeamOrProject } from '../projects/visible.ts'
+import type { Note } from './schema.ts'
+import { notes } from './table.ts'
+
+/** What lists show. */
+export const listed = {
+  id: notes.id,
+  createdAt: notes.createdAt,
+  updatedAt: notes.updatedAt,
+  version: notes.version,
+  organizationId: notes.organizationId,
+  createdById: notes.createdById,
+  projectId: notes.projectId,
+  title: notes.title,
+  slug: notes.slug,
+  tags: notes.tags,
+  scope: notes.scope,
+  pinned: notes.pinned,
+}
+export const visible = { ...listed, content: notes.content, links: notes.links }
+
+const live = isNull(notes.deletedAt)
+
+/**
+ * Personal notes are seen by their author and belong to no organization, so MCP tokens, which are bound to one, do not
+ * see them. The others follow the rule for what teams own.
+ */
+export const visibleTo = (rights: Rights, state = live): SQL => {
+  const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
+  return and(state, or(personal, ofTeamOrProject(notes, rights)))
+}
+
+const byId = prepare((db) =>
+  db
+    .select(visible)
+    .from(notes)
+    .where(and(eq(notes.id, sql.placeholder('id')), visibleTo(anyRights))),
+)
+
+/** Finds a note by id, slug or the unique beginning of its id. */
+export async function find(ctx: Ctx, ref: string): Promise<Note> {
+  const rights = rightsOf(ctx.actor)
+  const select = (match: SQL) =>
+    ctx.db
+      .select(visible)
+      .from(notes)
+      .where(and(match, visibleTo(rights)))
+      .limit(2)
+  const found = await byReference<Note>(ref, {
+    id: (id) => byId(ctx.db, { id, ...rights }),
+    name: (slug) => select(eq(notes.slug, slug.toLowerCase())),
+    prefix: (prefix) => select(idStarts(notes.id, prefix)),
+  })
+  if (!found) throw notFound('note', ref)
+  return found
+}
+
+export async function requireWriter(ctx: Ctx, { organizationId, projectId }: Note): Promise<void> {
+  if (organizationId) await projects.requireWriter(ctx, { organizationId, projectId }, 'Changing this note')
+}
+
+type Change = Partial<typeof notes.$inferInsert>
+
+export const change = (ctx: Ctx, before: Note, set: Change): Promise<Note> =>
+  changeVersioned(ctx, notes, {
+    columns: visible,
+    before,
+    set,
+    what: 'this note',
+    again: () => find(ctx, before.id),
+  })
+
+export const about = <D extends object>(note: Note, data?: D) => ({
+  subjectId: note.id,
+  organizationId: note.organizationId,
+  projectId: note.projectId,
+  userId: note.organizationId ? null : note.createdById,
+  data: Object.assign({ title: note.title, version: note.version }, data),
+})

@@ -1,0 +1,71 @@
+import { eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { currentOrganization } from '../../auth/actor.ts'
+import { type Rights, rightsOf } from '../../auth/rights.ts'
+import { and } from '../../db/conditions.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { byReference, idStarts } from '../../records/rows.ts'
+import { defaultProject } from '../projects/current.ts'
+import * as projects from '../projects/service.ts'
+import { projects as projectTable } from '../projects/table.ts'
+import type { Spec } from './schema.ts'
+import { specs } from './table.ts'
+
+/** What lists show. */
+export const listed = {
+  id: specs.id,
+  createdAt: specs.createdAt,
+  updatedAt: specs.updatedAt,
+  version: specs.version,
+  organizationId: specs.organizationId,
+  projectId: specs.projectId,
+  createdById: specs.createdById,
+  title: specs.title,
+  slug: specs.slug,
+  status: specs.status,
+}
+const visible = { ...listed, content: specs.content }
+
+export const live = isNull(specs.deletedAt)
+/** A spec is seen by those who see its project, whose table the query has to join. */
+export const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights))
+export const withProject = sql`${specs} join ${projectTable} on ${projectTable.id} = ${specs.projectId}`
+
+/** Finds a spec by id, slug or the unique beginning of its id. `within`: looks for slugs in this project. */
+export async function find(ctx: Ctx, ref: string, within?: { id: string }): Promise<Spec> {
+  const rights = rightsOf(ctx.actor)
+  const select = (match: SQL | undefined) =>
+    ctx.db
+      .select(visible)
+      .from(specs)
+      .innerJoin(projectTable, eq(projectTable.id, specs.projectId))
+      .where(and(match, visibleTo(rights)))
+      .$dynamic()
+  const here = within ? eq(specs.projectId, within.id) : eq(specs.organizationId, currentOrganization(ctx.actor))
+  const found = await byReference<Spec>(ref, {
+    id: (id) => select(eq(specs.id, id)),
+    name: async (slug) => {
+      const found = await select(and(here, eq(specs.slug, slug.toLowerCase()))).limit(5)
+      if (found.length < 2) return found
+      // A project that moved here from another team may have brought a slug that was taken.
+      const project = await defaultProject(ctx)
+      const own = found.filter((spec) => spec.projectId === project?.id)
+      if (own.length === 0)
+        throw new AppError(
+          'conflict',
+          `Several projects have a spec "${slug}". Name it by its id: ${found.map((s) => s.id).join(', ')}.`,
+        )
+      return own
+    },
+    prefix: (prefix) => select(and(here, idStarts(specs.id, prefix))).limit(2),
+  })
+  if (!found) throw notFound('spec', ref)
+  return found
+}
+
+export const about = <D extends object>(spec: Spec, data?: D) => ({
+  subjectId: spec.id,
+  organizationId: spec.organizationId,
+  projectId: spec.projectId,
+  data: Object.assign({ title: spec.title, status: spec.status, version: spec.version }, data),
+})

@@ -1,0 +1,55 @@
+import { checkVersion, write } from '../../action.ts'
+import { member, person, requireRole } from '../../auth/policy.ts'
+import { invalid } from '../../errors.ts'
+import { workflowOf } from '../projects/workflow.ts'
+import { featureOverridden } from './events.ts'
+import { move } from './moves.ts'
+import { find, present, type Ref } from './reading.ts'
+import { about } from './rows.ts'
+import type { Feature, FeatureAdvance, FeatureOverride, FeatureReview } from './schema.ts'
+import { change, requireWriter, writable } from './writing.ts'
+
+/** Moves a feature one step on, if its gate is passed. */
+export const advance = write(
+  'workflow.advance',
+  member('features:write'),
+  async (ctx, { ref, project: inProject, evidence, level }: FeatureAdvance & Ref): Promise<Feature> => {
+    const { row: before, project } = await writable(ctx, { ref, project: inProject })
+    const moved = await move(ctx, project, before, { by: 'advance', evidence }, level)
+    const after = await change(ctx, before, { status: moved.to })
+    await moved.tell(after)
+    return present(ctx, project, after)
+  },
+  { versioned: true },
+)
+
+export const review = write(
+  'workflow.review',
+  member('features:write'),
+  async (ctx, { ref, verdict, comments }: FeatureReview & Ref): Promise<Feature> => {
+    const { row: before, project } = await writable(ctx, { ref })
+    const moved = await move(ctx, project, before, { by: verdict }, undefined, comments)
+    const after = await change(ctx, before, { status: moved.to })
+    await moved.tell(after)
+    return present(ctx, project, after)
+  },
+  { versioned: true },
+)
+
+/** Lets an administrator of the team skip the gates, with a reason. The event is the audit entry. */
+export const override = write(
+  'workflow.override',
+  person,
+  async (ctx, { ref, status, reason }: FeatureOverride & Ref): Promise<Feature> => {
+    const { row: before, project } = await find(ctx, { ref })
+    requireRole(ctx.actor, project.organizationId, 'admin', 'Overriding a gate')
+    requireWriter(ctx, project)
+    checkVersion(ctx, before)
+    const { states } = workflowOf(project)
+    if (!states.includes(status)) throw invalid('/status', `status must be one of: ${states.join(', ')}.`, 'enum')
+    const after = await change(ctx, before, { status })
+    ctx.emit(featureOverridden, about(after, { from: before.status, to: status, reason: reason.trim() }))
+    return present(ctx, project, after)
+  },
+  { versioned: true },
+)
