@@ -97,7 +97,7 @@ export const verbs: Verb[] = [
           { title: 'Status', of: (f) => f.status },
           { title: 'Title', of: (f) => f.title, wide: true },
           { title: 'Gates', of: (f) => `${f.gates.filter((g) => g.state !== 'open').length}/${f.gates.length}` },
-          { title: 'FieldKind', of: (f) => f.kind },
+          { title: 'Kind', of: (f) => f.kind },
         ],
         'No features.',
       ),
