@@ -165,7 +165,6 @@ const wideTexts = [
   'src/features/mail/message.ts',
   'src/features/repositories/agents-text.ts',
   'src/features/search/answer.ts',
-  'src/mcp/instructions.ts',
   'src/pages/account-pages.ts',
   'src/pages/pages.ts',
 ]

@@ -6,7 +6,7 @@ import { parseJson } from '../http/body.ts'
 import { object, type TObject, type TSchema } from '../schema.ts'
 import type { Tool } from './tool.ts'
 
-/** What the address of the connection asks for: `?toolsets=core,notes&readonly=1`. */
+/** The tools that a connection selects by its address: `?toolsets=core,notes&readonly=1`. */
 export interface Selection {
   readonly toolsets: readonly string[]
   readonly readOnly: boolean
@@ -15,9 +15,9 @@ export interface Selection {
 interface Entry {
   readonly tool: Tool
   readonly listed: ListedTool
-  /** The same for who may only read, where some arguments write. */
+  /** The tool without the arguments that write, for callers who may only read. */
   readonly reading?: ListedTool
-  /** Arguments that some clients send as JSON text, though the schema wants an array or an object. */
+  /** Arguments of array or object type, which some clients send as JSON text. */
   readonly structured: readonly string[]
 }
 
@@ -25,12 +25,12 @@ export type Arguments = Record<string, unknown>
 
 const CACHED_LISTS = 500
 
-/** The tools in the one order everybody sees, with their schemas converted once. */
+/** All tools, in the order that clients see, with their schemas converted once. */
 export class Catalogue {
   readonly #entries: ReadonlyMap<string, Entry>
   readonly #toolsets: ReadonlySet<string>
   readonly #lists = new Map<string, ListedTool[]>()
-  /** Old names, which keep working. */
+  /** Former names, which still work. */
   readonly #aliases: ReadonlyMap<string, string>
 
   constructor(tools: readonly Tool[]) {
@@ -44,7 +44,7 @@ export class Catalogue {
     return this.#entries.get(this.#aliases.get(name) ?? name)?.tool
   }
 
-  /** A misspelt toolset must not look like an empty one. */
+  /** Reads the selection from the query. Throws for an unknown toolset: a misspelt one must not look empty. */
   selection(query: URLSearchParams): Selection {
     const toolsets = (query.get('toolsets') ?? '')
       .split(',')
@@ -54,13 +54,13 @@ export class Catalogue {
     if (unknown.length > 0)
       throw new AppError(
         'invalid',
-        `No toolset ${unknown.map((t) => JSON.stringify(t.slice(0, 50))).join(', ')}. There are: ${[...this.#toolsets].join(', ')}.`,
+        `Unknown toolset: ${unknown.map((t) => JSON.stringify(t.slice(0, 50))).join(', ')}. Toolsets: ${[...this.#toolsets].join(', ')}.`,
       )
     const readOnly = query.get('readonly')
     return { toolsets, readOnly: readOnly !== null && readOnly !== '0' && readOnly !== 'false' }
   }
 
-  /** What `list` depends on. */
+  /** Returns everything that `list` depends on, as one string. */
   key(actor: Actor, { toolsets, readOnly }: Selection): string {
     const role = actor.organizationId ? actor.memberships.get(actor.organizationId) : undefined
     return JSON.stringify([actor.kind, actor.scopes, actor.admin, role, actor.toolsets, toolsets, readOnly])
@@ -78,10 +78,7 @@ export class Catalogue {
     return list
   }
 
-  /**
-   * The arguments, with JSON text turned into the array or object it stands for. Anything else is left for the schema
-   * to refuse.
-   */
+  /** Returns the arguments with JSON text parsed into arrays and objects. The schema refuses everything else. */
   read(tool: Tool, args: Arguments): Arguments {
     let out = args
     for (const name of this.#entries.get(tool.name)?.structured ?? []) {
@@ -98,7 +95,7 @@ export class Catalogue {
   }
 }
 
-/** Returns why this connection may not use the tool, or undefined. Used for listing and for calling alike. */
+/** Returns why this connection may not use the tool, or undefined. Used for listing and for calling. */
 export function refusal(
   tool: Tool,
   actor: Actor,
@@ -121,14 +118,14 @@ export function refusal(
       'forbidden',
       `${name} writes, and this connection is read-only. Connect without ?readonly=1 to use it.`,
     )
-  const kept = refusalOf(actor, action.rule, name, () => new Date())
-  return kept && refused(kept)
+  const byRule = refusalOf(actor, action.rule, name, () => new Date())
+  return byRule && refused(byRule)
 }
 
 const within = (tool: Tool, toolsets: readonly string[]): boolean =>
   toolsets.length === 0 || toolsets.includes(tool.toolset) || (tool.core && toolsets.includes('core'))
 
-/** What a client puts before its model, for a token that may do everything. */
+/** Returns what a client shows its model of the tool, for a token that may do everything. */
 export function toolText(tool: Tool): string {
   const { name, description, inputSchema } = entryOf(tool).listed
   return JSON.stringify({ name, description, inputSchema })
@@ -160,14 +157,14 @@ function listed({ name, title, description }: Tool, action: Tool['action'], inpu
   }
 }
 
-/** TypeBox's schema as plain JSON Schema in the words that model APIs know, without what only costs tokens. */
+/** Returns a TypeBox schema as plain JSON Schema that model APIs accept, without parts that only cost tokens. */
 const plain = (schema: TObject): unknown =>
   JSON.parse(JSON.stringify(schema), (_key, value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     if (Array.isArray(value.examples)) delete value.examples
     if (value.type === 'object' && !value.properties) delete value.patternProperties
     if (value.type === 'string' && value.pattern === '\\S') delete value.pattern
-    // Checked all the same, and the refusal says them; nobody counts characters before he writes.
+    // These limits are still checked, and errors name them; models do not count characters before they write.
     for (const limit of ['minLength', 'maxLength', 'maxItems', 'uniqueItems'])
       if (typeof value[limit] !== 'object') delete value[limit]
     if (value.type === 'number' && value.multipleOf === 1) {

@@ -1,6 +1,6 @@
 /**
- * How the programs of agents are told about this server: pure data, for the command line and for pages in a browser.
- * Which files these settings are kept in depends on the user's system: see `cli/agents/files.ts`.
+ * The settings that connect an agent's program to this server: pure data, for the command line and for pages in a
+ * browser. The files that hold these settings depend on the operating system: see `cli/agents/files.ts`.
  */
 export interface AgentClient {
   title: string
@@ -20,7 +20,7 @@ export interface AgentHooks {
   start: string
   /** The program's name for the moment before it compacts its context. */
   beforeCompaction: string
-  /** Whether commands stand in groups that share a matcher, as in Claude Code, or one by one. */
+  /** True if commands are in groups that share a matcher, as in Claude Code. */
   grouped: boolean
   /** Version number that a new file must have. */
   version?: number

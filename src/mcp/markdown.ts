@@ -1,12 +1,12 @@
 import { type Fields, titleOf } from './records.ts'
 import type { Attribution } from './source.ts'
 
-/** Long texts, each under a heading of its own, in the order in which they are read. */
+/** Fields with long texts, each shown under its own heading, in this order. */
 const bodies = [
   'description', 'content', 'decision', 'context', 'rationale', 'outcome', 'persona', 'systemPrompt', 'summary',
   'completionNotes',
 ] // biome-ignore format: a list of names
-/** In the heading already. */
+/** Fields that are already in the title. */
 const headed = new Set(['title', 'name', 'key'])
 
 const heading = (field: string): string => {
@@ -14,7 +14,7 @@ const heading = (field: string): string => {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-/** A record for people and models to read. The first line under the title says whose text it is. */
+/** Returns a record as Markdown for people and models. The first line under the title names the author of the text. */
 export function markdown(record: Fields, { kind, author, trust }: Attribution): string {
   const facts: string[] = []
   const parts: string[] = []

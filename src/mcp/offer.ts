@@ -19,7 +19,7 @@ import { type Fields, handle, isGone, MINE, parse, titleOf, uriOf } from './reco
 import { forModel } from './result.ts'
 import { type Names, sourceOf } from './source.ts'
 
-/** Who asks, through which connection. */
+/** A caller and the selection of their connection. */
 export interface Asking {
   readonly ctx: Ctx
   readonly actor: Actor
@@ -27,15 +27,15 @@ export interface Asking {
 }
 
 const MARKDOWN = 'text/markdown'
-/** A list for people to pick from; everything else is found by search. */
+/** The list is for people to choose from; they find other projects by search. */
 const LISTED_PROJECTS = 20
 const COMPLETED = 100
 const SKILLS = 'get_skill'
 const TASKS = 'get_task'
 
 /**
- * What there is besides tools: records as resources, and the team's skills as prompts. Seen by whoever may use the
- * tools that show the same.
+ * What the server offers besides tools: records as resources, and the team's skills as prompts. A caller sees those
+ * whose tools they may use.
  */
 export class Offer {
   constructor(
@@ -45,7 +45,7 @@ export class Offer {
 
   #refusal(tool: string, { actor, selection }: Asking): AppError | undefined {
     const found = this.catalogue.get(tool)
-    return found ? refusal(found, actor, selection) : new AppError('not_found', 'There is nothing of this kind here.')
+    return found ? refusal(found, actor, selection) : new AppError('not_found', 'This server has no such records.')
   }
 
   #sees(tool: string, asking: Asking): boolean {
@@ -142,7 +142,7 @@ export class Offer {
     if (!found)
       throw new ResourceNotFoundError(
         uri,
-        `No resource at ${visibleText(uri).slice(0, 200)}. resources/templates/list says what there is.`,
+        `No resource at ${visibleText(uri).slice(0, 200)}. resources/templates/list lists the valid addresses.`,
       )
     const { noun, resource, ref } = found
     const refused = this.#refusal(resource.tool, asking)
@@ -196,11 +196,11 @@ export class Offer {
   }
 }
 
-/** Whoever picks a skill should know whose it is: its text is what the model will be told to do. */
+/** Names the author, because the model will follow the text of the skill that the user picks. */
 const described = ({ description, author }: { description: string | null; author: string | null }): string =>
   visibleText([description, `A skill written by ${author ?? 'somebody who has left'}.`].filter(Boolean).join(' '))
 
-/** As JSON-RPC says it; what is not ours to tell is left as it is. */
+/** Converts an AppError into an error of JSON-RPC. Returns unexpected errors unchanged. */
 function told(error: unknown, uri?: string): unknown {
   if (!(error instanceof AppError)) return error
   const message = `${error.code}: ${visibleText(error.message)}`

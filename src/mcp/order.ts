@@ -1,7 +1,4 @@
-/**
- * The order that every client sees: by category, and in each from making to reading. A frozen list, since clients keep
- * it.
- */
+/** The order that clients see, by category. The list is fixed, because clients cache it. */
 const order = [
   ['create_agent', 'list_agents', 'get_agent', 'update_agent', 'delete_agent'],
   ['create_task', 'list_tasks', 'update_task', 'complete_task', 'delete_task', 'get_task', 'next_task', 'claim_task'],
@@ -16,6 +13,6 @@ const order = [
   ['connect_repo', 'create_pr', 'generate_agents_md', 'list_repos', 'sync_repo'],
 ].flat()
 
-/** Features are gathered by their names; whoever forgets to list a tool here sees it come first. */
+/** Sorts the tools. A tool that is missing from the list above comes first. */
 export const inOrder = <T extends { name: string }>(tools: readonly T[]): T[] =>
   [...tools].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))

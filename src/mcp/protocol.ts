@@ -27,7 +27,7 @@ export interface Sender {
   readonly userAgent: string | null
 }
 
-/** … and what his connection chose to see. */
+/** A sender and the selection of their connection. */
 export interface Caller extends Sender {
   readonly selection: Selection
 }
@@ -40,13 +40,11 @@ export interface Behind {
   call(name: string, args: Arguments, caller: Caller, signal: AbortSignal): Promise<CallToolResult>
 }
 
-/**
- * What the connection can be told of: a stream that stays with its server, one that is asked for by itself, or none.
- */
+/** How the server notifies the client: on the stream of the connection, on a stream that the client opens, or never. */
 export type Delivery = 'stream' | 'listen' | 'none'
 
 const cacheHint = { ttlMs: 300_000, cacheScope: 'private' } as const
-/** Records change under the hands of people: whoever reads one again wants it as it is. */
+/** Records change at any time, so clients must not cache them. */
 const fresh = { ttlMs: 0, cacheScope: 'private' } as const
 
 const optionsOf = (delivery: Delivery): ServerOptions => ({
@@ -67,18 +65,15 @@ const optionsOf = (delivery: Delivery): ServerOptions => ({
     'prompts/list': fresh,
   },
 })
-/** Made once: there is a server for every stream and every request. */
+/** Created once, because every stream and every request has its own server. */
 const options = { stream: optionsOf('stream'), listen: optionsOf('listen'), none: optionsOf('none') }
 const identity = { name: 'tutti', title: 'Tutti', version }
 
-/** The SDK's part: handshake, lists, and every message of Streamable HTTP. */
+/** Creates the server of the SDK, which handles the handshake, lists, and every message of Streamable HTTP. */
 export function newServer({ app, catalogue, offer, asking, call }: Behind, delivery: Delivery, open?: Open): Server {
   const server = new Server(identity, options[delivery])
 
-  /**
-   * Of what goes wrong only what the caller can do something about is told; the rest is in the log, under the request's
-   * id.
-   */
+  /** Hides internal errors from the caller; the log has them under the id of the request. */
   const offered = async <T>(info: AuthInfo | undefined, work: (asking: Asking) => Promise<T>): Promise<T> => {
     const caller = callerOf(info)
     try {
@@ -134,7 +129,7 @@ export function newServer({ app, catalogue, offer, asking, call }: Behind, deliv
   return server
 }
 
-/** The SDK carries the caller to its handlers in here; the token itself stays with us. */
+/** Carries the caller through the SDK to the handlers. The SDK does not get the token. */
 export const authInfoOf = (caller: Caller): AuthInfo => ({
   token: '',
   clientId: caller.owner.credentialId,

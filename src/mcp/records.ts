@@ -3,7 +3,7 @@ import type { Records, Resource } from '../records/kind.ts'
 
 export type Fields = Record<string, unknown>
 
-/** The address of the caller's open tasks. Whoever subscribes to it hears of every change to one of them. */
+/** The address of the caller's open tasks. Subscribers are notified of every change to one of them. */
 export const MINE = 'tutti://me'
 
 const address = /^tutti:\/\/([a-z]+)\/([^/?#]{1,300})$/
@@ -19,7 +19,7 @@ export function parse(records: Records, uri: string): { resource: Resource; noun
   }
 }
 
-/** What people call it by: its key or slug, else its id. */
+/** Returns the name for people: its key or slug, else its id. */
 export const handle = (record: object): string => {
   const { key, slug, id } = record as Fields
   return String(key ?? slug ?? id)

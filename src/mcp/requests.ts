@@ -12,7 +12,7 @@ import type { Message } from './sse.ts'
 const HOW = 'Create one in the settings.'
 const newToken = { next: [{ route: 'POST /api/mcp-tokens', command: 'tutti connect <program>' }] }
 
-/** Who sends a request, and what: everything before a message becomes JSON-RPC. */
+/** Handles a request up to the JSON-RPC message: identifies the sender and reads the body. */
 export class Requests {
   #stopping = false
 
@@ -21,7 +21,7 @@ export class Requests {
     private readonly guard: Guard,
   ) {}
 
-  /** From now on every request is refused with 503. */
+  /** Refuses every further request with 503. */
   stop(): void {
     this.#stopping = true
   }
@@ -69,7 +69,7 @@ export class Requests {
     if (url.searchParams.has('token') || url.searchParams.has('access_token'))
       throw new AppError(
         'unauthenticated',
-        'A token in the address ends up in logs. Revoke it, make a new one and send it as `Authorization: Bearer svc_live_…`.',
+        'A token in the address ends up in logs. Revoke it, create a new one and send it as `Authorization: Bearer svc_live_…`.',
       )
     // Not the cookie: a page that a person visits must not be able to act as an agent.
     const secret = request.headers.has('authorization') ? this.guard.credential(request) : undefined

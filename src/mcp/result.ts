@@ -4,7 +4,7 @@ import { hidesText, visibleText } from '../text/text.ts'
 import type { Attribution } from './source.ts'
 import type { Tool } from './tool.ts'
 
-/** About 20,000 tokens; clients refuse or cut what is much longer. */
+/** About 20,000 tokens; clients refuse or cut longer results. */
 export const MOST_BYTES = 80_000
 
 type Fields = Record<string, unknown>
@@ -13,23 +13,20 @@ const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
-/**
- * The answer to a call: a text and the facts, which say the same, since some clients show the model only the one and
- * some only the other.
- */
+/** The result of a call, as text and as structured facts: some clients show the model only one of the two. */
 export interface Told {
   readonly isError?: true
   readonly text: string
   readonly facts: Fields
-  /** The facts once more: whatever is sent is made into JSON once. */
+  /** The facts as JSON, so that they are serialized only once. */
   readonly json: string
 }
 
-/** `source` stands first. `sent`: what the caller wrote, for long texts of his own are not told back to him. */
+/** `source` comes first in the result. `sent`: the caller's arguments, whose long texts are not sent back. */
 export function success(answer: unknown, tool: Tool, sent: Fields = {}, source?: Attribution): Told {
   const record = isFields(answer) ? (told(answer, sent) as Fields) : { result: told(answer) ?? null }
   let { facts, json } = visible(source ? { _source: source, ...record } : record)
-  // Few answers come near the limit: a UTF-16 unit is at most three bytes.
+  // A quick check that spares most results the exact count: a UTF-16 unit is at most three bytes.
   if (json.length * 3 > MOST_BYTES && Buffer.byteLength(json) > MOST_BYTES) {
     facts = shorten(facts, tool)
     json = JSON.stringify(facts)
@@ -39,8 +36,8 @@ export function success(answer: unknown, tool: Tool, sent: Fields = {}, source?:
 }
 
 /**
- * `code: reason. Next step.` Of the facts, subject, scope and ways out are in the sentence already: as fields they
- * would cost tokens twice, and routes and commands are of no use to whoever calls tools.
+ * Returns an error as `code: reason. Next step.` The sentence already contains subject, scope and ways out; as fields
+ * they would cost tokens twice, and a caller of tools cannot use routes and commands.
  */
 export function failure(error: AppError, tool: string, requestId: string, has: (tool: string) => boolean): Told {
   const next = nextStep(error, requestId, has)
@@ -63,11 +60,11 @@ export const resultOf = ({ isError, text, facts }: Told): CallToolResult => ({
   structuredContent: facts,
 })
 
-/** The whole answer as JSON-RPC. */
+/** Returns the result as a JSON-RPC response. */
 export const responseOf = (id: RequestId, { isError, text, json }: Told): string =>
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${isError ? '"isError":true,' : ''}"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${json}}}`
 
-/** Returns what a caller of tools can do about an error, if there is anything. */
+/** Returns what a caller of tools can do about an error, if anything. */
 function nextStep({ code, details }: AppError, requestId: string, has: (tool: string) => boolean): string | undefined {
   const tools = waysBy(details.next, 'tool').filter(has)
   if (tools.length > 0) return `Use ${tools.join(' or ')}.`
@@ -82,14 +79,12 @@ function nextStep({ code, details }: AppError, requestId: string, has: (tool: st
 
 const listerOf = (kind: string): string => `list_${kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : `${kind}s`}`
 
-/** A record as a model gets to see it. */
+/** Returns a record as a model sees it. */
 export const forModel = (record: Fields): Fields => visible(told(record) as Fields).facts
 
 // ---- hidden characters
 
-/**
- * Control characters leave JSON.stringify as escapes, so one look at the JSON tells whether any text has to be cleaned.
- */
+/** JSON.stringify escapes control characters, so one test of the JSON shows whether any text must be cleaned. */
 const escaped = /\\(?:u00|[bf])/
 
 function visible(value: Fields): { facts: Fields; json: string } {
@@ -106,17 +101,17 @@ function cleaned(value: unknown): unknown {
   return value
 }
 
-// ---- what is told: an agent pays for every word of it
+// ---- fields that a model sees: every one costs tokens
 
-/** The same in every record that a token sees, or of use to a dashboard only. */
+/** Fields that are equal in every record that a token sees, or useful only to a dashboard. */
 const unasked = new Set(['organizationId', 'createdById', 'userId', 'position'])
 const taskKey = /^[A-Z]{2,6}-\d+$/
 const LONG = 200
 
 /**
- * Without fields that say nothing; a list stays one when it is empty. A record inside another answer is named once: by
- * key, else by slug, else by id (36 characters of hex are 32 tokens); people and agents by their names, but for an
- * assignee, who may be given a task again.
+ * Returns a value without empty fields, except for empty `items`. A record inside another one keeps only one name: its
+ * key, else its slug, else its id (36 characters of hex are 32 tokens). People and agents keep their name only, except
+ * for an assignee, whose id is needed to assign the task again.
  */
 function told(value: unknown, sent: Fields = {}, depth = 0): unknown {
   if (Array.isArray(value)) return value.map((item) => told(item, sent, depth + 1))
@@ -145,7 +140,7 @@ function told(value: unknown, sent: Fields = {}, depth = 0): unknown {
 const isParty = ({ type, name }: Fields): boolean =>
   typeof name === 'string' && (type === 'user' || type === 'agent' || type === 'system')
 
-// ---- too long
+// ---- results that are too long
 
 interface Cut {
   at: string
@@ -154,23 +149,23 @@ interface Cut {
   unit: 'characters' | 'items'
 }
 
-/** The beginning of every long part, and a note that says what is missing and how to get it. */
+/** Cuts every long part, and adds a note about what is missing and how to get it. */
 function shorten(value: Fields, tool?: Tool): Fields {
   const cuts: Cut[] = []
   const kept = fit(value, MOST_BYTES - 1000, '', cuts) as Fields
   const listed = cuts.find((c) => c.at === 'items')
-  // The cursor points behind items that were left out.
+  // The cursor would skip the items that were left out.
   if (listed) delete kept.nextCursor
   const missing = cuts.slice(0, 10).map((c) => `${c.at}: the first ${c.kept} of ${c.of} ${c.unit}`)
   const how = listed
     ? `Call again with limit: ${Math.max(1, listed.kept)} and follow nextCursor.`
     : tool && 'offset' in tool.input.properties && cuts[0]
       ? `Call again with offset: ${cuts[0].kept} for more.`
-      : 'The web API and the dashboard show all of it.'
-  return { ...kept, truncated: `This answer was too long and is cut. ${missing.join('; ')}. ${how}` }
+      : 'The web API and the dashboard return all of it.'
+  return { ...kept, truncated: `This result was too long and was cut. ${missing.join('; ')}. ${how}` }
 }
 
-/** As much of the value as the budget allows: small fields whole, large ones share what is left. */
+/** Returns as much of the value as the budget allows: small fields whole, large ones share what is left. */
 function fit(value: unknown, budget: number, at: string, cuts: Cut[]): unknown {
   if (bytesOf(value) <= budget) return value
   if (typeof value === 'string') {
@@ -187,7 +182,7 @@ function fit(value: unknown, budget: number, at: string, cuts: Cut[]): unknown {
       items.push(item)
       left -= size
     }
-    // One item that is too long by itself is still worth its beginning.
+    // If the first item alone is too long, its beginning is returned.
     if (items.length === 0 && value.length > 0) items.push(fit(value[0], budget - 2, `${at}.0`, cuts))
     if (items.length < value.length) cuts.push({ at, kept: items.length, of: value.length, unit: 'items' })
     return items

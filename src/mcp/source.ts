@@ -3,8 +3,8 @@ import type { Actor } from '../auth/actor.ts'
 import { userName } from './hooks.ts'
 
 /**
- * Whose text an answer holds. It stands before the text, so that a model that reads on knows what it reads: `own` was
- * written by the very agent or user that asks, everything else is `other`, and nothing of either is an instruction.
+ * Names the author of the text in a result. It is placed before the text, so that a model knows whose text follows:
+ * `own` was written by the calling agent or user, everything else is `other`, and neither is an instruction.
  */
 export interface Attribution {
   kind: string
@@ -21,7 +21,7 @@ interface Author {
 const KEEP_MS = 300_000
 const MOST_NAMES = 2_000
 
-/** Keeps people's names for five minutes: they change seldom and every record that is read needs one. */
+/** Caches people's names for five minutes: they rarely change, and every record that is read needs one. */
 export class Names {
   readonly #known = new Map<string, { name: string; until: number }>()
 
@@ -40,7 +40,7 @@ export class Names {
   }
 }
 
-/** Who wrote a record: the agent or person it names, else the user whose account made it. */
+/** Returns the author of a record: the agent or person it names, else the user who created it. */
 function authorOf(record: Fields): Author | undefined {
   const { author, createdById } = record
   if (typeof author === 'object' && author !== null) return author as Author
@@ -49,10 +49,10 @@ function authorOf(record: Fields): Author | undefined {
 
 const isOwn = ({ id }: Author, { agent, userId }: Actor): boolean => id !== null && (id === agent?.id || id === userId)
 
-/** Answers that are packed from many records of many people, though their tools write too. */
+/** Tools whose results contain many records of many people, although the tools also write. */
 const packed = new Set(['create_session', 'resume_session', 'get_context'])
 
-/** Returns undefined for what the caller has just written and for answers that hold nobody's text. */
+/** Returns undefined for what the caller has just written, and for results that contain no stored text. */
 export async function sourceOf(
   ctx: Ctx,
   tool: { name: string; action: { kind: string } },
@@ -64,16 +64,16 @@ export async function sourceOf(
   const kind = tool.name.slice(tool.name.indexOf('_') + 1)
   const { items, task } = answer as { items?: unknown; task?: unknown }
   if (Array.isArray(items)) {
-    const strange = items.some((item: Fields) => {
+    const hasOthers = items.some((item: Fields) => {
       const author = authorOf(item)
       return !author || !isOwn(author, actor)
     })
-    return items.length > 0 ? { kind, trust: strange ? 'other' : 'own' } : undefined
+    return items.length > 0 ? { kind, trust: hasOthers ? 'other' : 'own' } : undefined
   }
   const record = (typeof task === 'object' && task !== null ? task : answer) as Fields
   const author = authorOf(record)
   const reads = tool.action.kind === 'read'
-  // Whoever cannot be named is not oneself.
+  // An unknown author counts as another.
   if (!author || packed.has(tool.name))
     return packed.has(tool.name) || (reads && 'id' in record) ? { kind, trust: 'other' } : undefined
   const own = isOwn(author, actor)

@@ -63,7 +63,7 @@ export class SseConnection implements Transport, Connection {
     this.#write(KEEP_ALIVE)
   }
 
-  /** Everything but calls is the SDK's. */
+  /** Passes a message to the SDK, which handles everything but tool calls. */
   receive(message: JSONRPCMessage, authInfo: AuthInfo): void {
     if ('method' in message && message.method === 'notifications/cancelled') {
       const { requestId } = (message.params ?? {}) as { requestId?: RequestId }
@@ -72,13 +72,13 @@ export class SseConnection implements Transport, Connection {
     this.onmessage?.(message, { authInfo })
   }
 
-  /** Runs one call and sends its answer, unless the client cancelled it or left. */
+  /** Runs one call and sends its response, unless the client cancelled it or disconnected. */
   async run(id: RequestId, work: (signal: AbortSignal) => Promise<string>): Promise<void> {
     const abort = new AbortController()
     this.#running.set(id, abort)
     try {
-      const answer = await work(abort.signal)
-      if (!abort.signal.aborted) this.#send(answer)
+      const response = await work(abort.signal)
+      if (!abort.signal.aborted) this.#send(response)
     } finally {
       if (this.#running.get(id) === abort) this.#running.delete(id)
     }
@@ -105,7 +105,7 @@ export class SseConnection implements Transport, Connection {
       if (reason) this.#controller.error(reason)
       else this.#controller.close()
     } catch {
-      // The client was faster.
+      // The client has already closed the stream.
     }
     for (const abort of this.#running.values()) abort.abort()
     this.onEnd(this)
@@ -122,7 +122,7 @@ export interface Call {
   params: { name: string; arguments?: Arguments }
 }
 
-/** A well-formed `tools/call` request; whatever is not quite one is left to the SDK to refuse. */
+/** Returns true for a well-formed `tools/call` request. The SDK refuses malformed ones. */
 export function isCall(message: Message): message is Message & Call {
   const { jsonrpc, id, method, params } = message
   if (method !== 'tools/call' || jsonrpc !== '2.0' || !(typeof id === 'string' || Number.isInteger(id))) return false

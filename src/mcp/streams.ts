@@ -9,7 +9,7 @@ import { MOST_QUEUED } from '../live/limits.ts'
 import type { Catalogue, Selection } from './catalogue.ts'
 import { MINE } from './records.ts'
 
-/** What happened to work of the one who listens. Of stored text only what cannot carry any: keys and states. */
+/** A change to the client's own work. Holds only keys and states, no stored text, which could contain instructions. */
 interface Status {
   event: string
   uri: string
@@ -17,27 +17,27 @@ interface Status {
   by: string
 }
 
-/** How a client is told, which depends on the revision of the protocol. */
+/** Sends notifications to a client; how depends on the revision of the protocol. */
 export interface Tell {
   tools(): void
   prompts(): void
   updated(uri: string): void
-  /** Without having asked for it, where the protocol has a place for that. */
+  /** Sent without a subscription, where the protocol allows it. */
   status?(status: Status): void
 }
 
 export interface Open extends Listener {
-  /** Of the tools it was told about. */
+  /** The key (`Catalogue.key`) of the list of tools that the client has. */
   key: string
   readonly selection: Selection
   readonly tell: Tell
-  /** By the id of a record, or `tutti://me`. */
+  /** Keys are ids of records, or `tutti://me`. */
   readonly watched: Watched
-  /** Whether all of it may still be read is being found out; until then nothing of it is told. */
+  /** Set while the watched resources are checked for read access; notifications about them wait for it. */
   checking?: Promise<void>
 }
 
-/** A stream that the SDK writes (`subscriptions/listen`), with an end that we see and can bring about. */
+/** Wraps a stream that the SDK writes (`subscriptions/listen`), so that we can close it and notice its end. */
 export function relay(
   source: Response,
   owner: Owner,
@@ -51,9 +51,9 @@ export function relay(
     void reader.cancel().catch(() => undefined)
     onEnd(stream)
   }
-  // Cancelling the reader ends the read that is under way, and with it the answer.
+  // Cancelling the reader ends the pending read, and with it the response.
   const stream: Connection = { owner, keepAlive: () => undefined, close: end }
-  // Read ahead, because the SDK piles up what is not read without an end; here it is cut off.
+  // Reads ahead and limits the queue here, because the SDK queues without a limit.
   const body = new ReadableStream<Uint8Array>(
     {
       async start(controller) {
@@ -70,7 +70,7 @@ export function relay(
               end()
               controller.close()
             } catch {
-              // The client was faster.
+              // The client has already closed the stream.
               end()
             }
             return
@@ -84,7 +84,7 @@ export function relay(
   return { stream, response: new Response(body, { status: source.status, headers: source.headers }) }
 }
 
-/** The open streams of MCP, told what changed: their tools, their prompts, and what they watch. */
+/** Notifies the open MCP streams of changes to their tools, their prompts and the resources they watch. */
 export class Streams {
   readonly #open: Connections<Connection, Open>
   readonly #unsubscribe: () => void
@@ -95,7 +95,7 @@ export class Streams {
     events: Events,
     private readonly catalogue: Catalogue,
     private readonly seesPrompts: (actor: Actor, selection: Selection) => boolean,
-    /** Drops watched addresses that are not readable any more; never rejects. */
+    /** Removes watched addresses that are no longer readable; never rejects. */
     private readonly recheck: (open: Open) => Promise<void>,
   ) {
     this.#open = new Connections(auth, (open) => this.#onRights(open))

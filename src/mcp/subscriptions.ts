@@ -15,7 +15,7 @@ import type { Requests } from './requests.ts'
 import type { Message } from './sse.ts'
 import { type Open, relay, type Streams, type Tell } from './streams.ts'
 
-/** What subscriptions need of the MCP server. */
+/** The parts of the MCP server that subscriptions need. */
 interface Surroundings {
   offer: Offer
   requests: Requests

@@ -4,12 +4,10 @@ import { int, object, optional, type Static, type TObject, text } from '../schem
 
 type Runs = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
 
-/**
- * A tool as agents see it. Hints, scope and strictness come from the action it runs, so they cannot be forgotten here.
- */
+/** A tool as agents see it. Hints, scope and strictness come from its action, so they cannot be forgotten here. */
 export interface Tool {
   readonly name: string
-  /** Names it had before: agents have them in their notes and allow-lists. */
+  /** Former names, which agents still have in their notes and allow-lists. */
   readonly aliases?: readonly string[]
   readonly title: string
   readonly description: string
@@ -28,23 +26,20 @@ interface Definition<I extends TObject, A, R> {
   title: string
   description: string
   toolset: string
-  /** In the small `core` toolset too. */
+  /** Also in the small `core` toolset. */
   core?: true
   input: I
-  /** Checked, scoped and audited there. */
+  /** Checks rights and writes the audit entry. */
   action: Action<A, R>
-  /** Arguments with which a reader also writes, and what runs then: who may only read has it without them. */
+  /** Arguments that make a reading tool write, and the action for them. Callers who may only read do not see them. */
   writing?: { fields: readonly (keyof Static<I> & string)[]; action: Action<A, R> }
-  /** From the tool's arguments to the action's input. */
+  /** Converts the arguments of the tool to the input of the action. */
   with: (input: Static<I>) => A
-  /** What of the answer an agent needs, where that is less than the record. */
-  show?: (answer: R) => unknown
+  /** Returns the part of the result that an agent needs, if it is less than the record. */
+  show?: (result: R) => unknown
 }
 
-/**
- * Explained once, in the server's instructions: a description on every write tool would cost more tokens than it saves
- * mistakes.
- */
+/** Explained once, in the instructions of the server: a description in every write tool would cost too many tokens. */
 const idempotencyKey = optional(text(200, { minLength: 1 }))
 
 export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
@@ -69,8 +64,8 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
       }: Static<I> & { idempotencyKey?: string; expectedVersion?: number },
     ) => {
       const action = d.writing && given(d.writing.fields, rest).length > 0 ? d.writing.action : d.action
-      const answer = await action(ctx, d.with(rest as Static<I>))
-      return d.show ? d.show(answer) : answer
+      const result = await action(ctx, d.with(rest as Static<I>))
+      return d.show ? d.show(result) : result
     },
   }
 }
@@ -78,7 +73,7 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
 const given = (fields: readonly string[], args: Record<string, unknown>): string[] =>
   fields.filter((name) => args[name] !== undefined)
 
-/** What a call with these arguments does, and its name in refusals. */
+/** Returns the action that runs for these arguments, and the name of the call in error messages. */
 export function callOf({ name, action, writing }: Tool, args: Record<string, unknown>): { name: string; action: Runs } {
   const fields = writing ? given(writing.fields, args) : []
   return writing && fields.length > 0
@@ -86,10 +81,10 @@ export function callOf({ name, action, writing }: Tool, args: Record<string, unk
     : { name, action }
 }
 
-/** What every list tool takes. */
+/** Arguments of every list tool. */
 export const listing = {
   limit: optional(int({ min: 1, max: 100, description: 'Default 20' })),
-  cursor: optional(text(2000, { description: 'nextCursor of the page before' })),
+  cursor: optional(text(2000, { description: 'nextCursor of the previous page' })),
 }
 
 export const expectedVersion = optional(int({ min: 1, description: 'Refuse if it changed since this version' }))

@@ -231,7 +231,7 @@ describe('answers', () => {
       total: number
     }
     expect(list.truncated).toBe(
-      `This answer was too long and is cut. items: the first ${list.items.length} of 300 items. Call again with limit: ${list.items.length} and follow nextCursor.`,
+      `This result was too long and was cut. items: the first ${list.items.length} of 300 items. Call again with limit: ${list.items.length} and follow nextCursor.`,
     )
     expect(list).not.toHaveProperty('nextCursor')
     expect(list.total).toBe(900)
