@@ -163,7 +163,7 @@ async function mail(config: Config): Promise<Finding> {
       what,
       ok: true,
       warning: true,
-      said: 'not sent',
+      said: 'no mail server is set',
       advice: 'Set SMTP_URL and MAIL_FROM. Until then, show the mails with: tutti outbox',
     }
   const { host } = new URL(config.SMTP_URL)
