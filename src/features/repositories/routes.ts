@@ -85,7 +85,7 @@ export const repositoryRoutes = (http: Http) =>
       {
         ...on(
           agents.generate,
-          'Generate AGENTS.md or a similar file from the records of a project, and optionally open a pull request',
+          'Generate AGENTS.md or a similar file for a project, and optionally open a pull request',
           upstream,
         ),
         params: byId,
