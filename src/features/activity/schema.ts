@@ -12,6 +12,8 @@ import {
   text,
   title,
 } from '../../schema.ts'
+import { agentFilter } from '../agents/schema.ts'
+import { projectFilter } from '../projects/schema.ts'
 
 export const METADATA_BYTES = 16 << 10
 
@@ -62,12 +64,12 @@ export interface ActivityLog extends Omit<ActivityCreate, 'projectId' | 'taskId'
 }
 
 export const ActivityQuery = object({
-  order: optional(oneOf(['asc', 'desc'], { description: 'newest first unless told' })),
+  order: optional(oneOf(['asc', 'desc'], { description: 'Default: desc, newest first' })),
   limit: paging().limit,
   cursor: paging().cursor,
   type: optional(text(100, { example: 'task.completed' })),
-  agentId: optional(id({ description: 'What this agent did' })),
-  projectId: optional(id()),
+  agentId: agentFilter,
+  projectId: projectFilter,
   taskId: optional(id()),
   since: optional(instant({ description: 'At or after' })),
   until: optional(instant({ description: 'Before' })),

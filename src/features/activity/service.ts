@@ -12,8 +12,8 @@ import { feedColumns, feedEntry, isToldTo, isWork } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
-import { findAgent } from '../agents/parties.ts'
-import { projectOf } from '../projects/current.ts'
+import { agentFilter } from '../agents/parties.ts'
+import { projectFilter, projectOf } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { sessionOf } from '../projects/work-session.ts'
@@ -50,7 +50,7 @@ export function seenBy({ actor }: Ctx): SQL {
   )
 }
 
-const columns = {
+const visible = {
   ...feedColumns,
   seq: events.seq,
   organizationId: sql<string>`${events.organizationId}`,
@@ -58,7 +58,7 @@ const columns = {
   subjectId: events.subjectId,
 }
 /** Lists carry no bodies. */
-const listed = { ...columns, data: sql<Record<string, unknown>>`${events.data} - 'metadata'`.mapWith(events.data) }
+const listed = { ...visible, data: sql<Record<string, unknown>>`${events.data} - 'metadata'`.mapWith(events.data) }
 
 type Row = Parameters<typeof feedEntry>[1] &
   Pick<ActivityItem, 'id' | 'at' | 'organizationId' | 'projectId' | 'subjectId'>
@@ -104,13 +104,14 @@ export const list = read(
   member('activities:read'),
   async (ctx, query: ActivityQuery): Promise<ActivityPage> => {
     const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })
-    const { type, agentId, projectId, taskId, since, until } = query
+    const { type, taskId, since, until } = query
+    const [agentId, projectId] = [await agentFilter(ctx, query.agentId), await projectFilter(ctx, query)]
     const rows = await ctx.db
       .select(listed)
       .from(events)
       .where(
         page.where(
-          // A project may be another team's, in a workspace that both share.
+          // A project may belong to another team, in a workspace that both share.
           projectId === undefined
             ? eq(events.organizationId, currentOrganization(ctx.actor))
             : eq(events.projectId, projectId),
@@ -131,28 +132,13 @@ export const list = read(
   },
 )
 
-/** The same for whoever names agents and projects as people do. */
-export const listNamed = read(
-  'activity.listNamed',
-  member('activities:read'),
-  async (
-    ctx,
-    { agent, project, ...query }: Omit<ActivityQuery, 'agentId' | 'projectId'> & { agent?: string; project?: string },
-  ): Promise<ActivityPage> =>
-    list(ctx, {
-      ...query,
-      agentId: agent === undefined ? undefined : (await findAgent(ctx, currentOrganization(ctx.actor), agent)).id,
-      projectId: project === undefined ? undefined : (await projects.find(ctx, project)).id,
-    }),
-)
-
 export const get = read(
   'activity.get',
   member('activities:read'),
   async (ctx, { ref }: { ref: string }): Promise<Activity> => {
     const select = (match: SQL) =>
       ctx.db
-        .select(columns)
+        .select(visible)
         .from(events)
         .where(and(match, isWork(ctx.app.events), seenBy(ctx)))
         .limit(2)

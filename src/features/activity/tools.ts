@@ -41,8 +41,8 @@ export const activityTools = [
       since: optional(instant()),
       ...listing,
     }),
-    action: activities.listNamed,
-    with: (input) => ({ limit: 20, ...input }),
+    action: activities.list,
+    with: ({ agent, project, ...input }) => ({ limit: 20, ...input, agentId: agent, projectId: project }),
     show: ({ items, ...page }) => ({ items: items.map(line), ...page }),
   }),
   tool({

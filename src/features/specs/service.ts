@@ -15,7 +15,7 @@ import { type ProjectFilter, projectFilter } from '../projects/current.ts'
 import { takeTurns } from '../projects/names.ts'
 import * as projects from '../projects/service.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { projectFor } from '../tasks/service.ts'
+import { projectFor } from '../tasks/places.ts'
 import { specCreated, specUpdated } from './events.ts'
 import { about, find, listed, live, visibleTo, withProject } from './rows.ts'
 import {

@@ -49,7 +49,8 @@ export const parentIsFree = sql`(${tasks.parentId} is null or not exists (select
 export const hasOpenParts = sql`exists (select 1 from (select 1 from ${tasks} part where part.parent_id = ${tasks.id}
   and part.deleted_at is null and part.status not in ('done', 'cancelled') offset 0) part)`
 
-const item = {
+/** What lists show. */
+const listed = {
   id: tasks.id,
   createdAt: tasks.createdAt,
   updatedAt: tasks.updatedAt,
@@ -82,15 +83,15 @@ const item = {
   leaseSeenAt: tasks.leaseSeenAt,
   leaseExpiresAt: tasks.leaseExpiresAt,
 }
-const whole = {
-  ...item,
+const visible = {
+  ...listed,
   description: tasks.description,
   acceptance: tasks.acceptance,
   completionNotes: tasks.completionNotes,
 }
 /** Adds the columns that decide who may change it. */
 const found = {
-  task: whole,
+  task: visible,
   project: {
     id: projectTable.id,
     name: projectTable.name,
@@ -107,8 +108,11 @@ const found = {
 export const live = isNull(tasks.deletedAt)
 export const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights))
 
+/** The tables of a query that uses `visibleTo`. */
+export const withProject = sql`${tasks} join ${projectTable} on ${projectTable.id} = ${tasks.projectId}`
+
 export const selectItems = (ctx: Ctx) =>
-  ctx.db.select(item).from(tasks).innerJoin(projectTable, eq(projectTable.id, tasks.projectId)).$dynamic()
+  ctx.db.select(listed).from(tasks).innerJoin(projectTable, eq(projectTable.id, tasks.projectId)).$dynamic()
 export type ItemRow = Awaited<ReturnType<typeof selectItems>>[number]
 
 const selectFound = (ctx: Ctx) =>

@@ -20,6 +20,7 @@ import {
   title,
 } from '../../schema.ts'
 import { LinkedRecord } from '../links/schema.ts'
+import { projectFilter } from '../projects/schema.ts'
 
 export const kinds = ['blocks', 'relates', 'discovered_from', 'duplicates'] as const
 
@@ -157,7 +158,7 @@ export const TaskQuery = object({
   ...paging('updatedAt', 'createdAt', 'position', 'number'),
   status: optional(oneOf(statuses)),
   priority: optional(oneOf(priorities)),
-  projectId: optional(id()),
+  projectId: projectFilter,
   storyId: optional(id()),
   parentId: optional(id({ description: 'Only the parts of this task' })),
   assignee: optional(assignee),

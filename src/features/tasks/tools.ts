@@ -64,8 +64,8 @@ export const taskTools = [
       ready: optional(bool()),
       ...listing,
     }),
-    action: tasks.listNamed,
-    with: (input) => ({ limit: 20, ...input, total: true }),
+    action: tasks.list,
+    with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
     show: ({ items, ...page }) => ({ items: items.map(line), ...page }),
   }),
   tool({

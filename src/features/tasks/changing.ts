@@ -1,0 +1,82 @@
+import type { Ctx } from '../../action.ts'
+import { changeVersioned } from '../../records/rows.ts'
+import { isClosed, type Status } from '../../records/work.ts'
+import { type Party, sameParty, speaker } from '../agents/parties.ts'
+import { notify } from '../notifications/service.ts'
+import { blockedAgain, setFree } from './dependencies.ts'
+import { noLease } from './leases.ts'
+import { find } from './rows.ts'
+import type { Acceptance, Task, TaskChanged } from './schema.ts'
+import { tasks } from './table.ts'
+
+type Change = Partial<typeof tasks.$inferInsert>
+
+/** Writes a change and returns the task as it is then. */
+export async function store(ctx: Ctx, before: Task, set: Change): Promise<Task> {
+  const columns = { id: tasks.id, version: tasks.version }
+  const again = () => find(ctx, before.id)
+  await changeVersioned(ctx, tasks, {
+    columns,
+    before: { id: before.id, version: before.version },
+    set,
+    what: before.key,
+    again,
+  })
+  return again()
+}
+
+/** Returns the columns that change with a status. A lease ends when the task is neither in progress nor in review. */
+export function moved(ctx: Ctx, before: Task, status: Status): Change {
+  if (status === before.status) return {}
+  return {
+    status,
+    ...(status === 'in_progress' && !before.startedAt && { startedAt: ctx.now }),
+    completedAt: status === 'done' ? ctx.now : null,
+    ...(status !== 'in_progress' && status !== 'in_review' && noLease),
+  }
+}
+
+/** Reassigning moves the lease to the new assignee; unassigning ends it. */
+export function assigned(ctx: Ctx, before: Task, to: Party | undefined): Change {
+  const assignee = { assigneeType: to?.type ?? null, assigneeId: to?.id ?? null }
+  if (!before.lease || (to && sameParty(before.lease.holder, to))) return assignee
+  if (!to) return { ...assignee, ...noLease }
+  return {
+    ...assignee,
+    leaseType: to.type,
+    leaseHolderId: to.id,
+    leaseSessionId: null,
+    leaseCredentialId: null,
+    leaseSince: ctx.now,
+  }
+}
+
+/** Returns the tasks that a change of status unblocked or blocked. */
+export async function consequences(
+  ctx: Ctx,
+  before: Task,
+  after: Task,
+): Promise<Pick<TaskChanged, 'freed' | 'blocked'>> {
+  const [was, is] = [isClosed(before.status), isClosed(after.status)]
+  return {
+    freed: !was && is ? await setFree(ctx, [after.id], after.key) : [],
+    blocked: was && !is ? await blockedAgain(ctx, after.id) : [],
+  }
+}
+
+/** Turns plain texts into criteria that are not done. */
+export const criteria = (given: readonly (string | Acceptance)[]): Acceptance[] =>
+  given.map((c) => (typeof c === 'string' ? { text: c, done: false } : c))
+
+/** Notifies a person whom somebody else assigned the task to. */
+export async function tellAssignee(ctx: Ctx, task: Task, assignee: Party | undefined): Promise<void> {
+  if (assignee?.type !== 'user' || assignee.id === ctx.actor.userId) return
+  const { name } = speaker(ctx)
+  await notify(ctx, {
+    userId: assignee.id,
+    reason: 'assignment',
+    title: `${task.key} was assigned to you`,
+    message: `${name} assigned this task to you: ${task.title}`,
+    link: `/tasks/${task.key}`,
+  })
+}

@@ -1,0 +1,75 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { AppError, invalid, notFound } from '../../errors.ts'
+import { positionBehind } from '../../records/positions.ts'
+import { listProjects, projectOf } from '../projects/current.ts'
+import { lockProject } from '../projects/lock.ts'
+import { requireOpenProject } from '../projects/rows.ts'
+import type { Project } from '../projects/schema.ts'
+import { projects as projectTable } from '../projects/table.ts'
+import { stories } from '../stories/table.ts'
+import { inProject } from './rows.ts'
+import type { Task, TaskPatch } from './schema.ts'
+import { tasks } from './table.ts'
+
+/** Where a task belongs: its project, number, story, parent and position. */
+
+/** Returns the project to plan in: the named one, else the one that the caller works in. */
+export async function projectFor(ctx: Ctx, ref: string | undefined): Promise<Project> {
+  const project = await projectOf(ctx, ref)
+  if (!project) throw invalid('/project', 'Name the project by its id, slug or key.', 'required', [listProjects])
+  requireOpenProject(ctx, project, 'Planning in this project')
+  return project
+}
+
+/** Reserves numbers and returns the first. Also locks the project's row, so that numbering and ordering take turns. */
+export async function takeNumbers(ctx: Ctx, projectId: string, many: number): Promise<number> {
+  const [row] = await ctx.db
+    .update(projectTable)
+    .set({ lastNumber: sql`${projectTable.lastNumber} + ${many}` })
+    .where(eq(projectTable.id, projectId))
+    .returning({ last: projectTable.lastNumber })
+  return (row?.last ?? 0) - many + 1
+}
+
+/**
+ * Checks that story and parent belong to the project, and that a task is not a part of itself. The default story of a
+ * part is its parent's. Call it under the project's lock; otherwise story or parent may be deleted meanwhile.
+ */
+export async function checkPlace(
+  ctx: Ctx,
+  projectId: string,
+  place: Pick<TaskPatch, 'storyId' | 'parentId'>,
+  own?: string,
+): Promise<string | null | undefined> {
+  if (place.storyId) {
+    const [story] = await ctx.db
+      .select({ id: stories.id })
+      .from(stories)
+      .where(and(eq(stories.id, place.storyId), eq(stories.projectId, projectId), isNull(stories.deletedAt)))
+    if (!story) throw notFound('story', place.storyId)
+  }
+  if (!place.parentId) return place.storyId
+  const parent = await inProject(ctx, place.parentId, projectId)
+  if (own) {
+    const { rows } = await ctx.db.execute<{ id: string }>(sql`with recursive above (id) as (
+      select ${parent.id}::uuid union select t.parent_id from above join ${tasks} t on t.id = above.id
+      where t.parent_id is not null)
+      select id from above where id = ${own}`)
+    if (rows.length > 0)
+      throw new AppError('conflict.cycle', 'A task cannot be a part of itself, or of one of its own parts.')
+  }
+  return place.storyId === undefined ? parent.storyId : place.storyId
+}
+
+/** Returns the position behind another task of the project; `null`: the first one. */
+export async function positionAfter(ctx: Ctx, task: Task, after: string | null): Promise<number> {
+  const behind = after === null ? null : (await inProject(ctx, after, task.projectId)).id
+  await lockProject(ctx, task.projectId)
+  return positionBehind(
+    ctx,
+    { table: tasks, siblings: eq(tasks.projectId, task.projectId), project: task },
+    task.id,
+    behind,
+  )
+}
