@@ -112,7 +112,7 @@ export interface Crew {
   readonly t: TestApp
   /** The person whose agents they are. */
   readonly owner: Person
-  /** An agent with a token of its own; of the owner unless told. */
+  /** An agent with its own token; by default the owner's. */
   agent(name?: string, options?: Partial<McpTokenCreate> & { of?: Person; query?: string }): Promise<Agent>
   /** The same agent after it lost its context: the token works, all that it knew is gone. */
   amnesiac(agent: Agent): Promise<Agent>

@@ -29,7 +29,7 @@ test('the code is typed, the page says who asks, and only a click signs in', asy
   const told = await grace.page.locator('main').textContent()
   for (const part of [/tutti on \S/, /127\.0\.0\.1|::1/, /\d+ seconds ago/, EMAIL, /able to do everything you can do/])
     expect(told).toMatch(part)
-  // Whoever goes on pressing Enter has not answered.
+  // Pressing Enter repeatedly is not an answer.
   await grace.page.keyboard.press('Enter')
   expect(home.text).toBe('')
   await grace.button('Yes, sign it in').click()

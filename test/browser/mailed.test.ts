@@ -70,7 +70,7 @@ test('an address is confirmed by its link, also after signing in first', async (
   await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
 }, 240_000)
 
-test('another address is confirmed by whoever has it, and undone by whoever had the old one', async () => {
+test('a new address is confirmed from its mailbox, and undone from the old one', async () => {
   const ada = await Visitor.open()
   const { email, token } = await ada.register('Ada Lovelace')
   // Only who has proved it can take it back.

@@ -45,7 +45,7 @@ test('one press on the sign-in page, and back on the account page; a second iden
   await page.context().close()
 }, 240_000)
 
-test('whoever says no at the other side reads so on the sign-in page', async () => {
+test('refusing at the provider shows a message on the sign-in page', async () => {
   const page = await (await browser()).newPage()
   await page.goto(`${server.url}/login`)
   google.fault = { error: 'access_denied' }

@@ -36,7 +36,7 @@ export const broken: string[] = []
 
 type As = Pick<Person, 'fetch'> | undefined
 
-/** What a query must name is named, where the caller does not do so himself. */
+/** Adds the required query parameters that the caller did not give. */
 function withQuery({ hooks: { query } }: RouteLike, path: string): string {
   const missing = ((query?.required ?? []) as string[]).filter((name) => !new RegExp(`[?&]${name}=`).test(path))
   if (!query || missing.length === 0) return path
@@ -84,7 +84,7 @@ export const withToken = (token: string, headers: Record<string, string> = {}): 
     call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers, ...more }),
 })
 
-/** A key of somebody's, for the organization he works in. */
+/** A person's key, bound to their current organization. */
 export async function keyOf(who: Person, scopes: string[]): Promise<Pick<Person, 'fetch'>> {
   const { body } = await who.fetch<{ token: string }>('POST', '/api/settings/api-keys', { name: 'key', scopes })
   return withToken(body.token, { 'x-organization-id': who.organizationId })

@@ -236,7 +236,7 @@ describe('what it promises', () => {
   /** They need a provider; test/features/oauth.test.ts has some. */
   const elsewhere = new Set(['/api/auth/oauth/:provider', '/api/auth/oauth/:provider/callback'])
 
-  /** Whoever calls these is signed out. */
+  /** Calling these signs the caller out. */
   const leaving = new Set([
     '/api/auth/logout',
     '/api/auth/change-password',

@@ -38,7 +38,7 @@ async function unchanged(loop: (wrong: Wrong) => Promise<void>): Promise<void> {
   expect(await fingerprint(t.app.driver)).toEqual(before)
 }
 
-/** Rows that belong to the instance and not to a tenant, or that whoever knows their unguessable address may see, and words. */
+/** Rows that belong to the instance and not to a tenant, or that anyone with their unguessable address may see, and words. */
 const instance = new Set([
   '/api/docs/:id',
   '/uploads/:id',

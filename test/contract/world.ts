@@ -341,7 +341,7 @@ export function bodyOf(route: RouteLike, from: World): Record<string, unknown> |
   return body
 }
 
-/** A feature can be advanced and then reviewed by whoever is at hand. */
+/** A feature can be advanced and then reviewed by anyone. */
 const settings = {
   allowSelfReview: true,
   workflow: {

@@ -289,21 +289,24 @@ describe('a key', () => {
   })
 
   // Otherwise the waiting job could run before the second change is committed, and nothing would be left to see that change.
-  test.if(onPostgres)('keeps its waiting job from running until whoever enqueued it again has committed', async () => {
-    const got: unknown[] = []
-    const jobs = make([{ name: 'a', run: async (_, data) => void got.push(data.n) }])
-    await enqueue(jobs, [{ name: 'a', key: 'k', data: { n: 1 } }])
-    const tx = await other.begin()
-    await jobs.insert(tx, [{ name: 'a', key: 'k', data: { n: 2 } }])
-    await jobs.start(app)
-    await enqueue(jobs, [{ name: 'a', data: { n: 3 } }])
-    await jobs.said.until('job done')
-    expect(got).toEqual([3])
-    await tx.commit()
-    jobs.wake([])
-    await jobs.said.until('job done', 2)
-    expect(got).toEqual([3, 2])
-  })
+  test.if(onPostgres)(
+    'keeps its waiting job from running until the transaction that enqueued it again has committed',
+    async () => {
+      const got: unknown[] = []
+      const jobs = make([{ name: 'a', run: async (_, data) => void got.push(data.n) }])
+      await enqueue(jobs, [{ name: 'a', key: 'k', data: { n: 1 } }])
+      const tx = await other.begin()
+      await jobs.insert(tx, [{ name: 'a', key: 'k', data: { n: 2 } }])
+      await jobs.start(app)
+      await enqueue(jobs, [{ name: 'a', data: { n: 3 } }])
+      await jobs.said.until('job done')
+      expect(got).toEqual([3])
+      await tx.commit()
+      jobs.wake([])
+      await jobs.said.until('job done', 2)
+      expect(got).toEqual([3, 2])
+    },
+  )
 })
 
 describe('several instances', () => {

@@ -117,7 +117,7 @@ describe('pages', () => {
     expect((await fetchPage((await fill(0)).list, {})).nextCursor).toBeNull()
   })
 
-  test('have 50 entries, last first, unless told', async () => {
+  test('have 50 entries by default, last first', async () => {
     const { list, rows } = await fill(60)
     const page = await fetchPage(list, {})
     expect(page.items).toEqual(inOrder(rows, 'seenAt', 'desc').slice(0, 50))

@@ -5,7 +5,7 @@ import { freshDatabase } from '../support/postgres.ts'
 
 const onPostgres = process.env.TEST_DB === 'postgres' ? test : test.if(false)
 
-onPostgres('whoever waits too long for a connection is refused, and the pool does not lose it', async () => {
+onPostgres('a caller who waits too long for a connection is refused, and the pool does not lose it', async () => {
   const database = await freshDatabase()
   const driver = await openPostgres({ url: database.url, poolSize: 1, statementTimeout: 100 })
   const first = await driver.begin()

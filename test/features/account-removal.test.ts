@@ -85,7 +85,7 @@ async function rowsOf(at: TestApp, organizationId: string): Promise<Record<strin
 }
 
 describe('deleting the own account', () => {
-  test('takes all that is only his, closes everything at once, and tells him', async () => {
+  test('removes all that belongs only to the user, closes everything at once, and notifies them', async () => {
     const ada = await provedPerson(t)
     const held = await everyCredential(t, ada)
     await addPasskey(t, ada.userId)
@@ -106,7 +106,7 @@ describe('deleting the own account', () => {
 
     expect(await statusOf(t, held)).toEqual(allClosed)
     expect((await login(t, ada.email)).status).toBe(401)
-    // Only the audit remembers him; his organizations are nowhere but there.
+    // Only the audit still names them and their organizations.
     expect((await places(t, ada.userId)).filter((place) => !place.startsWith('events.'))).toEqual([])
     for (const id of [team, ada.organizationId])
       expect((await places(t, id)).filter((place) => !place.startsWith('events.'))).toEqual([])
@@ -115,7 +115,7 @@ describe('deleting the own account', () => {
     expect((await post(t, 'register', { email: ada.email, password: PASSWORD, name: 'Ada again' })).status).toBe(201)
   })
 
-  test('leaves a team what he made in it, without his name', async () => {
+  test('leaves a team what the user created in it, without their name', async () => {
     const owner = await person(t)
     const ada = await member(t, owner, 'member', 'Ada')
     const note = (await ada.fetch<Note>('POST', '/api/notes', { title: unique('Runbook'), scope: 'team' })).body
@@ -180,7 +180,7 @@ describe('deleting the own account', () => {
     expect(await t.app.db.$count(notes, eq(notes.createdById, ada.userId))).toBe(0)
   })
 
-  test('of somebody with one of every resource leaves no trace of him in any table', async () => {
+  test('of somebody with one of every resource leaves no trace of them in any table', async () => {
     const { owner } = await world(t)
     const heir = await person(t)
     for (const team of (await owner.fetch<{ items: { id: string }[] }>('GET', '/api/teams')).body.items)
@@ -278,7 +278,7 @@ describe('an administrator', () => {
     await own.close()
   })
 
-  test('loses the sessions in which he acts as others', async () => {
+  test('ends the sessions in which the administrator acts as others', async () => {
     const [boss, ada] = [await person(t, { admin: true }), await person(t)]
     await person(t, { admin: true })
     const acting = await impersonation(t, ada.userId, boss.userId)

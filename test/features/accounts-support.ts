@@ -55,7 +55,7 @@ export async function changeLink(t: TestApp, who: { token: string }, email: stri
   return linkTo(t, email, 'email_change')
 }
 
-/** As whoever has the mailbox would do it. */
+/** Does what the holder of the mailbox would do. */
 export async function proveAddress(t: TestApp, who: { email: string; token: string }): Promise<void> {
   expect(
     (await post(t, 'verify-email', { token: await linkTo(t, who.email, 'verify_email') }, who.token)).body,

@@ -111,7 +111,7 @@ describe('registering', () => {
     expect(statuses(answers)).toEqual([201, ...times(9, () => 409)])
   })
 
-  test('ten people with the same name before the @ at once all get in, each with a handle and team slug of his own', async () => {
+  test('ten people with the same name before the @ at once all get in, each with their own handle and team slug', async () => {
     const local = unique('twin')
     const answers = await Promise.all(times(10, (i) => register(t, { email: `${local}@${i}.example.com` })))
     expect(statuses(answers)).toEqual(times(10, () => 201))
@@ -488,7 +488,7 @@ describe('the first administrator', () => {
     await other.close()
   })
 
-  test('once there is one, no link makes another, whichever way he came', async () => {
+  test('once there is one, no link creates another, however the first was created', async () => {
     await expectRefusal(own, await setup(await issue()), 410, 'gone')
     const other = watch(await ownApp())
     const token = await accounts.issueSetupToken(systemCtx(other), {})
@@ -529,7 +529,7 @@ describe('tutti admin create', () => {
     await expectEvents(t, back, 'user.signed_in')
   })
 
-  test('on an account that somebody made with an address that is not his: his other ways in do not come along', async () => {
+  test('on an account that somebody created with an address that is not theirs: its other sign-in methods stop working', async () => {
     const [thief, ada] = [await person(t), await person(t)]
     await proveAddress(t, ada)
     for (const { userId, email } of [thief, ada]) {

@@ -300,7 +300,7 @@ describe('shown to those who may know of it today', () => {
     await tell(systemCtx(t), {})
     expect(await words(owner, '&type=note.recalled')).toEqual(['recalled note For me'])
     expect(await words(other, '&type=note.recalled')).toEqual([])
-    // That somebody is at work is told, but not what he has in mind.
+    // The feed shows that somebody works, but not their goals.
     expect(await words(other)).toEqual(['started a session', `created project ${made.name}`])
     expect(JSON.stringify(await feed(other))).not.toContain('Something private')
     const detail = (await other.fetch<ProjectDetail>('GET', `/api/projects/${made.id}`)).body

@@ -89,7 +89,7 @@ describe('one team', () => {
     expect(body.owners.map((o) => o.id)).toEqual([ada.userId, grace.userId])
   })
 
-  test('is changed by an administrator who is not in it, based on the version he saw', async () => {
+  test('is changed by an administrator who is not in it, based on the version they saw', async () => {
     const team = await newTeam()
     const changed = await admin.fetch<AdminTeamDetail>('PATCH', at(team), {
       name: ' Renamed ',
@@ -112,7 +112,7 @@ describe('one team', () => {
       422,
       'invalid',
     )
-    // It gives him no right in it.
+    // It gives the administrator no rights in it.
     expect((await admin.fetch('GET', `/api/teams/${team.id}`)).status).toBe(404)
   })
 
@@ -147,7 +147,7 @@ describe('members', () => {
     await expectRefusal(t, await admin.fetch('PATCH', at(team, grace), { role: 'viewer' }), 404, 'not_found')
   })
 
-  test('an owner always stays, whoever asks', async () => {
+  test('one owner always stays, for every caller', async () => {
     const team = await newTeam()
     await expectRefusal(t, await admin.fetch('PATCH', at(team, ada), { role: 'admin' }), 409, 'conflict.last_owner')
     await expectRefusal(t, await admin.fetch('DELETE', at(team, ada)), 409, 'conflict.last_owner')

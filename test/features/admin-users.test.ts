@@ -178,7 +178,7 @@ describe('a role', () => {
     expect(same.body.version).toBe(3)
   })
 
-  test('is changed by somebody who signed in or proved himself within the hour', async () => {
+  test('is changed only by somebody who signed in or confirmed their identity within the hour', async () => {
     const clock = new TestClock()
     const late = await testApp({}, clock.now)
     try {
@@ -220,7 +220,7 @@ describe('the last administrator', () => {
   })
   afterAll(() => own.close())
 
-  /** As somebody who was an administrator when he called. */
+  /** As somebody who was an administrator at the time of the call. */
   async function as({ userId }: Person): Promise<Ctx> {
     const actor = await own.app.auth.actorFor(userId)
     const session = { via: 'password' as const, authenticatedAt: own.app.clock().toISOString(), impersonatorId: null }
@@ -237,7 +237,7 @@ describe('the last administrator', () => {
         .rows[0]?.[0],
     )
 
-  test('can neither step down nor be suspended, not even by himself', async () => {
+  test('can neither step down nor be suspended, not even by themselves', async () => {
     expect((await one.fetch('PATCH', at(two, '/role'), { role: 'user' })).status).toBe(200)
     await expectRefusal(own, await one.fetch('PATCH', at(one, '/role'), { role: 'user' }), 409, 'conflict.last_admin')
     await expectRefusal(own, await one.fetch('PATCH', at(one, '/suspend'), {}), 409, 'conflict.last_admin')

@@ -208,7 +208,7 @@ describe('its skills', () => {
 })
 
 describe('who sees what', () => {
-  test('personal its author; team its members; public whoever names it', async () => {
+  test('a personal one is visible to its author, a team’s to its members, a public one to everybody who names it', async () => {
     const team = await newTeam()
     const made = [
       await make(team.author),

@@ -43,7 +43,7 @@ describe('a key for e-mail and password', () => {
     expect(logged.join('\n')).not.toContain(token)
   })
 
-  test('looks like signing in to whoever guesses, and counts as such', async () => {
+  test('looks like signing in to an attacker who guesses, and counts as such', async () => {
     const ada = await person(t)
     const wrong = { email: ada.email, password: 'not the password at all' }
     const [there, here] = [await post(t, 'login', wrong), await exchange(t, wrong)]

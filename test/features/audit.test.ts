@@ -24,18 +24,18 @@ describe('the audit log', () => {
     const fetched = { email: who.email, password: PASSWORD }
     await call(t, 'POST', '/api/auth/login', { ...fetched, password: 'wrong wrong wrong' })
     const { token } = (await call<{ token: string }>(t, 'POST', '/api/auth/login', fetched)).body
-    const his = (method: string, path: string, body?: unknown) =>
+    const asUser = (method: string, path: string, body?: unknown) =>
       call(t, method, path, body, { authorization: `Bearer ${token}` })
-    const key = (await his('POST', '/api/settings/api-keys', { name: 'laptop' })).body
-    await his('DELETE', `/api/settings/api-keys/${key.id}`)
-    const mcp = (await his('POST', '/api/mcp-tokens', { name: 'agent', organizationId: who.organizationId })).body
-    await his('DELETE', `/api/mcp-tokens/${mcp.id}`)
-    const note = (await his('POST', '/api/notes', { title: 'Diary' })).body
-    await his('DELETE', `/api/notes/${note.id}`)
-    await his('PATCH', '/api/auth/profile', { bio: 'Hello' })
+    const key = (await asUser('POST', '/api/settings/api-keys', { name: 'laptop' })).body
+    await asUser('DELETE', `/api/settings/api-keys/${key.id}`)
+    const mcp = (await asUser('POST', '/api/mcp-tokens', { name: 'agent', organizationId: who.organizationId })).body
+    await asUser('DELETE', `/api/mcp-tokens/${mcp.id}`)
+    const note = (await asUser('POST', '/api/notes', { title: 'Diary' })).body
+    await asUser('DELETE', `/api/notes/${note.id}`)
+    await asUser('PATCH', '/api/auth/profile', { bio: 'Hello' })
     await admin.fetch('PATCH', `/api/admin/users/${who.userId}/role`, { role: 'admin' })
     await admin.fetch('PATCH', `/api/admin/users/${who.userId}/role`, { role: 'user' })
-    await his('POST', '/api/auth/logout')
+    await asUser('POST', '/api/auth/logout')
     await admin.fetch('PATCH', `/api/admin/users/${who.userId}/suspend`, { reason: 'Tour' })
     await admin.fetch('PATCH', `/api/admin/users/${who.userId}/unsuspend`)
     const about = await audit(`userId=${who.userId}&since=${since}`)
@@ -93,16 +93,16 @@ describe('the audit log', () => {
     const from = new Date().toISOString()
     for (const bio of ['a', 'b', 'c', 'd', 'e']) await who.fetch('PATCH', '/api/auth/profile', { bio })
     await who.fetch('POST', '/api/notes', { title: 'Diary' })
-    const his = `actorId=${who.userId}&since=${from}`
-    expect(types(await audit(his))).toEqual([...Array<string>(5).fill('user.updated'), 'note.created'])
-    expect(types(await audit(`${his}&type=note.`))).toEqual(['note.created'])
-    expect(types(await audit(`${his}&type=user.up`))).toHaveLength(5)
-    expect(types(await audit(`${his}&type=%25`))).toEqual([])
-    expect(types(await audit(`${his}&until=${from}`))).toEqual([])
+    const filter = `actorId=${who.userId}&since=${from}`
+    expect(types(await audit(filter))).toEqual([...Array<string>(5).fill('user.updated'), 'note.created'])
+    expect(types(await audit(`${filter}&type=note.`))).toEqual(['note.created'])
+    expect(types(await audit(`${filter}&type=user.up`))).toHaveLength(5)
+    expect(types(await audit(`${filter}&type=%25`))).toEqual([])
+    expect(types(await audit(`${filter}&until=${from}`))).toEqual([])
     for (const order of ['asc', 'desc']) {
       const seen: number[] = []
       for (let cursor: string | null = ''; cursor !== null; ) {
-        const page: AuditPage = await audit(`${his}&limit=2&order=${order}${cursor && `&cursor=${cursor}`}`)
+        const page: AuditPage = await audit(`${filter}&limit=2&order=${order}${cursor && `&cursor=${cursor}`}`)
         seen.push(...page.items.map((e) => e.seq))
         cursor = page.nextCursor
       }
@@ -111,16 +111,21 @@ describe('the audit log', () => {
     }
   })
 
-  test('names the administrator who acted as somebody, and finds it by him', async () => {
+  test('names the administrator who acted as somebody, and is found by their id', async () => {
     const [boss, who] = [await person(t, { admin: true }), await person(t)]
     const { token } = (
       await boss.fetch<Impersonation>('POST', `/api/admin/users/${who.userId}/impersonate`, { reason: 'help' })
     ).body
     await call(t, 'GET', '/api/notes', undefined, { authorization: `Bearer ${token}` })
     await call(t, 'POST', '/api/notes', { title: 'Diary' }, { authorization: `Bearer ${token}` })
-    const his = await audit(`actorId=${boss.userId}`)
-    expect(types(his).slice(-4)).toEqual(['user.impersonated', 'notification.created', 'notes.list', 'note.created'])
-    expect(his.items.slice(0, 2).map((e) => [e.actor.id, e.impersonatorId])).toEqual([
+    const entries = await audit(`actorId=${boss.userId}`)
+    expect(types(entries).slice(-4)).toEqual([
+      'user.impersonated',
+      'notification.created',
+      'notes.list',
+      'note.created',
+    ])
+    expect(entries.items.slice(0, 2).map((e) => [e.actor.id, e.impersonatorId])).toEqual([
       [who.userId, boss.userId],
       [who.userId, boss.userId],
     ])

@@ -59,7 +59,7 @@ const seen = ({ status, body, headers }: Answer<unknown>) => ({
 })
 
 describe('a code', () => {
-  test('signs in whoever can read the mail, once', async () => {
+  test('signs in the person who can read the mail, once', async () => {
     const ada = await person(t)
     await prove(t, ada)
     const asked = await sendCode(t, ada.email)
@@ -378,7 +378,7 @@ describe('signing up', () => {
     await invite(closed, ada, email.toUpperCase())
     const answer = await verifyCode(closed, email, await codeFor(closed, email))
     expect(answer.body.user).toMatchObject({ email })
-    // Joining the team is for him to say.
+    // Joining the team needs their consent.
     const teams = await call<OrganizationPage>(t, 'GET', '/api/teams', undefined, bearer(answer.body.token))
     expect(teams.body.items).toHaveLength(1)
   })

@@ -7,7 +7,7 @@ import { at, bearer, come, connected, link, page, prove, settings, somebody, t }
 import { expectEvents, expectRefusal, statuses, TestClock, watch } from './support.ts'
 
 describe('connecting an identity to the own account', () => {
-  test('is done by whoever is signed in, shown, told, and then a way in', async () => {
+  test('is done by a signed-in user, shown, notified, and then a sign-in method', async () => {
     const ada = await person(t)
     await prove(ada.userId)
     const elsewhere = somebody({ verified: false })
@@ -88,7 +88,7 @@ describe('connecting an identity to the own account', () => {
 })
 
 describe('disconnecting', () => {
-  test('is for the owner, who has just proved who he is', async () => {
+  test('is for the owner, after a recent confirmation of identity', async () => {
     const clock = new TestClock()
     const own = watch(await testApp(settings, clock.now))
     const [ada, grace] = [await person(own), await person(own)]

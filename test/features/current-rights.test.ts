@@ -68,7 +68,7 @@ describe('an assigned agent', () => {
 
 describe('notices about a feature', () => {
   const evidence = (summary: string) => ({ evidence: { summary, files: ['a'], testRuns: ['b'] } })
-  /** Assigned to the first while he saw it; sent back to him by the second. */
+  /** Assigned to the first while they saw it; sent back to them by the second. */
   async function sentBack(
     lose: (place: { team: { id: string }; project: ProjectDetail; who: string }) => Promise<unknown>,
   ) {
@@ -92,7 +92,7 @@ describe('notices about a feature', () => {
     return items.map((n) => n.reason).reverse()
   }
 
-  test('reach the assignee as long as he sees it', async () => {
+  test('reach the assignee as long as they see it', async () => {
     expect(await sentBack(async () => undefined)).toEqual(['assignment', 'needs_you'])
   })
 
@@ -105,7 +105,7 @@ describe('notices about a feature', () => {
     ])
   })
 
-  test('reach who left the team but sees the project in a workspace that is shared with another of his', async () => {
+  test('reach a person who left the team but sees the project through a shared workspace of another team', async () => {
     const reasons = await sentBack(async ({ team, project, who }) => {
       const other = await newTeam()
       await join(other, { userId: who } as never, 'viewer')
@@ -117,7 +117,7 @@ describe('notices about a feature', () => {
     expect(reasons).toEqual(['assignment', 'needs_you'])
   })
 
-  test('ask its maker for a review only while he sees it', async () => {
+  test('ask its author for a review only while they see it', async () => {
     const team = await newTeam()
     const maker = await person(t)
     await join(team, maker, 'member')

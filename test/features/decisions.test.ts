@@ -44,7 +44,7 @@ const patch = (id: string, body: object, who = ada, headers = {}): Promise<Answe
   who.fetch('PATCH', `/api/decisions/${id}`, body, headers)
 
 describe('logging', () => {
-  test('says who decided what, and is accepted unless told', async () => {
+  test('says who decided what, and is accepted by default', async () => {
     const answer = await log(ada, {
       title: '  Lock the folder  ',
       context: 'Two servers on one folder.',
@@ -148,7 +148,7 @@ describe('logging', () => {
   })
 })
 
-test('whoever a comment names is told, if he sees the decision', async () => {
+test('a comment notifies the people it mentions who see the decision', async () => {
   const handle = async (who: Person) => (await who.fetch<{ handle: string }>('GET', '/api/auth/me')).body.handle
   const secret = (
     await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' })

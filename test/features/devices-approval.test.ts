@@ -157,7 +157,7 @@ describe('D4: guessing', () => {
     expect((await approve(ada, (await d.request()).userCode)).status).toBe(200)
   })
 
-  test('ten wrong codes from a network, whoever sends them', async () => {
+  test('ten wrong codes from a network, by any user', async () => {
     const from = network()
     const nearby = { 'x-forwarded-for': from['x-forwarded-for']?.replace('::7', '::ffff:8') as string }
     const crowd = await Promise.all(times(3, () => person(t)))

@@ -49,7 +49,7 @@ describe('D1: asking and polling', () => {
     for (const { userCode } of many) expect(stored).not.toContain(hashSecret(userCode.replace('-', '')))
   })
 
-  test('who asks may say what he is; what he says stays on one line', async () => {
+  test('the device may name itself; the name stays on one line', async () => {
     const shown = async (body: object) => (await look(ada, (await d.request(body)).userCode)).body.clientName
     expect(await shown({})).toBe('Unnamed device')
     expect(await shown({ clientName: 'tutti on laptop\u202e\n\u0007!' })).toBe('tutti on laptop !')

@@ -78,7 +78,7 @@ describe('proving an address', () => {
     expect((await mailRows(t, ada.email)).length).toBe(before)
   })
 
-  test('only signed in to that very account: whoever gets the mail cannot prove an account that a stranger made for him', async () => {
+  test('only signed in to that account: the receiver of the mail cannot prove an account that a stranger created with their address', async () => {
     const [thief, victim] = [await person(t), await person(t)]
     const token = await linkTo(t, thief.email, 'verify_email')
     expect((await call(t, 'POST', '/api/auth/verify-email', { token })).status).toBe(401)
@@ -191,7 +191,7 @@ describe('another address', () => {
     clock.forward({ minutes: 60 })
     await expectRefusal(timed, await confirm(timed, (await login(timed, ada.email)).body, late), 410, 'gone')
 
-    // Somebody who has stolen a session asks; the owner takes his account back before it is confirmed.
+    // A thief of a session asks; the owner takes the account back before it is confirmed.
     const grace = await person(t)
     const stolen = await changeLink(t, grace, newAddress())
     expect(
@@ -240,13 +240,13 @@ describe('another address', () => {
 })
 
 describe('undoing it', () => {
-  /** A thief with a fresh session moves the account to his own mailbox. */
+  /** A thief with a fresh session moves the account to another mailbox. */
   const moved = async (at: TestApp, from: { token: string }, email = newAddress()): Promise<SignedIn> => {
     expect((await confirm(at, from, await changeLink(at, from, email))).status).toBe(200)
     return (await login(at, email)).body
   }
 
-  test('brings the old address back and locks everybody out, with whatever he set up', async () => {
+  test('restores the old address and locks everybody out, with everything the thief set up', async () => {
     const ada = await provedPerson(t)
     const thief = await moved(t, ada)
     await addPasskey(t, ada.userId)
@@ -279,14 +279,14 @@ describe('undoing it', () => {
     expect((await login(t, ada.email, NEW_PASSWORD)).body.user.id).toBe(ada.userId)
   })
 
-  test('is not for an address that was never proved: whoever has it may be a stranger', async () => {
+  test('does not exist for an address that was never proved: its owner may be a stranger', async () => {
     const ada = await person(t)
     await moved(t, ada)
     expect(await kinds(t, ada.email)).toEqual(['verify_email'])
     expect((await post(t, 'register', { email: ada.email, password: PASSWORD, name: 'Its owner' })).status).toBe(201)
   })
 
-  test('works after the thief has changed the password, and after he has moved on to a third address', async () => {
+  test('works after the thief has changed the password and moved to a third address', async () => {
     const ada = await provedPerson(t)
     const second = newAddress()
     const thief = await moved(t, ada, second)
@@ -298,11 +298,11 @@ describe('undoing it', () => {
     )
     const third = newAddress()
     expect((await confirm(t, changed.body, await changeLink(t, changed.body, third))).status).toBe(200)
-    const his = await linkTo(t, second, 'email_undo')
+    const thiefs = await linkTo(t, second, 'email_undo')
     expect((await undo(t, await linkTo(t, ada.email, 'email_undo'))).status).toBe(200)
     expect((await userRow(t, ada.userId))?.email).toBe(ada.email)
-    // His own way back leads nowhere any more.
-    await expectRefusal(t, await undo(t, his), 410, 'gone')
+    // The thief's own link for undoing no longer works.
+    await expectRefusal(t, await undo(t, thiefs), 410, 'gone')
   })
 
   test('the thief’s own way back does not take away hers', async () => {

@@ -173,7 +173,7 @@ describe('assignees', () => {
     expect(await assign(people.member.email.toUpperCase())).toEqual(member as never)
     for (const ref of [agent.id, agent.slug, agent.id.slice(0, 32)])
       expect(await assign(ref)).toEqual({ type: 'agent', id: agent.id, name: 'Coder' })
-    // Himself he need not be told; the member was told each time it became his.
+    // A person is not notified of their own change; the member was notified at each assignment.
     expect(await noticesTo(people.author, linkOf(feature))).toEqual([])
     expect(await noticesTo(people.member, linkOf(feature))).toEqual(['assignment', 'assignment'])
   })

@@ -17,7 +17,7 @@ import { codeIn, keptMail } from '../support/mail.ts'
 import { bearer, linkTo, NEW_PASSWORD, newAddress, post, resetLink, userRow } from './accounts-support.ts'
 import { failure, watch } from './support.ts'
 
-/** Whoever had an account that turns out to be somebody else's keeps no foot in its door. */
+/** A person whose account turns out to be somebody else's keeps no way into it. */
 let t: TestApp
 beforeAll(async () => {
   t = watch(await sharedApp())

@@ -23,7 +23,7 @@ interface Heard {
 const tls = certificateFor('hooks.example.com', 'other.example.com')
 const heard: Heard[] = []
 const waiting: (() => void)[] = []
-/** What the places answer, by path; 200 unless told. */
+/** What the targets respond, by path; default: 200. */
 const answers = new Map<string, () => Response>()
 const server = Bun.serve({
   port: 0,

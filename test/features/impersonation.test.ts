@@ -63,7 +63,7 @@ describe('acting as somebody', () => {
     ).body
     const [acting] = sessions.items.filter((s) => s.impersonated)
     expect(acting?.via).toBe('impersonation')
-    // He can end it.
+    // The user can end it.
     expect((await who.fetch('DELETE', `/api/settings/sessions/${acting?.id}`)).status).toBe(200)
     expect(
       (await call(t, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${started.body.token}` })).status,
@@ -161,16 +161,16 @@ describe('while acting', () => {
     expect((await rising.fetch('GET', '/api/auth/me')).status).toBe(200)
   })
 
-  test('it ends when the one who acts loses his role, or is suspended', async () => {
+  test('it ends when the administrator loses their role, or is suspended', async () => {
     for (const [rest, body] of [
       ['/role', { role: 'user' }],
       ['/suspend', {}],
     ] as const) {
       const [boss, target] = [await person(t, { admin: true }), await person(t)]
-      const his = await actAs(target, boss)
-      expect((await his.fetch('GET', '/api/auth/me')).status).toBe(200)
+      const acting = await actAs(target, boss)
+      expect((await acting.fetch('GET', '/api/auth/me')).status).toBe(200)
       expect((await admin.fetch('PATCH', at(boss, rest), body)).status).toBe(200)
-      expect((await his.fetch('GET', '/api/auth/me')).status).toBe(401)
+      expect((await acting.fetch('GET', '/api/auth/me')).status).toBe(401)
       expect((await target.fetch('GET', '/api/auth/me')).status).toBe(200)
     }
   })

@@ -179,7 +179,7 @@ test('disconnecting forgets the secret', async () => {
   await expectRefusal(t, await ada.fetch('POST', `${at('github')}/test`), 404, 'not_found')
 })
 
-test("only the person himself, and nobody else's", async () => {
+test("only the person themselves, and nobody else's", async () => {
   await ada.fetch('PUT', at('github'), { secret: TOKEN })
   const other = await person(t)
   expect(await list(other)).toEqual([])

@@ -8,7 +8,7 @@ import { call, PASSWORD, type Person, person, sharedApp, type TestApp, testApp, 
 import { keptMail, linkSecretIn, mailServer } from '../support/mail.ts'
 import { expectEvents, expectRefusal, TestClock, times, watch } from './support.ts'
 
-/** What the link in an invitation does for somebody who has no account, or has not proved his address. */
+/** What the link in an invitation does for somebody who has no account, or has not proved their address. */
 let t: TestApp
 let ada: Person
 beforeAll(async () => {
@@ -41,7 +41,7 @@ describe('an address that was never proved', () => {
     expect(accepted.status).toBe(200)
     await expectEvents(t, accepted, 'user.email_verified', 'member.added', 'invite.accepted')
     expect(await isVerified(me)).toBe(true)
-    // It was himself, so nothing he had is taken away.
+    // It was the same person, so nothing is taken away.
     expect((await call(t, 'POST', '/api/auth/login', { email: me.email, password: PASSWORD })).status).toBe(200)
   })
 
@@ -72,7 +72,7 @@ describe('an address that was never proved', () => {
 })
 
 describe('a preview', () => {
-  test('tells whoever holds the link what it is about, and not whether there is an account', async () => {
+  test('tells the holder of the link what it is about, and not whether there is an account', async () => {
     const team = await newTeam()
     const unknown = `${unique('nobody')}@example.com`
     const known = await person(t)

@@ -314,7 +314,7 @@ describe('the receiver', () => {
     expect((await rolesIn(team)).size).toBe(1)
   })
 
-  test('has no rights before he accepts, whatever he is invited as', async () => {
+  test('has no rights before accepting, whatever the role', async () => {
     const team = await newTeam()
     const me = await person(t)
     await verify(me)
@@ -366,7 +366,7 @@ describe('the receiver', () => {
     expect((await rolesIn(team)).get(me.userId)).toBe('member')
   })
 
-  test('who became a member meanwhile keeps his role', async () => {
+  test('a person who became a member meanwhile keeps their role', async () => {
     const team = await newTeam()
     const me = await person(t)
     await verify(me)

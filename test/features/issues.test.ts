@@ -32,7 +32,7 @@ const toldTo = async (who: Person) =>
   (await who.fetch<NotificationPage>('GET', '/api/notifications')).body.items.filter((n) => n.reason === 'issue')
 
 describe('a report', () => {
-  test('is made by a user, who sees his own and nobody else’s', async () => {
+  test('is created by a user, who sees only their own', async () => {
     const made = await ada.fetch<Issue>('POST', '/api/issues', {
       title: '  Search is slow ',
       description: 'Very.',
@@ -58,7 +58,7 @@ describe('a report', () => {
     expect(ids((await admin.fetch<IssuePage>('GET', '/api/issues')).body)).not.toContain(made.body.id)
   })
 
-  test('is of medium priority unless told, and listed by status, page by page', async () => {
+  test('has medium priority by default, and is listed by status, page by page', async () => {
     const who = await person(t)
     const made: Issue[] = []
     for (const _ of times(3, (i) => i)) made.push(await report(who))
@@ -159,7 +159,7 @@ describe('an administrator', () => {
     expect(lost.current).toMatchObject({ id: issue.id, version: 2 })
   })
 
-  test('is needed: nobody else lists or changes reports, not even his own', async () => {
+  test('is needed: nobody else lists or changes reports, not even their own', async () => {
     const issue = await report(ada)
     await expectRefusal(t, await ada.fetch('GET', '/api/admin/issues'), 403, 'forbidden')
     await expectRefusal(t, await patch(issue, { status: 'closed' }, {}, ada), 403, 'forbidden')

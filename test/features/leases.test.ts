@@ -205,7 +205,7 @@ describe('signs of life', () => {
     await worker.close()
   })
 
-  test('of somebody who was put out of the team keep nothing there, though his key still works elsewhere', async () => {
+  test('of somebody who was removed from the team keep nothing there, though their key still works elsewhere', async () => {
     const own = await newTeam()
     const made = await newTask(own.owner, own.project)
     const headers = { authorization: `Bearer ${await apiKey(t, own.member)}` }
@@ -228,7 +228,7 @@ describe('signs of life', () => {
     expect(await lease()).toBeNull()
   })
 
-  test('a person’s calls keep what he took himself, not what his agent took in his name', async () => {
+  test('a person’s calls keep their own claims, not those of their agent', async () => {
     const [mine, agents] = [await task(), await task()]
     await claim(team.other, mine)
     const worker = await connect(team.other)
@@ -243,7 +243,7 @@ describe('signs of life', () => {
   })
 })
 
-describe('whoever is at work', () => {
+describe('a worker', () => {
   test('is not disturbed by other agents, and goes on also without naming the agent again', async () => {
     const made = await task()
     const [one, two] = [await newAgent(team.owner), await newAgent(team.owner)]
@@ -292,13 +292,13 @@ describe('whoever is at work', () => {
     await worker.close()
   })
 
-  test('and deletes the account: the same, and what he said stays without his name', async () => {
+  test('who deletes the account loses the claim, and their comments stay without a name', async () => {
     const leaver = await signedInForDays('Leaver')
     await members.addMember(systemCtx(t), { id: team.id, userId: leaver.userId, role: 'member' })
     const made = await task()
-    const his = inside(leaver, team.id)
-    await claim(his, made, { minutes: 480 })
-    await his.fetch('POST', `/api/tasks/${made.id}/comments`, { body: 'I begin.' })
+    const inTeam = inside(leaver, team.id)
+    await claim(inTeam, made, { minutes: 480 })
+    await inTeam.fetch('POST', `/api/tasks/${made.id}/comments`, { body: 'I begin.' })
     expect((await leaver.fetch('DELETE', '/api/auth/account', { confirm: leaver.email })).status).toBe(200)
     const left = (await get(team.owner, made)).body
     expect(left).toMatchObject({ status: 'in_progress', lease: null, assignee: null })

@@ -132,7 +132,7 @@ describe('a link', () => {
     expect((await verifyCode(t, answer.body.email, answer.body.code)).status).toBe(401)
   })
 
-  test('is used by a POST alone: whoever only looks changes nothing', async () => {
+  test('is used only by a POST: a GET changes nothing', async () => {
     const ada = await person(t)
     const { token, browser } = await linkFor(t, ada.email)
     const look = (method: string, path: string) => fetch(t.url + path, { method, headers: browser })

@@ -45,7 +45,7 @@ describe('guessing at a password', () => {
     }
   })
 
-  test('is forgotten by whoever knows it', async () => {
+  test('is reset by a correct password', async () => {
     const clock = new TestClock()
     const t = await open(clock)
     const { email } = await person(t)

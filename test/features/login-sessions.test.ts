@@ -127,7 +127,7 @@ describe('ending a session', () => {
     await second.close()
   })
 
-  test('is for its owner: not for others, not with a key, not for who acts as him; he may end that one too', async () => {
+  test('only the owner can: not others, not a key, not an impersonator, whose session the owner may end too', async () => {
     const [ada, grace] = [await person(t), await person(t)]
     const id = sessionOf(ada.token)
     await expectRefusal(t, await end(t, grace.token, id), 404, 'not_found')

@@ -39,7 +39,7 @@ describe('with a mail server', () => {
   let t: TestApp
   beforeAll(async () => {
     server = await mailServer()
-    // On a database of its own: whoever else looks for jobs on the shared one has no mail server.
+    // Uses its own database: other apps that run jobs on the shared one have no mail server.
     t = await ownApp(clock.now, { ...server.settings, background: 'on', RATE_LIMIT_MAIL: '1000000' })
   })
   afterAll(() => t.close())
@@ -371,7 +371,7 @@ describe('the outbox', () => {
     for (const { email } of [boss, other]) await put(systemCtx(t), mailFor(t, email))
     expect((await find(t, boss.email))?.text).toContain('042042')
     expect(await find(t, other.email)).toMatchObject({ status: 'kept', text: null })
-    // Whoever sits at the machine could read the key as well.
+    // Anyone on the machine could read the key as well.
     expect((await findHere(t, other.email))?.text).toContain('042042')
   })
 

@@ -130,7 +130,7 @@ describe('the next task', () => {
     expect(Date.parse(again.body.task?.lease?.expiresAt as string) - clock.now().getTime()).toBe(60 * 60_000)
     expect((await expectEvent(t, again, 'task.renewed')).subjectId).toBe(one.id)
     expect((await get(team.owner, two)).body.lease).toBeNull()
-    // What waits for a review is no work of his any more, and what runs out is what he began.
+    // A task in review is no longer their work; of the others, the started ones come first.
     await patch(team.member, one, { status: 'in_review' })
     expect((await next(team.member)).body.task?.key).toBe(two.key)
     clock.forward({ minutes: 15 })
@@ -185,7 +185,7 @@ describe('the next task', () => {
     expect((await get(team.member, made)).body.lease).toBeNull()
   })
 
-  test('waits for whoever is only changing the one task there is', async () => {
+  test('waits for a concurrent change of the only task', async () => {
     for (let round = 0; round < 5; round++) {
       const made = await task()
       const [changed, answer] = await Promise.all([

@@ -60,7 +60,7 @@ async function newTeam() {
     member: inside(member, id),
     viewer: inside(viewer, id),
     author: inside(author, id),
-    /** Works in an organization of his own. */
+    /** Works in their own organization. */
     stranger,
   }
 }

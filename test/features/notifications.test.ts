@@ -50,7 +50,7 @@ const titles = (page: NotificationPage) => page.items.map((n) => n.title)
 const send = (who: Person, body: object) => who.fetch<Announcement>('POST', '/api/admin/notifications/send', body)
 
 describe('a reader', () => {
-  test('sees his own, newest first and page by page, and how many are unread', async () => {
+  test('sees their own, newest first and page by page, and how many are unread', async () => {
     const who = await person(t)
     for (const title of ['first', 'second', 'third'])
       await give(systemCtx(t), [notice(who, title, { type: 'warning', link: '/x', message: 'm' })])
@@ -94,7 +94,7 @@ describe('a reader', () => {
     expect(await unreadOf(who)).toBe(1)
   })
 
-  test('marks all as read, and only his', async () => {
+  test('marks all of their own as read, and no others', async () => {
     const who = await person(t)
     await give(systemCtx(t), [...times(3, () => notice(who)), notice(grace)])
     const before = await unreadOf(grace)
@@ -212,7 +212,7 @@ describe('an administrator', () => {
     await expectRefusal(t, await ada.fetch('GET', '/api/admin/notifications'), 403, 'forbidden')
   })
 
-  test('gets a few samples, once, also when he asks twice at the same moment', async () => {
+  test('gets a few samples once, even with two concurrent requests', async () => {
     const boss = await person(t, { admin: true })
     const answers = await Promise.all(
       times(4, () => boss.fetch<{ created: number }>('POST', '/api/admin/notifications/seed')),
@@ -239,7 +239,7 @@ describe('everybody', () => {
        select gen_random_uuid(), now(), now(), 'u' || i || '@example.com', 'U', 'u' || i, '{}'::jsonb, $3 from generate_series($1::int, $2::int) i`,
       [from, to, status],
     )
-    // As upkeep does: nobody plans for thousands whom he remembers as twenty.
+    // As upkeep does: otherwise the planner would expect twenty rows instead of thousands.
     await own.app.driver.query('analyze users')
   }
   const received = async (id: string): Promise<[number, number]> => {

@@ -134,7 +134,7 @@ describe('an address that has an account', () => {
     expect([browser.status, browser.location]).toEqual([302, '/login#error=conflict.exists'])
   })
 
-  test('never proved here: whoever made the account loses everything he set up', async () => {
+  test('an address never proved here: the person who created the account loses everything they set up', async () => {
     const squatter = await person(t)
     const secret = await apiKey(t, squatter)
     const answer = await come('github', somebody({ email: squatter.email }))
@@ -282,7 +282,7 @@ test('pre-hijack: whatever an attacker prepared, the one who proves the address 
       })
     ).status,
   ).toBe(401)
-  // The identities with which he came are strangers again.
+  // The identities they used are unknown again.
   expect((await come('oidc', attacker)).status).toBe(409)
   expect((await come('github', second)).body.user.id).not.toBe(user.id)
   expect(await connected(proved.body.token)).toHaveLength(1)

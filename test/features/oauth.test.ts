@@ -205,7 +205,7 @@ describe('the state', () => {
       [`${url.origin}${url.pathname}?error=access_denied`, visitor],
     ]
     for (const [address, browser] of tries) {
-      // Whoever comes to see a page is told in the same way: there is nothing to go back to.
+      // A visitor of a page gets the same error: there is nothing to go back to.
       for (const headers of [asJson, page]) {
         const response = await browser.get(address, headers)
         await expectNoEvents(t, response)
@@ -221,7 +221,7 @@ describe('the state', () => {
     at.google.subject = somebody()
     const attacker = await goThere('google')
     const victim = new Visitor()
-    // The victim may even be about to sign in himself.
+    // The victim may even be signing in at the same moment.
     await victim.next(startAt('google'))
     await refusal(await victim.get(attacker.back, page), 400, 'invalid.malformed')
     expect(victim.cookies(t.app.url).has('tutti_access')).toBe(false)

@@ -116,7 +116,7 @@ describe('onboarding', () => {
     expect(await keptMail(t, email).catch(() => 'none')).toBe('none')
   })
 
-  test('is for the person himself, with a name and at most twenty invites', async () => {
+  test('is for the person themselves, with a name and at most twenty invites', async () => {
     const me = await person(t)
     const key = await apiKey(t, me)
     const withKey = call(

@@ -410,7 +410,7 @@ describe('members', () => {
     expect((await edsger.fetch('DELETE', `/api/teams/${own.id}/members/${edsger.userId}`)).status).toBe(200)
   })
 
-  test('whoever is removed loses access at once, with every credential', async () => {
+  test('a removed member loses access at once, with every credential', async () => {
     const { team } = await fullTeam()
     const there = inside(edsger, team.id)
     const project = (await there.fetch<Project>('POST', '/api/projects', { name: 'Mine', visibility: 'private' })).body
@@ -460,7 +460,7 @@ describe('the last owner', () => {
       who.fetch('PATCH', `/api/teams/${team.id}/members/${whom.userId}`, { role: 'member' })
     for (let round = 0; round < 30; round++) {
       const answers = await Promise.all([demote(ada, grace), demote(grace, ada)])
-      // The loser was no longer owner when he tried, or would have been the last one.
+      // The second was no longer owner when they tried, or would have been the last one.
       const [won, lost] = statuses(answers)
       expect(won).toBe(200)
       expect([403, 409]).toContain(lost as number)

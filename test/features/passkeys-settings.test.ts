@@ -45,7 +45,7 @@ describe('time', () => {
     await expectRefusal(own, await finish(who, { sessionId: adding.sessionId, response }), 410, 'gone')
   })
 
-  test('adding, renaming and removing need the person to have proved himself within five minutes; looking does not', async () => {
+  test('adding, renaming and removing need a confirmation of identity within five minutes; listing does not', async () => {
     const { who, key, passkey } = await holder(own)
     clock.forward({ minutes: 5, seconds: 1 })
     const path = `/api/settings/passkeys/${passkey.id}`

@@ -23,7 +23,7 @@ import {
 import { expectEvents, expectRefusal, statuses, times } from './support.ts'
 
 describe('adding a passkey', () => {
-  test('the options name this instance, want a verified person, and leave out what he has', async () => {
+  test('the options name this instance, require user verification, and exclude existing passkeys', async () => {
     const { who, key } = await holder()
     const { options } = await begin(who)
     expect(options).toMatchObject({
@@ -186,7 +186,7 @@ describe('adding a passkey', () => {
   test('a session that ends meanwhile adds nothing, not even if it ends at the last moment', async () => {
     const who = await person(t)
     const before = await newPasskey(t.app.url, who)
-    // As whoever proves that the mailbox is his does it: the account first, then its sessions.
+    // In the order of a proof of the mailbox: the account first, then its sessions.
     const tx = await t.app.driver.begin()
     await tx.query('update users set version = version + 1 where id = $1', [who.userId])
     const adding = finish(who, before)
@@ -222,7 +222,7 @@ describe('signing in', () => {
     expect((await call(t, 'POST', '/api/auth/passkey/register/begin', {}, again)).status).toBe(200)
   })
 
-  test('beginning tells nothing of whoever is named, and names no credentials', async () => {
+  test('beginning reveals nothing about the named user, and names no credentials', async () => {
     const { who } = await holder()
     const answers = [
       await beginLogin(),

@@ -208,7 +208,7 @@ describe('a forgotten password', () => {
     expect((await reset(t, token)).status).toBe(200)
   })
 
-  test('an address that was never proved: whoever set up other ways in is out too', async () => {
+  test('an address that was never proved: other sign-in methods stop working too', async () => {
     const [unproved, proved] = [await person(t), await person(t)]
     await proveAddress(t, proved)
     for (const { userId } of [unproved, proved]) {
@@ -224,7 +224,7 @@ describe('a forgotten password', () => {
     expect(await otherLogins(t, proved.userId)).toBe(2)
   })
 
-  test('whoever signs in with the old password at that very moment is out as well', async () => {
+  test('a concurrent sign-in with the old password ends as well', async () => {
     for (let round = 0; round < 4; round++) {
       const ada = await person(t)
       const token = await resetLink(t, ada.email)
@@ -339,7 +339,7 @@ describe('changing a password', () => {
     expect((await login(t, ada.email)).status).toBe(200)
   })
 
-  test('needs the current password of whoever has one', async () => {
+  test('needs the current password, if there is one', async () => {
     const ada = await person(t)
     const missing = await expectRefusal(t, await change(t, ada.token, { currentPassword: undefined }), 422, 'invalid')
     expect(missing.errors).toMatchObject([{ pointer: '/currentPassword', code: 'required' }])
@@ -347,7 +347,7 @@ describe('changing a password', () => {
     expect(weak.errors).toMatchObject([{ pointer: '/newPassword', code: 'too_short' }])
   })
 
-  test('whoever has none sets the first one right after signing in', async () => {
+  test('a user without a password sets the first one right after signing in', async () => {
     const ada = await person(timed)
     await timed.app.db.update(users).set({ passwordHash: null }).where(eq(users.id, ada.userId))
     const first = { currentPassword: undefined }
@@ -369,7 +369,7 @@ describe('changing a password', () => {
     expect((await me(t, winner.token)).status).toBe(200)
   })
 
-  test('is for the person himself: no key, nobody who acts as him', async () => {
+  test('is for the person themselves: no key, no impersonator', async () => {
     const ada = await person(t)
     await expectRefusal(t, await change(t, await apiKey(t, ada)), 403, 'forbidden')
     await expectRefusal(t, await change(t, await impersonation(t, ada.userId)), 403, 'forbidden')

@@ -60,7 +60,7 @@ async function newTeam() {
     member: inside(member, id),
     viewer: inside(viewer, id),
     creator: inside(creator, id),
-    /** Works in an organization of his own. */
+    /** Works in their own organization. */
     stranger: people.stranger,
   }
 }
@@ -420,7 +420,7 @@ describe('who sees and changes what', () => {
     }
   })
 
-  test('whoever leaves no longer sees even what he made', async () => {
+  test('a member who leaves no longer sees even their own records', async () => {
     const team = await newTeam()
     const [secret] = await three(team)
     await people.creator.fetch('DELETE', `/api/teams/${team.id}/members/${people.creator.userId}`)

@@ -63,7 +63,7 @@ describe('confirming who one is', () => {
     expect(statuses(answers)).toEqual([...times(5, () => 403), ...times(15, () => 429)])
   })
 
-  test('whoever has no password is told to use a code', async () => {
+  test('a user without a password is told to use a code', async () => {
     const ada = await person(t)
     await t.app.db.update(users).set({ passwordHash: null }).where(eq(users.id, ada.userId))
     const told = await expectRefusal(t, await post(t, 'reauth', { password: PASSWORD }, ada.token), 403, 'forbidden')

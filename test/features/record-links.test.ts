@@ -168,7 +168,7 @@ describe('a link', () => {
     await expectRefusal(t, await tie(ada, runbook, { ...lock, type: 'note' }), 404, 'not_found')
   })
 
-  test('is removed by whoever may change one end', async () => {
+  test('is removed by anyone who may change one end', async () => {
     const [lock, runbook] = [await task(), await note()]
     const { id } = (await tie(ada, lock, runbook)).body
     const remove = (who: Person) => who.fetch('DELETE', '/api/links', { id })
@@ -240,7 +240,7 @@ describe('who sees both ends sees the link, and nobody else', () => {
     expect((await call(t, 'POST', '/api/links', body(...ends), read)).status).toBe(403)
   })
 
-  test('whoever ties his own to a stranger’s public record is told of in his own feed, not in the stranger’s', async () => {
+  test('a link to a stranger’s public record appears in the linker’s own feed, not in the stranger’s', async () => {
     const skill = await make(ada, '/api/skills', { name: unique('Open'), scope: 'public' })
     const theirs = await task(stranger, await make(stranger, '/api/projects', { name: unique('Theirs') }))
     const made = await tie(stranger, { type: 'skill', id: skill.id }, theirs, { kind: 'used-by' })

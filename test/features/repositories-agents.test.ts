@@ -103,7 +103,7 @@ describe('the file that agents read', () => {
     }
   })
 
-  test('shows what the reader may see, and no more than his credential may read', async () => {
+  test('shows what the reader may see, and no more than their credential may read', async () => {
     const project = await projectOf(ada, { visibility: 'private' })
     const grace = await member(t, ada, 'member')
     await expectRefusal(t, await grace.fetch('GET', `/api/projects/${project.id}/agents-md`), 404, 'not_found')
@@ -239,7 +239,7 @@ describe.each(['github', 'gitea', 'gitlab'] as const)('as a pull request at %s',
     expect(there.branches.get(pullRequest?.head as string)?.get(path)).toBe(content)
   })
 
-  test('with the token of whoever asks', async () => {
+  test('uses the token of the caller', async () => {
     const grace = await member(t, ada, 'member')
     host.asked.length = 0
     await expectRefusal(t, await generate({ commit: true }, grace), 403, 'forbidden')

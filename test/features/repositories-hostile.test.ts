@@ -41,7 +41,7 @@ const saveOutside = (url = addressOf(outside)) => ada.fetch('PUT', at('gitea'), 
 const connect = (repo: string) => ada.fetch<Repository>('POST', '/api/repos', { repo })
 
 describe('a host that a user names', () => {
-  test('is asked once he has saved a token for it, and only there', async () => {
+  test('is called only after the user has saved a token for it, and only there', async () => {
     const repo = `${addressOf(outside)}/${slug}`
     const { errors } = await expectRefusal(t, await connect(repo), 422, 'invalid')
     expect(errors?.[0]?.message).toContain('is not a code host that you have connected')
@@ -75,7 +75,7 @@ describe('a host that a user names', () => {
     expect(problem.errors).toMatchObject([{ pointer: '/settings/url', code: 'required' }])
   })
 
-  test('a saved token cannot be pointed at another host by whoever cannot send it', async () => {
+  test('a saved token cannot be redirected to another host without sending it again', async () => {
     await saveOutside()
     const moved = await ada.fetch('PUT', at('gitea'), { settings: { url: addressOf(other, 'other.example.com') } })
     expect((await expectRefusal(t, moved, 422, 'invalid')).errors).toMatchObject([
@@ -104,7 +104,7 @@ describe('a host that a user names', () => {
     expect(other.asked.filter(({ headers }) => headers.has('authorization'))).toEqual([])
   })
 
-  test('is not called where the operator wants no calls; his own host is', async () => {
+  test('is not called where the operator forbids it; the operator’s own host is', async () => {
     await saveOutside()
     const closed = watch(await testApp({ ...own.settings, OUTBOUND: 'off' }, undefined, asIfPublic(tls.cert)))
     try {
@@ -269,7 +269,7 @@ describe('a host that does not behave', () => {
     expect((await ada.fetch<Repository>('POST', `/api/repos/${id}/sync`)).body.status).toBe('ready')
   })
 
-  test('asked too often by one person: he is told, and it is left in peace', async () => {
+  test('a person who calls it too often gets an error, and the host gets no more calls', async () => {
     await t.app.driver.query(
       "insert into counters (key, count, expires_at) values ($1, 120, now() + interval '1 minute') on conflict (key) do update set count = 120",
       [`code-host:${ada.userId}`],

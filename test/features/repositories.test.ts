@@ -141,7 +141,7 @@ describe.each(kinds)('at %s', (kind) => {
     expect((await ada.fetch<RepositoryPage>('GET', '/api/repos')).body.items).toHaveLength(1)
   })
 
-  test('a private one takes a token of the caller himself, which is sent to its host and shown to nobody', async () => {
+  test('a private one needs the caller’s own token, which is sent only to its host and never shown', async () => {
     there.private = true
     const stranger = await expectRefusal(t, await connect(ada), 404, 'not_found')
     expect(stranger.next).toEqual([{ route: `PUT ${at(kind)}` }])
@@ -252,7 +252,7 @@ describe.each(kinds)('at %s', (kind) => {
     )
   })
 
-  test('a pull request is opened with the token of whoever asks, once, and linked to its feature', async () => {
+  test('a pull request is opened once, with the caller’s token, and linked to its feature', async () => {
     const project = (await ada.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Engine') })).body
     const feature = (await ada.fetch<{ id: string }>('POST', `/api/projects/${project.id}/features`, { title: 'Lock' }))
       .body

@@ -81,7 +81,7 @@ describe('what is public', () => {
     expect(await search(open.email)).toEqual([])
   })
 
-  test('nothing that is not, whoever asks', async () => {
+  test('nothing else is found, for any caller', async () => {
     const word = newWord()
     const colleague = await member(t, ada, 'member')
     const closed = await newProject(ada, { name: `Closed ${word}` })
@@ -163,7 +163,7 @@ describe('what is public', () => {
   })
 })
 
-test('whoever asks without a credential is limited by network', async () => {
+test('callers without a credential are limited by network', async () => {
   const limited = await ownApp(undefined, { RATE_LIMIT_ANONYMOUS: '5' })
   try {
     const answers = await Promise.all(times(12, () => call(limited, 'GET', '/api/search/public?q=a')))

@@ -112,7 +112,7 @@ describe('suggestions', () => {
       await expectRefusal(t, await me.fetch('GET', `/api/search/suggestions?${query}`), 422, 'invalid')
   })
 
-  test('show nobody what is not his to see, neither typed right nor nearly right', async () => {
+  test('show only what the caller may see, for exact and for similar words', async () => {
     const team = await withTitles('Acquisition of Initech')
     const colleague = await member(t, team, 'viewer')
     const stranger = await person(t)

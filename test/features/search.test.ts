@@ -202,7 +202,7 @@ describe('a slip of the finger', () => {
     const found = await search(me, 'deplyoment')
     expect([titles(found), found.corrected]).toEqual([['Deployment checklist'], 'deployment'])
     expect((await search(me, 'deploymnt chekclist')).corrected).toBe('deployment checklist')
-    // Nothing to mend, or somebody who means what he writes.
+    // Nothing to correct, or an intended spelling.
     for (const q of ['deployment', 'entirely different', '"deplyoment"', 'deplyoment -rollback'])
       expect([q, (await search(me, q)).corrected]).toEqual([q, undefined])
   })
@@ -284,7 +284,7 @@ describe('who finds what', () => {
     const [stranger, viewer] = [await person(t), await member(t, ada, 'viewer')]
     expect(await search(stranger, word)).toEqual({ items: [], nextCursor: null })
     expect(await search(stranger, word, `&projectId=${ids.project}`)).toEqual({ items: [], nextCursor: null })
-    // What somebody had in mind while he worked is his own.
+    // The goals of a session are private.
     expect((await search(viewer, word)).items.map((group) => group.kind).sort()).toEqual(
       searchNames.filter((k) => k !== 'session').sort(),
     )

@@ -346,7 +346,7 @@ describe('what was lost from sight', () => {
     expect(text).toContain(`${task.key} «Lock the folder»: «Locked.» (Ada Lovelace`)
   })
 
-  test('what a person does at the web is told to his own agent as the work of another', async () => {
+  test('what a person does on the web is shown to their agent as the work of another', async () => {
     const client = await agent(ada)
     const own = await newProject()
     const task = await newTask(own)

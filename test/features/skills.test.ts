@@ -66,7 +66,7 @@ async function newTeam() {
   }
 }
 
-/** Somebody whose last membership is gone: signed in afresh, so that nothing remembers the one he had. */
+/** A person without any membership: signed in again, so that nothing remembers the last one. */
 async function loner(): Promise<Person> {
   const who = await person(t, { name: 'Emmy' })
   await t.app.db.delete(memberships).where(eq(memberships.userId, who.userId))
@@ -166,7 +166,7 @@ describe('creating', () => {
     await expectRefusal(t, await send('Twice'), 409, 'conflict.idempotency')
   })
 
-  test('a viewer makes none, not even for himself while he works there', async () => {
+  test('a viewer cannot create one, not even a personal one, while in that team', async () => {
     const team = await newTeam()
     for (const scope of ['personal', 'team', 'public'])
       await expectRefusal(t, await team.viewer.fetch('POST', '/api/skills', { name: 'x', scope }), 403, 'forbidden')
@@ -215,7 +215,7 @@ describe('who sees what', () => {
     expect(ids(await skills.listInTeam(inTeam, { total: true }))).toEqual(own.map((s) => s.id).sort())
   })
 
-  test('somebody in no team has his own and the public ones, and may make more (Errors 2 of the specification)', async () => {
+  test('a user in no team sees their own and the public ones, and may create more (Errors 2 of the specification)', async () => {
     const team = await newTeam()
     const shared = [await write(team.author, { scope: 'team' }), await write(team.author, { scope: 'public' })]
     const alone = await loner()
@@ -229,7 +229,7 @@ describe('who sees what', () => {
     expect((await put(alone, own.id, { content: 'Better' })).body).toMatchObject({ content: 'Better', version: 2 })
     await expectRefusal(t, await put(alone, own.id, { scope: 'team' }), 403, 'forbidden')
 
-    // Made public it is still nobody's but his.
+    // Made public, it still belongs to its author alone.
     const published = (await put(alone, own.id, { scope: 'public' })).body
     expect(published).toMatchObject({ organizationId: null, scope: 'public' })
     expect(await among(people.stranger, [published])).toEqual(['public'])
@@ -363,7 +363,7 @@ describe('changing', () => {
     expect(await may(team.admin)).toEqual({ personal: 404, team: 200, public: 200 })
     expect(await may(team.owner)).toEqual({ personal: 404, team: 200, public: 200 })
     expect(await may(team.viewer)).toEqual({ personal: 403, team: 403, public: 403 })
-    // From his own team, where he may write: what he sees but does not own is 403, the rest is not there.
+    // From their own team, where they may write: what they see but do not own is 403, the rest is 404.
     expect(await may(team.stranger)).toEqual({ personal: 404, team: 404, public: 403 })
     await expectRefusal(t, await drop(team.stranger, made.public.id), 403, 'forbidden')
     await expectRefusal(t, await drop(team.member, made.public.id), 403, 'forbidden')
@@ -419,7 +419,7 @@ describe('changing', () => {
     const shared = await put(team.author, skill.id, { scope: 'team' })
     expect(shared.body).toMatchObject({ scope: 'team', organizationId: team.id })
     expect(await expectEvent(t, shared, 'skill.updated')).toMatchObject({ organizationId: team.id, userId: null })
-    // A member could not take back what he published of another's, so he may not publish it.
+    // A member could not withdraw somebody else's record after publishing it, so they may not publish it.
     await expectRefusal(t, await put(team.member, skill.id, { scope: 'public' }), 403, 'forbidden')
     await expectRefusal(t, await put(team.member, skill.id, { scope: 'personal' }), 403, 'forbidden')
     await expectRefusal(t, await put(team.admin, skill.id, { scope: 'personal' }), 403, 'forbidden')

@@ -243,7 +243,7 @@ describe('who and where', () => {
     expect((await ada.fetch('GET', `/api/specs/${id}/compare?from=1`)).status).toBe(404)
   })
 
-  test('a slug is unique in its team, whoever is first; what a moved project brings along has its id', async () => {
+  test('a slug is unique in its team; specs of a moved project that collide get their id', async () => {
     const title = unique('Same name')
     const answers = await Promise.all(times(6, () => create({ title })))
     expect(answers.map((a) => a.status)).toEqual(times(6, () => 201))

@@ -87,7 +87,7 @@ describe('suspending', () => {
     await expectRefusal(t, await suspend(who, { reason: ' ' }), 422, 'invalid')
   })
 
-  test('a code or link that was sent before does not let him in', async () => {
+  test('a code or link that was sent before does not work', async () => {
     const who = await person(t)
     await call(t, 'POST', '/api/auth/otp/send', { email: who.email })
     const { code } = (await admin.fetch<{ code: string }>('GET', at(who, '/otp'))).body
@@ -98,7 +98,7 @@ describe('suspending', () => {
     expect((await call(t, 'POST', '/api/auth/otp/verify', { email: who.email, code })).status).toBe(401)
   })
 
-  test('can be taken back: he signs in again, but what has ended stays ended', async () => {
+  test('can be undone: the user signs in again, but what has ended stays ended', async () => {
     const who = await person(t)
     const key = await apiKey(t, who)
     await suspend(who)
@@ -120,7 +120,7 @@ describe('suspending', () => {
 })
 
 describe('losing rights', () => {
-  test('the role of an administrator: his next call on any instance is refused', async () => {
+  test('the role of an administrator: their next call on any instance is refused', async () => {
     const boss = await person(t, { admin: true })
     const users = (app: TestApp) =>
       call(app, 'GET', '/api/admin/users?limit=1', undefined, { authorization: `Bearer ${boss.token}` })
@@ -135,7 +135,7 @@ describe('losing rights', () => {
   test.each([
     ['removed', 'DELETE', undefined],
     ['made a viewer', 'PATCH', { role: 'viewer' }],
-  ] as const)('a member who is %s: his streams and calls, on every instance', async (_what, method, body) => {
+  ] as const)('a member who is %s: their streams and calls, on every instance', async (_what, method, body) => {
     const [owner, who] = [await person(t), await person(t)]
     await members.addMember(systemCtx(t), { id: owner.organizationId, userId: who.userId, role: 'member' })
     const { token } = await tokens.createToken(await who.ctx(), { name: 'agent', organizationId: owner.organizationId })

@@ -333,7 +333,7 @@ describe('parts', () => {
 })
 
 describe('people', () => {
-  test('who is assigned hears of it once, not who does it himself', async () => {
+  test('the assignee is notified once, unless they assigned themselves', async () => {
     const made = await newTask(team.owner, team.project, { assignee: team.other.email })
     await patch(team.owner, made, { assignee: team.other.userId, title: 'Same' })
     expect(await noticesTo(team.other, made)).toEqual(['assignment'])
@@ -344,7 +344,7 @@ describe('people', () => {
     expect((await patch(team.owner, hidden, { assignee: team.other.userId })).status).toBe(422)
   })
 
-  test('comments are kept in order, and tell whom they name, if he may see the task', async () => {
+  test('comments are kept in order, and notify the people they mention who may see the task', async () => {
     const made = await newTask(team.owner, team.project)
     const handles = new Map<string, string>()
     for (const who of [team.viewer, team.other, team.stranger])

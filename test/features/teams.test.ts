@@ -65,7 +65,7 @@ describe("a team's lists", () => {
     'invites',
   ]
 
-  test('are for everybody in it, whatever his current team is, and for nobody else', async () => {
+  test('are for all its members, whatever their current team is, and for nobody else', async () => {
     const team = await newTeam()
     for (const path of paths) {
       for (const role of roles)
@@ -383,7 +383,7 @@ describe('presence', () => {
       expect(await statusOf()).toEqual(['online', 'online', 'online'])
       clock.forward({ seconds: 1 })
       expect(await statusOf()).toEqual(['away', 'away', 'away'])
-      // His agent works, in this team; the viewer's works in another, which is nobody's business here.
+      // Their agent works in this team; the viewer's works in another, which is not shown here.
       await own.app.auth.authenticate(token)
       await own.app.auth.authenticate(elsewhere)
       const seen = await at()
@@ -405,7 +405,7 @@ describe('presence', () => {
     }
   })
 
-  test('an administrator who acts as somebody does not make him look present', async () => {
+  test('an administrator who acts as somebody does not make that user look present', async () => {
     const team = await newTeam()
     await t.app.auth.flushUsage()
     const longAgo = '2020-01-01T00:00:00.000Z'

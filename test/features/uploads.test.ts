@@ -342,7 +342,7 @@ describe('what is refused', () => {
     }
   })
 
-  test('a third upload while two are under way: 429, and only for him who sends them', async () => {
+  test('a third upload while two are running: 429, and only for the sender', async () => {
     const who = await person(t)
     const slow = await Promise.all(times(2, () => open(t)))
     try {

@@ -52,7 +52,7 @@ describe('a member of another team', () => {
     ['owner', 'admin', 'admin'],
   ]
   test.each(cases)(
-    'of which his team is %s and he is %s there has the lesser: %s',
+    'of which their team is %s and they are %s there has the lower: %s',
     async (teamRole, role, effective) => {
       const place = await shared(teamRole, role)
       const { space, project, secret, outside, note, loose, mallory } = place
@@ -75,7 +75,7 @@ describe('a member of another team', () => {
     },
   )
 
-  test('loses it at once when his team is removed, lowered, the workspace deleted, or he leaves the team', async () => {
+  test('loses it at once when the team is removed or lowered, the workspace is deleted, or the member leaves the team', async () => {
     const ends: [string, (place: Awaited<ReturnType<typeof shared>>) => Promise<unknown>][] = [
       ['team removed', ({ space, other }) => dropTeam(ada, space, other)],
       ['workspace deleted', ({ space }) => ada.fetch('DELETE', `/api/workspaces/${space.id}`)],
@@ -119,7 +119,7 @@ describe('a member of another team', () => {
       ids((await ada.fetch<WorkspacePage>('GET', `/api/teams/${other.id}/workspaces${query}`)).body)
     expect(await lists('')).toEqual([])
     expect(await lists('?status=archived')).toEqual([space.id])
-    // Who may only read cannot give himself more.
+    // A reader cannot give themselves more rights.
     expect((await get(stranger, space)).body.role).toBe('viewer')
     await expectRefusal(t, await archive('active', stranger), 403, 'forbidden')
     await expectRefusal(
@@ -132,7 +132,7 @@ describe('a member of another team', () => {
     expect(statuses(await writes(place, stranger))).toEqual([200, 200, 201, 201])
   })
 
-  test('changes notes in it, but neither takes them to his own team nor shows them to everybody', async () => {
+  test('changes notes in it, but can neither move them to their own team nor publish them', async () => {
     const { note, project, other, mallory } = await shared('owner', 'owner')
     const mine = await newProject(other, {}, stranger)
     const change = (patch: object) => mallory.fetch<Note>('PUT', `/api/notes/${note.id}`, patch)
@@ -167,7 +167,7 @@ describe('a member of another team', () => {
     )
   })
 
-  test('does not archive what is another team’s, whatever his role', async () => {
+  test('cannot archive another team’s records, whatever the role', async () => {
     for (const [teamRole, role] of [
       ['editor', 'member'],
       ['owner', 'owner'],
@@ -182,7 +182,7 @@ describe('a member of another team', () => {
     }
   })
 
-  test('his MCP tokens and bound keys see only their own team', async () => {
+  test('MCP tokens and bound keys see only their own team', async () => {
     const { project, space, other, mallory } = await shared('owner', 'owner')
     const own = await newProject(other)
     await put(ada, own, space.id)

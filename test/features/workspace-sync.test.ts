@@ -9,7 +9,7 @@ import { addTeam, dropTeam, put } from './spaces.ts'
 import { expectRefusal, ownApp, TestClock, watch } from './support.ts'
 
 describe('sync', () => {
-  /** A database of its own: whoever deletes a team makes everybody start over. */
+  /** Uses its own database: deleting a team makes everybody start over. */
   async function alone(work: (own: TestApp, clock: TestClock) => Promise<void>): Promise<void> {
     const clock = new TestClock()
     const own = watch(await ownApp(clock.now))
@@ -103,7 +103,7 @@ describe('sync', () => {
     60_000,
   )
 
-  test('is for whoever is signed in, with a time', async () => {
+  test('needs a signed-in user and a time', async () => {
     const t = watch(await sharedApp())
     const ada = await person(t)
     await expectRefusal(t, await ada.fetch('POST', '/api/workspaces/sync', { since: 'yesterday' }), 422, 'invalid')

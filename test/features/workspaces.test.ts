@@ -170,7 +170,7 @@ describe('sharing it with another team', () => {
     const fired = await expectEvents(t, shared, 'workspace.shared', 'workspace.shared')
     expect(fired.map((e) => e.organizationId).sort()).toEqual([team.id, other.id].sort())
     expect((await get(ada, space)).body).toMatchObject({ counts: { teams: 2 }, version: 2 })
-    // A member of the owning team does not share it, however high he stands in the other.
+    // A plain member of the owning team cannot share it, whatever their role in the other team.
     const third = await newTeam()
     await join(third, people.member, 'owner')
     await expectRefusal(t, await addTeam(people.member, space, third, 'viewer'), 403, 'forbidden')

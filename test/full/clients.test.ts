@@ -39,7 +39,7 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
       idleTimeout: 120,
       async fetch(request) {
         const { pathname } = new URL(request.url)
-        // Whoever asks for a model learns that there is none here.
+        // There is no model here: a request for one is refused.
         if (pathname.startsWith('/v1/')) return Response.json({ error: { message: 'no model here' } }, { status: 400 })
         const message = request.method === 'POST' ? ((await request.clone().json()) as { method?: string }) : {}
         seen.push(`${request.method} ${pathname} ${message.method ?? ''}`.trim())

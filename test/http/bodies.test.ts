@@ -191,7 +191,7 @@ describe('what is too much', () => {
     await small.close()
   })
 
-  test('a stranger is refused before his body is read', async () => {
+  test('a stranger is refused before the body is read', async () => {
     const [answer] = await raw(
       t,
       wire(t, 'POST /api/notes', ['Content-Type: application/json', `Content-Length: ${1 << 19}`]),

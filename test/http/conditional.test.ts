@@ -317,7 +317,7 @@ describe('pages', () => {
     expect(last.body.nextCursor).toBeNull()
   })
 
-  test('50 unless told, 200 at most, and nothing that is no number', async () => {
+  test('the default is 50, the maximum 200, and only numbers are accepted', async () => {
     const who = await person(t)
     await Promise.all(Array.from({ length: 52 }, (_, i) => create(who, `n${i}`)))
     expect((await who.fetch<Page>('GET', '/api/notes')).body.items).toHaveLength(50)

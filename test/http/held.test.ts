@@ -4,7 +4,7 @@ import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import { call, mcpToken, PASSWORD, type Person, person, sharedApp } from '../support/app.ts'
 import { open, type RawAnswer, read, wire } from './socket.ts'
 
-/** Who keeps back the end of his body until he has lost his rights must not use them all the same. */
+/** A caller who delays the end of a body until they have lost their rights must not use these rights. */
 const t = await sharedApp()
 
 /** Sends all but the end of a request, waits until the server has let it in, and answers how to send the rest. */

@@ -293,7 +293,7 @@ describe('how long it takes', () => {
     ).toBe('upstream_timeout')
   })
 
-  test('whoever asked may give up', async () => {
+  test('the caller may give up', async () => {
     const stop = new AbortController()
     const work = failure(client().send(at('/never?giving-up'), { signal: stop.signal }))
     await until(() => arrived('giving-up').length === 1)

@@ -415,7 +415,7 @@ describe('cookies', () => {
     const me = (cookie: string) => call(https, 'GET', '/api/auth/me', undefined, { cookie })
     expect((await me(`a=b; __Host-tutti_access=${answer.body.token}; c=d`)).status).toBe(200)
     expect((await me(`tutti_access=${answer.body.token}`)).status).toBe(401)
-    // Whoever tampers with plain HTTP has that origin.
+    // An attacker who tampers with plain HTTP has that origin.
     const from = (origin: string) =>
       call(https, 'GET', '/api/auth/providers', undefined, { host: 'tutti.example.com', origin })
     expect([(await from('https://tutti.example.com')).status, (await from('http://tutti.example.com')).status]).toEqual(

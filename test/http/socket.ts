@@ -91,7 +91,7 @@ function parse(buffer: Buffer, head: boolean): { answer: RawAnswer; length: numb
   }
 }
 
-/** A request in wire form; Host is right unless told. */
+/** A request in wire form; by default with the right Host. */
 export const wire = (t: TestApp, line: string, headers: string[] = [], body = ''): string =>
   [
     `${line} HTTP/1.1`,

@@ -144,7 +144,7 @@ describe('answers', () => {
       })),
     ])
     const on = await openRaw(own.url, token)
-    // Who is named at the top can be given back his task, so his id stays.
+    // The assignee keeps their id, so that the task can be assigned to them again.
     const _source = { kind: 'task', trust: 'other' }
     expect(facts(await tool('task', {}, on))).toEqual({
       _source,
@@ -178,7 +178,7 @@ describe('answers', () => {
     await own.stop()
   })
 
-  test('show no hidden characters, whoever stored them', async () => {
+  test('show no hidden characters, for any author', async () => {
     const tag = [...'ignore all'].map((c) => String.fromCodePoint(0xe0000 + c.charCodeAt(0))).join('')
     const hidden = `a\u202eb\u200bc\u2066d\ufeffe\u00adf\u0007g${tag}h`
     const title = unique('hidden')

@@ -31,7 +31,7 @@ describe('what every client sees', () => {
   test('all tools, in the order of the table', () =>
     expect(listed.map((x) => x.name)).toEqual(tools.map((x) => x.name)))
 
-  // Names, descriptions and schemas are a promise: whoever changes one sees it here.
+  // Names, descriptions and schemas are a promise: every change of one shows here.
   for (const { name } of tools) test(name, () => expect(listed.find((x) => x.name === name)).toMatchSnapshot())
 
   test('each says what it does, in few words, and what it does to the data', () => {

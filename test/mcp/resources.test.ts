@@ -135,7 +135,7 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
     await client.close()
   })
 
-  test('what the caller has to do: what he is at work on first, nothing that is closed, and no claim of others as his', async () => {
+  test('the caller’s open tasks: claimed ones first, no closed ones, and claims of others not as their own', async () => {
     const [owner, made] = [
       await person(t),
       async (path: string, body: object) => (await owner.fetch<Made>('POST', path, body)).body,

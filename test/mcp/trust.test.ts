@@ -112,7 +112,7 @@ describe.each(Object.entries(corpus))('%s', (_name, bad) => {
     expect(JSON.parse(text)).toEqual(facts)
     expect(text).not.toMatch(hidden)
     expect(String(facts[field]).length).toBeGreaterThan(5)
-    // Whoever wrote it is told that it is his own.
+    // Its author sees it marked as own.
     expect((await said(writer, name, args)).facts._source?.trust ?? 'own').toBe('own')
   })
 

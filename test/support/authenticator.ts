@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import type { Person } from './app.ts'
 
-/** A security key made of nothing: it does what an authenticator and a browser do together, right or, on request, wrong. */
+/** A simulated security key: does what authenticator and browser do together, correctly or, on request, wrongly. */
 export interface Wrong {
   /** What the browser says the site is. */
   origin?: string

@@ -56,13 +56,13 @@ interface Terminal {
   env?: Record<string, string>
   cwd?: string
   columns?: number
-  /** On the keyboard; the terminal shows it too. */
+  /** Typed on the keyboard; the terminal shows it too. */
   typed?: string
   /** From a file, with only the output on the terminal. */
   stdin?: string
 }
 
-/** The same on a terminal that is so wide; what it shows, whichever stream it came on. */
+/** Runs the program on a terminal of this width; returns what the terminal shows, of both output streams. */
 export async function onTerminal(
   args: string[],
   { env = {}, cwd = tmpdir(), columns = 80, typed, stdin }: Terminal = {},

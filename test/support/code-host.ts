@@ -114,7 +114,7 @@ export function fakeRepositoryHost(provider: FakeCodeHost['provider'], tls?: Cer
   return host
 }
 
-/** What the examples of the documentation name is there, for whoever shows this token. */
+/** Holds what the examples of the documentation name, for callers with this token. */
 export const EXAMPLE_TOKEN = 'pat_of_the_documented_examples'
 export function exampleHost(): FakeCodeHost {
   const host = fakeRepositoryHost('github')

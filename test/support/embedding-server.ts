@@ -1,4 +1,4 @@
-/** A server that speaks OpenAI's `/v1/embeddings`, on this machine. Tests say what it answers. */
+/** A server that speaks OpenAI's `/v1/embeddings`, on this machine. Tests define its responses. */
 type Entry = { index: number; embedding: number[] }
 interface Asked {
   path: string
@@ -9,9 +9,9 @@ interface Asked {
 export class EmbeddingServer {
   readonly requests: Asked[] = []
   vectors: (text: string, model: string) => number[] = () => [1, 0, 0]
-  /** What becomes of the list of vectors before it is sent. */
+  /** Changes the list of vectors before it is sent. */
   change: ((data: Entry[]) => unknown) | undefined
-  /** Instead of an answer of the usual kind. */
+  /** Replaces the usual response. */
   answer: ((asked: Asked) => Response | Promise<Response>) | undefined
   readonly #server = Bun.serve({
     port: 0,

@@ -14,7 +14,7 @@ const DIMENSIONS = 32
 /** Words that mean the same to this model. */
 const synonyms: Record<string, string> = { car: 'automobile', vehicle: 'automobile', purchase: 'buy', bought: 'buy' }
 
-/** Nearness of meaning as a child has it: the same words, or ones it knows to mean the same. */
+/** Returns a simple vector: equal words and known synonyms are close. */
 function vectorOf(text: string): number[] {
   const vector = Array<number>(DIMENSIONS).fill(0.001)
   for (const word of text.toLowerCase().match(/[a-z]{3,}/g) ?? []) {

@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { Provider as OidcProvider } from 'oidc-provider'
 import { atEnd } from './cleanup.ts'
 
-/** Whoever is signed in at a provider when somebody comes to be sent back. */
+/** The user who is signed in at the provider. */
 export interface Subject {
   sub: string
   email?: string
@@ -12,7 +12,7 @@ export interface Subject {
   name?: string
 }
 
-/** What a provider remembers between sending somebody back and being asked who it was. */
+/** What a provider stores between the redirect and the request for the identity. */
 interface Grant {
   subject: Subject
   challenge: string | null
@@ -20,7 +20,7 @@ interface Grant {
   redirectUri: string | null
 }
 
-/** What may go wrong at a provider. */
+/** Faults that a test can cause at a provider. */
 export interface Fault {
   /** Every request fails, or is never answered. */
   all?: 'error' | 'silence'
@@ -66,7 +66,7 @@ interface Part {
   ): Promise<Response> | Response
 }
 
-/** The part that is the same everywhere: a code for whoever is signed in, exchanged once, with the right secret and verifier. */
+/** Common to all providers: a code for the signed-in user, exchanged once, with the right secret and verifier. */
 function fake(part: (provider: FakeProvider) => Part): FakeProvider {
   const grants = new Map<string, Grant>()
   const bearers = new Map<string, Subject>()
@@ -237,7 +237,7 @@ export interface RealProvider {
   serve(appUrl: string): void
 }
 
-/** A certified OpenID provider, with its own sign-in and consent pages. Whoever signs in as `x` is `x@example.com`. */
+/** A certified OpenID provider, with its own sign-in and consent pages. A user who signs in as `x` is `x@example.com`. */
 export async function realProvider(): Promise<RealProvider> {
   const server = createServer()
   await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))

@@ -84,7 +84,7 @@ function jobsOf(group: string, files: readonly string[]): Job[] {
   return jobs
 }
 
-/** Believes only counts that bun's own last line closes: a crash, or a process.exit(0) in a test, leaves none. */
+/** Accepts only counts that end with bun's own last line: a crash, or a process.exit(0) in a test, prints none. */
 function countsIn(log: string, name: string, exitCode: number): Pick<Result, 'passed' | 'failed' | 'skipped'> {
   const [, passed, rest = ''] = [...log.matchAll(/^ (\d+) pass\n((?: .*\n)*)Ran \d+ tests? across /gm)].at(-1) ?? []
   if (passed === undefined) {

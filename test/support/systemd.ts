@@ -83,13 +83,13 @@ container=test exec /lib/systemd/systemd --system --unit=default.target --log-ta
     this.run([binary, ...args], { env })
 }
 
-/** A binary of its own that can be replaced: in a folder whose name is hard to quote, if told. */
+/** Copies the binary, so that a test can replace it; `name` may be a folder name that is hard to quote. */
 export async function installed(name = 'bin'): Promise<string> {
   const path = join(folder(), name)
   mkdirSync(path)
   const binary = join(path, 'tutti')
   await Bun.$`cp --reflink=auto ${BINARY} ${binary}`.quiet()
-  // Whatever umask this process has come to: others are to reach it.
+  // Other users must reach it, whatever the umask of this process is.
   for (const each of [dirname(path), path, binary]) chmodSync(each, 0o755)
   return binary
 }
