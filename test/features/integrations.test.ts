@@ -149,7 +149,7 @@ test('settings that the provider does not have', async () => {
 test('a provider that does not exist: 404, and which there are', async () => {
   for (const [method, path, body] of [['PUT', at('bitbucket'), { secret: TOKEN }], ['DELETE', at('__proto__'), undefined], ['POST', `${at('constructor')}/test`, undefined]] as const) {
     const problem = await expectRefusal(t, await ada.fetch(method, path, body), 404, 'not_found')
-    expect(problem.detail).toContain('There are: github, gitea, gitlab, slack, discord, webhook.')
+    expect(problem.detail).toContain('Use one of: github, gitea, gitlab, slack, discord, webhook.')
   } // biome-ignore format: a table
 })
 

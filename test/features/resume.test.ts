@@ -198,7 +198,7 @@ describe.each(ways3)('by %s', (way) => {
     await first.close()
     const again = await connect(token, way)
     const refused = await again.call('resume_session')
-    if (refused.isError) expect(refused.content[0]?.text).toContain('create_session begins one')
+    if (refused.isError) expect(refused.content[0]?.text).toContain('Use create_session.')
     const { brief } = await use(again, 'create_session', { project })
     expect(part(brief.text, 'Your task')).toContain('Yours until ')
     expect(part(brief.text, 'What you did')).toContain(key)

@@ -76,7 +76,7 @@ export async function mailServer(): Promise<MailServer> {
       const at = untaken.findIndex((mail) => mail.recipients.includes(address))
       if (at >= 0) return Promise.resolve(untaken.splice(at, 1)[0] as Received)
       const { promise, resolve, reject } = Promise.withResolvers<Received>()
-      const timer = setTimeout(() => reject(new Error(`No mail to ${address} within 20 s.`)), 20_000)
+      const timer = setTimeout(() => reject(new Error(`No mail to ${address} within 60 s.`)), 60_000)
       waiting.push({ address, take: resolve })
       return promise.finally(() => clearTimeout(timer))
     },
