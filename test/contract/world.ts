@@ -359,7 +359,7 @@ const movesNowhere = { status: undefined, evidence: undefined, level: undefined 
 /** By action: what has to differ from the example for the call to succeed, where its parts must fit each other. */
 export const workable: Record<string, object> = {
   'integrations.put': { settings: { enabled: false } },
-  'links.create': { fromType: 'project', toType: 'note' },
+  'links.create': { fromType: 'project', toType: 'project' },
   'notes.create': { scope: 'team' },
   'notes.update': { scope: 'team' },
   'workflow.create': { taskIds: [], blockedBy: [] },

@@ -302,7 +302,7 @@ describe('changing a password', () => {
     expect((await refresh(t, changed.body.refreshToken)).status).toBe(200)
     expect((await login(t, ada.email)).status).toBe(401)
     expect((await login(t, ada.email, NEW_PASSWORD)).status).toBe(200)
-    expect((await keptMail(t, ada.email, 'password_changed')).text).toContain('You changed the password')
+    expect((await keptMail(t, ada.email, 'password_changed')).text).toContain('You changed your password')
   })
 
   test('writes to no address that was never proved, and so to no stranger', async () => {
