@@ -98,7 +98,7 @@ describe('written by every change', () => {
       { title: 'Lock', from: 'todo', to: 'in_progress' },
       'moved feature Lock from todo to in_progress',
     ],
-    ['feature.reviewed', { title: 'Lock', verdict: 'changes_requested' }, 'asked for changes in feature Lock'],
+    ['feature.reviewed', { title: 'Lock', verdict: 'changes_requested' }, 'requested changes in feature Lock'],
     ['decision.commented', { title: 'Use flock' }, 'commented on decision Use flock'],
     ['something_new.turned_round', { title: 'It' }, 'turned round something new It'],
     ['deploy', { description: 'Deployed 1.4' }, 'Deployed 1.4'],

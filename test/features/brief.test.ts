@@ -213,11 +213,11 @@ describe('the brief of a real project', () => {
     expect(titles.map((title) => title.replace(/ since.*| in [A-Z]+$/, ''))).toEqual([
       `## Your task: ${task}`,
       '## Where you left off',
-      '## Decisions that hold',
-      '## What is remembered',
+      '## Accepted decisions',
+      '## Memories',
       '## What others changed',
       '## Open questions',
-      '## Ready to be taken',
+      '## Ready tasks',
     ])
     expect(brief.text).not.toContain('\u202e')
     expect(brief.text).toContain('«Lock ‹the› folder» (Grace Hopper)')

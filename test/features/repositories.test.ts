@@ -314,7 +314,7 @@ describe.each(kinds)('at %s', (kind) => {
     expect(there.pulls).toEqual([])
     const opened = await open({ reviewers: ['nobody'] })
     expect(opened.status).toBe(200)
-    expect(opened.body.warning).toContain('its reviewers could not be asked')
+    expect(opened.body.warning).toContain('requesting its reviewers failed')
   })
 
   test('who may not', async () => {
@@ -438,7 +438,7 @@ test('a token that is for trying things out opens nothing', async () => {
   const error = await pulls.create(ctx, { ref: id, title: 'Lock', head: 'lock' }).catch((e: unknown) => e)
   expect(error).toMatchObject({
     code: 'forbidden',
-    message: 'A test token changes nothing at code hosts. Use a live one.',
+    message: 'A test token cannot change anything at a code host. Use a live token.',
   })
   expect(there.pulls).toEqual([])
 })

@@ -109,15 +109,15 @@ describe.each(ways3)('by %s', (way) => {
     expect(brief.text.match(/^## .*$/gm)?.map((line) => line.replace(/( since| in [A-Z]).*/, ''))).toEqual([
       `## Your task: ${key}`,
       '## Where you left off',
-      '## Done already',
-      '## Decisions that hold',
-      '## What is remembered',
+      '## Already done',
+      '## Accepted decisions',
+      '## Memories',
       '## What others changed',
       '## Open questions',
     ])
     const task = part(brief.text, 'Your task')
     expect(task).toContain('«Lock the data folder» (Ada Lovelace): in_progress, priority high')
-    expect(task).toContain(`Nobody holds it now. Before you go on: claim_task ${key}.`)
+    expect(task).toContain(`Nobody holds it now. Before you continue: claim_task ${key}.`)
     expect(task).toContain('- [ ] «the lock goes with its process»')
     expect(task).toContain('> Two servers on one folder damage a database.')
     const left = part(brief.text, 'Where you left off')
@@ -128,11 +128,11 @@ describe.each(ways3)('by %s', (way) => {
     expect(left).toContain('Check: «exit code 5»')
     expect(left).toContain('Goals: «One process for each folder»')
     expect(left).toContain('> A database was damaged last week.')
-    expect(part(brief.text, 'Done already')).toContain(`${second} «Say so in the manual»: «Written, with a picture.»`)
-    expect(part(brief.text, 'Decisions that hold')).toContain(
+    expect(part(brief.text, 'Already done')).toContain(`${second} «Say so in the manual»: «Written, with a picture.»`)
+    expect(part(brief.text, 'Accepted decisions')).toContain(
       `«Lock the folder with flock»: «The server holds flock on the data folder while it runs.» (Ada Lovelace, ${decision.slice(0, 13)})`,
     )
-    expect(part(brief.text, 'What is remembered')).toContain('«flock on macOS»: «flock works on macOS as well')
+    expect(part(brief.text, 'Memories')).toContain('«flock on macOS»: «flock works on macOS as well')
     const changed = part(brief.text, 'What others changed')
     expect(changed).toContain(second)
     expect(changed).toContain('(Grace Hopper)')

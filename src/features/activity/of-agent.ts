@@ -13,7 +13,7 @@ export const agentActivity = agentParts.handle(async (ctx, { agent }) => ({
   recentActivity: await activityOf(ctx, agent),
 }))
 
-/** The last events that the agent caused or that changed it. */
+/** Returns the last events that the agent caused or that changed it. */
 async function activityOf(ctx: Ctx, agent: Agent): Promise<AgentDetail['recentActivity']> {
   const columns = { ...feedColumns, seq: events.seq }
   const did = await ctx.db
@@ -22,7 +22,7 @@ async function activityOf(ctx: Ctx, agent: Agent): Promise<AgentDetail['recentAc
     .where(and(eq(events.actorKind, 'agent'), eq(events.actorId, agent.id), seenBy(ctx)))
     .orderBy(desc(events.seq))
     .limit(MOST_EVENTS)
-  // What is public is read by strangers; who did what to it is the team's business.
+  // Anyone can read a public agent, but only its team sees who changed it.
   const own = agent.organizationId
     ? ctx.actor.memberships.has(agent.organizationId)
     : agent.createdById === ctx.actor.userId
@@ -30,7 +30,7 @@ async function activityOf(ctx: Ctx, agent: Agent): Promise<AgentDetail['recentAc
     ? await ctx.db
         .select(columns)
         .from(events)
-        // Not what was done while it was somebody's own.
+        // Leaves out events from when it was a personal agent.
         .where(
           and(
             eq(events.subjectId, agent.id),

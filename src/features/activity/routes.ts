@@ -6,7 +6,7 @@ import * as activities from './service.ts'
 export const activityRoutes = (http: Http) =>
   http
     .get('/api/activities', ({ ctx, query }) => activities.list(ctx, query), {
-      ...on(activities.list, 'What happened in the current team, or in one project'),
+      ...on(activities.list, 'List the activity of the current team, or of one project'),
       query: ActivityQuery,
       response: ActivityPage,
     })
@@ -14,7 +14,7 @@ export const activityRoutes = (http: Http) =>
       '/api/activities',
       async ({ ctx, body: { projectId, taskId, ...rest }, set }) =>
         created(set, '/api/activities', await activities.log(ctx, { ...rest, project: projectId, task: taskId })),
-      { ...on(activities.log, 'Write down what happened'), body: ActivityCreate, response: { 201: Activity } },
+      { ...on(activities.log, 'Log an activity'), body: ActivityCreate, response: { 201: Activity } },
     )
     .get('/api/activities/:id', ({ ctx, params }) => activities.get(ctx, { ref: params.id }), {
       ...on(activities.get, 'Get one activity with its metadata'),

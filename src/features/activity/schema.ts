@@ -17,14 +17,14 @@ import { projectFilter } from '../projects/schema.ts'
 
 export const METADATA_BYTES = 16 << 10
 
-/** Without a dot: those are the server's own (`task.completed`), so nobody can pass one of his for them. */
+/** Must not contain a dot. Types with a dot are the server's own (`task.completed`), so nobody can imitate them. */
 const type = text(50, {
   pattern: '^[a-z][a-z0-9_-]*$',
   example: 'deploy',
-  description: 'A word of your own; those with a dot are written by the server',
+  description: 'A word of your own; types with a dot are reserved for the server',
 })
 const description = title(2000, { example: 'Deployed 1.4 to staging' })
-const metadata = jsonObject({ description: '16 KiB at most' })
+const metadata = jsonObject({ description: 'At most 16 KiB' })
 
 export const ActivityItem = object({
   id: id(),
@@ -52,12 +52,12 @@ export const ActivityCreate = object({
   description,
   metadata: optional(metadata),
   projectId: optional(id()),
-  taskId: optional(id({ description: 'Its project is the activity’s too' })),
+  taskId: optional(id({ description: 'The activity gets the project of this task' })),
   sessionId: optional(id({ description: 'One of your own' })),
 })
 export type ActivityCreate = Static<typeof ActivityCreate>
 
-/** As tools name things. */
+/** Input of the tool, which takes references instead of ids. */
 export interface ActivityLog extends Omit<ActivityCreate, 'projectId' | 'taskId'> {
   project?: string
   task?: string

@@ -115,11 +115,11 @@ export const list = read(
           projectId === undefined
             ? eq(events.organizationId, currentOrganization(ctx.actor))
             : eq(events.projectId, projectId),
-          // What costs least and leaves out most comes first.
+          // The cheapest and most selective conditions come first.
           since === undefined ? undefined : and(gte(events.at, since), writtenAfter(since)),
           until === undefined ? undefined : lt(events.at, until),
           taskId === undefined ? undefined : eq(events.subjectId, taskId),
-          // In words that the partial index can be found by.
+          // Written so that the planner can use the partial index.
           agentId === undefined ? undefined : sql`${events.actorKind} = 'agent' and ${eq(events.actorId, agentId)}`,
           isWork(ctx.app.events, type),
           seenBy(ctx),
@@ -152,14 +152,14 @@ export const get = read(
   },
 )
 
-/** By hand: what no record shows, such as a deployment, or a try that failed. */
+/** Logs an activity by hand: something that no record shows, such as a deployment or a failed attempt. */
 export const log = write(
   'activity.log',
   member('activities:write'),
   async (ctx, input: ActivityLog): Promise<Activity> => {
     const { type, description, metadata, sessionId } = input
     if (metadata && Buffer.byteLength(JSON.stringify(metadata)) > METADATA_BYTES)
-      throw invalid('/metadata', 'metadata is larger than 16 KiB. Write a note for long texts.', 'too_long')
+      throw invalid('/metadata', 'metadata exceeds 16 KiB. Use a note for long texts.', 'too_long')
     const task = input.task === undefined ? undefined : await findTask(ctx, input.task)
     const project = await projectOf(ctx, input.project ?? task?.projectId)
     if (task && project && task.projectId !== project.id)

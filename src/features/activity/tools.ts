@@ -6,7 +6,7 @@ import * as activities from './service.ts'
 const project = optional(text(100, { minLength: 1, description: 'Id, slug or key' }))
 const { type, description, metadata } = ActivityCreate.properties
 
-/** The description names what it is about. */
+/** Leaves out the subject, which the description names. */
 const line = ({ id, at, type, description, actor }: ActivityItem) => ({ id, at, type, description, actor })
 
 const whole = ({ subjectId: _, ...activity }: Activity) => activity
@@ -16,7 +16,7 @@ export const activityTools = [
     name: 'log_activity',
     title: 'Log activity',
     description:
-      'Write down what no record shows: a deployment, a try that failed. Changes of records are logged by themselves.',
+      'Log what no record shows: a deployment, a failed attempt. Changes of records are logged automatically.',
     toolset: 'activity',
     input: object({
       type,
@@ -32,10 +32,10 @@ export const activityTools = [
   tool({
     name: 'list_activities',
     title: 'List activities',
-    description: 'What happened in your organization or one project, newest first.',
+    description: 'List activity of your organization or a project, newest first.',
     toolset: 'activity',
     input: object({
-      type: optional(text(100, { description: 'Such as task.completed' })),
+      type: optional(text(100, { description: 'Example: task.completed' })),
       agent: optional(text(100, { minLength: 1, description: 'Id or slug' })),
       project,
       since: optional(instant()),
@@ -48,7 +48,7 @@ export const activityTools = [
   tool({
     name: 'get_activity',
     title: 'Get activity',
-    description: 'One activity with its metadata.',
+    description: 'Get an activity with its metadata.',
     toolset: 'activity',
     input: object({ activity: text(100, { minLength: 1, description: 'Id or id prefix' }) }),
     action: activities.get,

@@ -242,16 +242,16 @@ async function skillsFor(
 
 /** Requires that everyone who sees the agent can read its skills. */
 function fitting({ organizationId, scope }: AgentScope, wanted: readonly SkillItem[]): string[] {
-  const strange = wanted.find(
+  const hidden = wanted.find(
     (skill) =>
       scope !== 'personal' &&
       skill.scope !== 'public' &&
       (skill.scope === 'personal' || skill.organizationId !== organizationId),
   )
-  if (strange)
+  if (hidden)
     throw invalid(
       '/skills',
-      `${strange.slug} is not visible to everyone who sees this agent. Share the skill with them first.`,
+      `${hidden.slug} is not visible to everyone who sees this agent. Share the skill with them first.`,
     )
   return wanted.map((skill) => skill.id)
 }

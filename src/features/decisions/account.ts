@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { decisionComments, decisions } from './table.ts'
 
-/** Decisions and comments stay, without the name of the user who left. */
+/** Removes the name of a removed account from decisions and comments, which stay. */
 export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
   for (const table of [decisions, decisionComments])
     await ctx.db

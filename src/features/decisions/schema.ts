@@ -31,7 +31,7 @@ export type Alternative = Static<typeof Alternative>
 const name = title(200, { example: 'Lock the folder with flock' })
 const long = (example: string) => text(20_000, { example })
 const tags = array(title(50, { example: 'storage' }), 50, { uniqueItems: true })
-const said = {
+const fields = {
   title: name,
   context: nullable(long('Two servers on one folder damaged a database.')),
   decision: title(20_000, { example: 'We hold flock on the folder while the server runs.' }),
@@ -66,9 +66,9 @@ export const DecisionPage = pageOf(DecisionItem)
 export type DecisionPage = Static<typeof DecisionPage>
 export const Decision = object({
   ...item,
-  context: said.context,
-  decision: said.decision,
-  rationale: said.rationale,
+  context: fields.context,
+  decision: fields.decision,
+  rationale: fields.rationale,
   alternatives: array(Alternative, 20),
   outcome: nullable(long('No damage since.')),
 })
@@ -82,9 +82,9 @@ export type DecisionDetail = Static<typeof DecisionDetail>
 
 const alternatives = array(Type.Union([title(1000, { example: 'A lock file' }), Alternative]), 20)
 export const DecisionCreate = object({
-  ...partial(object(said)).properties,
-  title: said.title,
-  decision: said.decision,
+  ...partial(object(fields)).properties,
+  title: fields.title,
+  decision: fields.decision,
   alternatives: optional(alternatives),
   status: optional(oneOf(['proposed', 'accepted'], { description: 'Default: accepted' })),
   projectId: optional(
@@ -101,7 +101,7 @@ export type DecisionLogged = Static<typeof DecisionLogged>
 
 export const DecisionPatch = partial(
   object({
-    ...said,
+    ...fields,
     alternatives,
     status: oneOf(['proposed', 'accepted', 'rejected']),
     outcome: nullable(long('No damage since.')),

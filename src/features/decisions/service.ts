@@ -115,7 +115,7 @@ export const update = write(
     await projects.requireWriter(ctx, before, 'Changing this decision')
     checkVersion(ctx, before)
     if (before.supersededById && patch.status)
-      throw new AppError('conflict', `This decision is superseded by ${before.supersededById}, and stays so.`)
+      throw new AppError('conflict', `This decision is superseded by ${before.supersededById}, so its status is final.`)
     const { alternatives, title, ...plain } = patch
     await changeVersioned(ctx, decisions, {
       columns: { id: decisions.id, version: decisions.version },

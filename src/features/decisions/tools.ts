@@ -28,7 +28,7 @@ export const decisionTools = [
   tool({
     name: 'list_decisions',
     title: 'List decisions',
-    description: 'Decisions of a project or of the organization, last changed first.',
+    description: 'List decisions of a project or the organization, last changed first.',
     toolset: 'decisions',
     input: object({ project, status: optional(oneOf(statuses)), query: optional(text(200)), ...listing }),
     action: decisions.list,
@@ -44,7 +44,7 @@ export const decisionTools = [
   tool({
     name: 'get_decision',
     title: 'Get decision',
-    description: 'A decision with its discussion and outcome; comment and outcome add to them.',
+    description: 'Get a decision with its discussion and outcome; comment and outcome add to it.',
     toolset: 'decisions',
     input: object({
       decision: text(36, {

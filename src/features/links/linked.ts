@@ -80,14 +80,14 @@ export async function linkedWith(
   const ends = new Map<string, Found>()
   for (const [type, list] of Map.groupBy(rows, (row) => row.type))
     for (const end of await lookUp(ctx, type, [...new Set(list.map((row) => row.id))])) ends.set(end.id, end)
-  const told = new Set<string>()
+  const listed = new Set<string>()
   return rows
     .flatMap(({ id: other, kind, direction }) => {
       const end = ends.get(other)
       const link = `${other} ${kind} ${direction}`
       // A record that is linked is not listed as a mention as well.
-      if (!end || told.has(link) || (kind === 'mentions' && told.has(other))) return []
-      told.add(other).add(link)
+      if (!end || listed.has(link) || (kind === 'mentions' && listed.has(other))) return []
+      listed.add(other).add(link)
       return [{ type: end.type, id: end.id, title: end.title, path: end.path, kind, direction }]
     })
     .slice(0, MOST)

@@ -114,7 +114,7 @@ export const create = write(
       await findEnd(ctx, input.toType, input.toId),
     ]
     const [from, to] = kind === 'relates' && given[0].id > given[1].id ? [given[1], given[0]] : given
-    const told = await requireOneOf(ctx, [from, to], 'Linking these records')
+    const ends = await requireOneOf(ctx, [from, to], 'Linking these records')
     const values = { fromType: from.type, fromId: from.id, toType: to.type, toId: to.id, kind }
     const [made] = await ctx.db
       .insert(links)
@@ -122,7 +122,7 @@ export const create = write(
       .onConflictDoNothing()
       .returning(columns)
     const row = made ?? (await existing(ctx, from.id, to.id, kind))
-    if (made) announce(ctx, linkCreated, made, told)
+    if (made) announce(ctx, linkCreated, made, ends)
     return { id: row.id, createdAt: row.createdAt, kind, from: shown(from), to: shown(to) }
   },
   { idempotent: true },
@@ -143,10 +143,10 @@ export const remove = write(
   member('links:write'),
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
     const found = await find(ctx, id)
-    const told = await requireOneOf(ctx, found.ends, 'Removing this link')
-    const [gone] = await ctx.db.delete(links).where(eq(links.id, id)).returning(columns)
-    if (!gone) throw notFound('link', id)
-    announce(ctx, linkDeleted, gone, told)
+    const ends = await requireOneOf(ctx, found.ends, 'Removing this link')
+    const [deleted] = await ctx.db.delete(links).where(eq(links.id, id)).returning(columns)
+    if (!deleted) throw notFound('link', id)
+    announce(ctx, linkDeleted, deleted, ends)
     return { id, deleted: true }
   },
   { destructive: true },

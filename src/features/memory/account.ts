@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { memories } from './table.ts'
 
-/** Memories stay, without the name of the user who left. */
+/** Removes the name of a removed account from memories, which stay. */
 export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
   await ctx.db
     .update(memories)

@@ -36,12 +36,12 @@ async function countOf(ctx: Ctx, agent: Owned): Promise<number> {
 
 /** Uses the agent's own `deletedAt`, so restore can find them. */
 async function removeOf(ctx: Ctx, agent: Owned): Promise<number> {
-  const gone = await ctx.db
+  const deleted = await ctx.db
     .update(memories)
     .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
     .where(ofAgent(agent, sql`${memories.deletedAt} is null`))
     .returning({ id: memories.id })
-  const ids = gone.map(({ id }) => id)
+  const ids = deleted.map(({ id }) => id)
   await dropPassages(ctx, 'memory', ids)
   return ids.length
 }
@@ -61,7 +61,7 @@ export const restoreAgentMemories = onAgentRestored.handle(async (ctx, { agent, 
 
 const MOST_MEMORIES = 5
 
-/** A credential that may read agents but not memories gets none of them this way. */
+/** Returns nothing if the credential's scopes do not allow reading memories. */
 export const agentMemories = agentParts.handle(async (ctx, { agent }) =>
   scopeHolds(ctx.actor.scopes, 'memories:read') ? { recentMemories: await memoriesOf(ctx, agent.id) } : {},
 )

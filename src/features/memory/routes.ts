@@ -26,7 +26,7 @@ export const memoryRoutes = (http: Http) =>
       response: MemoryPage,
     })
     .post('/api/memories', async ({ ctx, body, set }) => created(set, '/api/memories', await memory.store(ctx, body)), {
-      ...on(memory.store, 'Store a memory; says which ones say nearly the same'),
+      ...on(memory.store, 'Store a memory; returns similar ones'),
       body: MemoryCreate,
       response: { 201: MemoryStored },
     })
@@ -36,7 +36,7 @@ export const memoryRoutes = (http: Http) =>
       response: MemoryHits,
     })
     .post('/api/memories/clear', ({ ctx, body }) => memory.clear(ctx, body), {
-      ...on(memory.clear, 'Clear all memories of an agent, project or session; first says how many'),
+      ...on(memory.clear, 'Delete all memories of an agent, project or session; the first call returns the count'),
       body: MemoryClear,
       response: MemoryCleared,
     })

@@ -9,7 +9,7 @@ import { passages, passageVectors } from '../search/table.ts'
 import type { Memory, MemoryItem } from './schema.ts'
 import { memories } from './table.ts'
 
-/** How memories are read: rows of the database to what users see. */
+/** Reads memories: turns database rows into the API's records. */
 
 const embeddingModel = sql<
   string | null

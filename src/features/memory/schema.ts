@@ -27,7 +27,7 @@ const content = title(CONTENT_BYTES, {
   example: 'The backup job must run before migrations: restores need the old schema.',
 })
 const tags = array(title(50, { example: 'backup' }), 50, { uniqueItems: true })
-const importance = Type.Number({ minimum: 0, maximum: 1, description: '0.5 unless told', examples: [0.5] })
+const importance = Type.Number({ minimum: 0, maximum: 1, description: 'Default: 0.5', examples: [0.5] })
 const name = text(200, { example: 'Backups before migrations' })
 
 const item = {
@@ -66,7 +66,7 @@ export const MemoryCreate = object({
   scopeId: optional(
     text(100, {
       minLength: 1,
-      description: 'Agent, project or session; the token’s own unless told',
+      description: 'Agent, project or session. Default: the token’s own',
       example: 'tutti',
     }),
   ),
@@ -75,7 +75,7 @@ export const MemoryCreate = object({
   expiresAt: optional(instant()),
   supersedes: optional(id({ description: 'A memory that this one replaces' })),
   embedding: optional(
-    Type.Array(Type.Number(), { maxItems: 4000, description: 'Its vector, where the client makes it' }),
+    Type.Array(Type.Number(), { maxItems: 4000, description: 'Its vector, if the client computes it' }),
   ),
 })
 export type MemoryCreate = Static<typeof MemoryCreate>
@@ -87,7 +87,7 @@ export const Duplicate = object({
 })
 export const MemoryStored = object({
   ...Memory.properties,
-  similar: Type.Array(Duplicate, { description: 'Memories that say nearly the same' }),
+  similar: Type.Array(Duplicate, { description: 'Memories with nearly the same meaning' }),
 })
 export type MemoryStored = Static<typeof MemoryStored>
 
@@ -111,7 +111,7 @@ export const MemoryQuery = object({
   projectId: optional(id()),
   since: optional(instant()),
   until: optional(instant()),
-  old: optional(bool({ description: 'Also expired and superseded ones' })),
+  old: optional(bool({ description: 'Include expired and superseded memories' })),
 })
 export type MemoryQuery = Static<typeof MemoryQuery>
 
@@ -123,12 +123,12 @@ export const MemorySearch = object({
   kinds: optional(
     array(oneOf(recallNames), recallNames.length, {
       uniqueItems: true,
-      description: 'memory unless told',
+      description: 'Default: memory',
     }),
   ),
   limit: optional(int({ min: 1, max: 50, description: 'Default: 10' })),
-  budgetTokens: optional(int({ min: 100, max: 50_000, description: 'Cut the answer to about this many tokens' })),
-  old: optional(bool({ description: 'Also expired and superseded ones' })),
+  budgetTokens: optional(int({ min: 100, max: 50_000, description: 'Cut the response to about this many tokens' })),
+  old: optional(bool({ description: 'Include expired and superseded memories' })),
 })
 export type MemorySearch = Static<typeof MemorySearch>
 export const MemoryHit = object({
@@ -138,7 +138,7 @@ export const MemoryHit = object({
   content: text(CONTENT_BYTES),
   tags,
   score: Type.Number({ examples: [0.82] }),
-  meaning: nullable(Type.Number({ description: 'Cosine; null when only words were compared', examples: [0.61] })),
+  meaning: nullable(Type.Number({ description: 'Cosine; null if only words were compared', examples: [0.61] })),
   at: instant(),
   age: text(40, { example: '3 days' }),
   origin: text(300, { example: 'project tutti, by Ada Lovelace' }),
@@ -155,11 +155,11 @@ export type MemoryHits = Static<typeof MemoryHits>
 export const MemoryClear = object({
   scope: oneOf(scopes),
   scopeId: text(100, { minLength: 1, example: 'tutti' }),
-  confirm: optional(int({ description: 'The number that a first call without it answers' })),
+  confirm: optional(int({ description: 'The count that a first call without it returned' })),
 })
 export type MemoryClear = Static<typeof MemoryClear>
 export const MemoryCleared = object({
   count: int(),
-  removed: bool({ description: 'False: call again with confirm set to count' }),
+  removed: bool({ description: 'false: call again with confirm set to count' }),
 })
 export type MemoryCleared = Static<typeof MemoryCleared>

@@ -34,7 +34,7 @@ export const search = read(
   },
 )
 
-/** About four characters a token. The best is there in any case, if only its beginning. */
+/** Assumes four characters per token. Always keeps the best hit, shortened if necessary. */
 export function withinBudget(items: readonly MemoryHit[], tokens: number): MemoryHit[] {
   let left = tokens * 4
   const kept = items.filter((item) => {
@@ -55,7 +55,7 @@ async function toHits(ctx: Ctx, hits: readonly Hit[]): Promise<MemoryHit[]> {
   const origins = await originsOf(ctx, hits)
   return hits.flatMap((hit) => {
     const origin = origins.get(`${hit.kind} ${hit.recordId}`)
-    // Deleted, or taken out of the caller's sight, while its passages were still there.
+    // The record was deleted or hidden from the caller, but its passages are not updated yet.
     if (origin === undefined) return []
     return {
       kind: hit.kind,
@@ -87,7 +87,7 @@ async function originsOf(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, st
     .leftJoin(projectTable, eq(projectTable.id, passages.projectId))
     .leftJoin(agents, and(eq(passages.scope, 'agent'), eq(agents.id, passages.scopeId)))
     .leftJoin(memories, and(eq(passages.kind, 'memory'), eq(memories.id, passages.recordId)))
-    // Once more, for what became somebody else's since it was found.
+    // Checks visibility again, because it may have changed since the search.
     .where(
       and(
         anyOf(passages.recordId, idList(hits.map((hit) => hit.recordId))),
@@ -96,18 +96,18 @@ async function originsOf(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, st
         visibleTo(rightsOf(ctx.actor)),
       ),
     )
-  const say = (word: string, name: string | null) => (name === null ? [] : `${word} ${name}`)
+  const labelled = (word: string, name: string | null) => (name === null ? [] : `${word} ${name}`)
   return new Map(
     rows.map((row) => [
       `${row.kind} ${row.id}`,
-      [say('agent', row.agent), say('project', row.project), say('by', row.author)].flat().join(', '),
+      [labelled('agent', row.agent), labelled('project', row.project), labelled('by', row.author)].flat().join(', '),
     ]),
   )
 }
 
 export function ageOf(at: string, now: string): string {
   const minutes = Math.max(0, Math.floor((Date.parse(now) - Date.parse(at)) / 60_000))
-  const say = (n: number, unit: string) => `${n} ${unit}${n === 1 ? '' : 's'}`
-  if (minutes < 60) return say(minutes, 'minute')
-  return minutes < 2880 ? say(Math.floor(minutes / 60), 'hour') : say(Math.floor(minutes / 1440), 'day')
+  const plural = (n: number, unit: string) => `${n} ${unit}${n === 1 ? '' : 's'}`
+  if (minutes < 60) return plural(minutes, 'minute')
+  return minutes < 2880 ? plural(Math.floor(minutes / 60), 'hour') : plural(Math.floor(minutes / 1440), 'day')
 }

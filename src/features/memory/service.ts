@@ -73,13 +73,13 @@ export const get = read(
   (ctx, { ref }: { ref: string }): Promise<Memory> => find(ctx, ref),
 )
 
-/** Known by chance, and no part of what was asked for: the same request may come with one or without. */
+/** A vector that is optional and not part of the request: a repeated request counts as equal with or without it. */
 class Aside {
   constructor(readonly vector: Float32Array) {}
   toJSON(): undefined {}
 }
 
-/** Says which memories say nearly the same. */
+/** Stores a memory and returns it with similar ones. */
 export const store = flow(
   'memory.store',
   member('memories:write'),
@@ -103,7 +103,7 @@ export const put = write(
     checkContent(input.content)
     const vector = aside?.vector
     const old = input.supersedes ? await find(ctx, input.supersedes) : undefined
-    // Where nothing is said, what replaces another stands in its place.
+    // By default a memory gets the scope of the one that it supersedes.
     const { scope, scopeId } = input.scope === undefined && input.scopeId === undefined && old ? old : input
     const place = await targetOf(ctx, scope, scopeId)
     await requireWriter(ctx, place)
@@ -150,12 +150,11 @@ async function supersede(ctx: Ctx, old: Memory, by: string, place: MemoryTarget)
 function checkVector({ app }: Ctx, given: readonly number[]): Float32Array {
   const { dimensions, id } = app.embedder
   if (app.embedder === noEmbedder)
-    throw invalid('/embedding', 'This server keeps no embeddings (EMBEDDINGS is off). Leave the field out.')
-  if (given.length !== dimensions)
-    throw invalid('/embedding', `embedding needs ${dimensions} numbers, as ${id} makes them.`)
+    throw invalid('/embedding', 'This server stores no embeddings (EMBEDDINGS is off). Leave the field out.')
+  if (given.length !== dimensions) throw invalid('/embedding', `embedding needs ${dimensions} numbers, made by ${id}.`)
   const length = Math.hypot(...given)
   if (!Number.isFinite(length) || length === 0)
-    throw invalid('/embedding', 'embedding must have a direction: neither all zeros nor beyond all bounds.')
+    throw invalid('/embedding', 'embedding must not be all zeros or too large.')
   return Float32Array.from(given, (value) => value / length)
 }
 
@@ -247,7 +246,7 @@ function checkContent(content: string): void {
   if (Buffer.byteLength(content) > CONTENT_BYTES)
     throw invalid(
       '/content',
-      'content is larger than 32 KiB. Write a note for long texts, and a memory that points at it.',
+      'content exceeds 32 KiB. Store long texts as a note, with a memory that refers to it.',
       'too_long',
     )
 }

@@ -9,10 +9,10 @@ import type { Memory, MemoryStored } from './schema.ts'
 const SAME_MEANING = 0.85
 const SAME_WORDS = 0.75
 const COMPARED = 1000
-/** A write does not wait for the model. What it says within this time is taken along. */
+/** A write waits at most this long for the model's vector. */
 export const PATIENCE_MS = 80
 
-/** The vector of a text, if it can be had at once: an idle model is not woken, and a busy one is not waited for. */
+/** Returns the vector of a text if it is available soon. Does not load an idle model or wait for a busy one. */
 export async function vectorSoon({ app: { embedder } }: Ctx, text: string): Promise<Float32Array | undefined> {
   if (!embedder.ready) return undefined
   const limit = new AbortController()
@@ -58,7 +58,7 @@ export async function similarTo(
 
 const wordsOf = (text: string): Set<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu))
 
-/** Of the words of both, the share that both have. */
+/** Returns the share of common words among the words of both. */
 function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   const all = a.union(b).size
   return all === 0 ? 0 : a.intersection(b).size / all

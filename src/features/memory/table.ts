@@ -4,7 +4,7 @@ import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
 
-/** What somebody wants to be remembered, by whom it is about: an agent, a project or a session. */
+/** A fact to remember. Its scope is the agent, project or session that it is about. */
 export const memories = pgTable(
   'memories',
   {
@@ -18,7 +18,7 @@ export const memories = pgTable(
     authorName: text().notNull(),
     scope: text().$type<'agent' | 'project' | 'session'>().notNull(),
     scopeId: uuid().notNull(),
-    /** The project of its scope, if any: whoever cannot see that does not see the memory. */
+    /** The project of its scope, if any. Only those who see it see the memory. */
     projectId: uuid().references(() => projects.id, { onDelete: 'cascade' }),
     title: text(),
     content: text().notNull(),

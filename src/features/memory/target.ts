@@ -9,7 +9,7 @@ import * as projects from '../projects/service.ts'
 import { sessionOf, type WorkSession } from '../projects/work-session.ts'
 import type { Memory } from './schema.ts'
 
-/** What a memory is about, and where that lives. */
+/** What a memory is about: its scope, with the organization and project. */
 export interface MemoryTarget {
   scope: Memory['scope']
   scopeId: string
@@ -29,7 +29,7 @@ export async function targetOf(
   return inSession(ctx, await sessionOf(ctx, ref === undefined ? { active: 'agent' } : { ref }))
 }
 
-/** Where an agent remembers that says nothing else: what its `memoryScope` says, as far as there is such a place. */
+/** Returns the default of an agent: its `memoryScope`, if there is such a project or session. */
 async function usualTarget(ctx: Ctx): Promise<MemoryTarget> {
   const { agent } = ctx.actor
   if (!agent) return inProject(await projectOf(ctx, undefined))
@@ -75,4 +75,4 @@ async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<Me
 }
 
 export const requireWriter = (ctx: Ctx, place: Pick<MemoryTarget, 'organizationId' | 'projectId'>): Promise<void> =>
-  projects.requireWriter(ctx, place, 'Remembering here')
+  projects.requireWriter(ctx, place, 'Storing a memory here')

@@ -12,8 +12,7 @@ export const memoryTools = [
   tool({
     name: 'store_memory',
     title: 'Store memory',
-    description:
-      'Remember a fact for later: what was learnt, why something is so. Search first; supersedes replaces an older one.',
+    description: 'Store a fact for later: a finding, a reason. Search first; supersedes replaces an older memory.',
     toolset: 'memory',
     core: true,
     input: object({
@@ -33,7 +32,7 @@ export const memoryTools = [
   tool({
     name: 'search_memory',
     title: 'Search memory',
-    description: 'Find what is known, by meaning and words. Shows score, age and origin.',
+    description: 'Search by meaning and words. Returns score, age and origin.',
     toolset: 'memory',
     core: true,
     input: object({
@@ -42,7 +41,7 @@ export const memoryTools = [
       scopeId,
       tags,
       kinds: optional(
-        array(oneOf(['memory', 'note', 'decision', 'spec', 'task', 'session']), 6, { description: 'Default memory' }),
+        array(oneOf(['memory', 'note', 'decision', 'spec', 'task', 'session']), 6, { description: 'Default: memory' }),
       ),
       limit: optional(int({ min: 1, max: 50 })),
       budgetTokens: optional(int({ min: 100, max: 50_000 })),
@@ -57,7 +56,7 @@ export const memoryTools = [
   tool({
     name: 'list_memories',
     title: 'List memories',
-    description: 'Memories by tag, date or scope, last changed first.',
+    description: 'List memories by tag, date or scope, last changed first.',
     toolset: 'memory',
     input: object({
       tag: optional(text(50)),
@@ -72,7 +71,7 @@ export const memoryTools = [
   tool({
     name: 'delete_memory',
     title: 'Delete memory',
-    description: 'Delete one memory that is wrong. To correct it, store a new one with supersedes.',
+    description: 'Delete one memory. To correct it, store a new one with supersedes instead.',
     toolset: 'memory',
     input: object({ memory: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f' }) }),
     action: memory.remove,
@@ -81,7 +80,7 @@ export const memoryTools = [
   tool({
     name: 'clear_memory',
     title: 'Clear memory',
-    description: 'Delete all memories of a scope. Call without confirm to get the count, then with confirm set to it.',
+    description: 'Delete all memories of a scope. Call without confirm to get the count, then with confirm: count.',
     toolset: 'memory',
     input: object({ scope: oneOf(scopes), scopeId: text(100, { minLength: 1 }), confirm: optional(int()) }),
     action: memory.clear,

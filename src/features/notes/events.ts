@@ -3,7 +3,7 @@ import { define, number, text, texts } from '../../events/catalogue.ts'
 const ofNote = { kind: 'note', live: true } as const
 const shown = { title: text, version: number } as const
 
-export const noteCreated = define('note.created', { ...ofNote, says: 'A note was written', data: shown })
+export const noteCreated = define('note.created', { ...ofNote, says: 'A note was created', data: shown })
 export const noteUpdated = define('note.updated', {
   ...ofNote,
   says: 'A note changed',

@@ -45,7 +45,7 @@ export const noteRoutes = (http: Http) =>
       response: Note,
     })
     .get('/api/notes/:id/links', ({ ctx, params }) => links(ctx, { ref: params.id }), {
-      ...on(links, 'Notes that a note names, and those that name it'),
+      ...on(links, 'List the notes that a note mentions, and those that mention it'),
       params: byRef,
       response: NoteLinks,
     })
@@ -61,12 +61,12 @@ export const noteRoutes = (http: Http) =>
       response: Deleted,
     })
     .post('/api/notes/:id/restore', ({ ctx, params }) => notes.restore(ctx, { ref: params.id }), {
-      ...on(notes.restore, 'Bring back a note that was deleted in the last 30 days'),
+      ...on(notes.restore, 'Restore a note that was deleted in the last 30 days'),
       params: byRef,
       response: Note,
     })
     .get('/api/public/docs/:team/:project', ({ ctx, params, query }) => docs.list(ctx, { ...query, ...params }), {
-      ...on(docs.list, 'Documents that a public project has published'),
+      ...on(docs.list, 'List the documents of a public project'),
       params: DocsOf,
       query: DocQuery,
       response: ProjectDocPage,

@@ -61,8 +61,8 @@ export const NoteDetail = object({ ...Note.properties, backlinks: Type.Array(Bac
 export type NoteDetail = Static<typeof NoteDetail>
 
 export const NoteLinks = object({
-  mentions: Type.Array(Backlink, { description: 'Notes that it names as [[title]]' }),
-  backlinks: Type.Array(Backlink, { description: 'Notes that name it' }),
+  mentions: Type.Array(Backlink, { description: 'Notes that it mentions as [[title]]' }),
+  backlinks: Type.Array(Backlink, { description: 'Notes that mention it' }),
 })
 export type NoteLinks = Static<typeof NoteLinks>
 
@@ -73,7 +73,7 @@ export const NoteCreate = object({
   links: optional(links),
   projectId: optional(id()),
   scope: optional(
-    oneOf(scopes, { description: 'team in a project or with a credential bound to one organization, else personal' }),
+    oneOf(scopes, { description: 'Default: personal; team in a project or with a credential bound to one team' }),
   ),
   pinned: optional(bool()),
 })
@@ -97,7 +97,7 @@ export type NoteQuery = Static<typeof NoteQuery>
 export const NotePage = pageOf(NoteItem)
 export type NotePage = Static<typeof NotePage>
 
-/** What a visitor without an account sees. */
+/** Fields that a visitor without an account sees. */
 export const PublicNote = object({
   title: noteTitle,
   slug: Note.properties.slug,
@@ -124,8 +124,8 @@ export const ProjectDoc = object({
   ...ProjectDocItem.properties,
   content,
   project: object({ name: text(100, { example: 'Tutti' }), slug: text(63, { example: 'tutti' }) }),
-  mentions: Type.Array(DocLink, { description: 'Documents of the project that it names as [[title]]' }),
-  backlinks: Type.Array(DocLink, { description: 'Documents of the project that name it' }),
+  mentions: Type.Array(DocLink, { description: 'Documents of the project that it mentions as [[title]]' }),
+  backlinks: Type.Array(DocLink, { description: 'Documents of the project that mention it' }),
 })
 export type ProjectDoc = Static<typeof ProjectDoc>
 export const ProjectDocPage = pageOf(ProjectDocItem)

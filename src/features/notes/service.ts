@@ -161,7 +161,7 @@ export const update = write(
       before.organizationId &&
       (place.organizationId !== before.organizationId || place.scope !== before.scope)
     )
-      requireRole(ctx.actor, before.organizationId, 'member', 'Taking a note out of its team or changing who sees it')
+      requireRole(ctx.actor, before.organizationId, 'member', 'Moving a note out of its team or changing its scope')
     const mentions = patch.content === undefined ? {} : { mentions: mentionsOf(patch.content) }
     const title = patch.title === undefined ? {} : { title: patch.title.trim() }
     const after = await change(ctx, before, { ...patch, ...title, ...place, ...mentions })
@@ -224,14 +224,14 @@ async function placeOf(
   if (scope === 'personal') {
     if (project) throw invalid('/scope', 'A note in a project cannot be personal; use the scope team or public.')
     if (ctx.actor.bound)
-      throw invalid('/scope', 'This credential is bound to an organization and cannot make personal notes.')
+      throw invalid('/scope', 'This credential is bound to an organization and cannot create personal notes.')
     if (before && before.createdById !== ctx.actor.userId)
       throw new AppError('forbidden', 'Only its author can make a note personal.')
     return { organizationId: null, projectId: null, scope }
   }
   const organizationId = project?.organizationId ?? before?.organizationId ?? currentOrganization(ctx.actor)
   if (project && scope !== 'public') requireRoleOn(ctx.actor, project, 'member', 'Writing notes')
-  else requireRole(ctx.actor, organizationId, 'member', 'Writing notes for the team or for everybody')
+  else requireRole(ctx.actor, organizationId, 'member', 'Writing team or public notes')
   return { organizationId, projectId: project?.id ?? null, scope }
 }
 

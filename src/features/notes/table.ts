@@ -21,7 +21,7 @@ export const notes = pgTable(
     links: json<NoteLink[]>().notNull(),
     scope: text().$type<'personal' | 'team' | 'public'>().notNull(),
     pinned: boolean().notNull().default(false),
-    /** Lower-cased titles that the content names as `[[title]]`; backlinks are found through it. */
+    /** Lower-cased titles that the content mentions as `[[title]]`; used to find backlinks. */
     mentions: textList().notNull(),
     search: searchOver('title', 'content'),
   },

@@ -11,7 +11,7 @@ export const noteTools = [
     name: 'create_note',
     title: 'Create note',
     description:
-      'Write a markdown note for the team: how something works, what was found. For short facts to recall later use store_memory.',
+      'Create a markdown note for the team: how something works, findings. For short facts use store_memory.',
     toolset: 'notes',
     input: object({
       title: title(200),
@@ -26,8 +26,7 @@ export const noteTools = [
   tool({
     name: 'list_notes',
     title: 'List notes',
-    description:
-      'Find notes by tag, words or date of change, newest first. Without their content; read one with get_note.',
+    description: 'List notes without content by tag, words or date of change, newest first.',
     toolset: 'notes',
     input: object({
       tag: optional(text(50)),
@@ -58,7 +57,7 @@ export const noteTools = [
   tool({
     name: 'delete_note',
     title: 'Delete note',
-    description: 'Delete a note. It is hidden at once and removed for good after 30 days.',
+    description: 'Delete a note. It can be restored for 30 days.',
     toolset: 'notes',
     input: object({ note }),
     action: notes.remove,
@@ -67,7 +66,7 @@ export const noteTools = [
   tool({
     name: 'get_note',
     title: 'Get note',
-    description: 'Read a note with its content and the notes that link to it.',
+    description: 'Get a note with its content and the notes that link to it.',
     toolset: 'notes',
     input: object({ note }),
     action: notes.detail,

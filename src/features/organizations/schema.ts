@@ -41,7 +41,7 @@ export const OrganizationCreate = object({ name, description: optional(descripti
 export type OrganizationCreate = Static<typeof OrganizationCreate>
 
 export const OrganizationPatch = partial(
-  object({ name, description: nullable(description), settings: jsonObject({ description: '16 KiB at most' }) }),
+  object({ name, description: nullable(description), settings: jsonObject({ description: 'At most 16 KiB' }) }),
 )
 export type OrganizationPatch = Static<typeof OrganizationPatch>
 

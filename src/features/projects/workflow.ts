@@ -64,26 +64,27 @@ export function problemsIn(value: unknown): FieldError[] {
   if (shape.length > 0) return shape
   const { initial, states, transitions, gates = [] } = value as Workflow
   const problems: FieldError[] = []
-  const tell = (pointer: string, message: string) => void problems.push({ pointer, code: 'invalid', message })
+  const report = (pointer: string, message: string) => void problems.push({ pointer, code: 'invalid', message })
   const known = new Set(states)
   const gateNames = new Set(gates.map((gate) => gate.name))
-  if (known.size !== states.length) tell('/states', 'Each state may occur only once.')
-  if (gateNames.size !== gates.length) tell('/gates', 'Each gate may occur only once.')
-  if (gateNames.has(REVIEW)) tell('/gates', 'The gate name "review" is reserved for verdicts. Use another name.')
-  if (!known.has(initial)) tell('/initial', `initial is ${initial}, which is not among the states.`)
+  if (known.size !== states.length) report('/states', 'Each state may occur only once.')
+  if (gateNames.size !== gates.length) report('/gates', 'Each gate may occur only once.')
+  if (gateNames.has(REVIEW)) report('/gates', 'The gate name "review" is reserved for verdicts. Use another name.')
+  if (!known.has(initial)) report('/initial', `initial is ${initial}, which is not among the states.`)
   const ways = new Set<string>()
   for (const [i, { from, to, gate, by }] of transitions.entries()) {
     for (const [name, state] of Object.entries({ from, to }))
-      if (!known.has(state)) tell(`/transitions/${i}/${name}`, `${state} is not among the states.`)
-    if (gate !== undefined && !gateNames.has(gate)) tell(`/transitions/${i}/gate`, `${gate} is not among the gates.`)
+      if (!known.has(state)) report(`/transitions/${i}/${name}`, `${state} is not among the states.`)
+    if (gate !== undefined && !gateNames.has(gate)) report(`/transitions/${i}/gate`, `${gate} is not among the gates.`)
     if (gate !== undefined && by !== undefined && by !== 'advance')
-      tell(`/transitions/${i}/gate`, 'A verdict takes no evidence. Put the gate on the transition before it.')
+      report(`/transitions/${i}/gate`, 'A verdict takes no evidence. Put the gate on the transition before it.')
     const way = `${from} ${by ?? 'advance'}`
-    if (ways.has(way)) tell(`/transitions/${i}`, `More than one transition leads out of ${from} by ${by ?? 'advance'}.`)
+    if (ways.has(way))
+      report(`/transitions/${i}`, `More than one transition leads out of ${from} by ${by ?? 'advance'}.`)
     ways.add(way)
   }
   if (problems.length === 0 && ![...reachable(value as Workflow)].some((state) => isClosed(value as Workflow, state)))
-    tell(
+    report(
       '/transitions',
       `No state that closes a feature can be reached from ${initial}; one must have no transition out of it.`,
     )

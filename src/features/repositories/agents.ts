@@ -98,7 +98,7 @@ async function propose(ctx: Ctx, repository: Row, text: string, target: Target):
   const remote = await reachToWrite(ctx, repository)
   const path = paths[target]
   const base = (await remote.facts()).defaultBranch
-  if (!base) throw invalid('/repo', 'The repository is empty: push a first branch to open pull requests against.')
+  if (!base) throw invalid('/repo', 'The repository is empty. Push a first branch before you open pull requests.')
   const there = await remote.file(path, base)
   const content = merged(there?.content, text, target)
   if (there?.content === content) return { content, unchanged: true, pullRequest: null }

@@ -54,7 +54,7 @@ export async function reachToWrite(ctx: Ctx, repository: Row): Promise<RemoteRep
     .select({ id: organizations.id })
     .from(organizations)
     .where(and(eq(organizations.id, repository.organizationId), isNotNull(organizations.sandboxOf)))
-  if (sandbox) throw new AppError('forbidden', 'A test token changes nothing at code hosts. Use a live one.')
+  if (sandbox) throw new AppError('forbidden', 'A test token cannot change anything at a code host. Use a live token.')
   return (await openRemote(ctx, namedBy(ctx, repository), true)).remote
 }
 
@@ -68,14 +68,14 @@ export async function openPull(
 ): Promise<PullOpened> {
   const { title, head, description = '', reviewers = [], featureId } = wanted
   const base = wanted.base ?? repository.defaultBranch ?? (await remote.facts()).defaultBranch
-  if (!base) throw invalid('/base', 'The repository is empty: push a first branch to open pull requests against.')
+  if (!base) throw invalid('/base', 'The repository is empty. Push a first branch before you open pull requests.')
   if (head === base) throw invalid('/head', `head and base are both ${base}. Push your work to a branch of its own.`)
   const { pull, existed } = await remote.open({ title: title.trim(), head, base, description })
   let warning: string | null = null
   if (reviewers.length > 0)
     await remote.askReviewers(pull.number, reviewers).catch((error: unknown) => {
       if (!(error instanceof AppError)) throw error
-      warning = `The pull request is open, but its reviewers could not be asked: ${error.message}`.slice(0, 500)
+      warning = `The pull request is open, but requesting its reviewers failed: ${error.message}`.slice(0, 500)
     })
   const kept = await keepPull(ctx, { repository, pull, featureId, existed })
   return { ...kept, existed, warning }

@@ -63,7 +63,11 @@ export const repositoryRoutes = (http: Http) =>
       response: Deleted,
     })
     .post('/api/repos/:id/sync', ({ ctx, params }) => sync(ctx, { ref: params.id }), {
-      ...on(sync, 'Ask the code host for branches, last commit and open pull requests, with your own token', upstream),
+      ...on(
+        sync,
+        'Fetch branches, last commit and open pull requests from the code host, with your own token',
+        upstream,
+      ),
       params: byId,
       response: Repository,
     })

@@ -63,7 +63,7 @@ export const RepositoryQuery = object({
 })
 export type RepositoryQuery = Static<typeof RepositoryQuery>
 
-// ---- what there is at the code host
+// ---- repositories at the code host
 
 export const HostedQuery = object({
   provider: optional(oneOf(codeHosts, { description: 'Default: the provider that the operator chose, or github' })),
@@ -103,7 +103,7 @@ export const PullOpened = object({
 })
 export type PullOpened = Static<typeof PullOpened>
 
-// ---- the file that tells agents how to work here
+// ---- the file with instructions for agents
 
 export const targets = ['agents', 'claude', 'gemini', 'copilot', 'cursor'] as const
 export type Target = (typeof targets)[number]

@@ -103,7 +103,7 @@ interface Keep {
   error?: string
 }
 
-/** Stores the repository, one row for each project, whoever connects it and however often. */
+/** Stores one row per repository and project, even if several people connect it. */
 const keep = write('repositories.keep', member('repos:write'), async (ctx, input: Keep): Promise<Repository> => {
   const { organizationId, projectId, named, seen, error } = input
   // The project may have been deleted while the host was asked.
@@ -154,7 +154,7 @@ async function lockConnected(ctx: Ctx, { organizationId, projectId }: Keep, key:
     .from(repositories)
     .where(and(isNull(repositories.deletedAt), eq(repositories.key, key), inPlace))
     .for('update')
-  if (!known) throw new AppError('conflict', 'It was connected and removed at the same moment. Try again.')
+  if (!known) throw new AppError('conflict', 'It was connected and removed at the same time. Try again.')
   return known
 }
 

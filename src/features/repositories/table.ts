@@ -8,7 +8,7 @@ import { users } from '../users/table.ts'
 import { features } from '../workflow/table.ts'
 import type { Status } from './schema.ts'
 
-/** A repository as its code host described it at the last sync, which ran with the token of whoever asked. */
+/** A repository as its code host described it at the last sync, which ran with the caller's token. */
 export const repositories = pgTable(
   'repositories',
   {

@@ -14,7 +14,7 @@ export const repositoryTools = [
   tool({
     name: 'connect_repo',
     title: 'Connect repo',
-    description: 'Connect a code repository to a project, or to the team. Uses your own token for its host.',
+    description: 'Connect a code repository to a project or the team, with your own token for its host.',
     toolset: 'code',
     input: object({
       repo: text(300, { minLength: 3, description: 'URL or owner/name', example: 'tutti/tutti' }),
@@ -54,7 +54,7 @@ export const repositoryTools = [
   tool({
     name: 'list_repos',
     title: 'List repos',
-    description: 'OpenRemote repositories of a project, or of the team.',
+    description: 'List connected repositories of a project or the team.',
     toolset: 'code',
     input: object({ project, limit: optional(int({ min: 1, max: 100 })) }),
     action: repositories.list,
@@ -63,7 +63,7 @@ export const repositoryTools = [
   tool({
     name: 'sync_repo',
     title: 'Sync repo',
-    description: 'Ask the code host for branches, last commit and open pull requests of a repository.',
+    description: 'Fetch branches, last commit and open pull requests of a repository from its host.',
     toolset: 'code',
     input: object({ repo }),
     action: sync,

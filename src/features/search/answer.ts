@@ -41,9 +41,9 @@ export const answer = read(
     const wait = answers.take(userIdOf(ctx.actor))
     if (wait > 0) throw tooMany(wait, 'questions')
     try {
-      const said = cited(await complete(ctx.app.config, messagesOf(query, sources), ctx.signal), sources.length)
-      if (!said.answer) throw new AppError('upstream_failed', 'The chat model returned an empty answer.')
-      return { ...said, ...found }
+      const reply = cited(await complete(ctx.app.config, messagesOf(query, sources), ctx.signal), sources.length)
+      if (!reply.answer) throw new AppError('upstream_failed', 'The chat model returned an empty answer.')
+      return { ...reply, ...found }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
       ctx.app.log.warn('chat model did not answer', { error: error.details.cause })
@@ -108,7 +108,7 @@ export function messagesOf(question: string, sources: readonly AnswerSource[]): 
  * write a link that leaks data), and without citations of unknown sources. The text is untrusted, so every pattern is
  * bounded.
  */
-export function cited(said: string, sources: number): { answer: string; citations: number[] } {
+export function cited(reply: string, sources: number): { answer: string; citations: number[] } {
   const citations = new Set<number>()
   const keep = (found: string, inside: string): string => {
     const numbers = (inside.match(/\d{1,9}/g) ?? []).map(Number)
@@ -117,7 +117,7 @@ export function cited(said: string, sources: number): { answer: string; citation
     for (const n of good) citations.add(n)
     return good.length === 0 ? '' : `${/^\s/.test(found) ? ' ' : ''}${good.map((n) => `[${n}]`).join('')}`
   }
-  const answer = visibleText(said.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '').slice(0, ANSWER))
+  const answer = visibleText(reply.replace(/<think>[\s\S]*?(<\/think>|$)/gi, '').slice(0, ANSWER))
     .replace(/!?\[([^[\]]{0,300})\]\([^()]{0,2000}\)/g, (_, label: string) =>
       /^\^?\d+$/.test(label) ? `[${label}]` : label,
     )

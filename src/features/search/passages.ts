@@ -90,8 +90,8 @@ export async function putPassages(ctx: Ctx, kind: SearchName, records: readonly 
       if (!same) await ctx.db.update(passages).set(row).where(eq(passages.id, there.id))
     }
   }
-  const gone = [...old.values()].map((passage) => passage.id)
-  if (gone.length > 0) await ctx.db.delete(passages).where(inArray(passages.id, gone))
+  const stale = [...old.values()].map((passage) => passage.id)
+  if (stale.length > 0) await ctx.db.delete(passages).where(inArray(passages.id, stale))
   const made: string[] = []
   for (let from = 0; from < fresh.length; from += ROWS) {
     const some = await ctx.db

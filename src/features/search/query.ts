@@ -6,7 +6,7 @@ export type Language = 'english' | 'simple'
 const word = /[\p{L}\p{N}\p{M}]+/gu
 const lastWord = /(?:^|\s)([\p{L}\p{N}\p{M}]+)$/u
 /** A single Latin letter begins too many words to be useful; a Chinese character is a whole word. */
-const sayingEnough = /^..|^[^\u0020-\u024f]/u
+const isSpecific = /^..|^[^\u0020-\u024f]/u
 
 export const wordsOf = (text: string): string[] => Array.from(text.toLowerCase().matchAll(word), ([found]) => found)
 
@@ -25,7 +25,7 @@ export function asked(text: string, language: Language): SQL {
   const all = parsed(typed, language)
   const last = lastWord.exec(typed)?.[1]
   const open = (typed.match(/"/g)?.length ?? 0) % 2 === 1
-  if (!last || open || last.toLowerCase() === 'or' || !sayingEnough.test(last)) return all
+  if (!last || open || last.toLowerCase() === 'or' || !isSpecific.test(last)) return all
   const before = typed
     .slice(0, -last.length)
     .split(/\sor\s/i)

@@ -35,7 +35,7 @@ interface Subject {
 }
 
 /** Writes the brief of a session, a project, or both. */
-export async function tell(ctx: Ctx, { row, project, since, before = null, tokens }: Subject): Promise<Brief> {
+export async function writeBrief(ctx: Ctx, { row, project, since, before = null, tokens }: Subject): Promise<Brief> {
   const session = row && toSession(row)
   const { type, id } = session?.agentId ? ({ type: 'agent', id: session.agentId } as const) : speaker(ctx)
   return briefOf(ctx, {

@@ -44,7 +44,7 @@ export async function changes(
     .where(
       and(
         eq(events.projectId, project.id),
-        // Not what happened while the project belonged to another team.
+        // Leaves out events from when the project belonged to another team.
         eq(events.organizationId, project.organizationId),
         after,
         isToldTo(userIdOf(ctx.actor)),

@@ -2,7 +2,7 @@ import { type Ctx, flow, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { defaultProject, ifThere } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
-import { tell } from './brief.ts'
+import { writeBrief } from './brief.ts'
 import type { Since } from './changes.ts'
 import { find, namedOrRunning, running } from './rows.ts'
 import type { Checkpoint, Context, ContextQuery } from './schema.ts'
@@ -24,7 +24,7 @@ async function contextOf(ctx: Ctx, query: Omit<ContextQuery, 'since'>, since: Si
   const asked = query.projectId === undefined ? undefined : await projects.find(ctx, query.projectId)
   const row = found && (!asked || query.sessionId !== undefined || found.projectId === asked.id) ? found : undefined
   const project = asked ?? (row ? await ifThere(ctx, row.projectId) : await defaultProject(ctx))
-  const brief = await tell(ctx, { row, project, since, tokens: query.budgetTokens })
+  const brief = await writeBrief(ctx, { row, project, since, tokens: query.budgetTokens })
   return { sessionId: row?.id ?? null, projectId: project?.id ?? null, brief }
 }
 

@@ -1,20 +1,20 @@
 import { define, number, text } from '../../events/catalogue.ts'
 
 const ofSession = { kind: 'session', live: true } as const
-/** The team hears that somebody works, not on what: goals and checkpoint stay private. */
+/** The team sees that somebody works, but not on what: goals and checkpoint stay private. */
 const shown = { status: text, version: number } as const
 
-export const sessionStarted = define('session.started', { ...ofSession, says: 'Somebody began to work', data: shown })
+export const sessionStarted = define('session.started', { ...ofSession, says: 'A session started', data: shown })
 export const sessionPaused = define('session.paused', {
   ...ofSession,
-  says: 'A session paused because its worker began another',
+  says: 'A session was paused because its worker started another',
   data: shown,
 })
-export const sessionResumed = define('session.resumed', { ...ofSession, says: 'A session goes on', data: shown })
+export const sessionResumed = define('session.resumed', { ...ofSession, says: 'A session was resumed', data: shown })
 /** Not sent live: checkpoints concern only the worker. */
 export const sessionCheckpointed = define('session.checkpointed', {
   kind: 'session',
-  says: 'A worker saved where their session stands',
+  says: 'A worker saved a checkpoint of their session',
   data: shown,
   words: (what) => `saved where ${what} stands`,
 })

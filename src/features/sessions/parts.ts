@@ -49,7 +49,7 @@ export function leftOff({
       ...list('Check', saved?.checks),
       checkpointAt
         ? `Saved ${day(checkpointAt)}; the session began ${day(startedAt)}${status === 'ended' ? ' and has ended' : ''}.`
-        : `Nothing was saved since the session began ${day(startedAt)}: see what you did, below, before you repeat any of it.`,
+        : `Nothing was saved since the session began ${day(startedAt)}: check below what you did before you repeat it.`,
       ...list('Goals', goals),
       ...(summary ? [`Summary: ${quoted(summary, 5000)}`] : []),
       ...(context ? [`Context, as it was when the session began:\n${block(context)}`] : []),
@@ -81,7 +81,7 @@ export async function taskPart(ctx: Ctx, task: TaskDetail, worker: Worker): Prom
 }
 
 function claimOf({ key, lease }: TaskDetail, worker: Worker): string {
-  if (!lease) return `Nobody holds it now. Before you go on: claim_task ${key}.`
+  if (!lease) return `Nobody holds it now. Before you continue: claim_task ${key}.`
   if (sameParty(lease.holder, worker)) return `Yours until ${lease.expiresAt}; every call renews it.`
   return `Held by ${named(lease.holder.name)} until ${lease.expiresAt}: leave it to them, or ask.`
 }
@@ -103,7 +103,7 @@ export async function doneWork(ctx: Ctx, project: Project): Promise<Part> {
     .orderBy(desc(tasks.completedAt))
     .limit(20)
   return {
-    title: 'Done already',
+    title: 'Already done',
     share: 2,
     lines: rows.map(
       ({ number, title, notes, at, name }) =>
@@ -115,7 +115,7 @@ export async function doneWork(ctx: Ctx, project: Project): Promise<Part> {
 export async function decided(ctx: Ctx, project: Project): Promise<Part> {
   const items = await lastDecisions(ctx, project, 'accepted')
   return {
-    title: 'Decisions that hold',
+    title: 'Accepted decisions',
     share: 3,
     lines: items.map(
       (d) => `- ${quoted(d.title, 60)}: ${quoted(d.excerpt, 100)} (${named(d.author.name)}, ${shortId(d.id)})`,
@@ -123,7 +123,7 @@ export async function decided(ctx: Ctx, project: Project): Promise<Part> {
   }
 }
 
-/** The least score of a match. New memories have no vector yet, so few matching words are enough for them. */
+/** The minimum score of a match. New memories have no vector yet, so a few matching words are enough for them. */
 const near = ({ score, meaning }: MemoryHit): boolean => score >= (meaning === null ? 0.01 : 0.25)
 
 /** Refusals count as no memories: the agent of a session may be archived by now. */
@@ -151,7 +151,7 @@ export async function remembered(
     const { items } = await memory.search(ctx, { query, ...place, limit: 8 }).catch(nothing)
     for (const { title, content, age, origin } of items.filter(near)) remember(title, content, `${origin}, ${age} old`)
   }
-  return { title: 'What is remembered', share: 3, lines }
+  return { title: 'Memories', share: 3, lines }
 }
 
 export async function openQuestions(
@@ -180,7 +180,7 @@ export async function ahead(ctx: Ctx, project: Project, own: TaskDetail | undefi
   })
   const others = items.filter(({ id }) => id !== own?.id)
   return {
-    title: `Ready to be taken in ${project.key}`,
+    title: `Ready tasks in ${project.key}`,
     share: 1,
     lines: others.map((t) => `- ${t.key} ${quoted(t.title, 60)} (${t.priority})`),
   }

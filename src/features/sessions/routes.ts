@@ -42,7 +42,7 @@ export const sessionRoutes = (http: Http) =>
       response: Session,
     })
     .post('/api/sessions/:id/resume', ({ ctx, params, body }) => sessions.resume(ctx, { ...body, ref: params.id }), {
-      ...on(sessions.resume, 'Resume a session; returns a brief with everything needed to go on'),
+      ...on(sessions.resume, 'Resume a session; returns a brief with everything needed to continue'),
       params: byRef,
       body: SessionResume,
       response: SessionBrief,
@@ -51,14 +51,14 @@ export const sessionRoutes = (http: Http) =>
       '/api/sessions/:id/checkpoint',
       ({ ctx, params, body }) => sessions.checkpoint(ctx, { ...body, ref: params.id }),
       {
-        ...on(sessions.checkpoint, 'Save where you are'),
+        ...on(sessions.checkpoint, 'Save a checkpoint of a session'),
         params: byRef,
         body: SessionCheckpoint,
         response: Session,
       },
     )
     .post('/api/sessions/:id/end', ({ ctx, params, body }) => sessions.end(ctx, { ...body, ref: params.id }), {
-      ...on(sessions.end, 'End a session; its final state goes to memory'),
+      ...on(sessions.end, 'End a session; its final state is stored as a memory'),
       params: byRef,
       body: SessionEnd,
       response: SessionEnded,

@@ -19,7 +19,7 @@ export const resumeSession: WayOut = {
   command: 'tutti sessions resume',
 }
 
-/** What lists show. */
+/** Columns of list items. */
 export const listed = {
   id: sessions.id,
   createdAt: sessions.createdAt,
@@ -42,7 +42,7 @@ const visible = {
   checkpoint: sessions.checkpoint,
   summary: sessions.summary,
 }
-/** All that the actions need, with what no reader sees. */
+/** Columns for the actions, including those that responses leave out. */
 export const stored = { ...visible, credentialId: sessions.credentialId, seenSeq: sessions.seenSeq }
 export type Row = Session & { credentialId: string | null; seenSeq: number }
 export const toSession = ({ credentialId: _, seenSeq: __, ...session }: Row): Session => session
@@ -122,7 +122,7 @@ export async function change(ctx: Ctx, { id }: Row, set: Partial<typeof sessions
   return row as Row
 }
 
-/** The team hears that somebody works, not on what: goals and checkpoint stay private. */
+/** The event shows the team that somebody works, but not on what: goals and checkpoint stay private. */
 export const about = (session: Row) => ({
   subjectId: session.id,
   organizationId: session.organizationId,

@@ -21,7 +21,7 @@ import { projectFilter } from '../projects/schema.ts'
 export const statuses = ['active', 'paused', 'ended'] as const
 const list = (example: string) => optional(array(title(1000, { example }), 50))
 
-/** What a worker without any other context needs to go on. */
+/** The state that a worker without any other context needs to continue. */
 export const Checkpoint = object({
   nextStep: optional(text(4000, { example: 'Make the second process exit with a clear line' })),
   files: list('src/db/lock.ts'),
@@ -69,9 +69,7 @@ export const SessionCreate = object({
 })
 export type SessionCreate = Static<typeof SessionCreate>
 
-const budgetTokens = optional(
-  int({ min: 200, max: 50_000, description: 'The most tokens of the brief. Default: 4000' }),
-)
+const budgetTokens = optional(int({ min: 200, max: 50_000, description: 'Maximum tokens of the brief. Default: 4000' }))
 export const SessionResume = object({ budgetTokens })
 export const SessionCheckpoint = object({ checkpoint: Checkpoint, taskId: optional(ref('Task', 'TUT-42')) })
 export type SessionCheckpoint = Static<typeof SessionCheckpoint>
@@ -85,9 +83,9 @@ export const SessionQuery = object({
 })
 export type SessionQuery = Static<typeof SessionQuery>
 
-/** What to know before going on, most important first. */
+/** Everything needed to continue, most important first. */
 export const Brief = object({
-  text: text(300_000, { description: 'Markdown. Text that users wrote stands in « » or behind >, with its author' }),
+  text: text(300_000, { description: 'Markdown. Text by users is quoted in « » or after >, with its author' }),
   tokens: int({ description: 'Upper bound of its tokens (o200k)', example: 1800 }),
   left: Type.Array(text(100, { example: 'What others changed' }), {
     description: 'Parts that were shortened or did not fit',

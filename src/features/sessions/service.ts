@@ -10,7 +10,7 @@ import { agentFilter, findAgent } from '../agents/parties.ts'
 import { defaultProject, ifThere, projectFilter } from '../projects/current.ts'
 import * as projects from '../projects/service.ts'
 import { find as findTask } from '../tasks/rows.ts'
-import { sinceYesterday, tell, withBrief } from './brief.ts'
+import { sinceYesterday, withBrief, writeBrief } from './brief.ts'
 import { rememberEnd } from './ending.ts'
 import { sessionCheckpointed, sessionEnded, sessionPaused, sessionResumed, sessionStarted } from './events.ts'
 import {
@@ -129,7 +129,7 @@ export const create = flow(
     const row = await start(keyed, input)
     return withBrief(
       toSession(row),
-      await tell(ctx, { row, project: await ifThere(ctx, row.projectId), since: sinceYesterday(ctx) }),
+      await writeBrief(ctx, { row, project: await ifThere(ctx, row.projectId), since: sinceYesterday(ctx) }),
     )
   },
 )
@@ -142,7 +142,7 @@ const takeUp = write(
     if (!found)
       throw new AppError(
         'not_found',
-        'You have no session to resume. Start one: its brief says what you have claimed and what was done.',
+        'You have no session to resume. Start one: its brief shows your claims and what was done.',
         { next: [startSession] },
       )
     const row = await change(ctx, found, { status: 'active', endedAt: null, credentialId: ctx.actor.credentialId })
@@ -152,14 +152,14 @@ const takeUp = write(
   },
 )
 
-/** Changes are counted from the last checkpoint, not from the last resume: whoever resumes may be interrupted again. */
+/** The brief shows changes since the last checkpoint, not since the last resume, which may have been interrupted. */
 export const resume = flow(
   'sessions.resume',
   member('sessions:write'),
   async (ctx, { ref, budgetTokens }: { ref?: string; budgetTokens?: number }, keyed): Promise<SessionBrief> => {
     const { row, before } = await takeUp(keyed, { ref })
     const project = await ifThere(ctx, row.projectId)
-    return withBrief(toSession(row), await tell(ctx, { row, before, project, tokens: budgetTokens }))
+    return withBrief(toSession(row), await writeBrief(ctx, { row, before, project, tokens: budgetTokens }))
   },
 )
 
@@ -195,8 +195,7 @@ export const end = write(
   member('sessions:write'),
   async (ctx, { ref, summary, checkpoint: saved }: SessionEnd & { ref?: string }): Promise<SessionEnded> => {
     const before = await namedOrRunning(ctx, ref)
-    if (before.status === 'ended')
-      throw new AppError('conflict', `This session has ended already, at ${before.endedAt}.`)
+    if (before.status === 'ended') throw new AppError('conflict', `This session already ended at ${before.endedAt}.`)
     const row = await change(ctx, before, {
       status: 'ended',
       endedAt: ctx.now,

@@ -7,7 +7,7 @@ import { tasks } from '../tasks/table.ts'
 import { users } from '../users/table.ts'
 import type { Checkpoint } from './schema.ts'
 
-/** A stretch of work that can be paused and resumed. */
+/** A work session, which can be paused and resumed. */
 export const sessions = pgTable(
   'sessions',
   {

@@ -44,7 +44,7 @@ export const sessionTools = [
   tool({
     name: 'resume_session',
     title: 'Resume session',
-    description: 'Go on after losing your context: checkpoint, live task, done work, decisions, what others changed.',
+    description: 'Continue after losing context. Returns checkpoint, task, done work, decisions, changes by others.',
     toolset: 'sessions',
     input: object({ session, budgetTokens }),
     action: sessions.resume,
@@ -54,7 +54,7 @@ export const sessionTools = [
   tool({
     name: 'end_session',
     title: 'End session',
-    description: 'End a session; its summary and checkpoint go to memory.',
+    description: 'End a session; its summary and checkpoint become a memory.',
     toolset: 'sessions',
     input: object({ session, summary: optional(text(20_000)), checkpoint }),
     action: sessions.end,
@@ -64,7 +64,7 @@ export const sessionTools = [
   tool({
     name: 'list_sessions',
     title: 'List sessions',
-    description: 'Your sessions, last used first.',
+    description: 'List your sessions, last used first.',
     toolset: 'sessions',
     input: object({ agent, status: optional(oneOf(statuses)), ...listing }),
     action: sessions.list,
@@ -73,7 +73,7 @@ export const sessionTools = [
   tool({
     name: 'get_context',
     title: 'Get context',
-    description: 'A brief within a token budget. Call it when you start; with checkpoint it also saves where you are.',
+    description: 'Get a brief within a token budget. Call it when you start; checkpoint also saves your state.',
     toolset: 'sessions',
     core: true,
     input: object({ project, session, since: optional(instant()), budgetTokens, checkpoint }),

@@ -37,7 +37,7 @@ export const skillRoutes = (http: Http) =>
       response: Deleted,
     })
     .post('/api/skills/:id/restore', ({ ctx, params }) => skills.restore(ctx, { ref: params.id }), {
-      ...on(skills.restore, 'Bring back a skill that was deleted in the last 30 days'),
+      ...on(skills.restore, 'Restore a skill that was deleted in the last 30 days'),
       params: SkillRef,
       response: Skill,
     })

@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { accountRemoved, FORMER_USER } from '../accounts/hooks.ts'
 import { specVersions } from './table.ts'
 
-/** Versions stay, without the name of the user who left. */
+/** Removes the name of a removed account from spec versions, which stay. */
 export const withoutAuthor = accountRemoved.handle(async (ctx, { userId }) => {
   await ctx.db
     .update(specVersions)

@@ -1,6 +1,6 @@
 import type { Change } from './schema.ts'
 
-/** Comparing two long texts that have little in common takes time that grows with the square of what differs. */
+/** The time to compare two long, very different texts grows with the square of the difference, hence these limits. */
 const AT_ONCE = 60
 const MOST_EDITS = 1000
 const MOST_LINES = 20_000
@@ -32,7 +32,7 @@ export async function changeOf(before: string, after: string, names: { from: str
   }
 }
 
-/** Small changes at once; larger ones in steps that let other work in between, for as long as it is worth it. */
+/** Compares small changes at once; larger ones in steps that let other work run, up to a time limit. */
 async function finely(before: string, after: string): Promise<Hunk[] | undefined> {
   if (linesIn(before) > MOST_LINES || linesIn(after) > MOST_LINES) return undefined
   const { structuredPatch } = await import('diff')
@@ -63,18 +63,18 @@ function roughly(before: string, after: string): Hunk[] {
   while (tail < most - head && a[a.length - 1 - tail] === b[b.length - 1 - tail]) tail++
   const from = Math.max(0, head - CONTEXT)
   const kept = Math.min(tail, CONTEXT)
-  const [gone, come] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)]
+  const [removed, added] = [a.slice(head, a.length - tail), b.slice(head, b.length - tail)]
   const around = head - from + kept
   return [
     {
       oldStart: from + 1,
-      oldLines: around + gone.length,
+      oldLines: around + removed.length,
       newStart: from + 1,
-      newLines: around + come.length,
+      newLines: around + added.length,
       lines: [
         ...a.slice(from, head).map((line) => ` ${line}`),
-        ...gone.map((line) => `-${line}`),
-        ...come.map((line) => `+${line}`),
+        ...removed.map((line) => `-${line}`),
+        ...added.map((line) => `+${line}`),
         ...a.slice(a.length - tail, a.length - tail + kept).map((line) => ` ${line}`),
       ],
     },

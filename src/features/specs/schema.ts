@@ -76,7 +76,7 @@ export const SpecPatch = object({
   content: optional(content),
   status: optional(oneOf(statuses)),
   message: optional(message),
-  baseVersion: optional(int({ min: 1, description: 'The version this is based on; or If-Match', example: 1 })),
+  baseVersion: optional(int({ min: 1, description: 'The version this is based on; or use If-Match', example: 1 })),
 })
 export type SpecPatch = Static<typeof SpecPatch>
 export const SpecQuery = object({

@@ -170,15 +170,15 @@ function checkBase(current: Spec, base: number | undefined): void {
   if (base === current.version) return
   const why =
     base === undefined
-      ? `Say which version your change is based on (expectedVersion, baseVersion or If-Match); it is at ${current.version} now.`
-      : `It is at version ${current.version} now, not ${base}. Read what changed, and repeat yours on top of it.`
+      ? `Name the version you changed (expectedVersion, baseVersion or If-Match); it is at ${current.version} now.`
+      : `It is at version ${current.version} now, not ${base}. Read what changed and apply your change to it.`
   throw new AppError('version_mismatch', why, { current })
 }
 
 /** An archived spec cannot change until it is a draft again. */
 function checkMove({ status: from, title }: Spec, { status: to }: Partial<Spec>): void {
   if (from === 'archived' && to !== 'draft')
-    throw new AppError('conflict', `"${title}" is archived. Make it a draft again first: status draft.`)
+    throw new AppError('conflict', `"${title}" is archived. Set its status to draft first.`)
 }
 
 /** Slugs are unique in the team, so that a slug from a list is enough to find the spec. */

@@ -11,7 +11,7 @@ export const specTools = [
   tool({
     name: 'create_spec',
     title: 'Create spec',
-    description: 'Write a technical specification; every later change is kept as a version.',
+    description: 'Create a technical specification; every change is kept as a version.',
     toolset: 'specs',
     input: object({
       title: title(200),
@@ -25,7 +25,7 @@ export const specTools = [
   tool({
     name: 'list_specs',
     title: 'List specs',
-    description: 'Specs of a project, last changed first, without their content.',
+    description: 'List specs of a project without content, last changed first.',
     toolset: 'specs',
     input: object({ project, status, ...listing }),
     action: specs.list,
@@ -34,8 +34,7 @@ export const specTools = [
   tool({
     name: 'update_spec',
     title: 'Update spec',
-    description:
-      'Write the next version. expectedVersion is the one you read; refused with the current one if it moved on.',
+    description: 'Write the next version. expectedVersion is the one you read; refused if it has changed since.',
     toolset: 'specs',
     input: object({
       spec,
@@ -51,7 +50,7 @@ export const specTools = [
   tool({
     name: 'get_spec',
     title: 'Get spec',
-    description: 'A spec, as it is or at a version; diffWith shows what changed since another version.',
+    description: 'Get a spec, current or at a version; diffWith shows the changes since another version.',
     toolset: 'specs',
     input: object({ spec, version: optional(int({ min: 1 })), diffWith: optional(int({ min: 1 })) }),
     action: specs.detail,

@@ -36,18 +36,18 @@ export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<number> 
       .where(and(these, sql`${tasks.leaseExpiresAt} > ${ctx.now}`))
     for (const { id } of held) refuse(heldRefusal(ctx, await findWithProject(ctx, id)))
   }
-  const gone = await ctx.db
+  const deleted = await ctx.db
     .update(tasks)
     .set({ deletedAt: ctx.now, ...abandoned(ctx.now), ...raised(ctx) })
     .where(these)
     .returning({ id: tasks.id })
-  if (gone.length > 0)
+  if (deleted.length > 0)
     await setFree(
       ctx,
-      gone.map(({ id }) => id),
+      deleted.map(({ id }) => id),
       what,
     )
-  return gone.length
+  return deleted.length
 }
 
 /** Restores the tasks that were deleted together at `deletedAt`. */

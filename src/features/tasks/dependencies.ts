@@ -138,7 +138,7 @@ export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Pro
     const stopped = task.status === 'blocked'
     ctx.emit(taskFreed, about(stopped ? { ...task, status: 'todo', version: task.version + 1 } : task, { by }))
   }
-  await tell(ctx, freed, by)
+  await notifyAssignees(ctx, freed, by)
   const shown = await selectItems(ctx)
     .where(and(anyOf(tasks.id, idList(freed.map(({ id }) => id))), visibleTo(rightsOf(ctx.actor))))
     .orderBy(tasks.number)
@@ -147,7 +147,7 @@ export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Pro
 }
 
 /** Notifies the assignees who can still see the project. */
-async function tell(ctx: Ctx, freed: readonly TaskItem[], by: string): Promise<void> {
+async function notifyAssignees(ctx: Ctx, freed: readonly TaskItem[], by: string): Promise<void> {
   const theirs = freed.filter(({ assignee }) => assignee?.type === 'user' && assignee.id !== ctx.actor.userId)
   for (const [projectId, list] of Map.groupBy(theirs, (task) => task.projectId)) {
     const people = [...new Set(list.map(({ assignee }) => assignee?.id as string))]

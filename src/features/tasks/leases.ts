@@ -139,16 +139,16 @@ async function giveBack(ctx: Ctx, found: Found, holder: Holder): Promise<Task | 
   refuse(refusals.release(ctx, found, holder))
   const { task: before } = found
   const from = before.lease?.holder ?? holder
-  const his = before.assignee !== null && sameParty(before.assignee, from)
-  const stops = before.status === 'in_progress' && (before.lease !== null || his)
+  const isAssignee = before.assignee !== null && sameParty(before.assignee, from)
+  const stops = before.status === 'in_progress' && (before.lease !== null || isAssignee)
   if (!before.lease && !stops) return before
   const [row] = await ctx.db
     .update(tasks)
     .set({
       ...noLease,
-      ...(his && { assigneeType: null, assigneeId: null }),
+      ...(isAssignee && { assigneeType: null, assigneeId: null }),
       ...(stops && { status: 'todo' as const }),
-      ...((his || stops) && { updatedAt: ctx.now, version: sql`${tasks.version} + 1` }),
+      ...((isAssignee || stops) && { updatedAt: ctx.now, version: sql`${tasks.version} + 1` }),
     })
     .where(
       and(
@@ -173,7 +173,7 @@ const RENEW_EVERY_MS = 20_000
 const renewed = new WeakMap<App, Map<string, number>>()
 
 /**
- * Renews the caller's leases for the time they asked for. Runs for every call, so that whoever works keeps their tasks.
+ * Renews the caller's leases for the time they asked for. Runs for every call, so that active workers keep their tasks.
  * Leases belong to the credential that claimed them or to the agent of the token; not to its user, who may be in the
  * browser while their agent is long gone. It runs every 20 seconds at most and in parallel to the call; it changes only
  * the lease and emits no event. It renews nothing in a team that the caller has left or may only read.

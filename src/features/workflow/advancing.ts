@@ -17,7 +17,7 @@ export const advance = write(
     const { row: before, project } = await writable(ctx, { ref, project: inProject })
     const moved = await move(ctx, project, before, { by: 'advance', evidence }, level)
     const after = await change(ctx, before, { status: moved.to })
-    await moved.tell(after)
+    await moved.notify(after)
     return present(ctx, project, after)
   },
   { versioned: true },
@@ -30,7 +30,7 @@ export const review = write(
     const { row: before, project } = await writable(ctx, { ref })
     const moved = await move(ctx, project, before, { by: verdict }, undefined, comments)
     const after = await change(ctx, before, { status: moved.to })
-    await moved.tell(after)
+    await moved.notify(after)
     return present(ctx, project, after)
   },
   { versioned: true },

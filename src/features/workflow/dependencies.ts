@@ -9,7 +9,7 @@ import { bringing, isClosed } from '../projects/workflow.ts'
 import type { Missing, Workflow } from '../projects/workflow-schema.ts'
 import { featureDependencies as dependencies, features } from './table.ts'
 
-/** What a feature waits for; what was deleted is waited for no more. */
+/** Returns the blockers of a feature that are not deleted. */
 export const blockersOf = (ctx: Ctx, featureId: string): Promise<{ id: string; title: string; status: string }[]> =>
   ctx.db
     .select({ id: features.id, title: features.title, status: features.status })
@@ -50,7 +50,7 @@ export async function setBlockers(
   for (const id of ids) if (!known.has(id)) throw notFound('feature', id)
   const circle = wayTo(feature.id, ids, await edgesIn(ctx, project, feature))
   if (circle)
-    throw invalid('/blockedBy', `These wait for each other: ${await inWords(ctx, [feature.id, ...circle])}.`, 'cycle')
+    throw invalid('/blockedBy', `These block each other: ${await inWords(ctx, [feature.id, ...circle])}.`, 'cycle')
   await ctx.db.delete(dependencies).where(eq(dependencies.featureId, feature.id))
   if (ids.length > 0)
     await ctx.db
@@ -58,7 +58,7 @@ export async function setBlockers(
       .values(ids.map((blockedById) => ({ featureId: feature.id, blockedById, createdAt: ctx.now })))
 }
 
-/** Of all the others in the project. */
+/** Dependencies of all other features in the project. */
 const edgesIn = (ctx: Ctx, project: Project, feature: { id: string }): Promise<{ from: string; to: string }[]> =>
   ctx.db
     .select({ from: dependencies.featureId, to: dependencies.blockedById })
@@ -66,7 +66,7 @@ const edgesIn = (ctx: Ctx, project: Project, feature: { id: string }): Promise<{
     .innerJoin(features, and(eq(features.id, dependencies.blockedById), isNull(features.deletedAt)))
     .where(sql`${features.projectId} = ${project.id} and ${dependencies.featureId} <> ${feature.id}`)
 
-/** For one that is back from deletion: others may wait for each other now in a way that it would close. */
+/** Call after restoring a feature: dependencies that were added meanwhile may form a cycle with its own. */
 export async function requireNoCircle(ctx: Ctx, project: Project, feature: { id: string }): Promise<void> {
   await lockProject(ctx, project.id)
   const blockers = (await blockersOf(ctx, feature.id)).map(({ id }) => id)
@@ -74,7 +74,7 @@ export async function requireNoCircle(ctx: Ctx, project: Project, feature: { id:
   if (circle)
     throw new AppError(
       'conflict.cycle',
-      `These would wait for each other: ${await inWords(ctx, [feature.id, ...circle])}. Take one of the dependencies out first.`,
+      `These would block each other: ${await inWords(ctx, [feature.id, ...circle])}. Remove a dependency first.`,
     )
 }
 

@@ -2,7 +2,7 @@ import { define, number, text, texts } from '../../events/catalogue.ts'
 import { array, nullable, optional } from '../../schema.ts'
 
 const ofFeature = { kind: 'feature', live: true } as const
-/** `concerns`: id of whoever it was given to, or of its author; their open streams hear of it. */
+/** `concerns`: id of the assignee, or of the author; their open streams get the event. */
 const shown = { title: text, status: text, version: number, concerns: array(nullable(text), 1) } as const
 const moved = { ...shown, from: text, to: text } as const
 
@@ -20,19 +20,19 @@ export const featureAdvanced = define('feature.advanced', {
 })
 export const featureReviewed = define('feature.reviewed', {
   ...ofFeature,
-  says: 'A feature was approved, or changes were asked for',
+  says: 'A feature was approved, or changes were requested',
   data: { ...moved, gate: optional(nullable(text)), verdict: text },
-  words: (what, { verdict }) => (verdict === 'approved' ? `approved ${what}` : `asked for changes in ${what}`),
+  words: (what, { verdict }) => (verdict === 'approved' ? `approved ${what}` : `requested changes in ${what}`),
 })
 export const featureOverridden = define('feature.overridden', {
   ...ofFeature,
-  says: 'A person moved a feature past its gate',
+  says: 'An admin moved a feature past its gate',
   data: { ...moved, reason: text },
   words: (what, { from, to, reason }) => `moved ${what} from ${from} to ${to} past its gate: ${reason}`,
 })
 export const featureDeleted = define('feature.deleted', { ...ofFeature, says: 'A feature was deleted', data: shown })
 export const featureRestored = define('feature.restored', { ...ofFeature, says: 'A feature was restored', data: shown })
-/** By the machine, after the commit. */
+/** Emitted by a job, after the evidence is stored. */
 export const featureObserved = define('feature.observed', {
   ...ofFeature,
   says: 'The code host confirmed evidence for a gate',

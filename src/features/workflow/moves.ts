@@ -15,8 +15,8 @@ import { featureEvidence, featureReviews } from './table.ts'
 
 interface Moved {
   to: string
-  /** To be called with the row as it is after the move. */
-  tell(after: Row): Promise<void>
+  /** Call it with the row after the move. */
+  notify(after: Row): Promise<void>
 }
 
 /**
@@ -59,12 +59,12 @@ export async function move(
     await requireOtherThanAuthor(ctx, project, before)
     await ctx.db
       .insert(featureReviews)
-      .values({ featureId: before.id, verdict: wanted.by, comment: comments, ...saidBy(ctx) })
+      .values({ featureId: before.id, verdict: wanted.by, comment: comments, ...actorColumns(ctx) })
   }
   const facts = { from: before.status, to, gate }
   return {
     to,
-    tell: async (after) => {
+    notify: async (after) => {
       if (wanted.by === 'advance') ctx.emit(featureAdvanced, about(after, facts))
       else ctx.emit(featureReviewed, about(after, { ...facts, verdict: wanted.by }))
       if (isInReview(workflow, to)) await askForReview(ctx, after)
@@ -73,7 +73,7 @@ export async function move(
   }
 }
 
-const saidBy = ({ actor, now }: Ctx) => ({
+const actorColumns = ({ actor, now }: Ctx) => ({
   actorType:
     actor.kind === 'mcp_token' ? ('agent' as const) : actor.kind === 'system' ? ('system' as const) : ('user' as const),
   actorId: actor.userId,
@@ -89,20 +89,19 @@ async function keepEvidence(
   level: 'reported' | 'verified',
 ): Promise<void> {
   if (level === 'verified' && !inPerson(ctx.actor))
-    throw new AppError('forbidden', 'Only a person who is signed in at a browser can say verified; leave level out.')
+    throw new AppError('forbidden', 'Only a person signed in at a browser can set level verified. Leave level out.')
   const [shown] = await ctx.db
     .select({ gate: featureEvidence.gate })
     .from(featureEvidence)
     .where(and(eq(featureEvidence.featureId, id), eq(featureEvidence.evidence, evidence)))
     .limit(1)
-  // A call that is repeated by mistake must not carry a feature through the next gate as well.
+  // A call that is repeated by mistake must not move the feature through the next gate as well.
   if (shown)
-    throw new AppError(
-      'conflict',
-      `The same evidence was brought to ${shown.gate} already. Bring what ${gate} asks for.`,
-    )
+    throw new AppError('conflict', `This evidence was already submitted at ${shown.gate}. Submit what ${gate} needs.`)
   const evidenceId = newId()
-  await ctx.db.insert(featureEvidence).values({ id: evidenceId, featureId: id, gate, level, evidence, ...saidBy(ctx) })
+  await ctx.db
+    .insert(featureEvidence)
+    .values({ id: evidenceId, featureId: id, gate, level, evidence, ...actorColumns(ctx) })
   // Whether it is there is looked up afterwards: nobody waits for a code host, and none that is away holds up anybody's
   // work.
   const { commits = [], pullRequests = [], links = [] } = evidence
@@ -125,31 +124,31 @@ async function requireOtherThanAuthor(ctx: Ctx, project: Project, { id, createdB
   if (authors.some((author) => author.id === userId && !(author.type === 'agent' && inPerson(ctx.actor))))
     throw new AppError(
       'forbidden',
-      'Its author cannot review it. Ask somebody else; or an admin sets allowSelfReview in the settings of the project.',
+      'The author cannot review it. Ask someone else, or an admin to set allowSelfReview in the project settings.',
     )
 }
 
-// ---- who is told
+// ---- notifications
 
 const linkOf = ({ projectId, id }: Row): string => `/projects/${projectId}/features/${id}`
-/** A person who is told about what his own agent did, but not about what he did himself. */
+/** People are notified of what their own agent did, but not of what they did themselves. */
 const isOwnDoing = ({ actor }: Ctx, userId: string): boolean => actor.userId === userId && actor.kind !== 'mcp_token'
 
-const tell = (ctx: Ctx, row: Row, people: string[], notice: Omit<Notice, 'userId' | 'link'>): Promise<void> =>
+const notifyAll = (ctx: Ctx, row: Row, people: string[], notice: Omit<Notice, 'userId' | 'link'>): Promise<void> =>
   notify(ctx, ...people.map((userId) => ({ ...notice, userId, link: linkOf(row) })))
 
-/** Unless he did it himself, or has lost the right to see it since he was assigned. */
-async function tellAssigned(ctx: Ctx, row: Row, notice: Omit<Notice, 'userId' | 'link'>): Promise<void> {
+/** Notifies the assignee, unless they did it themselves or can no longer see the feature. */
+async function notifyAssigned(ctx: Ctx, row: Row, notice: Omit<Notice, 'userId' | 'link'>): Promise<void> {
   if (row.assigneeType !== 'user' || !row.assigneeId || row.assigneeId === ctx.actor.userId) return
-  await tell(ctx, row, await readersOf(ctx, row.projectId, [row.assigneeId]), notice)
+  await notifyAll(ctx, row, await readersOf(ctx, row.projectId, [row.assigneeId]), notice)
 }
 
 export const tellAssignee = (ctx: Ctx, row: Row): Promise<void> =>
-  tellAssigned(ctx, row, { reason: 'assignment', title: `Assigned to you: ${row.title}` })
+  notifyAssigned(ctx, row, { reason: 'assignment', title: `Assigned to you: ${row.title}` })
 const tellOfChanges = (ctx: Ctx, row: Row): Promise<void> =>
-  tellAssigned(ctx, row, { reason: 'needs_you', type: 'warning', title: `Changes asked for: ${row.title}` })
+  notifyAssigned(ctx, row, { reason: 'needs_you', type: 'warning', title: `Changes requested: ${row.title}` })
 
-/** Its creator; where that is who asks, those who manage the team. */
+/** Notifies the creator; if the creator is the caller, the team's admins. */
 async function askForReview(ctx: Ctx, row: Row): Promise<void> {
   const { organizationId, createdById } = row
   const candidates = await ctx.db
@@ -168,5 +167,5 @@ async function askForReview(ctx: Ctx, row: Row): Promise<void> {
   const people = candidates.map(({ userId }) => userId).filter((userId) => !isOwnDoing(ctx, userId))
   const readers = await readersOf(ctx, row.projectId, people)
   const asked = createdById && readers.includes(createdById) ? [createdById] : readers.slice(0, 20)
-  await tell(ctx, row, asked, { reason: 'review', title: `Waits for a review: ${row.title}` })
+  await notifyAll(ctx, row, asked, { reason: 'review', title: `Ready for review: ${row.title}` })
 }

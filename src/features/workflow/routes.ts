@@ -88,7 +88,7 @@ export const workflowRoutes = (http: Http) =>
       response: Feature,
     })
     .post('/api/features/:id/restore', ({ ctx, params }) => features.restore(ctx, { ref: params.id }), {
-      ...on(features.restore, 'Bring back a feature that was deleted in the last 30 days'),
+      ...on(features.restore, 'Restore a feature that was deleted in the last 30 days'),
       params: byId,
       response: Feature,
     })

@@ -35,14 +35,14 @@ export const Assignee = object({
   id: id(),
   name: text(100, { example: 'Ada Lovelace' }),
 })
-/** `agent`: said through the MCP token of the user with this id. */
+/** `agent`: called with the MCP token of the user with this id. */
 const SaidBy = object({
   type: oneOf(['user', 'agent', 'system']),
   id: nullable(id()),
   name: text(100, { example: 'Ada Lovelace' }),
 })
 
-/** Lists carry no bodies. */
+/** List item: a feature without its long texts. */
 export const FeatureItem = object({
   ...recordFields,
   organizationId: id(),
@@ -66,7 +66,7 @@ export const Feature = object({
   next: nullable(
     object({
       to: text(63, { example: 'in_testing' }),
-      missing: Type.Array(Missing, { description: 'What has to be brought along to get there' }),
+      missing: Type.Array(Missing, { description: 'What is needed to get there' }),
     }),
   ),
 })
@@ -108,7 +108,7 @@ export const FeatureDetail = object({
       title: text(200, { example: 'Lock the data folder' }),
       url: url({ example: 'https://github.com/tutti/tutti/pull/7' }),
     }),
-    { description: 'Those that were opened for it from here' },
+    { description: 'Pull requests opened for it through this server' },
   ),
 })
 export type FeatureDetail = Static<typeof FeatureDetail>
@@ -131,8 +131,8 @@ const specRef = text(100, {
 export const FeatureCreate = object({
   title: featureTitle,
   description: optional(description),
-  kind: optional(oneOf(kinds, { description: 'feature unless told' })),
-  priority: optional(oneOf(priorities, { description: 'medium unless told' })),
+  kind: optional(oneOf(kinds, { description: 'Default: feature' })),
+  priority: optional(oneOf(priorities, { description: 'Default: medium' })),
   assignee: optional(assigneeRef),
   taskIds: optional(taskRefs),
   specId: optional(specRef),
@@ -140,19 +140,19 @@ export const FeatureCreate = object({
 })
 export type FeatureCreate = Static<typeof FeatureCreate>
 
-const level = oneOf(['reported', 'verified'], { description: 'verified: a person, signed in, has looked for himself' })
+const level = oneOf(['reported', 'verified'], { description: 'verified: checked by a person signed in at a browser' })
 
 export const FeaturePatch = partial(
   object({
     title: featureTitle,
     description: nullable(description),
-    kind: oneOf(kinds, { description: 'Only before work begins: it decides which gates there are' }),
+    kind: oneOf(kinds, { description: 'Can only change before work begins, because it decides the gates' }),
     priority: oneOf(priorities),
     assignee: nullable(assigneeRef),
     taskIds: taskRefs,
     specId: nullable(specRef),
     blockedBy: featureRefs,
-    status: text(63, { example: 'in_progress', description: 'Moves it, through the same gates as advancing it' }),
+    status: text(63, { example: 'in_progress', description: 'Moves it through the same gates as advance' }),
     evidence: Evidence,
     level,
   }),

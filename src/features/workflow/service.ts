@@ -41,7 +41,7 @@ export const create = write(
   member('features:write'),
   async (ctx, { project: ref, ...input }: FeatureCreate & { project?: string }): Promise<Feature> => {
     const project = await projectOf(ctx, ref)
-    if (!project) throw invalid('/project', 'Name the project: its id, slug or key.', 'required')
+    if (!project) throw invalid('/project', 'Name the project by its id, slug or key.', 'required')
     requireWriter(ctx, project)
     const assigned = input.assignee === undefined ? {} : await assignedTo(ctx, project, input.assignee)
     const id = newId()
@@ -82,7 +82,7 @@ export const update = write(
     if (patch.kind !== undefined && patch.kind !== before.kind && before.status !== workflowOf(project).initial)
       throw new AppError(
         'conflict',
-        'Work has begun, and the kind decides which gates it has to pass: it stays as it is.',
+        'Work has begun, so the kind cannot change: it decides which gates the feature must pass.',
       )
     const { assignee, taskIds, specId, blockedBy, ...fields } = patch
     const assigned =
@@ -115,7 +115,7 @@ export const update = write(
     })
     const changed = Object.keys(patch)
     if (changed.length > 0 || !moved) ctx.emit(featureUpdated, about(after, { fields: changed }))
-    if (moved) await moved.tell(after)
+    if (moved) await moved.notify(after)
     if (after.assigneeId !== before.assigneeId) await tellAssignee(ctx, after)
     return present(ctx, project, after)
   },

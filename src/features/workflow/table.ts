@@ -38,14 +38,14 @@ export const features = pgTable(
   ],
 )
 
-const saidBy = () => ({
+const actorColumns = () => ({
   actorType: text().$type<'user' | 'agent' | 'system'>().notNull(),
   actorId: uuid(),
   actorName: text().notNull(),
   createdAt: instant().notNull(),
 })
 
-/** What was shown at a gate. Only ever added. */
+/** Evidence submitted at gates. Append-only. */
 export const featureEvidence = pgTable(
   'feature_evidence',
   {
@@ -56,7 +56,7 @@ export const featureEvidence = pgTable(
     gate: text().notNull(),
     level: text().$type<'reported' | 'observed' | 'verified'>().notNull(),
     evidence: json<Evidence>().notNull(),
-    ...saidBy(),
+    ...actorColumns(),
   },
   (t) => [index('feature_evidence_feature').on(t.featureId, t.createdAt)],
 )
@@ -70,7 +70,7 @@ export const featureReviews = pgTable(
       .references(() => features.id, { onDelete: 'cascade' }),
     verdict: text().$type<'approved' | 'changes_requested'>().notNull(),
     comment: text(),
-    ...saidBy(),
+    ...actorColumns(),
   },
   (t) => [index('feature_reviews_feature').on(t.featureId, t.createdAt)],
 )

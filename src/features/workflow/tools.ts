@@ -10,7 +10,7 @@ const project = optional(text(100, { minLength: 1, description: 'Id, slug or key
 const feature = text(100, { minLength: 1, description: 'Id or id prefix' })
 const { description, kind, priority } = FeatureCreate.properties
 
-/** What the next gate needs. `advance_feature` is not named: its own description says that it takes evidence. */
+/** What the next gate needs. Leaves out `advance_feature`, whose own description says that it takes evidence. */
 const gateOf = ({ next }: Pick<Feature, 'next'>) =>
   next && {
     to: next.to,
@@ -31,7 +31,7 @@ export const workflowTools = [
   tool({
     name: 'create_feature',
     title: 'Create feature',
-    description: 'Start a piece of work that has to pass gates: code, tests, docs, review. Says which are ahead.',
+    description: 'Create a feature: work that must pass gates (code, tests, docs, review). Returns the gates ahead.',
     toolset: 'workflows',
     input: object({
       title: title(200),
@@ -50,7 +50,7 @@ export const workflowTools = [
     name: 'advance_feature',
     title: 'Advance feature',
     description:
-      'Move a feature one step on, with evidence of what its gate asks for. Says what the next gate needs, or what is missing.',
+      'Move a feature to its next state, with evidence for its gate. Returns what is missing, or the next gate needs.',
     toolset: 'workflows',
     core: true,
     input: object({ feature, evidence: optional(Evidence) }),
@@ -61,7 +61,7 @@ export const workflowTools = [
   tool({
     name: 'submit_review',
     title: 'Submit review',
-    description: 'Approve a feature in review, or ask for changes. Not for your own work.',
+    description: 'Approve a feature in review, or request changes. Not for your own work.',
     toolset: 'workflows',
     input: object({ feature, ...FeatureReview.properties }),
     action: review,
@@ -71,7 +71,7 @@ export const workflowTools = [
   tool({
     name: 'list_features',
     title: 'List features',
-    description: 'Features of a project, or of the team, with their states and gates, last changed first.',
+    description: 'List features of a project or the team with their gates, last changed first.',
     toolset: 'workflows',
     input: object({ project, status: optional(text(63)), ...listing }),
     action: features.listFor,
@@ -80,7 +80,7 @@ export const workflowTools = [
   tool({
     name: 'get_feature',
     title: 'Get feature',
-    description: 'One feature with gates, evidence, reviews, and what the next gate needs.',
+    description: 'Get a feature with gates, evidence, reviews and what the next gate needs.',
     toolset: 'workflows',
     input: object({ feature }),
     action: detail.get,
@@ -89,7 +89,7 @@ export const workflowTools = [
       ...feature,
       next: gateOf(feature),
       evidence: evidence.map(({ id: _, ...shown }) => shown),
-      reviews: reviews.map(({ id: _, ...said }) => said),
+      reviews: reviews.map(({ id: _, ...review }) => review),
     }),
   }),
 ]

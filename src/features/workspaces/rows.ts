@@ -31,11 +31,11 @@ const columns = {
   folders: workspaces.folders,
   status: workspaces.status,
 }
-const taking = sql`${workspaceTeams} t join ${organizations} o on o.id = t.organization_id and o.deleted_at is null`
+const teamsOf = sql`${workspaceTeams} t join ${organizations} o on o.id = t.organization_id and o.deleted_at is null`
 /** All teams of a workspace as JSON; the owning team comes first. */
 const teamList = sql<string>`(select json_agg(json_build_object('id', o.id, 'name', o.name, 'role', t.role)
   order by t.added_at, o.id)
-  from ${taking} where t.workspace_id = ${workspaces.id})::text`
+  from ${teamsOf} where t.workspace_id = ${workspaces.id})::text`
 
 /** A workspace is visible to the members of all its teams, as long as the owning team exists. */
 export const seenBy = (ctx: Ctx, among = idList(organizationsOf(ctx.actor))): SQL =>
@@ -55,10 +55,10 @@ export async function select(ctx: Ctx, where: SQL | undefined, order: SQL[], lim
     .orderBy(...order)
     .limit(limit)
   const [counted] = rows.length > 0 ? await projectCounts.call(ctx, { ids: rows.map(({ id }) => id) }) : []
-  return rows.map(({ teams: list, ...row }) => {
-    const taken = JSON.parse(list) as WorkspaceTeam[]
-    const counts = { teams: taken.length, projects: counted?.get(row.id) ?? 0 }
-    return { ...row, teams: taken, counts, role: roleIn(ctx, row, taken) }
+  return rows.map(({ teams: json, ...row }) => {
+    const list = JSON.parse(json) as WorkspaceTeam[]
+    const counts = { teams: list.length, projects: counted?.get(row.id) ?? 0 }
+    return { ...row, teams: list, counts, role: roleIn(ctx, row, list) }
   })
 }
 
