@@ -102,10 +102,11 @@ function writtenAfter(since: string): SQL {
 export const list = read(
   'activity.list',
   member('activities:read'),
-  async (ctx, query: ActivityQuery): Promise<ActivityPage> => {
+  async (ctx, query: ActivityQuery & { mustExist?: boolean }): Promise<ActivityPage> => {
     const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })
     const { type, taskId, since, until } = query
-    const [agentId, projectId] = [await agentFilter(ctx, query.agentId), await projectFilter(ctx, query)]
+    const agentId = await agentFilter(ctx, query.agentId, query.mustExist)
+    const projectId = await projectFilter(ctx, query)
     const rows = await ctx.db
       .select(listed)
       .from(events)

@@ -42,7 +42,13 @@ export const activityTools = [
       ...listing,
     }),
     action: activities.list,
-    with: ({ agent, project, ...input }) => ({ limit: 20, ...input, agentId: agent, projectId: project }),
+    with: ({ agent, project, ...input }) => ({
+      limit: 20,
+      ...input,
+      agentId: agent,
+      projectId: project,
+      mustExist: true,
+    }),
     show: ({ items, ...page }) => ({ items: items.map(line), ...page }),
   }),
   tool({

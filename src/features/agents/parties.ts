@@ -49,9 +49,14 @@ export async function findParty(ctx: Ctx, place: PartyScope, ref: string): Promi
   return findAgent(ctx, place.organizationId, wanted)
 }
 
-/** Returns the id of the agent to filter a list by. An id is not looked up: the list's own rule hides the rest. */
-export const agentFilter = async (ctx: Ctx, ref: string | undefined): Promise<string | undefined> =>
-  ref === undefined || isId(ref) ? ref : (await findAgent(ctx, currentOrganization(ctx.actor), ref)).id
+/**
+ * Returns the id of the agent to filter a list by. An id is looked up only with `mustExist`, as tools want it;
+ * otherwise the list's own rule hides what is not visible.
+ */
+export async function agentFilter(ctx: Ctx, ref: string | undefined, mustExist = false): Promise<string | undefined> {
+  if (ref === undefined || (isId(ref) && !mustExist)) return ref
+  return (await findAgent(ctx, currentOrganization(ctx.actor), ref)).id
+}
 
 /** Finds an active agent of this team, or a public one. */
 export async function findAgent(ctx: Ctx, organizationId: string, ref: string): Promise<Party> {

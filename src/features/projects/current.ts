@@ -22,14 +22,20 @@ export interface ProjectFilter {
   projectId?: string
   /** Without `projectId`: limit the list to the project that the caller works in, if any. Tools do. */
   orCurrent?: boolean
+  /** Throws not_found for an id that is not visible, as tools do. Default: true with `orCurrent`. */
+  mustExist?: boolean
 }
 
 /**
- * Returns the id of the project to filter by. An id is not looked up: the list's own rule hides what is not visible.
+ * Returns the id of the project to filter by. REST does not look an id up: the list's own rule hides what is not
+ * visible. Tools do, since an agent learns more from not_found than from an empty list.
  */
-export async function projectFilter(ctx: Ctx, { projectId, orCurrent }: ProjectFilter): Promise<string | undefined> {
+export async function projectFilter(
+  ctx: Ctx,
+  { projectId, orCurrent, mustExist = orCurrent }: ProjectFilter,
+): Promise<string | undefined> {
   if (projectId === undefined) return orCurrent ? (await defaultProject(ctx))?.id : undefined
-  return isId(projectId) ? projectId : (await projects.find(ctx, projectId)).id
+  return isId(projectId) && !mustExist ? projectId : (await projects.find(ctx, projectId)).id
 }
 
 /** Returns the token's project, else the project of the token's active session. */

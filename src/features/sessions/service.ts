@@ -47,9 +47,10 @@ const orders = { updatedAt: sessions.updatedAt, startedAt: sessions.startedAt }
 export const list = read(
   'sessions.list',
   member('sessions:read'),
-  async (ctx, query: SessionQuery): Promise<SessionPage> => {
+  async (ctx, query: SessionQuery & { mustExist?: boolean }): Promise<SessionPage> => {
     const page = keyset(orders, sessions.id, query, { sort: 'updatedAt' })
-    const [agentId, projectId] = [await agentFilter(ctx, query.agentId), await projectFilter(ctx, query)]
+    const agentId = await agentFilter(ctx, query.agentId, query.mustExist)
+    const projectId = await projectFilter(ctx, query)
     const filters = and(
       own(ctx),
       query.status && eq(sessions.status, query.status),

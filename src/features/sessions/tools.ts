@@ -68,7 +68,7 @@ export const sessionTools = [
     toolset: 'sessions',
     input: object({ agent, status: optional(oneOf(statuses)), ...listing }),
     action: sessions.list,
-    with: ({ agent, ...input }) => ({ limit: 20, ...input, agentId: agent, total: true }),
+    with: ({ agent, ...input }) => ({ limit: 20, ...input, agentId: agent, mustExist: true, total: true }),
   }),
   tool({
     name: 'get_context',
