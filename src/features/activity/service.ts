@@ -57,7 +57,7 @@ const visible = {
   projectId: events.projectId,
   subjectId: events.subjectId,
 }
-/** Lists carry no bodies. */
+/** Columns of list items: without metadata. */
 const listed = { ...visible, data: sql<Record<string, unknown>>`${events.data} - 'metadata'`.mapWith(events.data) }
 
 type Row = Parameters<typeof feedEntry>[1] &
@@ -86,9 +86,8 @@ function toActivity(
 }
 
 /**
- * Events are numbered as they are written, and their ids tell when they were made, a moment after `at`. So whatever has
- * a lower number than one of an hour before is older, and need not be looked at: a team may have a hundred thousand of
- * those.
+ * Limits the scan to recent events. Events are numbered in the order of writing, and their ids contain a time shortly
+ * after `at`. An event with a lower number than one from an hour before `since` is older, so it need not be read.
  */
 function writtenAfter(since: string): SQL {
   const time = Math.max(0, Date.parse(since) - 3_600_000)

@@ -18,8 +18,7 @@ type Fields =
   | 'supersededById'
 
 /**
- * Their texts can be found at once; vectors are made by a job, unless one is there already: a write never waits for the
- * model.
+ * Indexes the texts at once. A job creates missing vectors, so that a write never waits for the model.
  */
 export async function index(ctx: Ctx, rows: readonly Pick<Row, Fields>[], vector?: Float32Array): Promise<void> {
   const fresh = await putPassages(

@@ -15,8 +15,8 @@ interface Owned {
 }
 
 /**
- * The memories that are deleted and restored with an agent: only those of its own team. Other teams work with public
- * agents too, and what they remember of them stays theirs.
+ * The memories that are deleted and restored with an agent: only those of its own team. Other teams that work with a
+ * public agent keep their memories of it.
  */
 const ofAgent = ({ id, organizationId }: Owned, deletedAt: SQL): SQL =>
   and(

@@ -203,8 +203,7 @@ export const remove = write(
 )
 
 /**
- * All memories of a scope, once the caller has said how many he knows there are. Exactly these go: one that is added
- * meanwhile stays.
+ * Deletes all memories of a scope, after the caller confirmed their count. A memory that is added meanwhile stays.
  */
 export const clear = write(
   'memory.clear',

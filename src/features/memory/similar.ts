@@ -4,7 +4,7 @@ import { excerptOf } from './rows.ts'
 import type { Memory, MemoryStored } from './schema.ts'
 
 /**
- * Measured with the built-in model: paraphrases reach 0.75 to 0.95, the same words about another thing stay below 0.85.
+ * Measured with the built-in model: paraphrases reach 0.75 to 0.95, equal words about another topic less than 0.85.
  */
 const SAME_MEANING = 0.85
 const SAME_WORDS = 0.75
@@ -31,8 +31,7 @@ export async function vectorSoon({ app: { embedder } }: Ctx, text: string): Prom
 }
 
 /**
- * Memories that say nearly the same, by their words and, where its vector is there, by its meaning. A duplicate is
- * noticed, not refused.
+ * Returns memories with similar words or, given a vector, similar meaning. Duplicates are reported, not refused.
  */
 export async function similarTo(
   ctx: Ctx,

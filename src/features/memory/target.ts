@@ -61,8 +61,7 @@ function ofAgent(ctx: Ctx, agent: { id: string } | null | undefined): MemoryTarg
 }
 
 /**
- * A session is its worker's; its project decides who sees what is remembered about it, and may be out of his sight by
- * now.
+ * A session's project decides who sees its memories. The worker may no longer see that project.
  */
 async function inSession(ctx: Ctx, session: WorkSession | undefined): Promise<MemoryTarget> {
   if (!session)

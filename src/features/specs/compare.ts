@@ -16,8 +16,7 @@ interface Hunk {
 }
 
 /**
- * A unified diff. What differs too much to be compared line by line is shown as replaced, from the first change to the
- * last.
+ * Returns a unified diff. If the texts differ too much, all from the first to the last change is one replacement.
  */
 export async function changeOf(before: string, after: string, names: { from: string; to: string }): Promise<Change> {
   const hunks = before === after ? [] : ((await finely(before, after)) ?? roughly(before, after))

@@ -32,8 +32,7 @@ export const openOnes = (workflow: Workflow, blockers: { id: string; title: stri
     }))
 
 /**
- * Replaces what a feature waits for. Those who change the order of work in a project take turns, or two of them could
- * close a circle.
+ * Replaces a feature's blockers. Locks the project, because two concurrent changes could together create a cycle.
  */
 export async function setBlockers(
   ctx: Ctx,

@@ -20,7 +20,7 @@ interface Moved {
 }
 
 /**
- * The one way a feature changes its state short of an override: asks the engine, keeps what was shown, and refuses with
+ * The only way, except an override, to change a feature's state. Asks the engine, stores the evidence, and throws with
  * all that is missing.
  */
 export async function move(
@@ -102,16 +102,15 @@ async function keepEvidence(
   await ctx.db
     .insert(featureEvidence)
     .values({ id: evidenceId, featureId: id, gate, level, evidence, ...actorColumns(ctx) })
-  // Whether it is there is looked up afterwards: nobody waits for a code host, and none that is away holds up anybody's
-  // work.
+  // A job checks later that it exists, so that no request waits for a slow or unreachable code host.
   const { commits = [], pullRequests = [], links = [] } = evidence
   if (level === 'reported' && commits.length + pullRequests.length + links.length > 0)
     ctx.enqueue({ name: 'repos.observe', data: { evidenceId } })
 }
 
 /**
- * The author is who brought the evidence, or who made the feature if nobody did. What an agent brought through its
- * token may be reviewed by the person whose token it is, at a browser: an agent cannot sign in there.
+ * The author is who submitted the evidence, or without evidence who created the feature. The owner of an agent's token
+ * may review what the agent submitted, but only in a browser, where an agent cannot sign in.
  */
 async function requireOtherThanAuthor(ctx: Ctx, project: Project, { id, createdById }: Row): Promise<void> {
   if (project.settings.allowSelfReview === true) return
