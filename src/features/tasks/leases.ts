@@ -47,8 +47,8 @@ const claimable = (holder: Parameters<typeof isLeasedTo>[0], now: string): SQL =
   or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now), isLeasedTo(holder))
 
 /**
- * Returns the columns of a claim. It starts the task, and assigns it to the holder if it has no assignee; only these
- * changes raise the version, the lease itself does not.
+ * Returns the columns of a claim. It starts the task, and assigns it to the holder if it has no assignee or is assigned
+ * to the previous holder; only these changes raise the version, the lease itself does not.
  */
 export function claimed(holder: Holder, now: string, minutes = LEASE_MINUTES) {
   const starts = sql`${tasks.status} in ('backlog', 'todo', 'blocked')`
