@@ -1,5 +1,5 @@
 import { AppError } from '../../src/errors.ts'
-import { factsOf, type RecordName, recordNames } from '../../src/records/names.ts'
+import { kindInfo, type RecordName, recordNames } from '../../src/records/names.ts'
 import { plain } from '../terminal/output.ts'
 import type { Client } from './client.ts'
 import { query } from './reference.ts'
@@ -19,7 +19,7 @@ const lists: Readonly<Record<string, List>> = {
 }
 
 function listOf(name: RecordName): [string, List][] | undefined {
-  const { noun, path, named } = factsOf(name)
+  const { noun, path, named } = kindInfo(name)
   return noun === undefined ? undefined : [[name, { noun, ...(named && { path: `/api${path}` }) }]]
 }
 

@@ -9,8 +9,9 @@ import {
 } from '@modelcontextprotocol/server'
 import type { Ctx } from '../action.ts'
 import type { Actor } from '../auth/actor.ts'
+import { member, refusalOf, refused } from '../auth/policy.ts'
 import { AppError, notFound } from '../errors.ts'
-import type { Resource as RecordResource } from '../records/kind.ts'
+import type { RecordKind, Resource as RecordResource } from '../records/kind.ts'
 import { visibleText } from '../text/text.ts'
 import { type Catalogue, refusal, type Selection } from './catalogue.ts'
 import { listPrompts, type OwnTask, ownTasks, readPrompt } from './hooks.ts'
@@ -48,6 +49,13 @@ export class Offer {
     return found ? refusal(found, actor, selection) : new AppError('not_found', 'This server has no such records.')
   }
 
+  /** A kind that no tool shows is for every caller that may read its records. */
+  #refusalFor({ kind, scope, resource }: RecordKind, asking: Asking): AppError | undefined {
+    if (resource?.tool) return this.#refusal(resource.tool, asking)
+    const found = refusalOf(asking.actor, member(scope), `Reading a ${kind}`, asking.ctx.app.clock)
+    return found && refused(found)
+  }
+
   #sees(tool: string, asking: Asking): boolean {
     return !this.#refusal(tool, asking)
   }
@@ -60,8 +68,9 @@ export class Offer {
   // ---- resources
 
   templates(asking: Asking): ResourceTemplateType[] {
-    return asking.ctx.app.records.all.flatMap(({ kind, resource }) =>
-      resource && this.#sees(resource.tool, asking)
+    const readable = asking.ctx.app.records.all.filter((record) => !this.#refusalFor(record, asking))
+    return readable.flatMap(({ kind, resource }) =>
+      resource
         ? [
             {
               uriTemplate: `tutti://${kind}/{id}`,
@@ -96,9 +105,9 @@ export class Offer {
           ...(await this.#ownTasks(asking)).map((record) => listed('task', record)),
         ]
       : []
-    const { resource: project } = ctx.app.records.get('project')
-    const places = project && this.#sees(project.tool, asking) ? (await project.list(ctx, LISTED_PROJECTS)).items : []
-    return [...open, ...places.map((record) => listed('project', record))]
+    const project = ctx.app.records.get('project')
+    const projects = this.#refusalFor(project, asking) ? undefined : await project.resource?.list(ctx, LISTED_PROJECTS)
+    return [...open, ...(projects?.items ?? []).map((record) => listed('project', record))]
   }
 
   async read(uri: string, asking: Asking): Promise<ReadResourceResult> {
@@ -145,8 +154,8 @@ export class Offer {
         `No resource at ${visibleText(uri).slice(0, 200)}. resources/templates/list lists the valid addresses.`,
       )
     const { noun, resource, ref } = found
-    const refused = this.#refusal(resource.tool, asking)
-    if (refused) throw told(refused, uri)
+    const denied = this.#refusalFor(found.record, asking)
+    if (denied) throw told(denied, uri)
     try {
       return { noun, resource, record: (await resource.read(asking.ctx, ref)) as Fields }
     } catch (error) {
@@ -157,9 +166,9 @@ export class Offer {
   /** Returns values for `{id}`, of the records that changed last. */
   async complete(template: string, begun: string, asking: Asking): Promise<string[]> {
     const noun = /^tutti:\/\/([a-z]+)\/\{id\}$/.exec(template)?.[1] ?? ''
-    const resource = asking.ctx.app.records.find(noun)?.resource
-    if (!resource || !this.#sees(resource.tool, asking)) return []
-    const { items } = await resource.list(asking.ctx, COMPLETED)
+    const record = asking.ctx.app.records.find(noun)
+    if (!record?.resource || this.#refusalFor(record, asking)) return []
+    const { items } = await record.resource.list(asking.ctx, COMPLETED)
     return items.map(handle).filter((value) => value.toLowerCase().startsWith(begun.toLowerCase()))
   }
 

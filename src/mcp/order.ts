@@ -13,6 +13,9 @@ const order = [
   ['connect_repo', 'create_pr', 'generate_agents_md', 'list_repos', 'sync_repo'],
 ].flat()
 
-/** Sorts the tools. A tool that is missing from the list above comes first. */
-export const inOrder = <T extends { name: string }>(tools: readonly T[]): T[] =>
-  [...tools].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+/** Sorts the tools. Throws for one that is missing from the list above. */
+export function inOrder<T extends { name: string }>(tools: readonly T[]): T[] {
+  const missing = tools.find(({ name }) => !order.includes(name))
+  if (missing) throw new Error(`${missing.name} is missing from the order of tools in src/mcp/order.ts`)
+  return [...tools].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+}

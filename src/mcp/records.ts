@@ -1,19 +1,26 @@
 import { AppError } from '../errors.ts'
-import type { Records, Resource } from '../records/kind.ts'
+import type { RecordKind, Records, Resource } from '../records/kind.ts'
 
 export type Fields = Record<string, unknown>
 
 /** The address of the caller's open tasks. Subscribers are notified of every change to one of them. */
 export const MINE = 'tutti://me'
 
+interface Address {
+  record: RecordKind
+  resource: Resource
+  noun: string
+  ref: string
+}
+
 const address = /^tutti:\/\/([a-z]+)\/([^/?#]{1,300})$/
 
 /** Returns which record an address such as `tutti://task/TUT-42` names. Undefined if no kind has such addresses. */
-export function parse(records: Records, uri: string): { resource: Resource; noun: string; ref: string } | undefined {
+export function parse(records: Records, uri: string): Address | undefined {
   const [, noun = '', ref = ''] = address.exec(uri) ?? []
-  const resource = records.find(noun)?.resource
+  const record = records.find(noun)
   try {
-    return resource && { resource, noun, ref: decodeURIComponent(ref) }
+    return record?.resource && { record, resource: record.resource, noun, ref: decodeURIComponent(ref) }
   } catch {
     return undefined
   }

@@ -2,7 +2,7 @@ import { type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../action.ts'
 import type { Rights } from '../auth/rights.ts'
-import { factsOf, type RecordName, recordNames } from './names.ts'
+import { kindInfo, type RecordName, recordNames } from './names.ts'
 
 /** Where records of a kind are kept. Those with a project and `deletedAt` are moved, deleted and restored with it. */
 export type RecordTable = PgTable &
@@ -50,8 +50,8 @@ export interface Resource {
   readonly title: string
   /** What the client may use as `{id}`. */
   readonly by: string
-  /** The tool that returns the same data: callers who may not use it do not see the resource either. */
-  readonly tool: string
+  /** The tool that returns the same data: callers who may not use it do not see the resource either. None: the kind's scope decides. */
+  readonly tool?: string
   readonly read: (ctx: Ctx, ref: string) => Promise<object>
   readonly list: (ctx: Ctx, limit: number) => Promise<{ items: readonly object[] }>
 }
@@ -63,7 +63,7 @@ export const personal = (table: { organizationId: PgColumn; createdById: PgColum
 export const projectOf = ({ projectId, table }: RecordKind): PgColumn | undefined => projectId ?? table.projectId
 
 export const pathOf = ({ kind, path, table }: RecordKind): SQL =>
-  path ?? sql`${`${factsOf(kind).path}/`}::text || ${table.id}`
+  path ?? sql`${`${kindInfo(kind).path}/`}::text || ${table.id}`
 
 /** A kind whose passages search updates after each event. */
 export type SearchKind = RecordKind & { readonly search: SearchText }

@@ -1,4 +1,4 @@
-interface Facts {
+interface KindInfo {
   /** The path of their list below `/api`; `path/id` reads one. Without it they are read below their project. */
   readonly path?: string
   /** Their noun on the command line: `tutti notes list`. */
@@ -17,7 +17,7 @@ interface Facts {
  * THE LIST OF KINDS OF RECORDS, one line each. It is plain data, because schemas and the command line need it before
  * any feature is loaded. Everything else about a kind is in its feature's `record.ts` (`RecordKind` in kind.ts).
  */
-export const facts = {
+export const kinds = {
   memory: { path: '/memories', noun: 'memory', searchable: true, recalled: true, mentions: true },
   note: { path: '/notes', noun: 'notes', named: true, searchable: true, recalled: true, mentions: true },
   decision: { path: '/decisions', noun: 'decisions', named: true, searchable: true, recalled: true, mentions: true },
@@ -31,22 +31,22 @@ export const facts = {
   skill: { path: '/skills', noun: 'skills', named: true, searchable: true },
   agent: { path: '/agents', noun: 'agents', named: true, searchable: true },
   repository: { path: '/repos' },
-} as const satisfies Record<string, Facts>
+} as const satisfies Record<string, KindInfo>
 
-type With<F extends keyof Facts> = {
-  [K in RecordName]: (typeof facts)[K] extends Record<F, true> ? K : never
+type With<F extends keyof KindInfo> = {
+  [K in RecordName]: (typeof kinds)[K] extends Record<F, true> ? K : never
 }[RecordName]
 
-export type RecordName = keyof typeof facts
+export type RecordName = keyof typeof kinds
 export type SearchName = With<'searchable'>
 export type RecallName = With<'recalled'>
 
-const having = <F extends keyof Facts>(fact: F): readonly With<F>[] =>
-  recordNames.filter((name): name is With<F> => (facts[name] as Facts)[fact] === true)
+const having = <F extends keyof KindInfo>(fact: F): readonly With<F>[] =>
+  recordNames.filter((name): name is With<F> => (kinds[name] as KindInfo)[fact] === true)
 
-export const recordNames = Object.keys(facts) as readonly RecordName[]
+export const recordNames = Object.keys(kinds) as readonly RecordName[]
 export const searchNames: readonly SearchName[] = having('searchable')
 export const recallNames: readonly RecallName[] = having('recalled')
 export const mentionNames = having('mentions')
 
-export const factsOf = (name: RecordName): Facts => facts[name]
+export const kindInfo = (name: RecordName): KindInfo => kinds[name]

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import * as mcp from '@modelcontextprotocol/client'
 import { records } from '../../src/feature.ts'
 import type { Link } from '../../src/features/links/schema.ts'
-import { factsOf, type RecordName } from '../../src/records/names.ts'
+import { kindInfo, type RecordName } from '../../src/records/names.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { EXAMPLE_TOKEN } from '../support/code-host.ts'
 import { indexed, newWord, search } from './search-support.ts'
@@ -53,7 +53,7 @@ const link = (who: Person, type: RecordName) => {
 
 test('the list of names says which kinds search finds', () => {
   expect(records.all.filter(({ search }) => search).map(({ kind }) => kind)).toEqual(
-    records.all.filter(({ kind }) => factsOf(kind).searchable).map(({ kind }) => kind),
+    records.all.filter(({ kind }) => kindInfo(kind).searchable).map(({ kind }) => kind),
   )
 })
 
@@ -72,7 +72,7 @@ describe('a link', () => {
     expect(status).toBe(201)
     // A link without a direction may be stored either way round.
     const end = [body.from, body.to].find(({ id }) => id === made[kind])
-    if (factsOf(kind).searchable && kind !== 'project') expect(end?.title).toContain(word)
+    if (kindInfo(kind).searchable && kind !== 'project') expect(end?.title).toContain(word)
     const read = await ada.fetch('GET', `/api${end?.path}`)
     expect(read).toMatchObject({ status: 200, body: { id: made[kind] } })
   })

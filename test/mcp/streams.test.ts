@@ -232,7 +232,10 @@ describe('limits', () => {
     const eleventh = await fetch(`${url}/mcp/sse`, { headers: { authorization: `Bearer ${mine}` } })
     expect(eleventh.status).toBe(429)
     expect(eleventh.headers.get('retry-after')).toBe('5')
-    expect(await eleventh.json()).toMatchObject({ code: 'rate_limited', detail: expect.stringContaining('10 open streams') })
+    expect(await eleventh.json()).toMatchObject({
+      code: 'rate_limited',
+      detail: expect.stringContaining('10 open streams'),
+    })
     const other = await openRaw(url, token)
     other.abort()
     streams[0]?.abort()

@@ -4,7 +4,7 @@ import { scopeHolds } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { pathOf, projectOf } from '../../records/kind.ts'
-import { factsOf, type SearchName, searchNames } from '../../records/names.ts'
+import { kindInfo, type SearchName, searchNames } from '../../records/names.ts'
 import { visibleTo } from './hybrid.ts'
 import { live } from './source.ts'
 import { passages } from './table.ts'
@@ -49,7 +49,7 @@ export const current = ({ app }: Ctx): SQL => {
 /** SQL column: the path of a record that is nested below its project; null for all others. */
 export const nestedPath = ({ app }: Ctx): SQL => {
   const cases = app.records.all.flatMap((record) =>
-    factsOf(record.kind).path
+    kindInfo(record.kind).path
       ? []
       : sql`when ${record.kind}::text then (select ${pathOf(record)} from ${record.table}
         where ${record.table.id} = ${passages.recordId})`,
@@ -59,4 +59,4 @@ export const nestedPath = ({ app }: Ctx): SQL => {
 
 /** Returns the API path of a record. */
 export const apiPath = (kind: SearchName, id: string, nested: string | null): string =>
-  `/api${nested ?? `${factsOf(kind).path}/${id}`}`
+  `/api${nested ?? `${kindInfo(kind).path}/${id}`}`
