@@ -53,11 +53,11 @@ export function showPolicy({ json }: { json?: boolean }): void {
 
 export function showEvents({ json }: { json?: boolean }): void {
   const items = events
-    .map(({ name, kind, says, told, changes = null, live = false, data }) => ({
+    .map(({ name, kind, description, feed, changes = null, live = false, data }) => ({
       name,
       kind,
-      says,
-      told,
+      description,
+      feed,
       changes,
       live,
       data: fieldsOf(data),
@@ -68,8 +68,8 @@ export function showEvents({ json }: { json?: boolean }): void {
     { items },
     ...table(items, [
       { title: 'Event', of: (r) => r.name },
-      { title: 'Says', of: (r) => r.says, wide: true },
-      { title: 'Told as', of: (r) => r.told },
+      { title: 'Description', of: (r) => r.description, wide: true },
+      { title: 'Feed', of: (r) => r.feed },
       { title: 'Changes', of: (r) => r.changes ?? '' },
       { title: 'Live', of: (r) => (r.live ? 'yes' : '') },
       { title: 'Data', of: (r) => r.data.map((f) => `${f.name}${f.optional ? '?' : ''}: ${f.type}`).join(', ') },

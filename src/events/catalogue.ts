@@ -7,11 +7,11 @@ export interface EventType<P extends TProperties = TProperties> {
   /** The kind of record that the event is about. */
   readonly kind: string
   /** One line of description for the printed catalogue. */
-  readonly says: string
+  readonly description: string
   /** The fields of `data`. */
   readonly data: P
   /** `work` is in the activity feed; `access` (accounts, credentials, members, settings) only in the team's own log. */
-  readonly told: 'work' | 'access'
+  readonly feed: 'work' | 'access'
   /**
    * What must be read again after the event. `rights`: what a credential may do (of the user in `data.userId` or
    * `userId`, or of everybody without either). `visibility`: who sees the records of a project. `prompts`: their list.
@@ -32,9 +32,9 @@ export type DataOf<P extends TProperties> = Static<TObject<P>>
 
 interface Description<P extends TProperties> {
   kind: string
-  says: string
+  description: string
   data?: P
-  told?: 'work' | 'access'
+  feed?: 'work' | 'access'
   changes?: EventType['changes']
   live?: true
   many?: true
@@ -43,8 +43,8 @@ interface Description<P extends TProperties> {
 
 export const define = <const P extends TProperties = Record<never, never>>(
   name: string,
-  { data, told = 'work', ...rest }: Description<P>,
-): EventType<P> => ({ name, told, data: data ?? ({} as P), ...rest })
+  { data, feed = 'work', ...rest }: Description<P>,
+): EventType<P> => ({ name, feed, data: data ?? ({} as P), ...rest })
 
 /** Replaces the type by a word that a user chose. Such a type has no dot, so it cannot be taken for a defined event. */
 export function byHand<P extends TProperties>(event: EventType<P>, type: string): EventType<P> {

@@ -39,7 +39,7 @@ export function isWork(catalogue: Catalogue, type?: string): SQL {
 
 /** Includes their kinds, so that entries logged by hand as `device` stay out of the feed like the events of devices. */
 const notWork = (catalogue: Catalogue): Set<string> =>
-  new Set(catalogue.all.flatMap(({ told, name, kind }) => (told === 'access' ? [name, kind] : [])))
+  new Set(catalogue.all.flatMap(({ feed, name, kind }) => (feed === 'access' ? [name, kind] : [])))
 
 interface Row {
   type: string

@@ -50,7 +50,7 @@ export interface Resource {
   readonly title: string
   /** What the client may use as `{id}`. */
   readonly by: string
-  /** The tool that returns the same data: callers who may not use it do not see the resource either. None: the kind's scope decides. */
+  /** The tool that returns the same data: only callers who may use it see the resource. None: the scope decides. */
   readonly tool?: string
   readonly read: (ctx: Ctx, ref: string) => Promise<object>
   readonly list: (ctx: Ctx, limit: number) => Promise<{ items: readonly object[] }>

@@ -63,7 +63,7 @@ export const projectReordered = define('project.reordered', {
   changes: 'visibility',
   live: true,
   many: true,
-  says: 'Records of a project were renumbered without changing their order',
+  description: 'Records of a project were renumbered without changing their order',
 })
 
 async function numberAnew(ctx: Ctx, { table, project }: Row, others: SQL): Promise<void> {

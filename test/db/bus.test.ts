@@ -113,7 +113,7 @@ describe('on one instance', () => {
 })
 
 describe('what a write says', () => {
-  const probe = { kind: 'probe', says: 'It was tried', data: { said: text } }
+  const probe = { kind: 'probe', description: 'It was tried', data: { said: text } }
   const says = write(
     'probe.says',
     machine,
@@ -172,7 +172,9 @@ describe('what a write says', () => {
   test('outside a write cannot be said', async () => {
     const { ctx, leave } = await call()
     leave()
-    expect(() => ctx.emit(define('probe.a', { kind: 'probe', says: 'It was tried' }), {})).toThrow('outside a write')
+    expect(() => ctx.emit(define('probe.a', { kind: 'probe', description: 'It was tried' }), {})).toThrow(
+      'outside a write',
+    )
   })
 
   test('one that says nothing leaves a trace all the same', async () => {

@@ -280,7 +280,7 @@ describe('shown to those who may know of it today', () => {
     await owner.fetch('POST', `/api/teams/${owner.organizationId}/invite`, { email: `${unique('x')}@example.com` })
     await owner.fetch('PATCH', `/api/teams/${owner.organizationId}/members/${other.userId}`, { role: 'member' })
     const emit = write('test.secret', machine, async (ctx, type: string) => {
-      ctx.emit(define(type, { kind: 'test', says: 'A test' }), {
+      ctx.emit(define(type, { kind: 'test', description: 'A test' }), {
         organizationId: owner.organizationId,
         projectId: made.id,
         subjectId: made.id,
@@ -288,7 +288,7 @@ describe('shown to those who may know of it today', () => {
     })
     for (const type of ['test.secret', 'user.suspended', 'mcp_token.created', 'session.revoked', 'auth.sign_in_failed'])
       await emit(systemCtx(t), type)
-    const recalled = define('note.recalled', { kind: 'note', says: 'A test', data: { title: text } })
+    const recalled = define('note.recalled', { kind: 'note', description: 'A test', data: { title: text } })
     const tell = write('test.tell', machine, async (ctx, _: Record<string, never>) => {
       ctx.emit(recalled, {
         organizationId: owner.organizationId,
@@ -313,7 +313,7 @@ describe('shown to those who may know of it today', () => {
     expect(logged.metadata).toEqual({ impersonatorId: 'kept, since it is only a word' })
     const pinned = define('note.pinned', {
       kind: 'note',
-      says: 'A test',
+      description: 'A test',
       data: { title: text, impersonatorId: text },
     })
     const emit = write('test.acted', machine, async (ctx, _: Record<string, never>) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { byHand, Catalogue, define, type EventType } from '../../src/events/catalogue.ts'
-import { events, features } from '../../src/feature.ts'
+import { events, features, records } from '../../src/feature.ts'
 
 const catalogue = new Catalogue(events)
 const root = join(import.meta.dir, '../..')
@@ -19,12 +19,12 @@ describe('the catalogue', () => {
 
   test('has each name once, made of a noun and a verb, and says what happened', () => {
     expect(new Set(events.map((e) => e.name)).size).toBe(events.length)
-    for (const { name, says, kind } of events) {
+    for (const { name, description, kind } of events) {
       expect(name).toMatch(/^[a-z_]+\.[a-z_]+$/)
       expect(kind).toMatch(/^[a-z_]+$/)
-      expect(says).toMatch(/^[A-Z].{8,120}[^.]$/)
+      expect(description).toMatch(/^[A-Z].{8,120}[^.]$/)
     }
-    expect(() => new Catalogue([...events, define('note.created', { kind: 'note', says: 'Again' })])).toThrow(
+    expect(() => new Catalogue([...events, define('note.created', { kind: 'note', description: 'Again' })])).toThrow(
       'defined twice: note.created',
     )
   })
@@ -77,7 +77,7 @@ test('credentials are looked up again after exactly these', () => {
 })
 
 test('these are about access: every other event is in the activity feed', () => {
-  const kinds = new Set(events.filter((e) => e.told === 'access').map((e) => e.kind))
+  const kinds = new Set(events.filter((e) => e.feed === 'access').map((e) => e.kind))
   expect([...kinds].sort()).toEqual([
     'announcement',
     'api_key',
@@ -96,23 +96,12 @@ test('these are about access: every other event is in the activity feed', () => 
     'user',
     'workspace',
   ])
-  expect(events.filter((e) => e.told === 'work' && kinds.has(e.kind))).toEqual([])
+  expect(events.filter((e) => e.feed === 'work' && kinds.has(e.kind))).toEqual([])
 })
 
-test('open streams hear of what can be watched or is somebody’s work, but not of what only keeps it up', () => {
+test('open streams hear of every kind that is an MCP resource, but not of what only keeps a claim or a place', () => {
   const kinds = new Set(events.filter((e) => e.live).map((e) => e.kind))
-  expect([...kinds].sort()).toEqual([
-    'agent',
-    'decision',
-    'feature',
-    'memory',
-    'note',
-    'project',
-    'session',
-    'skill',
-    'spec',
-    'task',
-  ])
+  expect([...kinds].sort()).toEqual(records.all.flatMap(({ kind, resource }) => (resource ? kind : [])).sort())
   const silent = events.filter((e) => !e.live && kinds.has(e.kind)).map((e) => e.name)
   expect(silent.sort()).toEqual(['session.checkpointed', 'task.renewed'])
 })
@@ -130,7 +119,7 @@ describe('a stored type that is not in the catalogue', () => {
   test('may be a word that somebody logged by hand: it has no kind, changes nothing, and cannot pass for an event', () => {
     expect(catalogue.changesRights({ type: 'user', action: 'activity.log' })).toBe(false)
     expect(catalogue.kindOf('deploy')).toBeUndefined()
-    const event = define('activity.logged', { kind: 'activity', says: 'It was logged' })
+    const event = define('activity.logged', { kind: 'activity', description: 'It was logged' })
     expect(byHand(event, 'deploy').name).toBe('deploy')
     expect(() => byHand(event, 'user.suspended')).toThrow('not a type for what is logged by hand')
   })

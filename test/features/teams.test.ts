@@ -228,7 +228,7 @@ describe('activity', () => {
   test('leaves out what was meant for one person', async () => {
     const team = await newTeam()
     const tell = write('test.tell', machine, async (ctx, userId: string) => {
-      ctx.emit(define('thing.happened', { kind: 'thing', says: 'A test' }), {
+      ctx.emit(define('thing.happened', { kind: 'thing', description: 'A test' }), {
         organizationId: team.id,
         userId,
         subjectId: userId,
@@ -243,7 +243,7 @@ describe('activity', () => {
     const team = await newTeam()
     const only = Bun.randomUUIDv7()
     const note = write('test.note', machine, async (ctx, type: string) =>
-      ctx.emit(define(type, { kind: 'test', says: 'A test' }), { organizationId: team.id, subjectId: only }),
+      ctx.emit(define(type, { kind: 'test', description: 'A test' }), { organizationId: team.id, subjectId: only }),
     )
     await note(systemCtx(t), 'test.note')
     expect((await about(people.owner, team)).has(only)).toBe(false)
@@ -284,7 +284,7 @@ describe('analytics', () => {
       .set({ status: 'done' })
       .where(eq(tasks.id, task?.id as string))
     const complete = write('test.complete', machine, async (ctx, _: Record<string, never>) => {
-      ctx.emit(define('task.completed', { kind: 'task', says: 'A test' }), {
+      ctx.emit(define('task.completed', { kind: 'task', description: 'A test' }), {
         organizationId: team.id,
         projectId: open.id,
         subjectId: task?.id,

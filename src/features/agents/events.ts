@@ -4,15 +4,15 @@ import { object } from '../../schema.ts'
 const ofAgent = { kind: 'agent', live: true } as const
 const shown = { name: text, version: number } as const
 
-export const agentCreated = define('agent.created', { ...ofAgent, says: 'An agent was created', data: shown })
+export const agentCreated = define('agent.created', { ...ofAgent, description: 'An agent was created', data: shown })
 export const agentUpdated = define('agent.updated', {
   ...ofAgent,
-  says: 'An agent changed',
+  description: 'An agent changed',
   data: { ...shown, fields: texts },
 })
 export const agentDeleted = define('agent.deleted', {
   ...ofAgent,
-  says: 'An agent was deleted; `memories` has their count, and whether they were kept',
+  description: 'An agent was deleted; `memories` has their count, and whether they were kept',
   data: { ...shown, memories: object({ count: number, kept: flag }) },
 })
-export const agentRestored = define('agent.restored', { ...ofAgent, says: 'An agent was restored', data: shown })
+export const agentRestored = define('agent.restored', { ...ofAgent, description: 'An agent was restored', data: shown })

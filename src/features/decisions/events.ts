@@ -4,19 +4,23 @@ import { optional } from '../../schema.ts'
 const ofDecision = { kind: 'decision', live: true } as const
 const shown = { title: text, status: text, version: number } as const
 
-export const decisionLogged = define('decision.logged', { ...ofDecision, says: 'A decision was logged', data: shown })
+export const decisionLogged = define('decision.logged', {
+  ...ofDecision,
+  description: 'A decision was logged',
+  data: shown,
+})
 export const decisionUpdated = define('decision.updated', {
   ...ofDecision,
-  says: 'A decision changed; `from` is its status before',
+  description: 'A decision changed; `from` is its status before',
   data: { ...shown, fields: texts, from: optional(text) },
 })
 export const decisionSuperseded = define('decision.superseded', {
   ...ofDecision,
-  says: 'A decision was replaced by another',
+  description: 'A decision was replaced by another',
   data: { ...shown, by: text },
 })
 export const decisionCommented = define('decision.commented', {
   ...ofDecision,
-  says: 'Somebody commented on a decision',
+  description: 'Somebody commented on a decision',
   data: { ...shown, commentId: optional(text) },
 })

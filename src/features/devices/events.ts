@@ -1,14 +1,17 @@
 import { define, text } from '../../events/catalogue.ts'
 import { nullable } from '../../schema.ts'
 
-const ofDevice = { kind: 'device', told: 'access' } as const
+const ofDevice = { kind: 'device', feed: 'access' } as const
 const answered = { ...ofDevice, data: { clientName: text, ip: nullable(text) } } as const
 
 export const deviceRequested = define('device.requested', {
   ...ofDevice,
-  says: 'A device requested to be signed in',
+  description: 'A device requested to be signed in',
   data: { clientName: text },
 })
-export const deviceClaimed = define('device.claimed', { ...ofDevice, says: 'A user entered the code of a device' })
-export const deviceApproved = define('device.approved', { ...answered, says: 'A user approved a device' })
-export const deviceDenied = define('device.denied', { ...answered, says: 'A user refused a device' })
+export const deviceClaimed = define('device.claimed', {
+  ...ofDevice,
+  description: 'A user entered the code of a device',
+})
+export const deviceApproved = define('device.approved', { ...answered, description: 'A user approved a device' })
+export const deviceDenied = define('device.denied', { ...answered, description: 'A user refused a device' })

@@ -1,9 +1,9 @@
 import { define, text } from '../../events/catalogue.ts'
 
-const ofInvite = { kind: 'invite', told: 'access', data: { email: text, role: text } } as const
+const ofInvite = { kind: 'invite', feed: 'access', data: { email: text, role: text } } as const
 
-export const inviteCreated = define('invite.created', { ...ofInvite, says: 'A person was invited to a team' })
-export const inviteRenewed = define('invite.renewed', { ...ofInvite, says: 'An invite was sent again' })
-export const inviteAccepted = define('invite.accepted', { ...ofInvite, says: 'An invite was accepted' })
-export const inviteDeclined = define('invite.declined', { ...ofInvite, says: 'An invite was declined' })
-export const inviteWithdrawn = define('invite.withdrawn', { ...ofInvite, says: 'An invite was withdrawn' })
+export const inviteCreated = define('invite.created', { ...ofInvite, description: 'A person was invited to a team' })
+export const inviteRenewed = define('invite.renewed', { ...ofInvite, description: 'An invite was sent again' })
+export const inviteAccepted = define('invite.accepted', { ...ofInvite, description: 'An invite was accepted' })
+export const inviteDeclined = define('invite.declined', { ...ofInvite, description: 'An invite was declined' })
+export const inviteWithdrawn = define('invite.withdrawn', { ...ofInvite, description: 'An invite was withdrawn' })

@@ -9,11 +9,11 @@ const ofLink = {
 
 export const linkCreated = define('link.created', {
   ...ofLink,
-  says: 'Two records were linked',
+  description: 'Two records were linked',
   words: (what, { other }) => `linked ${what} to ${article(String(other))}`,
 })
 export const linkDeleted = define('link.deleted', {
   ...ofLink,
-  says: 'A link between two records was removed',
+  description: 'A link between two records was removed',
   words: (what, { other }) => `unlinked ${what} from ${article(String(other))}`,
 })

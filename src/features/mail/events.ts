@@ -2,12 +2,12 @@ import { define } from '../../events/catalogue.ts'
 
 const ofMail = { kind: 'mail' } as const
 
-export const mailSent = define('mail.sent', { ...ofMail, says: 'A mail was sent' })
+export const mailSent = define('mail.sent', { ...ofMail, description: 'A mail was sent' })
 export const mailDelayed = define('mail.delayed', {
   ...ofMail,
-  says: 'An attempt to send a mail failed and will be repeated',
+  description: 'An attempt to send a mail failed and will be repeated',
 })
 export const mailFailed = define('mail.failed', {
   ...ofMail,
-  says: 'A mail could not be sent and will not be tried again',
+  description: 'A mail could not be sent and will not be tried again',
 })

@@ -5,16 +5,16 @@ import { nullable } from '../../schema.ts'
 const ofMemory = { kind: 'memory', live: true } as const
 const shown = { title: nullable(text), scope: text, scopeId: text, version: number } as const
 
-export const memoryStored = define('memory.stored', { ...ofMemory, says: 'A memory was stored', data: shown })
+export const memoryStored = define('memory.stored', { ...ofMemory, description: 'A memory was stored', data: shown })
 export const memoryUpdated = define('memory.updated', {
   ...ofMemory,
-  says: 'A memory changed',
+  description: 'A memory changed',
   data: { ...shown, fields: texts },
 })
-export const memoryDeleted = define('memory.deleted', { ...ofMemory, says: 'A memory was deleted', data: shown })
+export const memoryDeleted = define('memory.deleted', { ...ofMemory, description: 'A memory was deleted', data: shown })
 export const memoryCleared = define('memory.cleared', {
   ...ofMemory,
-  says: 'All memories of a scope were deleted',
+  description: 'All memories of a scope were deleted',
   data: { scope: text, count: number },
   words: (_, { scope, count }) => `cleared ${counted(count, 'memory', 'memories')} of the ${scope}`,
 })

@@ -1,12 +1,12 @@
 import { define, text } from '../../events/catalogue.ts'
 
-const ofAccount = { kind: 'connected_account', told: 'access', data: { provider: text } } as const
+const ofAccount = { kind: 'connected_account', feed: 'access', data: { provider: text } } as const
 
 export const connectedAccountCreated = define('connected_account.created', {
   ...ofAccount,
-  says: 'A user connected an identity of a sign-in provider',
+  description: 'A user connected an identity of a sign-in provider',
 })
 export const connectedAccountDeleted = define('connected_account.deleted', {
   ...ofAccount,
-  says: 'A user disconnected an identity of a sign-in provider',
+  description: 'A user disconnected an identity of a sign-in provider',
 })

@@ -4,7 +4,7 @@ import { count } from '../../events/words.ts'
 export const planCreated = define('plan.created', {
   kind: 'plan',
   many: true,
-  says: 'A plan was written into a project: epics, stories and tasks at once',
+  description: 'A plan was written into a project: epics, stories and tasks at once',
   data: { epics: number, stories: number, tasks: number },
   words: (_, { epics, stories, tasks }) =>
     `planned ${count(epics, 'epic', 'epics')}, ${count(stories, 'story', 'stories')} and ${count(tasks, 'task', 'tasks')}`,

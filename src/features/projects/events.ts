@@ -7,26 +7,39 @@ export { projectReordered } from '../../records/positions.ts'
 const ofProject = { kind: 'project', changes: 'visibility', live: true, many: true } as const
 const shown = { name: text, slug: text, version: number } as const
 
-export const projectCreated = define('project.created', { ...ofProject, says: 'A project was created', data: shown })
+export const projectCreated = define('project.created', {
+  ...ofProject,
+  description: 'A project was created',
+  data: shown,
+})
 export const projectUpdated = define('project.updated', {
   ...ofProject,
-  says: 'A project changed',
+  description: 'A project changed',
   data: { ...shown, fields: texts },
 })
-export const projectArchived = define('project.archived', { ...ofProject, says: 'A project was archived', data: shown })
-export const projectDeleted = define('project.deleted', { ...ofProject, says: 'A project was deleted', data: shown })
+export const projectArchived = define('project.archived', {
+  ...ofProject,
+  description: 'A project was archived',
+  data: shown,
+})
+export const projectDeleted = define('project.deleted', {
+  ...ofProject,
+  description: 'A project was deleted',
+  data: shown,
+})
 export const projectRestored = define('project.restored', {
   ...ofProject,
-  says: 'A project was restored, from the archive or after deletion',
+  description: 'A project was restored, from the archive or after deletion',
   data: { ...shown, deletedAt: optional(text) },
 })
 export const projectShared = define('project.shared', {
   ...ofProject,
-  says: 'A project was shared with its team, put into a workspace, or moved; `from` is the team it was moved from',
+  description:
+    'A project was shared with its team, put into a workspace, or moved; `from` is the team it was moved from',
   data: { ...shown, visibility: optional(text), workspaceId: optional(nullable(text)), from: optional(text) },
 })
 export const projectUnshared = define('project.unshared', {
   ...ofProject,
-  says: 'A project was made private or taken out of its workspace',
+  description: 'A project was made private or taken out of its workspace',
   data: shown,
 })

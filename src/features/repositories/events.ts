@@ -8,20 +8,20 @@ const ofRepository = {
 
 export const repositoryConnected = define('repository.connected', {
   ...ofRepository,
-  says: 'A repository was connected',
+  description: 'A repository was connected',
 })
 export const repositorySynced = define('repository.synced', {
   ...ofRepository,
-  says: 'A repository was read from its code host',
+  description: 'A repository was read from its code host',
 })
 export const repositoryFailed = define('repository.failed', {
   ...ofRepository,
-  says: 'A repository could not be read',
+  description: 'A repository could not be read',
   words: (what) => `could not sync ${what}`,
 })
 export const repositoryRemoved = define('repository.removed', {
   ...ofRepository,
-  says: 'A repository was disconnected',
+  description: 'A repository was disconnected',
 })
 
 /** The subject is the repository. */
@@ -30,8 +30,8 @@ const ofPull = {
   data: { url: text, number, title: text, featureId: optional(text) },
 } as const
 
-export const pullRequestOpened = define('pull_request.opened', { ...ofPull, says: 'A pull request was opened' })
+export const pullRequestOpened = define('pull_request.opened', { ...ofPull, description: 'A pull request was opened' })
 export const pullRequestFound = define('pull_request.found', {
   ...ofPull,
-  says: 'A pull request that was open already was linked',
+  description: 'A pull request that was open already was linked',
 })

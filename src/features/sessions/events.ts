@@ -4,18 +4,22 @@ const ofSession = { kind: 'session', live: true } as const
 /** The team sees that somebody works, but not on what: goals and checkpoint stay private. */
 const shown = { status: text, version: number } as const
 
-export const sessionStarted = define('session.started', { ...ofSession, says: 'A session started', data: shown })
+export const sessionStarted = define('session.started', { ...ofSession, description: 'A session started', data: shown })
 export const sessionPaused = define('session.paused', {
   ...ofSession,
-  says: 'A session was paused because its worker started another',
+  description: 'A session was paused because its worker started another',
   data: shown,
 })
-export const sessionResumed = define('session.resumed', { ...ofSession, says: 'A session was resumed', data: shown })
+export const sessionResumed = define('session.resumed', {
+  ...ofSession,
+  description: 'A session was resumed',
+  data: shown,
+})
 /** Not sent live: checkpoints concern only the worker. */
 export const sessionCheckpointed = define('session.checkpointed', {
   kind: 'session',
-  says: 'A worker saved a checkpoint of their session',
+  description: 'A worker saved a checkpoint of their session',
   data: shown,
   words: (what) => `saved where ${what} stands`,
 })
-export const sessionEnded = define('session.ended', { ...ofSession, says: 'A session ended', data: shown })
+export const sessionEnded = define('session.ended', { ...ofSession, description: 'A session ended', data: shown })

@@ -4,9 +4,9 @@ import { optional } from '../../schema.ts'
 const ofSpec = { kind: 'spec', live: true } as const
 const shown = { title: text, status: text, version: number } as const
 
-export const specCreated = define('spec.created', { ...ofSpec, says: 'A spec was created', data: shown })
+export const specCreated = define('spec.created', { ...ofSpec, description: 'A spec was created', data: shown })
 export const specUpdated = define('spec.updated', {
   ...ofSpec,
-  says: 'A spec has a new version; `from` is its status before',
+  description: 'A spec has a new version; `from` is its status before',
   data: { ...shown, fields: texts, from: optional(text) },
 })

@@ -3,38 +3,38 @@ import { define, number, text, texts } from '../../events/catalogue.ts'
 const shown = { title: text, status: text, version: number } as const
 const ofEpic = { kind: 'epic', many: true } as const
 
-export const epicCreated = define('epic.created', { ...ofEpic, says: 'An epic was created', data: shown })
+export const epicCreated = define('epic.created', { ...ofEpic, description: 'An epic was created', data: shown })
 export const epicUpdated = define('epic.updated', {
   ...ofEpic,
-  says: 'An epic changed',
+  description: 'An epic changed',
   data: { ...shown, fields: texts },
 })
 export const epicDeleted = define('epic.deleted', {
   ...ofEpic,
-  says: 'An epic was deleted, with its stories and tasks',
+  description: 'An epic was deleted, with its stories and tasks',
   data: { ...shown, stories: number, tasks: number },
 })
 export const epicRestored = define('epic.restored', {
   ...ofEpic,
-  says: 'An epic was restored, with its stories and tasks',
+  description: 'An epic was restored, with its stories and tasks',
   data: { ...shown, stories: number, tasks: number },
 })
 
 const ofStory = { kind: 'story', many: true } as const
 
-export const storyCreated = define('story.created', { ...ofStory, says: 'A story was created', data: shown })
+export const storyCreated = define('story.created', { ...ofStory, description: 'A story was created', data: shown })
 export const storyUpdated = define('story.updated', {
   ...ofStory,
-  says: 'A story changed',
+  description: 'A story changed',
   data: { ...shown, fields: texts },
 })
 export const storyDeleted = define('story.deleted', {
   ...ofStory,
-  says: 'A story was deleted, with its tasks',
+  description: 'A story was deleted, with its tasks',
   data: { ...shown, tasks: number },
 })
 export const storyRestored = define('story.restored', {
   ...ofStory,
-  says: 'A story was restored, with its tasks',
+  description: 'A story was restored, with its tasks',
   data: { ...shown, tasks: number },
 })

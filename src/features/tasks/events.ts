@@ -5,15 +5,15 @@ const ofTask = { kind: 'task', live: true } as const
 /** `concerns`: ids of the people and agents whose task it is or was; their open streams get the event. */
 const shown = { key: text, title: text, status: text, version: number, concerns: texts } as const
 
-export const taskCreated = define('task.created', { ...ofTask, says: 'A task was created', data: shown })
+export const taskCreated = define('task.created', { ...ofTask, description: 'A task was created', data: shown })
 export const taskUpdated = define('task.updated', {
   ...ofTask,
-  says: 'A task changed; `from` is its status before',
+  description: 'A task changed; `from` is its status before',
   data: { ...shown, fields: texts, from: optional(text) },
 })
 export const taskCompleted = define('task.completed', {
   ...ofTask,
-  says: 'A task is done',
+  description: 'A task is done',
   data: {
     ...shown,
     fields: optional(texts),
@@ -24,48 +24,48 @@ export const taskCompleted = define('task.completed', {
 })
 export const taskDeleted = define('task.deleted', {
   ...ofTask,
-  says: 'A task was deleted, with its parts',
+  description: 'A task was deleted, with its parts',
   data: { ...shown, reason: optional(text), parts: optional(number) },
 })
 export const taskRestored = define('task.restored', {
   ...ofTask,
-  says: 'A task was restored, with its parts',
+  description: 'A task was restored, with its parts',
   data: { ...shown, parts: optional(number) },
 })
 export const taskClaimed = define('task.claimed', {
   ...ofTask,
-  says: 'A task was claimed',
+  description: 'A task was claimed',
   data: { ...shown, holder: optional(anything) },
 })
 /** Only for the worker itself, so it is not shown to others. */
 export const taskRenewed = define('task.renewed', {
   kind: 'task',
-  says: 'A worker renewed its claim of a task',
+  description: 'A worker renewed its claim of a task',
   data: { ...shown, holder: optional(anything) },
 })
 export const taskReleased = define('task.released', {
   ...ofTask,
-  says: 'A claim of a task was released',
+  description: 'A claim of a task was released',
   data: { ...shown, holder: optional(anything) },
 })
 export const taskCommented = define('task.commented', {
   ...ofTask,
-  says: 'Somebody commented on a task',
+  description: 'Somebody commented on a task',
   data: { ...shown, commentId: optional(text) },
 })
 export const taskFreed = define('task.freed', {
   ...ofTask,
-  says: 'A task no longer waits for another',
+  description: 'A task no longer waits for another',
   data: { ...shown, by: optional(text) },
 })
 export const taskRelated = define('task.related', {
   ...ofTask,
-  says: 'Two tasks were related',
+  description: 'Two tasks were related',
   data: { ...shown, to: text, kind: nullable(text) },
   words: (what, { to }) => `related ${what} to ${to}`,
 })
 export const taskUnrelated = define('task.unrelated', {
   ...ofTask,
-  says: 'Two tasks are no longer related',
+  description: 'Two tasks are no longer related',
   data: { ...shown, to: text, kind: nullable(text) },
 })

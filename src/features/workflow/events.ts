@@ -6,35 +6,47 @@ const ofFeature = { kind: 'feature', live: true } as const
 const shown = { title: text, status: text, version: number, concerns: array(nullable(text), 1) } as const
 const moved = { ...shown, from: text, to: text } as const
 
-export const featureCreated = define('feature.created', { ...ofFeature, says: 'A feature was created', data: shown })
+export const featureCreated = define('feature.created', {
+  ...ofFeature,
+  description: 'A feature was created',
+  data: shown,
+})
 export const featureUpdated = define('feature.updated', {
   ...ofFeature,
-  says: 'A feature changed',
+  description: 'A feature changed',
   data: { ...shown, fields: texts },
 })
 export const featureAdvanced = define('feature.advanced', {
   ...ofFeature,
-  says: 'A feature passed a gate',
+  description: 'A feature passed a gate',
   data: { ...moved, gate: optional(nullable(text)) },
   words: (what, { from, to }) => `moved ${what} from ${from} to ${to}`,
 })
 export const featureReviewed = define('feature.reviewed', {
   ...ofFeature,
-  says: 'A feature was approved, or changes were requested',
+  description: 'A feature was approved, or changes were requested',
   data: { ...moved, gate: optional(nullable(text)), verdict: text },
   words: (what, { verdict }) => (verdict === 'approved' ? `approved ${what}` : `requested changes in ${what}`),
 })
 export const featureOverridden = define('feature.overridden', {
   ...ofFeature,
-  says: 'An admin moved a feature past its gate',
+  description: 'An admin moved a feature past its gate',
   data: { ...moved, reason: text },
   words: (what, { from, to, reason }) => `moved ${what} from ${from} to ${to} past its gate: ${reason}`,
 })
-export const featureDeleted = define('feature.deleted', { ...ofFeature, says: 'A feature was deleted', data: shown })
-export const featureRestored = define('feature.restored', { ...ofFeature, says: 'A feature was restored', data: shown })
+export const featureDeleted = define('feature.deleted', {
+  ...ofFeature,
+  description: 'A feature was deleted',
+  data: shown,
+})
+export const featureRestored = define('feature.restored', {
+  ...ofFeature,
+  description: 'A feature was restored',
+  data: shown,
+})
 /** Emitted by a job, after the evidence is stored. */
 export const featureObserved = define('feature.observed', {
   ...ofFeature,
-  says: 'The code host confirmed evidence for a gate',
+  description: 'The code host confirmed evidence for a gate',
   data: { title: text, gate: text, seen: texts },
 })
