@@ -133,7 +133,7 @@ test('by a passkey that was added on the account page', async () => {
 
   await ada.button('Sign out').click()
   await ada.button('Use a passkey').click()
-  await ada.page.getByRole('alert').filter({ hasText: 'does not open an account here' }).waitFor()
+  await ada.page.getByRole('alert').filter({ hasText: 'does not belong to an account here' }).waitFor()
   await cdp.send('WebAuthn.disable')
   await ada.leave('POST /api/auth/passkey/authenticate/finish 401')
 }, 240_000)
