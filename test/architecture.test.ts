@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { dirname, join, normalize } from 'node:path'
+import { features } from '../src/feature.ts'
 
 /** The directions of ARCHITECTURE.md, kept by looking at who imports what. */
 const root = join(import.meta.dir, '..')
@@ -128,6 +129,17 @@ test('the id of every action begins with the name of its folder', async () => {
 
 test('a browser can import the schemas', () => {
   expect(found(/^src\/(schema|errors)\.ts$/, /compiler|^(node|bun):|^src\/(?!errors\.ts$)/)).toEqual([])
+})
+
+test('every hook has a name of its own and at least one handler, and every handler a hook', async () => {
+  const texts = await Promise.all(sources.filter((file) => file !== 'src/hooks.ts').map(read))
+  const declared = texts.flatMap((text) =>
+    [...text.matchAll(/= hook<[\s\S]*?>\(\s*'([^']+)'/g)].map((m) => m[1] as string),
+  )
+  expect(declared.length).toBeGreaterThan(10)
+  expect(new Set(declared).size).toBe(declared.length)
+  const handled = new Set(features.flatMap((feature) => feature.hooks ?? []).map(({ name }) => name))
+  expect([...handled].sort()).toEqual(declared.sort())
 })
 
 test('the table of contents names every feature', async () => {
