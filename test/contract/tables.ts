@@ -1,9 +1,9 @@
 import type { Driver } from '../../src/db/driver.ts'
 
-/** Columns that tell when a credential was last used; written in the background, whatever the answer was. */
+/** Columns that record when a credential was last used. They are written in the background, after refusals too. */
 const bookkeeping = ['last_seen_at', 'last_used_at', 'last_used_ip', 'use_count']
-/** Tables that a refused call may or must write to, and those of background work. */
-const left = [
+/** Tables that are not compared: refused calls may or must write to them, or background work does. */
+const skipped = [
   'events',
   'counters',
   'jobs',
@@ -20,10 +20,10 @@ async function tableNames(driver: Driver): Promise<string[]> {
   return rows.map((row) => String(row[0]))
 }
 
-/** One hash for each table: equal before and after means that nothing was changed. */
+/** Returns one hash for each table: equal before and after means that nothing was changed. */
 export async function fingerprint(driver: Driver): Promise<Record<string, string>> {
   const hashes: Record<string, string> = {}
-  for (const table of (await tableNames(driver)).filter((name) => !left.includes(name))) {
+  for (const table of (await tableNames(driver)).filter((name) => !skipped.includes(name))) {
     const { rows } = await driver.query(
       `select md5(coalesce(string_agg(row, ',' order by row), '')) from (select (to_jsonb(t) - $1::text[])::text as row from "${table}" t) rows`,
       [`{${bookkeeping.join(',')}}`],
@@ -33,7 +33,7 @@ export async function fingerprint(driver: Driver): Promise<Record<string, string
   return hashes
 }
 
-/** Everything that is stored, as text. */
+/** Returns everything that is stored, as text. */
 export async function dump(driver: Driver): Promise<string> {
   const lines: string[] = []
   for (const table of await tableNames(driver)) {

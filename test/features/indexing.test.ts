@@ -3,12 +3,15 @@ import { eq } from 'drizzle-orm'
 import { write } from '../../src/action.ts'
 import { machine } from '../../src/auth/policy.ts'
 import { meta } from '../../src/db/table.ts'
+import { records } from '../../src/feature.ts'
 import { hybrid } from '../../src/features/search/hybrid.ts'
 import { catchUp, compare } from '../../src/features/search/indexing.ts'
 import { passages } from '../../src/features/search/table.ts'
 import { Records } from '../../src/records/kind.ts'
-import { type SearchName, searchNames } from '../../src/records/names.ts'
+import type { RecordName, SearchName } from '../../src/records/names.ts'
 import { type Answer, mcpToken, member, type Person, person, systemCtx, type TestApp, unique } from '../support/app.ts'
+import { type MadeRecord, oneOfEach } from '../support/records.ts'
+import { newWord } from './search-support.ts'
 import { ctxOf, failure, ownApp, times } from './support.ts'
 
 /** The place in the events is one for the whole database, so it gets one of its own, without anything going on by itself. */
@@ -48,45 +51,21 @@ const project = async (who = ada, extra = {}) =>
   made<{ id: string; slug: string }>(await who.fetch('POST', '/api/projects', { name: unique('Engine'), ...extra }))
 
 describe('every kind of record', () => {
-  const words: Record<Exclude<SearchName, 'memory'>, string> = {
-    note: 'quokka',
-    decision: 'wombat',
-    spec: 'numbat',
-    task: 'bilby',
-    session: 'dunnart',
-    project: 'potoroo',
-    epic: 'bettong',
-    story: 'wallaby',
-    feature: 'echidna',
-    skill: 'platypus',
-    agent: 'dingo',
-  }
-  const ids: Partial<Record<SearchName, string>> = {}
+  // Memories are indexed by their write.
+  const kinds = records.followed.map(({ kind }) => kind as SearchName)
+  const words = Object.fromEntries(kinds.map((kind) => [kind, newWord()])) as Record<RecordName, string>
+  let one: Record<SearchName, MadeRecord>
 
   beforeAll(async () => {
-    const home = await project(ada, { description: `about ${words.project}` })
-    const post = async (path: string, body: object) => made(await ada.fetch('POST', path, body)).id
-    ids.project = home.id
-    ids.note = await post('/api/notes', { title: 'N', content: `about ${words.note}`, scope: 'team' })
-    ids.decision = await post('/api/decisions', { title: 'D', decision: `about ${words.decision}`, projectId: home.id })
-    ids.spec = await post('/api/specs', { title: 'S', content: `about ${words.spec}`, projectId: home.id })
-    ids.task = await post(`/api/projects/${home.slug}/tasks`, { title: `T ${words.task}` })
-    ids.session = await post('/api/sessions', { goals: [`about ${words.session}`], projectId: home.id })
-    ids.epic = await post(`/api/projects/${home.slug}/epics`, { title: `E ${words.epic}` })
-    ids.story = await post(`/api/projects/${home.slug}/epics/${ids.epic}/stories`, { title: `S ${words.story}` })
-    ids.feature = await post(`/api/projects/${home.slug}/features`, { title: `F ${words.feature}` })
-    ids.skill = await post('/api/skills', { name: 'Review', content: `about ${words.skill}`, scope: 'team' })
-    ids.agent = await post('/api/agents', { name: 'Rex', persona: `like a ${words.agent}`, scope: 'team' })
+    one = await oneOfEach(ada, { kinds, words: (kind) => ({ title: 'Title', text: `about ${words[kind]}` }) })
+    expect(await Promise.all(kinds.map((kind) => find(ada, words[kind])))).toEqual(kinds.map(() => []))
     await follow()
   })
 
-  test.each(searchNames.filter((kind) => kind !== 'memory'))(
-    '%s is found by its words, after the write and not by it',
-    async (kind) => {
-      expect(await find(ada, words[kind as keyof typeof words])).toEqual([ids[kind] as string])
-      expect(await find(ada, words[kind as keyof typeof words], kind)).toEqual([ids[kind] as string])
-    },
-  )
+  test.each(kinds)('%s is found by the words of its text, after the write and not by it', async (kind) => {
+    expect(await find(ada, words[kind])).toEqual([one[kind].id])
+    expect(await find(ada, words[kind], kind)).toEqual([one[kind].id])
+  })
 
   test('a stranger finds none of them', async () => {
     const mallory = await person(t)

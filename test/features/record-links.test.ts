@@ -3,8 +3,9 @@ import { count, eq, or } from 'drizzle-orm'
 import type { Link, LinkedRecord, LinkPage } from '../../src/features/links/schema.ts'
 import { links } from '../../src/features/links/table.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
-import type { RecordName } from '../../src/records/names.ts'
+import { kindInfo, type RecordName, recordNames } from '../../src/records/names.ts'
 import { apiKey, call, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { oneOfEach } from '../support/records.ts'
 import { expectEvent, expectEvents, expectRefusal, inside, statuses, times, watch } from './support.ts'
 
 let t: TestApp
@@ -93,51 +94,24 @@ describe('a link', () => {
 
   test('ties any record to any other, and each shows its name', async () => {
     const lock = await task()
-    const epic = await make(ada, `/api/projects/${project.id}/epics`, { title: 'Durability' })
-    const story = await make(ada, `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: 'One process' })
-    const started = await ada.fetch<Made & { session?: Made }>('POST', '/api/sessions', { goals: ['Hold the folder'] })
-    const all: [RecordName, string, string, string][] = [
-      ['project', project.id, project.name, `/projects/${project.id}`],
-      ['epic', epic.id, 'Durability', `/projects/${project.id}/epics/${epic.id}`],
-      ['story', story.id, 'One process', `/projects/${project.id}/epics/${epic.id}/stories/${story.id}`],
-      [
-        'feature',
-        (await make(ada, `/api/projects/${project.id}/features`, { title: 'Locking' })).id,
-        'Locking',
-        '/features/',
-      ],
-      [
-        'decision',
-        (await make(ada, '/api/decisions', { title: 'Use flock', decision: 'It is so.' })).id,
-        'Use flock',
-        '/decisions/',
-      ],
-      [
-        'spec',
-        (await make(ada, '/api/specs', { title: 'Folder lock', content: 'One.', projectId: project.id })).id,
-        'Folder lock',
-        '/specs/',
-      ],
-      [
-        'memory',
-        (await make(ada, '/api/memories', { content: 'NFS ignores flock', scopeId: project.id })).id,
-        'NFS ignores flock',
-        '/memories/',
-      ],
-      ['session', started.body.session?.id ?? started.body.id, 'Hold the folder', '/sessions/'],
-      ['agent', (await make(ada, '/api/agents', { name: 'Builder', scope: 'team' })).id, 'Builder', '/agents/'],
-      ['skill', (await make(ada, '/api/skills', { name: 'Review', scope: 'team' })).id, 'Review', '/skills/'],
-    ]
-    for (const [type, id, title, path] of all) {
+    // Without a title of its own, a memory shows its text.
+    const words = (kind: RecordName) => ({
+      title: `One ${kind}`,
+      text: kind === 'memory' ? 'One memory' : 'Some text.',
+    })
+    const all = await oneOfEach(ada, { words, more: { memory: { title: undefined } } })
+    for (const type of recordNames) {
+      const { id } = all[type]
       const answer = await tie(ada, { type, id }, lock, { kind: 'about' })
       expect([type, answer.status]).toEqual([type, 201])
-      expect(answer.body.from).toMatchObject({ type, id, title })
-      expect(answer.body.from.path).toStartWith(path)
-      expect([type, (await ada.fetch('GET', `/api${answer.body.from.path}`)).status]).toEqual([type, 200])
+      expect(answer.body.from).toMatchObject({ type, id, title: type === 'repository' ? 'tutti/tutti' : `One ${type}` })
+      const path = kindInfo(type).path ?? `/projects/${all.project.id}/epics`
+      expect(answer.body.from.path).toStartWith(`${path}/`)
+      expect(await ada.fetch('GET', `/api${answer.body.from.path}`)).toMatchObject({ status: 200, body: { id } })
     }
-    expect((await others(ada, lock)).length).toBe(all.length)
+    expect((await others(ada, lock)).length).toBe(recordNames.length)
     // A session is its worker's.
-    expect((await others(grace, lock)).length).toBe(all.length - 1)
+    expect((await others(grace, lock)).length).toBe(recordNames.length - 1)
   })
 
   test('made twice is one link, at once too; without a direction unless it has a kind', async () => {

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { FoundGroups } from '../../src/features/search/schema.ts'
-import type { SearchName } from '../../src/records/names.ts'
 import { searchNames } from '../../src/records/names.ts'
 import { apiKey, call, member, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { atEnd } from '../support/cleanup.ts'
+import { oneOfEach, titled } from '../support/records.ts'
 import { indexed, matches, newProject, newWord, plain, search, titles, write } from './search-support.ts'
 import { expectNoEvents, expectRefusal, times, watch } from './support.ts'
 
@@ -16,48 +16,26 @@ beforeAll(async () => {
   ada = await person(t)
 })
 
-const made = async (who: Person, path: string, body: object): Promise<{ id: string }> => {
+const make = async (who: Person, path: string, body: object): Promise<{ id: string }> => {
   const { status, headers, body: answer } = await who.fetch('POST', path, body)
   expect([path, status, answer]).toEqual([path, 201, answer])
   return { id: headers.get('location')?.split('/').at(-1) as string }
 }
 
-/** One record of every kind that says the word. */
-async function oneOfEach(who: Person, word: string): Promise<Record<SearchName, string>> {
-  const project = await newProject(who, { name: `Project ${word}` })
-  const at = `/api/projects/${project.id}`
-  const epic = await made(who, `${at}/epics`, { title: `Epic ${word}` })
-  const story = await made(who, `${at}/epics/${epic.id}/stories`, { title: `Story ${word}` })
-  return {
-    project: project.id,
-    epic: epic.id,
-    story: story.id,
-    task: (await made(who, `${at}/tasks`, { title: `Task ${word}` })).id,
-    feature: (await made(who, `${at}/features`, { title: `Feature ${word}` })).id,
-    note: (await made(who, '/api/notes', { title: `Note ${word}`, projectId: project.id })).id,
-    skill: (await made(who, '/api/skills', { name: `Skill ${word}`, scope: 'team' })).id,
-    agent: (await made(who, '/api/agents', { name: `Agent ${word}`, scope: 'team' })).id,
-    memory: (
-      await made(who, '/api/memories', { title: `Memory ${word}`, content: 'x', scope: 'project', scopeId: project.id })
-    ).id,
-    decision: (await made(who, '/api/decisions', { title: `Decision ${word}`, decision: 'Yes', projectId: project.id }))
-      .id,
-    spec: (await made(who, '/api/specs', { title: `Spec ${word}`, content: 'x', projectId: project.id })).id,
-    session: (await made(who, '/api/sessions', { goals: [`Session ${word}`], projectId: project.id })).id,
-  }
-}
+/** Creates one record of each kind that search finds, with the word in its title. */
+const oneOfEachTitled = (who: Person, word: string) => oneOfEach(who, { kinds: searchNames, words: titled(word) })
 
 describe('what is found', () => {
   test('every kind of record, by kind, with its number and where to read it', async () => {
     const word = newWord()
-    const ids = await oneOfEach(ada, word)
+    const made = await oneOfEachTitled(ada, word)
     await indexed(t)
     const answer = await ada.fetch<FoundGroups>('GET', `/api/search?q=${word}`)
     expect(answer.status).toBe(200)
     expect(answer.body.nextCursor).toBeNull()
     expect(answer.body.items.map((group) => group.kind).sort()).toEqual([...searchNames].sort())
     for (const { kind, total, items } of answer.body.items) {
-      expect([kind, total, items.map((item) => item.id)]).toEqual([kind, 1, [ids[kind]]])
+      expect([kind, total, items.map((item) => item.id)]).toEqual([kind, 1, [made[kind].id]])
       const [item] = items as [FoundGroups['items'][0]['items'][0]]
       expect(item).toMatchObject({ kind, organizationId: ada.organizationId })
       expect([kind, matches([...item.highlight.title, ...item.highlight.text])]).toEqual([
@@ -65,14 +43,14 @@ describe('what is found', () => {
         expect.arrayContaining([word]),
       ])
       const opened = await ada.fetch<{ id: string }>('GET', item.path)
-      expect([item.path, opened.status, opened.body.id]).toEqual([item.path, 200, ids[kind]])
+      expect([item.path, opened.status, opened.body.id]).toEqual([item.path, 200, made[kind].id])
     }
     await expectNoEvents(t, answer)
   })
 
   test('only the kinds asked for, and only in the project asked for', async () => {
     const word = newWord()
-    const ids = await oneOfEach(ada, word)
+    const made = await oneOfEachTitled(ada, word)
     const other = await newProject(ada, { name: `Other ${word}` })
     await indexed(t)
     const found = async (more: string) => (await search(ada, word, more)).items.map((group) => group.kind).sort()
@@ -80,8 +58,8 @@ describe('what is found', () => {
     expect(await found('&kinds=task,note')).toEqual(['note', 'task'])
     expect(await found(`&projectId=${other.id}`)).toEqual(['project'])
     expect(
-      (await search(ada, word, `&projectId=${ids.project}&kinds=project`)).items[0]?.items.map((i) => i.id),
-    ).toEqual([ids.project])
+      (await search(ada, word, `&projectId=${made.project.id}&kinds=project`)).items[0]?.items.map((i) => i.id),
+    ).toEqual([made.project.id])
   })
 
   test('best first: in the title before in the text; at most as many as asked for, while all are counted', async () => {
@@ -184,8 +162,8 @@ describe('what is found', () => {
     const word = newWord()
     const project = await newProject(ada)
     const memory = { title: word, content: 'x', scope: 'project', scopeId: project.id }
-    await made(ada, '/api/memories', { ...memory, expiresAt: new Date(Date.now() - 1000).toISOString() })
-    const kept = await made(ada, '/api/memories', {
+    await make(ada, '/api/memories', { ...memory, expiresAt: new Date(Date.now() - 1000).toISOString() })
+    const kept = await make(ada, '/api/memories', {
       ...memory,
       expiresAt: new Date(Date.now() + 3_600_000).toISOString(),
     })
@@ -264,7 +242,7 @@ describe('who finds what', () => {
 
   test('a key finds what it may read', async () => {
     const word = newWord()
-    await oneOfEach(ada, word)
+    await oneOfEachTitled(ada, word)
     await indexed(t)
     const found = async (...scopes: string[]) => {
       const headers = { authorization: `Bearer ${await apiKey(t, ada, scopes)}` }
@@ -279,11 +257,11 @@ describe('who finds what', () => {
 
   test('a stranger finds nothing of a team, and not that there is something; a viewer finds what members find', async () => {
     const word = newWord()
-    const ids = await oneOfEach(ada, word)
+    const made = await oneOfEachTitled(ada, word)
     await indexed(t)
     const [stranger, viewer] = [await person(t), await member(t, ada, 'viewer')]
     expect(await search(stranger, word)).toEqual({ items: [], nextCursor: null })
-    expect(await search(stranger, word, `&projectId=${ids.project}`)).toEqual({ items: [], nextCursor: null })
+    expect(await search(stranger, word, `&projectId=${made.project.id}`)).toEqual({ items: [], nextCursor: null })
     // The goals of a session are private.
     expect((await search(viewer, word)).items.map((group) => group.kind).sort()).toEqual(
       searchNames.filter((k) => k !== 'session').sort(),
@@ -298,7 +276,7 @@ describe('who finds what', () => {
     const [owner, admin, colleague] = [ada, await member(t, ada, 'admin'), await member(t, ada, 'member')]
     const secret = await newProject(colleague, { name: `Secret ${word}`, visibility: 'private' })
     await write(colleague, { title: `Hidden ${word}`, projectId: secret.id })
-    await made(colleague, `/api/projects/${secret.id}/tasks`, { title: `Hidden ${word}` })
+    await make(colleague, `/api/projects/${secret.id}/tasks`, { title: `Hidden ${word}` })
     await write(colleague, { title: `Diary ${word}`, scope: 'personal' })
     const other = await member(t, ada, 'member')
     await indexed(t)

@@ -2,7 +2,9 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import * as v2 from '@modelcontextprotocol/client'
 import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { SSEClientTransport as V1Sse } from '@modelcontextprotocol/sdk/client/sse.js'
+import { records as registry } from '../../src/feature.ts'
 import { mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { oneOfEach } from '../support/records.ts'
 
 /** Records as resources and skills as prompts, through official clients of every generation. */
 let t: TestApp
@@ -54,53 +56,25 @@ const refused = async (work: Promise<unknown>): Promise<{ code: number; message:
   throw new Error('it was not refused')
 }
 
-/** One record of every kind, with the words to find in it. */
+/** One record of each kind that is a resource, with the words to find in it. */
+const kinds = registry.all.filter(({ resource }) => resource).map(({ kind }) => kind)
 const records: Record<string, { uri: string; handle: string; says: string }> = {}
 
 beforeAll(async () => {
   t = await sharedApp()
   ada = await person(t)
   token = await mcpToken(t, ada)
-  const client = await sse(token)
-  const tool = async (name: string, args: object): Promise<Made> => {
-    const { isError, structuredContent } = (await client.callTool({ name, arguments: { ...args } })) as {
-      isError?: true
-      structuredContent: Made
-    }
-    if (isError) throw new Error(`${name}: ${JSON.stringify(structuredContent)}`)
-    return structuredContent
+  const says = (kind: string) => `Somebody wrote this into the ${kind}.`
+  const made = await oneOfEach(ada, {
+    kinds,
+    words: (kind) => ({ title: `Tide ${kind}`, text: says(kind) }),
+    more: { task: { assignee: 'me' } },
+  })
+  for (const kind of kinds) {
+    const { key, slug, id } = made[kind]
+    const handle = key ?? slug ?? id
+    records[kind] = { handle, uri: `tutti://${kind}/${handle}`, says: says(kind) }
   }
-  const started = async (): Promise<Made> => {
-    await tool('create_session', { goals: ['Find the lock'], project })
-    return (await tool('list_sessions', {})).items[0] as Made
-  }
-  const project = (await tool('create_project', { name: 'Tide tables' })).slug
-  const task = { title: 'Lock the folder', description: 'Two processes must not share it.', project, assignee: 'me' }
-  const made: [string, Made, string][] = [
-    ['project', await tool('get_project', { project }), 'Tide tables'],
-    ['task', await tool('create_task', task), 'Two processes must not share it.'],
-    ['note', await tool('create_note', { title: 'How we deploy', content: 'By hand.' }), 'By hand.'],
-    [
-      'decision',
-      await tool('log_decision', { title: 'One database', decision: 'Postgres it is.', project }),
-      'Postgres it is.',
-    ],
-    ['spec', await tool('create_spec', { title: 'Locking', content: 'A file says who.', project }), 'A file says who.'],
-    [
-      'memory',
-      await tool('store_memory', { content: 'The tide turns at noon.', scope: 'project', scopeId: project }),
-      'turns at noon',
-    ],
-    ['skill', await skill({ name: 'Review', content: 'Read it twice.' }), 'Read it twice.'],
-    ['agent', await tool('create_agent', { name: 'Reviewer', systemPrompt: 'You read.' }), 'You read.'],
-    ['feature', await tool('create_feature', { title: 'A lock', project }), 'A lock'],
-    ['session', await started(), 'Find the lock'],
-  ]
-  for (const [kind, record, says] of made) {
-    const handle = record.key ?? record.slug ?? record.id
-    records[kind] = { handle, uri: `tutti://${kind}/${handle}`, says }
-  }
-  await client.close()
 }, 60_000)
 
 describe.each(Object.entries(ways))('%s', (_name, connect) => {
@@ -128,8 +102,8 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
     const { resources } = await client.listResources()
     expect(resources).toMatchObject([
       { uri: 'tutti://me', mimeType: 'text/markdown' },
-      { uri: records.task?.uri, title: expect.stringContaining('Lock the folder') },
-      { uri: records.project?.uri, title: expect.stringContaining('Tide tables') },
+      { uri: records.task?.uri, title: expect.stringContaining('Tide task') },
+      { uri: records.project?.uri, title: expect.stringContaining('Tide project') },
     ])
     expect(await text(client, 'tutti://me')).toContain(`](${records.task?.uri}): todo, medium`)
     await client.close()
