@@ -5,6 +5,7 @@ import { newId } from '../../src/db/columns.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
 import { actionOf, exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
+import { kindInfo, type RecordName, recordNames } from '../../src/records/names.ts'
 import type { TSchema } from '../../src/schema.ts'
 import {
   type Answer,
@@ -18,13 +19,14 @@ import {
   unique,
 } from '../support/app.ts'
 import { newPasskey } from '../support/authenticator.ts'
-import { EXAMPLE_TOKEN } from '../support/code-host.ts'
 import { keptMail, linkSecretIn } from '../support/mail.ts'
 import { pictureForm } from '../support/pictures.ts'
+import { type MadeRecord, oneOfEach } from '../support/records.ts'
 
 /**
- * One tenant: a team with one row of every resource, none of it public. The loops of routes.test.ts and tools.test.ts send these ids as
- * the wrong person. A plain new resource gets its row by itself; one with rules of its own adds it here.
+ * One tenant: a team with one row of every resource, none of it public. The loops of routes.test.ts and tools.test.ts
+ * send these ids as the wrong person. Kinds of records come from test/support/records.ts, other plain resources from
+ * their documented example (`makePlainRows`). Only a resource with rules of its own needs a line here.
  */
 export interface World {
   owner: Person
@@ -43,51 +45,25 @@ export async function world(t: TestApp): Promise<World> {
   const owner = inTeam(self, team.id)
   const colleague = await member(t, owner, 'member')
   const viewer = await member(t, owner, 'viewer')
-  const project = made(await owner.fetch('POST', '/api/projects', { name: unique('Engine'), settings }))
-  const note = made(
-    await owner.fetch('POST', '/api/notes', { title: unique('Runbook'), scope: 'team', projectId: project.id }),
-  )
+  const one = await oneOfEach(owner, { more: { project: { settings } } })
+  const { project, epic, story } = one
   const loose = made(await owner.fetch('POST', '/api/notes', { title: unique('Loose'), scope: 'team' }))
   const secret = made(await owner.fetch('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' }))
-  const feature = made(await owner.fetch('POST', `/api/projects/${project.id}/features`, { title: unique('Lock') }))
-  const epic = made(await owner.fetch('POST', `/api/projects/${project.id}/epics`, { title: unique('Durability') }))
-  const story = made(
-    await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('One process') }),
-  )
   const tasks = `/api/projects/${project.id}/epics/${epic.id}/stories/${story.id}/tasks`
   const nestedTask = made(await owner.fetch('POST', tasks, { title: unique('Lock the data folder') }))
-  const task = made(await owner.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('Sweep') }))
   const nextEpic = made(await owner.fetch('POST', `/api/projects/${project.id}/epics`, { title: unique('Papers') }))
   const nextStory = made(
     await owner.fetch('POST', `/api/projects/${project.id}/epics/${epic.id}/stories`, { title: unique('Papers') }),
   )
   const whole = made(await owner.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('Whole') }))
   const secretTask = made(await owner.fetch('POST', `/api/projects/${secret.id}/tasks`, { title: unique('Secret') }))
-  const memory = made(
-    await owner.fetch('POST', '/api/memories', { content: unique('Remember'), scope: 'project', scopeId: project.id }),
-  )
-  const decision = made(
-    await owner.fetch('POST', '/api/decisions', {
-      title: unique('One process'),
-      decision: 'It is so.',
-      projectId: project.id,
-    }),
-  )
-  const spec = made(
-    await owner.fetch('POST', '/api/specs', { title: unique('Folder lock'), content: 'One.', projectId: project.id }),
-  )
-  const session = made(await owner.fetch('POST', '/api/sessions', { projectId: project.id }))
   const secretFeature = made(
     await owner.fetch('POST', `/api/projects/${secret.id}/features`, { title: unique('Secret') }),
   )
-  await owner.fetch('PUT', '/api/settings/integrations/user/github', { secret: EXAMPLE_TOKEN })
-  const repository = made(await owner.fetch('POST', '/api/repos', { repo: 'tutti/tutti', projectId: project.id }))
   const secretRepository = made(await owner.fetch('POST', '/api/repos', { repo: 'tutti/tutti', projectId: secret.id }))
   const key = made(await owner.fetch('POST', '/api/settings/api-keys', { name: 'laptop' }))
   const token = made(await owner.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: team.id }))
-  const skill = made(await owner.fetch('POST', '/api/skills', { name: unique('Review'), scope: 'team' }))
   const personalSkill = made(await owner.fetch('POST', '/api/skills', { name: unique('Personal') }))
-  const agent = made(await owner.fetch('POST', '/api/agents', { name: unique('Reviewer'), scope: 'team' }))
   const personalAgent = made(await owner.fetch('POST', '/api/agents', { name: unique('Personal') }))
   const link = made(
     await owner.fetch('POST', '/api/links', {
@@ -131,6 +107,7 @@ export async function world(t: TestApp): Promise<World> {
     owner,
     viewer,
     paths: {
+      ...pathsOf(one),
       '/api/teams/:id': team.id,
       '/api/teams/:id/members/:userId': colleague.userId,
       '/api/teams/:id/invites/:inviteId': invite.id,
@@ -147,25 +124,15 @@ export async function world(t: TestApp): Promise<World> {
       '/api/public/projects/:user/:slug': project.slug,
       '/api/public/docs/:team': team.slug,
       '/api/public/docs/:team/:project': project.slug,
-      '/api/public/docs/:team/:project/:slug': note.slug,
-      '/api/notes/:id': note.id,
-      '/api/notes/public/:slug': note.slug,
+      '/api/public/docs/:team/:project/:slug': one.note.slug,
+      '/api/notes/public/:slug': one.note.slug,
       '/api/projects/:slug/epics/:epicId': epic.id,
       '/api/projects/:slug/epics/:epicId/stories/:storyId': story.id,
       '/api/projects/:slug/epics/:epicId/stories/:storyId/tasks/:taskId': nestedTask.id,
-      '/api/tasks/:id': task.id,
-      '/api/memories/:id': memory.id,
-      '/api/decisions/:id': decision.id,
-      '/api/specs/:id': spec.id,
-      '/api/sessions/:id': session.id,
       '/api/links/:id': link.id,
       '/api/activities/:id': activity.id,
-      '/api/features/:id': feature.id,
-      '/api/repos/:id': repository.id,
-      '/api/skills/:id': skill.id,
-      '/api/skills/public/:slug': skill.slug,
-      '/api/agents/:id': agent.id,
-      '/api/agents/public/:slug': agent.slug,
+      '/api/skills/public/:slug': one.skill.slug,
+      '/api/agents/public/:slug': one.agent.slug,
       '/api/settings/api-keys/:id': key.id,
       '/api/settings/passkeys/:id': passkey.id,
       '/api/settings/connected-accounts/:provider': 'github',
@@ -192,43 +159,27 @@ export async function world(t: TestApp): Promise<World> {
       '/api/agents/public/:slug': personalAgent.slug,
     },
     fields: {
+      ...fieldsOf(one),
       organizationId: team.id,
       currentOrganizationId: team.id,
-      projectId: project.id,
-      project: project.id,
       note: loose.id,
-      feature: feature.id,
-      featureId: feature.id,
-      repo: repository.id,
+      repo: one.repository.id,
       scopeId: project.id,
-      epicId: epic.id,
       'stories.updateEpic.after': nextEpic.id,
       'stories.updateStory.after': nextStory.id,
       parentId: whole.id,
       // The other one is completed before.
       'tasks.claim.task': whole.id,
-      'tasks.claim.sessionId': session.id,
-      'tasks.next.sessionId': session.id,
-      storyId: story.id,
-      story: story.id,
-      taskId: task.id,
-      task: task.id,
-      agentId: agent.id,
-      skill: skill.id,
-      agent: agent.id,
+      'tasks.claim.sessionId': one.session.id,
+      'tasks.next.sessionId': one.session.id,
       userId: colleague.userId,
       teamId: friends.id,
       workspaceId: workspace.id,
       actorId: colleague.userId,
-      memory: memory.id,
-      'memory.store.supersedes': memory.id,
+      'memory.store.supersedes': one.memory.id,
       'memory.store.scopeId': project.id,
-      decision: decision.id,
-      'decisions.create.supersedes': decision.id,
-      spec: spec.id,
-      specId: spec.id,
-      session: session.id,
-      'activity.log.sessionId': session.id,
+      'decisions.create.supersedes': one.decision.id,
+      'activity.log.sessionId': one.session.id,
       activity: activity.id,
       id: project.id,
       'links.create.fromId': project.id,
@@ -239,6 +190,24 @@ export async function world(t: TestApp): Promise<World> {
   await makePlainRows(t, known)
   return known
 }
+
+type OneOfEach = Record<RecordName, MadeRecord>
+/** Returns the record of each kind that is read at a path of its own: `/api/notes/:id`. */
+const pathsOf = (one: OneOfEach): Record<string, string> =>
+  Object.fromEntries(
+    recordNames.flatMap((kind) => {
+      const { path } = kindInfo(kind)
+      return path ? [[`/api${path}/:id`, one[kind].id]] : []
+    }),
+  )
+/** Returns the record of each kind for the fields that are named after it: `note` and `noteId`. */
+const fieldsOf = (one: OneOfEach): Record<string, string> =>
+  Object.fromEntries(
+    recordNames.flatMap((kind) => [
+      [kind, one[kind].id],
+      [`${kind}Id`, one[kind].id],
+    ]),
+  )
 
 /** The secret of an invitation to somebody, from a team that nobody else is in. */
 export async function invitation(t: TestApp, to: Person): Promise<string> {
