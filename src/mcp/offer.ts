@@ -76,7 +76,7 @@ export class Offer {
               uriTemplate: `tutti://${kind}/{id}`,
               name: kind,
               title: resource.title,
-              description: `One ${kind}. id: ${resource.by}.`,
+              description: `One ${kind}. id: ${resource.references}.`,
               mimeType: MARKDOWN,
             },
           ]

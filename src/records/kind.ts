@@ -23,8 +23,8 @@ export interface RecordKind {
   readonly path?: SQL
   /** The project that decides who sees the record. Default: `projectId` of its table. */
   readonly projectId?: PgColumn
-  /** The owner of a record that belongs to no team. */
-  readonly ownerId: PgColumn
+  /** Who owns a record without an organization. Only needed where `organizationId` of its table may be null. */
+  readonly ownerId?: PgColumn
   /** A jsonb list of `{ id, kind? }` in the record itself: the records it links to. */
   readonly ownLinks?: PgColumn
   /** Briefs of its project mention changes to the record. */
@@ -38,7 +38,9 @@ export interface RecordKind {
 export interface SearchText {
   /** Default: the record's title. */
   readonly title?: PgColumn | SQL
+  /** The words to find, besides those of the title. */
   readonly text: PgColumn | SQL
+  /** The tags to filter results by. Search does not find their words: add the column to `text` for that. */
   readonly tags?: PgColumn
   /** The only person who may see the record; null if others may too. */
   readonly userId?: PgColumn | SQL
@@ -48,8 +50,8 @@ export interface SearchText {
 
 export interface Resource {
   readonly title: string
-  /** What the client may use as `{id}`. */
-  readonly by: string
+  /** Which references a client may use as `{id}`, in words: `Slug or id`. */
+  readonly references: string
   /** The tool that returns the same data: only callers who may use it see the resource. None: the scope decides. */
   readonly tool?: string
   readonly read: (ctx: Ctx, ref: string) => Promise<object>

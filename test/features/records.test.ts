@@ -34,6 +34,12 @@ test('the list of names says which kinds search finds', () => {
   )
 })
 
+test('a kind whose records may belong to no organization says who owns them', () => {
+  expect(records.all.filter(({ ownerId }) => ownerId).map(({ kind }) => kind)).toEqual(
+    records.all.filter(({ table }) => !table.organizationId.notNull).map(({ kind }) => kind),
+  )
+})
+
 test('search finds every kind that says so, for those who see it', async () => {
   await indexed(t)
   const { items } = await search(ada, word)

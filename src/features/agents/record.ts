@@ -15,7 +15,7 @@ export const agentRecord: RecordKind = {
   search: { text: sql`concat_ws(e'\n\n', ${agents.role}, ${agents.persona})`, userId: personal(agents) },
   resource: {
     title: 'Agent',
-    by: 'Slug or id',
+    references: 'Slug or id',
     tool: 'get_agent',
     read: (ctx, ref) => detail(ctx, { ref }),
     list: (ctx, limit) => listInTeam(ctx, { limit }),

@@ -10,7 +10,6 @@ export const decisionRecord: RecordKind = {
   title: decisions.title,
   scope: 'decisions:read',
   visible: visibleTo,
-  ownerId: decisions.createdById,
   inBriefs: true,
   search: {
     text: sql`concat_ws(e'\n\n', ${decisions.decision}, ${decisions.context}, ${decisions.rationale},
@@ -20,7 +19,7 @@ export const decisionRecord: RecordKind = {
   },
   resource: {
     title: 'Decision',
-    by: 'Id',
+    references: 'Id',
     tool: 'get_decision',
     read: (ctx, ref) => service.get(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),

@@ -27,7 +27,7 @@ const listing = ({ kind, table, ownLinks, ownerId }: RecordKind): SQL =>
     from ${table}, jsonb_array_elements(${ownLinks}) l
     where ${ownLinks} <> '[]' and ${ownLinks} @> ${value('link')}::text::jsonb and l->>'id' = ${value('id')}::text
       and ${table.deletedAt ? isNull(table.deletedAt) : sql`true`}
-      and (${table.organizationId} = ${value('organizationId')} or ${ownerId} = ${value('userId')})`
+      and (${table.organizationId} = ${value('organizationId')} or ${ownerId ?? null}::uuid = ${value('userId')})`
 
 const select = (records: Records, more: SQL) =>
   prepare((db) =>

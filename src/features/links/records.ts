@@ -24,7 +24,7 @@ export async function lookUp(ctx: Ctx, type: RecordName, ids: readonly string[])
   const { table, visible, title, ownerId } = record
   const { rows } = await ctx.db.execute<Omit<Found, 'type'>>(sql`
     select ${table.id} as id, ${title} as title, ${pathOf(record)} as path, ${table.organizationId} as "organizationId",
-      ${projectOf(record) ?? null}::uuid as "projectId", ${ownerId} as "ownerId"
+      ${projectOf(record) ?? null}::uuid as "projectId", ${ownerId ?? null}::uuid as "ownerId"
     from ${table} where ${anyOf(table.id, idList(ids))} and ${visible(rightsOf(ctx.actor))}`)
   return rows.map((row) => ({ ...row, type }))
 }

@@ -10,12 +10,11 @@ export const memoryRecord: RecordKind = {
   title: sql`coalesce(${memories.title}, left(${memories.content}, 100))`,
   scope: 'memories:read',
   visible: visibleTo,
-  ownerId: memories.createdById,
   inBriefs: true,
   search: 'own',
   resource: {
     title: 'Memory',
-    by: 'Id',
+    references: 'Id',
     tool: 'search_memory',
     read: (ctx, ref) => service.get(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),

@@ -15,7 +15,7 @@ export const noteRecord: RecordKind = {
   search: { text: notes.content, tags: notes.tags, userId: personal(notes) },
   resource: {
     title: 'Note',
-    by: 'Slug or id',
+    references: 'Slug or id',
     tool: 'get_note',
     read: (ctx, ref) => service.detail(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),

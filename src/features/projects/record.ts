@@ -10,12 +10,11 @@ export const projectRecord: RecordKind = {
   scope: 'projects:read',
   visible: service.visibleTo,
   projectId: projects.id,
-  ownerId: projects.createdById,
   inBriefs: true,
   search: { text: sql`concat_ws(e'\n', ${projects.key}, ${projects.slug}, ${projects.description})` },
   resource: {
     title: 'Project',
-    by: 'Slug, key or id',
+    references: 'Slug, key or id',
     tool: 'get_project',
     read: (ctx, ref) => service.get(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { status: 'active', limit }),

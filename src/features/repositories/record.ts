@@ -9,5 +9,4 @@ export const repositoryRecord: RecordKind = {
   title: sql`left(${repositories.owner} || '/' || ${repositories.name}, 300)`,
   scope: 'repos:read',
   visible: visibleTo,
-  ownerId: repositories.createdById,
 }

@@ -13,7 +13,6 @@ export const sessionRecord: RecordKind = {
       'Session of ' || to_char(${sessions.startedAt} at time zone 'UTC', 'YYYY-MM-DD'))`,
   scope: 'sessions:read',
   visible: (rights) => and(eq(sessions.userId, rights.user), anyOf(sessions.organizationId, rights.organizations)),
-  ownerId: sessions.userId,
   search: {
     title: sql`coalesce(${sessions.goals}[1], 'Work session')`,
     text: sql`concat_ws(e'\n\n', array_to_string(${sessions.goals}, e'\n'), ${sessions.context}, ${sessions.summary},
@@ -22,7 +21,7 @@ export const sessionRecord: RecordKind = {
   },
   resource: {
     title: 'Session',
-    by: 'Id',
+    references: 'Id',
     tool: 'list_sessions',
     read: (ctx, ref) => service.get(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),

@@ -18,7 +18,7 @@ export const skillRecord: RecordKind = {
   },
   resource: {
     title: 'Skill',
-    by: 'Slug or id',
+    references: 'Slug or id',
     tool: 'get_skill',
     read: (ctx, ref) => service.get(ctx, { ref }),
     list: (ctx, limit) => service.listInTeam(ctx, { limit }),

@@ -9,12 +9,11 @@ export const specRecord: RecordKind = {
   title: specs.title,
   scope: 'specs:read',
   visible: liveOfTeamOrProject(specs),
-  ownerId: specs.createdById,
   inBriefs: true,
   search: { text: specs.content },
   resource: {
     title: 'Spec',
-    by: 'Slug or id',
+    references: 'Slug or id',
     tool: 'get_spec',
     read: (ctx, ref) => service.get(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),

@@ -10,7 +10,6 @@ export const epicRecord: RecordKind = {
   scope: 'tasks:read',
   visible: liveOfTeamOrProject(epics),
   path: sql`'/projects/' || ${epics.projectId} || '/epics/' || ${epics.id}`,
-  ownerId: epics.createdById,
   inBriefs: true,
   search: { text: epics.description },
 }
@@ -22,7 +21,6 @@ export const storyRecord: RecordKind = {
   scope: 'tasks:read',
   visible: liveOfTeamOrProject(stories),
   path: sql`'/projects/' || ${stories.projectId} || '/epics/' || ${stories.epicId} || '/stories/' || ${stories.id}`,
-  ownerId: stories.createdById,
   inBriefs: true,
   search: { text: stories.description },
 }

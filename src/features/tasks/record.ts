@@ -12,7 +12,6 @@ export const taskRecord: RecordKind = {
   scope: 'tasks:read',
   visible: liveOfTeamOrProject(tasks),
   path: sql`'/tasks/' || (select p.key from ${projects} p where p.id = ${tasks.projectId}) || '-' || ${tasks.number}`,
-  ownerId: tasks.createdById,
   inBriefs: true,
   search: {
     text: sql`concat_ws(e'\n\n', ${tasks.description},
@@ -22,7 +21,7 @@ export const taskRecord: RecordKind = {
   },
   resource: {
     title: 'Task',
-    by: 'Key (TUT-42) or id',
+    references: 'Key (TUT-42) or id',
     tool: 'get_task',
     read: (ctx, ref) => service.detail(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),

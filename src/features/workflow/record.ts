@@ -10,12 +10,11 @@ export const featureRecord: RecordKind = {
   title: features.title,
   scope: 'features:read',
   visible: liveOfTeamOrProject(features),
-  ownerId: features.createdById,
   inBriefs: true,
   search: { text: features.description },
   resource: {
     title: 'Feature',
-    by: 'Id',
+    references: 'Id',
     tool: 'get_feature',
     read: (ctx, ref) => get(ctx, { ref }),
     list: (ctx, limit) => service.list(ctx, { limit }),
