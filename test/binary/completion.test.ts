@@ -49,6 +49,7 @@ const cases: [string[], string[]][] = [
     ['memory', 'search', 'x', '--kind', 's'],
     ['session', 'spec'],
   ],
+  [['search', 'x', '--kind', 'sk'], ['skill']],
   // The value of an option is no word of the command.
   [['tasks', 'list', '--status', 'todo', '--assi'], ['--assignee']],
   [
