@@ -45,69 +45,69 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     )
     if (applied.length > 0) log.info('database migrated', { applied })
     const secret = await masterSecret(config, driver)
-    const instanceId = newId()
-    const bus = new Bus(driver, instanceId, log)
-    const jwt = createJwt(secret)
-    const catalogue = new Catalogue(events)
-    const auth = new Authenticator(driver, jwt, clock, bus, catalogue)
-    const mailer = createMailer(config)
-    const embedder = createEmbedder(config)
-    const queue = new Jobs(
-      driver,
-      jobs.filter(({ when }) => when?.(config) ?? true),
-      log,
-    )
-    const usage = setInterval(
-      () => auth.flushUsage().catch((error) => log.debug('usage not written', { error })),
-      30_000,
-    )
-    usage.unref()
-    const ends: (() => Promise<void>)[] = []
-    let closing: Promise<void> | undefined
-    const app: App = {
-      config,
-      log,
-      clock,
-      instanceId,
-      driver,
-      db: drizzleOver(driver),
-      bus,
-      jobs: queue,
-      jwt,
-      auth,
-      secret,
-      seal: createSeal(secret),
-      mailer,
-      embedder,
-      records,
-      events: catalogue,
-      hooks: gatherHooks(features.flatMap((f) => f.hooks ?? [])),
-      outbound: createOutbound(config, options.outbound),
-      gauges: {},
-      url: urlOf(config, config.PORT),
-      close: () => {
-        closing ??= (async () => {
-          clearInterval(usage)
-          bus.stop()
-          await Promise.all([queue.stop(), ...ends.map((end) => end())])
-          mailer.close()
-          embedder.close()
-          await auth.flushUsage().catch(() => undefined)
-          await driver.close()
-        })()
-        return closing
-      },
-    }
+    const background: (() => Promise<void>)[] = []
+    const app = assemble({ config, log, clock, driver, secret }, background, options.outbound)
     if (options.background !== false) {
-      await bus.start()
-      await queue.start(app)
-      for (const { background } of features) if (background) ends.push(background(app))
+      await app.bus.start()
+      await app.jobs.start(app)
+      for (const feature of features) if (feature.background) background.push(feature.background(app))
     }
     return app
   } catch (error) {
     await driver.close().catch(() => undefined)
     throw error
   }
+}
+
+/** Creates the services. `background`: what `close` ends before it closes the database. */
+function assemble(
+  base: Pick<App, 'config' | 'log' | 'clock' | 'driver' | 'secret'>,
+  background: readonly (() => Promise<void>)[],
+  outbound: OutboundOptions | undefined,
+): App {
+  const { config, log, clock, driver, secret } = base
+  const instanceId = newId()
+  const bus = new Bus(driver, instanceId, log)
+  const jwt = createJwt(secret)
+  const catalogue = new Catalogue(events)
+  const auth = new Authenticator(driver, jwt, clock, bus, catalogue)
+  const wanted = jobs.filter(({ when }) => when?.(config) ?? true)
+  let closing: Promise<void> | undefined
+  const app: App = {
+    ...base,
+    instanceId,
+    db: drizzleOver(driver),
+    bus,
+    jobs: new Jobs(driver, wanted, log),
+    jwt,
+    auth,
+    seal: createSeal(secret),
+    mailer: createMailer(config),
+    embedder: createEmbedder(config),
+    records,
+    events: catalogue,
+    hooks: gatherHooks(features.flatMap((f) => f.hooks ?? [])),
+    outbound: createOutbound(config, outbound),
+    gauges: {},
+    url: urlOf(config, config.PORT),
+    close: () => {
+      clearInterval(usage)
+      closing ??= end(app, background)
+      return closing
+    },
+  }
+  const flush = () => auth.flushUsage().catch((error) => log.debug('usage not written', { error }))
+  const usage = setInterval(flush, 30_000).unref()
+  return app
+}
+
+async function end(app: App, background: readonly (() => Promise<void>)[]): Promise<void> {
+  app.bus.stop()
+  await Promise.all([app.jobs.stop(), ...background.map((stop) => stop())])
+  app.mailer.close()
+  app.embedder.close()
+  await app.auth.flushUsage().catch(() => undefined)
+  await app.driver.close()
 }
 
 /**

@@ -19,7 +19,7 @@ export async function openDatabase(config: Config, log: Log, exclusive?: Exclusi
   ownFolder(config.DATA_DIR)
   const tell = (level: 'info' | 'warn' | 'error', message: string, fields?: object) => log[level](message, fields)
   if (config.DB_CONNECTION === 'pgsql') {
-    const { openPostgres } = await import('./postgres.ts')
+    const { openPostgres } = await import('./postgres/database.ts')
     return openPostgres({
       url: config.DATABASE_URL as string,
       poolSize: config.DB_POOL_SIZE,

@@ -21,15 +21,7 @@ export class Metrics {
     const { detail, ok } = app.driver.status()
     const jobs = await app.jobs.status().catch(() => undefined)
     const lines: string[] = []
-    const put = (
-      name: string,
-      type: 'counter' | 'gauge' | 'histogram',
-      help: string,
-      rows: [labels: string, value: number][],
-    ) => {
-      lines.push(`# HELP tutti_${name} ${help}`, `# TYPE tutti_${name} ${type}`)
-      for (const [labels, value] of rows) lines.push(`tutti_${name}${labels} ${value}`)
-    }
+    const put = (...metric: Parameters<typeof linesOf>) => lines.push(...linesOf(...metric))
     put(
       'http_requests_total',
       'counter',
@@ -69,3 +61,14 @@ export class Metrics {
     return `${lines.join('\n')}\n`
   }
 }
+
+const linesOf = (
+  name: string,
+  type: 'counter' | 'gauge' | 'histogram',
+  help: string,
+  rows: [labels: string, value: number][],
+): string[] => [
+  `# HELP tutti_${name} ${help}`,
+  `# TYPE tutti_${name} ${type}`,
+  ...rows.map(([labels, value]) => `tutti_${name}${labels} ${value}`),
+]

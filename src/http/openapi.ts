@@ -54,17 +54,18 @@ export const isUpload = ({ detail }: RouteLike['hooks']): boolean => detail?.upl
 const bodyType = (hooks: RouteLike['hooks']): string => (isUpload(hooks) ? 'multipart/form-data' : 'application/json')
 export const actionOf = (route: RouteLike): ActionLike => route.hooks.detail?.action as ActionLike
 
+type Detail = {
+  operationId: string
+  summary: string
+  tags: string[]
+  action: ActionLike
+  answers?: number[]
+}
+
 function operation({ hooks, path }: RouteLike): object {
-  const detail = hooks.detail as {
-    operationId: string
-    summary: string
-    tags: string[]
-    action: ActionLike
-    answers?: number[]
-  }
+  const detail = hooks.detail as Detail
   const { rule, kind, hints } = detail.action
   const open = rule.kinds.includes('anonymous')
-  const answers = responsesOf(hooks.response)
   const parameters = [
     ...parametersOf('path', hooks.params),
     ...parametersOf('query', hooks.query),
@@ -72,14 +73,7 @@ function operation({ hooks, path }: RouteLike): object {
   ]
   if (kind === 'write') parameters.push(header('Idempotency-Key', 'Makes the call safe to repeat for 24 hours'))
   if (hints.versioned) parameters.push(header('If-Match', 'The version your change is based on, in quotes'))
-  const errors = [400, 401, 403, 422, 429, 500, 503]
-  // Also without a path parameter: X-Organization-Id may name a team that the caller is not in.
-  if (!open || path.includes(':')) errors.push(404)
-  if (kind === 'write') errors.push(409, 412, 413, 415, 507)
-  else if (hooks.body) errors.push(413, 415)
-  // Links that work once or for a limited time, mostly for people who are not signed in.
-  if (open || path.includes(':token')) errors.push(410)
-  errors.push(...(detail.answers ?? []).filter((status) => status >= 400))
+  const { body } = hooks
   return {
     operationId: detail.operationId,
     summary: detail.summary,
@@ -87,33 +81,37 @@ function operation({ hooks, path }: RouteLike): object {
     description: access(rule),
     ...(open ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(hooks.body
-      ? {
-          requestBody: {
-            required: true,
-            content: { [bodyType(hooks)]: { schema: plain(hooks.body), example: exampleOf(hooks.body) } },
-          },
-        }
-      : {}),
+    ...(body && { requestBody: { required: true, content: { [bodyType(hooks)]: described(body) } } }),
     responses: {
-      ...Object.fromEntries(
-        Object.entries(answers).map(([status, schema]) => [
-          status,
-          {
-            description: status === '201' ? 'Created' : 'OK',
-            content: {
-              [(schema.contentMediaType as string) ?? 'application/json']: {
-                schema: plain(schema),
-                example: exampleOf(schema),
-              },
-            },
-          },
-        ]),
-      ),
+      ...Object.fromEntries(Object.entries(responsesOf(hooks.response)).map(success)),
       ...(detail.answers?.includes(302) && { 302: redirect }),
-      ...Object.fromEntries(errors.map((status) => [status, problemAnswer(status)])),
+      ...Object.fromEntries(
+        errorsOf(detail, path, body !== undefined).map((status) => [status, problemAnswer(status)]),
+      ),
     },
   }
+}
+
+const described = (schema: TSchema) => ({ schema: plain(schema), example: exampleOf(schema) })
+
+const success = ([status, schema]: [string, TSchema]) => [
+  status,
+  {
+    description: status === '201' ? 'Created' : 'OK',
+    content: { [(schema.contentMediaType as string) ?? 'application/json']: described(schema) },
+  },
+]
+
+function errorsOf({ action: { rule, kind }, answers = [] }: Detail, path: string, hasBody: boolean): number[] {
+  const open = rule.kinds.includes('anonymous')
+  const errors = [400, 401, 403, 422, 429, 500, 503]
+  // Also without a path parameter: X-Organization-Id may name a team that the caller is not in.
+  if (!open || path.includes(':')) errors.push(404)
+  if (kind === 'write') errors.push(409, 412, 413, 415, 507)
+  else if (hasBody) errors.push(413, 415)
+  // Links that work once or for a limited time, mostly for people who are not signed in.
+  if (open || path.includes(':token')) errors.push(410)
+  return [...errors, ...answers.filter((status) => status >= 400)]
 }
 
 const access = (rule: Rule): string => {

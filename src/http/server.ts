@@ -1,33 +1,20 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
-import { contextOf } from '../action.ts'
-import { anonymous } from '../auth/actor.ts'
 import { networkOf } from '../auth/limits.ts'
 import { sameText } from '../auth/secrets.ts'
 import { urlOf } from '../config.ts'
 import { AppError } from '../errors.ts'
 import { features, tools } from '../feature.ts'
 import { createMcp } from '../mcp/server.ts'
-import { accountPages } from '../pages/account-pages.ts'
-import { assets, homePage, htmlResponse, referencePage } from '../pages/pages.ts'
 import type { App } from '../services.ts'
-import { version } from '../version.ts'
 import { http } from './context.ts'
 import { Guard } from './guard.ts'
+import { headers } from './headers.ts'
+import { addHealth } from './health.ts'
 import { Metrics } from './metrics.ts'
-import { API_VERSION, documented, openapi, type RouteLike } from './openapi.ts'
+import { documented, type RouteLike } from './openapi.ts'
+import { addPages } from './pages.ts'
 import { logError, problemResponse, toAppError } from './problem.ts'
-
-/** Sent with every response, errors included. Pages use their own content policy. */
-const headers: Record<string, string> = {
-  'x-api-version': API_VERSION,
-  'x-content-type-options': 'nosniff',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cache-control': 'no-store',
-}
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
@@ -51,36 +38,8 @@ export function buildHttp(app: App) {
   const routes = () => api.routes as unknown as RouteLike[]
   requirePolicy(routes())
 
-  // Equal for everyone and large, so it is built once.
-  let reference: string | undefined
-  let document: string | undefined
-
-  const page = (body: string) => htmlResponse(body, headers)
-  const health = async () => {
-    const started = performance.now()
-    const alive = await app.driver.query('select 1').then(
-      () => true,
-      () => false,
-    )
-    const { version: database, readOnly } = app.driver.status()
-    const body = {
-      status: !alive ? 'down' : readOnly ? 'read_only' : 'ok',
-      version,
-      database: {
-        kind: app.driver.kind,
-        version: database,
-        ok: alive,
-        ...(readOnly && { readOnly }),
-        pingMs: Math.round((performance.now() - started) * 10) / 10,
-      },
-    }
-    return Response.json(body, {
-      status: alive ? 200 : 503,
-      headers: alive ? headers : { ...headers, 'retry-after': '1' },
-    })
-  }
-
   const server = new Elysia({ normalize: false })
+  server
     .headers(headers)
     .onRequest(({ request, set }) => {
       const seen = guard.check(request)
@@ -92,30 +51,13 @@ export function buildHttp(app: App) {
       const path = URL.parse(request.url)?.pathname ?? '/'
       const { requestId } = guard.seen(request)
       const known =
-        (error as { code?: string }).code === 'NOT_FOUND' ? missing(request.method, path) : toAppError(error, query)
+        (error as { code?: string }).code === 'NOT_FOUND'
+          ? missing(server, request.method, path)
+          : toAppError(error, query)
       logError(app.log, known, { requestId, method: request.method, path })
       return problemResponse(known, path, requestId, headers)
     })
     .use(api)
-    .get('/', () => page(homePage(version)))
-    .get('/assets/:name', ({ params }) => {
-      const asset = Object.hasOwn(assets, params.name) ? assets[params.name] : undefined
-      if (!asset) throw new AppError('not_found', 'No such file.')
-      return new Response(asset.body, {
-        headers: { ...headers, 'content-type': asset.type, 'cache-control': 'no-cache' },
-      })
-    })
-    .get('/api/reference', () => {
-      reference ??= referencePage(routes())
-      return page(reference)
-    })
-    .get('/api/openapi.json', () => {
-      document ??= JSON.stringify(openapi(routes(), version))
-      return new Response(document, { headers: { ...headers, 'content-type': 'application/json' } })
-    })
-    .get('/health', health)
-    .get('/health/live', () => ({ status: 'ok' }))
-    .get('/health/ready', health)
     .get('/metrics', async ({ request }) => {
       await mayReadMetrics(app, guard, request)
       return new Response(await metrics.render(app, { mcp_streams: mcp.streams, http_running: state.running }), {
@@ -126,24 +68,21 @@ export function buildHttp(app: App) {
     .post('/mcp/sse', ({ request }) => mcp.streamable(request), { parse: 'none' })
     .post('/mcp/messages', ({ request }) => mcp.message(request), { parse: 'none' })
     .all('/mcp', ({ request }) => mcp.streamable(request), { parse: 'none' })
-
-  for (const [path, render] of features.flatMap(({ pages }) => Object.entries(pages ?? {})))
-    server.get(path, async ({ params }) => page(await render(contextOf(app, anonymous), params)))
-  for (const [path, body] of Object.entries(accountPages)) server.get(path, () => page(body))
-
-  function missing(method: string, path: string): AppError {
-    // Elysia keeps paths without parameters separately.
-    const allow = methods.filter(
-      (m) => m !== method && (server.router.static[path]?.[m] !== undefined || server.router.http.find(m, path)),
-    )
-    if (allow.length > 0)
-      return new AppError('method_not_allowed', `${path} takes ${allow.join(', ')}, not ${method}.`, {
-        allow: allow.join(', '),
-      })
-    return new AppError('not_found', `There is nothing at ${path}. The operations are listed at /api/reference.`)
-  }
-
+  addHealth(server, app)
+  addPages(server, app, routes)
   return { server, guard, metrics, mcp, state, routes }
+}
+
+function missing({ router }: Elysia, method: string, path: string): AppError {
+  // Elysia keeps paths without parameters separately.
+  const allow = methods.filter(
+    (m) => m !== method && (router.static[path]?.[m] !== undefined || router.http.find(m, path)),
+  )
+  if (allow.length > 0)
+    return new AppError('method_not_allowed', `${path} takes ${allow.join(', ')}, not ${method}.`, {
+      allow: allow.join(', '),
+    })
+  return new AppError('not_found', `There is nothing at ${path}. The operations are listed at /api/reference.`)
 }
 
 /** Throws if a route has no policy, so that the server does not start with one. */

@@ -25,32 +25,16 @@ export interface Surroundings {
 export const stopped = new Error('the server stopped')
 export const lost = new Error('another instance took the job over')
 
+type Scheduled = JobDefinition & { next?: (after: Date) => Date }
+
 /** Runs a job once and stores the outcome. Never rejects. Returns true if the job waits again. */
 export async function attempt(
-  { driver, log, app, backoff, stopping }: Surroundings,
-  definition: JobDefinition & { next?: (after: Date) => Date },
+  around: Surroundings,
+  definition: Scheduled,
   job: Claimed,
   abort: AbortController,
 ): Promise<boolean> {
-  const { name, next, retries = 10, timeoutSeconds = 300 } = definition
-  const mine = [job.id, job.lease]
-  const about = { job: name, id: job.id, attempt: job.attempt }
-  const untilNext = () => (next ? next(new Date(Date.now() + job.skew)).getTime() - Date.now() - job.skew : 0)
-
-  const settle = async (text: string, params: unknown[]): Promise<void> => {
-    for (let wait = 1000; ; wait *= 2) {
-      try {
-        await driver.query(text, params)
-        return
-      } catch (error) {
-        // The key was enqueued again meanwhile, and that job does the work.
-        if (error instanceof DbError && error.code === '23505') return settle(sql.remove, mine)
-        if (wait > 16_000 || stopping()) return log.warn('job not settled, it will run again', { ...about, error })
-        await Bun.sleep(wait)
-      }
-    }
-  }
-
+  const { next, retries = 10, timeoutSeconds = 300 } = definition
   const timeout = setTimeout(
     () => abort.abort(new Error(`it took longer than ${timeoutSeconds} s`)),
     timeoutSeconds * 1000,
@@ -61,26 +45,60 @@ export async function attempt(
     const aborted = new Promise<never>((_, reject) =>
       abort.signal.addEventListener('abort', () => reject(abort.signal.reason)),
     )
-    await Promise.race([definition.run(app, job.data, abort.signal), aborted])
+    await Promise.race([definition.run(around.app, job.data, abort.signal), aborted])
     clearTimeout(timeout)
-    if (next) await settle(sql.retry, [...mine, 0, null, untilNext()])
-    else await settle(sql.remove, mine)
-    log.debug('job done', about)
+    if (next) await settle(around, definition, job, sql.retry, [0, null, untilNext(next, job)])
+    else await settle(around, definition, job, sql.remove, [])
+    around.log.debug('job done', about(definition, job))
     return next !== undefined
   } catch (error) {
     clearTimeout(timeout)
-    const reason = (error instanceof Error ? error.message : String(error)).slice(0, 500)
-    if (error === lost) log.warn('job given up', { ...about, error })
-    else if (error === stopped) await settle(sql.retry, [...mine, job.attempt - 1, reason, 0])
-    else if (job.attempt <= retries) {
-      const wait = backoff(job.attempt)
-      await settle(sql.retry, [...mine, job.attempt, reason, wait])
-      log.warn('job failed, will be tried again', { ...about, inSeconds: Math.round(wait / 1000), error })
-    } else {
-      if (next) await settle(sql.buryScheduled, [...mine, reason, untilNext(), newId(), job.attempt])
-      else await settle(sql.bury, [...mine, reason])
-      log.error('job failed for good', { ...about, error })
-    }
+    await storeFailure(around, definition, job, error)
     return true
   }
 }
+
+async function storeFailure(around: Surroundings, definition: Scheduled, job: Claimed, error: unknown): Promise<void> {
+  const { log, backoff } = around
+  const { next, retries = 10 } = definition
+  const reason = (error instanceof Error ? error.message : String(error)).slice(0, 500)
+  const facts = about(definition, job)
+  const store = (text: string, params: unknown[]) => settle(around, definition, job, text, params)
+  if (error === lost) log.warn('job given up', { ...facts, error })
+  else if (error === stopped) await store(sql.retry, [job.attempt - 1, reason, 0])
+  else if (job.attempt <= retries) {
+    const wait = backoff(job.attempt)
+    await store(sql.retry, [job.attempt, reason, wait])
+    log.warn('job failed, will be tried again', { ...facts, inSeconds: Math.round(wait / 1000), error })
+  } else {
+    if (next) await store(sql.buryScheduled, [reason, untilNext(next, job), newId(), job.attempt])
+    else await store(sql.bury, [reason])
+    log.error('job failed for good', { ...facts, error })
+  }
+}
+
+/** Runs the statement on the job's row, as long as this attempt holds its lease. Repeats it while it fails. */
+async function settle(
+  around: Surroundings,
+  definition: Scheduled,
+  job: Claimed,
+  text: string,
+  params: readonly unknown[],
+): Promise<void> {
+  for (let wait = 1000; ; wait *= 2) {
+    try {
+      await around.driver.query(text, [job.id, job.lease, ...params])
+      return
+    } catch (error) {
+      // The key was enqueued again meanwhile, and that job does the work.
+      if (error instanceof DbError && error.code === '23505') return settle(around, definition, job, sql.remove, [])
+      if (wait > 16_000 || around.stopping())
+        return around.log.warn('job not settled, it will run again', { ...about(definition, job), error })
+      await Bun.sleep(wait)
+    }
+  }
+}
+
+const about = ({ name }: Scheduled, job: Claimed) => ({ job: name, id: job.id, attempt: job.attempt })
+const untilNext = (next: (after: Date) => Date, { skew }: Claimed): number =>
+  next(new Date(Date.now() + skew)).getTime() - Date.now() - skew

@@ -70,22 +70,10 @@ const options = { stream: optionsOf('stream'), listen: optionsOf('listen'), none
 const identity = { name: 'tutti', title: 'Tutti', version }
 
 /** Creates the server of the SDK, which handles the handshake, lists, and every message of Streamable HTTP. */
-export function newServer({ app, catalogue, offer, asking, call }: Behind, delivery: Delivery, open?: Open): Server {
+export function newServer(behind: Behind, delivery: Delivery, open?: Open): Server {
+  const { catalogue, offer, call } = behind
   const server = new Server(identity, options[delivery])
-
-  /** Hides internal errors from the caller; the log has them under the id of the request. */
-  const offered = async <T>(info: AuthInfo | undefined, work: (asking: Asking) => Promise<T>): Promise<T> => {
-    const caller = callerOf(info)
-    try {
-      return await work(asking(caller))
-    } catch (thrown) {
-      if (thrown instanceof ProtocolError) throw thrown
-      const error = toAppError(thrown)
-      logError(app.log, error, { requestId: caller.requestId })
-      const reason = error.code === 'internal' ? 'Internal error' : `${error.code}: ${error.message}`
-      throw new ProtocolError(ProtocolErrorCode.InternalError, `${reason} (request ${caller.requestId})`)
-    }
-  }
+  const offered = offering(behind)
 
   server.setRequestHandler('tools/list', (_request, ctx) => {
     const { actor, selection } = callerOf(ctx.http?.authInfo)
@@ -114,19 +102,39 @@ export function newServer({ app, catalogue, offer, asking, call }: Behind, deliv
       completion: { values: ref.type === 'ref/resource' ? await offer.complete(ref.uri, argument.value, who) : [] },
     })),
   )
-  if (open) {
-    server.setRequestHandler('resources/subscribe', ({ params: { uri } }, ctx) =>
-      offered(ctx.http?.authInfo, async (who) => {
-        watch(open.watched, await offer.subject(uri, who), uri)
-        return {}
-      }),
-    )
-    server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
-      unwatch(open.watched, uri)
-      return {}
-    })
-  }
+  if (open) addSubscriptions(server, offer, offered, open)
   return server
+}
+
+type Offered = <T>(info: AuthInfo | undefined, work: (asking: Asking) => Promise<T>) => Promise<T>
+
+/** Returns a function that hides internal errors from the caller; the log has them under the id of the request. */
+const offering =
+  ({ app, asking }: Behind): Offered =>
+  async (info, work) => {
+    const caller = callerOf(info)
+    try {
+      return await work(asking(caller))
+    } catch (thrown) {
+      if (thrown instanceof ProtocolError) throw thrown
+      const error = toAppError(thrown)
+      logError(app.log, error, { requestId: caller.requestId })
+      const reason = error.code === 'internal' ? 'Internal error' : `${error.code}: ${error.message}`
+      throw new ProtocolError(ProtocolErrorCode.InternalError, `${reason} (request ${caller.requestId})`)
+    }
+  }
+
+function addSubscriptions(server: Server, offer: Offer, offered: Offered, open: Open): void {
+  server.setRequestHandler('resources/subscribe', ({ params: { uri } }, ctx) =>
+    offered(ctx.http?.authInfo, async (who) => {
+      watch(open.watched, await offer.subject(uri, who), uri)
+      return {}
+    }),
+  )
+  server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+    unwatch(open.watched, uri)
+    return {}
+  })
 }
 
 /** Carries the caller through the SDK to the handlers. The SDK does not get the token. */

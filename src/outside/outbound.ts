@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Config } from '../config.ts'
 import { AppError } from '../errors.ts'
@@ -62,75 +63,7 @@ const notPublic = (host: string) =>
   new AppError('invalid', `${host} is not on the public Internet, and users may only give public addresses.`)
 
 export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: OutboundOptions = {}): Outbound {
-  const { resolve = resolveByDns, dial = (address) => address, ca, timeoutMs = TIMEOUT } = options
-
-  async function addressesOf(url: URL, signal: AbortSignal): Promise<string[]> {
-    const host = hostOf(url)
-    const found = isIP(host) ? [host] : await orAbort(signal, resolve(host))
-    if (found.length === 0) throw new AppError('upstream_failed', `${host} has no address.`)
-    if (!found.every(isPublicAddress)) throw notPublic(host)
-    return found
-  }
-
-  async function exchange(url: URL, request: OutboundRequest, signal: AbortSignal): Promise<OutboundResponse> {
-    const addresses = await addressesOf(url, signal)
-    // Uses the checked addresses and resolves nothing again: the name's DNS records may have changed meanwhile.
-    const lookup: LookupFunction = (_host, _options, done) =>
-      done(
-        null,
-        addresses.map(dial).map((address) => ({ address, family: isIP(address) })),
-      )
-    const { request: open } = await import('node:https')
-    return new Promise((resolve, reject) => {
-      const { method = 'GET', headers = {}, body } = request
-      const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-      const call = open(
-        url,
-        {
-          method,
-          headers: { 'user-agent': 'Tutti', ...headers, ...length },
-          agent: false,
-          rejectUnauthorized: true,
-          ca,
-          lookup,
-          signal,
-        },
-        (answer) => {
-          const chunks: Buffer[] = []
-          let size = 0
-          answer.on('data', (chunk: Buffer) => {
-            size += chunk.length
-            if (size <= MOST_BYTES) chunks.push(chunk)
-            else answer.destroy(new AppError('upstream_failed', `${url.hostname} sent more than ${MOST_BYTES} bytes.`))
-          })
-          answer.on('end', () =>
-            resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }),
-          )
-          answer.on('error', reject)
-          answer.on('close', () => reject(new Error('the connection was closed')))
-        },
-      )
-      call.on('error', reject)
-      call.end(body)
-    })
-  }
-
-  async function follow(first: string, request: OutboundRequest, signal: AbortSignal, at: (host: string) => void) {
-    let url = checkOutboundUrl(first)
-    let sent = request
-    for (let hops = 0; ; hops++) {
-      at(url.hostname)
-      const answer = await exchange(url, sent, signal)
-      const location = [301, 302, 303, 307, 308].includes(answer.status) ? answer.headers.location : undefined
-      if (typeof location !== 'string') return answer
-      if (hops === REDIRECTS)
-        throw new AppError('upstream_failed', `${url.hostname} redirects more than ${REDIRECTS} times.`)
-      const next = checkOutboundUrl(URL.parse(location, url.href)?.href ?? '')
-      sent = redirected(sent, answer.status, next.origin === url.origin)
-      url = next
-    }
-  }
-
+  const { timeoutMs = TIMEOUT } = options
   return {
     async send(url, request = {}) {
       if (OUTBOUND === 'off')
@@ -142,7 +75,7 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
       const signal = request.signal ? AbortSignal.any([deadline, request.signal]) : deadline
       let host = ''
       try {
-        return await follow(url, request, signal, (name) => {
+        return await follow(options, url, { ...request, signal }, (name) => {
           host = name
         })
       } catch (error) {
@@ -157,12 +90,91 @@ export function createOutbound({ OUTBOUND }: Pick<Config, 'OUTBOUND'>, options: 
   }
 }
 
+type Limited = OutboundRequest & { signal: AbortSignal }
+
+/** Sends the request, also to where redirects lead. Calls `at` with each host before connecting to it. */
+async function follow(
+  options: OutboundOptions,
+  first: string,
+  request: Limited,
+  at: (host: string) => void,
+): Promise<OutboundResponse> {
+  let url = checkOutboundUrl(first)
+  let sent = request
+  for (let hops = 0; ; hops++) {
+    at(url.hostname)
+    const answer = await exchange(options, url, sent)
+    const location = [301, 302, 303, 307, 308].includes(answer.status) ? answer.headers.location : undefined
+    if (typeof location !== 'string') return answer
+    if (hops === REDIRECTS)
+      throw new AppError('upstream_failed', `${url.hostname} redirects more than ${REDIRECTS} times.`)
+    const next = checkOutboundUrl(URL.parse(location, url.href)?.href ?? '')
+    sent = redirected(sent, answer.status, next.origin === url.origin)
+    url = next
+  }
+}
+
+async function exchange(options: OutboundOptions, url: URL, request: Limited): Promise<OutboundResponse> {
+  const { resolve = resolveByDns, dial = (address) => address, ca } = options
+  const { method = 'GET', headers = {}, body, signal } = request
+  const addresses = await addressesOf(url, resolve, signal)
+  // Uses the checked addresses and resolves nothing again: the name's DNS records may have changed meanwhile.
+  const lookup: LookupFunction = (_host, _options, done) =>
+    done(
+      null,
+      addresses.map(dial).map((address) => ({ address, family: isIP(address) })),
+    )
+  const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+  const { request: open } = await import('node:https')
+  return new Promise((resolve, reject) => {
+    const call = open(
+      url,
+      {
+        method,
+        headers: { 'user-agent': 'Tutti', ...headers, ...length },
+        agent: false,
+        rejectUnauthorized: true,
+        ca,
+        lookup,
+        signal,
+      },
+      (answer) => receive(answer, url.hostname).then(resolve, reject),
+    )
+    call.on('error', reject)
+    call.end(body)
+  })
+}
+
+async function addressesOf(
+  url: URL,
+  resolve: (host: string) => Promise<string[]>,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const host = hostOf(url)
+  const found = isIP(host) ? [host] : await orAbort(signal, resolve(host))
+  if (found.length === 0) throw new AppError('upstream_failed', `${host} has no address.`)
+  if (!found.every(isPublicAddress)) throw notPublic(host)
+  return found
+}
+
+const receive = (answer: IncomingMessage, host: string): Promise<OutboundResponse> =>
+  new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    answer.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size <= MOST_BYTES) chunks.push(chunk)
+      else answer.destroy(new AppError('upstream_failed', `${host} sent more than ${MOST_BYTES} bytes.`))
+    })
+    answer.on('end', () =>
+      resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(chunks) }),
+    )
+    answer.on('error', reject)
+    answer.on('close', () => reject(new Error('the connection was closed')))
+  })
+
 /** Like a browser: a POST becomes a GET, except with 307 and 308. */
-function redirected(
-  { headers = {}, ...request }: OutboundRequest,
-  status: number,
-  sameOrigin: boolean,
-): OutboundRequest {
+function redirected({ headers = {}, ...request }: Limited, status: number, sameOrigin: boolean): Limited {
   const kept = sameOrigin
     ? headers
     : Object.fromEntries(Object.entries(headers).filter(([name]) => harmless.has(name.toLowerCase())))

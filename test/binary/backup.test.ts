@@ -16,7 +16,7 @@ import { checkBackup, type Line, readBackup } from '../../src/backup/file.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 import { appliedIds, migrate } from '../../src/db/migrate.ts'
-import { openPostgres } from '../../src/db/postgres.ts'
+import { openPostgres } from '../../src/db/postgres/database.ts'
 import {
   apiKeyFor,
   BINARY,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { migrations as real } from '../../migrations/index.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { type Migration, migrate, planMigrations } from '../../src/db/migrate.ts'
-import { openPostgres } from '../../src/db/postgres.ts'
+import { openPostgres } from '../../src/db/postgres/database.ts'
 import { failure, times } from '../features/support.ts'
 import { freshDatabase } from '../support/postgres.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { DbError } from '../../src/db/driver.ts'
-import { openPostgres } from '../../src/db/postgres.ts'
+import { openPostgres } from '../../src/db/postgres/database.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
 const onPostgres = process.env.TEST_DB === 'postgres' ? test : test.if(false)

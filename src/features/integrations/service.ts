@@ -110,65 +110,76 @@ const defaults: Settings = { enabled: true, events: [], login: null }
 export const put = write(
   'integrations.put',
   person,
-  async (
-    ctx,
-    { provider: name, secret, settings = {} }: IntegrationPut & { provider: string },
-  ): Promise<IntegrationSaved> => {
+  async (ctx, { provider: name, ...input }: IntegrationPut & { provider: string }): Promise<IntegrationSaved> => {
     const provider = providerOf(name)
-    checkSettings(provider, settings)
-    if (secret !== undefined) checkSecret(ctx, provider, secret)
-    const userId = userIdOf(ctx.actor)
-    const host = isCodeHost(provider)
-      ? (url: string | null | undefined) => ({ url: hostOf(ctx, provider, url) })
-      : () => ({})
+    checkSettings(provider, input.settings ?? {})
+    if (input.secret !== undefined) checkSecret(ctx, provider, input.secret)
     const [known] = await ctx.db
       .select({ ...visible, sealed: integrations.sealed })
       .from(integrations)
       .where(mine(ctx, provider))
-    if (!known) {
-      if (secret === undefined) throw invalid('/secret', `secret is required to connect ${provider}.`, 'required')
-      const signingKey = provider === 'webhook' ? newSigningKey() : undefined
-      const [made] = await ctx.db
-        .insert(integrations)
-        .values({
-          userId,
-          provider,
-          settings: { ...defaults, ...settings, ...host(settings.url) },
-          sealed: seal(ctx.app, { secret, signingKey }),
-          last4: secret.slice(-4),
-          createdAt: ctx.now,
-          updatedAt: ctx.now,
-        })
-        .returning(visible)
-      ctx.emit(integrationConnected, { subjectId: made?.id, userId, data: { provider } })
-      return { ...(made as Integration), ...(signingKey && { signingKey }) }
-    }
-    const { sealed, ...before } = known
-    checkVersion(ctx, before)
-    const moved = settings.url === undefined ? {} : host(settings.url)
-    // A thief with a stolen session must not be able to send a token, which they cannot read, to a host of their own.
-    if ('url' in moved && moved.url !== before.settings.url && secret === undefined)
-      throw invalid('/secret', 'The new host needs its own token: send secret as well.', 'required')
-    const changed = await changeVersioned(ctx, integrations, {
-      columns: visible,
-      before,
-      set: {
-        settings: { ...before.settings, ...settings, ...moved },
-        ...(secret !== undefined && {
-          sealed: seal(ctx.app, { ...unseal(ctx.app, sealed), secret }),
-          last4: secret.slice(-4),
-          lastError: null,
-        }),
-      },
-      what: 'this integration',
-      again: async () => (await ctx.db.select(visible).from(integrations).where(mine(ctx, provider)))[0] as Integration,
-    })
-    const fields = [...Object.keys(settings), ...(secret === undefined ? [] : ['secret'])]
-    ctx.emit(integrationUpdated, { subjectId: before.id, userId, data: { provider, fields } })
-    return changed
+    return known ? change(ctx, provider, known, input) : connect(ctx, provider, input)
   },
   { versioned: true, secret: ['signingKey'] },
 )
+
+async function connect(
+  ctx: Ctx,
+  provider: Provider,
+  { secret, settings = {} }: IntegrationPut,
+): Promise<IntegrationSaved> {
+  const userId = userIdOf(ctx.actor)
+  if (secret === undefined) throw invalid('/secret', `secret is required to connect ${provider}.`, 'required')
+  const signingKey = provider === 'webhook' ? newSigningKey() : undefined
+  const [made] = await ctx.db
+    .insert(integrations)
+    .values({
+      userId,
+      provider,
+      settings: { ...defaults, ...settings, ...hostSetting(ctx, provider, settings.url) },
+      sealed: seal(ctx.app, { secret, signingKey }),
+      last4: secret.slice(-4),
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    })
+    .returning(visible)
+  ctx.emit(integrationConnected, { subjectId: made?.id, userId, data: { provider } })
+  return { ...(made as Integration), ...(signingKey && { signingKey }) }
+}
+
+async function change(
+  ctx: Ctx,
+  provider: Provider,
+  { sealed, ...before }: Integration & { sealed: string },
+  { secret, settings = {} }: IntegrationPut,
+): Promise<Integration> {
+  checkVersion(ctx, before)
+  const moved = settings.url === undefined ? {} : hostSetting(ctx, provider, settings.url)
+  // A thief with a stolen session must not be able to send a token, which they cannot read, to a host of their own.
+  if ('url' in moved && moved.url !== before.settings.url && secret === undefined)
+    throw invalid('/secret', 'The new host needs its own token: send secret as well.', 'required')
+  const changed = await changeVersioned(ctx, integrations, {
+    columns: visible,
+    before,
+    set: {
+      settings: { ...before.settings, ...settings, ...moved },
+      ...(secret !== undefined && {
+        sealed: seal(ctx.app, { ...unseal(ctx.app, sealed), secret }),
+        last4: secret.slice(-4),
+        lastError: null,
+      }),
+    },
+    what: 'this integration',
+    again: async () => (await ctx.db.select(visible).from(integrations).where(mine(ctx, provider)))[0] as Integration,
+  })
+  const fields = [...Object.keys(settings), ...(secret === undefined ? [] : ['secret'])]
+  ctx.emit(integrationUpdated, { subjectId: before.id, userId: userIdOf(ctx.actor), data: { provider, fields } })
+  return changed
+}
+
+/** Only code hosts have an address. */
+const hostSetting = (ctx: Ctx, provider: Provider, url: string | null | undefined): { url?: string } =>
+  isCodeHost(provider) ? { url: hostOf(ctx, provider, url) } : {}
 
 export const remove = write(
   'integrations.remove',

@@ -108,13 +108,7 @@ export const createPlan = write(
     const project = await projects.find(ctx, ref)
     requireOpenProject(ctx, project, 'Planning in this project')
     const flat = flatten(plan)
-    const items = flat.epics.length + flat.stories.length + flat.tasks.length
-    if (items > 500)
-      throw invalid(
-        '/epics',
-        'A plan can have at most 500 epics, stories and tasks. Create the rest with a second plan.',
-        'too_many',
-      )
+    checkSize(flat)
     const blockers = dependenciesOf(flat.tasks)
     if (blockers.length > 2000) throw invalid('/epics', 'A plan can have at most 2,000 dependencies.', 'too_many')
     const first = await takeNumbers(ctx, project.id, flat.tasks.length)
@@ -157,7 +151,17 @@ export const createPlan = write(
   },
 )
 
-type FlatTask = ReturnType<typeof flatten>['tasks'][number]
+type Flat = ReturnType<typeof flatten>
+type FlatTask = Flat['tasks'][number]
+
+function checkSize({ epics, stories, tasks }: Flat): void {
+  if (epics.length + stories.length + tasks.length > 500)
+    throw invalid(
+      '/epics',
+      'A plan can have at most 500 epics, stories and tasks. Create the rest with a second plan.',
+      'too_many',
+    )
+}
 
 /** Returns rows whose ids are chosen here, so that children can refer to their parents before anything is stored. */
 function flatten({ epics: wanted }: PlanCreate) {

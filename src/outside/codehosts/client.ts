@@ -58,36 +58,18 @@ export function createClient(
   }
   const garbled = () => new AppError('upstream_failed', `${host} sent a response that its API does not allow.`)
 
-  async function send(method: Method, path: string, body: object | undefined): Promise<Raw> {
-    const request = {
-      method,
-      headers: body ? { ...headers, 'content-type': 'application/json' } : headers,
-      body: body && JSON.stringify(body),
-    }
-    const signal = AbortSignal.any([deadline, AbortSignal.timeout(CALL_MS)])
-    try {
-      if (place.trusted) return await toOperators(host, place.api + path, request, signal)
-      const {
-        status,
-        headers: answered,
-        body: bytes,
-      } = await app.outbound.send(place.api + path, { ...request, signal })
-      return { status, header: (name) => [answered[name]].flat()[0], body: bytes }
-    } catch (error) {
-      if (signal.aborted) throw new AppError('upstream_timeout', `${host} did not respond in time. Try again later.`)
-      if (error instanceof AppError) throw error
-      const { code } = error as { code?: unknown }
-      throw new AppError('upstream_failed', `${host} cannot be reached${typeof code === 'string' ? `: ${code}` : ''}.`)
-    }
-  }
-
   return {
     place,
     signedIn: token !== undefined,
     garbled,
     words: ({ status, body }) => wordsOf(body, token) || `status ${status}`,
     async ask(method, path, { body, allow = [] } = {}) {
-      const raw = await send(method, path, body)
+      const request = {
+        method,
+        headers: body ? { ...headers, 'content-type': 'application/json' } : headers,
+        body: body && JSON.stringify(body),
+      }
+      const raw = await send(app, place, path, request, deadline)
       const ok = raw.status >= 200 && raw.status < 300
       const parsed = parse(raw.body)
       if (ok && parsed === undefined) throw garbled()
@@ -97,13 +79,35 @@ export function createClient(
   }
 }
 
-/** The operator's own host may also be private, but the operator did not choose where it redirects to. */
-async function toOperators(
-  host: string,
-  first: string,
-  request: { method: Method; headers: Record<string, string>; body?: string },
-  signal: AbortSignal,
+interface Sent {
+  method: Method
+  headers: Record<string, string>
+  body?: string
+}
+
+async function send(
+  app: App,
+  { base, api, trusted }: HostAddress,
+  path: string,
+  request: Sent,
+  deadline: AbortSignal,
 ): Promise<Raw> {
+  const { host } = new URL(base)
+  const signal = AbortSignal.any([deadline, AbortSignal.timeout(CALL_MS)])
+  try {
+    if (trusted) return await toOperators(host, api + path, request, signal)
+    const { status, headers, body } = await app.outbound.send(api + path, { ...request, signal })
+    return { status, header: (name) => [headers[name]].flat()[0], body }
+  } catch (error) {
+    if (signal.aborted) throw new AppError('upstream_timeout', `${host} did not respond in time. Try again later.`)
+    if (error instanceof AppError) throw error
+    const { code } = error as { code?: unknown }
+    throw new AppError('upstream_failed', `${host} cannot be reached${typeof code === 'string' ? `: ${code}` : ''}.`)
+  }
+}
+
+/** The operator's own host may also be private, but the operator did not choose where it redirects to. */
+async function toOperators(host: string, first: string, request: Sent, signal: AbortSignal): Promise<Raw> {
   let url = new URL(first)
   for (let hops = 0; ; hops++) {
     const answer = await fetch(url, { ...request, signal, redirect: 'manual' })

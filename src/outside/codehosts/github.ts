@@ -11,9 +11,14 @@ import {
   momentOf,
   needed,
   numberOf,
+  type RemoteFiles,
+  type RemotePulls,
   type RemoteRepository,
+  type RemoteSource,
   type Slug,
   shaOf,
+  type Target,
+  targetOf,
 } from './host.ts'
 import { fileName } from './host-address.ts'
 import type { Commit, Hosted, Pull } from './schema.ts'
@@ -87,60 +92,54 @@ export const github: HostProvider = {
 const hosted = (client: Client, row: Fields): Hosted =>
   hostedOf(client, row.full_name, { private: row.private === true, defaultBranch: row.default_branch })
 
-function remote(client: Client, { owner, name }: Slug, d: Dialect): RemoteRepository {
-  const root = `/repos/${enc(owner)}/${enc(name)}`
-  const get = async (path: string, allow?: number[]) => client.ask('GET', `${root}${path}`, { allow })
+function remote(client: Client, slug: Slug, d: Dialect): RemoteRepository {
+  const target = targetOf(client, slug, `/repos/${enc(slug.owner)}/${enc(slug.name)}`)
+  return { ...source(target, d), ...pullRequests(target, d), ...files(target, d) }
+}
 
-  function pullOf(value: unknown): Pull {
-    const row = fieldsOf(value)
-    const number = numberOf(client, row.number)
-    return {
-      number,
-      title: line(row.title, 200) ?? '',
-      url: `${client.place.base}/${owner}/${name}/${d.pullPath}/${number}`,
-      head: needed(client, line(fieldsOf(row.head).ref, 250)),
-      base: needed(client, line(fieldsOf(row.base).ref, 250)),
-      author: line(fieldsOf(row.user).login, 100),
+const source = ({ client, get }: Target, d: Dialect): RemoteSource => ({
+  async facts() {
+    const { body } = await get('')
+    const row = fieldsOf(body)
+    return { ...hosted(client, row), language: line(row.language, 50), topics: linesOf(row.topics, 50, 50) }
+  },
+  async branches() {
+    const names: string[] = []
+    for (let page = 1; names.length < BRANCHES; page++) {
+      const rows = listOf(client, (await get(`/branches?${d.perPage(d.pageSize, page)}`)).body)
+      names.push(...rows.map((row) => needed(client, line(row.name, 250))))
+      if (rows.length < d.pageSize) break
     }
-  }
+    return names.slice(0, BRANCHES)
+  },
+  async commit(ref): Promise<Commit | undefined> {
+    const { status, body } = await get(d.commitPath(ref), [404, 409, 422])
+    if (status >= 300) return undefined
+    const { sha, commit } = fieldsOf(body)
+    const { message, author } = fieldsOf(commit)
+    const { name: by, date } = fieldsOf(author)
+    return {
+      sha: shaOf(client, sha),
+      title: line(String(message ?? '').split('\n')[0], 200) ?? '',
+      author: line(by, 100),
+      at: momentOf(date),
+    }
+  },
+  async passed(run) {
+    const { status, body } = await get(`/actions/runs/${run}`, [404])
+    return status < 300 && fieldsOf(body).conclusion === 'success'
+  },
+})
 
+function pullRequests(target: Target, d: Dialect): RemotePulls {
+  const { client, root, get } = target
+  const pullOf = (value: unknown): Pull => pullFrom(target, d, value)
   return {
-    async facts() {
-      const { body } = await get('')
-      const row = fieldsOf(body)
-      return { ...hosted(client, row), language: line(row.language, 50), topics: linesOf(row.topics, 50, 50) }
-    },
-    async branches() {
-      const names: string[] = []
-      for (let page = 1; names.length < BRANCHES; page++) {
-        const rows = listOf(client, (await get(`/branches?${d.perPage(d.pageSize, page)}`)).body)
-        names.push(...rows.map((row) => needed(client, line(row.name, 250))))
-        if (rows.length < d.pageSize) break
-      }
-      return names.slice(0, BRANCHES)
-    },
-    async commit(ref): Promise<Commit | undefined> {
-      const { status, body } = await get(d.commitPath(ref), [404, 409, 422])
-      if (status >= 300) return undefined
-      const { sha, commit } = fieldsOf(body)
-      const { message, author } = fieldsOf(commit)
-      const { name: by, date } = fieldsOf(author)
-      return {
-        sha: shaOf(client, sha),
-        title: line(String(message ?? '').split('\n')[0], 200) ?? '',
-        author: line(by, 100),
-        at: momentOf(date),
-      }
-    },
     pulls: async () =>
       listOf(client, (await get(`/pulls?state=open&${d.perPage(PULLS, 1)}`)).body)
         .slice(0, PULLS)
         .map(pullOf),
     hasPull: async (number) => (await get(`/pulls/${number}`, [404])).status < 300,
-    async passed(run) {
-      const { status, body } = await get(`/actions/runs/${run}`, [404])
-      return status < 300 && fieldsOf(body).conclusion === 'success'
-    },
     async open({ title, head, base, description }) {
       const made = await client.ask('POST', `${root}/pulls`, {
         body: { title, head, base, body: description },
@@ -157,24 +156,40 @@ function remote(client: Client, { owner, name }: Slug, d: Dialect): RemoteReposi
     async askReviewers(number, reviewers) {
       await client.ask('POST', `${root}/pulls/${number}/requested_reviewers`, { body: { reviewers } })
     },
-    branch: (branch, from) => d.makeBranch(client, root, branch, from),
-    async file(path, ref) {
-      const { status, body } = await get(`/contents/${paths(fileName(path))}?ref=${enc(ref)}`, [404])
-      if (status === 404) return undefined
-      const { type, encoding, content, sha } = fieldsOf(body)
-      if (type !== 'file' || encoding !== 'base64' || typeof content !== 'string')
-        throw new AppError('conflict', `${path} already exists and is not a plain file. Move it away first.`)
-      return { content: Buffer.from(content, 'base64').toString('utf8'), id: shaOf(client, sha) }
-    },
-    async put(path, content, { branch, message, replaces }) {
-      await client.ask(replaces ? 'PUT' : d.createWith, `${root}/contents/${paths(fileName(path))}`, {
-        body: {
-          message,
-          branch,
-          content: Buffer.from(content).toString('base64'),
-          ...(replaces && { sha: replaces.id }),
-        },
-      })
-    },
   }
 }
+
+function pullFrom({ client, slug: { owner, name } }: Target, d: Dialect, value: unknown): Pull {
+  const row = fieldsOf(value)
+  const number = numberOf(client, row.number)
+  return {
+    number,
+    title: line(row.title, 200) ?? '',
+    url: `${client.place.base}/${owner}/${name}/${d.pullPath}/${number}`,
+    head: needed(client, line(fieldsOf(row.head).ref, 250)),
+    base: needed(client, line(fieldsOf(row.base).ref, 250)),
+    author: line(fieldsOf(row.user).login, 100),
+  }
+}
+
+const files = ({ client, root, get }: Target, d: Dialect): RemoteFiles => ({
+  branch: (branch, from) => d.makeBranch(client, root, branch, from),
+  async file(path, ref) {
+    const { status, body } = await get(`/contents/${paths(fileName(path))}?ref=${enc(ref)}`, [404])
+    if (status === 404) return undefined
+    const { type, encoding, content, sha } = fieldsOf(body)
+    if (type !== 'file' || encoding !== 'base64' || typeof content !== 'string')
+      throw new AppError('conflict', `${path} already exists and is not a plain file. Move it away first.`)
+    return { content: Buffer.from(content, 'base64').toString('utf8'), id: shaOf(client, sha) }
+  },
+  async put(path, content, { branch, message, replaces }) {
+    await client.ask(replaces ? 'PUT' : d.createWith, `${root}/contents/${paths(fileName(path))}`, {
+      body: {
+        message,
+        branch,
+        content: Buffer.from(content).toString('base64'),
+        ...(replaces && { sha: replaces.id }),
+      },
+    })
+  },
+})

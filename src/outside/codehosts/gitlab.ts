@@ -12,9 +12,14 @@ import {
   momentOf,
   needed,
   numberOf,
+  type RemoteFiles,
+  type RemotePulls,
   type RemoteRepository,
+  type RemoteSource,
   type Slug,
   shaOf,
+  type Target,
+  targetOf,
 } from './host.ts'
 import { fileName } from './host-address.ts'
 import type { Hosted, Pull } from './schema.ts'
@@ -38,56 +43,50 @@ export const gitlab: HostProvider = {
 const hosted = (client: Client, row: Fields): Hosted =>
   hostedOf(client, row.path_with_namespace, { private: row.visibility !== 'public', defaultBranch: row.default_branch })
 
-function remote(client: Client, { owner, name }: Slug): RemoteRepository {
-  const root = `/projects/${enc(`${owner}/${name}`)}`
-  const get = (path: string, allow?: number[]) => client.ask('GET', `${root}${path}`, { allow })
+function remote(client: Client, slug: Slug): RemoteRepository {
+  const target = targetOf(client, slug, `/projects/${enc(`${slug.owner}/${slug.name}`)}`)
+  return { ...source(target), ...mergeRequests(target), ...files(target) }
+}
 
-  function pullOf(value: unknown): Pull {
-    const row = fieldsOf(value)
-    const number = numberOf(client, row.iid)
-    return {
-      number,
-      title: line(row.title, 200) ?? '',
-      url: `${client.place.base}/${owner}/${name}/-/merge_requests/${number}`,
-      head: needed(client, line(row.source_branch, 250)),
-      base: needed(client, line(row.target_branch, 250)),
-      author: line(fieldsOf(row.author).username, 100),
+const source = ({ client, get }: Target): RemoteSource => ({
+  async facts() {
+    const row = fieldsOf((await get('')).body)
+    const languages = Object.entries(fieldsOf((await get('/languages', [403, 404])).body)).filter(
+      ([, share]) => typeof share === 'number',
+    )
+    const [most] = languages.sort(([, a], [, b]) => (b as number) - (a as number))
+    return { ...hosted(client, row), language: line(most?.[0], 50), topics: linesOf(row.topics, 50, 50) }
+  },
+  async branches() {
+    const names: string[] = []
+    for (let page = 1; names.length < BRANCHES; page++) {
+      const rows = listOf(client, (await get(`/repository/branches?per_page=${PAGE}&page=${page}`)).body)
+      names.push(...rows.map((row) => needed(client, line(row.name, 250))))
+      if (rows.length < PAGE) break
     }
-  }
+    return names.slice(0, BRANCHES)
+  },
+  async commit(ref) {
+    const { status, body } = await get(`/repository/commits/${enc(ref)}`, [404])
+    if (status === 404) return undefined
+    const { id, title, author_name: by, committed_date: at } = fieldsOf(body)
+    return { sha: shaOf(client, id), title: line(title, 200) ?? '', author: line(by, 100), at: momentOf(at) }
+  },
+  async passed(run) {
+    const { status, body } = await get(`/pipelines/${run}`, [404])
+    return status < 300 && fieldsOf(body).status === 'success'
+  },
+})
 
+function mergeRequests(target: Target): RemotePulls {
+  const { client, root, get } = target
+  const pullOf = (value: unknown): Pull => pullFrom(target, value)
   return {
-    async facts() {
-      const row = fieldsOf((await get('')).body)
-      const languages = Object.entries(fieldsOf((await get('/languages', [403, 404])).body)).filter(
-        ([, share]) => typeof share === 'number',
-      )
-      const [most] = languages.sort(([, a], [, b]) => (b as number) - (a as number))
-      return { ...hosted(client, row), language: line(most?.[0], 50), topics: linesOf(row.topics, 50, 50) }
-    },
-    async branches() {
-      const names: string[] = []
-      for (let page = 1; names.length < BRANCHES; page++) {
-        const rows = listOf(client, (await get(`/repository/branches?per_page=${PAGE}&page=${page}`)).body)
-        names.push(...rows.map((row) => needed(client, line(row.name, 250))))
-        if (rows.length < PAGE) break
-      }
-      return names.slice(0, BRANCHES)
-    },
-    async commit(ref) {
-      const { status, body } = await get(`/repository/commits/${enc(ref)}`, [404])
-      if (status === 404) return undefined
-      const { id, title, author_name: by, committed_date: at } = fieldsOf(body)
-      return { sha: shaOf(client, id), title: line(title, 200) ?? '', author: line(by, 100), at: momentOf(at) }
-    },
     pulls: async () =>
       listOf(client, (await get('/merge_requests?state=opened&per_page=50')).body)
         .slice(0, 50)
         .map(pullOf),
     hasPull: async (number) => (await get(`/merge_requests/${number}`, [404])).status < 300,
-    async passed(run) {
-      const { status, body } = await get(`/pipelines/${run}`, [404])
-      return status < 300 && fieldsOf(body).status === 'success'
-    },
     async open({ title, head, base, description }) {
       const made = await client.ask('POST', `${root}/merge_requests`, {
         body: { title, source_branch: head, target_branch: base, description },
@@ -111,25 +110,41 @@ function remote(client: Client, { owner, name }: Slug): RemoteRepository {
       }
       await client.ask('PUT', `${root}/merge_requests/${number}`, { body: { reviewer_ids: ids } })
     },
-    async branch(branch, from) {
-      const made = await client.ask('POST', `${root}/repository/branches`, {
-        body: { branch, ref: from },
-        allow: [400],
-      })
-      if (made.status === 400 && !/already exists/i.test(client.words(made)))
-        throw new AppError('conflict', `The branch ${branch} cannot be created: ${client.words(made)}.`)
-    },
-    async file(path, ref) {
-      const { status, body } = await get(`/repository/files/${enc(fileName(path))}?ref=${enc(ref)}`, [404])
-      if (status === 404) return undefined
-      const { encoding, content, blob_id: id } = fieldsOf(body)
-      if (encoding !== 'base64' || typeof content !== 'string') throw client.garbled()
-      return { content: Buffer.from(content, 'base64').toString('utf8'), id: shaOf(client, id) }
-    },
-    async put(path, content, { branch, message, replaces }) {
-      await client.ask(replaces ? 'PUT' : 'POST', `${root}/repository/files/${enc(fileName(path))}`, {
-        body: { branch, commit_message: message, content },
-      })
-    },
   }
 }
+
+function pullFrom({ client, slug: { owner, name } }: Target, value: unknown): Pull {
+  const row = fieldsOf(value)
+  const number = numberOf(client, row.iid)
+  return {
+    number,
+    title: line(row.title, 200) ?? '',
+    url: `${client.place.base}/${owner}/${name}/-/merge_requests/${number}`,
+    head: needed(client, line(row.source_branch, 250)),
+    base: needed(client, line(row.target_branch, 250)),
+    author: line(fieldsOf(row.author).username, 100),
+  }
+}
+
+const files = ({ client, root, get }: Target): RemoteFiles => ({
+  async branch(branch, from) {
+    const made = await client.ask('POST', `${root}/repository/branches`, {
+      body: { branch, ref: from },
+      allow: [400],
+    })
+    if (made.status === 400 && !/already exists/i.test(client.words(made)))
+      throw new AppError('conflict', `The branch ${branch} cannot be created: ${client.words(made)}.`)
+  },
+  async file(path, ref) {
+    const { status, body } = await get(`/repository/files/${enc(fileName(path))}?ref=${enc(ref)}`, [404])
+    if (status === 404) return undefined
+    const { encoding, content, blob_id: id } = fieldsOf(body)
+    if (encoding !== 'base64' || typeof content !== 'string') throw client.garbled()
+    return { content: Buffer.from(content, 'base64').toString('utf8'), id: shaOf(client, id) }
+  },
+  async put(path, content, { branch, message, replaces }) {
+    await client.ask(replaces ? 'PUT' : 'POST', `${root}/repository/files/${enc(fileName(path))}`, {
+      body: { branch, commit_message: message, content },
+    })
+  },
+})

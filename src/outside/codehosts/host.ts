@@ -1,7 +1,7 @@
 import { check } from '../../check.ts'
 import { instant } from '../../schema.ts'
 import { visibleText } from '../../text/text.ts'
-import type { Client, Manners } from './client.ts'
+import type { Answer, Client, Manners } from './client.ts'
 import { named } from './host-address.ts'
 import type { Commit, Hosted, Pull } from './schema.ts'
 
@@ -35,26 +35,50 @@ export interface RemoteFile {
   id: string
 }
 
-export interface RemoteRepository {
+export interface RemoteRepository extends RemoteSource, RemotePulls, RemoteFiles {}
+
+export interface RemoteSource {
   facts(): Promise<Facts>
   /** Sorted by name, at most 200. */
   branches(): Promise<string[]>
   /** The latest commit of a branch, or the one with this sha; undefined if there is none. */
   commit(ref: string): Promise<Commit | undefined>
+  /** Whether this check run succeeded. */
+  passed(run: number): Promise<boolean>
+}
+
+export interface RemotePulls {
   /** Open pull requests, newest first, at most 50. */
   pulls(): Promise<Pull[]>
   /** Whether a pull request with this number exists, open or not. */
   hasPull(number: number): Promise<boolean>
-  /** Whether this check run succeeded. */
-  passed(run: number): Promise<boolean>
   /** Opens a pull request, or returns the open one with this head and base. */
   open(pull: NewPull): Promise<{ pull: Pull; existed: boolean }>
   askReviewers(number: number, reviewers: readonly string[]): Promise<void>
+}
+
+export interface RemoteFiles {
   /** Creates a branch; keeps an existing one as it is. */
   branch(name: string, from: string): Promise<void>
   file(path: string, ref: string): Promise<RemoteFile | undefined>
   put(path: string, content: string, to: { branch: string; message: string; replaces?: RemoteFile }): Promise<void>
 }
+
+/** A repository as its host's API addresses it. */
+export interface Target {
+  client: Client
+  slug: Slug
+  /** The path of the repository; `get` takes paths below it. */
+  root: string
+  get(path: string, allow?: number[]): Promise<Answer>
+}
+
+export const targetOf = (client: Client, slug: Slug, root: string): Target => ({
+  client,
+  slug,
+  root,
+  get: (path, allow) => client.ask('GET', `${root}${path}`, { allow }),
+})
 
 // ---- taking answers apart
 

@@ -1,0 +1,42 @@
+import type { Elysia } from 'elysia'
+import { contextOf } from '../action.ts'
+import { anonymous } from '../auth/actor.ts'
+import { AppError } from '../errors.ts'
+import { features } from '../feature.ts'
+import { accountPages } from '../pages/account-pages.ts'
+import { assets, homePage, htmlResponse, referencePage } from '../pages/pages.ts'
+import type { App } from '../services.ts'
+import { version } from '../version.ts'
+import { headers } from './headers.ts'
+import { openapi, type RouteLike } from './openapi.ts'
+
+/** Adds the pages for people, their files, and the documents that describe the API. */
+export function addPages(server: Elysia, app: App, routes: () => RouteLike[]): void {
+  // Equal for everyone and large, so it is built once.
+  let reference: string | undefined
+  let document: string | undefined
+  const page = (body: string) => htmlResponse(body, headers)
+
+  server
+    .get('/', () => page(homePage(version)))
+    .get('/assets/:name', ({ params }) => assetOf(params.name))
+    .get('/api/reference', () => {
+      reference ??= referencePage(routes())
+      return page(reference)
+    })
+    .get('/api/openapi.json', () => {
+      document ??= JSON.stringify(openapi(routes(), version))
+      return new Response(document, { headers: { ...headers, 'content-type': 'application/json' } })
+    })
+  for (const [path, render] of features.flatMap(({ pages }) => Object.entries(pages ?? {})))
+    server.get(path, async ({ params }) => page(await render(contextOf(app, anonymous), params)))
+  for (const [path, body] of Object.entries(accountPages)) server.get(path, () => page(body))
+}
+
+function assetOf(name: string): Response {
+  const asset = Object.hasOwn(assets, name) ? assets[name] : undefined
+  if (!asset) throw new AppError('not_found', 'No such file.')
+  return new Response(asset.body, {
+    headers: { ...headers, 'content-type': asset.type, 'cache-control': 'no-cache' },
+  })
+}
