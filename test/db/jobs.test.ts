@@ -446,7 +446,7 @@ describe('a lease', () => {
       : `openEmbedded({ dir: ${JSON.stringify(folder)} })`
     const code = `
       import { openEmbedded } from './src/db/embedded/index.ts'
-      import { openPostgres } from './src/db/postgres.ts'
+      import { openPostgres } from './src/db/postgres/database.ts'
       import { migrate } from './src/db/migrate.ts'
       import { migrations } from './migrations/index.ts'
       import { Jobs } from './src/jobs/queue.ts'

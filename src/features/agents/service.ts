@@ -18,7 +18,7 @@ import {
   publicOne,
   requireWriter,
 } from '../organizations/sharing.ts'
-import * as projects from '../projects/service.ts'
+import * as projects from '../projects/rows.ts'
 import type { SkillItem } from '../skills/schema.ts'
 import * as skills from '../skills/service.ts'
 import { agentCreated, agentDeleted, agentRestored, agentUpdated } from './events.ts'

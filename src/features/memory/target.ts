@@ -5,7 +5,7 @@ import { invalid } from '../../errors.ts'
 import { findAgent } from '../agents/parties.ts'
 import { agents } from '../agents/table.ts'
 import { listProjects, projectOf } from '../projects/current.ts'
-import * as projects from '../projects/service.ts'
+import * as projects from '../projects/rows.ts'
 import { sessionOf, type WorkSession } from '../projects/work-session.ts'
 import type { Memory } from './schema.ts'
 

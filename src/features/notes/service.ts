@@ -12,7 +12,7 @@ import { keyset } from '../../records/page.ts'
 import { byReference, thereOrLately } from '../../records/rows.ts'
 import { slugify } from '../../text/text.ts'
 import { defaultProject, projectFilter } from '../projects/current.ts'
-import * as projects from '../projects/service.ts'
+import * as projects from '../projects/rows.ts'
 import { noteCreated, noteDeleted, noteRestored, noteUpdated } from './events.ts'
 import { about, change, find, listed, requireWriter, visible, visibleTo } from './rows.ts'
 import {

@@ -1,8 +1,8 @@
 import type { Ctx } from '../../action.ts'
 import { AppError, type WayOut } from '../../errors.ts'
 import { isId } from '../../records/rows.ts'
+import * as projects from './rows.ts'
 import type { Project } from './schema.ts'
-import * as projects from './service.ts'
 import { sessionOf } from './work-session.ts'
 
 /** How to find a project, for errors that ask for one. */

@@ -9,8 +9,9 @@ import { byReference, deletedLately } from '../../records/rows.ts'
 import { ifThere } from './current.ts'
 import { projectDeleted, projectRestored } from './events.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
+import { about, change, openTo, ours, visible } from './rows.ts'
 import type { Project } from './schema.ts'
-import { about, archive, change, openTo, ours, visible } from './service.ts'
+import { archive } from './service.ts'
 import { projects } from './table.ts'
 
 /** Soft-deletes a project with everything in it. Its slug and key can then be used again. */

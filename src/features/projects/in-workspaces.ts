@@ -11,8 +11,9 @@ import { organizations } from '../organizations/table.ts'
 import { workspaceDeleted, workspaceUnshared } from '../workspaces/events.ts'
 import { find as findWorkspace, projectCounts, projectsLeave, seenBy, select } from '../workspaces/rows.ts'
 import { workspaces, workspaceTeams } from '../workspaces/table.ts'
+import { visible, visibleTo } from './rows.ts'
 import type { Project, ProjectPage, ProjectQuery, Sync, Synced } from './schema.ts'
-import { listIn, visible, visibleTo } from './service.ts'
+import { listIn } from './service.ts'
 import { projects } from './table.ts'
 
 /** The projects of workspaces. */

@@ -1,5 +1,6 @@
 import { sql } from 'drizzle-orm'
 import type { RecordKind } from '../../records/kind.ts'
+import { visibleTo } from './rows.ts'
 import * as service from './service.ts'
 import { projects } from './table.ts'
 
@@ -8,7 +9,7 @@ export const projectRecord: RecordKind = {
   table: projects,
   title: projects.name,
   scope: 'projects:read',
-  visible: service.visibleTo,
+  visible: visibleTo,
   projectId: projects.id,
   inBriefs: true,
   search: { text: sql`concat_ws(e'\n', ${projects.key}, ${projects.slug}, ${projects.description})` },

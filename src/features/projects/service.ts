@@ -1,21 +1,20 @@
-import { count, desc, eq, isNull, ne, type SQL } from 'drizzle-orm'
+import { desc, eq, isNull, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { anyone, atLeast, member, requireRole, requireRoleOn } from '../../auth/policy.ts'
-import { type Rights, rightsOf } from '../../auth/rights.ts'
-import { anyOf, matches } from '../../db/columns.ts'
-import { and, or } from '../../db/conditions.ts'
+import { anyone, member } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
+import { matches } from '../../db/columns.ts'
+import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { feedColumns, feedEntry, isToldTo } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
-import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
 import { organizations } from '../organizations/table.ts'
 import { users } from '../users/table.ts'
-import { workspaces } from '../workspaces/table.ts'
 import { projectArchived, projectCreated, projectRestored, projectUpdated } from './events.ts'
 import { projectStats } from './hooks.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
+import { about, change, find, live, visible, visibleTo, writable } from './rows.ts'
 import type {
   Project,
   ProjectCreate,
@@ -28,103 +27,6 @@ import type {
 import { projects } from './table.ts'
 import { checkProjectSettings, requireGatekeeper } from './workflow-settings.ts'
 
-export const visible = {
-  id: projects.id,
-  createdAt: projects.createdAt,
-  updatedAt: projects.updatedAt,
-  version: projects.version,
-  organizationId: projects.organizationId,
-  createdById: projects.createdById,
-  workspaceId: projects.workspaceId,
-  name: projects.name,
-  slug: projects.slug,
-  key: projects.key,
-  description: projects.description,
-  visibility: projects.visibility,
-  status: projects.status,
-  archivedAt: projects.archivedAt,
-  settings: projects.settings,
-}
-
-const live = isNull(projects.deletedAt)
-
-/** A private project is visible to its creator and the organization's admins and owners, any other to all members. */
-export const openTo = (rights: Rights): SQL =>
-  or(
-    ne(projects.visibility, 'private'),
-    eq(projects.createdById, rights.user),
-    anyOf(projects.organizationId, rights.managed),
-  )
-
-/** Projects of the caller's organizations, and those in workspaces shared with them. */
-export const visibleTo = (rights: Rights): SQL =>
-  and(
-    live,
-    anyOf(projects.organizationId, rights.reach),
-    or(
-      and(anyOf(projects.organizationId, rights.organizations), openTo(rights)),
-      and(anyOf(projects.workspaceId, rights.workspaces), ne(projects.visibility, 'private')),
-    ),
-  )
-
-/**
- * Finds a project by id in any organization of the caller, or by slug, key or unique id prefix in the current one.
- * In a write it locks the project until the transaction ends. Moving or deleting it (`update`) thus waits for writes
- * that add records to it, and later writes see its new place, or not_found.
- */
-export async function find(ctx: Ctx, ref: string, hold: 'key share' | 'update' = 'key share'): Promise<Project> {
-  const select = (match: SQL | undefined) => {
-    const found = ctx.db
-      .select(visible)
-      .from(projects)
-      .where(and(match, visibleTo(rightsOf(ctx.actor))))
-      .$dynamic()
-    return ctx.unit ? found.for(hold) : found
-  }
-  const here = () => eq(projects.organizationId, currentOrganization(ctx.actor))
-  const found = await byReference<Project>(ref, {
-    id: (id) => select(eq(projects.id, id)),
-    name: (name) =>
-      select(and(here(), or(eq(projects.slug, name.toLowerCase()), eq(projects.key, name.toUpperCase()))))
-        // `TUT` is the key of one project, `tut` may be the slug of another.
-        .orderBy(desc(eq(projects.key, name)), desc(eq(projects.slug, name.toLowerCase())))
-        .limit(1),
-    prefix: (prefix) => select(and(here(), idStarts(projects.id, prefix))).limit(2),
-  })
-  if (!found) throw notFound('project', ref)
-  return found
-}
-
-/**
- * For references from other records: the caller must see the project, and it must belong to that organization (or its
- * twin), which the caller is already known to reach.
- */
-export async function inOrganization(ctx: Ctx, id: string, organizationId: string): Promise<Project> {
-  const [found] = await ctx.db
-    .select(visible)
-    .from(projects)
-    .where(and(eq(projects.id, id), eq(projects.organizationId, organizationId), live, openTo(rightsOf(ctx.actor))))
-  if (!found) throw notFound('project', id)
-  return found
-}
-
-/** Requires the right to change records of a project, or of the organization itself. */
-export async function requireWriter(
-  ctx: Ctx,
-  { organizationId, projectId }: { organizationId: string; projectId: string | null },
-  what: string,
-): Promise<void> {
-  if (atLeast(ctx.actor.memberships.get(organizationId), 'member')) return
-  if (projectId) requireRoleOn(ctx.actor, await find(ctx, projectId), 'member', what)
-  else requireRole(ctx.actor, organizationId, 'member', what)
-}
-
-async function writable(ctx: Ctx, ref: string, hold?: 'update'): Promise<Project> {
-  const found = await find(ctx, ref, hold)
-  requireRoleOn(ctx.actor, found, 'member', 'Changing this project')
-  return found
-}
-
 /** Lists the projects in a place (a team or workspace) that the caller may see. */
 export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise<ProjectPage> {
   const page = keyset(
@@ -135,27 +37,19 @@ export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise
       sort: 'updatedAt',
     },
   )
-  const filters = [
+  const filters = and(
     visibleTo(rightsOf(ctx.actor)),
     place,
     eq(projects.status, query.status ?? 'active'),
     query.search ? matches(projects.search, query.search) : undefined,
-  ]
+  )
   const rows = await ctx.db
     .select(visible)
     .from(projects)
-    .where(page.where(...filters))
+    .where(page.where(filters))
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  const total = query.total
-    ? (
-        await ctx.db
-          .select({ n: count() })
-          .from(projects)
-          .where(and(...filters))
-      )[0]?.n
-    : undefined
-  return page.page(rows, total)
+  return page.page(rows, query.total ? await ctx.db.$count(projects, filters) : undefined)
 }
 
 export const list = read(
@@ -258,17 +152,6 @@ export const archive = write(
   { idempotent: true, versioned: true },
 )
 
-/**
- * Finds a project and requires rights in its own team, which decides who sees it, where it is, and when it is deleted.
- * A right through a shared workspace is not enough, not even for an author who has left the team.
- */
-export async function ours(ctx: Ctx, ref: string, what: string): Promise<Project> {
-  const found = await writable(ctx, ref, 'update')
-  requireRole(ctx.actor, found.organizationId, found.createdById === ctx.actor.userId ? 'member' : 'admin', what)
-  checkVersion(ctx, found)
-  return found
-}
-
 export const getPublic = read(
   'projects.getPublic',
   anyone,
@@ -309,21 +192,3 @@ export const getPublic = read(
     }
   },
 )
-
-type Change = Partial<typeof projects.$inferInsert>
-
-export async function change(ctx: Ctx, before: Project, set: Change): Promise<Project> {
-  const again = () => find(ctx, before.id)
-  const after = await changeVersioned(ctx, projects, { columns: visible, before, set, what: 'this project', again })
-  // Clients that keep a copy of the workspace that it left must see this change.
-  if (before.workspaceId && after.workspaceId !== before.workspaceId)
-    await ctx.db.update(workspaces).set({ updatedAt: ctx.now }).where(eq(workspaces.id, before.workspaceId))
-  return after
-}
-
-export const about = <D extends object>(project: Project, data?: D) => ({
-  subjectId: project.id,
-  organizationId: project.organizationId,
-  projectId: project.id,
-  data: Object.assign({ name: project.name, slug: project.slug, version: project.version }, data),
-})

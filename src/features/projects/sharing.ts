@@ -7,8 +7,8 @@ import { workspaces, workspaceTeams } from '../workspaces/table.ts'
 import { projectShared, projectUnshared } from './events.ts'
 import { projectMoved } from './hooks.ts'
 import { freeKey, freeSlug, takeTurns } from './names.ts'
+import { about, change, ours } from './rows.ts'
 import type { Project, ProjectShare } from './schema.ts'
-import { about, change, ours } from './service.ts'
 
 export const share = write(
   'projects.share',

@@ -3,7 +3,7 @@ import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Rights } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
-import { visibleTo } from './service.ts'
+import { visibleTo } from './rows.ts'
 import { projects } from './table.ts'
 
 /** SQL condition: the record's project is visible to the caller. */

@@ -1,7 +1,7 @@
 import { type Ctx, flow, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { defaultProject, ifThere } from '../projects/current.ts'
-import * as projects from '../projects/service.ts'
+import * as projects from '../projects/rows.ts'
 import { writeBrief } from './brief.ts'
 import type { Since } from './changes.ts'
 import { find, namedOrRunning, running } from './rows.ts'

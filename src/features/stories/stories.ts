@@ -4,7 +4,7 @@ import { member } from '../../auth/policy.ts'
 import { keyset } from '../../records/page.ts'
 import { lastPosition, positionBehind } from '../../records/positions.ts'
 import { lockProject } from '../projects/lock.ts'
-import * as projects from '../projects/service.ts'
+import * as projects from '../projects/rows.ts'
 import { storyCreated, storyUpdated } from './events.ts'
 import {
   about,

@@ -4,7 +4,7 @@ import { member, type Permission, permissionOf, type Refusal, refusalOf, refuse 
 import type { WayOut } from '../../errors.ts'
 import { gated, isClosed, type Status } from '../../records/work.ts'
 import { type Party, sameParty, speaker } from '../agents/parties.ts'
-import { openProjectRefusal } from '../projects/rows.ts'
+import { openProjectRefusal } from '../projects/refusals.ts'
 import { type Found, findWithProject } from './rows.ts'
 import type { Lease, TaskAction, TaskItem } from './schema.ts'
 

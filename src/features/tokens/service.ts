@@ -9,7 +9,7 @@ import { keyset } from '../../records/page.ts'
 import { lockSession } from '../accounts/sign-in-methods.ts'
 import { findAgent } from '../agents/parties.ts'
 import * as organizations from '../organizations/service.ts'
-import * as projects from '../projects/service.ts'
+import * as projects from '../projects/rows.ts'
 import { apiKeyCreated, apiKeyRevoked, mcpTokenCreated, mcpTokenRevoked } from './events.ts'
 import type {
   ApiKeyCreate,
