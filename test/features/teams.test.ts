@@ -118,6 +118,9 @@ describe("a team's lists", () => {
     expect(ids(await seen(people.owner))).toEqual(ids({ items: rows.slice(0, 2) }))
     expect(ids(await seen(people.owner, `&projectId=${secret.id}`))).toEqual([rows[1]?.id as string])
     expect((await seen(people.owner, '&status=done')).items).toEqual([])
+    const theirs = await project(other.owner)
+    await other.owner.fetch('POST', `/api/projects/${theirs.id}/features`, { title: 'Of another team' })
+    expect((await seen(people.owner, `&projectId=${theirs.id}`)).items).toEqual([])
   })
 
   test('skills and agents are those of the team, not the caller’s own or strangers’ public ones', async () => {

@@ -9,7 +9,7 @@ const { type, description, metadata } = ActivityCreate.properties
 /** Leaves out the subject, which the description names. */
 const line = ({ id, at, type, description, actor }: ActivityItem) => ({ id, at, type, description, actor })
 
-const whole = ({ subjectId: _, ...activity }: Activity) => activity
+const withoutSubject = ({ subjectId: _, ...activity }: Activity) => activity
 
 export const activityTools = [
   tool({
@@ -27,7 +27,7 @@ export const activityTools = [
     }),
     action: activities.log,
     with: (input) => input,
-    show: whole,
+    show: withoutSubject,
   }),
   tool({
     name: 'list_activities',
@@ -59,6 +59,6 @@ export const activityTools = [
     input: object({ activity: text(100, { minLength: 1, description: 'Id or id prefix' }) }),
     action: activities.get,
     with: ({ activity }) => ({ ref: activity }),
-    show: whole,
+    show: withoutSubject,
   }),
 ]

@@ -36,7 +36,7 @@ import {
 } from './schema.ts'
 import { agents } from './table.ts'
 
-const item = {
+const listed = {
   id: agents.id,
   createdAt: agents.createdAt,
   updatedAt: agents.updatedAt,
@@ -53,7 +53,7 @@ const item = {
   scope: agents.scope,
   status: agents.status,
 }
-const visible = { ...item, persona: agents.persona, systemPrompt: agents.systemPrompt }
+const visible = { ...listed, persona: agents.persona, systemPrompt: agents.systemPrompt }
 
 /** Finds an agent by id, slug or unique id prefix. */
 export const find = (ctx: Ctx, ref: string): Promise<Agent> => findShared(ctx, agents, visible, 'agent', ref)
@@ -61,7 +61,7 @@ export const find = (ctx: Ctx, ref: string): Promise<Agent> => findShared(ctx, a
 function page(ctx: Ctx, query: AgentQuery, from: readonly Scope[]): Promise<AgentPage> {
   const sort = { updatedAt: agents.updatedAt, createdAt: agents.createdAt, name: agents.name }
   return listShared<AgentItem>(ctx, agents, {
-    columns: item,
+    columns: listed,
     page: keyset(sort, agents.id, query, { sort: 'updatedAt' }),
     parts: partsOf(ctx, agents, from),
     filters: [
@@ -189,7 +189,7 @@ export const restore = write(
   { idempotent: true, versioned: true },
 )
 
-const shown = {
+const published = {
   name: agents.name,
   slug: agents.slug,
   role: agents.role,
@@ -210,7 +210,7 @@ export const getPublic = read(
     const agent = await publicOne<Omit<PublicAgent, 'skills' | 'author'> & { skills: string[] }>(
       ctx,
       agents,
-      shown,
+      published,
       'agent',
       slug,
     )

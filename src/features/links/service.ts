@@ -11,7 +11,7 @@ import { type Found, isSeen, lookUp } from './records.ts'
 import type { End, Link, LinkCreate, LinkPage, LinkQuery } from './schema.ts'
 import { links } from './table.ts'
 
-const columns = {
+const visible = {
   id: links.id,
   createdAt: links.createdAt,
   kind: links.kind,
@@ -36,14 +36,14 @@ async function endsOf(ctx: Ctx, rows: readonly Row[]): Promise<Map<string, Found
   return found
 }
 
-const shown = ({ type, id, title, path }: End): End => ({ type, id, title, path })
+const toEnd = ({ type, id, title, path }: End): End => ({ type, id, title, path })
 
 /** Returns links with both ends, leaving out those where the caller does not see both. */
 async function present(ctx: Ctx, rows: readonly Row[]): Promise<(Link & { ends: [Found, Found] })[]> {
   const ends = await endsOf(ctx, rows)
   return rows.flatMap(({ id, createdAt, kind, fromId, toId }) => {
     const [from, to] = [ends.get(fromId), ends.get(toId)]
-    return from && to ? [{ id, createdAt, kind, from: shown(from), to: shown(to), ends: [from, to] }] : []
+    return from && to ? [{ id, createdAt, kind, from: toEnd(from), to: toEnd(to), ends: [from, to] }] : []
   })
 }
 const toLink = ({ ends: _, ...link }: Link & { ends: [Found, Found] }): Link => link
@@ -57,7 +57,7 @@ export const list = read(
     const to = and(eq(links.toId, id), eq(links.toType, type), isSeen(ctx, links.fromType, links.fromId))
     if ((await lookUp(ctx, type, [id])).length === 0) return { items: [], nextCursor: null }
     const rows = await ctx.db
-      .select(columns)
+      .select(visible)
       .from(links)
       .where(page.where(or(from, to)))
       .orderBy(...page.orderBy)
@@ -68,7 +68,7 @@ export const list = read(
 )
 
 async function find(ctx: Ctx, id: string): Promise<Link & { ends: [Found, Found] }> {
-  const [found] = await present(ctx, await ctx.db.select(columns).from(links).where(eq(links.id, id)))
+  const [found] = await present(ctx, await ctx.db.select(visible).from(links).where(eq(links.id, id)))
   if (!found) throw notFound('link', id)
   return found
 }
@@ -120,17 +120,17 @@ export const create = write(
       .insert(links)
       .values({ ...values, createdById: userIdOf(ctx.actor), createdAt: ctx.now })
       .onConflictDoNothing()
-      .returning(columns)
+      .returning(visible)
     const row = made ?? (await existing(ctx, from.id, to.id, kind))
     if (made) announce(ctx, linkCreated, made, ends)
-    return { id: row.id, createdAt: row.createdAt, kind, from: shown(from), to: shown(to) }
+    return { id: row.id, createdAt: row.createdAt, kind, from: toEnd(from), to: toEnd(to) }
   },
   { idempotent: true },
 )
 
 async function existing(ctx: Ctx, fromId: string, toId: string, kind: string): Promise<Row> {
   const [found] = await ctx.db
-    .select(columns)
+    .select(visible)
     .from(links)
     .where(and(eq(links.fromId, fromId), eq(links.toId, toId), eq(links.kind, kind)))
   if (!found)
@@ -144,7 +144,7 @@ export const remove = write(
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
     const found = await find(ctx, id)
     const ends = await requireOneOf(ctx, found.ends, 'Removing this link')
-    const [deleted] = await ctx.db.delete(links).where(eq(links.id, id)).returning(columns)
+    const [deleted] = await ctx.db.delete(links).where(eq(links.id, id)).returning(visible)
     if (!deleted) throw notFound('link', id)
     announce(ctx, linkDeleted, deleted, ends)
     return { id, deleted: true }

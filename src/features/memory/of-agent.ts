@@ -1,4 +1,4 @@
-import { count, desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
+import { desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { scopeHolds } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
@@ -6,7 +6,7 @@ import { agentParts, onAgentRemoved, onAgentRestored } from '../agents/hooks.ts'
 import type { AgentDetail } from '../agents/schema.ts'
 import { dropPassages } from '../search/passages.ts'
 import { index } from './indexed.ts'
-import { current, excerptOf, select } from './rows.ts'
+import { current, excerptOf, live, select } from './rows.ts'
 import { memories } from './table.ts'
 
 interface Owned {
@@ -26,20 +26,12 @@ const ofAgent = ({ id, organizationId }: Owned, deletedAt: SQL): SQL =>
     deletedAt,
   )
 
-async function countOf(ctx: Ctx, agent: Owned): Promise<number> {
-  const [row] = await ctx.db
-    .select({ n: count() })
-    .from(memories)
-    .where(ofAgent(agent, sql`${memories.deletedAt} is null`))
-  return row?.n ?? 0
-}
-
 /** Uses the agent's own `deletedAt`, so restore can find them. */
 async function removeOf(ctx: Ctx, agent: Owned): Promise<number> {
   const deleted = await ctx.db
     .update(memories)
     .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${memories.version} + 1` })
-    .where(ofAgent(agent, sql`${memories.deletedAt} is null`))
+    .where(ofAgent(agent, live))
     .returning({ id: memories.id })
   const ids = deleted.map(({ id }) => id)
   await dropPassages(ctx, 'memory', ids)
@@ -47,7 +39,7 @@ async function removeOf(ctx: Ctx, agent: Owned): Promise<number> {
 }
 
 export const removeAgentMemories = onAgentRemoved.handle(async (ctx, { agent, keepMemories }) => ({
-  memories: keepMemories ? await countOf(ctx, agent) : await removeOf(ctx, agent),
+  memories: keepMemories ? await ctx.db.$count(memories, ofAgent(agent, live)) : await removeOf(ctx, agent),
 }))
 
 export const restoreAgentMemories = onAgentRestored.handle(async (ctx, { agent, deletedAt }) => {

@@ -15,7 +15,7 @@ const embeddingModel = sql<
   string | null
 >`(select min(v.model) from ${passages} p join ${passageVectors} v on v.passage_id = p.id
   where p.kind = 'memory' and p.record_id = ${memories.id} and p.chunk = 0)`
-const columns = {
+const visible = {
   id: memories.id,
   createdAt: memories.createdAt,
   updatedAt: memories.updatedAt,
@@ -56,7 +56,7 @@ export const current = (now: string): SQL =>
 
 export const select = (ctx: Ctx, where: SQL | undefined) =>
   ctx.db
-    .select(columns)
+    .select(visible)
     .from(memories)
     .where(and(where, visibleTo(rightsOf(ctx.actor))))
     .$dynamic()

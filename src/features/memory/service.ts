@@ -1,4 +1,4 @@
-import { and, count, eq, gte, lt, sql } from 'drizzle-orm'
+import { and, eq, gte, lt, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
@@ -52,17 +52,9 @@ export const list = read(
     const rows = await select(ctx, page.where(filters))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    const total = query.total
-      ? (
-          await ctx.db
-            .select({ n: count() })
-            .from(memories)
-            .where(and(filters, visibleTo(rightsOf(ctx.actor))))
-        )[0]?.n
-      : undefined
     return page.page(
       rows.map((row) => toItem(toMemory(row))),
-      total,
+      query.total ? await ctx.db.$count(memories, and(filters, visibleTo(rightsOf(ctx.actor)))) : undefined,
     )
   },
 )

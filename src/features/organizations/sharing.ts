@@ -1,4 +1,4 @@
-import { count, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import { eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
@@ -112,12 +112,7 @@ export async function listShared<R extends { id: string }>(
     .where(sql`${table.id} in (${sql.join(first, sql` union all `)})`)
     .orderBy(...page.orderBy)
     .limit(page.limit)) as unknown as R[]
-  if (!total) return page.page(rows)
-  const [counted] = await ctx.db
-    .select({ n: count() })
-    .from(table as PgTable)
-    .where(and(or(...parts), ...filters))
-  return page.page(rows, counted?.n)
+  return page.page(rows, total ? await ctx.db.$count(table, and(or(...parts), ...filters)) : undefined)
 }
 
 /** Returns the owner that follows from the scope. A record of an organization stays in it. */

@@ -25,7 +25,7 @@ const MOST_TEXT = 256 << 10
 const argumentsIn = sql<string>`coalesce((select json_agg(distinct m[1])
   from regexp_matches(${skills.content}, '\\{\\{\\s*([A-Za-z][A-Za-z0-9_]{0,39})\\s*\\}\\}', 'g') m), '[]'::json)::text`
 
-const columns = {
+const visible = {
   id: skills.id,
   updatedAt: skills.updatedAt,
   slug: skills.slug,
@@ -42,7 +42,7 @@ export const prompts = read(
   async (ctx, { cursor }: { cursor?: string }): Promise<{ items: Prompt[]; nextCursor: string | null }> => {
     const page = keyset({ name: skills.name }, skills.id, { cursor, limit: 100 }, { sort: 'name', order: 'asc' })
     const rows = await ctx.db
-      .select(columns)
+      .select(visible)
       .from(skills)
       .leftJoin(users, eq(users.id, skills.createdById))
       .where(page.where(and(isNull(skills.deletedAt), eq(skills.organizationId, currentOrganization(ctx.actor)))))

@@ -33,7 +33,7 @@ import {
 } from './schema.ts'
 import { skills } from './table.ts'
 
-const item = {
+const listed = {
   id: skills.id,
   createdAt: skills.createdAt,
   updatedAt: skills.updatedAt,
@@ -46,7 +46,7 @@ const item = {
   tags: skills.tags,
   scope: skills.scope,
 }
-const visible = { ...item, content: skills.content }
+const visible = { ...listed, content: skills.content }
 
 /** Finds a skill by id, slug or unique id prefix. */
 export const find = (ctx: Ctx, ref: string): Promise<Skill> => findShared(ctx, skills, visible, 'skill', ref)
@@ -54,14 +54,14 @@ export const find = (ctx: Ctx, ref: string): Promise<Skill> => findShared(ctx, s
 /** Returns those of these skills that exist and that the caller sees, in no particular order. */
 export const byIds = (ctx: Ctx, ids: readonly string[]): Promise<SkillItem[]> =>
   ctx.db
-    .select(item)
+    .select(listed)
     .from(skills)
     .where(and(anyOf(skills.id, idList(ids)), visibleTo(skills, rightsOf(ctx.actor))))
 
 function page(ctx: Ctx, query: SkillQuery, from: readonly Scope[]): Promise<SkillPage> {
   const sort = { updatedAt: skills.updatedAt, createdAt: skills.createdAt, name: skills.name }
   return listShared<SkillItem>(ctx, skills, {
-    columns: item,
+    columns: listed,
     page: keyset(sort, skills.id, query, { sort: 'updatedAt' }),
     parts: partsOf(ctx, skills, from),
     filters: [
@@ -177,7 +177,7 @@ export const restore = write(
   { idempotent: true, versioned: true },
 )
 
-const shown = {
+const published = {
   name: skills.name,
   slug: skills.slug,
   description: skills.description,
@@ -190,7 +190,7 @@ const shown = {
 export const getPublic = read(
   'skills.getPublic',
   anyone,
-  (ctx, { slug }: { slug: string }): Promise<PublicSkill> => publicOne(ctx, skills, shown, 'skill', slug),
+  (ctx, { slug }: { slug: string }): Promise<PublicSkill> => publicOne(ctx, skills, published, 'skill', slug),
 )
 
 async function writable(ctx: Ctx, ref: string): Promise<Skill> {

@@ -6,7 +6,7 @@ import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
 
 /** Columns of epics, stories and tasks. `position` orders siblings; inserting between two rows moves neither. */
-export const item = () => ({
+export const workItem = () => ({
   ...softRecord(),
   organizationId: uuid()
     .notNull()
@@ -23,7 +23,7 @@ export const item = () => ({
   search: searchOver('title', 'description'),
 })
 
-export const epics = pgTable('epics', item(), (t) => [
+export const epics = pgTable('epics', workItem(), (t) => [
   index('epics_organization').on(t.organizationId),
   index('epics_project').on(t.projectId, t.position),
   index('epics_search').using('gin', t.search),
@@ -32,7 +32,7 @@ export const epics = pgTable('epics', item(), (t) => [
 export const stories = pgTable(
   'stories',
   {
-    ...item(),
+    ...workItem(),
     epicId: uuid()
       .notNull()
       .references(() => epics.id, { onDelete: 'cascade' }),

@@ -10,7 +10,7 @@ import { about, find } from './rows.ts'
 import type { Comment, CommentPage, CommentQuery } from './schema.ts'
 import { taskComments } from './table.ts'
 
-const commentColumns = {
+const visible = {
   id: taskComments.id,
   taskId: taskComments.taskId,
   authorType: taskComments.authorType,
@@ -39,7 +39,7 @@ export const comments = read(
       order: 'asc',
     })
     const rows = await ctx.db
-      .select(commentColumns)
+      .select(visible)
       .from(taskComments)
       .where(page.where(eq(taskComments.taskId, id)))
       .orderBy(...page.orderBy)
@@ -58,7 +58,7 @@ export const comment = write(
     const [row] = await ctx.db
       .insert(taskComments)
       .values({ taskId: task.id, authorType: type, authorId: id, authorName: name, body, createdAt: ctx.now })
-      .returning(commentColumns)
+      .returning(visible)
     ctx.emit(taskCommented, about(task, { commentId: row?.id }))
     await tellMentioned(ctx, task, body, {
       title: `${name} mentions you on ${task.key}`,

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { type AnyPgColumn, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId, textList } from '../../db/columns.ts'
-import { item, stories } from '../stories/table.ts'
+import { stories, workItem } from '../stories/table.ts'
 import type { Acceptance } from './schema.ts'
 
 type Party = 'user' | 'agent'
@@ -9,7 +9,7 @@ type Party = 'user' | 'agent'
 export const tasks = pgTable(
   'tasks',
   {
-    ...item(),
+    ...workItem(),
     /** Null: without a story. */
     storyId: uuid().references(() => stories.id, { onDelete: 'cascade' }),
     /** The task that this one is a part of. */

@@ -28,7 +28,8 @@ export const projects = read(
 export const features = read(
   'teams.features',
   account('features:read'),
-  async (ctx, { id, ...query }: InTeam<FeatureQuery>): Promise<FeaturePage> => featureList.list(within(ctx, id), query),
+  async (ctx, { id, ...query }: InTeam<FeatureQuery>): Promise<FeaturePage> =>
+    featureList.list(within(ctx, id), { ...query, ofTeam: true }),
 )
 
 export const skills = read(

@@ -1,12 +1,13 @@
 import { eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
+import { currentOrganization } from '../../auth/actor.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { matches } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
-import { projectFilter } from '../projects/current.ts'
+import { type ProjectFilter, projectFilter } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
@@ -87,25 +88,30 @@ export async function present(ctx: Ctx, project: Project, row: Row): Promise<Fea
   }
 }
 
-export async function page(ctx: Ctx, place: SQL, query: FeatureQuery): Promise<FeaturePage> {
+export interface FeatureFilter extends FeatureQuery, ProjectFilter {
+  /** Leave out projects of other teams, which are in a shared workspace. */
+  ofTeam?: boolean
+}
+
+export async function page(ctx: Ctx, query: FeatureFilter): Promise<FeaturePage> {
   const keys = { updatedAt: features.updatedAt, createdAt: features.createdAt, title: features.title }
   const paged = keyset(keys, features.id, query, { sort: 'updatedAt' })
   const projectId = await projectFilter(ctx, query)
-  const filters = [
-    place,
+  const filters = and(
     visibleTo(ctx),
-    projectId === undefined ? undefined : eq(features.projectId, projectId),
+    projectId ? eq(features.projectId, projectId) : undefined,
+    projectId && !query.ofTeam ? undefined : eq(features.organizationId, currentOrganization(ctx.actor)),
     query.status === undefined ? undefined : eq(features.status, query.status),
     query.kind === undefined ? undefined : eq(features.kind, query.kind),
     query.search ? matches(features.search, query.search) : undefined,
-  ]
+  )
   const rows: Row[] = await ctx.db
     .select(visible)
     .from(features)
-    .where(paged.where(...filters))
+    .where(paged.where(filters))
     .orderBy(...paged.orderBy)
     .limit(paged.limit)
-  const total = query.total ? await ctx.db.$count(features, and(...filters)) : undefined
+  const total = query.total ? await ctx.db.$count(features, filters) : undefined
   const found = paged.page(rows, total)
   const passed = await passedGates(
     ctx,

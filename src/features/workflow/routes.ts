@@ -29,9 +29,9 @@ export const workflowRoutes = (http: Http) =>
   http
     .get(
       '/api/projects/:slug/features',
-      ({ ctx, params, query }) => features.listFor(ctx, { ...query, project: params.slug }),
+      ({ ctx, params, query }) => features.list(ctx, { ...query, projectId: params.slug, mustExist: true }),
       {
-        ...on(features.listFor, 'List the features of a project with their gates'),
+        ...on(features.list, 'List the features of a project with their gates'),
         params: ProjectRef,
         query: object(query),
         response: FeaturePage,

@@ -1,6 +1,5 @@
 import { and, eq, max } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { currentOrganization } from '../../auth/actor.ts'
 import { member, requireRole } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
@@ -11,29 +10,18 @@ import { workflowOf } from '../projects/workflow.ts'
 import { requireNoCircle, setBlockers } from './dependencies.ts'
 import { featureCreated, featureDeleted, featureRestored, featureUpdated } from './events.ts'
 import { move, tellAssignee } from './moves.ts'
-import { findIn, page, present, type Ref, visibleTo } from './reading.ts'
+import { type FeatureFilter, findIn, page, present, type Ref, visibleTo } from './reading.ts'
 import { assignedTo, featuresIn, specIn, tasksIn } from './references.ts'
 import { about, visible } from './rows.ts'
-import type { Feature, FeatureCreate, FeaturePage, FeaturePatch, FeatureQuery } from './schema.ts'
+import type { Feature, FeatureCreate, FeaturePage, FeaturePatch } from './schema.ts'
 import { features } from './table.ts'
 import { change, requireWriter, writable } from './writing.ts'
 
-/** Lists the features of the current team that the caller may see. */
+/** Lists the features of a project; without a project, those of the current team. */
 export const list = read(
   'workflow.list',
   member('features:read'),
-  (ctx, query: FeatureQuery): Promise<FeaturePage> =>
-    page(ctx, eq(features.organizationId, currentOrganization(ctx.actor)), query),
-)
-
-/** Lists the features of one project, which may belong to another team in a shared workspace. */
-export const listFor = read(
-  'workflow.listFor',
-  member('features:read'),
-  async (ctx, { project: ref, ...query }: FeatureQuery & { project?: string }): Promise<FeaturePage> => {
-    const project = await projectOf(ctx, ref)
-    return project ? page(ctx, eq(features.projectId, project.id), query) : list(ctx, query)
-  },
+  (ctx, query: FeatureFilter): Promise<FeaturePage> => page(ctx, query),
 )
 
 export const create = write(

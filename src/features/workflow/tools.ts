@@ -74,8 +74,8 @@ export const workflowTools = [
     description: 'List features of a project or the team with their gates, last changed first.',
     toolset: 'workflows',
     input: object({ project, status: optional(text(63)), ...listing }),
-    action: features.listFor,
-    with: (input) => ({ limit: 20, ...input, total: true }),
+    action: features.list,
+    with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
   }),
   tool({
     name: 'get_feature',

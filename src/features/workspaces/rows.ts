@@ -19,7 +19,7 @@ export const projectCounts = hook<{ ids: string[] }, Map<string, number>>('works
 /** Takes the projects out of a workspace: those of one team, or all. */
 export const projectsLeave = hook<{ id: string; teamId?: string }>('workspaces.projectsLeave')
 
-const columns = {
+const visible = {
   id: workspaces.id,
   createdAt: workspaces.createdAt,
   updatedAt: workspaces.updatedAt,
@@ -46,9 +46,12 @@ export const seenBy = (ctx: Ctx, among = idList(organizationsOf(ctx.actor))): SQ
         and t.organization_id = any(${among}::uuid[]))`,
   )
 
+/** Workspaces with their owning team, for counting. */
+export const withOwner = sql`${workspaces} join ${organizations} on ${organizations.id} = ${workspaces.organizationId}`
+
 export async function select(ctx: Ctx, where: SQL | undefined, order: SQL[], limit: number): Promise<Workspace[]> {
   const rows = await ctx.db
-    .select({ ...columns, teams: teamList })
+    .select({ ...visible, teams: teamList })
     .from(workspaces)
     .innerJoin(organizations, eq(organizations.id, workspaces.organizationId))
     .where(where)

@@ -1,4 +1,4 @@
-import { count, eq, type SQL } from 'drizzle-orm'
+import { eq, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
 import { account, atLeast, member, requireRole } from '../../auth/policy.ts'
@@ -6,9 +6,8 @@ import { idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
-import { organizations } from '../organizations/table.ts'
 import { workspaceCreated, workspaceDeleted, workspaceUpdated } from './events.ts'
-import { aboutEach, alter, find, projectsLeave, seenBy, select } from './rows.ts'
+import { aboutEach, alter, find, projectsLeave, seenBy, select, withOwner } from './rows.ts'
 import type { Workspace, WorkspaceCreate, WorkspacePage, WorkspacePatch, WorkspaceQuery } from './schema.ts'
 import { workspaces, workspaceTeams } from './table.ts'
 
@@ -17,18 +16,9 @@ import { workspaces, workspaceTeams } from './table.ts'
 async function listIn(ctx: Ctx, where: SQL, { status = 'active', ...query }: WorkspaceQuery): Promise<WorkspacePage> {
   const keys = { updatedAt: workspaces.updatedAt, createdAt: workspaces.createdAt, name: workspaces.name }
   const page = keyset(keys, workspaces.id, query, { sort: 'updatedAt' })
-  const filters = [where, eq(workspaces.status, status)]
-  const rows = await select(ctx, page.where(...filters), page.orderBy, page.limit)
-  const total = query.total
-    ? (
-        await ctx.db
-          .select({ n: count() })
-          .from(workspaces)
-          .innerJoin(organizations, eq(organizations.id, workspaces.organizationId))
-          .where(and(...filters))
-      )[0]?.n
-    : undefined
-  return page.page(rows, total)
+  const filters = and(where, eq(workspaces.status, status))
+  const rows = await select(ctx, page.where(filters), page.orderBy, page.limit)
+  return page.page(rows, query.total ? await ctx.db.$count(withOwner, filters) : undefined)
 }
 
 /** Lists the workspaces of all the caller's teams. */
