@@ -89,9 +89,31 @@ export function vectorText(values: Float32Array): string {
   return `[${Array.from(values, (value) => Number(value.toFixed(6))).join(',')}]`
 }
 
-/** Like `plainWords`, but keeps what has a meaning in a query: quotes, and a minus before a word. */
-export const queryWords = (text: string): string =>
-  text.replace(punctuation, ' ').replace(/(?<=\S)-|-(?![\p{L}\p{N}"])/gu, ' ')
+/**
+ * Like `plainWords`, but keeps what has a meaning in a query: quotes, and a minus before a word. Terms that repeat an
+ * earlier one of their side of `or` are left out, and so are the first ones of very many: Postgres compares every term
+ * with every text.
+ */
+export function queryWords(text: string): string {
+  const terms = termsOf(text.replace(punctuation, ' ').replace(/(?<=\S)-|-(?![\p{L}\p{N}"])/gu, ' '))
+  let seen = new Set<string>()
+  const kept: string[] = []
+  // From the end, because the last term may be an incomplete word.
+  for (const term of terms.toReversed()) {
+    const lower = term.toLowerCase()
+    if (lower === 'or') seen = new Set()
+    else if (seen.has(lower)) continue
+    seen.add(lower)
+    kept.push(term)
+    if (kept.length === MOST_TERMS) break
+  }
+  return kept.reverse().join(' ')
+}
+
+const MOST_TERMS = 32
+
+/** Returns the words, phrases in quotes, and `or` of a query. A minus stays with its term. */
+export const termsOf = (query: string): string[] => query.match(/-?"[^"]*(?:"|$)|[^\s"]+/g) ?? []
 
 /** True if all words occur. `"a phrase"`, `-without` and `or` work as in a search engine. */
 export const matches = (column: AnyColumn, text: string): SQL =>

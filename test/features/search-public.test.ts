@@ -136,6 +136,18 @@ describe('what is public', () => {
     expect(await search(word)).toEqual([])
   })
 
+  test('the excerpt is around the words that were asked for, in any of their spellings', async () => {
+    const word = newWord()
+    const filler = 'Nothing here. '.repeat(100)
+    const content = `${filler}First ${word}, then ${word.toUpperCase()} and ${word}ish.${filler}`
+    await write(ada, { title: 'Far away', content, scope: 'public' })
+    const [found] = await search(`${word} ${word} -${newWord()}`)
+    expect(matches(found?.highlight.text ?? [])).toEqual([word, word.toUpperCase()])
+    expect(plain(found?.highlight.text ?? [])).toMatch(/^….*…$/)
+    expect(matches((await search(word))[0]?.highlight.text ?? [])).toEqual([word, word.toUpperCase(), `${word}ish`])
+    expect(matches((await search(`"first ${word}"`))[0]?.highlight.text ?? [])[0]).toBe('First')
+  })
+
   test('nothing for nothing, and nothing breaks', async () => {
     for (const q of [
       '',

@@ -20,7 +20,8 @@ export const marked = (text: SQLWrapper, query: SQL, language: Language): SQL<st
   return sql<string>`ts_headline(${language}::regconfig, ${plain}, ${query}, ${options})`
 }
 
-type Span = [from: number, to: number]
+/** Where a match begins and ends in its text. */
+export type Span = [from: number, to: number]
 
 function spansOf(marks: string): { spans: Span[]; length: number } {
   const spans: Span[] = []
@@ -40,22 +41,50 @@ function spansOf(marks: string): { spans: Span[]; length: number } {
  */
 export function parts(text: string, marks: string): Part[] {
   const { spans, length } = spansOf(marks)
-  return cut(text, length === Math.min(text.length, length) ? spans : [], 0, text.length)
+  return pieces(text, length <= text.length ? spans : [])
 }
+
+export const pieces = (text: string, spans: readonly Span[]): Part[] => cut(text, spans, 0, text.length)
 
 /** Like `parts` for a long text: the excerpt with most matches, or the beginning. `inside`: not the first passage. */
 export function excerpt(text: string, marks: string, inside = false): Part[] {
   const { spans } = spansOf(marks)
-  const hitsFrom = (at: number) => spans.filter(([from, to]) => from >= at && to <= at + WINDOW - BEFORE).length
-  const best = spans.reduce<Span | undefined>(
-    (top, span) => (!top || hitsFrom(span[0]) > hitsFrom(top[0]) ? span : top),
-    undefined,
-  )
+  return around(text, spans, { inside })
+}
+
+/**
+ * Returns the excerpt of a text around the place with most of these spans, which are in order. `inside`: something
+ * comes before the text; `more`: something follows it.
+ */
+export function around(
+  text: string,
+  spans: readonly Span[],
+  { inside = false, more = false }: { inside?: boolean; more?: boolean },
+): Part[] {
+  const best = densest(spans)
   const start = best ? atWord(text, Math.max(0, best[0] - BEFORE), best[0]) : 0
   const end = Math.min(text.length, Math.max(start + WINDOW, best?.[1] ?? 0))
   const found = cut(text, spans, start, end)
-  const more = (wanted: boolean): Part[] => (wanted ? [{ text: '…' }] : [])
-  return [...more(start > 0 || inside), ...found, ...more(end < text.length)]
+  const ellipsis = (wanted: boolean): Part[] => (wanted ? [{ text: '…' }] : [])
+  return [...ellipsis(start > 0 || inside), ...found, ...ellipsis(end < text.length || more)]
+}
+
+/**
+ * Returns the first span of those that most others follow within an excerpt. The spans are in order, so one pass with
+ * two positions counts them: a text can have ten thousand.
+ */
+function densest(spans: readonly Span[]): Span | undefined {
+  let best: Span | undefined
+  let most = 0
+  let after = 0
+  for (const [n, span] of spans.entries()) {
+    while (after < spans.length && (spans[after] as Span)[1] <= span[0] + WINDOW - BEFORE) after++
+    const hits = Math.max(0, after - n)
+    if (best && hits <= most) continue
+    best = span
+    most = hits
+  }
+  return best
 }
 
 /** Moves a cut so that it splits neither a word nor a character. */

@@ -7,8 +7,8 @@ import { notes } from '../notes/table.ts'
 import { isPublic } from '../organizations/sharing.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
-import { excerpt, marked, parts } from '../search/highlight.ts'
-import { asked, wordsOf } from '../search/query.ts'
+import { around, pieces } from '../search/highlight.ts'
+import { asked, finder, wordsOf } from '../search/query.ts'
 import { skills } from '../skills/table.ts'
 import { users } from '../users/table.ts'
 import type { PublicFindQuery, PublicFound, PublicFoundList } from './schema.ts'
@@ -18,14 +18,22 @@ type PublicKind = PublicFound['kind']
 interface Row extends Record<string, unknown> {
   kind: PublicKind
   title: string
+  /** What stands before the text: a description, a role. */
+  intro: string | null
   text: string
   path: string | null
   handle: string | null
   name: string | null
   at: string | null
-  marked_title: string
-  marked_text: string
 }
+
+/** For very common words only the newest records of a kind are ranked, because ranking reads each of them. */
+const NEWEST = 200
+/** Characters that are searched for matches to show, of all results together and of one. */
+const LOOKED_AT = 200_000
+const LONGEST = 20_000
+/** Words of a query that are compared with people's names. */
+const MOST_NAMES = 5
 
 /**
  * These conditions contain literals, so that Postgres can use the partial indexes. Records of a sandbox or a deleted
@@ -38,16 +46,27 @@ const openNote = sql`${notes.scope} = 'public' and ${notes.deletedAt} is null`
 const openProject = sql`${projects.visibility} = 'public' and ${projects.deletedAt} is null`
 const author = (createdById: SQLWrapper): SQL => sql`left join ${users} on ${users.id} = ${createdById}`
 
-/** Selects the best matches of one kind. Each kind has its own limit, so that none is read completely. */
-const from = (
-  kind: SQL,
-  what: { title: SQLWrapper; text: SQLWrapper; path: SQL; at: SQLWrapper; search: SQLWrapper },
-  rest: SQL,
-  limit: number,
-) => sql`(
-  select ${kind} as kind, ${what.title} as title, ${what.text} as text, ${what.path} as path,
-    ${users.handle} as handle, ${users.name} as name, ${what.at} as at, ts_rank(${what.search}, asked.words) as rank
-  from asked, ${rest} and ${what.search} @@ asked.words order by rank desc, ${what.at} desc limit ${limit})`
+interface Source {
+  title: SQLWrapper
+  intro?: SQLWrapper
+  text: SQLWrapper
+  path: SQL
+  at: SQLWrapper
+  search: SQLWrapper
+}
+
+/**
+ * Selects the best matches of one kind. Each kind has its own limit, so that none is read completely. The words are
+ * ranked as alternatives (`words || words`), in linear time: ranking words that must all occur compares each position
+ * of each with those of all others.
+ */
+const from = (kind: SQL, { title, intro = sql`null`, text, path, at, search }: Source, rest: SQL, limit: number) =>
+  sql`(select kind, title, intro, text, path, handle, name, at, ts_rank(search, words || words) as rank
+  from (
+    select ${kind} as kind, ${title} as title, ${intro} as intro, ${text} as text, ${path} as path,
+      ${users.handle} as handle, ${users.name} as name, ${at} as at, ${search} as search, asked.words as words
+    from asked, ${rest} and ${search} @@ asked.words order by ${at} desc limit ${NEWEST}) newest
+  order by rank desc, at desc limit ${limit})`
 
 /** A public note of a public project is a document of the project and has a path below it. */
 const ofNotes = (kinds: ReadonlySet<PublicKind>, limit: number): SQL => {
@@ -93,7 +112,8 @@ const ofSkills = (limit: number): SQL =>
     sql`'skill'`,
     {
       title: skills.name,
-      text: sql`concat_ws(e'\n\n', ${skills.description}, ${skills.content})`,
+      intro: skills.description,
+      text: skills.content,
       path: sql`concat('/api/skills/public/', ${skills.slug})`,
       at: skills.updatedAt,
       search: skills.search,
@@ -107,7 +127,8 @@ const ofAgents = (limit: number): SQL =>
     sql`'agent'`,
     {
       title: agents.name,
-      text: sql`concat_ws(e'\n\n', ${agents.role}, ${agents.persona})`,
+      intro: agents.role,
+      text: sql`coalesce(${agents.persona}, '')`,
       path: sql`concat('/api/agents/public/', ${agents.slug})`,
       at: agents.updatedAt,
       search: agents.search,
@@ -118,7 +139,11 @@ const ofAgents = (limit: number): SQL =>
 
 /** Finds only users who have published something: other profiles are private. */
 const ofPeople = (q: string, limit: number): SQL => {
-  const named = and(...wordsOf(q).map((word) => or(contains(users.name, word), contains(users.handle, word))))
+  const named = and(
+    ...[...new Set(wordsOf(q))]
+      .slice(0, MOST_NAMES)
+      .map((word) => or(contains(users.name, word), contains(users.handle, word))),
+  )
   const has = (rest: SQL) => sql`exists (select 1 from ${rest})`
   const shown = or(
     has(sql`${notes} ${openTeam(notes.organizationId)} where ${notes.createdById} = ${users.id} and ${openNote}`),
@@ -132,7 +157,7 @@ const ofPeople = (q: string, limit: number): SQL => {
     ),
   )
   return sql`(
-    select 'profile' as kind, ${users.name} as title, '' as text, null as path,
+    select 'profile' as kind, ${users.name} as title, null as intro, '' as text, null as path,
       ${users.handle} as handle, ${users.name} as name,
       null::timestamptz as at, case when lower(${users.handle}) = ${q.trim().toLowerCase()} then 1 else 0.1 end as rank
     from ${users} where ${eq(users.status, 'active')} and ${named} and (${shown})
@@ -160,19 +185,27 @@ export const findPublic = read(
 )
 
 async function found(ctx: Ctx, q: string, branches: SQL[], limit: number): Promise<PublicFound[]> {
+  const most = Math.min(LONGEST, Math.floor(LOOKED_AT / limit))
   const { rows } = await ctx.db.execute<Row>(sql`
     with asked as materialized (select ${asked(q, 'simple')} as words),
     best as materialized (select * from (${sql.join(branches, sql` union all `)}) found
       order by rank desc, at desc nulls last, path limit ${limit})
-    select best.*, ${marked(sql`best.title`, sql`asked.words`, 'simple')} as marked_title,
-      ${marked(sql`best.text`, sql`asked.words`, 'simple')} as marked_text
-    from best, asked order by rank desc, at desc nulls last, path`)
-  return rows.map((row) => ({
-    kind: row.kind,
-    title: row.title,
-    path: row.path,
-    author: row.handle && row.name ? { handle: row.handle, name: row.name } : null,
-    updatedAt: row.at === null ? null : toIso(row.at),
-    highlight: { title: parts(row.title, row.marked_title), text: excerpt(row.text, row.marked_text) },
-  }))
+    select kind, title, intro, left(text, ${most + 1}) as text, path, handle, name, at
+    from best order by rank desc, at desc nulls last, path`)
+  const find = finder(q)
+  return rows.map((row) => {
+    const whole = [row.intro, row.text].filter(Boolean).join('\n\n')
+    const text = whole.slice(0, most)
+    return {
+      kind: row.kind,
+      title: row.title,
+      path: row.path,
+      author: row.handle && row.name ? { handle: row.handle, name: row.name } : null,
+      updatedAt: row.at === null ? null : toIso(row.at),
+      highlight: {
+        title: pieces(row.title, find(row.title)),
+        text: around(text, find(text), { more: text.length < whole.length }),
+      },
+    }
+  })
 }

@@ -1,10 +1,11 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull } from 'drizzle-orm'
 import { read } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { invalid } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { users } from '../users/table.ts'
+import { placeholder } from './placeholders.ts'
 import { find } from './service.ts'
 import { skills } from './table.ts'
 
@@ -18,12 +19,8 @@ export interface Prompt {
   arguments: string[]
 }
 
-/** `{{branch}}` in the text is an argument, which the client asks for when the skill is used. */
-const placeholder = /\{\{\s*([A-Za-z][A-Za-z0-9_]{0,39})\s*\}\}/g
 /** In characters. An argument can occur a thousand times, so a small request could otherwise get a huge response. */
 const MOST_TEXT = 256 << 10
-const argumentsIn = sql<string>`coalesce((select json_agg(distinct m[1])
-  from regexp_matches(${skills.content}, '\\{\\{\\s*([A-Za-z][A-Za-z0-9_]{0,39})\\s*\\}\\}', 'g') m), '[]'::json)::text`
 
 const visible = {
   id: skills.id,
@@ -32,7 +29,7 @@ const visible = {
   name: skills.name,
   description: skills.description,
   author: users.name,
-  arguments: argumentsIn,
+  arguments: skills.placeholders,
 }
 
 /** Lists the team's own skills. Public skills of others are left out, so that strangers cannot fill the menu. */
@@ -48,7 +45,7 @@ export const prompts = read(
       .where(page.where(and(isNull(skills.deletedAt), eq(skills.organizationId, currentOrganization(ctx.actor)))))
       .orderBy(...page.orderBy)
       .limit(page.limit)
-    return page.page(rows.map((row) => ({ ...row, arguments: JSON.parse(row.arguments) as string[] })))
+    return page.page(rows)
   },
 )
 

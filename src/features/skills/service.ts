@@ -21,6 +21,7 @@ import {
   visibleTo,
 } from '../organizations/sharing.ts'
 import { skillCreated, skillDeleted, skillRestored, skillUpdated } from './events.ts'
+import { placeholdersIn } from './placeholders.ts'
 import {
   CONTENT_BYTES,
   type PublicSkill,
@@ -123,6 +124,7 @@ export const create = write(
         slug: `${slugify(input.name) || 'skill'}-${randomTail()}`,
         description: input.description,
         content: input.content ?? '',
+        placeholders: placeholdersIn(input.content ?? ''),
         tags: input.tags ?? [],
         createdAt: ctx.now,
         updatedAt: ctx.now,
@@ -144,7 +146,8 @@ export const update = write(
     // The caller must be able to write in the new scope too, so that they can undo the change.
     requireWriter(ctx, 'skill', { ...before, ...place })
     const name = patch.name === undefined ? {} : { name: patch.name.trim() }
-    const after = await change(ctx, before, { ...patch, ...name, ...place })
+    const content = patch.content === undefined ? {} : { placeholders: placeholdersIn(patch.content) }
+    const after = await change(ctx, before, { ...patch, ...name, ...content, ...place })
     ctx.emit(skillUpdated, about(after, { fields: Object.keys(patch) }))
     return after
   },

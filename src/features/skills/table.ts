@@ -16,6 +16,8 @@ export const skills = pgTable(
     slug: text().notNull(),
     description: text(),
     content: text().notNull(),
+    /** Names of the placeholders in the content, found when it is saved: a list of prompts must not read it all. */
+    placeholders: textList().notNull().default([]),
     tags: textList().notNull(),
     scope: text().$type<'personal' | 'team' | 'public'>().notNull(),
     search: searchOver('name', 'description', 'content'),
