@@ -15,7 +15,8 @@ interface KindInfo {
 
 /**
  * THE LIST OF KINDS OF RECORDS, one line each. It is plain data, because schemas and the command line need it before
- * any feature is loaded. Everything else about a kind is in its feature's `record.ts` (`RecordKind` in kind.ts).
+ * any feature is loaded. Everything else about a kind is in its feature's `record.ts` (`RecordKind` in kind.ts). A name
+ * is one lower-case word without hyphens, because MCP addresses (`tutti://note/…`) and types of events contain it.
  */
 export const kinds = {
   memory: { path: '/memories', noun: 'memory', searchable: true, recalled: true, mentions: true },

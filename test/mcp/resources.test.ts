@@ -201,12 +201,14 @@ describe.each(Object.entries(ways))('%s', (_name, connect) => {
   })
 
   test('sees only what its scopes, toolsets and address leave it', async () => {
+    // A toolset does not hide a kind that no tool shows: only scopes decide.
+    const toolless = registry.all.flatMap(({ kind, resource }) => (resource && !resource.tool ? [kind] : []))
     const notesOnly = { scopes: ['notes:read'] as string[] }
     for (const [secret, query, left] of [
       [await mcpToken(t, ada, notesOnly), '', ['note']],
-      [await mcpToken(t, ada, { toolsets: ['notes', 'workflows'] }), '', ['note', 'feature', 'skill']],
-      [token, '?toolsets=core', ['task', 'memory']],
-      [token, '?toolsets=tasks&readonly=1', ['task']],
+      [await mcpToken(t, ada, { toolsets: ['notes', 'workflows'] }), '', ['note', 'feature', 'skill', ...toolless]],
+      [token, '?toolsets=core', ['task', 'memory', ...toolless]],
+      [token, '?toolsets=tasks&readonly=1', ['task', ...toolless]],
       [token, '?readonly=1', Object.keys(records)],
     ] as const) {
       const client = await connect(secret, query)
