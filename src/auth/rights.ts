@@ -1,12 +1,12 @@
-import { type Placeholder, sql } from 'drizzle-orm'
+import { type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { type IdList, idList } from '../db/columns.ts'
 import { type Actor, nobody, organizationsOf } from './actor.ts'
 
 /** What the WHERE clause of a query needs to know about the caller. */
 export interface Rights {
-  user: string | Placeholder
+  user: string | Placeholder | SQL
   /** Whose personal records are visible: none for a credential that is bound to an organization. */
-  personal: string | Placeholder
+  personal: string | Placeholder | SQL
   organizations: IdList
   /** The caller's organizations, and those that share a workspace with them. */
   reach: IdList

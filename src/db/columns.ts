@@ -142,6 +142,6 @@ export const softRecord = () => ({ ...record(), deletedAt: instant() })
  */
 export const anyOf = (column: AnyColumn, ids: IdList): SQL => sql`${column} = any(${ids}::uuid[])`
 
-/** An array literal of ids, or a placeholder for one. */
-export type IdList = string | Placeholder
+/** An array literal of ids, or a placeholder or expression for one. */
+export type IdList = string | Placeholder | SQL
 export const idList = (ids: readonly string[]): string => `{${ids.join(',')}}`

@@ -118,14 +118,17 @@ export const connectionOf = (db: Db): Queryable => connections.get(db) as Querya
  * running a simple statement, so the hottest paths use this. Values come through `sql.placeholder(name)`.
  */
 export function prepare<R>(
-  build: (db: Db) => { prepare(name: string): { execute(): Promise<R> } },
+  build: (db: Db) => { prepare(name: string): PgPreparedQuery<PreparedQueryConfig & { execute: R }> },
 ): (db: Db, values: Record<string, unknown>) => Promise<R> {
-  let prepared: Prepared<PreparedQueryConfig> | undefined
+  let prepared: Prepared<PreparedQueryConfig & { execute: R }> | undefined
   return async (db, values) => {
-    prepared ??= build(db).prepare('') as unknown as Prepared<PreparedQueryConfig>
+    prepared ??= build(db).prepare('') as Prepared<PreparedQueryConfig & { execute: R }>
     return (await prepared.executeOn(connectionOf(db), values)) as R
   }
 }
+
+/** The rows of a query over columns that a generic function is given: drizzle cannot derive their types. */
+export const rowsAs = <R>(query: PromiseLike<unknown>): Promise<R[]> => query as Promise<R[]>
 
 /** `{ title: placeholder('title'), … }`, for an insert that is built once. */
 export function placeholders<const K extends string>(...names: K[]): Record<K, Placeholder> {

@@ -62,7 +62,7 @@ export class MiniLM {
       throw new Error('the embedding kernel aborted')
     }
     const instance = new WebAssembly.Instance(new WebAssembly.Module(wasm), { env: { memory, abort } })
-    this.#kernel = instance.exports as unknown as Kernel
+    this.#kernel = instance.exports as typeof instance.exports & Kernel
     this.#memory = new Float32Array(memory.buffer)
     const get = (name: string): Tensor => {
       const tensor = tensors.get(name)

@@ -23,6 +23,7 @@ export const http = (app: App, guard: Guard) =>
   new Elysia()
     .decorate('app', app)
     .decorate('guard', guard)
+    // Only the type: `admit` fills it in for each request.
     .decorate('ctx', undefined as unknown as Ctx)
 export type Http = ReturnType<typeof http>
 

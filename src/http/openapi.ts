@@ -1,4 +1,5 @@
 import { Kind, OptionalKind, type TSchema } from '@sinclair/typebox'
+import type { AnyElysia } from 'elysia'
 import type { Rule } from '../auth/policy.ts'
 import { codes, deviceErrors } from '../errors.ts'
 
@@ -49,6 +50,7 @@ export function openapi(routes: readonly RouteLike[], version: string): object {
   }
 }
 
+export const routesOf = (router: AnyElysia): RouteLike[] => router.routes
 export const documented = (routes: readonly RouteLike[]): RouteLike[] => routes.filter((r) => r.hooks.detail?.action)
 export const isUpload = ({ detail }: RouteLike['hooks']): boolean => detail?.upload !== undefined
 const bodyType = (hooks: RouteLike['hooks']): string => (isUpload(hooks) ? 'multipart/form-data' : 'application/json')

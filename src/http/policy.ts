@@ -3,7 +3,7 @@ import type { Tool } from '../mcp/tool.ts'
 import type { App } from '../services.ts'
 import { http } from './context.ts'
 import type { Guard } from './guard.ts'
-import { actionOf, documented, type RouteLike } from './openapi.ts'
+import { actionOf, documented, routesOf } from './openapi.ts'
 
 export interface PolicyRow {
   surface: string
@@ -19,9 +19,7 @@ export interface PolicyRow {
 export function policyTable(features: readonly Feature[], tools: readonly Tool[]): PolicyRow[] {
   // Routes only describe themselves here; nothing is called, so no app is needed.
   const nothing = {} as App & Guard
-  const routes = features.flatMap((f) =>
-    f.routes ? (f.routes(http(nothing, nothing)).routes as unknown as RouteLike[]) : [],
-  )
+  const routes = features.flatMap((f) => (f.routes ? routesOf(f.routes(http(nothing, nothing))) : []))
   return [
     ...documented(routes).map((route) => ({ surface: `${route.method} ${route.path}`, action: actionOf(route) })),
     ...tools.flatMap(({ name, action, writing }) => [

@@ -12,7 +12,7 @@ import { Guard } from './guard.ts'
 import { headers } from './headers.ts'
 import { addHealth } from './health.ts'
 import { Metrics } from './metrics.ts'
-import { documented, type RouteLike } from './openapi.ts'
+import { documented, type RouteLike, routesOf } from './openapi.ts'
 import { addPages } from './pages.ts'
 import { logError, problemResponse, toAppError } from './problem.ts'
 
@@ -35,7 +35,7 @@ export function buildHttp(app: App) {
 
   const api = new Elysia({ normalize: false })
   for (const feature of features) if (feature.routes) api.use(feature.routes(http(app, guard)))
-  const routes = () => api.routes as unknown as RouteLike[]
+  const routes = () => routesOf(api)
   requirePolicy(routes())
 
   const server = new Elysia({ normalize: false })

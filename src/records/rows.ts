@@ -1,7 +1,7 @@
 import { eq, gt, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { and, or } from '../db/conditions.ts'
-import type { Db } from '../db/session.ts'
+import { type Db, rowsAs } from '../db/session.ts'
 import { AppError } from '../errors.ts'
 
 type Versioned = PgTable & { id: PgColumn; version: PgColumn; updatedAt: PgColumn }
@@ -16,11 +16,13 @@ export async function changeVersioned<T extends Versioned, R extends { id: strin
   table: T,
   { columns, before, set, what, again }: Change<T, R>,
 ): Promise<R> {
-  const [after] = (await db
-    .update(table)
-    .set({ ...set, updatedAt: now, version: sql`${table.version} + 1` } as never)
-    .where(and(eq(table.id, before.id), eq(table.version, before.version)))
-    .returning(columns as never)) as unknown as R[]
+  const [after] = await rowsAs<R>(
+    db
+      .update(table)
+      .set({ ...set, updatedAt: now, version: sql`${table.version} + 1` } as never)
+      .where(and(eq(table.id, before.id), eq(table.version, before.version)))
+      .returning(columns as never),
+  )
   if (after) return after
   throw new AppError(
     'version_mismatch',

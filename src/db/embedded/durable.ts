@@ -54,7 +54,7 @@ export class DurableFs extends NodeFS {
   override async init(...[pg, options]: Parameters<NodeFS['init']>) {
     const amended = await super.init(pg, options)
     amended.emscriptenOpts.preRun?.push((module) => {
-      const emscripten = module.FS as unknown as EmscriptenFs
+      const emscripten = module.FS as typeof module.FS & EmscriptenFs
       this.#patch(emscripten)
       this.#track(emscripten.filesystems.NODEFS)
     })

@@ -32,7 +32,8 @@ const { preferences: _, ...shown } = account
 /** Uses explicit aliases, because drizzle omits the table of a column in a select from a single table. */
 const seen = sql`(select max(s.last_seen_at) from ${loginSessions} s
   where s.user_id = ${users}.id and s.impersonator_id is null)`
-const visible = { ...shown, lastSeenAt: seen.mapWith(loginSessions.lastSeenAt) as SQL<string | null> }
+const lastSeenAt: SQL<string | null> = seen.mapWith(loginSessions.lastSeenAt)
+const visible = { ...shown, lastSeenAt }
 
 export const list = read('admin.users', admin, async (ctx, query: AdminUserQuery): Promise<AdminUserPage> => {
   const page = keyset({ createdAt: users.createdAt, name: users.name, email: users.email }, users.id, query, {

@@ -32,7 +32,7 @@ export const ways = read(
 // ---- redirect to a provider
 
 /** Stored until the callback. */
-interface Remembered {
+type Remembered = {
   provider: Provider
   returnTo: string
   nonce: string
@@ -110,7 +110,7 @@ const recall = write(
   anyone,
   async (ctx, { provider, state, browser }: Back): Promise<Remembered & Attempt> => {
     const found = state && browser ? await redeemSecret(ctx, 'oauth', state, browser) : undefined
-    const remembered = found?.data as unknown as Remembered | undefined
+    const remembered = found?.data as Remembered | undefined
     const verifier = remembered && ctx.app.seal.open(remembered.verifier)
     if (!state || !verifier || remembered.provider !== provider)
       throw new AppError(

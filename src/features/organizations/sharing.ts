@@ -6,6 +6,7 @@ import { requireRole } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
+import { rowsAs } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import type { Keyset, Page } from '../../records/page.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
@@ -53,11 +54,13 @@ async function findRow<R>(
   within: SQL | undefined,
 ): Promise<R> {
   const select = (match: SQL): Promise<R[]> =>
-    ctx.db
-      .select(columns as Record<string, PgColumn>)
-      .from(table as PgTable)
-      .where(and(match, within))
-      .limit(2) as unknown as Promise<R[]>
+    rowsAs(
+      ctx.db
+        .select(columns)
+        .from(table as PgTable)
+        .where(and(match, within))
+        .limit(2),
+    )
   const found = await byReference<R>(ref, {
     id: (id) => select(eq(table.id, id)),
     name: (slug) => select(eq(table.slug, slug.toLowerCase())),
@@ -106,12 +109,14 @@ export async function listShared<R extends { id: string }>(
       sql`(select ${table.id} from ${table} where ${page.where(part, ...filters)}
         order by ${orderBy} limit ${page.limit})`,
   )
-  const rows = (await ctx.db
-    .select(columns as Record<string, PgColumn>)
-    .from(table as PgTable)
-    .where(sql`${table.id} in (${sql.join(first, sql` union all `)})`)
-    .orderBy(...page.orderBy)
-    .limit(page.limit)) as unknown as R[]
+  const rows = await rowsAs<R>(
+    ctx.db
+      .select(columns)
+      .from(table as PgTable)
+      .where(sql`${table.id} in (${sql.join(first, sql` union all `)})`)
+      .orderBy(...page.orderBy)
+      .limit(page.limit),
+  )
   return page.page(rows, total ? await ctx.db.$count(table, and(or(...parts), ...filters)) : undefined)
 }
 
@@ -147,6 +152,8 @@ export function requireWriter({ actor }: Ctx, noun: string, row: SharedRow): voi
   else if (!own || actor.bound) throw new AppError('forbidden', `Only its author can change this ${noun}.`)
 }
 
+type Restorable<R> = R & { deletedAt: string | null }
+
 /**
  * Finds a row that exists or was deleted in the last 30 days. Only its author or an admin of its organization may
  * restore it.
@@ -157,12 +164,12 @@ export async function findToRestore<R extends SharedRow>(
   columns: Columns,
   noun: string,
   ref: string,
-): Promise<{ row: R; deletedAt: string | null }> {
+): Promise<{ row: Omit<Restorable<R>, 'deletedAt'>; deletedAt: string | null }> {
   const since = new Date(Date.parse(ctx.now) - RESTORE_DAYS * 86_400_000).toISOString()
   const rights = rightsOf(ctx.actor)
   const own = and(isNull(table.organizationId), eq(table.createdById, rights.personal))
   const there = or(isNull(table.deletedAt), sql`${table.deletedAt} > ${since}`)
-  const found = await findRow<R & { deletedAt: string | null }>(
+  const found = await findRow<Restorable<R>>(
     ctx,
     table,
     { ...columns, deletedAt: table.deletedAt },
@@ -172,24 +179,26 @@ export async function findToRestore<R extends SharedRow>(
   )
   if (found.organizationId) requireRole(ctx.actor, found.organizationId, 'admin', `Restoring a ${noun}`)
   const { deletedAt, ...row } = found
-  return { row: row as unknown as R, deletedAt }
+  return { row, deletedAt }
 }
 
 /** Returns a public row with its author, for visitors without an account. */
-export async function publicOne<R>(
+export async function publicOne<R extends object>(
   ctx: Ctx,
   table: Shared,
   columns: Columns,
   noun: string,
   slug: string,
 ): Promise<R & { author: Author }> {
-  const [found] = (await ctx.db
-    .select({ ...(columns as Record<string, PgColumn>), handle: users.handle, authorName: users.name })
-    .from(table as PgTable)
-    .leftJoin(users, eq(users.id, table.createdById))
-    .where(and(eq(table.slug, slug.toLowerCase()), isPublic(table)))
-    .limit(1)) as unknown as (R & { handle: string | null; authorName: string | null })[]
+  const [found] = await rowsAs<{ row: R; handle: string | null; name: string | null }>(
+    ctx.db
+      .select({ row: columns, handle: users.handle, name: users.name })
+      .from(table as PgTable)
+      .leftJoin(users, eq(users.id, table.createdById))
+      .where(and(eq(table.slug, slug.toLowerCase()), isPublic(table)))
+      .limit(1),
+  )
   if (!found) throw notFound(noun, slug)
-  const { handle, authorName, ...rest } = found
-  return { ...(rest as unknown as R), author: handle && authorName ? { handle, name: authorName } : null }
+  const { row, handle, name } = found
+  return { ...row, author: handle && name ? { handle, name } : null }
 }

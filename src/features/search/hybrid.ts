@@ -71,14 +71,14 @@ const ph = sql.placeholder
  */
 const one = (name: string) => sql`(select ${ph(name)}::uuid)`
 const list = (name: string) => sql`(select ${ph(name)}::uuid[])`
-const rights = {
+const rights: Rights = {
   user: one('user'),
   personal: one('personal'),
   organizations: list('organizations'),
   reach: list('reach'),
   workspaces: list('workspaces'),
   managed: list('managed'),
-} as unknown as Rights
+}
 
 const found = and(
   visibleTo(rights),
@@ -149,16 +149,16 @@ interface Candidate {
 
 function run(statement: SQL): (db: Db, values: Record<string, unknown>) => Promise<Candidate[]> {
   const columns = {
-    id: sql`id`,
-    kind: sql`kind`,
-    recordId: sql`record_id`,
+    id: sql<Candidate['id']>`id`,
+    kind: sql<Candidate['kind']>`kind`,
+    recordId: sql<Candidate['recordId']>`record_id`,
     importance: sql`importance`.mapWith(Number),
     meaning: sql`meaning`.mapWith(Number),
     matched: sql`matched`.mapWith(Number),
     asked: sql`asked`.mapWith(Number),
-    counts: sql`counts`,
+    counts: sql<Candidate['counts']>`counts`,
   }
-  return prepare((db) => db.select(columns).from(sql`(${statement}) found`)) as never
+  return prepare((db) => db.select(columns).from(sql`(${statement}) found`))
 }
 
 const texts = prepare((db) =>
