@@ -13,11 +13,8 @@ export function section({
   line,
   remove = () => undefined,
   verb,
-  fields,
-  create,
-  make,
-  once,
   after,
+  ...creating
 }) {
   const heading = element('h2', { tabindex: '-1' }, title)
   const rows = element('ul', { class: 'list' })
@@ -52,31 +49,32 @@ export function section({
     )
   }
 
-  if (create) place.append(...maker())
+  if (creating.create) place.append(...maker(creating, heading, refresh))
   guarded(place, refresh)()
   return place
+}
 
-  function maker() {
-    const form = element(
-      'form',
-      { class: 'inline' },
-      ...fields,
-      element('button', {}, make),
-      element('p', { role: 'alert' }),
+/** Returns the form that creates an item, and the place for what is shown of the new item only once. */
+function maker({ fields, make, create, once }, heading, refresh) {
+  const form = element(
+    'form',
+    { class: 'inline' },
+    ...fields,
+    element('button', {}, make),
+    element('p', { role: 'alert' }),
+  )
+  const result = element('div', { tabindex: '-1' })
+  onSubmit(form, async (input) => {
+    const made = await create(input)
+    form.reset()
+    await refresh()
+    if (!once) return heading.focus()
+    result.replaceChildren(
+      element('div', { class: 'once' }, element('p', {}, 'Copy it now: it is shown only once.'), ...once(made)),
     )
-    const result = element('div', { tabindex: '-1' })
-    onSubmit(form, async (input) => {
-      const made = await create(input)
-      form.reset()
-      await refresh()
-      if (!once) return heading.focus()
-      result.replaceChildren(
-        element('div', { class: 'once' }, element('p', {}, 'Copy it now: it is shown only once.'), ...once(made)),
-      )
-      result.focus()
-    })
-    return [form, result]
-  }
+    result.focus()
+  })
+  return [form, result]
 }
 
 export function secret(text) {
