@@ -30,12 +30,16 @@ export async function prepare(
         'conflict',
         'Another load into this database is incomplete. Continue that one, or use --replace to start over.',
       )
-  } else if ((await hasData(driver)) && !replace)
+    await makeTables(driver, header, identity)
+    return new Map()
+  }
+  const inUse = await hasData(driver)
+  if (inUse && !replace)
     throw new AppError(
       'conflict',
       'This database already holds data. Choose an empty one, or use --replace, which saves the present data to a file first.',
     )
-  await makeTables(driver, header, identity)
+  await makeTables(driver, header, identity, { mayKeep: !inUse })
   return new Map()
 }
 
@@ -59,16 +63,20 @@ export async function hasData(driver: Driver): Promise<boolean> {
 
 /**
  * In one transaction, replaces what was there by empty tables without foreign keys. The keys are restored at the end,
- * which checks all rows. From here on no server starts on the database until all data is loaded.
+ * which checks all rows. From here on no server starts on the database until all data is loaded. With `mayKeep`, tables
+ * of the source's version stay: a new data folder comes with them, and creating them anew takes seconds.
  */
-async function makeTables(driver: Driver, header: Header, identity: string): Promise<void> {
+async function makeTables(driver: Driver, header: Header, identity: string, { mayKeep = false } = {}): Promise<void> {
   const applied = (await hasTable(driver, 'migrations')) ? await appliedIds(driver) : []
   const old = (await tablesOf(driver, applied)).map(({ table }) => quoted(table))
   const names = `array[${ourTables.map(literal).join(', ')}]`
+  const replaceTables = `drop table if exists ${[...old, 'migrations'].join(', ')} cascade;
+    ${scriptOf(migrations.filter((m) => header.migrations.includes(m.id)))}`
+  const keep = mayKeep && applied.join() === header.migrations.join()
   try {
     await driver.exec(`begin; ${takeTurns}
-      drop table if exists ${[...old, 'migrations', PROGRESS].join(', ')} cascade;
-      ${scriptOf(migrations.filter((m) => header.migrations.includes(m.id)))}
+      drop table if exists ${PROGRESS};
+      ${keep ? '' : replaceTables}
       create table ${PROGRESS} (kind text not null, name text not null, definition text);
       insert into ${PROGRESS} values ('source', ${literal(identity)});
       do $$ declare item record; begin
