@@ -237,7 +237,7 @@ describe('the next version', () => {
 
   test('kill -9 at any moment leaves a binary that works, and all data', async () => {
     const { binary, dir, works } = await installation()
-    const rounds = process.env.SOAK ? 40 : 6
+    const rounds = process.env.SOAK ? 40 : 4
     const whole = performance.now()
     await run(command(binary, dir, '--file', next, '--sha256', sum))
     const took = performance.now() - whole
