@@ -19,6 +19,7 @@ import m16 from './0016_what_is_public.sql' with { type: 'text' }
 import m17 from './0017_indexes_of_teams.sql' with { type: 'text' }
 import m18 from './0018_activity_log.sql' with { type: 'text' }
 import m19 from './0019_skill_placeholders.sql' with { type: 'text' }
+import m20 from './0020_events_by_number.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -40,4 +41,5 @@ export const migrations: Migration[] = [
   { id: '0017_indexes_of_teams', sql: m17 },
   { id: '0018_activity_log', sql: m18 },
   { id: '0019_skill_placeholders', sql: m19 },
+  { id: '0020_events_by_number', sql: m20 },
 ]

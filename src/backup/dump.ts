@@ -16,8 +16,8 @@ export const ourTables = [
   ...new Set(migrations.flatMap(({ sql }) => [...sql.matchAll(/^create table "(\w+)"/gim)].map((m) => m[1] as string))),
 ]
 
-/** Rows that are valid only in this database and are left out: how far search has read its transactions. */
-const excludedRows: Record<string, string> = { meta: `key <> 'search.cursor'` }
+/** Rows that are valid only in this database and are left out: how far search has read its events. */
+const excludedRows: Record<string, string> = { meta: `key <> 'search.position'` }
 
 /**
  * Dumps a database of any version as of one moment. Includes the secret if it is the one this database was set up with.
@@ -80,7 +80,7 @@ export async function settle(on: Queryable): Promise<void> {
 
 /**
  * Returns our tables; in a database that a newer version has changed, all that belong to no extension. Leaves out
- * generated columns, and the number of the transaction that wrote a row, which could lie in the future elsewhere.
+ * generated columns, and the transaction numbers that older versions kept, which could lie in the future elsewhere.
  */
 export async function tablesOf(on: Queryable, applied: readonly string[]): Promise<TableStart[]> {
   const isNewer = applied.some((id) => !migrations.some((m) => m.id === id))

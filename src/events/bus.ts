@@ -1,13 +1,17 @@
 import type { Driver } from '../db/driver.ts'
-import { type Db, drizzleOver } from '../db/session.ts'
+import { drizzleOver } from '../db/session.ts'
 import type { Log } from '../log.ts'
 import type { AppEvent } from './event.ts'
-import { type Position, positionNow, readSince } from './reader.ts'
+import { advance, type Position } from './position.ts'
+import { positionNow, readEvents, settle } from './reader.ts'
 
 export type Listener = (event: AppEvent) => void
 
 const CHANNEL = 'tutti_events'
 const AT_ONCE = 500
+/** Polls at every tick while a connection is open, otherwise at every fifth. */
+const TICK_MS = 1000
+const QUIET_TICKS = 5
 
 /**
  * Delivers events after their commit: directly to listeners in this process, and through NOTIFY to other instances on
@@ -15,6 +19,7 @@ const AT_ONCE = 500
  */
 export class Bus {
   readonly #listeners = new Set<Listener>()
+  readonly #audiences = new Set<() => boolean>()
   #announce: (() => void) | undefined
   #stop: (() => void) | undefined
 
@@ -27,6 +32,12 @@ export class Bus {
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)
+  }
+
+  /** Polls every second while `isOpen` returns true: for connections that must hear of lost rights within a second. */
+  pollWhile(isOpen: () => boolean): () => void {
+    this.#audiences.add(isOpen)
+    return () => void this.#audiences.delete(isOpen)
   }
 
   deliver(events: readonly AppEvent[]): void {
@@ -49,31 +60,16 @@ export class Bus {
   /** Starts reading the events of other instances. Does nothing on the embedded database: it has only one process. */
   async start(): Promise<void> {
     if (this.driver.kind !== 'postgres') return
-    const db = drizzleOver(this.driver)
-    let last = await positionNow(db)
-    let reading = false
-    let again = false
-    const catchUp = async () => {
-      if (reading) {
-        again = true
-        return
-      }
-      reading = true
-      try {
-        do {
-          again = false
-          last = await this.#deliverSince(db, last)
-        } while (again)
-      } catch (error) {
-        this.log.debug('could not read events of other instances', { error })
-      } finally {
-        reading = false
-      }
-    }
+    const catchUp = await this.#reader()
     await this.driver.listen(CHANNEL, (origin) => {
       if (origin !== this.instanceId) void catchUp()
     })
-    const poll = setInterval(catchUp, 5_000)
+    // For what was committed before the notifications began.
+    void catchUp()
+    let ticks = 0
+    const poll = setInterval(() => {
+      if (++ticks % QUIET_TICKS === 0 || [...this.#audiences].some((isOpen) => isOpen())) void catchUp()
+    }, TICK_MS)
     poll.unref()
     let pending: Timer | undefined
     this.#announce = () => {
@@ -95,11 +91,41 @@ export class Bus {
     this.#listeners.clear()
   }
 
-  /** Delivers the events that other instances committed after a position; returns the last position read. */
-  async #deliverSince(db: Db, last: Position): Promise<Position> {
-    const fresh = await readSince(db, last, { limit: AT_ONCE })
-    this.#dispatch(fresh.flatMap(({ position: _, ...event }) => (event.origin === this.instanceId ? [] : event)))
-    const reached = fresh.at(-1)?.position ?? last
-    return fresh.length < AT_ONCE ? reached : this.#deliverSince(db, reached)
+  /** Returns a function that delivers what other instances have committed since its last call. */
+  async #reader(): Promise<() => Promise<void>> {
+    const db = drizzleOver(this.driver)
+    let position: Position = await positionNow(db)
+    let reading = false
+    let again = false
+    const look = async () => {
+      for (let complete = false; !complete; ) {
+        const rows = await readEvents(db, position, AT_ONCE)
+        complete = rows.length < AT_ONCE
+        position = advance(
+          position,
+          rows.map(({ seq }) => seq),
+          complete,
+        )
+        this.#dispatch(rows.flatMap(({ seq: _, ...event }) => (event.origin === this.instanceId ? [] : event)))
+      }
+      position = await settle(db, position)
+    }
+    return async () => {
+      if (reading) {
+        again = true
+        return
+      }
+      reading = true
+      try {
+        do {
+          again = false
+          await look()
+        } while (again)
+      } catch (error) {
+        this.log.debug('could not read events of other instances', { error })
+      } finally {
+        reading = false
+      }
+    }
   }
 }

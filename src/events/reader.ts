@@ -1,78 +1,105 @@
-import { sql } from 'drizzle-orm'
-import { and } from '../db/conditions.ts'
+import { type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../db/session.ts'
 import type { AppEvent } from './event.ts'
-import { isOneOf } from './feed.ts'
+import { type Position, withWriters } from './position.ts'
 import { events } from './table.ts'
 
-/** A place in the stream of events, which is in commit order. */
-export interface Position {
-  xid: string
-  seq: string
-}
-
+/** A row and its number. */
 export interface Read extends AppEvent {
-  readonly position: Position
+  readonly seq: number
 }
 
-/** Rows below the oldest running transaction are final, so reading by (xid, seq) never skips a late commit. */
-const horizon = sql`pg_snapshot_xmin(pg_current_snapshot())::text::bigint`
-/** Greater than every `seq`: a position with it is after the whole transaction. */
-const END = '9223372036854775807'
+/** What search needs of a row. */
+export interface Change {
+  readonly seq: number
+  readonly type: string
+  readonly subjectId: string | null
+  readonly projectId: string | null
+}
 
-const columns = {
+const change = { seq: events.seq, type: events.type, subjectId: events.subjectId, projectId: events.projectId }
+const whole = {
+  ...change,
   id: events.id,
   at: events.at,
-  type: events.type,
   action: events.action,
   actor: { kind: events.actorKind, id: events.actorId, name: events.actorName },
   credentialId: events.credentialId,
   organizationId: events.organizationId,
-  projectId: events.projectId,
   userId: events.userId,
-  subjectId: events.subjectId,
   data: events.data,
   requestId: events.requestId,
   ip: events.ip,
   origin: events.origin,
-  position: { xid: sql<string>`${events.xid}::text`, seq: sql<string>`${events.seq}::text` },
 }
 
-/** Returns the position after all events that are final now. */
-export async function positionNow(db: Db): Promise<Position> {
-  const { rows } = await db.execute<{ xid: string }>(sql`select (${horizon} - 1)::text as xid`)
-  return { xid: rows[0]?.xid as string, seq: END }
-}
+/** Returns the first visible rows after a position, by their number; rows of its holes come first. */
+export const readEvents = (db: Db, from: Position, limit: number): Promise<Read[]> =>
+  db.select(whole).from(events).where(isAfter(from, limit)).orderBy(events.seq).limit(limit)
 
-/** Returns the next final events after a position, in commit order; with `types`, only those. */
-export const readSince = async (
-  db: Db,
-  { xid, seq }: Position,
-  { limit, types }: { limit: number; types?: readonly string[] },
-): Promise<Read[]> =>
-  db
-    .select(columns)
-    .from(events)
-    .where(
-      and(
-        // The first condition is for the block range index.
-        sql`${events.xid} >= ${xid}::text::bigint`,
-        sql`(${events.xid}, ${events.seq}) > (${xid}::text::bigint, ${seq}::text::bigint)`,
-        sql`${events.xid} < ${horizon}`,
-        types && isOneOf(types),
-      ),
-    )
-    .orderBy(events.xid, events.seq)
-    .limit(limit)
+/** Like `readEvents`, without the data of the events. */
+export const readChanges = (db: Db, from: Position, limit: number): Promise<Change[]> =>
+  db.select(change).from(events).where(isAfter(from, limit)).orderBy(events.seq).limit(limit)
+
+/** One statement for both parts, so that a transaction that commits meanwhile is seen in both or in neither. */
+function isAfter({ high, holes }: Position, limit: number): SQL {
+  const above = sql`${events.seq} > ${high}`
+  if (holes.length === 0) return above
+  const bounds = (of: 'from' | 'to') => `{${holes.map((hole) => hole[of]).join(',')}}`
+  return sql`${events.seq} in (
+    select e.seq from unnest(${bounds('from')}::bigint[], ${bounds('to')}::bigint[]) hole (first, last)
+      join events e on e.seq between hole.first and hole.last
+    union all (select e.seq from events e where e.seq > ${high} order by e.seq limit ${limit}))`
+}
 
 /**
- * Returns true if committed events are not yet final because an older transaction is still running. Returns undefined
- * if the position is from another database: transaction numbers start again in one that was restored from a backup.
+ * Returns the transactions that write events now. Every insert locks the table before it takes a number and keeps the
+ * lock until its transaction has ended, so a hole whose writers are all gone stays empty. Snapshots do not show this:
+ * their `xmax` is the first transaction that has not ended, so a running one may be above it, and their `xmin` waits
+ * for transactions of other databases.
  */
-export async function isWaiting(db: Db, { xid }: Position): Promise<boolean | undefined> {
-  const { rows } = await db.execute<{ horizon: string; more: boolean }>(
-    sql`select ${horizon}::text as horizon, exists (select 1 from ${events} where ${events.xid} >= ${horizon}) as more`,
+async function writersOf(db: Db): Promise<string[]> {
+  const { rows } = await db.execute<{ writer: string }>(sql`
+    select virtualtransaction as writer from pg_locks
+    where locktype = 'relation' and relation = 'events'::regclass and mode = 'RowExclusiveLock' and granted
+      and database = (select oid from pg_database where datname = current_database())`)
+  return rows.map(({ writer }) => writer)
+}
+
+/** Looks up who may still fill the holes of a position. Call it after every read that leaves holes. */
+export const settle = async (db: Db, position: Position): Promise<Position> =>
+  position.holes.length === 0 ? position : withWriters(position, await writersOf(db))
+
+/** How far back holes are searched at the start. Rows travel with COMMIT, so a hole is milliseconds old. */
+const RECENT = 100_000
+
+/** Returns the position after all events that are visible now. */
+export async function positionNow(db: Db): Promise<Position> {
+  const { rows } = await db.execute<{ high: string }>(
+    sql`select coalesce(max(${events.seq}), 0)::text as high from ${events}`,
   )
-  const [now] = rows
-  return !now || BigInt(xid) >= BigInt(now.horizon) ? undefined : now.more
+  // Nobody is writing, so everything up to this number is visible from now on or never comes.
+  const running = await writersOf(db)
+  if (running.length === 0) return { high: Number(rows[0]?.high), holes: [] }
+  return settle(db, await positionWithHoles(db))
+}
+
+async function positionWithHoles(db: Db): Promise<Position> {
+  const { rows } = await db.execute<{ high: string; holes: string }>(sql`
+    select coalesce(max(seq), 0)::text as high,
+      coalesce(json_agg(json_build_array(before + 1, seq - 1) order by seq) filter (where seq > before + 1), '[]')::text
+        as holes
+    from (select seq, lag(seq) over (order by seq) as before from events
+      where seq > (select max(seq) from events) - ${RECENT}) recent`)
+  const [found] = rows
+  const holes = JSON.parse(found?.holes ?? '[]') as [number, number][]
+  return { high: Number(found?.high), holes: holes.map(([from, to]) => ({ from, to })) }
+}
+
+/** Returns true if the position is from another database: it is above every event of this one. */
+export async function isForeign(db: Db, { high }: Position): Promise<boolean> {
+  const { rows } = await db.execute<{ foreign: boolean }>(
+    sql`select coalesce(max(${events.seq}), 0) < ${high} as foreign from ${events}`,
+  )
+  return rows[0]?.foreign === true
 }

@@ -1,5 +1,5 @@
 import { type SQL, type SQLWrapper, sql } from 'drizzle-orm'
-import { bigint, bigserial, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
+import { bigserial, index, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json } from '../db/columns.ts'
 
 /**
@@ -10,8 +10,8 @@ export const isLogged = (action: SQLWrapper): SQL => sql`${action} in ('activity
 
 /**
  * One row for every change, written in the transaction of the change. The row is the audit entry, the entry of the
- * activity feed and the live event, so these cannot disagree. `xid` orders rows by commit, for readers that must not
- * miss a late transaction.
+ * activity feed and the live event, so these cannot disagree. `seq` is taken before the commit, so a lower number may
+ * become visible after a higher one (`position.ts`).
  */
 export const events = pgTable(
   'events',
@@ -36,8 +36,6 @@ export const events = pgTable(
     ip: text(),
     /** The instance that wrote the row, so that it does not deliver its own events twice. */
     origin: uuid().notNull(),
-    /** The transaction that wrote the row, as a number that block range indexes support. */
-    xid: bigint({ mode: 'bigint' }).notNull().default(sql`(pg_current_xact_id()::text::bigint)`),
   },
   // Every write updates these indexes, so they leave out rows without a value, and growing columns use block ranges.
   (t) => [
@@ -50,7 +48,6 @@ export const events = pgTable(
     // Entries that people and agents log by hand are queried by type.
     index('events_logged').on(t.organizationId, t.type, t.seq).where(isLogged(t.action)),
     index('events_at').using('brin', t.at),
-    index('events_xid').using('brin', t.xid),
   ],
 )
 

@@ -1,6 +1,7 @@
 import type { Actor } from '../auth/actor.ts'
 import type { Authenticator } from '../auth/authenticate.ts'
 import { AppError } from '../errors.ts'
+import type { Bus } from '../events/bus.ts'
 import { requireRoom } from './limits.ts'
 
 /** Far below every idle timeout between server and client: ours is 30 s. */
@@ -32,18 +33,20 @@ export interface Listener {
 /** Keeps connections alive, limits them per credential, and closes them when their credential is no longer valid. */
 export class Connections<C extends Connection, L extends Listener> {
   readonly #open = new Map<C, L>()
-  readonly #unwatch: () => void
+  readonly #leave: (() => void)[]
   readonly #ticking: Timer
 
   constructor(
     private readonly auth: Authenticator,
+    bus: Bus,
     /** Called after `listener.actor` was updated. */
     private readonly onLookedUp: (listener: L) => void,
   ) {
-    this.#unwatch = auth.watch((userId) => {
+    const unwatch = auth.watch((userId) => {
       for (const [connection, listener] of this.#open)
         if (!userId || connection.owner.userId === userId) void this.#lookAgain(connection, listener)
     })
+    this.#leave = [unwatch, bus.pollWhile(() => this.#open.size > 0)]
     this.#ticking = setInterval(() => this.#tick(), KEEP_ALIVE_MS)
     this.#ticking.unref()
   }
@@ -64,8 +67,10 @@ export class Connections<C extends Connection, L extends Listener> {
     requireRoom(this.#open.keys(), owner)
   }
 
+  /** Checks the credential once more, because it may have been revoked while the connection was being set up. */
   add(connection: C, listener: L): void {
     this.#open.set(connection, listener)
+    void this.#lookAgain(connection, listener)
   }
 
   delete(connection: C): void {
@@ -73,7 +78,7 @@ export class Connections<C extends Connection, L extends Listener> {
   }
 
   close(): void {
-    this.#unwatch()
+    for (const leave of this.#leave) leave()
     clearInterval(this.#ticking)
     for (const connection of [...this.#open.keys()]) connection.close()
   }

@@ -98,7 +98,7 @@ export class Streams {
     /** Removes watched addresses that are no longer readable; never rejects. */
     private readonly recheck: (open: Open) => Promise<void>,
   ) {
-    this.#open = new Connections(auth, (open) => this.#onRights(open))
+    this.#open = new Connections(auth, bus, (open) => this.#onRights(open))
     this.#unsubscribe = bus.subscribe((event) => {
       const type = this.#open.size > 0 ? heard(events, event) : undefined
       if (type) this.#onEvent(event, type)

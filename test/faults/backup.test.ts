@@ -55,7 +55,7 @@ async function fill(driver: Driver, rows: number): Promise<void> {
   const copies = async (table: string, from: string, own: Record<string, string>) => {
     const { rows: columns } = await driver.query(
       `select quote_ident(attname) from pg_attribute where attrelid = $1::text::regclass and attnum > 0 and not attisdropped
-       and attgenerated = '' and attname not in ('seq', 'xid')`,
+       and attgenerated = '' and attname <> 'seq'`,
       [table],
     )
     const names = columns.flat().map(String)

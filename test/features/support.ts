@@ -41,7 +41,7 @@ export async function expectEvents(
   const rows = await t.app.db.select().from(events).where(eq(events.requestId, requestId)).orderBy(events.seq)
   expect(fired.map((e) => e.type)).toEqual(types)
   expect(
-    rows.map(({ seq: _, xid: __, actorKind: kind, actorId: id, actorName: name, ...row }) => ({
+    rows.map(({ seq: _, actorKind: kind, actorId: id, actorName: name, ...row }) => ({
       ...row,
       actor: { kind, id, name },
     })),

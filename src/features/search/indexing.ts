@@ -2,7 +2,8 @@ import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
-import { isWaiting, type Position, positionNow, type Read, readSince } from '../../events/reader.ts'
+import { advance, isWaiting, type Position } from '../../events/position.ts'
+import { type Change, isForeign, positionNow, readChanges, settle } from '../../events/reader.ts'
 import { projectOf, type SearchKind } from '../../records/kind.ts'
 import type { SearchName } from '../../records/names.ts'
 import type { App } from '../../services.ts'
@@ -11,13 +12,15 @@ import { live, load, owned } from './source.ts'
 import { passages } from './table.ts'
 
 /**
- * Keeps passages in step with the records, after their writes: reads the events in commit order, from a cursor that is
- * saved in the transaction that does the work. A crash therefore loses nothing and repeats nothing.
+ * Keeps passages in step with the records, after their writes: reads the events from a position that is saved in the
+ * transaction that does the work. A crash therefore loses nothing and repeats nothing.
  */
-const CURSOR = 'search.cursor'
+const POSITION = 'search.position'
 /** Limits of events and passages per transaction, because on the embedded database all others wait meanwhile. */
 const EVENTS = 50
 const PIECES = 400
+/** Rows per look, most of which do not concern search. */
+const ROWS = 500
 
 const find = ({ app }: Ctx, kind: string | undefined): SearchKind | undefined =>
   app.records.followed.find((record) => record.kind === kind)
@@ -26,14 +29,13 @@ const find = ({ app }: Ctx, kind: string | undefined): SearchKind | undefined =>
 const takeTurns = (ctx: Ctx) => ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended('search.index', 0))`)
 
 async function position(ctx: Ctx): Promise<Position | undefined> {
-  const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, CURSOR))
-  const [xid, seq] = kept?.value.split(' ') ?? []
-  return xid && seq ? { xid, seq } : undefined
+  const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, POSITION))
+  return kept && (JSON.parse(kept.value) as Position)
 }
 
-async function keepPosition(ctx: Ctx, { xid, seq }: Position): Promise<void> {
-  const value = `${xid} ${seq}`
-  await ctx.db.insert(meta).values({ key: CURSOR, value }).onConflictDoUpdate({ target: meta.key, set: { value } })
+async function keepPosition(ctx: Ctx, position: Position): Promise<void> {
+  const value = JSON.stringify(await settle(ctx.db, position))
+  await ctx.db.insert(meta).values({ key: POSITION, value }).onConflictDoUpdate({ target: meta.key, set: { value } })
 }
 
 /** Returns the event types that may outdate passages. The nightly comparison covers events of other server versions. */
@@ -42,21 +44,28 @@ export function followed({ events: catalogue, records }: App): string[] {
   return catalogue.types(({ kind, many }) => many === true || kinds.has(kind))
 }
 
-const changesSince = (ctx: Ctx, from: Position, limit: number): Promise<Read[]> =>
-  readSince(ctx.db, from, { limit, types: followed(ctx.app) })
-
 type State = 'unknown' | 'behind' | 'waiting' | 'done'
 
-/** `waiting`: there are more events, but an earlier transaction is still running. */
+/** `waiting`: nothing is left to do, but a running transaction may still commit an event with a lower number. */
 export const state = read('search.state', machine, async (ctx, _: Record<string, never>): Promise<State> => {
-  const from = await position(ctx)
-  const waiting = from && (await isWaiting(ctx.db, from))
-  if (!from || waiting === undefined) return 'unknown'
-  if ((await changesSince(ctx, from, 1)).length > 0) return 'behind'
-  return waiting ? 'waiting' : 'done'
+  let from = await position(ctx)
+  if (!from || (await isForeign(ctx.db, from))) return 'unknown'
+  const types = new Set(followed(ctx.app))
+  for (;;) {
+    const rows = await readChanges(ctx.db, from, ROWS)
+    // Many other rows are passed by, too, so that later looks need not read them again.
+    if (rows.length === ROWS || rows.some(({ type }) => types.has(type))) return 'behind'
+    const reached: Position = await settle(ctx.db, advance(from, seqsOf(rows), true))
+    if (isWaiting(reached)) return 'waiting'
+    if (reached.holes.length === 0) return 'done'
+    // The writers of these holes have ended. The next read shows whether they committed.
+    from = reached
+  }
 })
 
-/** Sets the cursor to now and compares everything once; later changes are followed by their events. */
+const seqsOf = (rows: readonly Change[]): number[] => rows.map(({ seq }) => seq)
+
+/** Sets the position to now and compares everything once; later changes are followed by their events. */
 const begin = write('search.begin', machine, async (ctx, _: Record<string, never>): Promise<void> => {
   await takeTurns(ctx)
   await keepPosition(ctx, await positionNow(ctx.db))
@@ -67,10 +76,16 @@ const followSome = write('search.follow', machine, async (ctx, _: Record<string,
   await takeTurns(ctx)
   const from = await position(ctx)
   if (!from) return
+  const types = new Set(followed(ctx.app))
+  const rows = await readChanges(ctx.db, from, ROWS)
+  const isFollowed = rows.map(({ type }) => types.has(type))
+  if (rows.length < ROWS && !isFollowed.includes(true)) return
   for (let limit = EVENTS; ; limit = Math.floor(limit / 2)) {
-    const changes = await changesSince(ctx, from, limit)
-    const last = changes.at(-1)
-    if (!last) return
+    let some = 0
+    // The first row that is too much; negative if all are taken.
+    const end = isFollowed.findIndex((yes) => yes && some++ === limit)
+    const taken = end < 0 ? rows : rows.slice(0, end)
+    const changes = taken.filter(({ type }) => types.has(type))
     const touched = new Map<SearchKind, Set<string>>()
     for (const { type, subjectId } of changes) {
       const source = find(ctx, ctx.app.events.get(type)?.kind)
@@ -81,7 +96,7 @@ const followSome = write('search.follow', machine, async (ctx, _: Record<string,
       changes.flatMap(({ type, projectId }) => (ctx.app.events.get(type)?.many && projectId ? projectId : [])),
     )
     for (const projectId of projectIds) ctx.enqueue({ name: 'search.compare', data: { projectId }, key: projectId })
-    return keepPosition(ctx, last.position)
+    return keepPosition(ctx, advance(from, seqsOf(taken), end < 0 && rows.length < ROWS))
   }
 })
 

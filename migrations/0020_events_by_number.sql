@@ -1,0 +1,3 @@
+DROP INDEX "events_xid";
+ALTER TABLE "events" DROP COLUMN "xid";
+DELETE FROM "meta" WHERE "key" = 'search.cursor';

@@ -1,0 +1,95 @@
+/**
+ * How far a reader of events has come. Rows get their number (`seq`) before they commit, so a lower number may become
+ * visible after a higher one. A reader therefore keeps the highest number it has seen and the holes below it.
+ */
+export interface Position {
+  readonly high: number
+  /** Ascending and disjoint, all below `high`. */
+  readonly holes: readonly Hole[]
+}
+
+/** A range of numbers, both ends included, whose rows the reader has not seen. */
+export interface Hole {
+  readonly from: number
+  readonly to: number
+  /** The transactions that may still commit rows of this range; undefined until they were looked up. */
+  readonly writers?: readonly string[]
+}
+
+/**
+ * Returns the position after a read. `seqs` are the numbers of its rows, ascending; `complete` says that no further
+ * rows were visible. A hole that had no writers before the read, and no row in it, is dropped: its rows never come.
+ */
+export function advance({ high, holes }: Position, seqs: readonly number[], complete: boolean): Position {
+  const lookedUpTo = complete ? Number.POSITIVE_INFINITY : (seqs.at(-1) ?? 0)
+  const left: Hole[] = []
+  const keep = (hole: Hole) => {
+    const never = hole.writers?.length === 0 && hole.to <= lookedUpTo
+    if (hole.from <= hole.to && !never) left.push(hole)
+  }
+  let next = 0
+  for (const hole of holes) {
+    let { from } = hole
+    for (let seq = seqs[next]; seq !== undefined && seq <= hole.to; seq = seqs[++next]) {
+      keep({ ...hole, from, to: seq - 1 })
+      from = seq + 1
+    }
+    keep({ ...hole, from })
+  }
+  let reached = high
+  for (const seq of seqs.slice(next)) {
+    if (seq > reached + 1) left.push({ from: reached + 1, to: seq - 1 })
+    reached = seq
+  }
+  return { high: reached, holes: left }
+}
+
+/**
+ * Returns the position with the transactions that may still fill its holes. `running` are the transactions that write
+ * events now. It must have been looked up after the holes were seen: who began to write later has higher numbers.
+ */
+export const withWriters = ({ high, holes }: Position, running: readonly string[]): Position => ({
+  high,
+  holes: holes.map((hole) => ({
+    ...hole,
+    writers: hole.writers ? hole.writers.filter((writer) => running.includes(writer)) : running,
+  })),
+})
+
+/** Returns true if a running transaction may still commit a row that is lower than the highest one seen. */
+export const isWaiting = ({ holes }: Position): boolean => holes.some(({ writers }) => writers?.length !== 0)
+
+/** Cursors hold at most this many holes, because clients send them in addresses and headers. */
+const MOST_HOLES = 64
+
+/**
+ * Returns a position as text for clients, who send it back to go on from there. With more than 64 holes it stops before
+ * the next one; a client that resumes there gets events that it has seen, and recognises them by their ids.
+ */
+export function toCursor(epoch: string, { high, holes }: Position): string {
+  const stop = holes[MOST_HOLES]
+  const ranges = holes.slice(0, MOST_HOLES).map(({ from, to }) => `${from.toString(36)}-${to.toString(36)}`)
+  return `h1.${epoch}.${(stop ? stop.from - 1 : high).toString(36)}.${ranges.join('_')}`
+}
+
+/** Returns what a cursor says, or undefined if `toCursor` did not write it. */
+export function fromCursor(cursor: string): { epoch: string; position: Position } | undefined {
+  const [, epoch, high, ranges] = /^h1\.([0-9a-f-]{36})\.([0-9a-z]{1,11})\.([0-9a-z_-]{0,1600})$/.exec(cursor) ?? []
+  if (epoch === undefined || high === undefined || ranges === undefined) return
+  const holes =
+    ranges === '' ? [] : ranges.split('_').map((range) => range.split('-').map((n) => Number.parseInt(n, 36)))
+  const position = {
+    high: Number.parseInt(high, 36),
+    holes: holes.map(([from = 0, to = 0]) => ({ from, to })),
+  }
+  return toCursor(epoch, position) === cursor && isOrdered(position) ? { epoch, position } : undefined
+}
+
+function isOrdered({ high, holes }: Position): boolean {
+  let below = 0
+  for (const { from, to } of holes) {
+    if (from <= below || to < from) return false
+    below = to
+  }
+  return Number.isSafeInteger(high) && (holes.length === 0 || below < high)
+}

@@ -1,0 +1,334 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { migrations } from '../../migrations/index.ts'
+import { newId } from '../../src/db/columns.ts'
+import type { Driver, Transaction } from '../../src/db/driver.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { openPostgres } from '../../src/db/postgres/database.ts'
+import { drizzleOver } from '../../src/db/session.ts'
+import { Bus } from '../../src/events/bus.ts'
+import { type AppEvent, insertEvent } from '../../src/events/event.ts'
+import { advance } from '../../src/events/position.ts'
+import { positionNow, readEvents, settle } from '../../src/events/reader.ts'
+import { failure, times } from '../features/support.ts'
+import { openRaw } from '../mcp/support.ts'
+import { mcpToken, person, testApp } from '../support/app.ts'
+import { freshDatabase } from '../support/postgres.ts'
+import { Ear, happened, quiet } from './events-support.ts'
+
+const onPostgres = process.env.TEST_DB === 'postgres'
+
+/** A process of its own in all but name: its own pool, bus and id. */
+interface Instance {
+  id: string
+  driver: Driver
+  bus: Bus
+  ear: Ear
+  /** As an action does it: stored with the commit, delivered after it. */
+  commit(...types: string[]): Promise<void>
+  open(type: string): Promise<{ tx: Transaction; commit(): Promise<void> }>
+}
+
+describe.skipIf(!onPostgres)('on two instances of one Postgres', () => {
+  let url = ''
+  let drop: () => Promise<void>
+  const running: Instance[] = []
+
+  beforeAll(async () => {
+    ;({ url, drop } = await freshDatabase())
+    const driver = await openPostgres({ url })
+    await migrate(driver, migrations)
+    await driver.close()
+  })
+  afterEach(async () => {
+    for (const { bus, driver } of running.splice(0)) {
+      bus.stop()
+      await driver.close()
+    }
+  })
+  afterAll(() => drop())
+
+  async function instance(): Promise<Instance> {
+    const id = newId()
+    const driver = await openPostgres({ url, poolSize: 4 })
+    const bus = new Bus(driver, id, quiet)
+    const ear = new Ear()
+    bus.subscribe(ear.listen)
+    await bus.start()
+    const made: Instance = {
+      id,
+      driver,
+      bus,
+      ear,
+      async commit(...types) {
+        const said = types.map((type) => happened(id, type, { n: type }))
+        const tx = await driver.begin()
+        await tx.commit(said.map(insertEvent))
+        bus.deliver(said)
+      },
+      async open(type) {
+        const said = happened(id, type)
+        const tx = await driver.begin()
+        const { text, params } = insertEvent(said)
+        await tx.query(text, params)
+        return {
+          tx,
+          commit: async () => {
+            await tx.commit()
+            bus.deliver([said])
+          },
+        }
+      },
+    }
+    running.push(made)
+    return made
+  }
+  const numbered = (name: string, n: number) => times(n, (i) => `${name}.${i}`)
+
+  test('each hears the other’s events exactly once, whole, and in order', async () => {
+    const [a, b] = [await instance(), await instance()]
+    for (const type of numbered('a', 30)) await a.commit(type)
+    for (const type of numbered('b', 30)) await b.commit(type)
+    await a.commit('end of a')
+    await b.commit('end of b')
+    await Promise.all([a.ear.until('end of b'), b.ear.until('end of a')])
+    // Once more, to see that a second look repeats nothing.
+    await a.commit('very end of a')
+    await b.commit('very end of b')
+    await Promise.all([a.ear.until('very end of b'), b.ear.until('very end of a')])
+    const fromA = [...numbered('a', 30), 'end of a', 'very end of a']
+    const fromB = [...numbered('b', 30), 'end of b', 'very end of b']
+    for (const { ear } of [a, b]) {
+      expect(ear.types.filter((type) => fromA.includes(type))).toEqual(fromA)
+      expect(ear.types.filter((type) => fromB.includes(type))).toEqual(fromB)
+      expect(ear.types).toHaveLength(64)
+    }
+    const sent = a.ear.heard.find((e) => e.type === 'a.7') as AppEvent
+    expect(b.ear.heard.find((e) => e.type === 'a.7')).toEqual(sent)
+  }, 30_000)
+
+  test('events of one transaction are heard in order, also beside others', async () => {
+    const [a, b] = [await instance(), await instance()]
+    await Promise.all(times(10, (i) => a.commit(...numbered(`t${i}`, 5))))
+    await a.commit('end')
+    await b.ear.until('end')
+    expect(b.ear.types).toHaveLength(51)
+    for (const name of times(10, (i) => `t${i}`))
+      expect(b.ear.types.filter((type) => type.startsWith(`${name}.`))).toEqual(numbered(name, 5))
+  }, 30_000)
+
+  test('a transaction that commits late is not skipped, and nobody waits for it', async () => {
+    const [a, b, c] = [await instance(), await instance(), await instance()]
+    const late = await a.open('late')
+    await b.commit('early.0')
+    await a.commit('early.1')
+    const other = await b.open('other')
+    await c.commit('early.2')
+    await Promise.all([a, b, c].map(({ ear }) => ear.until('early.2')))
+    // It begins while two numbers below the highest are still missing.
+    const d = await instance()
+    await late.commit()
+    await Promise.all([a, b, c, d].map(({ ear }) => ear.until('late')))
+    await other.commit()
+    await d.commit('z')
+    await Promise.all([a, b, c, d].flatMap(({ ear }) => [ear.until('z'), ear.until('other')]))
+    for (const { ear } of [a, b, c])
+      expect(ear.types.toSorted()).toEqual(['early.0', 'early.1', 'early.2', 'late', 'other', 'z'])
+    expect(d.ear.types.toSorted()).toEqual(['late', 'other', 'z'])
+  }, 30_000)
+
+  test('a lower number of a transaction that began later is waited for, too', async () => {
+    const { driver, id, open } = await instance()
+    const db = drizzleOver(driver)
+    let position = await positionNow(db)
+    const heard: string[] = []
+    // Looks by itself, because a notification takes a transaction number of its own.
+    const look = async () => {
+      const rows = await readEvents(db, position, 100)
+      heard.push(...rows.map(({ type }) => type))
+      position = advance(
+        position,
+        rows.map(({ seq }) => seq),
+        true,
+      )
+      position = await settle(db, position)
+    }
+    // Several times, because other databases of the server take transaction numbers in between.
+    for (let i = 0; i < 20; i++) {
+      // Transactions are numbered when they first write, events when they are inserted: here in the opposite order.
+      const first = await driver.begin()
+      await first.query('select pg_current_xact_id()::text')
+      const { tx: second } = await open(`late.${i}`)
+      await first.commit([insertEvent(happened(id, `early.${i}`))])
+      for (const _ of times(3, Number)) await look()
+      await second.commit()
+      await look()
+    }
+    expect(heard).toEqual(times(20, (i) => [`early.${i}`, `late.${i}`]).flat())
+    expect(position.holes).toEqual([])
+  }, 30_000)
+
+  test('no long transaction holds events back, in this database or in another one of the server', async () => {
+    const [a, b] = [await instance(), await instance()]
+    const elsewhere = await freshDatabase()
+    const stranger = await openPostgres({ url: elsewhere.url })
+    const open = await Promise.all([stranger, a.driver].map((driver) => driver.begin()))
+    for (const tx of open) await tx.query('select pg_current_xact_id()::text')
+    const late = await a.open('late')
+    for (const type of numbered('meanwhile', 5)) {
+      await a.commit(type)
+      await b.ear.until(type)
+    }
+    await late.tx.rollback()
+    await a.commit('end')
+    await b.ear.until('end')
+    expect(b.ear.types).toEqual([...numbered('meanwhile', 5), 'end'])
+    for (const tx of open) await tx.rollback()
+    await stranger.close()
+    await elsewhere.drop()
+  }, 30_000)
+
+  test('none is lost and none comes twice, whatever the order of commits and roll-backs', async () => {
+    const [a, b, c] = [await instance(), await instance(), await instance()]
+    const expected: string[] = []
+    const open: { type: string; event: Awaited<ReturnType<Instance['open']>> }[] = []
+    for (let i = 0; i < 150; i++) {
+      // Any repeatable order will do: at most three are open on each instance, and one in four is rolled back.
+      const on = i % 2 === 0 ? a : b
+      open.push({ type: `t.${i}`, event: await on.open(`t.${i}`) })
+      if (open.length < 5) continue
+      const [{ type, event }] = open.splice((i * 7) % open.length, 1) as [(typeof open)[number]]
+      if (i % 4 === 0) await event.tx.rollback()
+      else {
+        await event.commit()
+        expected.push(type)
+      }
+    }
+    for (const { type, event } of open) {
+      await event.commit()
+      expected.push(type)
+    }
+    await a.commit('end of a')
+    await b.commit('end of b')
+    for (const { ear } of [a, b, c]) {
+      await Promise.all([...expected, 'end of a', 'end of b'].map((type) => ear.until(type)))
+      expect(ear.types.toSorted()).toEqual([...expected, 'end of a', 'end of b'].toSorted())
+    }
+  }, 30_000)
+
+  test('what is rolled back is never heard of', async () => {
+    const [a, b] = [await instance(), await instance()]
+    const undone = await a.open('undone')
+    await a.commit('before')
+    await undone.tx.rollback()
+    const failing = await a.driver.begin()
+    const event = happened(a.id, 'failing')
+    await failure(failing.commit([insertEvent(event), { text: 'select 1 / 0', params: [] }]))
+    await failing.rollback()
+    await a.commit('after')
+    await b.ear.until('after')
+    expect(b.ear.types).toEqual(['before', 'after'])
+    expect(a.ear.types).toEqual(['before', 'after'])
+  }, 30_000)
+
+  test('a notification that got lost is made up for by the next', async () => {
+    const [a, b] = [await instance(), await instance()]
+    const silent = happened(a.id, 'silent')
+    await a.driver.query(insertEvent(silent).text, insertEvent(silent).params)
+    await a.commit('loud')
+    await b.ear.until('loud')
+    expect(b.ear.types).toEqual(['silent', 'loud'])
+  }, 30_000)
+
+  test('what happened before an instance started is not news to it', async () => {
+    const a = await instance()
+    await a.commit('history')
+    const b = await instance()
+    await a.commit('news')
+    await b.ear.until('news')
+    expect(b.ear.types).toEqual(['news'])
+  }, 30_000)
+
+  test('a listener that throws stops neither the others nor what comes after', async () => {
+    const [a, b] = [await instance(), await instance()]
+    const second = new Ear()
+    b.bus.subscribe(() => {
+      throw new Error('broken listener')
+    })
+    b.bus.subscribe(second.listen)
+    await a.commit('one', 'two')
+    await a.commit('three')
+    await second.until('three')
+    expect(second.types).toEqual(['one', 'two', 'three'])
+    expect(b.ear.types).toEqual(['one', 'two', 'three'])
+  }, 30_000)
+
+  test('more at once than one look takes', async () => {
+    const [a, b] = [await instance(), await instance()]
+    await a.commit(...numbered('many', 1100))
+    await a.commit('end')
+    await b.ear.until('end')
+    expect(b.ear.types).toEqual([...numbered('many', 1100), 'end'])
+  }, 30_000)
+
+  test('an instance that has ended hears nothing more', async () => {
+    const [a, b, c] = [await instance(), await instance(), await instance()]
+    b.bus.stop()
+    await a.commit('late')
+    await c.ear.until('late')
+    expect(b.ear.types).toEqual([])
+  }, 30_000)
+})
+
+test.skipIf(!onPostgres)(
+  'rights taken away on one instance are gone on the others as soon as they hear of it',
+  async () => {
+    const [a, b] = [await testApp(), await testApp()]
+    try {
+      const ada = await person(a)
+      const token = await mcpToken(a, ada)
+      // Both know the two credentials now.
+      for (const { app } of [a, b])
+        for (const secret of [ada.token, token]) expect((await app.auth.authenticate(secret)).userId).toBe(ada.userId)
+      const ear = new Ear()
+      b.app.bus.subscribe((e) => {
+        if (e.userId === ada.userId) ear.listen(e)
+      })
+      const { body } = await ada.fetch<{ items: { id: string }[] }>('GET', '/api/mcp-tokens')
+      await ada.fetch('DELETE', `/api/mcp-tokens/${body.items[0]?.id}`)
+      await ear.until('mcp_token.revoked')
+      expect(await failure(b.app.auth.authenticate(token))).toMatchObject({ code: 'unauthenticated' })
+      await ada.fetch('POST', '/api/auth/logout')
+      await ear.until('session.revoked')
+      expect(await failure(b.app.auth.authenticate(ada.token))).toMatchObject({ code: 'unauthenticated' })
+    } finally {
+      await Promise.all([a.close(), b.close()])
+    }
+  },
+  30_000,
+)
+
+test.skipIf(!onPostgres)(
+  'open streams of another instance end with their credential or account, whatever other transactions are running',
+  async () => {
+    const [a, b] = [await testApp(), await testApp()]
+    const elsewhere = await freshDatabase()
+    const stranger = await openPostgres({ url: elsewhere.url })
+    const open = await Promise.all([stranger, a.app.driver].map((driver) => driver.begin()))
+    for (const tx of open) await tx.query('select pg_current_xact_id()::text')
+    try {
+      const [admin, ada, grace] = [await person(a, { admin: true }), await person(a), await person(a)]
+      const streams = await Promise.all([ada, grace].map(async (who) => openRaw(b.url, await mcpToken(a, who))))
+      const { body } = await ada.fetch<{ items: { id: string }[] }>('GET', '/api/mcp-tokens')
+      await ada.fetch('DELETE', `/api/mcp-tokens/${body.items[0]?.id}`)
+      await streams[0]?.ended
+      const { status } = await admin.fetch('PATCH', `/api/admin/users/${grace.userId}/suspend`, {})
+      expect(status).toBe(200)
+      await streams[1]?.ended
+    } finally {
+      for (const tx of open) await tx.rollback()
+      await stranger.close()
+      await Promise.all([a.close(), b.close(), elsewhere.drop()])
+    }
+  },
+  30_000,
+)

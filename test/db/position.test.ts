@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'bun:test'
+import { advance, fromCursor, isWaiting, type Position, toCursor, withWriters } from '../../src/events/position.ts'
+import { times } from '../features/support.ts'
+
+const start: Position = { high: 0, holes: [] }
+const ranges = ({ holes }: Position) => holes.map(({ from, to }) => [from, to])
+
+describe('holes', () => {
+  test('are the numbers that a read left out, as ranges', () => {
+    const seen = advance(start, [1, 2, 5, 9], true)
+    expect(seen.high).toBe(9)
+    expect(ranges(seen)).toEqual([[3, 4], [6, 8]]) // biome-ignore format: two ranges
+  })
+
+  test('shrink and split as their rows come', () => {
+    const seen = withWriters(advance(start, [1, 10], true), ['a'])
+    expect(ranges(advance(seen, [2, 5], true))).toEqual([[3, 4], [6, 9]]) // biome-ignore format: two ranges
+    expect(ranges(advance(seen, [2, 3, 4, 5, 6, 7, 8, 9], true))).toEqual([])
+    expect(advance(seen, [9, 12], true)).toEqual({
+      high: 12,
+      holes: [
+        { from: 2, to: 8, writers: ['a'] },
+        { from: 11, to: 11 },
+      ],
+    })
+  })
+
+  test('stay while one of the transactions of their first sight runs, and until a read after its end', () => {
+    let seen = withWriters(advance(start, [2], true), ['a', 'b'])
+    seen = withWriters(advance(seen, [], true), ['b', 'c'])
+    expect([ranges(seen), isWaiting(seen)]).toEqual([[[1, 1]], true])
+    seen = withWriters(advance(seen, [], true), ['c'])
+    expect([ranges(seen), isWaiting(seen)]).toEqual([[[1, 1]], false])
+    expect(ranges(advance(seen, [], true))).toEqual([])
+  })
+
+  test('are not given up by a read that did not get to them', () => {
+    const seen = withWriters(advance(start, [1, 4, 9], true), [])
+    expect(ranges(advance(seen, [2], false))).toEqual([[3, 3], [5, 8]]) // biome-ignore format: two ranges
+    expect(ranges(advance(seen, [3], false))).toEqual([[5, 8]])
+    expect(ranges(advance(seen, [10], false))).toEqual([])
+  })
+})
+
+// ---- a model of the database: numbers are taken before the commit, in any order of commits and roll-backs
+
+/** A repeatable source of chance. */
+function chance(seed: number): (below: number) => number {
+  let state = seed + 1
+  return (below) => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return Math.floor((state / 2 ** 32) * below)
+  }
+}
+
+class Database {
+  readonly committed: number[] = []
+  readonly #running = new Map<string, number[]>()
+  #last = 0
+  #ids = 0
+
+  constructor(private readonly random: (below: number) => number) {}
+
+  get running(): string[] {
+    return [...this.#running.keys()]
+  }
+
+  visible({ high, holes }: Position): number[] {
+    return this.committed
+      .filter((seq) => seq > high || holes.some(({ from, to }) => from <= seq && seq <= to))
+      .sort((a, b) => a - b)
+  }
+
+  step(): void {
+    const [begin, of, end] = [this.random(3), this.running, this.random(3)]
+    const id = of[this.random(of.length)]
+    if (begin === 0 || !id) this.#running.set(`t${++this.#ids}`, [])
+    else if (end > 0) this.#running.get(id)?.push(++this.#last)
+    else this.#end(id)
+  }
+
+  finish(): void {
+    for (const id of this.running) this.#end(id)
+  }
+
+  #end(id: string): void {
+    if (this.random(4) > 0) this.committed.push(...(this.#running.get(id) ?? []))
+    this.#running.delete(id)
+  }
+}
+
+/** Reads with everything else going on between its two statements. */
+class Reader {
+  readonly delivered: number[] = []
+  constructor(
+    private readonly database: Database,
+    private readonly meanwhile: () => void,
+    public position: Position,
+  ) {}
+
+  look(limit: number): void {
+    const rows = this.database.visible(this.position).slice(0, limit)
+    this.delivered.push(...rows)
+    this.position = advance(this.position, rows, rows.length < limit)
+    this.meanwhile()
+    this.position = withWriters(this.position, this.database.running)
+  }
+
+  catchUp(): void {
+    for (let last = -1; last !== this.delivered.length || this.position.holes.length > 0; ) {
+      last = this.delivered.length
+      this.look(100)
+    }
+  }
+}
+
+const sorted = (seqs: readonly number[]) => seqs.toSorted((a, b) => a - b)
+
+test('no event is lost or delivered twice, whatever the order of commits, roll-backs and reads', () => {
+  for (let seed = 0; seed < 3000; seed++) {
+    const random = chance(seed)
+    const database = new Database(random)
+    let going = true
+    const meanwhile = () => times(going ? random(3) : 0, () => database.step())
+    const reader = new Reader(database, meanwhile, start)
+    for (let i = 0; i < 60; i++) {
+      database.step()
+      if (random(4) === 0) reader.look(1 + random(6))
+    }
+    going = false
+    database.finish()
+    reader.catchUp()
+    expect({ seed, seqs: sorted(reader.delivered) }).toEqual({ seed, seqs: sorted(database.committed) })
+  }
+})
+
+test('a client that resumes with a cursor gets the rest once; beyond 64 holes it may see some again', () => {
+  let repeated = 0
+  for (let seed = 0; seed < 200; seed++) {
+    const random = chance(seed)
+    const database = new Database(random)
+    const reader = new Reader(database, () => undefined, start)
+    const long = seed % 50 === 0
+    for (let i = 0; i < (long ? 1000 : 50); i++) {
+      database.step()
+      if (random(long ? 50 : 4) === 0) reader.look(500)
+    }
+    const cursor = fromCursor(toCursor(crypto.randomUUID(), reader.position))
+    database.finish()
+    const resumed = new Reader(database, () => undefined, cursor?.position as Position)
+    resumed.catchUp()
+    const both = [...reader.delivered, ...resumed.delivered]
+    expect({ seed, seqs: sorted([...new Set(both)]) }).toEqual({ seed, seqs: sorted(database.committed) })
+    if (reader.position.holes.length <= 64)
+      expect({ seed, length: both.length }).toEqual({ seed, length: database.committed.length })
+    else repeated++
+  }
+  expect(repeated).toBeGreaterThan(0)
+})
+
+describe('a cursor', () => {
+  const epoch = crypto.randomUUID()
+  const seen = advance(start, [1, 5, 40, 41, 99], true)
+
+  test('comes back as it was given', () => {
+    for (const position of [start, seen, { high: 2 ** 40, holes: [] }])
+      expect(fromCursor(toCursor(epoch, position))).toEqual({ epoch, position })
+  })
+
+  test('with more than 64 holes stops before the next', () => {
+    const many = advance(start, times(100, (i) => 2 * i + 2), true) // biome-ignore format: numbers
+    const { position } = fromCursor(toCursor(epoch, many)) as { position: Position }
+    expect([position.high, position.holes.length]).toEqual([128, 64])
+    expect(toCursor(epoch, many).length).toBeLessThan(1000)
+  })
+
+  test('that somebody made up is refused', () => {
+    const good = toCursor(epoch, seen)
+    for (const bad of ['', 'h1.', 'h1.x.1.', good.replace('h1', 's1'), `${good}_1-2`, `${good}x`, good.slice(0, -1)])
+      expect([bad, fromCursor(bad)]).toEqual([bad, undefined])
+    for (const holes of ['3-2', '0-1', '1-2_2-3', '5-6_1-2', '1', '1-2-3', '1-zz', '-', '_', '01-2'])
+      expect([holes, fromCursor(`h1.${epoch}.a.${holes}`)]).toEqual([holes, undefined])
+    expect(fromCursor(`h1.${epoch}.zzzzzzzzzzz.`)).toBeUndefined()
+  })
+})
