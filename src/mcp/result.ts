@@ -24,11 +24,13 @@ export interface Told {
 
 /** `source` comes first in the result. `sent`: the caller's arguments, whose long texts are not sent back. */
 export function success(answer: unknown, tool: Tool, sent: Fields = {}, source?: Attribution): Told {
-  const record = isFields(answer) ? (told(answer, sent) as Fields) : { result: told(answer) ?? null }
+  const whole: Whole = new Map()
+  const fields = isFields(answer) ? (told(answer, sent) as Fields) : { result: told(answer) ?? null }
+  const record = trimmed(fields, '', whole) as Fields
   let { facts, json } = visible(source ? { _source: source, ...record } : record)
   // A quick check that spares most results the exact count: a UTF-16 unit is at most three bytes.
   if (json.length * 3 > MOST_BYTES && Buffer.byteLength(json) > MOST_BYTES) {
-    facts = shorten(facts, tool)
+    facts = shorten(facts, whole, tool)
     json = JSON.stringify(facts)
   }
   const words = typeof facts.result === 'string' && Object.keys(facts).length === 1
@@ -50,7 +52,7 @@ export function failure(error: AppError, tool: string, requestId: string, has: (
   const { facts, json } = visible(told({ ...problem(known, `/mcp#${tool}`, requestId) }) as Fields)
   const text = `${error.code}: ${facts.detail}`
   if (Buffer.byteLength(json) <= MOST_BYTES) return { isError: true, text, facts, json }
-  const cut = shorten(facts)
+  const cut = shorten(facts, new Map())
   return { isError: true, text, facts: cut, json: JSON.stringify(cut) }
 }
 
@@ -142,6 +144,42 @@ const isParty = ({ type, name }: Fields): boolean =>
 
 // ---- results that are too long
 
+/** Lengths of the texts and lists that `trimmed` has cut, by their place. */
+type Whole = Map<string, number>
+
+/**
+ * Leaves out what cannot fit into any result: characters of one text, or items of one list, beyond the limit. Cleaning
+ * and measuring read a value several times, and a record may have megabytes. `shorten` cuts what is left.
+ */
+function trimmed(value: unknown, at: string, whole: Whole): unknown {
+  if (typeof value === 'string') {
+    if (value.length <= MOST_BYTES) return value
+    whole.set(at, value.length)
+    return value.slice(0, MOST_BYTES)
+  }
+  if (Array.isArray(value)) {
+    let left = MOST_BYTES
+    const end = value.findIndex((item) => {
+      left -= sizeOf(item)
+      return left < 0
+    })
+    const items = end < 0 ? value : value.slice(0, end + 1)
+    if (items.length < value.length) whole.set(at, value.length)
+    return items.map((item, i) => trimmed(item, `${at}.${i}`, whole))
+  }
+  if (!isFields(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [key, trimmed(field, at ? `${at}.${key}` : key, whole)]),
+  )
+}
+
+/** Returns at most the number of bytes of the value as JSON. */
+function sizeOf(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce<number>((sum, field) => sum + sizeOf(field), 1)
+}
+
 interface Cut {
   at: string
   kept: number
@@ -150,9 +188,10 @@ interface Cut {
 }
 
 /** Cuts every long part, and adds a note about what is missing and how to get it. */
-function shorten(value: Fields, tool?: Tool): Fields {
-  const cuts: Cut[] = []
-  const kept = fit(value, MOST_BYTES - 1000, '', cuts) as Fields
+function shorten(value: Fields, whole: Whole, tool?: Tool): Fields {
+  const found: Cut[] = []
+  const kept = fit(value, MOST_BYTES - 1000, '', found) as Fields
+  const cuts = found.map((cut) => ({ ...cut, of: whole.get(cut.at) ?? cut.of }))
   const listed = cuts.find((c) => c.at === 'items')
   // The cursor would skip the items that were left out.
   if (listed) delete kept.nextCursor

@@ -37,12 +37,34 @@ export function keyset<K extends string>(
     orderBy: [by(column), by(id)],
     limit: limit + 1,
     page: (rows, total) => {
-      const items = rows.slice(0, limit)
+      const items = fitting(rows.slice(0, limit))
       const last = items.at(-1) as Record<string, unknown> | undefined
-      const nextCursor = last && rows.length > limit ? encode([`${key}.${order}`, last[key], last.id]) : null
+      const nextCursor = last && rows.length > items.length ? encode([`${key}.${order}`, last[key], last.id]) : null
       return total === undefined ? { items, nextCursor } : { items, nextCursor, total }
     },
   }
+}
+
+/**
+ * Characters of a page. A page of very long records ends earlier than at its limit, and its cursor leads on: to write
+ * tens of megabytes of JSON takes so long that other requests would notice.
+ */
+const MOST_CHARACTERS = 3_000_000
+
+function fitting<T>(rows: T[]): T[] {
+  let left = MOST_CHARACTERS
+  const end = rows.findIndex((row) => {
+    left -= charactersOf(row)
+    return left < 0
+  })
+  // The first record is always there, however long.
+  return end < 0 ? rows : rows.slice(0, Math.max(1, end))
+}
+
+const charactersOf = (value: unknown): number => {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce<number>((sum, field) => sum + charactersOf(field), 0)
 }
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
