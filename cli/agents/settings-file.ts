@@ -12,6 +12,7 @@ import {
 import { dirname } from 'node:path'
 import { applyEdits, type FormattingOptions, format, modify } from 'jsonc-parser'
 import { Refusal } from '../terminal/refusal.ts'
+import { git } from './git.ts'
 
 /** Settings files of other programs, JSON with comments or TOML, which are changed without losing what users wrote. */
 export type Settings = Record<string, unknown>
@@ -150,8 +151,7 @@ export function isInGit(file: string): boolean {
   const target = existsSync(file) ? realpathSync(file) : file
   let folder = dirname(target)
   while (!existsSync(folder)) folder = dirname(folder)
-  const git = (...args: string[]) =>
-    Bun.spawnSync(['git', '-C', folder, ...args], { stdout: 'ignore', stderr: 'ignore', timeout: 5000 }).success
-  if (!Bun.which('git') || !git('rev-parse', '--is-inside-work-tree')) return false
-  return git('ls-files', '--error-unmatch', target) || !git('check-ignore', '-q', target)
+  if (git(folder, 'rev-parse', '--is-inside-work-tree')?.trim() !== 'true') return false
+  const succeeds = (...args: string[]) => git(folder, ...args) !== undefined
+  return succeeds('ls-files', '--error-unmatch', target) || !succeeds('check-ignore', '-q', target)
 }

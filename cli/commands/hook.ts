@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Checkpoint, Context, Session, SessionItem } from '../../src/features/sessions/schema.ts'
+import { changedFiles, currentBranch } from '../agents/git.ts'
 import { type Client, health } from '../api/client.ts'
 import { findLink, linkedProject } from '../api/linked.ts'
 import { signedInClient } from '../api/profiles.ts'
@@ -10,6 +11,8 @@ import { paragraphs } from '../terminal/output.ts'
 /** Time limit: the agent waits for its hooks. */
 const LIMIT_MS = 5000
 const INPUT_MS = 1000
+/** Files that a checkpoint can name. */
+const MOST_FILES = 50
 
 /** The input of a hook; each program sends its own fields. */
 interface HookInput {
@@ -91,9 +94,9 @@ async function save(
   const id = await session(client, projectId)
   if (!id) return
   const before = (await client.get<Session>(at('/api/sessions/:id', id))).checkpoint
-  const branch = git('symbolic-ref', '--short', 'HEAD')[0] ?? before?.branch
-  const changed = git('diff', '--name-only', '--relative', 'HEAD').filter((file) => file.length <= 1000)
-  const files = [...new Set([...(before?.files ?? []), ...changed])].slice(0, 50)
+  const branch = currentBranch(process.cwd()) ?? before?.branch
+  const changed = changedFiles(process.cwd(), MOST_FILES).filter((file) => file.length <= 1000)
+  const files = [...new Set([...(before?.files ?? []), ...changed])].slice(0, MOST_FILES)
   const cause = typeof trigger === 'string' ? ` (${trigger.slice(0, 40)})` : ''
   const fallback = `Continue where the context was compacted${cause}; see the open task.`
   const checkpoint: Checkpoint = {
@@ -103,18 +106,4 @@ async function save(
     ...(files.length > 0 && { files }),
   }
   await client.post(at('/api/sessions/:id/checkpoint', id), { checkpoint })
-}
-
-/** The settings of an untrusted repository must not start programs. */
-const SAFE_SETTINGS = ['core.quotePath=off', 'core.fsmonitor=false', 'safe.bareRepository=explicit'].flatMap(
-  (setting) => ['-c', setting],
-)
-
-function git(...args: string[]): string[] {
-  try {
-    const ran = Bun.spawnSync(['git', ...SAFE_SETTINGS, ...args], { stderr: 'ignore', timeout: 1000 })
-    return ran.success ? ran.stdout.toString().split('\n').filter(Boolean) : []
-  } catch {
-    return []
-  }
 }

@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, isAbsolute, join } from 'node:path'
 
 /** The only place where client commands read the environment: where settings are, and what the terminal can do. */
 const { platform } = process
@@ -35,3 +35,13 @@ export const claudeFolder = (): string | undefined => env.CLAUDE_CONFIG_DIR || u
 export const codexFolder = (): string | undefined => env.CODEX_HOME || undefined
 
 export const mcpTokenFromEnvironment = (): string | undefined => env.TUTTI_MCP_TOKEN || undefined
+
+/**
+ * The environment without the variables that direct git to another repository or program. PATH keeps absolute folders
+ * only: with a relative one, the current folder could provide the program.
+ */
+export function environmentForGit(): Record<string, string | undefined> & { PATH: string } {
+  const kept = Object.entries(env).filter(([name]) => !name.startsWith('GIT_'))
+  const folders = (env.PATH ?? '').split(delimiter).filter((path) => isAbsolute(path))
+  return { ...Object.fromEntries(kept), PATH: folders.join(delimiter) }
+}

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BINARY, folder, tutti } from '../support/binary.ts'
+import { makeHostile } from '../support/hostile-repository.ts'
 import { allowing } from '../support/timing.ts'
 import { Office } from './home.ts'
 
@@ -79,11 +80,9 @@ describe('the hooks of a program that is connected', () => {
     ])
       expect(restored).toContain(kept)
     // A repository that came from elsewhere may name programs to be started.
-    const started = join(at, 'started')
-    writeFileSync(join(repository, '.git', 'evil'), `#!/bin/sh\ntouch '${started}'\n`, { mode: 0o755 })
-    Bun.spawnSync(['git', 'config', 'core.fsmonitor', join(repository, '.git', 'evil')], { cwd: repository })
+    const started = makeHostile(repository)
     await hook('checkpoint', told({ trigger: 'manual', custom_instructions: 'keep the plan' }))
-    expect(existsSync(started)).toBe(false)
+    expect(started()).toEqual([])
     expect(contextOf(await hook('context', told()))).toContain('keep the plan')
     // In the words of Cursor.
     const { cwd: _, ...cursor } = JSON.parse(told({ cursor_version: '3.1', workspace_roots: [repository] })) as {
