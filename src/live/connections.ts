@@ -33,6 +33,8 @@ export interface Listener {
 /** Keeps connections alive, limits them per credential, and closes them when their credential is no longer valid. */
 export class Connections<C extends Connection, L extends Listener> {
   readonly #open = new Map<C, L>()
+  /** The credentials of connections that are being set up. */
+  readonly #reserved: string[] = []
   readonly #leave: (() => void)[]
   readonly #ticking: Timer
 
@@ -63,8 +65,19 @@ export class Connections<C extends Connection, L extends Listener> {
     return this.#open.get(connection)
   }
 
-  requireRoom(owner: Owner): void {
-    requireRoom(this.#open.keys(), owner)
+  /** Throws if the owner has no place left. Call it where nothing is awaited before `add`; otherwise use `reserve`. */
+  requireRoom({ credentialId }: Owner): void {
+    requireRoom([...this.#open.keys()].map(({ owner }) => owner.credentialId).concat(this.#reserved), credentialId)
+  }
+
+  /**
+   * Takes one of the owner's places before anything is awaited, so that requests in parallel cannot pass the limit.
+   * The place is held until the caller has added the connection or failed: `using _place = connections.reserve(owner)`.
+   */
+  reserve(owner: Owner): Disposable {
+    this.requireRoom(owner)
+    this.#reserved.push(owner.credentialId)
+    return { [Symbol.dispose]: () => void this.#reserved.splice(this.#reserved.indexOf(owner.credentialId), 1) }
   }
 
   /** Checks the credential once more, because it may have been revoked while the connection was being set up. */

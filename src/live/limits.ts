@@ -1,5 +1,4 @@
 import { AppError } from '../errors.ts'
-import type { Connection, Owner } from './connections.ts'
 
 /** Limits per credential, because every open connection costs memory. */
 const CONNECTIONS_AT_ONCE = 10
@@ -7,9 +6,9 @@ const WATCHED_AT_ONCE = 100
 /** Bytes that may wait for a client. A client that reads too slowly is disconnected, to free the memory. */
 export const MOST_QUEUED = 1 << 20
 
-export function requireRoom(connections: Iterable<Connection>, { credentialId }: Owner): void {
-  let open = 0
-  for (const { owner } of connections) if (owner.credentialId === credentialId) open++
+/** `taken`: the credential of every connection, open or being set up. */
+export function requireRoom(taken: readonly string[], credentialId: string): void {
+  const open = taken.filter((id) => id === credentialId).length
   if (open >= CONNECTIONS_AT_ONCE)
     throw new AppError('rate_limited', `This token already has ${open} open streams, the maximum. Close one first.`, {
       retryAfter: 5,

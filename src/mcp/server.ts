@@ -163,9 +163,13 @@ class McpEndpoints implements Mcp {
     const server = this.build(this.#behind, 'stream', this.#streams.add(session, sender.actor, selection, tell))
     server.onerror = onerror
     this.#sessions.set(session.sessionId, session)
-    await server.connect(session)
+    await server.connect(session).catch((error: unknown) => {
+      void session.close()
+      throw error
+    })
     this.guard.server?.timeout(request, 0)
     request.signal.addEventListener('abort', () => void session.close(), { once: true })
+    if (request.signal.aborted) void session.close()
     return session.response
   }
 }

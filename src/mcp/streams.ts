@@ -117,6 +117,10 @@ export class Streams {
     this.#open.requireRoom(owner)
   }
 
+  reserve(owner: Owner): Disposable {
+    return this.#open.reserve(owner)
+  }
+
   add(stream: Connection, actor: Actor, selection: Selection, tell: Tell, watched: Watched = new Map()): Open {
     const open = { key: this.catalogue.key(actor, selection), selection, actor, lookedAt: Date.now(), tell, watched }
     this.#open.add(stream, open)

@@ -30,7 +30,7 @@ interface Surroundings {
  * only another token may see.
  */
 export async function listen(on: Surroundings, request: Request, message: Message, caller: Caller): Promise<Response> {
-  on.streams.requireRoom(caller.owner)
+  using _place = on.streams.reserve(caller.owner)
   const watched: Open['watched'] = new Map()
   const parsedBody = await readable(on, message, caller, watched)
   let publish: ((event: ServerEvent) => void) | undefined
@@ -55,6 +55,8 @@ export async function listen(on: Surroundings, request: Request, message: Messag
     updated: (uri) => publish?.({ kind: 'resource_updated', uri }),
   }
   on.streams.add(relayed.stream, caller.actor, caller.selection, tell, watched)
+  // The client may have gone while the resources were checked.
+  if (request.signal.aborted) relayed.stream.close()
   return relayed.response
 }
 

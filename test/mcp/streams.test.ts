@@ -34,6 +34,27 @@ beforeAll(async () => {
 afterEach(() => until(() => open() === 0))
 afterAll(() => stop())
 
+/** Opens a stream of the newest protocol. */
+const listen = (token: string, notifications: object = { toolsListChanged: true }, init: RequestInit = {}) => {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const method = 'subscriptions/listen'
+  return fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 'l1', method, params: { _meta, notifications } }),
+    ...init,
+  })
+}
+
 test('the first event says how soon to come back and where messages go', async () => {
   const stream = await openRaw(url, token)
   expect(stream.first).toMatch(/^retry: 1000\nevent: endpoint\ndata: \/mcp\/messages\?sessionId=[\w-]{43}$/)
@@ -110,26 +131,7 @@ describe('when rights end', () => {
 
   test('a subscription of the newest protocol ends too', async () => {
     const made = await tokens.createToken(await ada.ctx(), { name: 'gone', organizationId: ada.organizationId })
-    const _meta = {
-      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-      'io.modelcontextprotocol/clientCapabilities': {},
-    }
-    const response = await fetch(`${url}/mcp`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${made.token}`,
-        'content-type': 'application/json',
-        accept: 'application/json, text/event-stream',
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'subscriptions/listen',
-      },
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 'l1',
-        method: 'subscriptions/listen',
-        params: { _meta, notifications: { toolsListChanged: true } },
-      }),
-    })
+    const response = await listen(made.token as string)
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     expect(open()).toBe(1)
     const ended = response.text()
@@ -242,6 +244,43 @@ describe('limits', () => {
     await until(() => open() === 9)
     ;(await openRaw(url, mine)).abort()
     for (const s of streams) s.abort()
+  })
+
+  test('ten also when they are opened in parallel, over both protocols', async () => {
+    const mine = await mcpToken(t, ada)
+    // Each is looked up before the stream opens, and none exists.
+    const resourceSubscriptions = Array.from({ length: 3 }, () => `tutti://note/${crypto.randomUUID()}`)
+    const leaving = new AbortController()
+    const leave = { signal: leaving.signal }
+    const both = (i: number) =>
+      i % 3
+        ? listen(mine, { resourceSubscriptions }, leave)
+        : fetch(`${url}/mcp/sse`, { headers: { authorization: `Bearer ${mine}` }, ...leave })
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => both(i)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(200), ...Array(20).fill(429)])
+    expect(open()).toBe(10)
+    leaving.abort()
+    await until(() => open() === 0)
+  })
+
+  test('and a request that fails or is given up takes no place', async () => {
+    const mine = await mcpToken(t, ada)
+    const tooMany = Array.from({ length: 101 }, (_, i) => `tutti://me?${i}`)
+    for (let i = 0; i < 12; i++) {
+      expect((await listen(mine, { toolsListChanged: 'x' })).headers.get('content-type')).toMatch(/json/)
+      expect((await listen(mine, { resourceSubscriptions: tooMany })).status).toBeLessThan(500)
+      const leaving = new AbortController()
+      const given = listen(mine, { resourceSubscriptions: tooMany.slice(0, 9) }, { signal: leaving.signal })
+      leaving.abort()
+      expect(await given.catch(() => 'given up')).toBe('given up')
+    }
+    await until(() => open() === 0)
+    const leaving = new AbortController()
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => listen(mine, undefined, { signal: leaving.signal })),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    leaving.abort()
   })
 
   test('sixteen calls at once for each token, over all its connections', async () => {
