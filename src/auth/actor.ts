@@ -39,12 +39,14 @@ export interface Actor {
   readonly scopes: readonly string[]
   /** The organizations this credential can access, with the user's role in each. */
   readonly memberships: ReadonlyMap<string, Role>
+  /** For a token of a sandbox: the organization whose members may use it. */
+  readonly sandboxOf?: string
   /**
    * Workspaces shared with the caller's teams, with the lower of the team's role in it and the caller's role in the
    * team.
    */
   readonly workspaces: ReadonlyMap<string, Role>
-  /** The organizations that own those workspaces: the caller may see part of their records. */
+  /** The other organizations in those workspaces: the caller may see part of their records. */
   readonly reach: readonly string[]
   readonly session?: SessionFacts
   /** The current organization. */

@@ -21,16 +21,20 @@ interface From {
 interface Entry {
   actor: Promise<Actor>
   at: number
-  userId?: string
+  /** Set once it is read. */
+  known?: Actor
 }
+
+/** Returns true for an actor whose rights an event may have changed. */
+export type Concerns = (actor: Actor) => boolean
 
 /**
  * The only way from a bearer secret to an Actor, for HTTP, MCP, sockets and tunnels. Actors are cached for at most a
- * second, and dropped at once when an event reports that the user's rights changed, here or on another instance.
+ * second, and dropped at once when an event reports that their rights changed, here or on another instance.
  */
 export class Authenticator {
   readonly #cache = new Map<string, Entry>()
-  readonly #watchers = new Set<(userId: string | undefined) => void>()
+  readonly #watchers = new Set<(concerns: Concerns) => void>()
   /** Credentials used since the last flush, by id. */
   readonly #used = new Map<string, { actor: Actor; at: string; ip: string | null; count: number }>()
 
@@ -59,9 +63,8 @@ export class Authenticator {
     this.#cache.set(secret, entry)
     if (this.#cache.size > CACHE_SIZE) this.#cache.delete(this.#cache.keys().next().value as string)
     try {
-      const actor = await entry.actor
-      entry.userId = actor.userId ?? undefined
-      return actor
+      entry.known = await entry.actor
+      return entry.known
     } catch (error) {
       if (this.#cache.get(secret) === entry) this.#cache.delete(secret)
       throw error
@@ -84,8 +87,8 @@ export class Authenticator {
     }
   }
 
-  /** Calls `onChange` when the rights of a user (undefined: any user) may have changed, so that streams check again. */
-  watch(onChange: (userId: string | undefined) => void): () => void {
+  /** Calls `onChange` when rights may have changed, so that open streams of those concerned check them again. */
+  watch(onChange: (concerns: Concerns) => void): () => void {
     this.#watchers.add(onChange)
     return () => void this.#watchers.delete(onChange)
   }
@@ -122,10 +125,9 @@ export class Authenticator {
 
   #onEvent(event: AppEvent): void {
     if (!this.events.changesRights(event)) return
-    const userId = typeof event.data.userId === 'string' ? event.data.userId : (event.userId ?? undefined)
-    for (const [secret, entry] of this.#cache)
-      if (!userId || !entry.userId || entry.userId === userId) this.#cache.delete(secret)
-    for (const watcher of this.#watchers) watcher(userId)
+    const concerns = this.events.get(event.type) ? concernedBy(event) : everybody
+    for (const [secret, { known }] of this.#cache) if (!known || concerns(known)) this.#cache.delete(secret)
+    for (const watcher of this.#watchers) watcher(concerns)
   }
 
   async #load(secret: string): Promise<Actor> {
@@ -196,6 +198,7 @@ export class Authenticator {
       bound: true,
       scopes: textArray(row.scopes),
       memberships: new Map([[organizationId, role]]),
+      ...(row.member_of !== organizationId && { sandboxOf: row.member_of }),
       ...nothingShared,
       organizationId,
       toolsets: textArray(row.toolsets),
@@ -209,6 +212,17 @@ export class Authenticator {
       throw refused()
     return row
   }
+}
+
+const everybody: Concerns = () => true
+
+/** The user that the event names; or whoever has rights in its organization, also through a workspace. */
+function concernedBy({ data, userId, organizationId }: AppEvent): Concerns {
+  const named = typeof data.userId === 'string' ? data.userId : userId
+  if (named) return (actor) => actor.userId === named
+  if (!organizationId) return everybody
+  return ({ memberships, reach, sandboxOf }) =>
+    memberships.has(organizationId) || reach.includes(organizationId) || sandboxOf === organizationId
 }
 
 const refused = () =>

@@ -14,7 +14,8 @@ export interface EventType<P extends TProperties = TProperties> {
   readonly feed: 'work' | 'access'
   /**
    * What must be read again after the event. `rights`: what a credential may do (of the user in `data.userId` or
-   * `userId`, or of everybody without either). `visibility`: who sees the records of a project. `prompts`: their list.
+   * `userId`; without either, of everybody who has rights in `organizationId`). `visibility`: who sees the records of a
+   * project. `prompts`: their list.
    */
   readonly changes?: 'rights' | 'visibility' | 'prompts'
   /** Sent to open streams. Not set for what a worker does only to keep its claim or its place. */

@@ -12,7 +12,6 @@ const LOOK_AGAIN_MS = 60_000
 /** The owner of a connection. The secret is kept to check the credential when rights may have changed. */
 export interface Owner {
   readonly credentialId: string
-  readonly userId: string | null
   readonly secret: string
 }
 
@@ -44,9 +43,9 @@ export class Connections<C extends Connection, L extends Listener> {
     /** Called after `listener.actor` was updated. */
     private readonly onLookedUp: (listener: L) => void,
   ) {
-    const unwatch = auth.watch((userId) => {
+    const unwatch = auth.watch((concerns) => {
       for (const [connection, listener] of this.#open)
-        if (!userId || connection.owner.userId === userId) void this.#lookAgain(connection, listener)
+        if (concerns(listener.actor)) void this.#lookAgain(connection, listener)
     })
     this.#leave = [unwatch, bus.pollWhile(() => this.#open.size > 0)]
     this.#ticking = setInterval(() => this.#tick(), KEEP_ALIVE_MS)

@@ -88,7 +88,7 @@ export class Requests {
       )
     }
     const actor = await this.app.auth.authenticate(secret, seen)
-    const { credentialId, userId } = actor
+    const { credentialId } = actor
     if (actor.kind !== 'mcp_token' || !credentialId)
       throw new AppError('unauthenticated', `This is not an MCP token. ${HOW}`, newToken)
     return {
@@ -96,7 +96,7 @@ export class Requests {
       from: seen,
       actor,
       userAgent: request.headers.get('user-agent'),
-      owner: { credentialId, userId, secret },
+      owner: { credentialId, secret },
     }
   }
 }

@@ -1,0 +1,108 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import type { Actor } from '../../src/auth/actor.ts'
+import { Authenticator } from '../../src/auth/authenticate.ts'
+import { newSecret } from '../../src/auth/secrets.ts'
+import { newId } from '../../src/db/columns.ts'
+import type { Driver } from '../../src/db/driver.ts'
+import { Bus } from '../../src/events/bus.ts'
+import type { Organization } from '../../src/features/organizations/schema.ts'
+import { happened, quiet } from '../db/events-support.ts'
+import { mcpToken, type Person, person } from '../support/app.ts'
+import { ada, addTeam, dropTeam, join, make, newTeam, stranger, t } from './spaces.ts'
+import { inside } from './support.ts'
+
+/** Which events make whose rights be read again. Events that name a user are in the tests of what they do. */
+
+describe('a cached credential', () => {
+  const [userId, team] = [newId(), newId()]
+  const row = {
+    user_id: userId,
+    user_name: 'Ada',
+    is_admin: false,
+    status: 'active',
+    preferred: null,
+    memberships: JSON.stringify([[team, 'member']]),
+    credential_id: newId(),
+    expires_at: '2999-01-01T00:00:00.000Z',
+    revoked_at: null,
+    shared: '[]',
+    scopes: '{write}',
+    organization_id: null,
+  }
+  const bus = new Bus({ kind: 'pglite' } as Driver, newId(), quiet)
+  const secret = newSecret('api_key')
+  let reads = 0
+  const query = async () => {
+    reads++
+    return { columns: Object.keys(row), rows: [Object.values(row)], count: 1 }
+  }
+  const auth = new Authenticator({ query } as Partial<Driver> as Driver, t.app.jwt, () => new Date(), bus, t.app.events)
+
+  const cases: [string, Parameters<typeof happened>[1], object, boolean][] = [
+    ['its team changes', 'organization.updated', { organizationId: team }, true],
+    ['another team changes', 'organization.updated', { organizationId: newId() }, false],
+    ['a workspace of its team changes', 'workspace.updated', { organizationId: team }, true],
+    ['a workspace of other teams changes', 'workspace.shared', { organizationId: newId() }, false],
+    ['its user changes', 'user.updated', { userId }, true],
+    ['another member of its team changes', 'user.updated', { userId: newId(), organizationId: team }, false],
+    ['something unknown happens in another team', 'team.frozen', { organizationId: newId() }, true],
+  ]
+  test.each(cases)('when %s (%s)', async (_, type, about, again) => {
+    await auth.look(secret)
+    const before = reads
+    bus.deliver([{ ...happened(newId(), type), ...about }])
+    await auth.look(secret)
+    expect(reads - before).toBe(again ? 1 : 0)
+  })
+})
+
+describe('rights are read again', () => {
+  let owned: Organization
+  let guests: Organization
+  let guest: Person
+  beforeAll(async () => {
+    guest = await person(t)
+    ;[owned, guests] = [await newTeam(), await newTeam()]
+    await join(guests, guest, 'member')
+  })
+
+  /** Returns which of these actors the events of a call concern, as open streams are told. */
+  async function concerned(actors: Record<string, Actor>, call: () => Promise<{ status: number }>): Promise<string[]> {
+    const found = new Set<string>()
+    const stop = t.app.auth.watch((concerns) => {
+      for (const [name, actor] of Object.entries(actors)) if (concerns(actor)) found.add(name)
+    })
+    const { status } = await call()
+    stop()
+    expect(status).toBeLessThan(300)
+    return [...found].sort()
+  }
+  const actors = async () => ({
+    ada: await t.app.auth.look(ada.token),
+    guest: await t.app.auth.look(guest.token),
+    stranger: await t.app.auth.look(stranger.token),
+  })
+
+  test('by the members of a team that changes, and nobody else', async () => {
+    const rename = () => ada.fetch('PATCH', `/api/teams/${owned.id}`, { description: 'Engines' })
+    expect(await concerned(await actors(), rename)).toEqual(['ada'])
+  })
+
+  test('by the members of all teams in a workspace, from the moment one joins until it has left', async () => {
+    const space = await make(owned)
+    expect(await concerned(await actors(), () => addTeam(ada, space, guests, 'viewer'))).toEqual(['ada', 'guest'])
+    const change = () => ada.fetch('PATCH', `/api/workspaces/${space.id}`, { status: 'archived' })
+    expect(await concerned(await actors(), change)).toEqual(['ada', 'guest'])
+    expect(await concerned(await actors(), () => dropTeam(ada, space, guests))).toEqual(['ada', 'guest'])
+    const remove = () => ada.fetch('DELETE', `/api/workspaces/${space.id}`)
+    expect(await concerned({ stranger: (await actors()).stranger }, remove)).toEqual([])
+  })
+
+  test('when a team goes, by its members, by those it shared with and by tokens of its sandbox', async () => {
+    await addTeam(ada, await make(owned), guests, 'viewer')
+    const token = await mcpToken(t, inside(ada, owned.id), { kind: 'test' })
+    const all = { ...(await actors()), sandbox: await t.app.auth.look(token) }
+    const remove = () => ada.fetch('DELETE', `/api/teams/${owned.id}`)
+    expect(await concerned(all, remove)).toEqual(['ada', 'guest', 'sandbox'])
+  })
+})
