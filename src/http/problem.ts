@@ -2,6 +2,8 @@ import { Value } from '@sinclair/typebox/value'
 import { DbError } from '../db/driver.ts'
 import { AppError, type ErrorDetails, problem } from '../errors.ts'
 import type { Log } from '../log.ts'
+import { pageHeaders } from '../pages/pages.ts'
+import { isNavigation, problemPage } from '../pages/problem-page.ts'
 import { fieldErrors, type TSchema } from '../schema.ts'
 
 /** Converts anything thrown into the error that users see. Bugs become `internal`; their cause is only logged. */
@@ -90,30 +92,37 @@ function inQuery(schema: TSchema, value: unknown, query: Record<string, unknown>
   return [...Value.Errors(schema, value)].map((error) => (name ? { ...error, path: `/${name}` } : error))
 }
 
+/** Returns a problem document (RFC 9457), or a page if `request` is a person's browser that opened the address. */
 export function problemResponse(
   error: AppError,
   path: string,
   requestId: string,
   headers: Record<string, string>,
+  request?: Request,
 ): Response {
-  const { retryAfter, limit, allow } = error.details
+  const sent = { ...headers, 'x-request-id': requestId, ...headersOf(error) }
+  if (request && isNavigation(request)) {
+    const { method, url } = request
+    const page = problemPage(error, { method, target: path + (URL.parse(url)?.search ?? ''), requestId })
+    return new Response(page, { status: error.status, headers: { ...sent, ...pageHeaders, ...notStored } })
+  }
   return new Response(JSON.stringify(problem(error, path, requestId)), {
     status: error.status,
-    headers: {
-      ...headers,
-      'content-type': 'application/problem+json',
-      'cache-control': 'no-store',
-      'x-request-id': requestId,
-      ...(error.status === 401 && { 'www-authenticate': 'Bearer realm="tutti"' }),
-      ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
-      ...(limit !== undefined && {
-        ratelimit: `"default";r=0;t=${retryAfter}`,
-        'ratelimit-policy': `"default";q=${limit};w=60`,
-      }),
-      ...(allow && { allow }),
-    },
+    headers: { ...sent, 'content-type': 'application/problem+json', ...notStored },
   })
 }
+
+const notStored = { 'cache-control': 'no-store' }
+
+const headersOf = ({ status, details: { retryAfter, limit, allow } }: AppError): Record<string, string> => ({
+  ...(status === 401 && { 'www-authenticate': 'Bearer realm="tutti"' }),
+  ...(retryAfter !== undefined && { 'retry-after': String(retryAfter) }),
+  ...(limit !== undefined && {
+    ratelimit: `"default";r=0;t=${retryAfter}`,
+    'ratelimit-policy': `"default";q=${limit};w=60`,
+  }),
+  ...(allow && { allow }),
+})
 
 export function logError(log: Log, error: AppError, fields: object): void {
   if (error.status === 500) log.error('request failed', { ...fields, error: error.details.cause ?? error })

@@ -55,7 +55,7 @@ export function buildHttp(app: App) {
           ? missing(server, request.method, path)
           : toAppError(error, query)
       logError(app.log, known, { requestId, method: request.method, path })
-      return problemResponse(known, path, requestId, headers)
+      return problemResponse(known, path, requestId, headers, request)
     })
     .use(api)
     .get('/metrics', async ({ request }) => {

@@ -39,7 +39,7 @@ export class Requests {
       const wait = error.status === 401 ? this.guard.perNetwork.take(networkOf(seen.ip)) : 0
       if (wait > 0) error = this.guard.limited(this.guard.perNetwork, wait)
       logError(this.app.log, error, { requestId: seen.requestId, method: request.method, path: url.pathname })
-      return problemResponse(error, url.pathname, seen.requestId, {})
+      return problemResponse(error, url.pathname, seen.requestId, {}, request)
     }
   }
 

@@ -26,16 +26,27 @@ const link = (title: string, about: string, verb: string, fields = ''): string =
     `<form><p id="about" class="lead">${html(about)}</p>${fields}${alert}<div class="row">${button(verb)}</div></form>`,
   )
 
-export const accountPages: Record<string, string> = {
-  '/setup': page(
-    'Set up Tutti',
-    'setup',
-    `<p class="lead">Nobody has an account yet. Create the administrator of this instance.</p>
+export const setupPage = page(
+  'Set up Tutti',
+  'setup',
+  `<p class="lead">Nobody has an account yet. Create the administrator of this instance.</p>
 <form>${field('Name', 'name="name" required maxlength="100" autocomplete="name"')}
 ${email}
 ${newPassword(15)}
 ${alert}${button('Create administrator')}</form>`,
-  ),
+)
+
+/** What a set-up link shows once there is an administrator. */
+export const alreadySetUpPage = shell(
+  'Already set up · Tutti',
+  `<h1>This server is already set up</h1>
+<p class="lead">The set-up link works once, and it was used. Sign in with the account that was created with it.</p>
+<p class="row"><a class="button" href="/login">Sign in</a><a class="button quiet" href="/forgot">Forgot your password?</a></p>
+<p class="soft small">Nobody can sign in as administrator any more? On the machine that runs this server, create one with
+<code>tutti admin create</code>.</p>`,
+)
+
+export const accountPages: Record<string, string> = {
   '/login': page(
     'Sign in',
     'login',

@@ -21,19 +21,24 @@ const csp =
 
 export const html = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
+const wordmark = `<svg class="wordmark" viewBox="0 0 45 18" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M4.6 2.2v10.4a3 3 0 0 0 3 3h.4M1.4 6.9h6.6M12.4 6.9v5.2a3.5 3.5 0 0 0 7 0V6.9v8.7M42.6 6.9v8.7"/><g><path d="M27.2 2.2v10.4a3 3 0 0 0 3 3h.2M34.6 2.2v10.4a3 3 0 0 0 3 3h.4M23.6 7.75l15-2.3"/></g><path d="M42.6 2.7v.01" stroke-width="2.9"/></svg>`
+
+const bar = `<header class="bar"><a href="/" aria-label="Tutti, home">${wordmark}</a><nav aria-label="Tutti">
+<a href="/manual">Manual</a><a href="/api/reference">API</a><a href="/account">Account</a></nav></header>`
+
 export const shell = (title: string, body: string, script = ''): string =>
   `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${html(title)}</title>
-<link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/tutti.css">${script && `<script type="module" src="${script}"></script>`}<main>${body}</main></html>`
+<link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/tutti.css">${script && `<script type="module" src="${script}"></script>`}${bar}<main>${body}</main></html>`
+
+/** The headers of a page. */
+export const pageHeaders = {
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': csp,
+  'cache-control': 'no-cache',
+}
 
 export const htmlResponse = (body: string, headers: Record<string, string>): Response =>
-  new Response(body, {
-    headers: {
-      ...headers,
-      'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': csp,
-      'cache-control': 'no-cache',
-    },
-  })
+  new Response(body, { headers: { ...headers, ...pageHeaders } })
 
 export const assets: Record<string, { type: string; body: string }> = {
   'icon.svg': { type: 'image/svg+xml', body: icon },

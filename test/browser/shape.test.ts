@@ -5,7 +5,7 @@ import { api, Visitor } from './support.ts'
 
 /** Those that lead elsewhere while nobody is signed in. */
 const inside = ['/account', '/device']
-const paths = Object.keys(accountPages).filter((path) => !inside.includes(path))
+const paths = ['/setup', ...Object.keys(accountPages).filter((path) => !inside.includes(path))]
 
 /** Of a page as it is now, as far as somebody needs it who does not see it, or sees it on a phone. */
 const look = (who: Visitor) =>

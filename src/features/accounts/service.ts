@@ -125,6 +125,12 @@ export const firstUser = read(
   },
 )
 
+/** Returns whether there is an administrator: every set-up link is used up then. */
+export const isSetUp = read('accounts.isSetUp', anyone, async (ctx, _: Record<string, never>): Promise<boolean> => {
+  const found = await ctx.db.select({ id: users.id }).from(users).where(eq(users.role, 'admin')).limit(1)
+  return found.length > 0
+})
+
 /** Creates a one-time token for the set-up link; an earlier one stops working. */
 export const issueSetupToken = write(
   'accounts.issueSetupToken',

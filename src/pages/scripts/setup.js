@@ -3,9 +3,27 @@ import { $, element, onSubmit, post, put, quoted, secretFromFragment } from './a
 const form = $('form')
 const token = secretFromFragment()
 
+const noLongerWorks = () => [
+  element('p', { role: 'alert' }, 'This set-up link no longer works: it was used, or replaced by a newer one.'),
+  element(
+    'p',
+    {},
+    'The server prints a new link each time it starts without an administrator. Open the newest one, or create the ' +
+      'administrator on the machine itself with ',
+    element('code', {}, 'tutti admin create'),
+    '.',
+  ),
+  element('a', { class: 'button quiet', href: '/login' }, 'Sign in'),
+]
+
 if (token)
   onSubmit(form, async ({ name, email, password }) => {
-    await post('/api/setup', { token, name, email, password })
+    try {
+      await post('/api/setup', { token, name, email, password })
+    } catch (problem) {
+      if (problem.status !== 410) throw problem
+      return put(form, ...noLongerWorks())
+    }
     put(
       form,
       element('p', {}, 'Done. ', quoted(email), ' is the administrator of this instance and signed in.'),

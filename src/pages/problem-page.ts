@@ -1,0 +1,97 @@
+import { type AppError, codes, type ErrorCode, waysBy } from '../errors.ts'
+import { html, shell } from './pages.ts'
+
+/** What a browser shows instead of the problem document that programs get: what, why, the request id and a way out. */
+interface Asked {
+  method: string
+  /** The path and query of the request. */
+  target: string
+  requestId: string
+}
+
+interface Words {
+  title: string
+  /** Replaces the detail, which is written for programs. */
+  detail?: (error: AppError, path: string) => string
+}
+
+const words: Partial<Record<ErrorCode, Words>> = {
+  unauthenticated: {
+    title: 'Sign in first',
+    detail: (_, path) =>
+      isApi(path)
+        ? 'This address belongs to the web API. It answers you once you are signed in in this browser; programs send a key.'
+        : 'This page is for people who are signed in.',
+  },
+  not_found: {
+    title: 'Nothing here',
+    detail: (error, path) =>
+      error.details.subject
+        ? `${error.message} It may have been deleted, or it belongs to a team that you are not in.`
+        : `There is no page at ${path}. Check the address, or start from one of these.`,
+  },
+  method_not_allowed: {
+    title: 'Not an address to open',
+    detail: ({ details: { allow } }) => `Programs send ${allow} to this address. There is nothing to see here.`,
+  },
+  'forbidden.origin': { title: 'Unknown address of this server' },
+  forbidden: { title: 'You may not see this' },
+  rate_limited: {
+    title: 'Too many requests',
+    detail: ({ details: { retryAfter = 60 } }) =>
+      `There were too many requests from your network. Try again in ${retryAfter === 1 ? 'a second' : `${retryAfter} seconds`}.`,
+  },
+  internal: {
+    title: 'Something went wrong',
+    detail: () =>
+      'The fault is on the server. Try again; if it happens again, give the request id to whoever runs this server.',
+  },
+  unavailable: { title: 'Back in a moment' },
+}
+
+const isApi = (path: string): boolean => /^\/(api|mcp)(\/|$)/.test(path)
+
+/** A browser's own navigation, not a script or a program: those get the problem document. */
+export function isNavigation({ headers }: Request): boolean {
+  if (!headers.get('accept')?.includes('text/html')) return false
+  // Browsers send the mode only to trustworthy origins (HTTPS and localhost), and to all others the second header.
+  const mode = headers.get('sec-fetch-mode')
+  return mode === null ? headers.has('upgrade-insecure-requests') : mode === 'navigate'
+}
+
+/** Addresses may hold the secret of a mailed link, and pages are photographed. */
+const withoutSecrets = (text: string): string => text.replace(/svc_\w{20,}/g, '[redacted]')
+
+export function problemPage(error: AppError, asked: Asked): string {
+  const { method, requestId } = asked
+  const target = withoutSecrets(asked.target)
+  const path = target.split('?')[0] ?? target
+  const { title = codes[error.code][1], detail } = words[error.code] ?? {}
+  const commands = waysBy(error.details.next, 'command')
+  return shell(
+    `${title} · Tutti`,
+    `<h1>${html(title)}</h1><p class="lead">${html(withoutSecrets(detail?.(error, path) ?? error.message))}</p>
+${commands.map((command) => `<p>On the command line: <code>${html(command)}</code></p>`).join('')}
+<p class="row">${waysOut(error, method, target)}</p>
+<dl class="small facts"><dt>Request<dd><code>${html(`${method} ${path}`)}</code>
+<dt>Status<dd>${error.status} ${html(error.code)}
+<dt>Request id<dd><code>${html(requestId)}</code></dl>`,
+  )
+}
+
+function waysOut({ status, details }: AppError, method: string, target: string): string {
+  const button = (href: string, text: string, kind = 'button quiet') =>
+    `<a class="${kind}" href="${html(href)}">${html(text)}</a>`
+  const next = isApi(target) ? '' : `?next=${encodeURIComponent(target)}`
+  const again = method === 'GET' && (status >= 500 || details.retryAfter !== undefined)
+  return [
+    status === 401 && button(`/login${next}`, 'Sign in', 'button'),
+    again && button(target, 'Try again', 'button'),
+    isApi(target) && button('/api/reference', 'API reference'),
+    button('/', 'Home'),
+    status !== 401 && button('/account', 'Your account'),
+    status === 404 && button('/manual', 'Manual'),
+  ]
+    .filter(Boolean)
+    .join('')
+}

@@ -1,0 +1,90 @@
+import { expect, test } from 'bun:test'
+import { call, person, sharedApp, testApp } from '../support/app.ts'
+
+/** What a browser sends when a person opens an address. */
+const navigation = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', 'sec-fetch-mode': 'navigate' }
+const t = await sharedApp()
+
+const open = async (path: string, headers: Record<string, string> = navigation, method = 'GET') => {
+  const { status, body, headers: sent } = await call<{ text: string }>(t, method, path, undefined, headers)
+  return { status, text: body.text, headers: sent, type: sent.get('content-type') }
+}
+
+test('a browser that opens a wrong address gets a page with the reason, the request id and a way out', async () => {
+  for (const [path, status, title, way] of [
+    ['/nothing', 404, 'Nothing here', '/manual'],
+    ['/manual/nothing', 404, 'Nothing here', '/manual'],
+    ['/api/nothing', 404, 'Nothing here', '/api/reference'],
+    ['/api/notes', 401, 'Sign in first', '/login'],
+    ['/api/auth/login', 405, 'Not an address to open', '/api/reference'],
+    ['/metrics', 401, 'Sign in first', '/login?next=%2Fmetrics'],
+    ['/mcp', 401, 'Sign in first', '/login'],
+  ] as const) {
+    const page = await open(path)
+    expect({ path, status: page.status, type: page.type }).toEqual({ path, status, type: 'text/html; charset=utf-8' })
+    expect(page.text.match(/<h1>/g)).toHaveLength(1)
+    expect(page.text).toContain(`<h1>${title}</h1>`)
+    expect(page.text).toContain(`href="${way}"`)
+    expect(page.text).toContain(page.headers.get('x-request-id') as string)
+    expect(page.headers.get('cache-control')).toBe('no-store')
+    expect(page.headers.get('content-security-policy')).toContain("style-src 'self'")
+  }
+})
+
+test('a page for somebody who may not, and for what is not theirs', async () => {
+  const ada = await person(t)
+  const signedIn = { ...navigation, authorization: `Bearer ${ada.token}` }
+  const forbidden = await open('/api/admin/outbox', signedIn)
+  expect(forbidden.status).toBe(403)
+  expect(forbidden.text).toContain('is for administrators of this instance')
+  const missing = await open('/api/notes/019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10', signedIn)
+  expect(missing.status).toBe(404)
+  expect(missing.text).toContain('may have been deleted')
+})
+
+test('programs and scripts get the problem document, whatever the path', async () => {
+  for (const headers of [
+    {},
+    { accept: '*/*' },
+    { accept: 'application/json' },
+    { accept: 'text/html', 'sec-fetch-mode': 'cors' },
+    { accept: 'text/html' },
+  ])
+    for (const path of ['/nothing', '/api/nothing'])
+      expect((await open(path, headers as Record<string, string>)).type).toBe('application/problem+json')
+})
+
+test('a browser at an address without HTTPS, to which it names no mode, gets the page too', async () => {
+  expect((await open('/nothing', { accept: 'text/html', 'upgrade-insecure-requests': '1' })).type).toBe(
+    'text/html; charset=utf-8',
+  )
+})
+
+test('nothing of an address can become markup, and no secret in it is repeated', async () => {
+  const secret = `svc_inv_${'a'.repeat(40)}`
+  const page = await open(`/x"><img src=x>/${secret}?token=${secret}`)
+  expect(page.text).not.toContain('<img')
+  expect(page.text).not.toContain(secret)
+  expect((await open(`/api/invites/${secret}/accept`)).text).not.toContain(secret)
+})
+
+test('a browser that asks too often is told when to try again', async () => {
+  const limited = await testApp({ RATE_LIMIT_ANONYMOUS: '1' })
+  const ask = () =>
+    call<{ text: string }>(limited, 'GET', '/api/notes', undefined, { ...navigation, authorization: 'Bearer x' })
+  await ask()
+  const { status, body, headers } = await ask()
+  expect(status).toBe(429)
+  expect(headers.get('retry-after')).toMatch(/^\d+$/)
+  expect(body.text).toContain('Too many requests')
+  expect(body.text).toContain('href="/api/notes">Try again')
+  await limited.close()
+})
+
+test('a set-up link says that it was used', async () => {
+  await person(t, { admin: true })
+  const page = await open('/setup')
+  expect(page.status).toBe(200)
+  expect(page.text).toContain('This server is already set up')
+  expect(page.text).toContain('href="/login"')
+})
