@@ -21,8 +21,8 @@ export class Buckets {
     private readonly most = 50_000,
   ) {}
 
-  /** Returns the seconds to wait, or 0. */
-  take(key: string, now = performance.now()): number {
+  /** Returns the seconds to wait, or 0. `tokens`: 0 only asks whether there is one, for what `charge` takes later. */
+  take(key: string, now = performance.now(), tokens = 1): number {
     let bucket = this.#young.get(key)
     if (!bucket) {
       bucket = this.#old.get(key) ?? { tokens: this.burst, at: now }
@@ -36,8 +36,14 @@ export class Buckets {
     bucket.tokens = Math.min(this.burst, bucket.tokens + (now - bucket.at) * rate)
     bucket.at = now
     if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / rate / 1000)
-    bucket.tokens -= 1
+    bucket.tokens -= tokens
     return 0
+  }
+
+  /** Takes from a key that was let through, once the cost is known. The next call may have to wait for it. */
+  charge(key: string, tokens: number): void {
+    const bucket = this.#young.get(key)
+    if (bucket) bucket.tokens -= tokens
   }
 
   get limit(): number {

@@ -385,6 +385,21 @@ describe('what is refused', () => {
   })
 })
 
+test('a caller reads at most 100 MiB of pictures a minute; what they have already is free', async () => {
+  const large = png([pngChunk('IDAT', Buffer.alloc((5 << 20) - 2000))])
+  const { body } = await ada.fetch<Shown>('POST', '/api/settings/cover', pictureForm(large))
+  const headers = { authorization: `Bearer ${await apiKey(t, ada)}` }
+  const answers: number[] = []
+  for (let n = 0; n < 30 && answers.at(-1) !== 429; n++) answers.push((await look(body.coverUrl, headers)).status)
+  expect([answers.length, answers.at(-1)]).toEqual([answers.length, 429])
+  expect(answers.length).toBeGreaterThan(19)
+  expect((await look(body.coverUrl, headers)).headers.get('retry-after')).toMatch(/^\d+$/)
+  const tag = { 'if-none-match': `"${idOf(body.coverUrl)}"` }
+  expect((await look(body.coverUrl, { ...headers, ...tag })).status).toBe(304)
+  const other = await person(t)
+  expect((await look(body.coverUrl, { authorization: `Bearer ${other.token}` })).status).toBe(200)
+})
+
 test('pictures go with their account', async () => {
   const who = await person(t)
   const { avatarUrl } = (await who.fetch<Shown>('POST', '/api/settings/avatar', pictureForm())).body

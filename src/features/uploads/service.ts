@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
-import { countAttempt } from '../../auth/limits.ts'
+import { Buckets, countAttempt, networkOf, tooMany } from '../../auth/limits.ts'
 import { account, anyone, type Rule } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
 import { changeVersioned } from '../../records/rows.ts'
@@ -15,6 +15,7 @@ import type { User } from '../users/schema.ts'
 import { visible } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import { type Picture, readPicture } from './images.ts'
+import { Recent } from './recent.ts'
 import type { Upload } from './schema.ts'
 import { uploads } from './table.ts'
 
@@ -155,14 +156,32 @@ interface Stored {
   bytes: Uint8Array<ArrayBuffer> | null
 }
 
+/** Spares the database the encoding of a large picture, which takes 50 ms, each time somebody without account asks. */
+const recent = new Recent(16 << 20)
+/**
+ * Limits what each caller may read per minute, in pieces of 256 KiB: the number of requests alone would let one network
+ * read gigabytes from the database.
+ */
+const PIECE = 256 << 10
+const served = new Buckets(400, 400)
+
 /** Returns a picture to everyone who has its address. It never changes, so a cached copy stays valid. */
 export const get = read(
   'uploads.get',
   anyone,
   async (ctx, { id, known = false }: { id: string; known?: boolean }): Promise<Stored> => {
-    const base64 = known ? sql<null>`null` : sql<string>`encode(${uploads.bytes}, 'base64')`
+    const reader = ctx.actor.credentialId ?? networkOf(ctx.ip)
+    const wait = known ? 0 : served.take(reader, performance.now(), 0)
+    if (wait > 0) throw tooMany(wait, 'pictures')
+    const kept = known ? undefined : recent.get(id)
+    const base64 = known || kept ? sql<null>`null` : sql<string>`encode(${uploads.bytes}, 'base64')`
     const [found] = await ctx.db.select({ type: uploads.type, base64 }).from(uploads).where(eq(uploads.id, id))
     if (!found) throw notFound('upload', id)
-    return { type: found.type, bytes: found.base64 === null ? null : Buffer.from(found.base64, 'base64') }
+    const bytes = kept ?? (found.base64 === null ? null : Buffer.from(found.base64, 'base64'))
+    if (bytes) {
+      served.charge(reader, Math.floor(bytes.length / PIECE))
+      recent.put(id, bytes)
+    }
+    return { type: found.type, bytes }
   },
 )
