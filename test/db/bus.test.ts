@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, jest, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { contextOf, write } from '../../src/action.ts'
 import { system } from '../../src/auth/actor.ts'
@@ -69,6 +69,42 @@ describe('on one instance', () => {
     b.deliver([happened('x', 'a')])
     expect(ear.types).toEqual([])
   })
+})
+
+test('events of other instances are polled every second while a connection is open, otherwise every five', async () => {
+  let reads = 0
+  const driver = {
+    kind: 'postgres',
+    listen: async () => undefined,
+    query: async (text: string) => {
+      if (text.includes('order by')) reads++
+      return { columns: ['high'], rows: text.includes('max(') ? [['0']] : [], count: 0 }
+    },
+  } as Partial<Driver> as Driver
+  jest.useFakeTimers()
+  try {
+    const b = new Bus(driver, newId(), quiet)
+    await b.start()
+    let open = false
+    b.pollWhile(() => open)
+    const readsIn = async (seconds: number): Promise<number> => {
+      const before = reads
+      for (let i = 0; i < seconds; i++) {
+        jest.advanceTimersByTime(1000)
+        for (let turn = 0; turn < 50; turn++) await Promise.resolve()
+      }
+      return reads - before
+    }
+    expect(await readsIn(10)).toBe(2)
+    open = true
+    expect(await readsIn(10)).toBe(10)
+    open = false
+    expect(await readsIn(10)).toBe(2)
+    b.stop()
+    expect(await readsIn(10)).toBe(0)
+  } finally {
+    jest.useRealTimers()
+  }
 })
 
 describe('what a write says', () => {
