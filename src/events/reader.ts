@@ -41,15 +41,18 @@ export const readEvents = (db: Db, from: Position, limit: number): Promise<Read[
 export const readChanges = (db: Db, from: Position, limit: number): Promise<Change[]> =>
   db.select(change).from(events).where(isAfter(from, limit)).orderBy(events.seq).limit(limit)
 
-/** One statement for both parts, so that a transaction that commits meanwhile is seen in both or in neither. */
+/**
+ * One statement for both parts, so that a transaction that commits meanwhile is seen in both or in neither. The numbers
+ * are gathered into an array first: the planner expects so many rows in the holes that it would scan the whole table.
+ */
 function isAfter({ high, holes }: Position, limit: number): SQL {
   const above = sql`${events.seq} > ${high}`
   if (holes.length === 0) return above
   const bounds = (of: 'from' | 'to') => `{${holes.map((hole) => hole[of]).join(',')}}`
-  return sql`${events.seq} in (
-    select e.seq from unnest(${bounds('from')}::bigint[], ${bounds('to')}::bigint[]) hole (first, last)
-      join events e on e.seq between hole.first and hole.last
-    union all (select e.seq from events e where e.seq > ${high} order by e.seq limit ${limit}))`
+  return sql`${events.seq} = any(array(
+    (select e.seq from unnest(${bounds('from')}::bigint[], ${bounds('to')}::bigint[]) hole (first, last),
+      lateral (select seq from events where seq between hole.first and hole.last order by seq limit ${limit}) e)
+    union all (select seq from events where seq > ${high} order by seq limit ${limit})))`
 }
 
 /**
@@ -71,7 +74,7 @@ export const settle = async (db: Db, position: Position): Promise<Position> =>
   position.holes.length === 0 ? position : withWriters(position, await writersOf(db))
 
 /** How far back holes are searched at the start. Rows travel with COMMIT, so a hole is milliseconds old. */
-const RECENT = 100_000
+const RECENT = 10_000
 
 /** Returns the position after all events that are visible now. */
 export async function positionNow(db: Db): Promise<Position> {
