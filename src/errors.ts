@@ -60,6 +60,8 @@ export interface WayOut {
   route?: string
   /** A command line: `tutti projects list`. */
   command?: string
+  /** A page of this server to open in a browser: `/account`. */
+  page?: string
 }
 
 /** Facts about an error that programs may act on. No program may depend on the text of a message. */

@@ -96,7 +96,7 @@ async function ask<T>(
   const ours = type === 'application/problem+json' || (response.ok && type === 'application/json')
   const answer = ours ? await response.json().catch(() => undefined) : undefined
   if (answer === undefined) throw stranger(server, response.status)
-  if (!response.ok) throw fromProblem(answer as Problem, response, team)
+  if (!response.ok) throw fromProblem(answer as Problem, response, server, team)
   return answer as T
 }
 
@@ -140,14 +140,15 @@ const stranger = (server: string, status: number): AppError =>
 /** What a server sends is not trusted to have the right shape. */
 const objects = <T extends object>(list: T[] | undefined): T[] | undefined =>
   Array.isArray(list) ? list.filter((item) => typeof item === 'object' && item !== null) : undefined
-const waysOut = (next: WayOut[] | undefined): WayOut[] | undefined =>
+const waysOut = (next: WayOut[] | undefined, server: string): WayOut[] | undefined =>
   objects(next)?.map((way) => ({
     ...way,
+    ...(way.page && { page: server + plain(String(way.page)) }),
     ...(way.route && { route: plain(String(way.route)) }),
     ...(way.command && { command: plain(String(way.command)) }),
   }))
 
-function fromProblem(problem: Problem, { headers }: Response, team: string | undefined): AppError {
+function fromProblem(problem: Problem, { headers }: Response, server: string, team: string | undefined): AppError {
   const { code, status, detail, subject } = problem
   if (code === 'not_found' && subject?.kind === 'organization' && subject.ref === team)
     return new AppError(
@@ -162,7 +163,7 @@ function fromProblem(problem: Problem, { headers }: Response, team: string | und
   return new AppError(known ?? byStatus ?? 'internal', plain(String(detail)), {
     ...factsOf(problem),
     missing: objects(problem.missing),
-    next: waysOut(problem.next),
+    next: waysOut(problem.next, server),
     retryAfter: wait,
   })
 }

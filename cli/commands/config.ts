@@ -47,6 +47,7 @@ export function showPolicy({ json }: { json?: boolean }): void {
       { title: 'Scope', of: (r) => r.scope },
       { title: 'Role', of: (r) => r.role },
       { title: 'Proof', of: (r) => r.proof },
+      { title: 'Bound keys', of: (r) => (r.account ? 'no' : null) },
     ]),
   )
 }

@@ -66,6 +66,8 @@ function nextStep(error: unknown): string | undefined {
   const { next } = error.details
   const commands = waysBy(next, 'command')
   if (commands.length > 0) return `Run: ${commands.join(' or ')}`
+  const pages = waysBy(next, 'page')
+  if (pages.length > 0) return `Open in a browser: ${pages.join(' or ')}`
   const routes = waysBy(next, 'route')
   return routes.length > 0 ? `Web API: ${routes.join(' or ')}` : undefined
 }

@@ -23,6 +23,8 @@ export interface Rule {
   role: Role | null
   /** Also for a user without any organization, who still has personal and public records. */
   alone?: true
+  /** Concerns the caller's whole account: not for a key that is bound to one organization. */
+  account?: true
   /** Instance administrators only. */
   admin?: true
   /** Not for an administrator who acts as the user. */
@@ -31,6 +33,8 @@ export interface Rule {
   interactive?: true
   /** As `interactive`, and only if the user signed in or confirmed their identity within this many minutes. */
   recent?: number
+  /** The page where a person at a browser does it, for refusals. Default: the page of the account. */
+  page?: string
 }
 
 /** All resources and toolsets, filled as actions and tools are defined. Checked when a credential is created. */
@@ -49,21 +53,26 @@ export const member = (
 })
 /** Like `member`, for records that may also be personal: a user without any organization needs no role. */
 export const memberOrAlone = (scope: `${string}:${'read' | 'write'}`): Rule => ({ ...member(scope), alone: true })
-/** For the caller's own account, on the web API. */
-export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({
+/** For the web API, where the row or the named organization decides who may do it. */
+export const byRow = (scope: `${string}:${'read' | 'write'}`): Rule => ({
   kinds: ['session', 'api_key'],
   scope,
   role: null,
 })
+/** For the caller's own account, on the web API. A key that is bound to one organization sees nothing of it. */
+export const account = (scope: `${string}:${'read' | 'write'}`): Rule => ({ ...byRow(scope), account: true })
 /** For every login session, including an administrator who acts as somebody else. */
 export const signedIn: Rule = { kinds: ['session'], scope: null, role: null }
 /** For the signed-in user themselves: an API key or an impersonator must not create or revoke credentials. */
 export const person: Rule = { ...signedIn, own: true }
 /** Like `person`, but only in a browser: not on a device that was signed in by a code. */
 export const interactive: Rule = { ...person, interactive: true }
+/** Like `interactive`; refusals name the page where the person does it. */
+export const atBrowser = (page: string): Rule => ({ ...interactive, page })
 /** Like `person`, but only soon after a confirmation of identity: a stolen session must not be enough. */
 export const recent = (minutes: number): Rule => ({ ...person, recent: minutes })
-export const admin: Rule = { ...person, admin: true }
+/** For administrators of the instance, in a browser: a device that an agent may also use administers nothing. */
+export const admin: Rule = { ...interactive, admin: true }
 export const recentAdmin = (minutes: number): Rule => ({ ...admin, recent: minutes })
 export const anyone: Rule = { kinds: ['anonymous', ...everyKind], scope: null, role: null }
 /** For the server itself: command line, seeds, jobs. */
@@ -99,12 +108,18 @@ export function refusalOf(actor: Actor, rule: Rule, what: string, clock: () => D
   if (actor.kind === 'system') return undefined
   if (actor.kind === 'anonymous' && !rule.kinds.includes('anonymous'))
     return { code: 'unauthenticated', detail: 'Send a valid credential: `Authorization: Bearer <token>`.' }
-  if (!rule.kinds.includes(actor.kind)) return forbidden(`${what} cannot be done with ${credentialNames[actor.kind]}.`)
+  if (!rule.kinds.includes(actor.kind))
+    return forbidden(
+      `${what} cannot be done with ${credentialNames[actor.kind]}.`,
+      rule.page ? { next: [{ page: rule.page }] } : undefined,
+    )
+  if (rule.account && actor.bound)
+    return forbidden(`${what} cannot be done with a key that is bound to one organization: it concerns the account.`)
   if (rule.own && actor.session?.impersonatorId)
     return forbidden(`${what} cannot be done while acting as somebody else.`)
-  const byDevice = rule.interactive ? deviceRefusal(actor, what) : undefined
-  if (byDevice) return byDevice
   if (rule.admin && !actor.admin) return forbidden(`${what} is for administrators of this instance.`)
+  const byDevice = rule.interactive ? deviceRefusal(actor, what, rule.page) : undefined
+  if (byDevice) return byDevice
   if (rule.scope && !scopeHolds(actor.scopes, rule.scope))
     return forbidden(`This credential lacks the scope ${rule.scope}, which ${what} needs.`, { scope: rule.scope })
   const byRole =
@@ -112,20 +127,23 @@ export function refusalOf(actor: Actor, rule: Rule, what: string, clock: () => D
       ? roleRefusal(actor, actor.organizationId, rule.role, what)
       : undefined
   if (byRole) return byRole
-  return rule.recent === undefined ? undefined : recentRefusal(actor, rule.recent, what, clock())
+  return rule.recent === undefined ? undefined : recentRefusal(actor, rule.recent, what, clock(), rule.page)
 }
 
 /** Throws 401 or 403. Runs before any input is checked. */
 export const authorize = (actor: Actor, rule: Rule, what: string, clock: () => Date): void =>
   refuse(refusalOf(actor, rule, what, clock))
 
-const deviceRefusal = ({ session }: Actor, what: string): Refusal | undefined =>
+/** Returns why a session of a device may not do it, with the page where its user can. */
+export const deviceRefusal = ({ session }: Actor, what: string, page = '/account'): Refusal | undefined =>
   session?.via === 'device'
-    ? forbidden(`${what} cannot be done from a device that was signed in by a code. Use a browser.`)
+    ? forbidden(`${what} cannot be done from a device that was signed in by a code. Use a browser.`, {
+        next: [{ page }],
+      })
     : undefined
 
-function recentRefusal(actor: Actor, minutes: number, what: string, now: Date): Refusal | undefined {
-  const byDevice = deviceRefusal(actor, what)
+function recentRefusal(actor: Actor, minutes: number, what: string, now: Date, page?: string): Refusal | undefined {
+  const byDevice = deviceRefusal(actor, what, page)
   if (byDevice) return byDevice
   const proved = actor.session?.authenticatedAt
   if (proved && now.getTime() - Date.parse(proved) <= minutes * 60_000) return undefined

@@ -215,10 +215,16 @@ const problemSchema = {
     },
     next: {
       type: 'array',
-      description: 'What you can do next: an MCP tool, a route of this API, a command line',
+      description:
+        'What you can do next: an MCP tool, a route of this API, a command line, a page to open in a browser',
       items: {
         type: 'object',
-        properties: { tool: { type: 'string' }, route: { type: 'string' }, command: { type: 'string' } },
+        properties: {
+          tool: { type: 'string' },
+          route: { type: 'string' },
+          command: { type: 'string' },
+          page: { type: 'string' },
+        },
       },
     },
   },

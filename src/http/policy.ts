@@ -1,3 +1,4 @@
+import type { Rule } from '../auth/policy.ts'
 import type { Feature } from '../feature.ts'
 import type { Tool } from '../mcp/tool.ts'
 import type { App } from '../services.ts'
@@ -11,8 +12,13 @@ export interface PolicyRow {
   kinds: string
   scope: string | null
   role: string | null
-  /** `self`: not while acting as somebody else. Minutes: how recent the proof of identity must be. */
+  /**
+   * `self`: not while acting as somebody else. `browser`: also not on a device that was signed in by a code. Minutes: in
+   * a browser, and how recent the proof of identity must be.
+   */
   proof: string | null
+  /** It concerns the whole account of the caller, so a key that is bound to one organization is refused. */
+  account: boolean
 }
 
 /** Action × credential kinds × scope × role, for every route and tool. */
@@ -32,6 +38,10 @@ export function policyTable(features: readonly Feature[], tools: readonly Tool[]
     kinds: rule.kinds.join(','),
     scope: rule.scope,
     role: rule.admin ? 'instance admin' : rule.role,
-    proof: rule.recent !== undefined ? `${rule.recent} min` : rule.own ? 'self' : null,
+    proof: proofOf(rule),
+    account: rule.account === true,
   }))
 }
+
+export const proofOf = ({ recent, interactive, own }: Rule): string | null =>
+  recent !== undefined ? `${recent} min` : interactive ? 'browser' : own ? 'self' : null

@@ -4,6 +4,7 @@ import { check } from '../../src/check.ts'
 import { features } from '../../src/feature.ts'
 import type { Http } from '../../src/http/context.ts'
 import { exampleOf, isUpload, type RouteLike } from '../../src/http/openapi.ts'
+import { proofOf } from '../../src/http/policy.ts'
 import { buildHttp } from '../../src/http/server.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { type Answer, call, type Person, person } from '../support/app.ts'
@@ -300,10 +301,11 @@ describe('what may be sent', () => {
 describe('what there is', () => {
   test('the routes, who may call them, and the actions they call', () => {
     const lines = routes.map((route) => {
-      const { kinds, scope, role, admin, own, recent } = ruleOf(route)
+      const rule = ruleOf(route)
+      const { kinds, scope, role, admin, account } = rule
       const who = kinds.includes('anonymous') ? 'anyone' : kinds.join('+')
       const id = (route.hooks.detail as { operationId: string }).operationId
-      const proof = recent !== undefined ? `${recent} min` : own ? 'self' : '-'
+      const proof = proofOf(rule) ?? '-'
       const least = admin ? 'instance admin' : (role ?? '-')
       return [
         nameOf(route).padEnd(46),
@@ -311,7 +313,8 @@ describe('what there is', () => {
         who.padEnd(28),
         (scope ?? '-').padEnd(20),
         least.padEnd(14),
-        proof,
+        proof.padEnd(8),
+        account ? 'unbound' : '',
       ]
         .join(' ')
         .trimEnd()

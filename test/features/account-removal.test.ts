@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import { newId } from '../../src/db/columns.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Note } from '../../src/features/notes/schema.ts'
 import { notes } from '../../src/features/notes/table.ts'
-import * as members from '../../src/features/organizations/members.ts'
 import { organizations as organizationTable } from '../../src/features/organizations/table.ts'
 import { skills } from '../../src/features/skills/table.ts'
 import { uploads } from '../../src/features/uploads/table.ts'
@@ -52,7 +52,7 @@ const remove = (who: Pick<Person, 'fetch' | 'email'>, confirm = who.email): Prom
 const newTeam = async (who: Person) =>
   (await who.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Team') })).body.id
 const join = (id: string, { userId }: Person, role: 'owner' | 'member' | 'viewer') =>
-  members.addMember(systemCtx(t), { id, userId, role })
+  addMember(systemCtx(t), { id, userId, role })
 const exists = async (id: string) => (await t.app.db.$count(organizationTable, eq(organizationTable.id, id))) === 1
 
 /** Every place in the database that names this id: `table.column`. */

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Role } from '../../src/auth/policy.ts'
 import type { AdminTeam, AdminTeamDetail, AdminTeamPage } from '../../src/features/admin/schema.ts'
-import * as members from '../../src/features/organizations/members.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Member, Organization } from '../../src/features/organizations/schema.ts'
 import { mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
-import { expectEvent, expectRefusal, ids, inside, statuses, times, watch } from './support.ts'
+import { expectEvent, expectEvents, expectRefusal, ids, inside, statuses, times, watch } from './support.ts'
 
 let t: TestApp
 let admin: Person
@@ -22,7 +22,7 @@ beforeAll(async () => {
 const newTeam = async (owner = ada, name = unique('Team')): Promise<Organization> =>
   (await owner.fetch<Organization>('POST', '/api/teams', { name })).body
 const add = (team: Organization, who: Person, role: Role) =>
-  members.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
+  addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
 const list = async (query: string) => (await admin.fetch<AdminTeamPage>('GET', `/api/admin/teams${query}`)).body
 const at = (team: { id: string }, who?: Person) => `/api/admin/teams/${team.id}${who ? `/members/${who.userId}` : ''}`
 
@@ -135,13 +135,13 @@ describe('members', () => {
     expect((await hers.fetch('POST', '/api/projects', { name: unique('P') })).status).toBe(403)
     const raised = await admin.fetch<Member>('PATCH', at(team, grace), { role: 'member' })
     expect(raised.body).toMatchObject({ id: grace.userId, organizationId: team.id, role: 'member' })
-    expect(await expectEvent(t, raised, 'member.role_changed')).toMatchObject({
-      data: { userId: grace.userId, from: 'viewer', to: 'member' },
-    })
+    const [change] = await expectEvents(t, raised, 'member.role_changed', 'notification.created')
+    expect(change).toMatchObject({ data: { userId: grace.userId, from: 'viewer', to: 'member' } })
     expect((await hers.fetch('POST', '/api/projects', { name: unique('P') })).status).toBe(201)
     const removed = await admin.fetch('DELETE', at(team, grace))
     expect(removed.body).toEqual({ organizationId: team.id, userId: grace.userId, removed: true })
-    expect(await expectEvent(t, removed, 'member.removed')).toMatchObject({ data: { userId: grace.userId } })
+    const [removal] = await expectEvents(t, removed, 'member.removed', 'notification.created')
+    expect(removal).toMatchObject({ data: { userId: grace.userId } })
     expect((await hers.fetch('GET', '/api/projects')).status).toBe(404)
     await expectRefusal(t, await admin.fetch('DELETE', at(team, grace)), 404, 'not_found')
     await expectRefusal(t, await admin.fetch('PATCH', at(team, grace), { role: 'viewer' }), 404, 'not_found')

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Role } from '../../src/auth/policy.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Agent, AgentCreate, AgentDetail, AgentPage, PublicAgent } from '../../src/features/agents/schema.ts'
 import * as agents from '../../src/features/agents/service.ts'
-import * as members from '../../src/features/organizations/members.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { Skill, SkillCreate } from '../../src/features/skills/schema.ts'
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 async function newTeam() {
   const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => members.addMember(systemCtx(t), { id, userId: who.userId, role })
+  const join = (who: Person, role: Role) => addMember(systemCtx(t), { id, userId: who.userId, role })
   await Promise.all([
     join(people.admin, 'admin'),
     join(people.member, 'member'),

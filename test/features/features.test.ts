@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Problem } from '../../src/errors.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Agent } from '../../src/features/agents/schema.ts'
-import * as members from '../../src/features/organizations/members.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { TreeTask as Task, Tree } from '../../src/features/planning/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
@@ -224,7 +224,7 @@ describe('who sees and lists what', () => {
     const { owner, author, project } = await newTeam()
     const { id: guests } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('guests') }))
       .body
-    await members.addMember(systemCtx(t), { id: guests, userId: people.stranger.userId, role: 'member' })
+    await addMember(systemCtx(t), { id: guests, userId: people.stranger.userId, role: 'member' })
     const guest = inside(people.stranger, guests)
     const { id: workspaceId } = (
       await owner.fetch<{ id: string }>('POST', '/api/workspaces', { name: unique('space') })

@@ -4,10 +4,10 @@ import type { Role } from '../../src/auth/policy.ts'
 import { roles } from '../../src/auth/policy.ts'
 import { newSecret } from '../../src/auth/secrets.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Invite, InvitePage, InvitePreview } from '../../src/features/invites/schema.ts'
 import { invites as inviteTable } from '../../src/features/invites/table.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
-import * as members from '../../src/features/organizations/members.ts'
 import type { MemberPage, Organization } from '../../src/features/organizations/schema.ts'
 import { users } from '../../src/features/users/table.ts'
 import {
@@ -44,7 +44,7 @@ beforeAll(async () => {
 const newTeam = async (): Promise<Organization> =>
   (await ada.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
 const add = (team: { id: string }, who: Person, role: Role) =>
-  members.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
+  addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
 const send = (team: { id: string }, email: string, role?: Role, by = ada) =>
   by.fetch<Invite>('POST', `/api/teams/${team.id}/invite`, { email, ...(role && { role }) })
 const tokenFor = async (team: { id: string }, email: string, at = t) =>
@@ -193,7 +193,7 @@ describe('inviting', () => {
       await expectRefusal(own, await send(team, `${unique('many')}@example.com`, 'member', boss), 429, 'rate_limited')
       // Somebody else of the team has some left: only so many as the team has.
       const second = await person(own)
-      await members.addMember(systemCtx(own), { id: team.id, userId: second.userId, role: 'admin' })
+      await addMember(systemCtx(own), { id: team.id, userId: second.userId, role: 'admin' })
       for (let i = 0; i < 9; i++)
         expect((await send(team, `${unique('many')}@example.com`, 'member', second)).status).toBe(201)
       await expectRefusal(own, await send(team, `${unique('many')}@example.com`, 'member', second), 429, 'rate_limited')

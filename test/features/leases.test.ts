@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import * as members from '../../src/features/organizations/members.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
 import { apiKey, call, mcpToken, systemCtx } from '../support/app.ts'
 import { expectEvent, expectRefusal, inside } from './support.ts'
@@ -294,7 +294,7 @@ describe('a worker', () => {
 
   test('who deletes the account loses the claim, and their comments stay without a name', async () => {
     const leaver = await signedInForDays('Leaver')
-    await members.addMember(systemCtx(t), { id: team.id, userId: leaver.userId, role: 'member' })
+    await addMember(systemCtx(t), { id: team.id, userId: leaver.userId, role: 'member' })
     const made = await task()
     const inTeam = inside(leaver, team.id)
     await claim(inTeam, made, { minutes: 480 })

@@ -3,9 +3,9 @@ import { eq } from 'drizzle-orm'
 import type { Ctx } from '../../src/action.ts'
 import type { Role } from '../../src/auth/policy.ts'
 import { tools } from '../../src/feature.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Note, NoteCreate, NoteDetail, NotePage, PublicNote } from '../../src/features/notes/schema.ts'
 import { notes as noteTable } from '../../src/features/notes/table.ts'
-import * as members from '../../src/features/organizations/members.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { Project, ProjectCreate } from '../../src/features/projects/schema.ts'
 import {
@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 async function newTeam() {
   const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => members.addMember(systemCtx(t), { id, userId: who.userId, role })
+  const join = (who: Person, role: Role) => addMember(systemCtx(t), { id, userId: who.userId, role })
   await Promise.all([
     join(people.admin, 'admin'),
     join(people.member, 'member'),
@@ -280,8 +280,8 @@ describe('who sees and changes what', () => {
   test('the list holds the personal ones and those of the current organization, no others', async () => {
     const [team, other] = [await newTeam(), await newTeam()]
     const me = await person(t)
-    await members.addMember(systemCtx(t), { id: team.id, userId: me.userId, role: 'member' })
-    await members.addMember(systemCtx(t), { id: other.id, userId: me.userId, role: 'member' })
+    await addMember(systemCtx(t), { id: team.id, userId: me.userId, role: 'member' })
+    await addMember(systemCtx(t), { id: other.id, userId: me.userId, role: 'member' })
     const [mine, here, there] = [
       await write(me),
       await write(team.author, { scope: 'team' }),

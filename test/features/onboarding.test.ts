@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { InvitePage } from '../../src/features/invites/schema.ts'
 import type { Onboarded, Onboarding } from '../../src/features/onboarding/schema.ts'
-import * as members from '../../src/features/organizations/members.ts'
 import type { Organization, OrganizationPage } from '../../src/features/organizations/schema.ts'
 import type { User } from '../../src/features/users/schema.ts'
 import {
@@ -52,7 +52,7 @@ describe('the steps', () => {
   test('somebody who was taken into a team has one, and company', async () => {
     const [boss, me] = [await person(t), await person(t)]
     const team = (await boss.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-    await members.addMember(systemCtx(t), { id: team.id, userId: me.userId, role: 'viewer' })
+    await addMember(systemCtx(t), { id: team.id, userId: me.userId, role: 'viewer' })
     expect(await done(me)).toEqual(['organization', 'invite'])
   })
 })

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Role } from '../../src/auth/policy.ts'
 import { atLeast, roles } from '../../src/auth/policy.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Note } from '../../src/features/notes/schema.ts'
-import * as members from '../../src/features/organizations/members.ts'
 import type { Member, MemberPage, Organization, OrganizationPage } from '../../src/features/organizations/schema.ts'
 import type { Project, ProjectPage } from '../../src/features/projects/schema.ts'
 import { call, mcpToken, type Person, person, sharedApp, systemCtx, type TestApp, unique } from '../support/app.ts'
-import { expectEvent, expectRefusal, failure, ids, inside, statuses, times, watch } from './support.ts'
+import { expectEvent, expectEvents, expectRefusal, failure, ids, inside, statuses, times, watch } from './support.ts'
 
 let t: TestApp
 /** People are dear (a password hash each), so these work in many teams. */
@@ -27,7 +27,7 @@ beforeAll(async () => {
 const newTeam = async (owner: Person, name = unique('team')): Promise<Organization> =>
   (await owner.fetch<Organization>('POST', '/api/teams', { name })).body
 const add = (team: { id: string }, who: Person, role: Role) =>
-  members.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
+  addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
 const roleOf = async (team: { id: string }, seenBy: Person) => {
   const { body } = await seenBy.fetch<MemberPage>('GET', `/api/teams/${team.id}/members`)
   return new Map(body.items.map((m) => [m.id, m.role]))
@@ -291,7 +291,8 @@ describe('members', () => {
     const added = await boss.fetch<Member>('POST', path, { userId: grace.userId, role: 'member' })
     expect(added.status).toBe(201)
     expect(added.body).toMatchObject({ id: grace.userId, organizationId: team.id, role: 'member', email: grace.email })
-    expect(await expectEvent(t, added, 'member.added')).toMatchObject({
+    const [joined] = await expectEvents(t, added, 'member.added', 'notification.created')
+    expect(joined).toMatchObject({
       organizationId: team.id,
       data: { userId: grace.userId, role: 'member' },
     })

@@ -4,9 +4,9 @@ import type { Ctx } from '../../src/action.ts'
 import type { Role } from '../../src/auth/policy.ts'
 import type { Problem } from '../../src/errors.ts'
 import { tools } from '../../src/feature.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Note, NotePage } from '../../src/features/notes/schema.ts'
 import { notes as noteTable } from '../../src/features/notes/table.ts'
-import * as members from '../../src/features/organizations/members.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type {
   Project,
@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 async function newTeam() {
   const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => members.addMember(systemCtx(t), { id, userId: who.userId, role })
+  const join = (who: Person, role: Role) => addMember(systemCtx(t), { id, userId: who.userId, role })
   await Promise.all([
     join(people.admin, 'admin'),
     join(people.member, 'member'),

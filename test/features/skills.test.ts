@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import type { Role } from '../../src/auth/policy.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
-import * as members from '../../src/features/organizations/members.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import { memberships } from '../../src/features/organizations/table.ts'
 import type { PublicSkill, Skill, SkillCreate, SkillPage } from '../../src/features/skills/schema.ts'
@@ -47,7 +47,7 @@ beforeAll(async () => {
 
 async function newTeam() {
   const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => members.addMember(systemCtx(t), { id, userId: who.userId, role })
+  const join = (who: Person, role: Role) => addMember(systemCtx(t), { id, userId: who.userId, role })
   await Promise.all([
     join(people.admin, 'admin'),
     join(people.member, 'member'),

@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import type { Role } from '../../src/auth/policy.ts'
-import * as members from '../../src/features/organizations/members.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { Project, ProjectPage } from '../../src/features/projects/schema.ts'
 import type { Workspace, WorkspaceTeam } from '../../src/features/workspaces/schema.ts'
@@ -25,7 +25,7 @@ export const stranger = mallory
 export const newTeam = async (name = unique('team')): Promise<Organization> =>
   (await ada.fetch<Organization>('POST', '/api/teams', { name })).body
 export const join = (team: { id: string }, who: Person, role: Role) =>
-  members.addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
+  addMember(systemCtx(t), { id: team.id, userId: who.userId, role })
 /** Ada's, with the others in the role that their name says. */
 export async function fullTeam(): Promise<Organization> {
   const team = await newTeam()

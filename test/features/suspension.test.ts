@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { AdminUser } from '../../src/features/admin/schema.ts'
-import * as members from '../../src/features/organizations/members.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import { openRaw, type RawStream } from '../mcp/support.ts'
 import {
@@ -137,7 +137,7 @@ describe('losing rights', () => {
     ['made a viewer', 'PATCH', { role: 'viewer' }],
   ] as const)('a member who is %s: their streams and calls, on every instance', async (_what, method, body) => {
     const [owner, who] = [await person(t), await person(t)]
-    await members.addMember(systemCtx(t), { id: owner.organizationId, userId: who.userId, role: 'member' })
+    await addMember(systemCtx(t), { id: owner.organizationId, userId: who.userId, role: 'member' })
     const { token } = await tokens.createToken(await who.ctx(), { name: 'agent', organizationId: owner.organizationId })
     const inTeam = { authorization: `Bearer ${who.token}`, 'x-organization-id': owner.organizationId }
     const make = (app: TestApp) => call(app, 'POST', '/api/notes', { title: 'x', scope: 'team' }, inTeam)

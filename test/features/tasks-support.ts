@@ -3,9 +3,9 @@ import { and, eq } from 'drizzle-orm'
 import { contextOf } from '../../src/action.ts'
 import type { Role } from '../../src/auth/policy.ts'
 import type { Problem } from '../../src/errors.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Agent } from '../../src/features/agents/schema.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
-import * as members from '../../src/features/organizations/members.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { Epic, Story } from '../../src/features/stories/schema.ts'
@@ -71,7 +71,7 @@ export interface Team extends Record<Role | 'other' | 'stranger', Person> {
 export async function newTeam(): Promise<Team> {
   const { owner, admin, member, viewer, other, stranger } = people
   const { id } = (await owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => members.addMember(systemCtx(t), { id, userId: who.userId, role })
+  const join = (who: Person, role: Role) => addMember(systemCtx(t), { id, userId: who.userId, role })
   await Promise.all([join(admin, 'admin'), join(member, 'member'), join(viewer, 'viewer'), join(other, 'member')])
   const roles = {
     owner: inside(owner, id),

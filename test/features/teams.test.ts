@@ -3,9 +3,9 @@ import { eq } from 'drizzle-orm'
 import { write } from '../../src/action.ts'
 import { machine, type Role, roles } from '../../src/auth/policy.ts'
 import { define } from '../../src/events/catalogue.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { AgentPage } from '../../src/features/agents/schema.ts'
 import type { Note } from '../../src/features/notes/schema.ts'
-import * as members from '../../src/features/organizations/members.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { Project, ProjectPage } from '../../src/features/projects/schema.ts'
 import * as projects from '../../src/features/projects/service.ts'
@@ -41,7 +41,7 @@ beforeAll(async () => {
 async function newTeam(at = t, who = people) {
   const { id } = (await who.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
   for (const role of ['admin', 'member', 'viewer'] as const)
-    await members.addMember(systemCtx(at), { id, userId: who[role].userId, role })
+    await addMember(systemCtx(at), { id, userId: who[role].userId, role })
   const by = Object.fromEntries(roles.map((role) => [role, inside(who[role], id)])) as Record<Role, Person>
   return { id, path: `/api/teams/${id}`, ...by }
 }

@@ -2,8 +2,8 @@ import { expect } from 'bun:test'
 import { and, eq } from 'drizzle-orm'
 import type { Role } from '../../src/auth/policy.ts'
 import type { Problem } from '../../src/errors.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import { notifications } from '../../src/features/notifications/table.ts'
-import * as members from '../../src/features/organizations/members.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
 import type { Evidence } from '../../src/features/projects/workflow-schema.ts'
@@ -25,7 +25,7 @@ export async function start(): Promise<void> {
 
 export async function newTeam() {
   const { id } = (await people.owner.fetch<Organization>('POST', '/api/teams', { name: unique('team') })).body
-  const join = (who: Person, role: Role) => members.addMember(systemCtx(t), { id, userId: who.userId, role })
+  const join = (who: Person, role: Role) => addMember(systemCtx(t), { id, userId: who.userId, role })
   await Promise.all([
     join(people.admin, 'admin'),
     join(people.member, 'member'),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Role } from '../../src/auth/policy.ts'
-import * as members from '../../src/features/organizations/members.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { Project, Synced } from '../../src/features/projects/schema.ts'
 import type { Workspace } from '../../src/features/workspaces/schema.ts'
@@ -77,7 +77,7 @@ describe('sync', () => {
         const team = (await boss.fetch<Organization>('POST', '/api/teams', { name: 'other' })).body
         const space = (await boss.fetch<Workspace>('POST', '/api/workspaces', { name: 'shared' })).body
         const role = (to: Role) => boss.fetch('PATCH', `/api/teams/${team.id}/members/${me.userId}`, { role: to })
-        await members.addMember(systemCtx(own), { id: team.id, userId: me.userId, role: 'member' })
+        await addMember(systemCtx(own), { id: team.id, userId: me.userId, role: 'member' })
         clock.forward({ seconds: 61 })
         let last = clock.now().toISOString()
         const next = async () => {

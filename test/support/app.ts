@@ -10,7 +10,7 @@ import { loadConfig } from '../../src/config.ts'
 import type { Driver } from '../../src/db/driver.ts'
 import { openDatabase } from '../../src/db/index.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
-import * as members from '../../src/features/organizations/members.ts'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { McpTokenCreate } from '../../src/features/tokens/schema.ts'
 import * as tokens from '../../src/features/tokens/service.ts'
 import { type HttpServer, startHttp } from '../../src/http/server.ts'
@@ -197,7 +197,7 @@ export async function person(t: TestApp, { name = 'Ada Lovelace', admin = false 
 /** Joins as a member of the owner's organization and works in it. */
 export async function member(t: TestApp, owner: Person, role: Role, name = 'Grace Hopper'): Promise<Person> {
   const joined = await person(t, { name })
-  await members.addMember(systemCtx(t), { id: owner.organizationId, userId: joined.userId, role })
+  await addMember(systemCtx(t), { id: owner.organizationId, userId: joined.userId, role })
   const inTeam = { 'x-organization-id': owner.organizationId }
   return {
     ...joined,

@@ -2,7 +2,7 @@ import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object } from '../../schema.ts'
 import { ReportedIssuePage, ReportedIssueQuery } from '../issues/schema.ts'
 import { Announcement, NotificationContent } from '../notifications/schema.ts'
-import { Member, MemberRemoved, MemberRole, OrganizationPatch } from '../organizations/schema.ts'
+import { Member, MemberAdd, MemberRemoved, MemberRole, OrganizationPatch } from '../organizations/schema.ts'
 import { audit } from './audit.ts'
 import {
   AdminTeamDetail,
@@ -163,11 +163,22 @@ export const adminRoutes = (http: Http) =>
       params: byId,
       response: Deleted,
     })
+    .post(
+      '/api/admin/teams/:id/members',
+      async ({ ctx, params, body, set }) =>
+        created(set, `/api/teams/${params.id}/members`, await teams.addMember(ctx, { ...body, ...params })),
+      {
+        ...on(teams.addMember, 'Add a user to any team; its owners are notified'),
+        params: byId,
+        body: MemberAdd,
+        response: { 201: Member },
+      },
+    )
     .patch(
       '/api/admin/teams/:id/members/:user_id',
       ({ ctx, params, body }) => teams.setMemberRole(ctx, { ...body, id: params.id, userId: params.user_id }),
       {
-        ...on(teams.setMemberRole, "Change a member's role in any team"),
+        ...on(teams.setMemberRole, "Change a member's role in any team; its owners are notified"),
         params: byMember,
         body: MemberRole,
         response: Member,
@@ -176,7 +187,11 @@ export const adminRoutes = (http: Http) =>
     .delete(
       '/api/admin/teams/:id/members/:user_id',
       ({ ctx, params }) => teams.removeMember(ctx, { id: params.id, userId: params.user_id }),
-      { ...on(teams.removeMember, 'Remove a member from any team'), params: byMember, response: MemberRemoved },
+      {
+        ...on(teams.removeMember, 'Remove a member from any team; its owners are notified'),
+        params: byMember,
+        response: MemberRemoved,
+      },
     )
     .get('/api/admin/audit', ({ ctx, query }) => audit(ctx, query), {
       ...on(audit, 'Audit log of this instance, newest first'),

@@ -1,10 +1,11 @@
 import { and, eq, isNull, or, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { admin, type Role } from '../../auth/policy.ts'
+import { admin, type Role, recentAdmin } from '../../auth/policy.ts'
 import { contains } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
+import { notify } from '../notifications/service.ts'
 import { organizationUpdated } from '../organizations/events.ts'
 import * as members from '../organizations/members.ts'
 import type { Member, OrganizationPatch } from '../organizations/schema.ts'
@@ -12,6 +13,7 @@ import * as service from '../organizations/service.ts'
 import { memberships, organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
 import { users } from '../users/table.ts'
+import { FRESH } from './freshness.ts'
 import type { AdminTeam, AdminTeamDetail, AdminTeamPage, AdminTeamQuery } from './schema.ts'
 
 /** Teams for administrators of the instance, who manage them without being members. */
@@ -100,23 +102,73 @@ export const remove = write(
   { destructive: true, versioned: true },
 )
 
+// ---- members
+
+/**
+ * Changes the members of a team in which the administrator may have no role. Notifies those who owned it before, so
+ * that nobody enters or changes a team unnoticed; not the administrator, and not for the server's own commands.
+ */
+async function changeMembers<T>(
+  ctx: Ctx,
+  { id, name }: AdminTeam,
+  { userId: whom, did }: { userId: string; did: (name: string) => string },
+  work: () => Promise<T>,
+): Promise<T> {
+  const owners = await ctx.db
+    .select({ userId: memberships.userId })
+    .from(memberships)
+    .where(and(eq(memberships.organizationId, id), eq(memberships.role, 'owner')))
+    .orderBy(memberships.joinedAt, memberships.userId)
+  const result = await work()
+  const { userId: by } = ctx.actor
+  if (by === null) return result
+  const [changed] = await ctx.db.select({ name: users.name }).from(users).where(eq(users.id, whom))
+  const message = `${ctx.actor.name} ${did(whom === by ? 'themselves' : String(changed?.name))}.`
+  const notices = owners
+    .filter(({ userId }) => userId !== by)
+    .map(({ userId }) => ({
+      userId,
+      type: 'warning' as const,
+      reason: 'security',
+      title: `An administrator changed the members of ${name}`,
+      message,
+    }))
+  await notify(ctx, ...notices)
+  return result
+}
+
+type MemberChange = { id: string; userId: string; role: Role }
+
+export const addMember = write(
+  'admin.addMember',
+  recentAdmin(FRESH),
+  async (ctx, input: MemberChange): Promise<Member> => {
+    const team = await find(ctx, input.id)
+    const change = { userId: input.userId, did: (whom: string) => `added ${whom} as ${input.role}` }
+    return changeMembers(ctx, team, change, () => members.add(ctx, input))
+  },
+)
+
 export const setMemberRole = write(
   'admin.setMemberRole',
-  admin,
-  async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
-    await find(ctx, id)
-    return members.putRole(ctx, { id, userId, role })
+  recentAdmin(FRESH),
+  async (ctx, input: MemberChange): Promise<Member> => {
+    const team = await find(ctx, input.id)
+    const change = { userId: input.userId, did: (whom: string) => `gave ${whom} the role ${input.role}` }
+    return changeMembers(ctx, team, change, () => members.putRole(ctx, input))
   },
 )
 
 export const removeMember = write(
   'admin.removeMember',
-  admin,
+  recentAdmin(FRESH),
   async (
     ctx,
     { id, userId }: { id: string; userId: string },
   ): Promise<{ organizationId: string; userId: string; removed: true }> => {
-    return members.dropMember(ctx, await find(ctx, id), userId)
+    const team = await find(ctx, id)
+    const change = { userId, did: (whom: string) => `removed ${whom}` }
+    return changeMembers(ctx, team, change, () => members.dropMember(ctx, team, userId))
   },
   { destructive: true },
 )

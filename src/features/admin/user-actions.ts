@@ -25,6 +25,7 @@ import {
 import type { User } from '../users/schema.ts'
 import { visible } from '../users/service.ts'
 import { users } from '../users/table.ts'
+import { FRESH, RECENT } from './freshness.ts'
 import type {
   AdminUser,
   Impersonation,
@@ -35,14 +36,6 @@ import type {
   Suspend,
 } from './schema.ts'
 import { find } from './users.ts'
-
-/**
- * Minutes since the administrator last confirmed their identity, for actions that give access to an account. These are
- * never allowed for accounts of other administrators, and the user is notified.
- */
-const FRESH = 5
-/** Minutes for other actions that cannot be undone easily. */
-const RECENT = 60
 
 /** Locks the user, so that the checks still hold at the commit. */
 async function target(ctx: Ctx, id: string): Promise<User> {
@@ -159,7 +152,7 @@ export const readCode = write(
 /** Removes the password and ends all credentials. The user continues with the mailed link or another sign-in method. */
 export const resetPassword = write(
   'admin.resetPassword',
-  admin,
+  recentAdmin(FRESH),
   async (ctx, { id }: { id: string }): Promise<PasswordReset> => {
     if (id === userIdOf(ctx.actor))
       throw new AppError('conflict', 'Change your own password instead of resetting it.', {

@@ -33,8 +33,8 @@ export const mine = read(
   account('account:read'),
   async (ctx, query: InviteQuery): Promise<InvitePage> => {
     const user = await me(ctx)
-    const confirmed = !!user.emailVerifiedAt && !ctx.actor.bound
-    return listOpen(ctx, query, sentTo(user.email), gt(invites.expiresAt, ctx.now), confirmed ? undefined : sql`false`)
+    const confirmed = user.emailVerifiedAt ? undefined : sql`false`
+    return listOpen(ctx, query, sentTo(user.email), gt(invites.expiresAt, ctx.now), confirmed)
   },
 )
 

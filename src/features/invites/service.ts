@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
-import { account, type Role, requireRole } from '../../auth/policy.ts'
+import { byRow, type Role, requireRole } from '../../auth/policy.ts'
 import { hashSecret, newSecret } from '../../auth/secrets.ts'
 import { connectionOf } from '../../db/session.ts'
 import { AppError, notFound } from '../../errors.ts'
@@ -23,7 +23,7 @@ const MOST = { team: 50, inviter: 50, address: 10 }
 
 export const list = read(
   'invites.list',
-  account('organizations:read'),
+  byRow('organizations:read'),
   async (ctx, { id, ...query }: InviteQuery & { id: string }): Promise<InvitePage> => {
     await teams.get(ctx, { id })
     return listOpen(ctx, query, eq(invites.organizationId, id))
@@ -32,7 +32,7 @@ export const list = read(
 
 export const create = write(
   'invites.create',
-  account('organizations:write'),
+  byRow('organizations:write'),
   async (ctx, { id, ...input }: InviteCreate & { id: string }): Promise<Invite> => {
     const organization = await teams.get(ctx, { id })
     requireRole(ctx.actor, id, roleToInvite(input.role ?? 'member'), 'Inviting')
@@ -105,7 +105,7 @@ const mailOf = (
 
 export const withdraw = write(
   'invites.withdraw',
-  account('organizations:write'),
+  byRow('organizations:write'),
   async (ctx, { id, inviteId }: { id: string; inviteId: string }): Promise<{ id: string; deleted: true }> => {
     await teams.get(ctx, { id })
     await members.lock(ctx, id)

@@ -1,7 +1,7 @@
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
+import { userIdOf } from '../../auth/actor.ts'
 import { account, type Rule } from '../../auth/policy.ts'
-import { rightsOf } from '../../auth/rights.ts'
 import { newId } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
@@ -59,8 +59,7 @@ const visible = {
   readAt: notifications.readAt,
 }
 
-/** Notifications are about all teams of a user, so a key that is bound to one team sees none. */
-const mine = (ctx: Ctx) => eq(notifications.userId, rightsOf(ctx.actor).personal)
+const mine = (ctx: Ctx) => eq(notifications.userId, userIdOf(ctx.actor))
 const unread = isNull(notifications.readAt)
 
 /** Excludes administrators who act as the user: they could hide the notification about it. */

@@ -1,7 +1,7 @@
-import { and, eq, isNull, ne } from 'drizzle-orm'
+import { and, eq, ne } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { account, admin, type Role, requireRole } from '../../auth/policy.ts'
+import { byRow, type Role, requireRole } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { users } from '../users/table.ts'
@@ -24,7 +24,7 @@ export const visible = {
 
 export const members = read(
   'organizations.members',
-  account('organizations:read'),
+  byRow('organizations:read'),
   async (ctx, { id, ...query }: MemberQuery & { id: string }): Promise<MemberPage> => {
     await find(ctx, id)
     const page = keyset({ name: users.name, joinedAt: memberships.joinedAt }, users.id, query, {
@@ -45,7 +45,7 @@ export const members = read(
 
 export const currentMembers = read(
   'organizations.currentMembers',
-  account('organizations:read'),
+  byRow('organizations:read'),
   (ctx, query: MemberQuery): Promise<MemberPage> => members(ctx, { ...query, id: currentOrganization(ctx.actor) }),
 )
 
@@ -87,7 +87,7 @@ function mayManage(ctx: Ctx, organizationId: string, target: Role, wanted: Role)
 
 export const setRole = write(
   'organizations.setRole',
-  account('organizations:write'),
+  byRow('organizations:write'),
   async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
     await find(ctx, id)
     return putRole(ctx, { id, userId, role }, (before) => mayManage(ctx, id, before.role, role))
@@ -114,7 +114,7 @@ export async function putRole(
 
 export const removeMember = write(
   'organizations.removeMember',
-  account('organizations:write'),
+  byRow('organizations:write'),
   async (
     ctx,
     { id, userId }: { id: string; userId: string },
@@ -177,20 +177,10 @@ export async function reclaim(ctx: Ctx, userId: string): Promise<void> {
   for (const other of others) ctx.emit(events.memberRemoved, { ...here(id), data: { userId: other.userId } })
 }
 
-/** For instance administrators. Other users join by accepting an invite. */
-export const addMember = write(
-  'organizations.addMember',
-  admin,
-  async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
-    const [organization] = await ctx.db
-      .select({ id: organizations.id })
-      .from(organizations)
-      .where(and(eq(organizations.id, id), live, isNull(organizations.sandboxOf)))
-    if (!organization) throw notFound('organization', id)
-    const [user] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId))
-    if (!user) throw notFound('user', userId)
-    if (!(await join(ctx, { id, userId, role })))
-      throw new AppError('conflict.exists', 'This user is a member already.')
-    return memberOf(ctx, id, userId)
-  },
-)
+/** Adds a member on behalf of an administrator of the instance. Other users join by accepting an invite. */
+export async function add(ctx: Ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> {
+  const [user] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId))
+  if (!user) throw notFound('user', userId)
+  if (!(await join(ctx, { id, userId, role }))) throw new AppError('conflict.exists', 'This user is a member already.')
+  return memberOf(ctx, id, userId)
+}

@@ -3,7 +3,6 @@ import { Deleted, id, object } from '../../schema.ts'
 import * as members from './members.ts'
 import {
   Member,
-  MemberAdd,
   MemberPage,
   MemberQuery,
   MemberRemoved,
@@ -83,14 +82,3 @@ export const organizationRoutes = (http: Http) =>
       params: byMember,
       response: MemberRemoved,
     })
-    .post(
-      '/api/admin/teams/:id/members',
-      async ({ ctx, params, body, set }) =>
-        created(set, `/api/teams/${params.id}/members`, await members.addMember(ctx, { ...body, ...params })),
-      {
-        ...on(members.addMember, 'Add a user to a team'),
-        params: byId,
-        body: MemberAdd,
-        response: { 201: Member },
-      },
-    )

@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, organizationsOf, userIdOf } from '../../auth/actor.ts'
-import { account, requireRole } from '../../auth/policy.ts'
+import { byRow, requireRole } from '../../auth/policy.ts'
 import { randomTail } from '../../auth/secrets.ts'
 import { anyOf, idList, newId } from '../../db/columns.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
@@ -66,7 +66,7 @@ export async function joined(ctx: Ctx, id: string): Promise<Organization> {
 
 export const list = read(
   'organizations.list',
-  account('organizations:read'),
+  byRow('organizations:read'),
   async (ctx, query: OrganizationQuery): Promise<OrganizationPage> => {
     const page = keyset({ name: organizations.name, createdAt: organizations.createdAt }, organizations.id, query, {
       sort: 'createdAt',
@@ -84,13 +84,13 @@ export const list = read(
 
 export const get = read(
   'organizations.get',
-  account('organizations:read'),
+  byRow('organizations:read'),
   (ctx, { id }: { id: string }): Promise<Organization> => find(ctx, id),
 )
 
 export const current = read(
   'organizations.current',
-  account('organizations:read'),
+  byRow('organizations:read'),
   (ctx, _: Record<string, never>): Promise<Organization> => find(ctx, currentOrganization(ctx.actor)),
 )
 
@@ -125,7 +125,7 @@ export async function createFor(
 
 export const create = write(
   'organizations.create',
-  account('organizations:write'),
+  byRow('organizations:write'),
   async (ctx, input: OrganizationCreate): Promise<Organization> => {
     const userId = userIdOf(ctx.actor)
     if (ctx.actor.bound)
@@ -138,7 +138,7 @@ export const create = write(
 
 export const update = write(
   'organizations.update',
-  account('organizations:write'),
+  byRow('organizations:write'),
   async (ctx, { id, ...patch }: OrganizationPatch & { id: string }): Promise<Organization> => {
     const before = await find(ctx, id)
     requireRole(ctx.actor, id, 'admin', 'Changing an organization')
@@ -160,7 +160,7 @@ export const update = write(
 
 export const updateCurrent = write(
   'organizations.updateCurrent',
-  account('organizations:write'),
+  byRow('organizations:write'),
   (ctx, patch: OrganizationPatch): Promise<Organization> =>
     update(ctx, { ...patch, id: currentOrganization(ctx.actor) }),
   { versioned: true },
@@ -168,7 +168,7 @@ export const updateCurrent = write(
 
 export const remove = write(
   'organizations.remove',
-  account('organizations:write'),
+  byRow('organizations:write'),
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
     const found = await find(ctx, id)
     requireRole(ctx.actor, id, 'owner', 'Deleting an organization')

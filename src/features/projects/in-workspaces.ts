@@ -1,7 +1,7 @@
 import { count, eq, gte, inArray, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { organizationsOf, userIdOf } from '../../auth/actor.ts'
-import { account } from '../../auth/policy.ts'
+import { byRow } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
@@ -20,7 +20,7 @@ import { projects } from './table.ts'
 
 export const listInWorkspace = read(
   'projects.listInWorkspace',
-  account('projects:read'),
+  byRow('projects:read'),
   async (ctx, { id, ...query }: ProjectQuery & { id: string }): Promise<ProjectPage> => {
     await findWorkspace(ctx, id)
     return listIn(ctx, eq(projects.workspaceId, id), query)
@@ -30,7 +30,7 @@ export const listInWorkspace = read(
 /** Lists all projects in these workspaces that the caller may see, including archived ones. */
 const inWorkspaces = read(
   'projects.inWorkspaces',
-  account('projects:read'),
+  byRow('projects:read'),
   (ctx, { ids }: { ids: string[] }): Promise<Project[]> =>
     ctx.db
       .select(visible)
@@ -60,7 +60,7 @@ const DELTA_DAYS = 7
 /** For clients that keep a copy: returns the changes since a time, or everything if changes cannot be determined. */
 export const syncWorkspaces = read(
   'projects.syncWorkspaces',
-  account('workspaces:read'),
+  byRow('workspaces:read'),
   async (ctx, { since }: Sync): Promise<Synced> => {
     const ago = (from: string, milliseconds: number) => new Date(Date.parse(from) - milliseconds).toISOString()
     // The overlap includes changes that began before the last response and were committed after it.

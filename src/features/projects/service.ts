@@ -93,7 +93,7 @@ export const create = write(
   async (ctx, input: ProjectCreate): Promise<Project> => {
     const organizationId = currentOrganization(ctx.actor)
     checkProjectSettings(input.settings)
-    requireGatekeeper(ctx.actor, { organizationId, createdById: ctx.actor.userId, settings: {} }, input.settings)
+    requireGatekeeper(ctx, { organizationId, createdById: ctx.actor.userId, settings: {} }, input.settings)
     await takeTurns(ctx, organizationId)
     const [project] = await ctx.db
       .insert(projects)
@@ -124,7 +124,7 @@ export const update = write(
     const before = await writable(ctx, ref)
     checkVersion(ctx, before)
     checkProjectSettings(patch.settings)
-    requireGatekeeper(ctx.actor, before, patch.settings)
+    requireGatekeeper(ctx, before, patch.settings)
     if (patch.key && patch.key !== before.key) {
       await takeTurns(ctx, before.organizationId)
       await freeKey(ctx, before.organizationId, before.name, patch.key)

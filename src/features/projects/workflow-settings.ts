@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Actor } from '../../auth/actor.ts'
-import { requireRole } from '../../auth/policy.ts'
+import type { Ctx } from '../../action.ts'
+import { atBrowser, authorize, requireRole } from '../../auth/policy.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { checkSettings } from '../organizations/service.ts'
 import { problemsIn } from './workflow.ts'
@@ -18,18 +18,18 @@ export function checkProjectSettings(settings: Settings | undefined): void {
     throw invalid('/settings/allowSelfReview', 'allowSelfReview must be true or false.', 'type')
 }
 
-/** Only the project's creator and the team's admins may change its gates; never an agent, which has to pass them. */
+/**
+ * Only the project's creator and the team's admins may change its gates, and only at a browser: agents, which have to
+ * pass the gates, use the keys and devices of the same people.
+ */
 export function requireGatekeeper(
-  actor: Actor,
-  project: { organizationId: string; createdById: string | null; settings: Settings },
+  { actor, app }: Ctx,
+  project: { id?: string; organizationId: string; createdById: string | null; settings: Settings },
   settings: Settings | undefined,
 ): void {
   if (settings === undefined || isDeepStrictEqual(gatesOf(settings), gatesOf(project.settings))) return
-  if (actor.kind === 'mcp_token')
-    throw new AppError(
-      'forbidden',
-      "An agent cannot change a project's workflow or allowSelfReview. Ask a person to do it.",
-    )
+  const page = project.id ? `/projects/${project.id}` : '/projects'
+  authorize(actor, atBrowser(page), "Changing a project's workflow or allowSelfReview", app.clock)
   const own = project.createdById !== null && project.createdById === actor.userId
   requireRole(actor, project.organizationId, own ? 'member' : 'admin', "Changing this project's workflow")
 }

@@ -1,6 +1,6 @@
 import { eq, gte, lt, type SQL } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
-import { account } from '../../auth/policy.ts'
+import { byRow } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { feedColumns, feedEntry } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
@@ -15,7 +15,7 @@ export const seenIn = (ctx: Ctx, organizationId: string): SQL =>
 
 export const activity = read(
   'teams.activity',
-  account('organizations:read'),
+  byRow('organizations:read'),
   async (ctx, { id, ...query }: ActivityQuery & { id: string }): Promise<ActivityPage> => {
     await get(ctx, { id })
     const page = keyset({ seq: events.seq }, events.id, query, { sort: 'seq' })

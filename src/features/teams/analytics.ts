@@ -1,6 +1,6 @@
 import { and, eq, gte, sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
-import { account } from '../../auth/policy.ts'
+import { byRow } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { events } from '../../events/table.ts'
@@ -24,7 +24,7 @@ const CONTRIBUTORS = 10
 /** Counts only records that the caller may see, so that the numbers reveal nothing else. Days are in UTC. */
 export const analytics = read(
   'teams.analytics',
-  account('organizations:read'),
+  byRow('organizations:read'),
   async (ctx, { id, days = 30 }: AnalyticsQuery & { id: string }): Promise<Analytics> => {
     await get(ctx, { id })
     const today = Date.parse(`${ctx.now.slice(0, 10)}T00:00:00.000Z`)

@@ -1,6 +1,6 @@
 import { type Ctx, read } from '../../action.ts'
 import { inOrganization } from '../../auth/actor.ts'
-import { account } from '../../auth/policy.ts'
+import { byRow } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
 import type { AgentPage, AgentQuery } from '../agents/schema.ts'
 import * as agentList from '../agents/service.ts'
@@ -21,25 +21,25 @@ type InTeam<Q> = Q & { id: string }
 
 export const projects = read(
   'teams.projects',
-  account('projects:read'),
+  byRow('projects:read'),
   async (ctx, { id, ...query }: InTeam<ProjectQuery>): Promise<ProjectPage> => projectList.list(within(ctx, id), query),
 )
 
 export const features = read(
   'teams.features',
-  account('features:read'),
+  byRow('features:read'),
   async (ctx, { id, ...query }: InTeam<FeatureQuery>): Promise<FeaturePage> =>
     featureList.list(within(ctx, id), { ...query, ofTeam: true }),
 )
 
 export const skills = read(
   'teams.skills',
-  account('skills:read'),
+  byRow('skills:read'),
   async (ctx, { id, ...query }: InTeam<SkillQuery>): Promise<SkillPage> => skillList.listInTeam(within(ctx, id), query),
 )
 
 export const agents = read(
   'teams.agents',
-  account('agents:read'),
+  byRow('agents:read'),
   async (ctx, { id, ...query }: InTeam<AgentQuery>): Promise<AgentPage> => agentList.listInTeam(within(ctx, id), query),
 )

@@ -1,6 +1,6 @@
 import { sql } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
-import { account } from '../../auth/policy.ts'
+import { byRow } from '../../auth/policy.ts'
 import { idList, toIso } from '../../db/columns.ts'
 import { members } from '../organizations/members.ts'
 import type { MemberQuery } from '../organizations/schema.ts'
@@ -23,7 +23,7 @@ interface Seen {
  */
 export const presence = read(
   'teams.presence',
-  account('organizations:read'),
+  byRow('organizations:read'),
   async (ctx, { id, ...query }: MemberQuery & { id: string }): Promise<PresencePage> => {
     const page = await members(ctx, { ...query, id })
     const now = Date.parse(ctx.now)

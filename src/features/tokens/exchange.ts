@@ -3,14 +3,14 @@ import { anyone, person } from '../../auth/policy.ts'
 import { provePassword } from '../accounts/password-proof.ts'
 import { admitted, type Proof } from '../accounts/sessions.ts'
 import type { ApiKeyCreate, ApiKeyCreated, KeyExchange } from './schema.ts'
-import { createKey } from './service.ts'
+import { insertKey } from './service.ts'
 
 const mintKey = write(
   'tokens.mintKey',
   person,
   async (ctx, { proof, ...wanted }: ApiKeyCreate & { proof: Proof }): Promise<ApiKeyCreated> => {
     await admitted(ctx, proof)
-    return createKey(ctx, wanted)
+    return insertKey(ctx, wanted)
   },
 )
 

@@ -2,7 +2,7 @@ import { and, eq, gt, isNull, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
-import { account, known, person } from '../../auth/policy.ts'
+import { account, deviceRefusal, known, person, recent, refuse } from '../../auth/policy.ts'
 import { hashSecret, newSecret, shown } from '../../auth/secrets.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
@@ -25,6 +25,8 @@ import { apiKeys, mcpTokens } from './table.ts'
 /** Default lifetime in days, so that a forgotten key expires. */
 const DAYS = { api_key: 90, live: 90, test: 30 }
 const MOST = 100
+/** A device that was signed in by a code may create tokens for its agents, but none that lasts longer than a session. */
+const MOST_DAYS_BY_DEVICE = 90
 
 const visibleKey = {
   id: apiKeys.id,
@@ -108,39 +110,43 @@ export const listKeys = read(
   },
 )
 
+/** A key can do almost all that its user can, so a stolen session or a device must not be enough to create one. */
 export const createKey = write(
   'tokens.createKey',
-  person,
-  async (ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> => {
-    checkNames(input.scopes)
-    await lockOwnSession(ctx)
-    if (input.organizationId) await organizations.get(ctx, { id: input.organizationId })
-    await requireBelowLimit(ctx, apiKeys)
-    const token = newSecret('api_key')
-    const [key] = await ctx.db
-      .insert(apiKeys)
-      .values({
-        userId: userIdOf(ctx.actor),
-        name: input.name.trim(),
-        scopes: input.scopes ?? ['write'],
-        organizationId: input.organizationId,
-        ...shown(token),
-        hash: hashSecret(token),
-        expiresAt: expiry(ctx.now, input.expiresInDays ?? DAYS.api_key),
-        createdAt: ctx.now,
-        updatedAt: ctx.now,
-      })
-      .returning(visibleKey)
-    if (!key) throw new Error('insert returned nothing')
-    ctx.emit(apiKeyCreated, {
-      subjectId: key.id,
-      userId: userIdOf(ctx.actor),
-      data: { name: key.name, scopes: key.scopes },
-    })
-    return { ...key, token }
-  },
+  recent(15),
+  (ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> => insertKey(ctx, input),
   { secret: ['token'] },
 )
+
+/** Runs in the caller's transaction. The caller has checked that the person is present. */
+export async function insertKey(ctx: Ctx, input: ApiKeyCreate): Promise<ApiKeyCreated> {
+  checkNames(input.scopes)
+  await lockOwnSession(ctx)
+  if (input.organizationId) await organizations.get(ctx, { id: input.organizationId })
+  await requireBelowLimit(ctx, apiKeys)
+  const token = newSecret('api_key')
+  const [key] = await ctx.db
+    .insert(apiKeys)
+    .values({
+      userId: userIdOf(ctx.actor),
+      name: input.name.trim(),
+      scopes: input.scopes ?? ['write'],
+      organizationId: input.organizationId,
+      ...shown(token),
+      hash: hashSecret(token),
+      expiresAt: expiry(ctx.now, input.expiresInDays ?? DAYS.api_key),
+      createdAt: ctx.now,
+      updatedAt: ctx.now,
+    })
+    .returning(visibleKey)
+  if (!key) throw new Error('insert returned nothing')
+  ctx.emit(apiKeyCreated, {
+    subjectId: key.id,
+    userId: userIdOf(ctx.actor),
+    data: { name: key.name, scopes: key.scopes },
+  })
+  return { ...key, token }
+}
 
 export const revokeKey = write(
   'tokens.revokeKey',
@@ -188,6 +194,9 @@ export const createToken = write(
   person,
   async (ctx, input: McpTokenCreate): Promise<McpTokenCreated> => {
     checkNames(input.scopes, input.toolsets)
+    const days = input.expiresInDays ?? DAYS[input.kind ?? 'live']
+    if (days > MOST_DAYS_BY_DEVICE)
+      refuse(deviceRefusal(ctx.actor, `Creating a token for more than ${MOST_DAYS_BY_DEVICE} days`))
     await lockOwnSession(ctx)
     await organizations.get(ctx, { id: input.organizationId })
     const kind = input.kind ?? 'live'
@@ -210,7 +219,7 @@ export const createToken = write(
         agentId: input.agentId,
         ...shown(token),
         hash: hashSecret(token),
-        expiresAt: expiry(ctx.now, input.expiresInDays ?? DAYS[kind]),
+        expiresAt: expiry(ctx.now, days),
         createdAt: ctx.now,
         updatedAt: ctx.now,
       })

@@ -2,7 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
 import { Buckets, countAttempt, networkOf, tooMany } from '../../auth/limits.ts'
-import { account, anyone, type Rule } from '../../auth/policy.ts'
+import { account, anyone, byRow, type Rule } from '../../auth/policy.ts'
 import { notFound } from '../../errors.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import * as accounts from '../accounts/service.ts'
@@ -27,7 +27,7 @@ const PER_MINUTE = 30
 
 const own = account('account:write')
 /** The role is checked before the body is read. */
-const manager: Rule = { ...account('organizations:write'), role: 'admin' }
+const manager: Rule = { ...byRow('organizations:write'), role: 'admin' }
 
 /** Checks the picture outside the transaction, so that other transactions do not wait for it. */
 async function inspect(ctx: Ctx, { file }: Upload): Promise<Picture> {

@@ -1,5 +1,5 @@
 import { checkVersion, write } from '../../action.ts'
-import { member, person, requireRole } from '../../auth/policy.ts'
+import { atBrowser, member, requireRole } from '../../auth/policy.ts'
 import { invalid } from '../../errors.ts'
 import { workflowOf } from '../projects/workflow.ts'
 import { featureOverridden } from './events.ts'
@@ -39,7 +39,7 @@ export const review = write(
 /** Lets an administrator of the team skip the gates, with a reason. The event is the audit entry. */
 export const override = write(
   'workflow.override',
-  person,
+  atBrowser('/features/{id}'),
   async (ctx, { ref, status, reason }: FeatureOverride & Ref): Promise<Feature> => {
     const { row: before, project } = await find(ctx, { ref })
     requireRole(ctx.actor, project.organizationId, 'admin', 'Overriding a gate')

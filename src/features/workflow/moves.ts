@@ -89,7 +89,9 @@ async function keepEvidence(
   level: 'reported' | 'verified',
 ): Promise<void> {
   if (level === 'verified' && !inPerson(ctx.actor))
-    throw new AppError('forbidden', 'Only a person signed in at a browser can set level verified. Leave level out.')
+    throw new AppError('forbidden', 'Only a person signed in at a browser can set level verified. Leave level out.', {
+      next: [{ page: `/features/${id}` }],
+    })
   const [shown] = await ctx.db
     .select({ gate: featureEvidence.gate })
     .from(featureEvidence)
@@ -120,11 +122,18 @@ async function requireOtherThanAuthor(ctx: Ctx, project: Project, { id, createdB
     .where(eq(featureEvidence.featureId, id))
   const authors = brought.length > 0 ? brought : [{ type: 'user' as const, id: createdById }]
   const { userId } = ctx.actor
-  if (authors.some((author) => author.id === userId && !(author.type === 'agent' && inPerson(ctx.actor))))
-    throw new AppError(
-      'forbidden',
-      'The author cannot review it. Ask someone else, or an admin to set allowSelfReview in the project settings.',
-    )
+  const own = authors.filter((author) => author.id === userId)
+  const byAgent = own.every(({ type }) => type === 'agent')
+  if (own.length === 0 || (byAgent && inPerson(ctx.actor))) return
+  throw byAgent
+    ? new AppError('forbidden', 'The work of your own agent you can review only in person, at a browser.', {
+        next: [{ page: `/features/${id}` }],
+      })
+    : new AppError(
+        'forbidden',
+        'The author cannot review it. Ask someone else, or an admin to set allowSelfReview in the project settings.',
+        { next: [{ page: `/projects/${project.id}` }] },
+      )
 }
 
 // ---- notifications

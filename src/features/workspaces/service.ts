@@ -1,7 +1,7 @@
 import { eq, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
-import { account, atLeast, member, requireRole } from '../../auth/policy.ts'
+import { atLeast, byRow, member, requireRole } from '../../auth/policy.ts'
 import { idList } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
@@ -24,13 +24,13 @@ async function listIn(ctx: Ctx, where: SQL, { status = 'active', ...query }: Wor
 /** Lists the workspaces of all the caller's teams. */
 export const list = read(
   'workspaces.list',
-  account('workspaces:read'),
+  byRow('workspaces:read'),
   (ctx, query: WorkspaceQuery): Promise<WorkspacePage> => listIn(ctx, seenBy(ctx), query),
 )
 
 export const listOfTeam = read(
   'workspaces.listOfTeam',
-  account('workspaces:read'),
+  byRow('workspaces:read'),
   async (ctx, { id, ...query }: WorkspaceQuery & { id: string }): Promise<WorkspacePage> => {
     if (!ctx.actor.memberships.has(id)) throw notFound('organization', id)
     return listIn(ctx, seenBy(ctx, idList([id])), query)
@@ -39,7 +39,7 @@ export const listOfTeam = read(
 
 export const get = read(
   'workspaces.get',
-  account('workspaces:read'),
+  byRow('workspaces:read'),
   (ctx, { id }: { id: string }): Promise<Workspace> => find(ctx, id),
 )
 
@@ -73,7 +73,7 @@ export const create = write(
 
 export const createInTeam = write(
   'workspaces.createInTeam',
-  account('workspaces:write'),
+  byRow('workspaces:write'),
   async (ctx, { id, ...input }: WorkspaceCreate & { id: string }): Promise<Workspace> => {
     if (!ctx.actor.memberships.has(id)) throw notFound('organization', id)
     requireRole(ctx.actor, id, 'member', 'Creating a workspace')
@@ -94,13 +94,13 @@ async function change(ctx: Ctx, { id, ...patch }: WorkspacePatch & { id: string 
   return after
 }
 
-export const update = write('workspaces.update', account('workspaces:write'), change, { versioned: true })
+export const update = write('workspaces.update', byRow('workspaces:write'), change, { versioned: true })
 /** Like PATCH: changes only the given fields. */
-export const put = write('workspaces.put', account('workspaces:write'), change, { versioned: true })
+export const put = write('workspaces.put', byRow('workspaces:write'), change, { versioned: true })
 
 export const remove = write(
   'workspaces.remove',
-  account('workspaces:write'),
+  byRow('workspaces:write'),
   async (ctx, { id }: { id: string }): Promise<{ id: string; deleted: true }> => {
     const before = await find(ctx, id)
     const needed = before.createdById === ctx.actor.userId ? 'member' : 'admin'

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import { write } from '../../action.ts'
-import { account, atLeast, requireRole } from '../../auth/policy.ts'
+import { atLeast, byRow, requireRole } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { workspaceShared, workspaceUnshared } from './events.ts'
@@ -14,7 +14,7 @@ import { workspaceTeams } from './table.ts'
  */
 export const addTeam = write(
   'workspaces.addTeam',
-  account('workspaces:write'),
+  byRow('workspaces:write'),
   async (ctx, { id, teamId, role }: TeamAdd & { id: string }): Promise<WorkspaceTeam> => {
     const before = await find(ctx, id)
     requireRole(ctx.actor, before.organizationId, 'admin', 'Sharing a workspace')
@@ -38,7 +38,7 @@ export const addTeam = write(
 /** Removes a team and its projects from the workspace. Admins of the owning team and of the team itself may do this. */
 export const removeTeam = write(
   'workspaces.removeTeam',
-  account('workspaces:write'),
+  byRow('workspaces:write'),
   async (ctx, { id, teamId }: { id: string; teamId: string }): Promise<{ id: string; deleted: true }> => {
     const before = await find(ctx, id)
     if (!before.teams.some((team) => team.id === teamId)) throw notFound('team', teamId, 'in this workspace')
