@@ -13,8 +13,8 @@ export interface PolicyRow {
   scope: string | null
   role: string | null
   /**
-   * `self`: not while acting as somebody else. `browser`: also not on a device that was signed in by a code. Minutes: in
-   * a browser, and how recent the proof of identity must be.
+   * `self`: not while acting as somebody else. `browser`: also not on a device that was signed in by a code. Minutes:
+   * in a browser, and how recent the proof of identity must be.
    */
   proof: string | null
   /** It concerns the whole account of the caller, so a key that is bound to one organization is refused. */

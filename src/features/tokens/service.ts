@@ -25,7 +25,7 @@ import { apiKeys, mcpTokens } from './table.ts'
 /** Default lifetime in days, so that a forgotten key expires. */
 const DAYS = { api_key: 90, live: 90, test: 30 }
 const MOST = 100
-/** A device that was signed in by a code may create tokens for its agents, but none that lasts longer than a session. */
+/** A device that was signed in by a code may create tokens for its agents, but none that outlives any session. */
 const MOST_DAYS_BY_DEVICE = 90
 
 const visibleKey = {
