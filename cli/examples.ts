@@ -31,7 +31,7 @@ export const examples: Record<string, string[]> = {
     'tutti db move --to postgres://tutti@db.example.com/tutti',
     'DATABASE_URL=postgres://tutti@db/tutti tutti db move --to embedded',
   ],
-  doctor: ['tutti doctor', 'tutti doctor --data-dir /srv/tutti --json'],
+  doctor: ['tutti doctor', 'tutti doctor -v --data-dir /srv/tutti'],
   service: ['tutti service install', 'tutti service status'],
   'service install': ['tutti service install --port 8080', 'tutti service install --print'],
   'service uninstall': ['tutti service uninstall'],

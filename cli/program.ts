@@ -192,6 +192,7 @@ configured(
 )
   .argument('<file>', 'file made by tutti backup; - reads standard input')
   .option('--replace', 'replace existing data, which is saved to the data folder first')
+  .option('-v, --verbose', 'also print how many rows each table has')
   .option('--json', 'print JSON')
   .addHelpText(
     'after',
@@ -207,6 +208,7 @@ configured(
 )
   .requiredOption('--to <place>', 'postgres://…, - to read the address from standard input, or embedded')
   .option('--replace', 'replace existing data, which is saved to the data folder first')
+  .option('-v, --verbose', 'also print how many rows each table has')
   .option('--json', 'print JSON')
   .addHelpText(
     'after',
@@ -217,6 +219,7 @@ command again.`,
   .action(async (options) => (await import('./commands/backup.ts')).move(options))
 
 configured(program.command('doctor').description('Check this installation and suggest how to fix problems'))
+  .option('-v, --verbose', 'print every check, not only problems and warnings')
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/doctor.ts')).doctor(options))
 const service = program.command('service').description('Run the server as a service (systemd, launchd)')

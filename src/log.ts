@@ -41,7 +41,9 @@ function clean(name: string, value: unknown): unknown {
       ...(cause ? { cause: clean('cause', cause) } : {}),
     }
   }
-  if (name && secretName.test(name) && value !== null && value !== undefined) return '[redacted]'
+  // A number is no secret: `oneTimeSecrets: 12` says how many rows were removed.
+  if (name && secretName.test(name) && value !== null && !['undefined', 'number', 'boolean'].includes(typeof value))
+    return '[redacted]'
   return typeof value === 'string' ? mask(value) : value
 }
 

@@ -161,6 +161,9 @@ export const paging = <const K extends readonly string[]>(...sort: K) => ({
   total: optional(bool({ description: 'Also count all matches' })),
 })
 
+/** Filter of lists of work: whether it is still to be done. */
+export const openFilter = optional(bool({ description: 'true: only open ones; false: only closed ones' }))
+
 /** Fields that every record has. */
 export const recordFields = {
   id: id(),

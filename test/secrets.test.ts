@@ -282,6 +282,12 @@ describe('the log', () => {
     }
   })
 
+  test.each([true, false])('keeps counts and states, whatever they are called (pretty: %p)', (pretty) => {
+    const line = written(pretty, 'old rows removed', { oneTimeSecrets: 12, refresh_tokens: 3, password: true })
+    expect(line).not.toContain('redacted')
+    expect(line).toMatch(/oneTimeSecrets"?[:=]12/)
+  })
+
   test.each([true, false])('masks what has the name of one (pretty: %p)', (pretty) => {
     for (const name of [
       'password',

@@ -22,6 +22,7 @@ import { Refusal } from '../terminal/report.ts'
 interface Options extends CommonOptions {
   json?: boolean
   replace?: boolean
+  verbose?: boolean
 }
 
 const size = (bytes: number): string =>
@@ -74,7 +75,7 @@ async function openSource(config: Config): Promise<{ driver: Driver; name: strin
 
 // ---- restore
 
-export async function restore(file: string, { replace, json, ...common }: Options): Promise<void> {
+export async function restore(file: string, { replace, json, verbose, ...common }: Options): Promise<void> {
   const config = settingsOf(common)
   await refuseServing(config)
   const path = file === '-' ? await fromStdin(config) : resolve(file)
@@ -85,12 +86,12 @@ export async function restore(file: string, { replace, json, ...common }: Option
     const { tutti, at, database, secret } = header
     if (secret && config.TUTTI_SECRET && secret !== config.TUTTI_SECRET)
       throw new Refusal('TUTTI_SECRET differs from the secret in this backup. Unset it, then restore again.', 5)
-    note(`${path} is complete: created ${at} by Tutti ${tutti} on ${database}.`)
+    if (verbose) note(`${path} is complete: created ${at} by Tutti ${tutti} on ${database}.`)
     const done = await loadInto(config, replace, (driver, checkExclusive) =>
       load(driver, () => readBackup(path, sha256), {
         identity: sha256,
         replace,
-        onProgress: progress(),
+        onProgress: progress(verbose),
         beforeEnd: async () => {
           await checkExclusive()
           storeSecret(config, header)
@@ -100,13 +101,9 @@ export async function restore(file: string, { replace, json, ...common }: Option
     print(
       json,
       { file: path, madeAt: at, ...done },
-      `Restored ${rowsOf(done)} to ${done.into}; every row was read back and compared.`,
+      `Restored ${rowsOf(done)} to ${done.into}; every row was read back and compared.${earlier(done)}`,
     )
-    note(
-      done.secret
-        ? 'Start the server.'
-        : 'Set TUTTI_SECRET to the master secret of this backup, then start the server.',
-    )
+    if (!done.secret) note('Set TUTTI_SECRET to the master secret of this backup, then start the server.')
   } finally {
     if (file === '-') rmSync(path, { force: true })
   }
@@ -135,6 +132,8 @@ interface Restored {
   /** Whether the master secret that the data needs is available to the server. */
   secret: boolean
 }
+
+const earlier = ({ replaced }: Restored): string => (replaced ? ` The earlier data is kept in ${replaced}` : '')
 
 type Work = (driver: Driver, checkExclusive: () => Promise<void>) => Promise<Loaded>
 
@@ -181,7 +180,7 @@ async function openTarget(
       )
     const kept = join(config.DATA_DIR, `db.damaged-${stamp()}`)
     renameSync(join(config.DATA_DIR, 'db'), kept)
-    note(`The existing data is damaged (${error.message}). Its files are kept in ${kept}`)
+    note(`The existing data is damaged: ${error.message}`)
     return { driver: await open(), replaced: kept }
   }
 }
@@ -198,7 +197,6 @@ async function saveExisting(config: Config, driver: Driver): Promise<string | nu
     join(config.DATA_DIR, `replaced-${stamp()}.backup`),
     new Date().toISOString(),
   )
-  note(`Existing data was saved to ${file}`)
   return file
 }
 
@@ -215,7 +213,7 @@ function storeSecret(config: Config, { secret }: Header): void {
 
 // ---- move
 
-export async function move({ to: place, replace, json, ...common }: Options & { to: string }): Promise<void> {
+export async function move({ to: place, replace, json, verbose, ...common }: Options & { to: string }): Promise<void> {
   const config = settingsOf(common)
   // Other users of the computer can see a command's arguments, and a password in them.
   const to = place === '-' ? (await Bun.stdin.text()).trim() : place
@@ -236,7 +234,7 @@ export async function move({ to: place, replace, json, ...common }: Options & { 
       load(driver, () => dump(from, { at: new Date().toISOString() }), {
         identity: `move ${rows[0]?.[0]}`,
         replace,
-        onProgress: progress(),
+        onProgress: progress(verbose),
         // A server that was started meanwhile may have changed data that was already read.
         beforeEnd: async () => {
           await requireExclusive(from, name)
@@ -247,7 +245,8 @@ export async function move({ to: place, replace, json, ...common }: Options & { 
     print(
       json,
       { from: placeOf(config), ...done },
-      `Moved ${rowsOf(done)} from ${placeOf(config)} to ${done.into}; every row was read back and compared.`,
+      `Moved ${rowsOf(done)} from ${placeOf(config)} to ${done.into}; every row was read back and compared.` +
+        earlier(done),
     )
   } finally {
     await from.close()
@@ -281,14 +280,12 @@ function placeOf({ DB_CONNECTION, DATABASE_URL, DATA_DIR }: Config): string {
   return `postgres://${host}${pathname}`
 }
 
-/** Shows progress: one changing line on a terminal, otherwise a line for each table with rows. */
-function progress(): (progress: Progress) => void {
+/** Shows progress: a line for each table with rows if `verbose`, else one line that changes, on a terminal only. */
+function progress(verbose = false): (progress: Progress) => void {
   const { stderr } = process
-  if (!stderr.isTTY)
-    return ({ table, rows, done }) => {
-      if (done && rows > 0) note(`${table}: ${rows} rows`)
-    }
   return ({ table, rows, done, nth, of }) => {
-    stderr.write(`\r\x1b[K${done && nth === of ? '' : `table ${nth} of ${of}: ${table}, ${rows} rows`}`)
+    if (verbose && done && rows > 0) note(`${table}: ${rows} rows`)
+    else if (!verbose && stderr.isTTY)
+      stderr.write(`\r\x1b[K${done && nth === of ? '' : `table ${nth} of ${of}: ${table}, ${rows} rows`}`)
   }
 }

@@ -11,22 +11,35 @@ import { createLog } from '../../src/log.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { bold, dim, plain, print } from '../terminal/output.ts'
 
+interface Options extends CommonOptions {
+  json?: boolean
+  verbose?: boolean
+}
+
 /** Checks what an installation needs and suggests how to fix problems. Changes nothing. */
-export async function doctor({ json, ...common }: CommonOptions & { json?: boolean }): Promise<void> {
+export async function doctor({ json, verbose, ...common }: Options): Promise<void> {
   const config = settingsOf(common)
   const server = await runningServer(config)
   const own = folder(config)
   const findings = [own, ...(server ? await running(config, server) : await stopped(config, own.ok))]
   const ok = findings.every((finding) => finding.ok)
-  print(
-    json,
-    { ok, findings },
-    ...findings.flatMap(({ what, ok, warning, said, advice }) => [
-      `${ok ? (warning ? '!' : '✓') : '✗'} ${bold(what.padEnd(11))} ${plain(said)}`,
-      ...(advice ? [dim(`  ${' '.repeat(11)} ${plain(advice)}`)] : []),
-    ]),
-  )
+  const told = verbose ? findings : findings.filter((finding) => !finding.ok || finding.warning)
+  print(json, { ok, findings }, ...told.flatMap(lines), summary(findings))
   if (!ok) process.exitCode = 6
+}
+
+const lines = ({ what, ok, warning, said, advice }: Finding): string[] => [
+  `${ok ? (warning ? '!' : '✓') : '✗'} ${bold(what.padEnd(11))} ${plain(said)}`,
+  ...(advice ? [dim(`  ${' '.repeat(11)} ${plain(advice)}`)] : []),
+]
+
+const some = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`
+
+function summary(findings: readonly Finding[]): string {
+  const problems = findings.filter(({ ok }) => !ok).length
+  const warnings = findings.filter(({ ok, warning }) => ok && warning).length
+  const found = [...(problems ? [some(problems, 'problem')] : []), ...(warnings ? [some(warnings, 'warning')] : [])]
+  return `${some(findings.length, 'check')}: ${found.join(', ') || 'everything is in order'}.`
 }
 
 function folder({ DATA_DIR: path }: Config): Finding {

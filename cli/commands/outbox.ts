@@ -3,6 +3,7 @@ import type { OutboxMail } from '../../src/features/mail/schema.ts'
 import { control } from '../operating/control.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { note, paragraphs, print, record } from '../terminal/output.ts'
+import { left } from '../terminal/times.ts'
 
 const LIMIT = 200
 
@@ -17,7 +18,7 @@ export async function showOutbox({ json, ...common }: CommonOptions & { json?: b
 }
 
 const shown = ({ to, subject, status, error, expiresAt, text }: OutboxMail): string[] => [
-  ...record({ To: to, Subject: subject, Status: `${status}${error ? ` (${error})` : ''}, expires ${expiresAt}` }),
+  ...record({ To: to, Subject: subject, Status: `${status}${error ? ` (${error})` : ''}, ${left(expiresAt)}` }),
   '',
   ...paragraphs(text ?? '').map((line) => (line ? `    ${line}` : line)),
 ]

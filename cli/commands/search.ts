@@ -44,7 +44,7 @@ export async function search(
     ...found.items.flatMap(({ kind: what, total, items }) => [
       bold(`${what} (${total})`),
       ...items.flatMap((hit) => [
-        `  ${dim(hit.id.slice(0, 13))}  ${marked(hit.highlight.title) || what}`,
+        `  ${dim(plain(hit.key ?? hit.id.slice(0, 13)))}  ${marked(hit.highlight.title) || what}`,
         ...(hit.highlight.text.length > 0 ? [`    ${marked(hit.highlight.text)}`] : []),
       ]),
       '',

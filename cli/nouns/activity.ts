@@ -1,6 +1,7 @@
 import type { Activity, ActivityItem } from '../../src/features/activity/schema.ts'
 import { at } from '../api/reference.ts'
-import { ago, record } from '../terminal/output.ts'
+import { record } from '../terminal/output.ts'
+import { ago } from '../terminal/times.ts'
 import { choice, json, reference, shown, text, time, type Verb } from './noun.ts'
 import { listed, pages, paging } from './resource.ts'
 

@@ -10,6 +10,7 @@ export const verbs = plainVerbs<AgentItem, Agent>({
   name: 'name',
   sample: 'coder-x7k2p9',
   update: 'PUT',
+  archives: true,
   remove: [flag('--archive-memory', 'keep its memories for the team', 'archiveMemory')],
   columns: [
     { title: 'Slug', of: (a) => a.slug },
@@ -49,7 +50,7 @@ export const verbs = plainVerbs<AgentItem, Agent>({
     ...sorting('updatedAt', 'createdAt', 'name'),
   ],
   examples: {
-    list: ['tutti agents list --status archived'],
+    list: ['tutti agents list --all'],
     create: ['tutti agents create "Coder" --role "writes code" --skill review-x7k2p9'],
     update: ['tutti agents update coder-x7k2p9 --status archived'],
   },

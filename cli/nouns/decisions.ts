@@ -1,6 +1,7 @@
 import type { Decision, DecisionDetail, DecisionItem } from '../../src/features/decisions/schema.ts'
 import { at } from '../api/reference.ts'
-import { ago, paragraphs, plain, record } from '../terminal/output.ts'
+import { paragraphs, plain, record } from '../terminal/output.ts'
+import { ago } from '../terminal/times.ts'
 import { type Call, choice, clearable, many, reference, type Shown, shown, text, type Verb } from './noun.ts'
 import { plainVerbs, sorting } from './resource.ts'
 

@@ -3,9 +3,10 @@ import type { Missing } from '../../src/features/projects/workflow-schema.ts'
 import type { Feature, FeatureDetail, FeatureItem } from '../../src/features/workflow/schema.ts'
 import { priorities } from '../../src/records/work.ts'
 import { at } from '../api/reference.ts'
-import { ago, paragraphs, plain, record } from '../terminal/output.ts'
+import { paragraphs, plain, record } from '../terminal/output.ts'
+import { ago } from '../terminal/times.ts'
 import { type Call, choice, clearable, json, many, optionOf, type Shown, shown, text, type Verb } from './noun.ts'
-import { listed, pages, paging, removed, restoring, sorting } from './resource.ts'
+import { listed, noneOpen, openOnly, pages, removed, restoring, sorting, workPaging } from './resource.ts'
 
 const evidence = [
   text('--summary <text>', 'what changed, or the result; - reads it from standard input'),
@@ -48,7 +49,7 @@ function one(feature: Feature | FeatureDetail): Shown {
       {
         Feature: feature.title,
         Status: feature.status,
-        FieldKind: feature.kind,
+        Kind: feature.kind,
         Priority: feature.priority,
         Assignee: feature.assignee?.name,
         Gates: feature.gates.map((g) => `${gate(g.gate)} ${g.state}`).join(', '),
@@ -78,7 +79,7 @@ async function place({ client, project }: Call): Promise<string> {
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List features with their gates, last updated first',
+    about: 'List open features with their gates, last updated first',
     aliases: ['ls'],
     inProject: true,
     fields: [
@@ -86,12 +87,12 @@ export const verbs: Verb[] = [
       choice('--kind <kind>', ['feature', 'bug', 'hotfix', 'chore', 'test']),
       text('--search <words>', 'only features with all of these words'),
       ...sorting('updatedAt', 'createdAt', 'title'),
-      ...paging,
+      ...workPaging,
     ],
     examples: ['tutti features list', 'tutti features list --status in_review --all-projects'],
     run: async (call) =>
       listed(
-        await pages<FeatureItem>(call.client, await place(call), call.fields),
+        await pages<FeatureItem>(call.client, await place(call), openOnly(call.fields)),
         [
           { title: 'Id', of: (f) => f.id.slice(0, 13) },
           { title: 'Status', of: (f) => f.status },
@@ -99,7 +100,7 @@ export const verbs: Verb[] = [
           { title: 'Gates', of: (f) => `${f.gates.filter((g) => g.state !== 'open').length}/${f.gates.length}` },
           { title: 'Kind', of: (f) => f.kind },
         ],
-        'No features.',
+        noneOpen('features', call.fields),
       ),
   },
   {

@@ -1,6 +1,7 @@
 import type { Memory, MemoryHits, MemoryItem, MemoryStored } from '../../src/features/memory/schema.ts'
 import { at, idOf, projectId } from '../api/reference.ts'
-import { ago, dim, paragraphs, plain, record } from '../terminal/output.ts'
+import { dim, paragraphs, plain, record } from '../terminal/output.ts'
+import { ago } from '../terminal/times.ts'
 import {
   type Call,
   choice,

@@ -1,5 +1,6 @@
 import type { Note, NoteDetail, NoteItem } from '../../src/features/notes/schema.ts'
-import { ago, record } from '../terminal/output.ts'
+import { record } from '../terminal/output.ts'
+import { ago } from '../terminal/times.ts'
 import { choice, flag, many, text, time } from './noun.ts'
 import { plainVerbs, sorting } from './resource.ts'
 

@@ -6,6 +6,7 @@ import { signedInClient, type Where } from '../api/profiles.ts'
 import { idOf, projectId } from '../api/reference.ts'
 import { note, print } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
+import { instantOf } from '../terminal/times.ts'
 
 /** How the value of an option is converted for the API. */
 export type FieldKind = 'text' | 'list' | 'number' | 'flag' | 'json' | 'time' | 'reference'
@@ -74,7 +75,7 @@ export const count = (flag: string, about: string, as?: string): Field => ({ fla
 export const flag = (flag: string, about: string, as?: string): Field => ({ flag, about, kind: 'flag', as })
 export const time = (flag: string, about: string, as?: string): Field => ({
   flag,
-  about: `${about}, such as 2027-01-31`,
+  about: `${about}, such as 2027-01-31, fri or +3d`,
   kind: 'time',
   as,
 })
@@ -200,9 +201,12 @@ async function read(client: Client, { flag: written, kind, clears, among }: Give
     return Number(given)
   }
   if (kind === 'time') {
-    if (!isTime(given))
-      throw new Refusal(`${optionOf(written)} must be a date or time, such as 2027-01-31 or 2027-01-31T12:00:00Z`)
-    return new Date(given).toISOString()
+    const at = instantOf(given)
+    if (at === undefined)
+      throw new Refusal(
+        `${optionOf(written)} must be a date or time, such as 2027-01-31, 2027-01-31T12:00:00Z, fri or +3d`,
+      )
+    return at
   }
   if (kind !== 'json') return given
   try {
@@ -210,12 +214,6 @@ async function read(client: Client, { flag: written, kind, clears, among }: Give
   } catch {
     throw new Refusal(`${optionOf(written)} must be valid JSON`)
   }
-}
-
-/** Stricter than JavaScript, for which `10` is October 2001 and 30 February is 2 March. */
-function isTime(text: string): boolean {
-  const day = /^(\d{4}-\d\d-\d\d)([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/i.exec(text)?.[1]
-  return day !== undefined && !Number.isNaN(Date.parse(text)) && new Date(day).toISOString().startsWith(day)
 }
 
 export const shown = (value: unknown, ...lines: (string | undefined)[]): Shown => ({

@@ -1,8 +1,9 @@
 import type { Project, ProjectDetail } from '../../src/features/projects/schema.ts'
 import { at } from '../api/reference.ts'
-import { ago, record } from '../terminal/output.ts'
+import { record } from '../terminal/output.ts'
+import { ago } from '../terminal/times.ts'
 import { choice, clearable, json, type Shown, shown, text, type Verb } from './noun.ts'
-import { listed, pages, paging, removed, sorting } from './resource.ts'
+import { archivePaging, listed, pages, removed, sorting, withArchived } from './resource.ts'
 
 const fields = [
   clearable(text('-d, --description <text>', 'description; - reads it from standard input')),
@@ -34,18 +35,18 @@ const one = (project: Project | ProjectDetail): Shown => {
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List projects, last updated first',
+    about: 'List active projects, last updated first',
     aliases: ['ls'],
     fields: [
       choice('--status <status>', ['active', 'archived'], 'active'),
       text('--search <words>', 'only projects with all of these words'),
       ...sorting('updatedAt', 'createdAt', 'name'),
-      ...paging,
+      ...archivePaging,
     ],
-    examples: ['tutti projects list', 'tutti projects list --status archived'],
+    examples: ['tutti projects list', 'tutti projects list --all'],
     run: async ({ client, fields }) =>
       listed(
-        await pages<Project>(client, '/api/projects', fields),
+        await pages<Project>(client, '/api/projects', withArchived(fields)),
         [
           { title: 'Key', of: (p) => p.key },
           { title: 'Slug', of: (p) => p.slug },

@@ -14,6 +14,23 @@ export const paging: Field[] = [
   flag('--all', 'list all results'),
   text('--cursor <cursor>', 'continue an earlier list (nextCursor in its JSON)'),
 ]
+/** `--all` means everything: however much, and in whatever state. */
+const pagingWith = (others: string): Field[] =>
+  paging.map((field) => (field.flag === '--all' ? flag('--all', `list all results, including ${others} ones`) : field))
+/** For lists of work, which show what is open. */
+export const workPaging = pagingWith('closed')
+/** For lists that show what is active. */
+export const archivePaging = pagingWith('archived')
+export const withArchived = (fields: Record<string, unknown>): Record<string, unknown> =>
+  fields.all && fields.status === undefined ? { ...fields, status: 'all' } : fields
+
+/** Limits a list to open work, unless `--all` or a status asks for more. */
+export const openOnly = (fields: Record<string, unknown>): Record<string, unknown> =>
+  fields.all || fields.status !== undefined ? fields : { open: true, ...fields }
+/** What to print instead of an empty list. */
+export const noneOpen = (noun: string, { all, status }: Record<string, unknown>): string =>
+  all || status !== undefined ? `No ${noun}.` : `No open ${noun}. Closed ones are listed with --all.`
+
 export const sorting = (...by: string[]): Field[] => [
   text('--sort <field>', `sort by ${eitherOf(by)}`, { choices: by }),
   choice('--order <order>', ['asc', 'desc']),
@@ -70,6 +87,8 @@ interface PlainNoun<Item, One> {
   creates?: Field[]
   changes?: Field[]
   filters: Field[]
+  /** Lists show active ones; `--all` shows archived ones too. */
+  archives?: true
   update?: 'PUT' | 'PATCH'
   remove?: Field[]
   inProject?: true
@@ -93,19 +112,17 @@ export function plainVerbs<Item, One>(of: PlainNoun<Item, One>): Verb[] {
   return remove ? [...verbs, deleting(of, remove), restoring(noun, path, what, sample, one)] : verbs
 }
 
-const listing = <Item, One>({ noun, path, inProject, filters, columns, examples }: PlainNoun<Item, One>): Verb => ({
+const listing = <Item, One>(of: PlainNoun<Item, One>): Verb => ({
   name: 'list',
-  about: `List ${noun}, last updated first`,
+  about: `List ${of.archives ? 'active ' : ''}${of.noun}, last updated first`,
   aliases: ['ls'],
-  inProject,
-  fields: [...filters, ...paging],
-  examples: [`tutti ${noun} list`, ...examples.list],
-  run: async (call) =>
-    listed(
-      await pages<Item>(call.client, path, { ...call.fields, ...(inProject && (await call.inProject())) }),
-      columns,
-      `No ${noun}.`,
-    ),
+  inProject: of.inProject,
+  fields: [...of.filters, ...(of.archives ? archivePaging : paging)],
+  examples: [`tutti ${of.noun} list`, ...of.examples.list],
+  run: async ({ client, fields, inProject }) => {
+    const query = { ...(of.archives ? withArchived(fields) : fields), ...(of.inProject && (await inProject())) }
+    return listed(await pages<Item>(client, of.path, query), of.columns, `No ${of.noun}.`)
+  },
 })
 
 const creating = <Item, One>(

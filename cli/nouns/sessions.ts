@@ -1,9 +1,10 @@
 import type { Context, Session, SessionBrief, SessionEnded, SessionItem } from '../../src/features/sessions/schema.ts'
 import { at, query } from '../api/reference.ts'
-import { ago, paragraphs, record } from '../terminal/output.ts'
+import { paragraphs, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
+import { ago } from '../terminal/times.ts'
 import { type Call, choice, count, json, many, reference, shown, text, time, type Verb } from './noun.ts'
-import { listed, type Page, pages, paging, sorting } from './resource.ts'
+import { listed, noneOpen, openOnly, type Page, pages, sorting, workPaging } from './resource.ts'
 
 const budget = count('--budget <tokens>', 'approximate length of the brief', 'budgetTokens')
 const state = [
@@ -29,26 +30,26 @@ async function sessionOf({ client, args: [named], inProject }: Call, open: 'open
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List your sessions, last used first',
+    about: 'List your open sessions, last used first',
     aliases: ['ls'],
     inProject: true,
     fields: [
       choice('--status <status>', ['active', 'paused', 'ended']),
       reference('--agent <agent>', 'only sessions of this agent', '/api/agents', 'agentId'),
       ...sorting('updatedAt', 'startedAt'),
-      ...paging,
+      ...workPaging,
     ],
-    examples: ['tutti sessions list', 'tutti sessions list --status active'],
+    examples: ['tutti sessions list', 'tutti sessions list --all'],
     run: async ({ client, fields, inProject }) =>
       listed(
-        await pages<SessionItem>(client, '/api/sessions', { ...fields, ...(await inProject()) }),
+        await pages<SessionItem>(client, '/api/sessions', { ...openOnly(fields), ...(await inProject()) }),
         [
           { title: 'Id', of: (s) => s.id.slice(0, 13) },
           { title: 'Status', of: (s) => s.status },
           { title: 'Goal', of: (s) => s.goals[0], wide: true },
           { title: 'Last used', of: (s) => ago(s.updatedAt) },
         ],
-        'No sessions.',
+        noneOpen('sessions', fields),
       ),
   },
   {

@@ -1,8 +1,9 @@
 import type { Comparison, Spec, SpecItem, SpecVersion } from '../../src/features/specs/schema.ts'
 import type { Client } from '../api/client.ts'
 import { at, query } from '../api/reference.ts'
-import { ago, paragraphs, record } from '../terminal/output.ts'
+import { paragraphs, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
+import { ago } from '../terminal/times.ts'
 import { choice, count, type Shown, shown, text, type Verb } from './noun.ts'
 import { listed, pages, paging, plainVerbs, sorting } from './resource.ts'
 

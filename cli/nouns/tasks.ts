@@ -1,7 +1,7 @@
 import type { Comment, NextTask, Task, TaskCompleted, TaskDetail, TaskItem } from '../../src/features/tasks/schema.ts'
 import { priorities, statuses } from '../../src/records/work.ts'
 import { at } from '../api/reference.ts'
-import { ago, dayOrHour, paragraphs, plain, record } from '../terminal/output.ts'
+import { plain } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import {
   type Call,
@@ -17,7 +17,8 @@ import {
   time,
   type Verb,
 } from './noun.ts'
-import { listed, pages, paging, removed, restoring, sorting } from './resource.ts'
+import { listed, noneOpen, openOnly, pages, removed, restoring, sorting, workPaging } from './resource.ts'
+import { named, one } from './task-lines.ts'
 
 const priority = choice('--priority <priority>', priorities)
 const assignee = text('-a, --assignee <who>', 'me, an e-mail address or an agent')
@@ -39,49 +40,15 @@ const lease = [
   text('--agent <agent>', 'claim it for this agent'),
 ]
 
-const named = (tasks: readonly { key: string; title: string }[]): string =>
-  tasks.map((t) => `${t.key} ${plain(t.title)}`).join(', ')
-
-function one(task: Task | TaskDetail): Shown {
-  const detail = 'waitsFor' in task ? task : undefined
-  return shown(
-    task,
-    ...record(
-      {
-        Task: `${task.key} ${task.title}`,
-        Project: detail?.project.name,
-        Status: task.status,
-        Priority: task.priority,
-        Assignee: task.assignee?.name,
-        Labels: task.labels.join(', '),
-        Due: task.dueAt && dayOrHour(task.dueAt),
-        Estimate: task.estimate,
-        'Blocked by': task.blockedBy.join(', '),
-        Blocks: detail?.frees.map((t) => t.key).join(', '),
-        Subtasks: detail?.subtasks.map((t) => `${t.key} ${t.status}`).join(', '),
-        'Claimed by': task.lease && `${task.lease.holder.name} until ${task.lease.expiresAt}`,
-        Updated: ago(task.updatedAt),
-        Id: task.id,
-      },
-      task.description,
-    ),
-    ...(task.acceptance.length > 0
-      ? ['', ...task.acceptance.map((a, i) => `${i + 1}. [${a.done ? 'x' : ' '}] ${plain(a.text)}`)]
-      : []),
-    ...(task.completionNotes ? ['', ...paragraphs(`Done: ${task.completionNotes}`)] : []),
-    ...(detail?.comments ?? []).flatMap((c) => [
-      '',
-      ...paragraphs(`${plain(c.author.name)}, ${ago(c.createdAt)}: ${c.body}`),
-    ]),
-  )
-}
-
 const patch = async ({ client, args: [task] }: Call, change: object): Promise<Shown> =>
   one(await client.request<Task>('PATCH', at('/api/tasks/:id', task), change))
 const detailOf = ({ client, args: [task] }: Call): Promise<TaskDetail> =>
   client.get<TaskDetail>(at('/api/tasks/:id', task))
 /** Returns the tasks that block this one, including those that are done already. */
 const waitsFor = (task: TaskDetail): string[] => task.waitsFor.filter((t) => t.kind === 'blocks').map((t) => t.key)
+
+/** Tells a key (TUT-42), an id or the beginning of one from the words of a reason. */
+const isTaskRef = (text: string): boolean => /^([a-z][a-z\d]*-\d+|[\da-f]{8}[\da-f-]*)$/i.test(text)
 
 /** Returns the keys of the other tasks on the command line, whichever way they were referred to. */
 const others = ({ client, args: [, ...refs] }: Call): Promise<string[]> =>
@@ -90,7 +57,7 @@ const others = ({ client, args: [, ...refs] }: Call): Promise<string[]> =>
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List tasks, last updated first',
+    about: 'List open tasks, last updated first',
     aliases: ['ls'],
     inProject: true,
     fields: [
@@ -103,16 +70,16 @@ export const verbs: Verb[] = [
       text('--story <id>', 'only tasks of this story', { as: 'storyId' }),
       text('--search <words>', 'only tasks with all of these words'),
       ...sorting('updatedAt', 'createdAt', 'position', 'number'),
-      ...paging,
+      ...workPaging,
     ],
     examples: [
       'tutti tasks list --assignee me',
-      'tutti tasks list --status todo --label db --all',
+      'tutti tasks list --label db --all',
       'tutti tasks list --ready --json',
     ],
     run: async ({ client, fields, inProject }) =>
       listed(
-        await pages<TaskItem>(client, '/api/tasks', { ...fields, ...(await inProject()) }),
+        await pages<TaskItem>(client, '/api/tasks', { ...openOnly(fields), ...(await inProject()) }),
         [
           { title: 'Task', of: (t) => t.key },
           { title: 'Status', of: (t) => (t.blockedBy.length > 0 ? `${t.status}, blocked` : t.status) },
@@ -120,7 +87,7 @@ export const verbs: Verb[] = [
           { title: 'Title', of: (t) => t.title, wide: true },
           { title: 'Assignee', of: (t) => t.lease?.holder.name ?? t.assignee?.name },
         ],
-        'No tasks.',
+        noneOpen('tasks', fields),
       ),
   },
   {
@@ -250,11 +217,17 @@ export const verbs: Verb[] = [
   {
     name: 'block',
     args: '<task> [by...]',
-    about: 'Mark a task as blocked, by other tasks or by something else',
-    examples: ['tutti tasks block TUT-42 TUT-41', 'tutti tasks block TUT-42'],
+    about: 'Mark a task as blocked, by other tasks or for a reason, which becomes a comment',
+    examples: ['tutti tasks block TUT-42 TUT-41', 'tutti tasks block TUT-42 "waits for the new certificate"'],
     run: async (call) => {
+      const [task, ...words] = call.args
+      const reason = words.every(isTaskRef) ? undefined : words.join(' ')
+      if (words.length === 0 || reason !== undefined) {
+        const blocked = await patch(call, { status: 'blocked' })
+        if (reason !== undefined) await call.client.post(at('/api/tasks/:id/comments', task), { body: reason })
+        return blocked
+      }
       const by = await others(call)
-      if (by.length === 0) return patch(call, { status: 'blocked' })
       return patch(call, { blockedBy: [...new Set([...waitsFor(await detailOf(call)), ...by])] })
     },
   },

@@ -4,8 +4,9 @@ import type { User } from '../../src/features/users/schema.ts'
 import type { Client } from '../api/client.ts'
 import { chooseTeam } from '../api/profiles.ts'
 import { amongMine, at } from '../api/reference.ts'
-import { ago, plain, record } from '../terminal/output.ts'
+import { plain, record } from '../terminal/output.ts'
 import { Refusal } from '../terminal/refusal.ts'
+import { ago, left } from '../terminal/times.ts'
 import { choice, clearable, eitherOf, flag, type Shown, shown, text, type Verb } from './noun.ts'
 import { listed, pages, paging, sorting } from './resource.ts'
 
@@ -129,7 +130,7 @@ export const verbs: Verb[] = [
           { title: 'Team', of: (i) => i.organization.name },
           { title: 'To', of: (i) => i.email, wide: true },
           { title: 'Role', of: (i) => i.role },
-          { title: 'Expires', of: (i) => i.expiresAt.slice(0, 10) },
+          { title: 'Expires', of: (i) => left(i.expiresAt) },
           { title: 'Sent', of: (i) => ago(i.createdAt) },
         ],
         'No open invites.',

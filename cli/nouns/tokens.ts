@@ -1,7 +1,7 @@
 import type { McpToken } from '../../src/features/tokens/schema.ts'
 import { makeToken } from '../agents/mcp-token.ts'
 import { amongMine, at } from '../api/reference.ts'
-import { ago, day } from '../terminal/output.ts'
+import { ago, left } from '../terminal/times.ts'
 import { count, many, reference, shown, text, type Verb } from './noun.ts'
 import { listed, pages, paging, sorting } from './resource.ts'
 
@@ -20,7 +20,7 @@ export const verbs: Verb[] = [
           { title: 'Name', of: (t) => t.name, wide: true },
           { title: 'Scopes', of: (t) => t.scopes.join(', ') },
           { title: 'Last used', of: (t) => (t.lastUsedAt ? ago(t.lastUsedAt) : 'never') },
-          { title: 'Expires', of: (t) => t.expiresAt && day(t.expiresAt) },
+          { title: 'Expires', of: (t) => (t.revokedAt ? 'revoked' : left(t.expiresAt)) },
         ],
         'No tokens.',
       ),

@@ -115,22 +115,3 @@ const wrapped = (text: string, columns: number): string[] =>
 
 export const paragraphs = (text: string): string[] =>
   text.split(/\r?\n/).map((line) => line.replace(control, (c) => (c === '\t' ? c : '')))
-
-export const day = (at: string): string => at.slice(0, 10)
-
-/** A date without a time is the same everywhere; a time is shown in the reader's time zone. */
-export const dayOrHour = (at: string): string =>
-  at.endsWith('T00:00:00.000Z')
-    ? day(at)
-    : new Date(at).toLocaleString('sv-SE', { dateStyle: 'short', timeStyle: 'short' })
-
-export function ago(at: string): string {
-  const minutes = Math.max(0, Math.round((Date.now() - Date.parse(at)) / 60_000))
-  return minutes < 1
-    ? 'just now'
-    : minutes < 60
-      ? `${minutes} min ago`
-      : minutes < 2880
-        ? `${Math.round(minutes / 60)} h ago`
-        : `${Math.round(minutes / 1440)} days ago`
-}

@@ -21,6 +21,8 @@ export interface RecordKind {
   readonly visible: (rights: Rights) => SQL
   /** The path of the record below `/api`. Default: the path of its kind (names.ts) and its id. */
   readonly path?: SQL
+  /** The key or slug that people use instead of the id: `TUT-42`. */
+  readonly key?: PgColumn | SQL
   /** The project that decides who sees the record. Default: `projectId` of its table. */
   readonly projectId?: PgColumn
   /** Who owns a record without an organization. Only needed where `organizationId` of its table may be null. */

@@ -216,7 +216,7 @@ describe('a restore', () => {
     test(`into ${kind} brings back everything, and what takes the place of data saves that first`, async () => {
       const env = kind === 'Postgres' ? await postgres() : undefined
       const dir = join(folder(), 'data')
-      const first = await tutti(['restore', saved, '--json', '--data-dir', dir], { env })
+      const first = await tutti(['restore', saved, '--verbose', '--json', '--data-dir', dir], { env })
       expect(first.code).toBe(0)
       const shape = JSON.parse(first.out) as Record<string, unknown>
       expect(Object.keys(shape)).toEqual(['file', 'madeAt', 'into', 'tables', 'rows', 'replaced', 'secret'])
@@ -237,7 +237,7 @@ describe('a restore', () => {
       const shown = await onTerminal(['restore', saved, '--replace', '--data-dir', dir], { env })
       expect(shown.code).toBe(0)
       expect(shown.shown).toMatch(/table \d+ of \d+: /)
-      expect(shown.shown).toMatch(/Restored \d+ rows in \d+ tables/)
+      expect(shown.shown).toMatch(/Restored \d+ rows in \d+ tables .* The earlier data is kept in .*replaced-/)
       expect(await contents(dir, env)).toEqual(await held(saved))
       const aside = readdirSync(dir).filter((name) => name.startsWith('replaced-'))
       expect(aside.length).toBe(1)
@@ -255,7 +255,8 @@ describe('a restore', () => {
       },
     )
     expect(await piped.exited).toBe(0)
-    expect(await new Response(piped.stdout).text()).toMatch(/^Restored \d+ rows/)
+    expect(await new Response(piped.stdout).text()).toMatch(/^Restored \d+ rows .*\n$/)
+    expect(await new Response(piped.stderr).text()).toMatch(/^Saved \d+ rows .*\n$/)
     const there = await serve({ dir })
     expect(await titles(there, key)).toEqual(['one'])
     await there.stop()
@@ -300,7 +301,7 @@ async function restoredCopy(): Promise<string> {
 
 /** Starts it, and kills it as soon as it says that some tables are done. */
 async function killedMidway(args: string[], env: Record<string, string> = {}): Promise<void> {
-  const child = Bun.spawn([BINARY, ...args], {
+  const child = Bun.spawn([BINARY, ...args, '--verbose'], {
     stdout: 'ignore',
     stderr: 'pipe',
     env: { ...bareEnv, HOME: home, DB_MIN_FREE_MB: '0', ...env },

@@ -34,7 +34,7 @@ test.each(damage)(
     expect(doctor.code).toBe(6)
     expect(doctor.out).toContain('tutti restore FILE --replace')
     const restored = await tutti(['restore', backup, '--replace', '--data-dir', dir, '--json'])
-    expect(restored).toMatchObject({ code: 0, err: expect.stringContaining('Its files are kept in') })
+    expect(restored).toMatchObject({ code: 0, err: expect.stringContaining('The existing data is damaged: ') })
     const { replaced } = JSON.parse(restored.out) as { replaced: string }
     expect(existsSync(join(replaced, 'base'))).toBe(true)
     const sound = await tutti(['doctor', '--data-dir', dir], { env: { EMBEDDINGS: 'off' } })

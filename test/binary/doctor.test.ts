@@ -132,7 +132,7 @@ test('before the first start: nothing is there, and nothing is made', async () =
 test('on a terminal: marks and advice, coloured; piped: the same without', async () => {
   const dir = copy()
   chmodSync(dir, 0o755)
-  const args = ['doctor', '--data-dir', dir]
+  const args = ['doctor', '--verbose', '--data-dir', dir]
   const env = { PORT: freePort(), DB_MIN_FREE_MB: '0' }
   const terminal = await onTerminal(args, { env })
   const piped = await tutti(args, { env })
@@ -142,6 +142,12 @@ test('on a terminal: marks and advice, coloured; piped: the same without', async
   expect(piped.out).toContain(
     `✗ data folder ${dir} can be accessed by others\n              Run: chmod 700 '${dir}'\n✓ server      not running\n`,
   )
+  // Without --verbose: only what needs attention, and how many checks there were.
+  const quiet = await tutti(['doctor', '--data-dir', dir], { env })
+  const count = piped.out.match(/^[✓!✗] /gm)?.length
+  expect(quiet.out).not.toContain('✓')
+  expect(quiet.out).toContain('✗ data folder ')
+  expect(quiet.out).toMatch(new RegExp(`^${count} checks: 1 problem, \\d warnings?\\.\\n$`, 'm'))
   // It is left for its owner to decide.
   expect(statSync(dir).mode & 0o777).toBe(0o755)
 })

@@ -61,7 +61,7 @@ const everyday: [string, RegExp][] = [
     /Priority +critical\n.*\nLabels +urgent\n/,
   ],
   ['tasks next --look', /TUT-1 Lock it\nStatus +todo/],
-  ['tasks next', /TUT-1 Lock it\nStatus +in_progress[\s\S]*Claimed by +Grace Hopper until 20/],
+  ['tasks next', /TUT-1 Lock it\nStatus +in_progress[\s\S]*Claimed by +Grace Hopper, \d+ min left/],
   ['tasks release TUT-1', /Status +todo/],
   ['tasks claim TUT-1 --minutes 5', /Claimed by/],
   ['tasks check TUT-1 1', /1\. \[x\] one writer/],
@@ -69,7 +69,11 @@ const everyday: [string, RegExp][] = [
   ['tasks done TUT-1 -m "as told"', /^TUT-1 is done\.\nUnblocked: TUT-2 Review it\nNext: TUT-2 Review it\n$/],
   ['tasks reopen TUT-1', /Status +todo/],
   ['tasks unblock TUT-2', /^Task +TUT-2 Review it\nStatus +todo\nPriority +high\nUpdated/],
+  ['tasks block TUT-2 "waits for Ada"', /Status +blocked/],
+  ['tasks show TUT-2', /Grace Hopper, just now: waits for Ada\n$/],
   ['tasks cancel TUT-2', /Status +cancelled/],
+  ['tasks list', /^Task .*\nTUT-1 .*\n$/],
+  ['tasks list --all', /^TUT-2 +cancelled /m],
   ['tasks delete TUT-2', /^Deleted TUT-2\.\n/],
   ['tasks restore TUT-2', /^Task +TUT-2 Review it\n/],
 
@@ -155,10 +159,10 @@ const everyday: [string, RegExp][] = [
   ['activity show {activities}', /Type +deploy\n/],
 
   ['tokens create laptop --scope read --expires-in 30', /^svc_live_\w+\n/],
-  ['tokens list', /laptop +read +never +20\d\d-\d\d-\d\d\n$/],
+  ['tokens list', /laptop +read +never +30 days left\n$/],
   ['tokens revoke laptop', /^Token revoked\.\n$/],
 
-  ['search lock --kind spec', /^spec \(1\)\n +[\da-f]{8}-[\da-f]{4} +Folder lock\n/m],
+  ['search lock --kind spec', /^spec \(1\)\n +folder-lock +Folder lock\n/m],
   ['link --remove', /^This folder is no longer linked to a project/],
   ['teams remove {teams} guest@example.com', /^Removed guest@example\.com from the team\.\n$/],
   ['teams delete {teams} --yes', /^Deleted /],

@@ -24,9 +24,7 @@ describe('tutti outbox', () => {
     expect((await post(server, '/api/auth/magic-link/send', { email: 'grace@example.com' })).status).toBe(200)
     const printed = await outbox()
     expect(printed.code).toBe(0)
-    expect(printed.out).toMatch(
-      /^To {7}ada@example\.com\nSubject {2}Your sign-in code\nStatus {3}kept, expires 20\d\d-/,
-    )
+    expect(printed.out).toMatch(/^To {7}ada@example\.com\nSubject {2}Your sign-in code\nStatus {3}kept, \d+ min left/)
     expect(printed.out).toContain(`    ${server.url}/magic#svc_one_`)
     const { items: mails } = JSON.parse((await outbox('--json')).out) as { items: OutboxMail[] }
     expect(mails.map(({ to, kind, status }) => [to, kind, status])).toEqual([

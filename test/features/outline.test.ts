@@ -4,7 +4,7 @@ import type { Project } from '../../src/features/projects/schema.ts'
 import type { Epic, EpicPage, Story, StoryPage } from '../../src/features/stories/schema.ts'
 import type { Task, TaskChanged, TaskDetail, TaskPage } from '../../src/features/tasks/schema.ts'
 import type { Person } from '../support/app.ts'
-import { expectEvent, expectRefusal, times } from './support.ts'
+import { expectEvent, expectRefusal, ids, times } from './support.ts'
 import {
   claim,
   complete,
@@ -66,9 +66,16 @@ describe('the long paths', () => {
     expect((await team.viewer.fetch<EpicPage>('GET', `/api/projects/${project.slug}/epics`)).body.items).toMatchObject([
       { id: epic.id },
     ])
-    expect((await team.viewer.fetch<StoryPage>('GET', `${epicAt(epic)}/stories`)).body.items).toMatchObject([
-      { id: story.id },
-    ])
+    const later = await newStory(team.member, epic)
+    const other = await newStory(team.member, await newEpic(team.member, project))
+    await team.member.fetch('PUT', storyAt(later), { status: 'done' })
+    const stories = async (path: string) => ids((await team.viewer.fetch<StoryPage>('GET', path)).body)
+    expect(await stories(`${epicAt(epic)}/stories`)).toEqual([story.id, later.id])
+    expect(await stories(`${epicAt(epic)}/stories?open=true`)).toEqual([story.id])
+    expect(await stories(`/api/projects/${project.slug}/stories`)).toEqual([story.id, later.id, other.id])
+    expect(await stories(`/api/projects/${project.slug}/stories?open=true`)).toEqual([story.id, other.id])
+    expect((await team.stranger.fetch('GET', `/api/projects/${project.slug}/stories`)).status).toBe(404)
+    await team.member.fetch('DELETE', epicAt({ ...epic, id: other.epicId }))
     const changed = await team.member.fetch<TaskChanged>('PUT', taskPath, { status: 'done' })
     expect(changed.body).toMatchObject({ status: 'done', freed: [] })
     await expectEvent(t, changed, 'task.completed')

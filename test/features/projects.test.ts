@@ -281,6 +281,7 @@ describe('finding', () => {
     const names = (page: ProjectPage) => page.items.map((p) => p.name)
     expect(names(await list(team.viewer))).toEqual(['Steam engine', 'Difference engine'])
     expect(names(await list(team.viewer, '?status=archived'))).toEqual(['Loom'])
+    expect(names(await list(team.viewer, '?status=all'))).toContain('Loom')
     expect(names(await list(team.viewer, '?sort=name&order=asc'))).toEqual(['Difference engine', 'Steam engine'])
     expect(names(await list(team.viewer, '?search=ENGINE&sort=createdAt&order=asc'))).toEqual([
       'Steam engine',

@@ -42,8 +42,9 @@ describe('what is found', () => {
         kind,
         expect.arrayContaining([word]),
       ])
-      const opened = await ada.fetch<{ id: string }>('GET', item.path)
+      const opened = await ada.fetch<{ id: string; key?: string; slug?: string }>('GET', item.path)
       expect([item.path, opened.status, opened.body.id]).toEqual([item.path, 200, made[kind].id])
+      expect([kind, item.key]).toEqual([kind, opened.body.key ?? opened.body.slug ?? null])
     }
     await expectNoEvents(t, answer)
   })

@@ -163,7 +163,9 @@ describe("it is its worker's alone", () => {
       expect((await who.fetch('GET', `/api/context?sessionId=${id}`)).status).toBe(404)
     }
     expect(await get(grace, id)).toMatchObject({ status: 'active', version: 1 })
-    expect(ids((await grace.fetch<SessionPage>('GET', '/api/sessions?status=active')).body)).toContain(id)
+    for (const query of ['status=active', 'open=true'])
+      expect(ids((await grace.fetch<SessionPage>('GET', `/api/sessions?${query}`)).body)).toContain(id)
+    expect(ids((await grace.fetch<SessionPage>('GET', '/api/sessions?open=false')).body)).not.toContain(id)
     // The feed of the project does not tell what she is up to.
     const { body } = await ada.fetch('GET', `/api/projects/${project}`)
     expect(JSON.stringify(body)).not.toContain('Lock the folder"]')

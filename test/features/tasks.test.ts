@@ -215,6 +215,8 @@ describe('lists', () => {
     await patch(team.member, plain, { status: 'cancelled' })
     const of = (query: string) => list(`projectId=${project.id}&sort=number&order=asc&${query}`)
     expect(await of('status=cancelled')).toEqual([plain.key])
+    expect(await of('open=false')).toEqual([plain.key])
+    expect(await of('open=true')).toEqual(keys([labelled, theirs, part]))
     expect(await of('priority=critical')).toEqual([labelled.key])
     expect(await of(`label=${encodeURIComponent('a,b"c')}`)).toEqual([labelled.key])
     expect(await of(`assignee=${agent.id}`)).toEqual([theirs.key])

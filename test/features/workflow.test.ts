@@ -271,6 +271,15 @@ describe('override', () => {
     await expectRefusal(t, await override(admin, id, 'nowhere'), 422, 'invalid')
     const done = await override(admin, id, 'done', 'Shipped before this board existed')
     expect(done.body).toMatchObject({ status: 'done', version: 2 })
+    const open = await make(author, project)
+    const listed = async (query: string) =>
+      ids((await viewer.fetch<FeaturePage>('GET', `/api/projects/${project.slug}/features?${query}`)).body)
+    expect([await listed('open=true'), await listed('open=false')]).toEqual([[open.id], [id]])
+    // Another workflow closes them in another state.
+    const transitions = [{ from: 'done', to: 'todo' }]
+    const settings = { workflow: { initial: 'done', states: ['done', 'todo'], transitions } }
+    expect((await admin.fetch('PUT', `/api/projects/${project.slug}`, { settings })).status).toBe(200)
+    expect([await listed('open=true'), await listed('open=false')]).toEqual([[id], [open.id]])
     // It does not pretend that the gates were passed.
     expect(done.body.gates.map((g) => g.state)).toEqual(times(4, () => 'open'))
     expect(await expectEvent(t, done, 'feature.overridden')).toMatchObject({

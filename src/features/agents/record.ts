@@ -11,6 +11,7 @@ export const agentRecord: RecordKind = {
   title: agents.name,
   scope: 'agents:read',
   visible: (rights) => visibleTo(agents, rights),
+  key: agents.slug,
   ownerId: agents.createdById,
   search: { text: sql`concat_ws(e'\n\n', ${agents.role}, ${agents.persona})`, userId: personal(agents) },
   resource: {

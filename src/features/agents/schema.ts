@@ -134,7 +134,7 @@ export type AgentPatch = Static<typeof AgentPatch>
 export const AgentQuery = object({
   ...paging('updatedAt', 'createdAt', 'name'),
   scope: optional(oneOf(scopes, { description: 'Default: personal and team; public: all public agents' })),
-  status: optional(oneOf(agentStatuses, { description: 'Default: active' })),
+  status: optional(oneOf([...agentStatuses, 'all'], { description: 'Default: active' })),
   search: optional(text(200, { description: 'Words that all must occur' })),
 })
 export type AgentQuery = Static<typeof AgentQuery>

@@ -66,7 +66,7 @@ function page(ctx: Ctx, query: AgentQuery, from: readonly Scope[]): Promise<Agen
     parts: partsOf(ctx, agents, from),
     filters: [
       query.scope && eq(agents.scope, query.scope),
-      eq(agents.status, query.status ?? 'active'),
+      query.status === 'all' ? undefined : eq(agents.status, query.status ?? 'active'),
       query.search ? matches(agents.search, query.search) : undefined,
     ],
     total: query.total,

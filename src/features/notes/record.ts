@@ -9,6 +9,7 @@ export const noteRecord: RecordKind = {
   title: notes.title,
   scope: 'notes:read',
   visible: visibleTo,
+  key: notes.slug,
   ownerId: notes.createdById,
   ownLinks: notes.links,
   inBriefs: true,

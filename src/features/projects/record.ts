@@ -10,6 +10,7 @@ export const projectRecord: RecordKind = {
   title: projects.name,
   scope: 'projects:read',
   visible: visibleTo,
+  key: projects.key,
   projectId: projects.id,
   inBriefs: true,
   search: { text: sql`concat_ws(e'\n', ${projects.key}, ${projects.slug}, ${projects.description})` },

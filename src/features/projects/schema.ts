@@ -87,7 +87,7 @@ export type ProjectPatch = Static<typeof ProjectPatch>
 
 export const ProjectQuery = object({
   ...paging('updatedAt', 'createdAt', 'name'),
-  status: optional(oneOf(statuses, { description: 'Default: active' })),
+  status: optional(oneOf([...statuses, 'all'], { description: 'Default: active' })),
   search: optional(text(200)),
 })
 export type ProjectQuery = Static<typeof ProjectQuery>

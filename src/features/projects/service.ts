@@ -40,7 +40,7 @@ export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise
   const filters = and(
     visibleTo(rightsOf(ctx.actor)),
     place,
-    eq(projects.status, query.status ?? 'active'),
+    query.status === 'all' ? undefined : eq(projects.status, query.status ?? 'active'),
     query.search ? matches(projects.search, query.search) : undefined,
   )
   const rows = await ctx.db

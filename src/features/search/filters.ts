@@ -57,6 +57,14 @@ export const nestedPath = ({ app }: Ctx): SQL => {
   return sql`case ${passages.kind} ${sql.join(cases, sql` `)} end`
 }
 
+/** SQL column: the key or slug of a record; null for kinds that have none. */
+export const recordKey = ({ app }: Ctx): SQL => {
+  const cases = app.records.followed.flatMap(({ kind, key, table }) =>
+    key ? sql`when ${kind}::text then (select ${key} from ${table} where ${table.id} = ${passages.recordId})` : [],
+  )
+  return sql`case ${passages.kind} ${sql.join(cases, sql` `)} end`
+}
+
 /** Returns the API path of a record. */
 export const apiPath = (kind: SearchName, id: string, nested: string | null): string =>
   `/api${nested ?? `${kindInfo(kind).path}/${id}`}`

@@ -3,7 +3,7 @@ import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
 import { toIso } from '../../db/columns.ts'
 import type { SearchName } from '../../records/names.ts'
-import { apiPath, current, nestedPath, type SearchFilter, within } from './filters.ts'
+import { apiPath, current, nestedPath, recordKey, type SearchFilter, within } from './filters.ts'
 import { excerpt, marked, parts } from './highlight.ts'
 import { asked, hasOperators } from './query.ts'
 import type { FindQuery, Found, FoundGroup, FoundGroups } from './schema.ts'
@@ -19,6 +19,7 @@ interface Row extends Record<string, unknown> {
   organization_id: string | null
   project_id: string | null
   nested_path: string | null
+  record_key: string | null
   chunk: number
   title: string
   content: string
@@ -47,7 +48,7 @@ const statement = (ctx: Ctx, text: string, place: SearchFilter, limit: number): 
   select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.chunk},
     ${passages.title},
     ${passages.content}, ${passages.at}, rank, total::int as total,
-    ${nestedPath(ctx)} as nested_path,
+    ${nestedPath(ctx)} as nested_path, ${recordKey(ctx)} as record_key,
     ${marked(passages.title, sql`asked.words`, 'english')} as marked_title,
       ${marked(passages.content, sql`asked.words`, 'english')} as marked_text
   from placed join ${passages} using (id), asked where place <= ${limit} order by top desc, ${passages.kind}, place`
@@ -55,6 +56,7 @@ const statement = (ctx: Ctx, text: string, place: SearchFilter, limit: number): 
 const toFound = (row: Row): Found => ({
   kind: row.kind,
   id: row.record_id,
+  key: row.record_key,
   title: row.title,
   path: apiPath(row.kind, row.record_id, row.nested_path),
   organizationId: row.organization_id,

@@ -41,6 +41,7 @@ const record = {
 
 export const Found = object({
   ...record,
+  key: nullable(text(100, { example: 'how-we-deploy-x7k2p9', description: 'Key or slug, if its kind has one' })),
   updatedAt: instant(),
   score: Type.Number({ examples: [0.61], description: 'Comparable within one response only' }),
   highlight: object(

@@ -7,6 +7,7 @@ import {
   nullable,
   object,
   oneOf,
+  openFilter,
   optional,
   pageOf,
   paging,
@@ -78,6 +79,7 @@ export type SessionEnd = Static<typeof SessionEnd>
 export const SessionQuery = object({
   ...paging('updatedAt', 'startedAt'),
   status: optional(oneOf(statuses)),
+  open: openFilter,
   agentId: agentFilter,
   projectId: projectFilter,
 })

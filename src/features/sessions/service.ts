@@ -54,6 +54,7 @@ export const list = read(
     const filters = and(
       own(ctx),
       query.status && eq(sessions.status, query.status),
+      query.open === undefined ? undefined : (query.open ? ne : eq)(sessions.status, 'ended'),
       agentId ? eq(sessions.agentId, agentId) : undefined,
       projectId ? eq(sessions.projectId, projectId) : undefined,
     )

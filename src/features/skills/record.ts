@@ -10,6 +10,7 @@ export const skillRecord: RecordKind = {
   title: skills.name,
   scope: 'skills:read',
   visible: (rights) => visibleTo(skills, rights),
+  key: skills.slug,
   ownerId: skills.createdById,
   search: {
     text: sql`concat_ws(e'\n\n', ${skills.description}, ${skills.content})`,

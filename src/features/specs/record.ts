@@ -9,6 +9,7 @@ export const specRecord: RecordKind = {
   title: specs.title,
   scope: 'specs:read',
   visible: liveOfTeamOrProject(specs),
+  key: specs.slug,
   inBriefs: true,
   search: { text: specs.content },
   resource: {

@@ -1,6 +1,7 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import { checkVersion, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
+import { isOpen } from '../../records/open.ts'
 import { keyset } from '../../records/page.ts'
 import { lastPosition, positionBehind } from '../../records/positions.ts'
 import { lockProject } from '../projects/lock.ts'
@@ -24,7 +25,7 @@ export const listEpics = read(
         order: 'asc',
       },
     )
-    const own = and(eq(epics.projectId, id), isNull(epics.deletedAt))
+    const own = and(eq(epics.projectId, id), isNull(epics.deletedAt), isOpen(epics.status, query.open))
     const rows = await ctx.db
       .select(epicColumns)
       .from(epics)

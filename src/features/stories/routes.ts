@@ -40,6 +40,16 @@ export const storyRoutes = (http: Http) =>
       body: EpicPatch,
       response: Epic,
     })
+    .get(
+      '/api/projects/:slug/stories',
+      ({ ctx, params, query }) => stories.listOfProject(ctx, { ...query, ...params }),
+      {
+        ...on(stories.listOfProject, 'List the stories of all epics of a project'),
+        params: ProjectRef,
+        query: OutlineQuery,
+        response: StoryPage,
+      },
+    )
     .get(storiesPath, ({ ctx, params, query }) => stories.listStories(ctx, { ...query, ...params }), {
       ...on(stories.listStories, 'List the stories of an epic'),
       params: InEpic,

@@ -6,6 +6,7 @@ import {
   nullable,
   object,
   oneOf,
+  openFilter,
   optional,
   pageOf,
   paging,
@@ -57,5 +58,5 @@ export type StoryPatch = Static<typeof StoryPatch>
 export const StoryPage = pageOf(Story)
 export type StoryPage = Static<typeof StoryPage>
 
-export const OutlineQuery = object(paging('position', 'createdAt', 'updatedAt'))
+export const OutlineQuery = object({ ...paging('position', 'createdAt', 'updatedAt'), open: openFilter })
 export type OutlineQuery = Static<typeof OutlineQuery>

@@ -1,6 +1,7 @@
-import { and, eq, isNull } from 'drizzle-orm'
+import { and, eq, isNull, type SQL } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
+import { isOpen } from '../../records/open.ts'
 import { keyset } from '../../records/page.ts'
 import { lastPosition, positionBehind } from '../../records/positions.ts'
 import { lockProject } from '../projects/lock.ts'
@@ -23,32 +24,37 @@ import {
 import type { OutlineQuery, Story, StoryCreate, StoryPage, StoryPatch } from './schema.ts'
 import { stories } from './table.ts'
 
+const orders = { position: stories.position, createdAt: stories.createdAt, updatedAt: stories.updatedAt }
+
+async function pageOf(ctx: Ctx, within: SQL, query: OutlineQuery, sort: keyof typeof orders): Promise<StoryPage> {
+  const page = keyset(orders, stories.id, query, { sort, order: 'asc' })
+  const own = and(within, isNull(stories.deletedAt), isOpen(stories.status, query.open))
+  const rows = await ctx.db
+    .select(storyColumns)
+    .from(stories)
+    .where(page.where(own))
+    .orderBy(...page.orderBy)
+    .limit(page.limit)
+  return page.page(await withProgress(ctx, 'story', rows), query.total ? await ctx.db.$count(stories, own) : undefined)
+}
+
 export const listStories = read(
   'stories.listStories',
   member('tasks:read'),
   async (ctx, { slug, epicId, ...query }: OutlineQuery & EpicPath): Promise<StoryPage> => {
     const project = await projects.find(ctx, slug)
     await findEpic(ctx, project.id, epicId)
-    const page = keyset(
-      { position: stories.position, createdAt: stories.createdAt, updatedAt: stories.updatedAt },
-      stories.id,
-      query,
-      {
-        sort: 'position',
-        order: 'asc',
-      },
-    )
-    const own = and(eq(stories.epicId, epicId), isNull(stories.deletedAt))
-    const rows = await ctx.db
-      .select(storyColumns)
-      .from(stories)
-      .where(page.where(own))
-      .orderBy(...page.orderBy)
-      .limit(page.limit)
-    return page.page(
-      await withProgress(ctx, 'story', rows),
-      query.total ? await ctx.db.$count(stories, own) : undefined,
-    )
+    return pageOf(ctx, eq(stories.epicId, epicId), query, 'position')
+  },
+)
+
+/** Lists the stories of all epics of a project, oldest first: a position counts only within an epic. */
+export const listOfProject = read(
+  'stories.listOfProject',
+  member('tasks:read'),
+  async (ctx, { slug, ...query }: OutlineQuery & { slug: string }): Promise<StoryPage> => {
+    const { id } = await projects.find(ctx, slug)
+    return pageOf(ctx, eq(stories.projectId, id), query, 'createdAt')
   },
 )
 

@@ -5,13 +5,16 @@ import { liveOfTeamOrProject } from '../projects/visible.ts'
 import * as service from './service.ts'
 import { tasks } from './table.ts'
 
+const key = sql`(select p.key from ${projects} p where p.id = ${tasks.projectId}) || '-' || ${tasks.number}`
+
 export const taskRecord: RecordKind = {
   kind: 'task',
   table: tasks,
   title: tasks.title,
   scope: 'tasks:read',
   visible: liveOfTeamOrProject(tasks),
-  path: sql`'/tasks/' || (select p.key from ${projects} p where p.id = ${tasks.projectId}) || '-' || ${tasks.number}`,
+  path: sql`'/tasks/' || ${key}`,
+  key,
   inBriefs: true,
   search: {
     text: sql`concat_ws(e'\n\n', ${tasks.description},

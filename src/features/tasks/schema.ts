@@ -9,6 +9,7 @@ import {
   nullable,
   object,
   oneOf,
+  openFilter,
   optional,
   pageOf,
   paging,
@@ -157,6 +158,7 @@ export type TaskPatch = Static<typeof TaskPatch>
 export const TaskQuery = object({
   ...paging('updatedAt', 'createdAt', 'position', 'number'),
   status: optional(oneOf(statuses)),
+  open: openFilter,
   priority: optional(oneOf(priorities)),
   projectId: projectFilter,
   storyId: optional(id()),

@@ -5,6 +5,7 @@ import { member, refuse } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { matches, newId } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
+import { isOpen } from '../../records/open.ts'
 import { keyset } from '../../records/page.ts'
 import { lastPosition } from '../../records/positions.ts'
 import { findParty, sameParty } from '../agents/parties.ts'
@@ -55,6 +56,7 @@ export const list = read(
       query.storyId === undefined ? undefined : eq(tasks.storyId, query.storyId),
       query.parentId === undefined ? undefined : eq(tasks.parentId, query.parentId),
       query.status && eq(tasks.status, query.status),
+      isOpen(tasks.status, query.open),
       query.priority && eq(tasks.priority, query.priority),
       assignee && and(eq(tasks.assigneeType, assignee.type), eq(tasks.assigneeId, assignee.id)),
       query.label === undefined ? undefined : sql`${tasks.labels} @> array[${query.label}]::text[]`,

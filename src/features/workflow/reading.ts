@@ -1,4 +1,4 @@
-import { eq, inArray, isNull, type SQL, sql } from 'drizzle-orm'
+import { eq, inArray, isNull, not, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { rightsOf } from '../../auth/rights.ts'
@@ -12,7 +12,7 @@ import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { inVisibleProject } from '../projects/visible.ts'
-import { next, progress, workflowOf } from '../projects/workflow.ts'
+import { defaultWorkflow, next, progress, workflowOf } from '../projects/workflow.ts'
 import { blockersOf, openOnes } from './dependencies.ts'
 import { type Row, visible } from './rows.ts'
 import type { Feature, FeatureItem, FeaturePage, FeatureQuery } from './schema.ts'
@@ -93,6 +93,12 @@ export interface FeatureFilter extends FeatureQuery, ProjectFilter {
   ofTeam?: boolean
 }
 
+const usual = JSON.stringify(defaultWorkflow.transitions)
+/** SQL condition: the workflow of the feature's project has a transition out of its state. */
+const isOpen = sql`(select coalesce(of.settings -> 'workflow' -> 'transitions', ${usual}::jsonb)
+  from ${projectTable} of where of.id = ${features.projectId})
+  @> jsonb_build_array(jsonb_build_object('from', ${features.status}))`
+
 export async function page(ctx: Ctx, query: FeatureFilter): Promise<FeaturePage> {
   const keys = { updatedAt: features.updatedAt, createdAt: features.createdAt, title: features.title }
   const paged = keyset(keys, features.id, query, { sort: 'updatedAt' })
@@ -102,6 +108,7 @@ export async function page(ctx: Ctx, query: FeatureFilter): Promise<FeaturePage>
     projectId ? eq(features.projectId, projectId) : undefined,
     projectId && !query.ofTeam ? undefined : eq(features.organizationId, currentOrganization(ctx.actor)),
     query.status === undefined ? undefined : eq(features.status, query.status),
+    query.open === undefined ? undefined : query.open ? isOpen : not(isOpen),
     query.kind === undefined ? undefined : eq(features.kind, query.kind),
     query.search ? matches(features.search, query.search) : undefined,
   )

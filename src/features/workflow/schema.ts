@@ -8,6 +8,7 @@ import {
   nullable,
   object,
   oneOf,
+  openFilter,
   optional,
   pageOf,
   paging,
@@ -175,6 +176,7 @@ export const FeatureQuery = object({
   ...paging('updatedAt', 'createdAt', 'title'),
   projectId: projectFilter,
   status: optional(text(63)),
+  open: openFilter,
   kind: optional(oneOf(kinds)),
   search: optional(text(200, { description: 'Words that all must occur' })),
 })
