@@ -26,7 +26,10 @@ export interface Ctx {
   readonly expectedVersion?: number
   /** Fires when the caller has disconnected, on surfaces that notice it. */
   readonly signal?: AbortSignal
-  /** Writes an event (audit, activity and live event in one) in this transaction; it is delivered after commit. */
+  /**
+   * Writes an event (audit, activity and live event in one) in this transaction; it is delivered after commit. Events
+   * of anonymous callers need a `userId` or an `organizationId` (see `isRecorded`).
+   */
   emit<P extends TProperties>(event: EventType<P>, about: About<P>): void
   /** Stores a job in this transaction. It runs after commit, and is retried until it succeeds. */
   enqueue(job: Job): void
@@ -153,9 +156,10 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
     const result = await work(inner, input)
     // Every write is audited, even one that emits no event.
     if (unit.events.length === 0) unit.events.push(eventOf(inner, action, action, { userId: actor.userId }))
+    const events = unit.events.filter(isRecorded)
     if (unit.jobs.length > 0) await app.jobs.insert(tx, unit.jobs)
-    await tx.commit([...unit.events.map(insertEvent), ...(key ? [storeResult(key, result, hints.secret)] : [])])
-    app.bus.deliver(unit.events)
+    await tx.commit([...events.map(insertEvent), ...(key ? [storeResult(key, result, hints.secret)] : [])])
+    app.bus.deliver(events)
     if (unit.jobs.length > 0) app.jobs.wake(unit.jobs)
     return result
   } catch (error) {
@@ -163,6 +167,13 @@ async function inTransaction<I, O>(ctx: Ctx, action: string, hints: Hints, input
     throw error
   }
 }
+
+/**
+ * A call without a credential is recorded only if it concerns an account or a team: anybody can repeat it as often as
+ * they like, and every row is kept for a year.
+ */
+const isRecorded = ({ actor, userId, organizationId }: AppEvent): boolean =>
+  actor.kind !== 'anonymous' || userId !== null || organizationId !== null
 
 /** Audits what an administrator reads while acting as somebody else. */
 export async function auditRead(ctx: Ctx, action: string): Promise<void> {

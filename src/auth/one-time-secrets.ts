@@ -169,10 +169,10 @@ export async function issueCode(ctx: Ctx, email: string, userId: string | null):
 }
 
 /**
- * Counts the attempt and decides in one statement. Returns undefined instead of throwing, because a throw would roll
- * back the count.
+ * Counts the attempt and decides in one statement. Returns undefined if no code is pending. Does not throw if the code
+ * is wrong, because a throw would roll back the count.
  */
-export async function tryCode(ctx: Ctx, email: string, code: string): Promise<Redeemed | undefined> {
+export async function tryCode(ctx: Ctx, email: string, code: string): Promise<{ right: boolean } | undefined> {
   const right = sql`${table.hash} = ${codeHash(ctx, email, code)}`
   const [found] = await ctx.db
     .update(table)
@@ -182,8 +182,8 @@ export async function tryCode(ctx: Ctx, email: string, code: string): Promise<Re
       sealed: sql`case when ${right} or ${table.attempts} + 1 >= ${CODE_TRIES} then null else ${table.sealed} end`,
     })
     .where(and(usable(ctx, 'code'), eq(table.subject, normal(email)), lt(table.attempts, CODE_TRIES)))
-    .returning({ ...shown, usedAt: table.usedAt })
-  return found?.usedAt ? found : undefined
+    .returning({ usedAt: table.usedAt })
+  return found && { right: found.usedAt !== null }
 }
 
 /** Returns the code that is still valid for this address, for `GET /api/admin/users/:id/otp`. */

@@ -14,7 +14,7 @@ describe('connecting an identity to the own account', () => {
     const answer = await link(ada, 'github', elsewhere)
     expect([answer.status, answer.location]).toEqual([302, '/account'])
     expect(answer.headers.getSetCookie().filter((c) => /tutti_(access|refresh)/.test(c))).toEqual([])
-    await expectEvents(t, answer, 'oauth.recall', 'connected_account.created', 'notification.created')
+    await expectEvents(t, answer, 'connected_account.created', 'notification.created')
     const [account] = await connected(ada.token)
     expect(Object.keys(account as object).sort()).toEqual([
       'avatarUrl',

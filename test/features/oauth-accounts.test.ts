@@ -10,7 +10,7 @@ import { Authenticator, newPasskey } from '../support/authenticator.ts'
 import { keptMail } from '../support/mail.ts'
 import { Visitor } from '../support/providers.ts'
 import { at, bearer, come, connected, link, page, prove, settings, somebody, t } from './oauth-support.ts'
-import { expectEvents, failure, statuses, times, watch } from './support.ts'
+import { expectEvents, expectNoEvents, failure, statuses, times, watch } from './support.ts'
 
 /** Whose an identity is: accounts that are found, made and taken over. */
 const userRow = async (email: string) => (await t.app.db.select().from(users).where(eq(users.email, email)))[0]
@@ -33,7 +33,7 @@ describe('a new identity', () => {
       const answer = await come(provider, somebody({ email: undefined }))
       expect([answer.status, answer.body.code]).toEqual([409, 'conflict'])
       expect(answer.body.detail).toContain('e-mail address')
-      await expectEvents(t, answer, 'oauth.recall')
+      await expectNoEvents(t, answer)
     }
   })
 
@@ -112,7 +112,7 @@ describe('an address that has an account', () => {
     await prove(ada.userId)
     const answer = await come('google', somebody({ email: ada.email.toUpperCase() }))
     expect(answer.body.user.id).toBe(ada.userId)
-    await expectEvents(t, answer, 'oauth.recall', 'connected_account.created', 'notification.created', 'user.signed_in')
+    await expectEvents(t, answer, 'connected_account.created', 'notification.created', 'user.signed_in')
     expect((await keptMail(t, ada.email, 'new_way_in')).text).toContain('Your account at Google can be used to sign in')
     // What she had stays hers.
     expect((await me(ada.token)).status).toBe(200)
@@ -127,7 +127,7 @@ describe('an address that has an account', () => {
       expect([answer.status, answer.body.code]).toEqual([409, 'conflict.exists'])
       expect(answer.body.detail).toContain('Sign in another way and connect Google in your account')
       expect(answer.headers.getSetCookie().filter((c) => /tutti_(access|refresh)/.test(c))).toEqual([])
-      await expectEvents(t, answer, 'oauth.recall')
+      await expectNoEvents(t, answer)
     }
     expect(await connected(ada.token)).toEqual([])
     const browser = await come('google', somebody({ email: ada.email, verified }), { accept: page })
@@ -172,7 +172,7 @@ describe('an address that has an account', () => {
     ] as const) {
       const answer = await come(provider, who)
       expect([answer.status, answer.body.code]).toEqual([401, 'unauthenticated'])
-      await expectEvents(t, answer, 'oauth.recall')
+      await expectNoEvents(t, answer)
     }
   })
 

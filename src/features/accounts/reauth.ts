@@ -15,9 +15,9 @@ const tryOwnCode = write(
   'accounts.tryCode',
   interactive,
   async (ctx, { email, code }: { email: string; code: string }): Promise<boolean> => {
-    const right = await tryCode(ctx, email, code)
-    if (right) await wipeMail(ctx, email, 'code')
-    return right !== undefined
+    const tried = await tryCode(ctx, email, code)
+    if (tried?.right) await wipeMail(ctx, email, 'code')
+    return tried?.right ?? false
   },
 )
 

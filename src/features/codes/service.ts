@@ -100,9 +100,10 @@ export const send = flow('codes.send', anyone, async (ctx, { email }: CodeSend):
 })
 
 const enter = write('codes.enter', anyone, async (ctx, { email, code }: CodeVerify): Promise<SignedIn | undefined> => {
-  const right = await tryCode(ctx, email, code)
-  const answer = right && (await admit(ctx, email, 'code'))
-  if (!answer) noteFailure(ctx, (await byEmail(ctx, email))?.id ?? null, 'code')
+  const tried = await tryCode(ctx, email, code)
+  const answer = tried?.right ? await admit(ctx, email, 'code') : undefined
+  // Without a pending code this is no guess, and anybody could add entries to the audit log of a known address.
+  if (!answer) noteFailure(ctx, (tried && (await byEmail(ctx, email))?.id) ?? null, 'code')
   return answer
 })
 

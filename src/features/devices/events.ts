@@ -4,11 +4,6 @@ import { nullable } from '../../schema.ts'
 const ofDevice = { kind: 'device', feed: 'access' } as const
 const answered = { ...ofDevice, data: { clientName: text, ip: nullable(text) } } as const
 
-export const deviceRequested = define('device.requested', {
-  ...ofDevice,
-  description: 'A device requested to be signed in',
-  data: { clientName: text },
-})
 export const deviceClaimed = define('device.claimed', {
   ...ofDevice,
   description: 'A user entered the code of a device',

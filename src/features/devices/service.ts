@@ -14,7 +14,7 @@ import { mailNotice } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
 import type { User } from '../users/schema.ts'
 import { users } from '../users/table.ts'
-import { deviceApproved, deviceClaimed, deviceDenied, deviceRequested } from './events.ts'
+import { deviceApproved, deviceClaimed, deviceDenied } from './events.ts'
 import type { Device, DeviceDecision, DevicePoll, DeviceRef, DeviceStart, DeviceStarted } from './schema.ts'
 import { deviceCodes as table } from './table.ts'
 
@@ -91,9 +91,7 @@ const put = write(
         })
         .onConflictDoNothing({ target: table.userHash })
         .returning({ id: table.id })
-      if (!made) continue
-      ctx.emit(deviceRequested, { subjectId: made.id, data: { clientName } })
-      return userCode
+      if (made) return userCode
     }
   },
 )
