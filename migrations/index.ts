@@ -20,6 +20,7 @@ import m17 from './0017_indexes_of_teams.sql' with { type: 'text' }
 import m18 from './0018_activity_log.sql' with { type: 'text' }
 import m19 from './0019_skill_placeholders.sql' with { type: 'text' }
 import m20 from './0020_events_by_number.sql' with { type: 'text' }
+import m21 from './0021_invite_handed_over.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -42,4 +43,5 @@ export const migrations: Migration[] = [
   { id: '0018_activity_log', sql: m18 },
   { id: '0019_skill_placeholders', sql: m19 },
   { id: '0020_events_by_number', sql: m20 },
+  { id: '0021_invite_handed_over', sql: m21 },
 ]

@@ -1,4 +1,4 @@
-import type { Invite } from '../../src/features/invites/schema.ts'
+import type { Invite, InviteSent } from '../../src/features/invites/schema.ts'
 import type { Member, Organization } from '../../src/features/organizations/schema.ts'
 import type { User } from '../../src/features/users/schema.ts'
 import type { Client } from '../api/client.ts'
@@ -106,11 +106,15 @@ export const verbs: Verb[] = [
     about: 'Invite someone to a team',
     fields: [choice('--role <role>', roles, 'member')],
     examples: ['tutti teams invite engines bob@example.com --role viewer'],
-    run: async ({ client, args: [team, email], fields }) =>
-      shown(
-        await client.post<Invite>(at('/api/teams/:id/invite', await idOf(client, team)), { email, ...fields }),
-        `Invited ${email}.`,
-      ),
+    run: async ({ client, args: [team, email], fields }) => {
+      const path = at('/api/teams/:id/invite', await idOf(client, team))
+      const invite = await client.post<InviteSent>(path, { email, ...fields })
+      const byHand = invite.link && [
+        'This server sends no mail. Hand this link to them yourself; it is shown only now:',
+        `  ${invite.link}`,
+      ]
+      return shown(invite, `Invited ${email}.`, ...(byHand || []))
+    },
   },
   {
     name: 'invites',

@@ -79,7 +79,7 @@ ${alert}${button('Create account')}<a href="/login">I already have an account</a
 ${field('Code', 'name="code" required maxlength="40" autocomplete="off" autocapitalize="characters" spellcheck="false" placeholder="XXXX-XXXX" class="code"')}
 ${alert}${button('Continue')}</form>`,
   ),
-  '/forgot': link('Forgot your password?', 'We will e-mail you a link to set a new one.', 'Send the link', email),
+  '/forgot': link('Forgot your password?', 'A link by e-mail lets you set a new one.', 'Request a link', email),
   '/reset': link(
     'Set a new password',
     'This ends every session, key and token of your account.',

@@ -23,7 +23,7 @@ import {
   type TestApp,
   unique,
 } from '../support/app.ts'
-import { keptMail, linkSecretIn } from '../support/mail.ts'
+import { kept, keptMail, linkSecretIn } from '../support/mail.ts'
 
 /** What the tests of accounts share. */
 export const NEW_PASSWORD = 'seven quiet lamps at dusk'
@@ -45,13 +45,13 @@ export const linkTo = async (t: TestApp, email: string, kind: string): Promise<s
   linkSecretIn(await keptMail(t, email, kind))
 
 export async function resetLink(t: TestApp, email: string): Promise<string> {
-  expect((await post(t, 'forgot-password', { email })).body).toEqual({ sent: true })
+  expect((await post(t, 'forgot-password', { email })).body).toEqual(kept)
   return linkTo(t, email, 'reset')
 }
 
 /** Asks for the change and answers what the new mailbox gets. */
 export async function changeLink(t: TestApp, who: { token: string }, email: string): Promise<string> {
-  expect((await post(t, 'email-change', { email }, who.token)).body).toEqual({ sent: true })
+  expect((await post(t, 'email-change', { email }, who.token)).body).toEqual(kept)
   return linkTo(t, email, 'email_change')
 }
 

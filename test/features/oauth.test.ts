@@ -5,6 +5,7 @@ import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import type { ConnectedAccountPage, Provider, SignInWays } from '../../src/features/oauth/schema.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
 import { call, logged, sharedApp, testApp, unique } from '../support/app.ts'
+import { kept } from '../support/mail.ts'
 import { type Fault, realProvider, Visitor } from '../support/providers.ts'
 import { allowing } from '../support/timing.ts'
 import { asJson, at, page, somebody, t } from './oauth-support.ts'
@@ -44,6 +45,7 @@ describe('what there is', () => {
       magicLink: true,
       passkey: true,
       registration: 'open',
+      mail: kept,
       oauth: ['github', 'google', 'oidc'],
     }
     expect((await call<SignInWays>(t, 'GET', '/api/auth/providers')).body).toEqual(all)

@@ -6,6 +6,15 @@ import { mails } from '../../src/features/mail/table.ts'
 import type { TestApp } from './app.ts'
 import { atEnd } from './cleanup.ts'
 
+/** What a request for a mail returns on a server without SMTP, for known and unknown addresses alike. */
+export const kept = {
+  sent: false,
+  kept: true,
+  detail:
+    'This server sends no mail: it keeps each message for its administrators, who can read it in the outbox and pass ' +
+    'it on. Ask them for it.',
+}
+
 export interface Received extends Email {
   /** The envelope, which is what counts for delivery. */
   recipients: string[]

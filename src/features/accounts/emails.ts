@@ -6,7 +6,8 @@ import { dropSecrets, issueSecret, redeemSecret } from '../../auth/one-time-secr
 import { anyone, person, recent } from '../../auth/policy.ts'
 import { oneTimeSecrets } from '../../auth/table.ts'
 import { AppError, invalid, type WayOut } from '../../errors.ts'
-import { countMail, queueMail, wipeMail } from '../mail/service.ts'
+import type { MailAnswer } from '../mail/schema.ts'
+import { countMail, mailAnswer, queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
 import { userEmailChanged, userEmailChangeRequested, userEmailRestored, userEmailVerified } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
@@ -82,7 +83,7 @@ export const verifyEmail = flow(
     if (user.emailVerifiedAt) return { verified: true }
     await countMail(ctx, user.email)
     await sendAgain(ctx, {})
-    return { sent: true }
+    return mailAnswer(ctx)
   },
 )
 
@@ -112,14 +113,14 @@ const REQUESTS_AN_HOUR = 10
 export const changeEmail = flow(
   'accounts.changeEmail',
   recent(5),
-  async (ctx, { email }: ChangeEmail): Promise<{ sent: true }> => {
+  async (ctx, { email }: ChangeEmail): Promise<MailAnswer> => {
     const user = await own(ctx)
     if (email.toLowerCase() === user.email.toLowerCase()) throw invalid('/email', 'This is already your address.')
     const { driver, clock } = ctx.app
     await countAttempt(driver, `email-change:${user.id}`, REQUESTS_AN_HOUR, 3600, clock(), 'changes of your address')
     await countMail(ctx, email)
     await requestChange(ctx, { email })
-    return { sent: true }
+    return mailAnswer(ctx)
   },
 )
 

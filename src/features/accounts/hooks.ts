@@ -3,8 +3,10 @@ import type { User } from '../users/schema.ts'
 
 /** Hooks by which higher features take part in changes of accounts. All run in the caller's transaction. */
 
-/** Returns whether the token lets this address register although registration is closed. A handler may throw. */
-export const mayRegister = hook<{ email: string; inviteToken: string }, boolean>('accounts.mayRegister')
+/** Returns that the token lets this address register although registration is closed; otherwise a handler throws. */
+export const mayRegister = hook<{ email: string; inviteToken: string }, { provesMailbox: boolean }>(
+  'accounts.mayRegister',
+)
 
 /** Called after an account was created with an invite token. */
 export const onRegistered = hook<{ user: User; inviteToken: string }>('accounts.onRegistered')

@@ -5,7 +5,8 @@ import { issueSecret, peekSecret, redeemSecret } from '../../auth/one-time-secre
 import { checkPassword, hashPassword, verifyPassword } from '../../auth/passwords.ts'
 import { anyone, authorize, machine, person, recent } from '../../auth/policy.ts'
 import { AppError, invalid } from '../../errors.ts'
-import { countMail, mailNotice, queueMail, wipeMail } from '../mail/service.ts'
+import type { MailAnswer } from '../mail/schema.ts'
+import { countMail, mailAnswer, mailNotice, queueMail, wipeMail } from '../mail/service.ts'
 import { notify } from '../notifications/service.ts'
 import { resetRequested, userPasswordChanged, userPasswordReset } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
@@ -118,11 +119,11 @@ const sendReset = write('accounts.sendReset', anyone, async (ctx, { email }: For
 export const forgotPassword = flow(
   'accounts.forgotPassword',
   anyone,
-  async (ctx, { email }: ForgotPassword): Promise<{ sent: true }> => {
+  async (ctx, { email }: ForgotPassword): Promise<MailAnswer> => {
     await countSignIn(ctx)
     await countMail(ctx, email)
     await sendReset(ctx, { email })
-    return { sent: true }
+    return mailAnswer(ctx)
   },
 )
 

@@ -2,6 +2,7 @@ import { type Http, on } from '../../http/context.ts'
 import { clearCookies, setCookies } from '../../http/cookies.ts'
 import { cookieOf, REFRESH_COOKIE } from '../../http/guard.ts'
 import { Deleted, id, object } from '../../schema.ts'
+import { MailAnswer } from '../mail/schema.ts'
 import { PreferencesAnswer, PreferencesPatch, User } from '../users/schema.ts'
 import * as emails from './emails.ts'
 import * as passwords from './passwords.ts'
@@ -18,7 +19,6 @@ import {
   LinkToken,
   LoggedOut,
   Login,
-  MailSent,
   PasswordReset,
   ProfilePatch,
   Reauth,
@@ -100,7 +100,7 @@ export const accountRoutes = (http: Http) =>
     .post('/api/auth/forgot-password', ({ ctx, body }) => passwords.forgotPassword(ctx, body), {
       ...on(passwords.forgotPassword, 'Request a mail with a link to choose a new password'),
       body: ForgotPassword,
-      response: MailSent,
+      response: MailAnswer,
     })
     .post('/api/auth/reset-password', ({ ctx, body }) => passwords.resetPassword(ctx, body), {
       ...on(passwords.resetPassword, 'Set a new password with the link from the mail; ends every credential'),
@@ -131,7 +131,7 @@ export const accountRoutes = (http: Http) =>
     .post('/api/auth/email-change', ({ ctx, body }) => emails.changeEmail(ctx, body), {
       ...on(emails.changeEmail, 'Request a change of your e-mail address; the new address gets a link'),
       body: ChangeEmail,
-      response: MailSent,
+      response: MailAnswer,
     })
     .post('/api/auth/email-change/confirm', ({ ctx, body }) => emails.confirmEmail(ctx, body), {
       ...on(emails.confirmEmail, 'Confirm the new e-mail address; ends every credential'),

@@ -15,6 +15,7 @@ import {
   text,
   yes,
 } from '../../schema.ts'
+import { MailAnswer } from '../mail/schema.ts'
 import { User } from '../users/schema.ts'
 
 const password = text(128, {
@@ -79,7 +80,6 @@ export const LoggedOut = object({ id: id(), revoked: oneOf(['session']) })
 
 export const ForgotPassword = object({ email: email() })
 export type ForgotPassword = Static<typeof ForgotPassword>
-export const MailSent = object({ sent: yes() })
 
 export const ResetPassword = object({ token: linkToken, password })
 export type ResetPassword = Static<typeof ResetPassword>
@@ -116,7 +116,7 @@ export type Confirmed = Static<typeof Confirmed>
 
 export const VerifyEmail = object({ token: optional(linkToken) })
 export type VerifyEmail = Static<typeof VerifyEmail>
-export const VerifyAnswer = object({ sent: optional(yes()), verified: optional(yes()) })
+export const VerifyAnswer = object({ ...partial(MailAnswer).properties, verified: optional(yes()) })
 export type VerifyAnswer = Static<typeof VerifyAnswer>
 
 export const ChangeEmail = object({ email: email() })

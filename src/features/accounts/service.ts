@@ -44,17 +44,16 @@ export const register = flow(
   'accounts.register',
   anyone,
   async (ctx, { email, password, name, inviteToken }: Register): Promise<SignedIn> => {
-    const invited = inviteToken !== undefined && (await mayRegister.call(ctx, { email, inviteToken })).includes(true)
+    const [invited] = inviteToken === undefined ? [] : await mayRegister.call(ctx, { email, inviteToken })
     if (!invited) requireOpenRegistration(ctx)
     checkPassword(password, { email, name })
     if (!invited) await countRegistration(ctx)
-    // The invite token was mailed to this address, so it is confirmed.
     return addUser(ctx, {
       email,
       name,
       passwordHash: await hashPassword(password),
       role: 'user',
-      emailVerified: invited,
+      emailVerified: invited?.provesMailbox ?? false,
       inviteToken,
     })
   },

@@ -2,8 +2,9 @@ import { browserMark, markBrowser, newMark, unmarkBrowser } from '../../http/bro
 import { type Http, on } from '../../http/context.ts'
 import { setCookies } from '../../http/cookies.ts'
 import { SignedIn } from '../accounts/schema.ts'
+import { MailAnswer } from '../mail/schema.ts'
 import { LINK_MINUTES } from './messages.ts'
-import { CodeSend, CodeVerify, LinkCode, LinkVerify, Sent } from './schema.ts'
+import { CodeSend, CodeVerify, LinkCode, LinkVerify } from './schema.ts'
 import * as codes from './service.ts'
 
 const MARK = 'tutti_link'
@@ -13,7 +14,7 @@ export const codeRoutes = (http: Http) =>
     .post('/api/auth/otp/send', ({ ctx, body }) => codes.send(ctx, body), {
       ...on(codes.send, 'Mail a six-digit code to sign in or register'),
       body: CodeSend,
-      response: Sent,
+      response: MailAnswer,
     })
     .post(
       '/api/auth/otp/verify',
@@ -35,7 +36,7 @@ export const codeRoutes = (http: Http) =>
       {
         ...on(codes.sendLink, 'Mail a link to sign in or register; it works in the browser that requested it'),
         body: CodeSend,
-        response: Sent,
+        response: MailAnswer,
       },
     )
     .post(

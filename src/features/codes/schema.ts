@@ -1,13 +1,9 @@
-import { email, instant, object, type Static, text, yes } from '../../schema.ts'
+import { email, instant, object, type Static, text } from '../../schema.ts'
 
 const code = text(6, { pattern: '^[0-9]{6}$', example: '042042' })
 
 export const CodeSend = object({ email: email() })
 export type CodeSend = Static<typeof CodeSend>
-
-/** Identical for every address, whether it has an account or not. */
-export const Sent = object({ sent: yes() })
-export type Sent = Static<typeof Sent>
 
 export const CodeVerify = object({ email: email(), code })
 export type CodeVerify = Static<typeof CodeVerify>

@@ -16,12 +16,13 @@ import { countRegistration, countSignIn, insertUser, proveMailbox } from '../acc
 import type { SignedIn } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
 import { isInvited } from '../invites/receiving.ts'
-import { countMail, queueMail, wipeMail } from '../mail/service.ts'
+import type { MailAnswer } from '../mail/schema.ts'
+import { countMail, mailAnswer, queueMail, wipeMail } from '../mail/service.ts'
 import { codeRequested, linkRequested, signInFailed } from '../users/events.ts'
 import type { User } from '../users/schema.ts'
 import { byEmail } from '../users/service.ts'
 import { codeMail, LINK_MINUTES, linkMail } from './messages.ts'
-import type { CodeSend, CodeVerify, LinkCode, LinkVerify, Sent } from './schema.ts'
+import type { CodeSend, CodeVerify, LinkCode, LinkVerify } from './schema.ts'
 
 /**
  * Sign-in and registration with mailed codes and links. Sending runs the same statements for every address, so that it
@@ -93,10 +94,10 @@ const issue = write('codes.issue', anyone, async (ctx, { email }: CodeSend): Pro
   ctx.emit(codeRequested, { subjectId: user?.id, userId: user?.id })
 })
 
-export const send = flow('codes.send', anyone, async (ctx, { email }: CodeSend): Promise<Sent> => {
+export const send = flow('codes.send', anyone, async (ctx, { email }: CodeSend): Promise<MailAnswer> => {
   await countRequest(ctx, email)
   await issue(ctx, { email })
-  return { sent: true }
+  return mailAnswer(ctx)
 })
 
 const enter = write('codes.enter', anyone, async (ctx, { email, code }: CodeVerify): Promise<SignedIn | undefined> => {
@@ -141,10 +142,10 @@ const issueLink = write(
 export const sendLink = flow(
   'codes.sendLink',
   anyone,
-  async (ctx, { email, browser }: CodeSend & Browser): Promise<Sent> => {
+  async (ctx, { email, browser }: CodeSend & Browser): Promise<MailAnswer> => {
     await countRequest(ctx, email)
     await issueLink(ctx, { email, browser })
-    return { sent: true }
+    return mailAnswer(ctx)
   },
 )
 

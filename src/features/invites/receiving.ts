@@ -59,8 +59,8 @@ export const accept = write(
   async (ctx, { token }: { token: string }): Promise<Organization> => {
     const user = await me(ctx)
     const invite = await claim(ctx, user, token)
-    if (!user.emailVerifiedAt) {
-      // The link proves access to the mailbox; a recent sign-in proves that the account is the caller's own.
+    if (!user.emailVerifiedAt && !invite.handedOver) {
+      // A mailed link proves access to the mailbox; a recent sign-in proves that the account is the caller's own.
       requireRecent(ctx.actor, 15, 'Accepting with an address that is not confirmed yet', ctx.app.clock())
       await ctx.db
         .update(users)
@@ -94,7 +94,7 @@ export const inviteHooks = [
     const invite = await usable(ctx, await byToken(ctx, inviteToken))
     if (!sameAddress(invite, email))
       throw invalid('/email', 'This invitation was sent to another address. Register with that one.')
-    return true
+    return { provesMailbox: !invite.handedOver }
   }),
   onRegistered.handle(async (ctx, { user, inviteToken }) => {
     await take(ctx, await claim(ctx, user, inviteToken), user.id)

@@ -2,7 +2,7 @@ import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, id, object, yes } from '../../schema.ts'
 import { Organization } from '../organizations/schema.ts'
 import * as received from './receiving.ts'
-import { Invite, InviteCreate, InvitePage, InvitePreview, InviteQuery, InviteRef, InviteToken } from './schema.ts'
+import { InviteCreate, InvitePage, InvitePreview, InviteQuery, InviteRef, InviteSent, InviteToken } from './schema.ts'
 import * as invites from './service.ts'
 
 const byId = object({ id: id() })
@@ -14,10 +14,13 @@ export const inviteRoutes = (http: Http) =>
       async ({ ctx, params, body, set }) =>
         created(set, `/api/teams/${params.id}/invites`, await invites.create(ctx, { ...body, ...params })),
       {
-        ...on(invites.create, 'Invite somebody to a team by e-mail'),
+        ...on(
+          invites.create,
+          'Invite somebody to a team by e-mail, or by a link to hand over if there is no mail server',
+        ),
         params: byId,
         body: InviteCreate,
-        response: { 201: Invite },
+        response: { 201: InviteSent },
       },
     )
     .get('/api/teams/:id/invites', ({ ctx, params, query }) => invites.list(ctx, { ...query, ...params }), {

@@ -28,14 +28,14 @@ export const sentTo = (email: string) => eq(sql`lower(${invites.email})`, email.
 
 export const select = (ctx: Ctx) =>
   ctx.db
-    .select({ ...visible, closedAt: invites.closedAt })
+    .select({ ...visible, closedAt: invites.closedAt, handedOver: invites.handedOver })
     .from(invites)
     .innerJoin(organizations, and(eq(organizations.id, invites.organizationId), isNull(organizations.deletedAt)))
     .leftJoin(users, eq(users.id, invites.invitedById))
     .$dynamic()
-export type Row = Invite & { closedAt: string | null }
+export type Row = Invite & { closedAt: string | null; handedOver: boolean }
 
-export const shown = ({ closedAt: _, ...invite }: Row): Invite => invite
+export const shown = ({ closedAt: _, handedOver: __, ...invite }: Row): Invite => invite
 
 /** The kind names the team: a new link erases older mails of its kind, and must not erase those of another team. */
 export const mailKind = (organizationId: string): string => `invite:${organizationId}`

@@ -12,6 +12,7 @@ import {
   recordFields,
   type Static,
   text,
+  url,
 } from '../../schema.ts'
 
 const role = oneOf(roles)
@@ -27,6 +28,17 @@ export const Invite = object({
   acceptedAt: nullable(instant()),
 })
 export type Invite = Static<typeof Invite>
+
+export const InviteSent = object({
+  ...Invite.properties,
+  link: optional(
+    url({
+      example: 'https://tutti.example.com/invite#svc_inv_…',
+      description: 'Only without a mail server: hand it to the person yourself. It is shown once and proves no mailbox',
+    }),
+  ),
+})
+export type InviteSent = Static<typeof InviteSent>
 
 export const InviteCreate = object({
   email: email(),

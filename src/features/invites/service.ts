@@ -14,7 +14,7 @@ import * as teams from '../organizations/service.ts'
 import { byEmail } from '../users/service.ts'
 import { inviteCreated, inviteRenewed, inviteWithdrawn } from './events.ts'
 import { close, listOpen, mailKind, memberOf, open, type Row, roleToInvite, select, sentTo, shown } from './rows.ts'
-import type { Invite, InviteCreate, InvitePage, InviteQuery } from './schema.ts'
+import type { InviteCreate, InvitePage, InviteQuery, InviteSent } from './schema.ts'
 import { invites } from './table.ts'
 
 const DAYS = 14
@@ -33,22 +33,23 @@ export const list = read(
 export const create = write(
   'invites.create',
   byRow('organizations:write'),
-  async (ctx, { id, ...input }: InviteCreate & { id: string }): Promise<Invite> => {
+  async (ctx, { id, ...input }: InviteCreate & { id: string }): Promise<InviteSent> => {
     const organization = await teams.get(ctx, { id })
     requireRole(ctx.actor, id, roleToInvite(input.role ?? 'member'), 'Inviting')
     return send(ctx, organization, input)
   },
+  { secret: ['link'] },
 )
 
 /**
  * Sends an invite in the caller's transaction. The caller has checked the right to invite. An open invite is renewed,
- * and its old link stops working.
+ * and its old link stops working. Without a mail server the result has the link for the inviter to hand over.
  */
 export async function send(
   ctx: Ctx,
   organization: { id: string; name: string },
   { email, role = 'member' }: InviteCreate,
-): Promise<Invite> {
+): Promise<InviteSent> {
   await members.lock(ctx, organization.id)
   const known = await byEmail(ctx, email)
   if (known && (await memberOf(ctx, organization.id, known.id)))
@@ -56,7 +57,15 @@ export async function send(
   await countSent(ctx, organization.id, email)
   const token = newSecret('invite')
   const expiresAt = new Date(Date.parse(ctx.now) + DAYS * 86_400_000).toISOString()
-  const values = { role, hash: hashSecret(token), invitedById: userIdOf(ctx.actor), expiresAt, updatedAt: ctx.now }
+  const handedOver = ctx.app.config.SMTP_URL === undefined
+  const values = {
+    role,
+    hash: hashSecret(token),
+    handedOver,
+    invitedById: userIdOf(ctx.actor),
+    expiresAt,
+    updatedAt: ctx.now,
+  }
   const shape = { id: invites.id, email: invites.email }
   const [renewed] = await ctx.db
     .update(invites)
@@ -86,8 +95,10 @@ export async function send(
     data: { email, role },
   })
   const [made] = await select(ctx).where(eq(invites.id, invite.id))
-  return shown(made as Row)
+  return { ...shown(made as Row), ...(handedOver && { link: linkOf(ctx, token) }) }
 }
+
+const linkOf = ({ app }: Ctx, token: string): string => `${app.url}/invite#${token}`
 
 const mailOf = (
   ctx: Ctx,
@@ -96,7 +107,7 @@ const mailOf = (
 ) => ({
   kind: mailKind(id),
   lines: [`${oneLine(ctx.actor.name)} invites you to work in ${oneLine(name)} as ${role}.`],
-  button: { label: 'See the invitation', url: `${ctx.app.url}/invite#${token}` },
+  button: { label: 'See the invitation', url: linkOf(ctx, token) },
   notes: [
     `The link works for ${DAYS} days. If you do not know the sender, ignore this mail: nothing happens without you.`,
   ],

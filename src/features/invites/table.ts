@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { boolean, index, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
 import type { Role } from '../../auth/policy.ts'
 import { instant, record } from '../../db/columns.ts'
 import { organizations } from '../organizations/table.ts'
@@ -15,6 +15,8 @@ export const invites = pgTable(
     email: text().notNull(),
     role: text().$type<Role>().notNull(),
     hash: text().notNull(),
+    /** The inviter got the link to hand over, so it does not prove that its user reads the mailbox. */
+    handedOver: boolean().notNull().default(false),
     invitedById: uuid().references(() => users.id, { onDelete: 'set null' }),
     expiresAt: instant().notNull(),
     acceptedAt: instant(),

@@ -13,6 +13,14 @@ import {
   text,
 } from '../../schema.ts'
 
+/** What callers learn of a mail; identical for every address, whether or not it has an account. */
+export const MailAnswer = object({
+  sent: bool({ description: 'false: there is no mail server, so no mail is on its way' }),
+  kept: optional(bool({ description: 'This server keeps the mail; `detail` says who can read it' })),
+  detail: optional(text(300, { example: 'This server sends no mail. It keeps the message for its administrators.' })),
+})
+export type MailAnswer = Static<typeof MailAnswer>
+
 export const statuses = ['queued', 'sent', 'kept', 'failed'] as const
 
 export const OutboxMail = object({

@@ -11,7 +11,7 @@ import type { App } from '../../services.ts'
 import { users } from '../users/table.ts'
 import { mailDelayed, mailFailed, mailSent } from './events.ts'
 import { type Message, oneLine, type Rendered, render } from './message.ts'
-import type { OutboxPage, OutboxQuery } from './schema.ts'
+import type { MailAnswer, OutboxPage, OutboxQuery } from './schema.ts'
 import { mails } from './table.ts'
 
 /**
@@ -132,6 +132,20 @@ export const outbox = read('mail.outbox', recentAdmin(60), async (ctx, query: Ou
   if (!everything && answer.items.some((mail) => mail.text !== null)) await auditRead(ctx, 'mail.outbox')
   return answer
 })
+
+/** Returns what to tell whoever requested a mail. Depends on the settings only, so that no address is revealed. */
+export const mailAnswer = ({ app }: Ctx): MailAnswer =>
+  app.config.SMTP_URL ? { sent: true } : { sent: false, kept: true, detail: keptDetail(app) }
+
+/** Says that this server sends no mail and who can read what it keeps; undefined if there is a mail server. */
+export const keptDetail = (app: App): string | undefined =>
+  app.config.SMTP_URL
+    ? undefined
+    : `This server sends no mail: it keeps each message for ${
+        administratorsMayRead(app)
+          ? 'its administrators, who can read it in the outbox'
+          : 'whoever runs it, who can read it with `tutti outbox`'
+      } and pass it on. Ask them for it.`
 
 const administratorsMayRead = ({ config }: App): boolean =>
   config.ADMIN_SEES_CODES === 'on' || (config.ADMIN_SEES_CODES === 'auto' && !config.SMTP_URL)

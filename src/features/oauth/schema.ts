@@ -12,6 +12,7 @@ import {
   text,
   url,
 } from '../../schema.ts'
+import { MailAnswer } from '../mail/schema.ts'
 
 export const providers = ['github', 'google', 'oidc'] as const
 export type Provider = (typeof providers)[number]
@@ -25,6 +26,7 @@ export const SignInWays = object({
   magicLink: bool(),
   passkey: bool(),
   registration: oneOf(['open', 'closed']),
+  mail: MailAnswer,
   oauth: { ...pageOf(provider).properties.items, description: 'Providers that are set up on this instance' },
 })
 export type SignInWays = Static<typeof SignInWays>

@@ -6,6 +6,7 @@ import { anyone, authorize, recent } from '../../auth/policy.ts'
 import { AppError } from '../../errors.ts'
 import { countSignIn } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
+import { mailAnswer } from '../mail/service.ts'
 import { enter, link } from './identities.ts'
 import { type Attempt, askAt, capital, configured, identify, names, requireConfigured } from './providers.ts'
 import type { CallbackQuery, Provider, SignInWays, StartQuery } from './schema.ts'
@@ -19,13 +20,14 @@ const RECENT_MINUTES = 5
 export const ways = read(
   'oauth.ways',
   anyone,
-  async ({ app }, _: Record<string, never>): Promise<SignInWays> => ({
+  async (ctx, _: Record<string, never>): Promise<SignInWays> => ({
     password: true,
     code: true,
     magicLink: true,
     passkey: true,
-    registration: app.config.REGISTRATION,
-    oauth: configured(app.config),
+    registration: ctx.app.config.REGISTRATION,
+    mail: mailAnswer(ctx),
+    oauth: configured(ctx.app.config),
   }),
 )
 

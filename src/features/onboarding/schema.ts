@@ -1,4 +1,16 @@
-import { array, bool, instant, nullable, object, oneOf, optional, type Static, title } from '../../schema.ts'
+import {
+  array,
+  bool,
+  email,
+  instant,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Static,
+  title,
+  url,
+} from '../../schema.ts'
 import { Invite, InviteCreate } from '../invites/schema.ts'
 import { Organization } from '../organizations/schema.ts'
 
@@ -14,5 +26,14 @@ export const Onboard = object({
 })
 export type Onboard = Static<typeof Onboard>
 
-export const Onboarded = object({ organization: Organization, invites: array(Invite, 20), onboardedAt: instant() })
+export const Onboarded = object({
+  organization: Organization,
+  invites: array(Invite, 20),
+  links: optional(
+    array(object({ email: email(), link: url({ example: 'https://tutti.example.com/invite#svc_inv_…' }) }), 20, {
+      description: 'Only without a mail server: the links to hand over. They are shown once',
+    }),
+  ),
+  onboardedAt: instant(),
+})
 export type Onboarded = Static<typeof Onboarded>

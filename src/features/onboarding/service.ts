@@ -70,6 +70,12 @@ export const finish = write(
       })
       .where(and(eq(users.id, me)))
     ctx.emit(userOnboarded, { subjectId: me, userId: me })
-    return { organization: team, invites: sent, onboardedAt: ctx.now }
+    return {
+      organization: team,
+      invites: sent.map(({ link: _, ...invite }) => invite),
+      links: sent.flatMap(({ email, link }) => (link ? [{ email, link }] : [])),
+      onboardedAt: ctx.now,
+    }
   },
+  { secret: ['links'] },
 )

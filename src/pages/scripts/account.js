@@ -6,6 +6,7 @@ import {
   field,
   get,
   guarded,
+  kept,
   leave,
   onSubmit,
   post,
@@ -201,10 +202,20 @@ function unverified({ email }) {
     element('p', {}, 'Your address ', quoted(email), ' is not confirmed yet.'),
   )
   const send = guarded(place, async () => {
-    await post('/api/auth/verify-email', {})
-    put(place, element('p', { role: 'status' }, 'A mail was sent to ', quoted(email), '.'))
+    const mailed = await post('/api/auth/verify-email', {})
+    put(
+      place,
+      element(
+        'p',
+        { role: 'status' },
+        mailed.sent ? 'A mail was sent to ' : 'There is a new mail for ',
+        quoted(email),
+        '.',
+      ),
+      mailed.sent ? undefined : kept(mailed),
+    )
   })
-  place.append(element('button', { class: 'quiet', onclick: send }, 'Send the mail again'))
+  place.append(element('button', { class: 'quiet', onclick: send }, 'Request a new mail'))
   return place
 }
 
@@ -231,8 +242,11 @@ function person({ name, email }) {
     autocomplete: 'email',
   })
   const move = form('Change address', [to], async (input) => {
-    await post('/api/auth/email-change', input)
-    await show(`A link was sent to ${input.email}. Until you open it, your address stays ${email}.`)
+    const mailed = await post('/api/auth/email-change', input)
+    const where = mailed.sent
+      ? `A link was sent to ${input.email}.`
+      : `There is a link for ${input.email}. ${mailed.detail}`
+    await show(`${where} Until you open it, your address stays ${email}.`)
   })
   return element('section', {}, element('h2', {}, 'You'), rename, move)
 }

@@ -197,6 +197,9 @@ export function reasonFromFragment() {
     : 'Signing in at the provider failed. Try again, or sign in another way.'
 }
 
+/** Says that the server keeps its mail, and who can read it. */
+export const kept = ({ detail }) => element('p', { class: 'note' }, detail)
+
 export const providers = { github: 'GitHub', google: 'Google', oidc: 'single sign-on' }
 
 // ---- dialogs
@@ -241,7 +244,7 @@ export const codeField = (label) =>
 export const digits = (code) => code.replace(/\s/g, '')
 
 const confirmPerson = once(() => {
-  const mail = element('button', { type: 'button', class: 'quiet' }, 'I have no password: e-mail me a code')
+  const mail = element('button', { type: 'button', class: 'quiet' }, 'I have no password: use a code')
   const form = element(
     'form',
     {},
@@ -262,9 +265,9 @@ const confirmPerson = once(() => {
     'click',
     guarded(form, async () => {
       const { email } = await get('/api/auth/me')
-      await post('/api/auth/otp/send', { email })
-      $('label', form).replaceWith(codeField(`Code sent to ${email}`))
-      mail.remove()
+      const mailed = await post('/api/auth/otp/send', { email })
+      $('label', form).replaceWith(codeField(mailed.sent ? `Code sent to ${email}` : 'Code'))
+      mail.replaceWith(...(mailed.sent ? [] : [kept(mailed)]))
       $('input', form).focus()
     }),
   )

@@ -5,6 +5,7 @@ import {
   call,
   element,
   guarded,
+  kept,
   leave,
   onSubmit,
   post,
@@ -134,13 +135,15 @@ await guarded(form, async () => {
   const path = location.pathname.replace(/\/$/, '')
   if (path === '/forgot')
     return onSubmit(form, async ({ email }) => {
-      await post('/api/auth/forgot-password', { email })
+      const mailed = await post('/api/auth/forgot-password', { email })
       show(
         paragraph(
           'If ',
           quoted(email),
-          ' has an account here, we sent a link to set a new password. It works for 30 minutes.',
+          ` has an account here, ${mailed.sent ? 'we sent' : 'there is'} a link to set a new password.`,
+          ' It works for 30 minutes.',
         ),
+        mailed.sent ? undefined : kept(mailed),
         go('Back to sign-in', '/login', ''),
       )
     })

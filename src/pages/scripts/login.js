@@ -5,6 +5,7 @@ import {
   element,
   get,
   guarded,
+  kept,
   leave,
   nextPath,
   onSubmit,
@@ -35,7 +36,7 @@ onSubmit(form, async ({ email, password }) => {
 })
 
 /** Also used for links: one opened in another browser shows a code to enter here. */
-function askForCode(to, ...message) {
+function askForCode(to, mailed, ...message) {
   const typed = element(
     'form',
     {},
@@ -51,6 +52,7 @@ function askForCode(to, ...message) {
   put(
     form,
     element('p', {}, ...message),
+    mailed.sent ? undefined : kept(mailed),
     typed,
     element('p', {}, element('a', { href: `/login${location.search}` }, 'Start again')),
   )
@@ -58,17 +60,26 @@ function askForCode(to, ...message) {
 
 onPress('#code', async () => {
   const to = address()
-  await post('/api/auth/otp/send', { email: to })
-  askForCode(to, 'If ', quoted(to), ' can sign in here, we sent a code of six digits. It works for ten minutes.')
+  const mailed = await post('/api/auth/otp/send', { email: to })
+  askForCode(
+    to,
+    mailed,
+    'If ',
+    quoted(to),
+    ` can sign in here, ${mailed.sent ? 'we sent a code' : 'there is a code'} of six digits. It works for ten minutes.`,
+  )
   $('[name=code]').focus()
 })
 
 onPress('#link', async () => {
   const to = address()
-  await post('/api/auth/magic-link/send', { email: to })
+  const mailed = await post('/api/auth/magic-link/send', { email: to })
   askForCode(
     to,
-    ...['If ', quoted(to), ' can sign in here, we sent a link. Open it in this browser within 15 minutes.'],
+    mailed,
+    'If ',
+    quoted(to),
+    ` can sign in here, ${mailed.sent ? 'we sent a link' : 'there is a link'}. Open it in this browser within 15 minutes.`,
     ' In another browser it shows a code to enter here.',
   )
 })
@@ -82,7 +93,11 @@ else
   })
 
 // If this fails, the methods above still work.
-const { oauth, registration } = await get('/api/auth/providers').catch(() => ({ oauth: [] }))
+const { oauth, registration, mail } = await get('/api/auth/providers').catch(() => ({ oauth: [] }))
+if (mail?.kept) {
+  $('#code').textContent = 'Use a code'
+  $('#link').textContent = 'Use a link'
+}
 const target = (provider) => `/api/auth/oauth/${provider}?returnTo=${encodeURIComponent(nextPath())}`
 others.append(
   ...oauth.map((provider) =>

@@ -1,0 +1,1 @@
+ALTER TABLE "invites" ADD COLUMN "handed_over" boolean DEFAULT false NOT NULL;
