@@ -8,6 +8,7 @@ import { oneTimeSecrets as table } from './table.ts'
 export type Purpose =
   | 'code'
   | 'magic_link'
+  | 'printed_link'
   | 'verify_email'
   | 'reset'
   | 'email_change'

@@ -4,14 +4,15 @@ import {
   after,
   anyBrowser,
   CODE_MINUTES,
+  dropSecrets,
   issueCode,
   issueSecret,
   peekSecret,
   redeemSecret,
   tryCode,
 } from '../../auth/one-time-secrets.ts'
-import { anyone } from '../../auth/policy.ts'
-import { AppError } from '../../errors.ts'
+import { anyone, machine } from '../../auth/policy.ts'
+import { AppError, notFound } from '../../errors.ts'
 import { countRegistration, countSignIn, insertUser, proveMailbox } from '../accounts/people.ts'
 import type { SignedIn } from '../accounts/schema.ts'
 import { signIn } from '../accounts/sessions.ts'
@@ -153,6 +154,8 @@ const useLink = write(
   'codes.useLink',
   anyone,
   async (ctx, { token, browser }: LinkVerify & Browser): Promise<SignedIn | 'elsewhere' | undefined> => {
+    const printed = await redeemSecret(ctx, 'printed_link', token)
+    if (printed?.userId) return signIn(ctx, { userId: printed.userId, via: 'magic_link' })
     const found = await redeemSecret(ctx, 'magic_link', token, browser)
     const answer = found?.subject ? await admit(ctx, found.subject, 'magic_link') : undefined
     if (answer) return answer
@@ -161,6 +164,29 @@ const useLink = write(
     return waiting && 'elsewhere'
   },
 )
+
+// ---- the link that `tutti serve --demo` prints
+
+/** Longer than any demo runs; the link is withdrawn when the server stops. */
+const PRINTED_MINUTES = 365 * 24 * 60
+
+/** Creates a link that signs the user in, once and in any browser. It replaces an earlier one of this user. */
+export const printLink = write('codes.printLink', machine, async (ctx, { email }: CodeSend): Promise<string> => {
+  const user = await byEmail(ctx, email)
+  if (!user) throw notFound('user', email)
+  const issue = { purpose: 'printed_link' as const, subject: user.id, userId: user.id, minutes: PRINTED_MINUTES }
+  const secret = await issueSecret(ctx, issue)
+  ctx.emit(linkRequested, { subjectId: user.id, userId: user.id })
+  return `/magic#${secret}`
+})
+
+/** Makes the printed link stop working, if it was not used. */
+export const withdrawLink = write('codes.withdrawLink', machine, async (ctx, { email }: CodeSend): Promise<void> => {
+  const user = await byEmail(ctx, email)
+  if (user) await dropSecrets(ctx, 'printed_link', user.id)
+})
+
+// ---- opening a link
 
 const usedUp = () =>
   new AppError('gone', 'This link was used or replaced, or has expired. Request a new one where you sign in.')
