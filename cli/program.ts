@@ -14,7 +14,8 @@ const configured = (command: Command) =>
 configured(program.command('serve').description('Run the server'))
   .option('--host <address>', 'address to listen on (HOST; default: 127.0.0.1)')
   .option('--port <number>', 'port to listen on (PORT; default: 4242)')
-  .option('--demo', 'create a demo team to explore, in a new installation')
+  .option('--demo', 'explore a fictional team, in a folder of its own (default: ./tutti-demo)')
+  .option('--at <instant>', 'with --demo: stop the clock, for pictures that can be repeated')
   .addOption(new Option('--trial', 'without background work').hideHelp())
   .action(async (options) => (await import('./commands/serve.ts')).serve(options))
 
@@ -249,7 +250,7 @@ configured(
   .action(async (options) => (await import('./commands/upgrade.ts')).upgrade(options))
 
 configured(program.command('seed').description('Load the default data'))
-  .option('--demo', 'also load a demo team to explore')
+  .option('--demo', 'also load example projects to explore')
   .option('--json', 'print JSON')
   .action(async (options) => (await import('./commands/seed.ts')).seed(options))
 

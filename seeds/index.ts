@@ -2,10 +2,15 @@ import { contextOf, flow } from '../src/action.ts'
 import { machine } from '../src/auth/policy.ts'
 import { AppError } from '../src/errors.ts'
 import * as accounts from '../src/features/accounts/service.ts'
-import { demo } from './demo.ts'
+import { printLink } from '../src/features/codes/service.ts'
+import * as announcements from '../src/features/notifications/announcements.ts'
+import { playDemo } from './demo/index.ts'
+import { people } from './demo/script.ts'
+import { LAST } from './demo/today.ts'
+import { examples } from './examples.ts'
 import { welcome } from './welcome.ts'
 
-/** Seeds call actions as a user, so every rule applies to them. Running them again changes nothing. */
+/** Seeds call actions as users, so every rule applies to them. Running them again changes nothing. */
 export interface Seeded {
   made: string[]
   kept: string[]
@@ -22,32 +27,29 @@ const seed = (id: string, load: typeof welcome) =>
     return load(contextOf(ctx.app, await ctx.app.auth.actorFor(userId)))
   })
 
-const DEMO = { email: 'demo@example.com', name: 'Demo' }
+export const loadDefaults = seed('seeds.defaults', welcome)
+export const loadExamples = seed('seeds.demo', examples)
+
+/** The person as whom a visitor of the demo is signed in. */
+export const visitor = people.ada
 
 /**
- * Creates the demo team for `tutti serve --demo` and returns how to sign in. The password is random and shown once, so
- * that nobody else knows it. Does nothing in an installation that has users.
+ * Creates the demo team for `tutti serve --demo`, unless it is there, and returns the path of a link that signs the
+ * visitor in. Refuses an installation that has other users.
  */
-export const loadDemoTeam = flow('seeds.demoTeam', machine, async (ctx, _: Record<string, never>): Promise<string> => {
+export const openDemo = flow('seeds.demoTeam', machine, async (ctx, _: Record<string, never>): Promise<string> => {
   const first = await accounts.firstUser(ctx, {})
-  if (first === DEMO.email)
-    return `The demo team already exists. Sign in as ${DEMO.email} with the password from the first start. \
-To set a new password:\n\n  tutti admin reset-password --email ${DEMO.email} --password-stdin`
-  if (first !== null)
+  if (first === null) await playDemo(ctx.app)
+  else if (first !== visitor.email)
     throw new AppError(
       'conflict',
-      `This installation already has users, so no demo account was created. Try the demo with another --data-dir, \
-or load its projects for the administrator: tutti seed --demo`,
+      `This installation already has users, so no demo was created. Try the demo with another --data-dir, or load \
+example projects for the administrator: tutti seed --demo`,
     )
-  const password = Buffer.from(crypto.getRandomValues(new Uint8Array(15))).toString('base64url')
-  await accounts.createAdmin(ctx, { ...DEMO, password })
-  await loadDefaults(ctx, {})
-  await loadDemo(ctx, {})
-  return `A demo team was created for you to explore. Sign in with this password, which is shown only once:
-
-  ${DEMO.email}
-  ${password}`
+  else if (!(await announcements.list(ctx, { limit: 200 })).items.some(({ title }) => title === LAST))
+    throw new AppError(
+      'conflict',
+      `The demo was interrupted while it was created. Delete ${ctx.app.config.DATA_DIR} and start it again.`,
+    )
+  return printLink(ctx, { email: visitor.email })
 })
-
-export const loadDefaults = seed('seeds.defaults', welcome)
-export const loadDemo = seed('seeds.demo', demo)

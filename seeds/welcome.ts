@@ -1,5 +1,7 @@
 import type { Ctx } from '../src/action.ts'
 import * as notes from '../src/features/notes/service.ts'
+import type { PlanCreate } from '../src/features/planning/schema.ts'
+import { createPlan } from '../src/features/planning/service.ts'
 import * as projects from '../src/features/projects/service.ts'
 import type { Seeded } from './index.ts'
 
@@ -27,17 +29,26 @@ interface SeedNote {
   tags: string[]
 }
 
-export async function build(ctx: Ctx, name: string, description: string, wanted: SeedNote[]): Promise<Seeded> {
+/** Creates what is missing of a project and its notes. The plan comes only with a new project. */
+export async function build(
+  ctx: Ctx,
+  name: string,
+  description: string,
+  wanted: SeedNote[],
+  epics?: PlanCreate['epics'],
+): Promise<Seeded> {
   const seeded: Seeded = { made: [], kept: [] }
   const listed = [
     await projects.list(ctx, { search: name, limit: 200 }),
     await projects.list(ctx, { search: name, limit: 200, status: 'archived' }),
   ]
   let project = listed.flatMap((page) => page.items).find((p) => p.name === name)
-  if (project) seeded.kept.push(`project ${name}`)
-  else {
+  const outcome = seeded[project ? 'kept' : 'made']
+  outcome.push(`project ${name}`)
+  if (epics) outcome.push(`plan of ${name}`)
+  if (!project) {
     project = await projects.create(ctx, { name, description })
-    seeded.made.push(`project ${name}`)
+    if (epics) await createPlan(ctx, { ref: project.id, epics })
   }
   const existing = await notes.list(ctx, { projectId: project.id, limit: 200 })
   for (const note of wanted) {

@@ -1,3 +1,5 @@
+import type { Ctx } from '../../src/action.ts'
+import type { Config } from '../../src/config.ts'
 import { openDatabase } from '../../src/db/index.ts'
 import type { HttpServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
@@ -6,14 +8,17 @@ import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { Refusal } from '../terminal/report.ts'
 
 interface Options extends CommonOptions {
-  /** Creates a demo team, if there are no users yet. */
+  /** Serves a fictional team, which is created at the first start. */
   demo?: boolean
+  /** The time that the clock of the demo always shows. */
+  at?: string
   /** Set by `tutti upgrade` to see whether a version starts: runs no jobs and sends nothing. */
   trial?: boolean
 }
 
-export async function serve({ demo, trial, ...options }: Options): Promise<void> {
-  const config = settingsOf(options)
+export async function serve({ demo, at, trial, ...options }: Options): Promise<void> {
+  const clock = at === undefined ? undefined : stopped(at, demo)
+  const config = demo ? demoSettings(options) : settingsOf(options)
   const asked = stopRequest(trial)
   const log = createLog(config.LOG_LEVEL)
   // The database opens on its own threads while this one loads the rest of the program: a third faster start.
@@ -27,13 +32,13 @@ export async function serve({ demo, trial, ...options }: Options): Promise<void>
     import('../../src/http/server.ts'),
     import('../../src/control/server.ts'),
   ])
-  const app = await createApp(config, { log, driver: await opening, background: !trial })
+  const app = await createApp(config, { log, driver: await opening, background: !trial, clock })
   const ctx = contextOf(app, system)
   let server: HttpServer
-  let welcome: string | undefined
+  let link: string | undefined
   try {
     // Before the server can be reached.
-    if (demo) welcome = await (await import('../../seeds/index.ts')).loadDemoTeam(ctx, {})
+    if (demo) link = await demoLink(ctx)
     server = startHttp(app)
   } catch (error) {
     await app.close()
@@ -46,7 +51,7 @@ export async function serve({ demo, trial, ...options }: Options): Promise<void>
   process.on('unhandledRejection', (error) => log.error('unhandled rejection', { error }))
 
   console.log(`Tutti ${version} is running at ${server.url}`)
-  if (welcome) console.log(`\n${welcome}\n`)
+  if (link) console.log(demoText(config, server.url + link))
   else if (!trial && !(await accounts.firstAdmin(ctx, {}))) {
     const token = await accounts.issueSetupToken(ctx, {})
     console.log(
@@ -59,9 +64,45 @@ export async function serve({ demo, trial, ...options }: Options): Promise<void>
   app.log.info('stopping', { signal: await asked })
   await server.stop()
   control.stop()
+  if (link) await endDemoLink(ctx)
   await app.close()
   process.exit(0)
 }
+
+/** A demo has a folder of its own and sends nothing: its people and hosts exist nowhere. */
+function demoSettings(options: CommonOptions): Config {
+  const given = settingsOf(options)
+  const config = given.sources.DATA_DIR === 'default' ? settingsOf({ ...options, dataDir: './tutti-demo' }) : given
+  return { ...config, SMTP_URL: undefined, OUTBOUND: 'off' }
+}
+
+function stopped(at: string, demo = false): () => Date {
+  if (!demo) throw new Refusal('--at needs --demo: only the clock of a demo can be stopped.', 2)
+  const time = new Date(at)
+  if (Number.isNaN(time.getTime())) throw new Refusal('--at takes an instant, such as 2026-11-17T16:12:00Z.', 2)
+  return () => time
+}
+
+async function demoLink(ctx: Ctx): Promise<string> {
+  console.log('Preparing the demo…')
+  return (await import('../../seeds/index.ts')).openDemo(ctx, {})
+}
+
+async function endDemoLink(ctx: Ctx): Promise<void> {
+  const [{ visitor }, { withdrawLink }] = await Promise.all([
+    import('../../seeds/index.ts'),
+    import('../../src/features/codes/service.ts'),
+  ])
+  await withdrawLink(ctx, { email: visitor.email })
+}
+
+const demoText = ({ DATA_DIR }: Config, link: string): string => `
+This is a demo: a fictional team with five weeks of work behind it. It sends nothing, and all its data is in
+${DATA_DIR}, which you can delete when you are done.
+Open this link, which works once, to sign in as Ada:
+
+  ${link}
+`
 
 /**
  * Resolves with the signal that asks the server to stop. Registered first, so that a signal during the start also leads

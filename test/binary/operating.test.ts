@@ -39,9 +39,13 @@ async function inside(dir: string, sql: string): Promise<void> {
 }
 
 describe('tutti serve --demo', () => {
-  /** Waits until it has said how to sign in. */
-  async function demo(dir: string): Promise<{ child: Bun.Subprocess; url: string; out: string }> {
-    const child = Bun.spawn([BINARY, 'serve', '--demo', '--port', '0', '--data-dir', dir], {
+  /** Starts a demo in this folder, and waits until it has printed the link to sign in. */
+  async function demo(
+    cwd: string,
+    ...options: string[]
+  ): Promise<{ child: Bun.Subprocess; url: string; secret: string }> {
+    const child = Bun.spawn([BINARY, 'serve', '--demo', '--port', '0', ...options], {
+      cwd,
       env: { ...bareEnv, HOME: folder(), DB_MIN_FREE_MB: '0' },
       stdout: 'pipe',
       stderr: 'ignore',
@@ -56,51 +60,56 @@ describe('tutti serve --demo', () => {
       out += decoder.decode(chunk, { stream: true })
       if (/\n\n {2}\S[\s\S]*\n\n$/.test(out)) break
     }
-    return { child, url: / running at (\S+)/.exec(out)?.[1] as string, out }
+    const [, url, secret] = /\n {2}(http\S+)\/magic#(\S+)\n/.exec(out) as unknown as [string, string, string]
+    return { child, url, secret }
   }
+  const follow = (url: string, secret: string) =>
+    fetch(`${url}/api/auth/magic-link/verify`, json('POST', { token: secret }))
 
-  test('fills a fresh installation and says how to sign in; later starts leave it alone', async () => {
-    const dir = folder()
-    const first = await demo(dir)
-    const [, email, password] = /\n {2}(\S+@\S+)\n {2}(\S+)\n/.exec(first.out) as unknown as [string, string, string]
-    const login = await fetch(`${first.url}/api/auth/login`, json('POST', { email, password }))
-    expect(login.status).toBe(200)
-    const { token } = (await login.json()) as { token: string }
-    const projects = async (url: string) =>
+  test('has a folder of its own and prints a link to sign in; later starts change only the link', async () => {
+    const cwd = folder()
+    const at = '2026-11-17T16:12:00.000Z'
+    const first = await demo(cwd, '--at', at)
+    expect(readdirSync(cwd)).toEqual(['tutti-demo'])
+    const answer = await follow(first.url, first.secret)
+    expect(answer.status).toBe(200)
+    const { token } = (await answer.json()) as { token: string }
+    const read = async <T>(url: string, path: string): Promise<T[]> =>
       (
-        (await (await fetch(`${url}/api/projects`, { headers: { authorization: `Bearer ${token}` } })).json()) as {
-          items: { id: string; name: string }[]
+        (await (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).json()) as {
+          items: T[]
         }
       ).items
-    const listed = await projects(first.url)
-    expect(listed.map((p) => p.name)).toEqual(
-      expect.arrayContaining(['Lighthouse API', 'Mobile app', 'Getting started']),
-    )
-    const gone = listed.find((p) => p.name === 'Mobile app') as { id: string }
+    const projects = await read<{ id: string; name: string }>(first.url, '/api/projects')
+    expect(projects.map((p) => p.name).sort()).toEqual(['Field notes', 'Harbour', 'Lantern'])
+    // The clock stands still.
+    expect((await read<{ createdAt: string }>(first.url, '/api/notifications'))[0]?.createdAt).toBe(at)
+    const gone = projects.find((p) => p.name === 'Field notes') as { id: string }
     await fetch(`${first.url}/api/projects/${gone.id}`, json('DELETE', {}, token))
     first.child.kill('SIGTERM')
     expect(await first.child.exited).toBe(0)
 
-    const second = await demo(dir)
-    expect(second.out).toContain(`Sign in as ${email}`)
-    expect(second.out).not.toContain(password)
-    expect((await projects(second.url)).map((p) => p.name)).not.toContain('Mobile app')
+    const second = await demo(cwd, '--at', at)
+    expect((await follow(second.url, first.secret)).status).toBe(410)
+    expect((await follow(second.url, second.secret)).status).toBe(200)
+    expect((await read<{ name: string }>(second.url, '/api/projects')).map((p) => p.name).sort()).toEqual([
+      'Harbour',
+      'Lantern',
+    ])
   })
 
-  test('makes two passwords for two installations', async () => {
-    const passwords = await Promise.all(
-      [folder(), folder()].map(async (dir) => /@example.com\n {2}(\S{15,})/.exec((await demo(dir)).out)?.[1]),
-    )
-    expect(new Set(passwords).size).toBe(2)
-    expect(passwords).not.toContain(undefined)
+  test('is the only server whose clock can be stopped', async () => {
+    const refused = await tutti(['serve', '--at', '2026-11-17T16:12:00Z', '--data-dir', folder()])
+    expect([refused.code, refused.out]).toEqual([2, ''])
+    expect(refused.err).toContain('--at needs --demo')
   })
 
   test('puts nothing among the things of people, and does not serve then', async () => {
     const dir = folder()
     expect((await createAdmin(dir)).code).toBe(0)
     const refused = await tutti(['serve', '--demo', '--port', '0', '--data-dir', dir])
-    expect([refused.code, refused.out]).toEqual([5, ''])
-    expect(refused.err).toContain('no demo account was created')
+    expect([refused.code, refused.out]).toEqual([5, 'Preparing the demo…\n'])
+    expect(refused.err).toContain('no demo was created')
     const server = kept(await serve({ dir }))
     const { token } = (await (
       await fetch(`${server.url}/api/auth/login`, json('POST', { email: EMAIL, password: PASSWORD }))

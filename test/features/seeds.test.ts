@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
-import { loadDefaults, loadDemo, type Seeded } from '../../seeds/index.ts'
+import { loadDefaults, loadExamples, type Seeded } from '../../seeds/index.ts'
 import { contextOf } from '../../src/action.ts'
 import { events } from '../../src/events/table.ts'
 import * as accounts from '../../src/features/accounts/service.ts'
@@ -27,7 +27,7 @@ const everything = async () => [
 
 const seeds = [
   { name: 'defaults', seed: loadDefaults, size: { projects: 1, notes: 2 } },
-  { name: 'demo', seed: loadDemo, size: { projects: 2, notes: 6 } },
+  { name: 'examples', seed: loadExamples, size: { projects: 2, notes: 6 } },
 ]
 
 test('without an administrator there is nobody to own them', async () => {
@@ -95,6 +95,6 @@ test('what the administrator archived is not made again', async () => {
 
 test('are for the machine only', async () => {
   const boss = await person(t, { admin: true })
-  for (const seed of [loadDefaults, loadDemo])
+  for (const seed of [loadDefaults, loadExamples])
     expect(await failure(seed(await boss.ctx(), {}))).toMatchObject({ code: 'forbidden' })
 })

@@ -23,7 +23,7 @@ export const tasks: Feature = {
     taskStats,
     agentTasks,
     agentLetsGo,
-    callReceived.handle(renewLeases),
+    callReceived.handle(async (ctx) => void renewLeases(ctx)),
     ownTasks.handle((ctx) => mine(ctx, {})),
   ],
 }

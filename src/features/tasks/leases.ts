@@ -175,10 +175,11 @@ const renewed = new WeakMap<App, Map<string, number>>()
 /**
  * Renews the caller's leases for the time they asked for. Runs for every call, so that active workers keep their tasks.
  * Leases belong to the credential that claimed them or to the agent of the token; not to its user, who may be in the
- * browser while their agent is long gone. It runs every 20 seconds at most and in parallel to the call; it changes only
- * the lease and emits no event. It renews nothing in a team that the caller has left or may only read.
+ * browser while their agent is long gone. It runs every 20 seconds at most and in parallel to the call, which
+ * does not wait for it; it changes only the lease and emits no event. It renews nothing in a team that the caller has
+ * left or may only read.
  */
-export function renewLeases({ app, actor }: Pick<Ctx, 'app' | 'actor'>): void {
+export async function renewLeases({ app, actor }: Pick<Ctx, 'app' | 'actor'>): Promise<void> {
   const { credentialId, agent } = actor
   if (!credentialId) return
   const now = app.clock()
@@ -189,8 +190,10 @@ export function renewLeases({ app, actor }: Pick<Ctx, 'app' | 'actor'>): void {
   seen.set(credentialId, now.getTime())
   if (seen.size > 10_000) seen.delete(seen.keys().next().value as string)
   const places = idList([...organizationsOf(actor, 'member'), ...actor.reach])
-  app.driver.query(renewal, [now.toISOString(), credentialId, agent?.id ?? null, places]).catch((error: unknown) => {
+  try {
+    await app.driver.query(renewal, [now.toISOString(), credentialId, agent?.id ?? null, places])
+  } catch (error) {
     seen.delete(credentialId)
     app.log.debug('leases not renewed', { error })
-  })
+  }
 }

@@ -1,0 +1,35 @@
+import type { App } from '../../src/services.ts'
+import { cast } from './cast.ts'
+import { decisionSteps } from './decisions.ts'
+import { featureSteps } from './features.ts'
+import { harbourTasks } from './harbour.ts'
+import { early } from './lantern-early.ts'
+import { late } from './lantern-late.ts'
+import { memorySteps } from './memories.ts'
+import { noteSteps } from './notes.ts'
+import { plans } from './plan.ts'
+import { play } from './play.ts'
+import { sessionSteps } from './sessions.ts'
+import { specSteps } from './specs.ts'
+import { stepsOf } from './tasks.ts'
+import { todaySteps } from './today.ts'
+import { weekSteps } from './weeks.ts'
+
+/** Of steps with the same moment, those of an earlier file come first. */
+const script = [
+  ...cast,
+  ...plans,
+  ...stepsOf({ slug: 'lantern', key: 'LAN' }, [...early, ...late]),
+  ...stepsOf({ slug: 'harbour', key: 'HAR' }, harbourTasks),
+  ...decisionSteps,
+  ...specSteps,
+  ...noteSteps,
+  ...memorySteps,
+  ...sessionSteps,
+  ...featureSteps,
+  ...weekSteps,
+  ...todaySteps,
+]
+
+/** Plays five weeks of a fictional team, which end now. */
+export const playDemo = (app: App): Promise<void> => play(app, script)

@@ -1,0 +1,195 @@
+import { done, task } from './tasks.ts'
+
+/** LAN-1 to LAN-33: the first four weeks. */
+export const early = [
+  task('Open a book from the local copy first', 'A book on a plane', 36, {
+    priority: 'high',
+    labels: ['offline'],
+    points: 3,
+    acceptance: ['The network is asked only if there is no copy'],
+    ...done('claude', 30, 'The reader asks the local copy first and the network only if there is none.', 'PR 279'),
+  }),
+  task('Read a shelf from one query', 'A shelf for a family', 36, {
+    labels: ['performance'],
+    points: 2,
+    ...done('ben', 34, 'One query with a join instead of one per book. 40 ms for 900 books.', 'run 1009'),
+  }),
+  task('Keep the last ten pages in memory', 'Fast on old phones', 36, {
+    labels: ['performance'],
+    points: 2,
+    ...done('codex', 34, 'A ring of ten pages. Turning back is instant on the oldest phone.', 'run 1012'),
+  }),
+  task('One envelope for every change that is synced', 'Nothing is lost', 36, {
+    by: 'ben',
+    priority: 'high',
+    labels: ['sync'],
+    points: 5,
+    acceptance: ['Every change has an id, a device and a clock', 'Unknown fields survive a round trip'],
+    ...done('ben', 33, 'Envelope v1 with a version field. Unknown fields are kept as they are.', '03ac9d4'),
+  }),
+  task('Sort a shelf by author, title or last read', 'A shelf for a family', 36, {
+    by: 'chiara',
+    labels: ['shelf'],
+    points: 1,
+    ...done('chiara', 35, 'Three orders, remembered per shelf.'),
+  }),
+  task('Download a whole shelf', 'Downloads that finish', 36, {
+    labels: ['offline'],
+    points: 3,
+    ...done('codex', 31, 'Books are queued smallest first, so that something is readable soon.', 'run 1019'),
+  }),
+  task('Show the progress of a download', 'Downloads that finish', 35, {
+    by: 'chiara',
+    labels: ['offline'],
+    points: 2,
+    ...done('chiara', 32, 'A ring on the cover. It moves only when bytes arrived.'),
+  }),
+  task('Agree on one clock between devices', 'Nothing is lost', 35, {
+    by: 'ben',
+    labels: ['sync'],
+    points: 3,
+    ...done('ben', 31, 'A hybrid logical clock. Skew of a day does not reorder changes.', 'run 1021'),
+  }),
+  task('Text size follows the system', 'Large, clear, loud', 35, {
+    by: 'chiara',
+    labels: ['accessibility'],
+    points: 2,
+    ...done('chiara', 33, 'Works up to 310 %. Two screens needed another layout for it.'),
+  }),
+  task('Remove the old file cache', 'A book on a plane', 34, {
+    labels: ['offline', 'cleanup'],
+    points: 1,
+    ...done('claude', 29, 'The cache and its four settings are gone; 1,180 lines less.', '71f0d6b'),
+  }),
+  task('Log in with a library card', 'Who may change what', 34, {
+    labels: ['security'],
+    points: 5,
+    acceptance: ['The card number is never logged', 'A wrong PIN five times locks the card for an hour'],
+    ...done('ben', 29, 'Uses the library’s own server. The number is hashed before it leaves the form.', 'run 1027'),
+  }),
+  task('Queue changes while there is no network', 'Nothing is lost', 33, {
+    priority: 'high',
+    labels: ['sync', 'offline'],
+    points: 5,
+    after: [4],
+    ...done('claude', 28, 'An append-only queue on disk, replayed in order. Survives a kill at any byte.', 'run 1031'),
+  }),
+  task('High-contrast page theme', 'Large, clear, loud', 33, {
+    by: 'chiara',
+    labels: ['accessibility'],
+    points: 2,
+    ...done('chiara', 28, 'Contrast 14:1 for text, 4.6:1 for lines. Checked with three readers.'),
+  }),
+  task('Invite somebody to a shelf', 'A shelf for a family', 32, {
+    points: 3,
+    ...done('codex', 27, 'By link or by card number; the link works once.', 'run 1033'),
+  }),
+  task('Show what sync is doing', 'See what happened', 32, {
+    by: 'ben',
+    labels: ['sync'],
+    points: 3,
+    ...done('ben', 19, 'A line under the shelf: waiting, sending, in step. Details on tap.', 'PR 288'),
+  }),
+  task('Do not lose a highlight when two devices meet', 'Nothing is lost', 31, {
+    priority: 'critical',
+    labels: ['sync'],
+    points: 5,
+    after: [4, 8],
+    acceptance: ['Both highlights are there afterwards', 'The same highlight is not there twice'],
+    ...done('claude', 25, 'Highlights are a set that only grows; removal is a change of its own.', 'run 1038'),
+  }),
+  task('Guess the language of a book', 'Fast on old phones', 31, {
+    labels: ['idea'],
+    cancelled: { day: 22, why: 'The catalogue knows the language already. We were about to guess what we can read.' },
+  }),
+  task('Turn pages with the volume keys', 'Large, clear, loud', 30, {
+    by: 'chiara',
+    labels: ['accessibility'],
+    points: 1,
+    ...done('codex', 26, 'Off by default; one switch in the reader bar.'),
+  }),
+  task('A screen reader announces the chapter', 'Large, clear, loud', 30, {
+    by: 'chiara',
+    labels: ['accessibility'],
+    points: 2,
+    ...done('chiara', 24, 'Said once per chapter, and again after a pause of ten minutes.'),
+  }),
+  task('Retry with growing delays', 'Nothing is lost', 29, {
+    by: 'ben',
+    labels: ['sync', 'network'],
+    points: 2,
+    ...done('ben', 24, 'Half a second to thirty, with full jitter.', 'run 1041'),
+  }),
+  task('Roles on a shelf: reader, keeper, owner', 'Who may change what', 29, {
+    labels: ['security'],
+    points: 3,
+    ...done('codex', 23, 'The server decides; the app only hides what would be refused.', 'run 1044'),
+  }),
+  task('Covers load after the titles', 'Fast on old phones', 28, {
+    by: 'chiara',
+    labels: ['performance'],
+    points: 1,
+    ...done('chiara', 23, 'The list is readable in 300 ms on the oldest phone.'),
+  }),
+  task('A history of what was synced', 'See what happened', 27, {
+    by: 'ben',
+    labels: ['sync'],
+    points: 3,
+    ...done('codex', 20, 'The last 200 changes, with device and time.', 'run 1047'),
+  }),
+  task('Sync over Bluetooth', 'Nothing is lost', 27, {
+    by: 'ben',
+    labels: ['idea', 'network'],
+    cancelled: { day: 18, why: 'Two libraries asked, none would turn it on. Closed until somebody needs it.' },
+  }),
+  task('Old covers stay after an edit', 'A book on a plane', 26, {
+    by: 'chiara',
+    priority: 'high',
+    labels: ['bug', 'offline'],
+    points: 2,
+    ...done('claude', 14, 'The cache ignored Vary. The edition is part of the key now.', 'c2275e8', 'run 1058'),
+  }),
+  task('Leave a shelf', 'Who may change what', 25, {
+    points: 1,
+    ...done('codex', 17, 'Own notes stay with the reader who leaves.'),
+  }),
+  task('Remember the last shelf', 'A shelf for a family', 24, {
+    by: 'chiara',
+    points: 1,
+    ...done('chiara', 6, 'Opens where you were, per device.'),
+  }),
+  task('Bold text in the whole app', 'Large, clear, loud', 24, {
+    by: 'chiara',
+    labels: ['accessibility'],
+    points: 1,
+    ...done('chiara', 16, 'Follows the system setting. Two icons became heavier with it.'),
+  }),
+  task('Parse large books in a worker', 'Fast on old phones', 23, {
+    labels: ['performance'],
+    points: 3,
+    acceptance: ['No frame takes longer than 16 ms while a book of 40 MB opens'],
+    ...done('claude', 5, 'Parsing moved to a worker; the longest frame is 11 ms.', 'run 1096'),
+  }),
+  task('Warn when two clocks disagree', 'See what happened', 23, {
+    by: 'ben',
+    labels: ['sync'],
+    points: 1,
+    ...done('ben', 15, 'From two minutes on, with the name of the device.'),
+  }),
+  task('Open from a share link', 'Bring your books along', 22, {
+    points: 2,
+    ...done('ben', 4, 'The link opens the app, or the page of the library if there is no app.', 'run 1099'),
+  }),
+  task('Prove that nothing is lost: a week of random edits', 'Nothing is lost', 21, {
+    by: 'ben',
+    priority: 'high',
+    labels: ['sync', 'testing'],
+    points: 5,
+    ...done('codex', 12, 'Eight devices, 200,000 edits, 31 network cuts. All copies equal.', 'run 1071'),
+  }),
+  task('One settings file for all profiles', 'A shelf for a family', 20, {
+    labels: ['cleanup'],
+    points: 2,
+    ...done('codex', 3, 'Profiles share one file; the old ones are read once and removed.', 'run 1110'),
+  }),
+]

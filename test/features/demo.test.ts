@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { eq, sql } from 'drizzle-orm'
+import { openDemo, visitor } from '../../seeds/index.ts'
+import { oneTimeSecrets } from '../../src/auth/table.ts'
+import { printLink, withdrawLink } from '../../src/features/codes/service.ts'
+import { announcements } from '../../src/features/notifications/table.ts'
+import { kindInfo, recordNames } from '../../src/records/names.ts'
+import { statuses } from '../../src/records/work.ts'
+import { call, person, systemCtx, type TestApp } from '../support/app.ts'
+import { failure, ownApp } from './support.ts'
+
+/** A demo begins with an installation without users, so it gets one of its own. Its clock stands still, as with --at. */
+const now = new Date('2026-11-17T16:12:00.000Z')
+let t: TestApp
+let link: string
+let token: string
+
+const open = () => openDemo(systemCtx(t), {})
+const follow = (path: string) =>
+  call<{ token: string; user: { email: string; role: string } }>(t, 'POST', '/api/auth/magic-link/verify', {
+    token: path.split('#')[1],
+  })
+
+type Row = Record<string, unknown>
+/** Reads what the visitor sees in a list. */
+async function list<T = Row>(path: string): Promise<T[]> {
+  const { status, body } = await call<{ items: T[] }>(t, 'GET', `/api${path}`, undefined, {
+    authorization: `Bearer ${token}`,
+  })
+  expect([path, status]).toEqual([path, 200])
+  return body.items
+}
+const values = (rows: readonly Row[], field: string) => new Set(rows.map((row) => row[field]))
+
+beforeAll(async () => {
+  t = await ownApp(() => now)
+  link = await open()
+  token = (await follow(link)).body.token
+}, 120_000)
+afterAll(() => t.close())
+
+describe('the printed link', () => {
+  test('signs in as the visitor, once, in any browser', async () => {
+    expect(link).toMatch(/^\/magic#svc_/)
+    const me = await call(t, 'GET', '/api/auth/me', undefined, { authorization: `Bearer ${token}` })
+    expect(me.body).toMatchObject({ email: visitor.email, role: 'admin' })
+    expect(await follow(link)).toMatchObject({ status: 410, body: { code: 'gone' } })
+  })
+
+  test('is replaced by the next one, and ends with the server', async () => {
+    const [first, second] = [await open(), await open()]
+    expect((await follow(first)).status).toBe(410)
+    await withdrawLink(systemCtx(t), { email: visitor.email })
+    expect((await follow(second)).status).toBe(410)
+  })
+
+  test('is stored only as a hash, and made only by the machine', async () => {
+    const secret = (await open()).split('#')[1] as string
+    const rows = await t.app.db.select().from(oneTimeSecrets).where(eq(oneTimeSecrets.purpose, 'printed_link'))
+    expect(rows.length).toBeGreaterThan(0)
+    expect(JSON.stringify(rows)).not.toContain(secret)
+    const boss = await person(t, { admin: true })
+    expect(await failure(printLink(await boss.ctx(), { email: visitor.email }))).toMatchObject({ code: 'forbidden' })
+    expect(await failure(withdrawLink(await boss.ctx(), { email: visitor.email }))).toMatchObject({ code: 'forbidden' })
+  })
+})
+
+describe('the visitor sees', () => {
+  test('records of every kind', async () => {
+    const [epic] = await list<{ id: string }>('/projects/lantern/epics')
+    const paths = {
+      epic: '/projects/lantern/epics',
+      story: `/projects/lantern/epics/${epic?.id}/stories`,
+      feature: '/projects/lantern/features',
+    }
+    for (const name of recordNames) {
+      const path = paths[name as keyof typeof paths] ?? (kindInfo(name).path as string)
+      expect([name, (await list(path)).length > 0]).toEqual([name, true])
+    }
+  })
+
+  test('tasks in every state, some of them held right now', async () => {
+    const tasks = await list<Row & { key: string; lease: { holder: { type: string }; lastSeenAt: string } | null }>(
+      '/tasks?limit=200',
+    )
+    expect(tasks.length).toBeGreaterThan(70)
+    expect(values(tasks, 'status')).toEqual(new Set(statuses))
+    expect(values(tasks, 'priority').size).toBe(4)
+    const held = tasks.filter(({ lease }) => lease?.holder.type === 'agent')
+    expect(held.map(({ key }) => key).sort()).toEqual(['LAN-39', 'LAN-42', 'LAN-45'])
+    for (const { lease } of held) expect(now.getTime() - Date.parse(lease?.lastSeenAt ?? '')).toBeLessThan(60_000)
+    const { body } = await call(t, 'GET', '/api/tasks/LAN-42', undefined, { authorization: `Bearer ${token}` })
+    expect(body).toMatchObject({
+      title: 'Read a book with no network, from the first page',
+      acceptance: [{ done: true }, { done: true }, { done: false }, { done: false }],
+      waitsFor: [{ key: 'LAN-33' }, { key: 'LAN-36' }],
+      frees: [{ key: 'LAN-52' }, { key: 'LAN-57' }],
+    })
+  })
+
+  test('features at every stage, with evidence of every level', async () => {
+    const features = [
+      ...(await list<Row & { id: string }>('/projects/lantern/features')),
+      ...(await list<Row & { id: string }>('/projects/harbour/features')),
+    ]
+    expect(values(features, 'status')).toEqual(
+      new Set(['todo', 'in_progress', 'in_testing', 'in_docs', 'in_review', 'needs_edits', 'done']),
+    )
+    const offline = features.find(({ title }) => title === 'Offline reading')
+    const { body } = await call<{ evidence: Row[]; reviews: Row[] }>(
+      t,
+      'GET',
+      `/api/features/${offline?.id}`,
+      undefined,
+      { authorization: `Bearer ${token}` },
+    )
+    expect(values(body.evidence, 'level')).toEqual(new Set(['reported', 'observed', 'verified']))
+    expect(body.reviews).toMatchObject([{ verdict: 'changes_requested', actor: { name: 'Ben Okafor' } }])
+  })
+
+  test('decisions, specs, sessions, memories and repositories in all their states', async () => {
+    expect(values(await list('/decisions'), 'status')).toEqual(
+      new Set(['proposed', 'accepted', 'rejected', 'superseded']),
+    )
+    expect((await list('/specs/block-store/versions')).length).toBeGreaterThan(3)
+    expect(values(await list('/sessions'), 'status')).toEqual(new Set(['active', 'paused', 'ended']))
+    expect(values(await list('/memories?old=true&limit=100'), 'scope')).toEqual(
+      new Set(['agent', 'project', 'session']),
+    )
+    expect(values(await list('/repos'), 'status')).toEqual(new Set(['ready']))
+    expect(values(await list('/notes?limit=100'), 'scope')).toEqual(new Set(['personal', 'team', 'public']))
+    expect(values(await list('/projects'), 'visibility')).toEqual(new Set(['team', 'public']))
+    expect((await list('/mcp-tokens')).length).toBeGreaterThan(2)
+    expect((await list('/issues')).length).toBe(0)
+    expect((await list('/admin/issues')).length).toBeGreaterThan(1)
+  })
+
+  test('what waits for them', async () => {
+    const unread = await list('/notifications?unread=true')
+    for (const reason of ['review', 'mention', 'assignment', 'invite'])
+      expect(values(unread, 'reason')).toContain(reason)
+  })
+})
+
+test('its history covers a month, in order, and ends now', async () => {
+  const { rows } = await t.app.driver.query(
+    `select count(*)::text, min(at)::text, bool_and(at >= before)::text, bool_and(at <= $1)::text
+     from (select at, coalesce(lag(at) over (order by seq), at) as before from events where at < $1) e`,
+    [now.toISOString()],
+  )
+  const [count, first, ...inOrder] = rows[0] as [string, string, string, string]
+  expect(Number(count)).toBeGreaterThan(300)
+  expect(now.getTime() - Date.parse(first)).toBeGreaterThan(30 * 86_400_000)
+  expect(inOrder).toEqual(['true', 'true'])
+})
+
+test('a second start changes nothing but the link; one that was interrupted is refused', async () => {
+  const tables = await t.app.db.execute<{ name: string }>(
+    sql`select tablename as name from pg_tables where schemaname = 'public' order by 1`,
+  )
+  const counts = async () => {
+    const found: Record<string, number> = {}
+    for (const { name } of tables.rows) found[name] = await t.app.db.$count(sql.identifier(name))
+    return found
+  }
+  const before = await counts()
+  await open()
+  // The event that says who asked for a link.
+  expect(await counts()).toEqual({ ...before, events: (before.events as number) + 1 })
+
+  await t.app.db.delete(announcements)
+  expect(await failure(open())).toMatchObject({ code: 'conflict' })
+})
