@@ -61,7 +61,7 @@ test('a feature imports only features listed above it, and nothing else in src i
     if (!target || root !== 'src' || ['app.ts', 'feature.ts'].includes(room)) continue
     if (room !== 'features') found.add(`${room} → ${target}`)
     else if (feature !== 'index.ts' && order.indexOf(feature) < order.indexOf(target))
-      found.add(`${feature} → ${target}`)
+      found.add(`${feature} → ${target}: in src/features/index.ts, ${feature} must come after ${target}`)
   }
   expect([...found]).toEqual([])
 })

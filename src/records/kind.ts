@@ -87,7 +87,8 @@ export class Records {
 
   get(name: RecordName): RecordKind {
     const found = this.find(name)
-    if (!found) throw new Error(`No feature describes the kind ${name}.`)
+    if (!found)
+      throw new Error(`No feature describes the kind ${name}: its index.ts lists no record for it in \`records\`.`)
     return found
   }
 

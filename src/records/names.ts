@@ -3,7 +3,7 @@ interface KindInfo {
   readonly path?: string
   /** Their noun on the command line: `tutti notes list`. */
   readonly noun?: string
-  /** They have a name or slug, so that similar ones can be suggested for a misspelt one. */
+  /** People name them by slug, name or title, so that similar ones can be suggested for a misspelt one. */
   readonly named?: true
   /** Search finds them. */
   readonly searchable?: true

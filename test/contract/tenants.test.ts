@@ -1,11 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
+import { addMember } from '../../src/features/admin/teams.ts'
 import type { RouteLike } from '../../src/http/openapi.ts'
 import { actionOf } from '../../src/http/openapi.ts'
 import type { TSchema } from '../../src/schema.ts'
-import { mcpToken, type Person, person } from '../support/app.ts'
+import { mcpToken, type Person, person, systemCtx, unique } from '../support/app.ts'
 import { ask, broken, isPublic, isWrite, keyOf, nameOf, routes, ruleOf, t, Wrong, withToken } from './ask.ts'
 import { fingerprint } from './tables.ts'
-import { bodyOf, fieldOf, fill, idFields, paramsOf, type World, world } from './world.ts'
+import { bodyOf, fieldOf, fill, idFields, inTeam, paramsOf, type World, world } from './world.ts'
 
 /** Every route, called by somebody who must not get anywhere: nothing is found, nothing is done. */
 let a: World
@@ -267,6 +268,27 @@ describe('rights that are missing', () => {
       }
     })
   })
+})
+
+test('a guest who is a viewer of a shared workspace reads its project, and changes nothing', async () => {
+  const team = (await a.owner.fetch<{ id: string }>('POST', '/api/teams', { name: unique('Guests') })).body
+  const self = await person(t)
+  await addMember(systemCtx(t), { id: team.id, userId: self.userId, role: 'owner' })
+  const guest = inTeam(self, team.id)
+  const space = (await a.owner.fetch<{ id: string }>('POST', '/api/workspaces', { name: unique('Shared') })).body
+  await a.owner.fetch('POST', `/api/workspaces/${space.id}/teams`, { teamId: team.id, role: 'viewer' })
+  const project = fill('/api/projects/:slug', a)
+  await a.owner.fetch('POST', `${project}/share`, { workspaceId: space.id })
+  expect((await guest.fetch('GET', project)).status).toBe(200)
+  const got = new Map<string, number>()
+  await unchanged(async () => {
+    for (const route of withIds.filter((r) => isWrite(r) && own(r)))
+      got.set(nameOf(route), (await ask(route, guest, fill(route.path, a), bodyOf(route, a))).status)
+  })
+  expect(got.get('PATCH /api/tasks/:id')).toBe(403)
+  const allowed = [...got].filter(([, status]) => status !== 403 && status !== 404).map(([name]) => name)
+  // Its example opens no pull request, so it only shows a text.
+  expect(allowed).toEqual(['POST /api/repos/:id/agents-md'])
 })
 
 test('every answer above is one that the document promises', () => {

@@ -101,6 +101,7 @@ test('these are about access: every other event is in the activity feed', () => 
 
 test('open streams hear of every kind that is an MCP resource, but not of what only keeps a claim or a place', () => {
   const kinds = new Set(events.filter((e) => e.live).map((e) => e.kind))
+  // A kind that is missing here needs `live: true` in its events.ts.
   expect([...kinds].sort()).toEqual(records.all.flatMap(({ kind, resource }) => (resource ? kind : [])).sort())
   const silent = events.filter((e) => !e.live && kinds.has(e.kind)).map((e) => e.name)
   expect(silent.sort()).toEqual(['session.checkpointed', 'task.renewed'])

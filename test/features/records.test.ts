@@ -1,7 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import * as mcp from '@modelcontextprotocol/client'
+import { eq } from 'drizzle-orm'
+import { events } from '../../src/events/table.ts'
 import { records } from '../../src/feature.ts'
 import type { Link } from '../../src/features/links/schema.ts'
+import { projectOf } from '../../src/records/kind.ts'
 import { kindInfo, type RecordName } from '../../src/records/names.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { type MadeRecord, oneOfEach, titled } from '../support/records.ts'
@@ -47,6 +50,18 @@ test('search finds every kind that says so, for those who see it', async () => {
     kinds.flatMap(([kind, record]) => (record.search ? [[kind, made[kind].id]] : [])).toSorted(),
   )
   expect((await search(stranger, word)).items).toEqual([])
+})
+
+test.each(kinds)('events about a record of kind %s belong to its team and its project', async (kind, record) => {
+  const projectId = projectOf(record)
+  const columns = { organizationId: record.table.organizationId, ...(projectId && { projectId }) }
+  const [row] = await t.app.db.select(columns).from(record.table).where(eq(record.table.id, made[kind].id))
+  const found = await t.app.db
+    .select({ organizationId: events.organizationId, projectId: events.projectId })
+    .from(events)
+    .where(eq(events.subjectId, made[kind].id))
+  expect(found).not.toEqual([])
+  for (const event of found) expect<object>(event).toEqual({ projectId: null, ...row })
 })
 
 describe('a link', () => {

@@ -7,7 +7,7 @@ import { type Ctx, contextOf } from '../../src/action.ts'
 import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/db/index.ts'
-import type { Problem } from '../../src/errors.ts'
+import type { ErrorCode, Problem } from '../../src/errors.ts'
 import type { AppEvent } from '../../src/events/event.ts'
 import { events } from '../../src/events/table.ts'
 import { startHttp } from '../../src/http/server.ts'
@@ -62,10 +62,10 @@ export async function expectRefusal(
   t: TestApp,
   answer: Answer<unknown>,
   status: number,
-  code: string,
+  code: ErrorCode,
 ): Promise<Problem> {
   const body = answer.body as Problem
-  expect({ status: answer.status, code: body.code }).toEqual({ status, code: code as Problem['code'] })
+  expect({ status: answer.status, code: body.code }).toEqual({ status, code })
   await expectNoEvents(t, answer)
   return body
 }

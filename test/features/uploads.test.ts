@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type { ErrorCode } from '../../src/errors.ts'
 import { open, read, wire } from '../http/socket.ts'
 import { apiKey, call, member, type Person, person, sharedApp, type TestApp, testApp } from '../support/app.ts'
 import { exif, gif, jpeg, jpegSegment, pictureForm, pictures, png, pngChunk, pngHeader } from '../support/pictures.ts'
@@ -205,7 +206,7 @@ describe('what is refused', () => {
   const refuse = async (
     body: FormData | string | object | undefined,
     status: number,
-    code: string,
+    code: ErrorCode,
     headers: Record<string, string> = {},
   ) => {
     const answer = await ada.fetch('POST', '/api/settings/avatar', body, headers)

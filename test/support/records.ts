@@ -55,6 +55,8 @@ export async function oneOfEach<K extends RecordName = RecordName>(
     return record.id
   }
   const wanted: readonly RecordName[] = kinds
+  // The compiler says so too, but a test that is run alone does not ask it.
+  for (const kind of wanted) if (!rows[kind]) throw new Error(`Add a row for ${kind} to test/support/records.ts.`)
   if (wanted.includes('repository'))
     await who.fetch('PUT', '/api/settings/integrations/user/github', { secret: EXAMPLE_TOKEN })
   for (const kind of (Object.keys(rows) as RecordName[]).filter((name) => wanted.includes(name))) {
