@@ -16,6 +16,8 @@ const lists: Readonly<Record<string, List>> = {
   team: { noun: 'teams', path: '/api/teams' },
   organization: { noun: 'teams', path: '/api/teams' },
   token: { noun: 'tokens', path: '/api/mcp-tokens' },
+  notification: { noun: 'notifications' },
+  integration: { noun: 'integrations' },
 }
 
 function listOf(name: RecordName): [string, List][] | undefined {

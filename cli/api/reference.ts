@@ -23,23 +23,29 @@ export const projectId = (client: Client, ref: string): Promise<string> => idOf(
 
 interface Named {
   id: string
-  name: string
+  name?: string
+  title?: string
   slug?: string
   email?: string
 }
 
 /**
- * Finds one of the user's few items by name, slug, e-mail address or the beginning of its id, where the API accepts
+ * Finds one item of a list by id, slug, e-mail address, name, title or the beginning of its id, where the API accepts
  * only ids.
  */
-export async function amongMine(client: Client, path: string, what: string, ref: string): Promise<string> {
-  if (uuid.test(ref)) return ref
-  const { items } = await client.get<{ items: Named[] }>(`${path}?limit=200`)
+export async function itemIn<T extends Named>(client: Client, path: string, what: string, ref: string): Promise<T> {
+  const items: T[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await client.get<{ items: T[]; nextCursor: string | null }>(query(path, { limit: 200, cursor }))
+    items.push(...page.items)
+    cursor = page.nextCursor
+  }
   const wanted = ref.toLowerCase()
+  const called = ({ name, title }: Named): string => name ?? title ?? ''
   const found = [
-    items.filter(({ slug, email }) => slug === wanted || email?.toLowerCase() === wanted),
-    items.filter(({ name }) => name === ref),
-    items.filter(({ name }) => name.toLowerCase() === wanted),
+    items.filter(({ id, slug, email }) => id === wanted || slug === wanted || email?.toLowerCase() === wanted),
+    items.filter((item) => called(item) === ref),
+    items.filter((item) => called(item).toLowerCase() === wanted),
     items.filter(({ id }) => ref.length >= 8 && id.startsWith(wanted)),
   ].find((some) => some.length > 0)
   if (!found?.[0]) throw notFound(what, ref)
@@ -48,5 +54,9 @@ export async function amongMine(client: Client, path: string, what: string, ref:
       'not_found',
       `Several ${what}s match "${ref}": ${found.map(({ id }) => id).join(', ')}. Use the id of one.`,
     )
-  return found[0].id
+  return found[0]
 }
+
+/** Returns the id of one of the user's few items. An id is not looked up. */
+export const amongMine = async (client: Client, path: string, what: string, ref: string): Promise<string> =>
+  uuid.test(ref) ? ref : (await itemIn(client, path, what, ref)).id

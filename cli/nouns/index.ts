@@ -4,6 +4,8 @@ import type { Verb } from './noun.ts'
 export const nouns: Record<string, { about: string; load: () => Promise<{ verbs: readonly Verb[] }> }> = {
   projects: { about: 'Manage projects', load: () => import('./projects.ts') },
   tasks: { about: 'Manage tasks', load: () => import('./tasks.ts') },
+  epics: { about: 'Manage epics', load: () => import('./epics.ts') },
+  stories: { about: 'Manage stories', load: () => import('./stories.ts') },
   features: { about: 'Manage features and their gates', load: () => import('./features.ts') },
   notes: { about: 'Manage notes', load: () => import('./notes.ts') },
   memory: { about: 'Store and search memories', load: () => import('./memory.ts') },
@@ -13,6 +15,10 @@ export const nouns: Record<string, { about: string; load: () => Promise<{ verbs:
   agents: { about: 'Manage agents', load: () => import('./agents.ts') },
   skills: { about: 'Manage skills', load: () => import('./skills.ts') },
   activity: { about: 'Show what happened', load: () => import('./activity.ts') },
+  notifications: { about: 'Read your notifications', load: () => import('./notifications.ts') },
+  repositories: { about: 'Connect repositories of code hosts', load: () => import('./repositories.ts') },
   teams: { about: 'Manage teams', load: () => import('./teams.ts') },
   tokens: { about: 'Manage MCP tokens for agents', load: () => import('./tokens.ts') },
+  integrations: { about: 'Connect your accounts of code hosts and chats', load: () => import('./integrations.ts') },
+  webhooks: { about: 'Send your notifications to an address', load: () => import('./webhooks.ts') },
 }

@@ -26,12 +26,12 @@ export const kinds = {
   task: { path: '/tasks', noun: 'tasks', named: true, searchable: true, recalled: true },
   session: { path: '/sessions', noun: 'sessions', searchable: true, recalled: true },
   project: { path: '/projects', noun: 'projects', named: true, searchable: true },
-  epic: { searchable: true },
-  story: { searchable: true },
+  epic: { noun: 'epics', searchable: true },
+  story: { noun: 'stories', searchable: true },
   feature: { path: '/features', noun: 'features', searchable: true, mentions: true },
   skill: { path: '/skills', noun: 'skills', named: true, searchable: true },
   agent: { path: '/agents', noun: 'agents', named: true, searchable: true },
-  repository: { path: '/repos' },
+  repository: { path: '/repos', noun: 'repositories' },
 } as const satisfies Record<string, KindInfo>
 
 type With<F extends keyof KindInfo> = {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { folder, onTerminal, tutti } from '../support/binary.ts'
+import { EXAMPLE_TOKEN, exampleHost } from '../support/code-host.ts'
 import { codeIn } from '../support/mail.ts'
 import { allCommands } from './commands.ts'
 import { Home, Office } from './home.ts'
@@ -76,6 +77,21 @@ const everyday: [string, RegExp][] = [
   ['tasks list --all', /^TUT-2 +cancelled /m],
   ['tasks delete TUT-2', /^Deleted TUT-2\.\n/],
   ['tasks restore TUT-2', /^Task +TUT-2 Review it\n/],
+
+  ['epics create "Durable storage" --priority high -d - < why', /^Epic +Durable storage\nStatus +todo\n[\s\S]*why\n$/],
+  ['epics list', /^Id +Status +Priority +Title +Done\n[\da-f]{8}-[\da-f]{4} +todo +high +Durable storage +0\/0\n$/],
+  ['epics show "durable storage"', /^Epic +Durable storage\n/],
+  ['epics update "Durable storage" --status in_progress -d none', /Status +in_progress\n[\s\S]*Id +\S+\n$/],
+  ['stories create "Two processes" --epic "Durable storage" --points 3', /^Story +Two processes\nPoints +3\n/],
+  ['stories list', /Title +Done +Points\n[\da-f]{8}-[\da-f]{4} +todo +medium +Two processes +0\/0 +3\n$/],
+  ['stories show "Two processes"', /Epic +[\da-f-]{36}\n$/],
+  ['epics create Other', /^Epic +Other\n/],
+  ['stories update "Two processes" --points none --epic Other', /^Story +Two processes\nStatus/],
+  ['stories list --epic "Durable storage" --all', /^(No stories\.\n)?$/],
+  ['stories delete "Two processes"', /^Deleted Two processes\.\n/],
+  ['stories restore {deleted} --epic Other', /^Story +Two processes\n/],
+  ['epics delete other', /^Deleted other\.\n/],
+  ['epics restore {deleted}', /^Epic +Other\n/],
 
   ['features create "Folder lock" -d x --kind chore --task TUT-1', /Kind +chore/],
   ['features list', /^Id +Status +Title +Gates +Kind\n[\da-f]{8}-[\da-f]{4} +todo +Folder lock +\d\/\d +chore\n$/],
@@ -157,6 +173,37 @@ const everyday: [string, RegExp][] = [
   ['activity log deploy "Deployed 1.4" --metadata \'{"a":1}\'', /^Activity logged\.\n$/],
   ['activity list --type deploy --since 2020-01-01', /^When.*\njust now +Grace Hopper +Deployed 1\.4\n$/],
   ['activity show {activities}', /Type +deploy\n/],
+
+  ['@guest tasks comment TUT-1 "@grace-{way} look"', /^Comment added\.\n$/],
+  ['notifications list', /^Id +Received +Reason +Title\n/],
+  ['notifications count', /^[1-9]\d* unread\n$/],
+  ['notifications show {notifications}', /^Notification +\S[\s\S]*Read +no\n/],
+  ['notifications read {notifications}', /^Marked 1 as read\.\n$/],
+  ['notifications read', /^Marked \d+ as read\.\n$/],
+
+  [`integrations create github --secret - < ${EXAMPLE_TOKEN}`, /^Provider +github\nEnabled +yes\nSecret +…\w{4}\n/],
+  ['integrations list', /^Provider +Enabled +Secret +Problem\ngithub +yes +…\w{4} +-\n$/],
+  ['integrations update github --login ada', /Login +ada\n/],
+  ['integrations show github', /Login +ada\n/],
+  ['repositories available', /tutti\/tutti +no +main\n/],
+  ['repositories create tutti/tutti', /^Repository +tutti\/tutti\nHost +github\n/],
+  ['repositories list', /^Repository .*\ntutti\/tutti +github /],
+  ['repositories sync tutti/tutti', /Status +ready\n/],
+  ['repositories show tutti/tutti', /Branch +main\n/],
+  ['repositories pull tutti/tutti "Lock it" --head lock', /pull request.*: http/],
+  ['repositories agents-md', /^<!-- tutti:begin -->\n\n# Tutti\n/],
+  ['repositories delete tutti/tutti', /^Removed tutti\/tutti\.\n$/],
+  ['integrations delete github', /^Disconnected github\.\n$/],
+  [
+    'webhooks create https://hooks.example.com/tutti --event mention',
+    /Notifications +mention\n[\s\S]*Signing key +whsec_/,
+  ],
+  ['webhooks update --disable --event security', /Enabled +no\n/],
+  ['webhooks list', /^Address .*\n…utti +no +security +never +-\n$/],
+  ['webhooks show', /^Provider +webhook\n/],
+  ['webhooks test', /^Test message not delivered: /],
+  ['integrations test webhook', /^Test message not delivered: /],
+  ['webhooks delete', /^Disconnected webhook\.\n$/],
 
   ['tokens create laptop --scope read --expires-in 30', /^svc_live_\w+\n/],
   ['tokens list', /laptop +read +never +30 days left\n$/],
@@ -243,7 +290,7 @@ interface Actor {
 }
 
 beforeAll(async () => {
-  office = await Office.open({ RATE_LIMIT_REGISTER: '100', EMBEDDINGS: 'off' })
+  office = await Office.open({ RATE_LIMIT_REGISTER: '100', EMBEDDINGS: 'off', ...exampleHost().settings })
   const guest = await account('guest')
   await Promise.all(
     ways.map(async (way) => {

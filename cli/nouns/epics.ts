@@ -1,0 +1,114 @@
+import type { Epic } from '../../src/features/stories/schema.ts'
+import { priorities, statuses } from '../../src/records/work.ts'
+import { at, itemIn } from '../api/reference.ts'
+import type { Column } from '../terminal/output.ts'
+import { record } from '../terminal/output.ts'
+import { ago } from '../terminal/times.ts'
+import { type Call, choice, clearable, type Field, type Shown, shown, text, type Verb } from './noun.ts'
+import { listed, noneOpen, openOnly, pages, removed, sorting, workPaging } from './resource.ts'
+
+/** What epics and stories have in common. */
+
+export const outlineFields: Field[] = [
+  clearable(text('-d, --description <text>', 'description; - reads it from standard input')),
+  choice('--status <status>', statuses, 'todo'),
+  choice('--priority <priority>', priorities, 'medium'),
+]
+/** Without the defaults of `create`. */
+export const changes: Field[] = [
+  text('-t, --title <title>', 'new title'),
+  clearable(text('-d, --description <text>', 'description; - reads it from standard input')),
+  choice('--status <status>', statuses),
+  choice('--priority <priority>', priorities),
+]
+const done = ({ progress }: Pick<Epic, 'progress'>): string => `${progress.done}/${progress.tasks}`
+export const outlineColumns: Column<Epic>[] = [
+  { title: 'Id', of: (e) => e.id.slice(0, 13) },
+  { title: 'Status', of: (e) => e.status },
+  { title: 'Priority', of: (e) => e.priority },
+  { title: 'Title', of: (e) => e.title, wide: true },
+  { title: 'Done', of: done },
+]
+export const outlineFacts = (item: Epic): Record<string, string> => ({
+  Status: item.status,
+  Priority: item.priority,
+  Tasks: `${item.progress.done} of ${item.progress.tasks} done`,
+  Updated: ago(item.updatedAt),
+  Id: item.id,
+})
+
+/** Returns the path of the project's epics. */
+export const epicsPath = async ({ needProject }: Call): Promise<string> =>
+  at('/api/projects/:slug/epics', await needProject())
+/** Returns the path of an epic that is named by id, title or the beginning of its id. */
+export async function epicPath(call: Call, ref: string | undefined): Promise<string> {
+  const path = await epicsPath(call)
+  return at(`${path}/:id`, (await itemIn<Epic>(call.client, path, 'epic', ref ?? '')).id)
+}
+
+const one = (epic: Epic): Shown => shown(epic, ...record({ Epic: epic.title, ...outlineFacts(epic) }, epic.description))
+
+export const verbs: Verb[] = [
+  {
+    name: 'list',
+    about: 'List the open epics of a project, in their order',
+    aliases: ['ls'],
+    inProject: true,
+    fields: [...sorting('position', 'createdAt', 'updatedAt'), ...workPaging],
+    examples: ['tutti epics list', 'tutti epics list --all --project TUT'],
+    run: async (call) =>
+      listed(
+        await pages<Epic>(call.client, await epicsPath(call), openOnly(call.fields)),
+        outlineColumns,
+        noneOpen('epics', call.fields),
+      ),
+  },
+  {
+    name: 'show',
+    args: '<epic>',
+    about: 'Show an epic, by its title or id',
+    inProject: true,
+    examples: ['tutti epics show "Durable storage"', 'tutti epics show 019a8a7e-5c1f'],
+    run: async (call) => one(await call.client.get<Epic>(await epicPath(call, call.args[0]))),
+  },
+  {
+    name: 'create',
+    args: '<title>',
+    about: 'Create an epic',
+    inProject: true,
+    fields: outlineFields,
+    examples: ['tutti epics create "Durable storage" --priority high'],
+    run: async (call) =>
+      one(await call.client.post<Epic>(await epicsPath(call), { title: call.args[0], ...call.fields })),
+  },
+  {
+    name: 'update',
+    args: '<epic>',
+    about: 'Update an epic',
+    inProject: true,
+    fields: changes,
+    examples: ['tutti epics update "Durable storage" --status done'],
+    run: async (call) => one(await call.client.request<Epic>('PUT', await epicPath(call, call.args[0]), call.fields)),
+  },
+  {
+    name: 'delete',
+    args: '<epic>',
+    about: 'Delete an epic with its stories and tasks',
+    inProject: true,
+    examples: ['tutti epics delete "Durable storage"'],
+    run: async (call) =>
+      removed(
+        await call.client.request<{ id: string }>('DELETE', await epicPath(call, call.args[0])),
+        'epics',
+        call.args[0],
+      ),
+  },
+  {
+    name: 'restore',
+    args: '<epic>',
+    about: 'Restore an epic that was deleted in the last 30 days, by its id',
+    inProject: true,
+    examples: ['tutti epics restore 019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10'],
+    run: async (call) => one(await call.client.post<Epic>(at(`${await epicsPath(call)}/:id/restore`, call.args[0]))),
+  },
+]

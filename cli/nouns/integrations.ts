@@ -1,0 +1,158 @@
+import { notFound } from '../../src/errors.ts'
+import type { Integration, IntegrationPage, IntegrationSaved, Tested } from '../../src/features/integrations/schema.ts'
+import type { Client } from '../api/client.ts'
+import { at } from '../api/reference.ts'
+import { plain, record } from '../terminal/output.ts'
+import { Refusal } from '../terminal/refusal.ts'
+import { ago } from '../terminal/times.ts'
+import { clearable, eitherOf, type Field, flag, many, type Shown, shown, text, type Verb } from './noun.ts'
+import { listed } from './resource.ts'
+
+const PATH = '/api/settings/integrations/user'
+const providers = ['github', 'gitea', 'gitlab', 'slack', 'discord', 'webhook']
+
+/** Returns the services that the user has connected. */
+export const integrationsOf = (client: Client): Promise<IntegrationPage> => client.get<IntegrationPage>(PATH)
+
+export const integrationLines = (one: Integration): string[] =>
+  record({
+    Provider: one.provider,
+    Enabled: one.settings.enabled ? 'yes' : 'no',
+    Secret: `…${one.last4}`,
+    Address: one.settings.url,
+    Login: one.settings.login,
+    Notifications: isCodeHost(one.provider) ? null : one.settings.events.join(', ') || 'all',
+    Delivered: one.lastDeliveredAt && ago(one.lastDeliveredAt),
+    Problem: one.lastError,
+    Updated: ago(one.updatedAt),
+  })
+const isCodeHost = (provider: string): boolean => providers.indexOf(provider) < 3
+
+export async function integrationOf(client: Client, provider: string): Promise<Integration> {
+  const found = (await integrationsOf(client)).items.find((one) => one.provider === provider)
+  if (!found) throw notFound('integration', provider)
+  return found
+}
+
+/** Switches and filters of services that receive notifications. */
+export const forwardingFields: Field[] = [
+  flag('--enable', 'forward notifications again'),
+  flag('--disable', 'forward none for now'),
+  many('--event <reason>', 'only notifications of this reason or type, such as mention', 'events'),
+]
+
+/** Connects a service or changes its settings, from the values of the options. */
+export async function putIntegration(
+  client: Client,
+  provider: string | undefined,
+  { secret, enable, disable, ...settings }: Record<string, unknown>,
+): Promise<Shown> {
+  if (enable && disable) throw new Refusal('Use either --enable or --disable.')
+  const changed = { ...settings, ...(enable ? { enabled: true } : disable ? { enabled: false } : {}) }
+  const saved = await client.request<IntegrationSaved>('PUT', at(`${PATH}/:provider`, provider), {
+    ...(secret !== undefined && { secret }),
+    ...(Object.keys(changed).length > 0 && { settings: changed }),
+  })
+  const { signingKey } = saved
+  return {
+    value: saved,
+    lines: [...integrationLines(saved), ...(signingKey ? ['', `Signing key  ${plain(signingKey)}`] : [])],
+    note: signingKey && 'The key is shown only once. With it, the receiver verifies the header X-Tutti-Signature.',
+  }
+}
+
+export async function testIntegration(client: Client, provider: string | undefined): Promise<Shown> {
+  const tested = await client.post<Tested>(at(`${PATH}/:provider/test`, provider))
+  return shown(
+    tested,
+    tested.delivered
+      ? 'Test message delivered.'
+      : `Test message not delivered: ${plain(tested.error ?? 'no reason given')}`,
+  )
+}
+
+export const removeIntegration = async (client: Client, provider: string | undefined): Promise<Shown> =>
+  shown(await client.request('DELETE', at(`${PATH}/:provider`, provider)), `Disconnected ${provider}.`)
+
+const codeHostFields: Field[] = [
+  text('--url <address>', 'web address of the code host that the token is for'),
+  clearable(text('--login <name>', 'user name that the token belongs to')),
+]
+
+export const verbs: Verb[] = [
+  {
+    name: 'list',
+    about: 'List the services that you have connected',
+    aliases: ['ls'],
+    examples: ['tutti integrations list'],
+    run: async ({ client }) =>
+      listed(
+        await integrationsOf(client),
+        [
+          { title: 'Provider', of: (i) => i.provider },
+          { title: 'Enabled', of: (i) => (i.settings.enabled ? 'yes' : 'no') },
+          { title: 'Secret', of: (i) => `…${i.last4}` },
+          { title: 'Problem', of: (i) => i.lastError, wide: true },
+        ],
+        `No services. Connect one: tutti integrations create ${eitherOf(providers)}`,
+      ),
+  },
+  {
+    name: 'show',
+    args: '<provider>',
+    about: 'Show a service that you have connected',
+    examples: ['tutti integrations show github'],
+    run: async ({ client, args }) => {
+      const one = await integrationOf(client, args[0] as string)
+      return { value: one, lines: integrationLines(one) }
+    },
+  },
+  {
+    name: 'create',
+    args: '<provider>',
+    about: `Connect a service: ${eitherOf(providers)}`,
+    aliases: ['connect'],
+    fields: [
+      text('--secret <text>', 'access token, or address that receives the messages; - reads it from standard input', {
+        required: true,
+      }),
+      ...forwardingFields.filter(({ as }) => as === 'events'),
+      ...codeHostFields,
+    ],
+    examples: [
+      'tutti integrations create github --secret - < token',
+      'tutti integrations create slack --secret - --event mention < address',
+    ],
+    run: ({ client, args, fields }) => putIntegration(client, args[0], fields),
+  },
+  {
+    name: 'update',
+    args: '<provider>',
+    about: 'Change the settings of a service',
+    fields: [
+      text('--secret <text>', 'new token or address; - reads it from standard input'),
+      ...forwardingFields,
+      ...codeHostFields,
+    ],
+    examples: ['tutti integrations update slack --disable', 'tutti integrations update github --secret - < token'],
+    run: async ({ client, args, fields }) => {
+      await integrationOf(client, args[0] as string)
+      return putIntegration(client, args[0], fields)
+    },
+  },
+  {
+    name: 'test',
+    args: '<provider>',
+    about: 'Send a test message',
+    examples: ['tutti integrations test slack'],
+    run: ({ client, args }) => testIntegration(client, args[0]),
+  },
+  {
+    name: 'delete',
+    args: '<provider>',
+    about: 'Disconnect a service and delete its secret',
+    aliases: ['disconnect'],
+    examples: ['tutti integrations delete slack'],
+    run: ({ client, args }) => removeIntegration(client, args[0]),
+  },
+]

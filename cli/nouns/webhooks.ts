@@ -1,0 +1,80 @@
+import { ago } from '../terminal/times.ts'
+import {
+  forwardingFields,
+  integrationLines,
+  integrationOf,
+  integrationsOf,
+  putIntegration,
+  removeIntegration,
+  testIntegration,
+} from './integrations.ts'
+import { text, type Verb } from './noun.ts'
+import { listed } from './resource.ts'
+
+/** The integration of a user that sends notifications to an address of their own. There is at most one. */
+const WEBHOOK = 'webhook'
+
+export const verbs: Verb[] = [
+  {
+    name: 'list',
+    about: 'List your webhook and its last delivery',
+    aliases: ['ls'],
+    examples: ['tutti webhooks list'],
+    run: async ({ client }) => {
+      const { items, ...page } = await integrationsOf(client)
+      return listed(
+        { ...page, items: items.filter(({ provider }) => provider === WEBHOOK) },
+        [
+          { title: 'Address', of: (w) => `…${w.last4}` },
+          { title: 'Enabled', of: (w) => (w.settings.enabled ? 'yes' : 'no') },
+          { title: 'Notifications', of: (w) => w.settings.events.join(', ') || 'all' },
+          { title: 'Delivered', of: (w) => (w.lastDeliveredAt ? ago(w.lastDeliveredAt) : 'never') },
+          { title: 'Problem', of: (w) => w.lastError, wide: true },
+        ],
+        'No webhook. Create one: tutti webhooks create https://hooks.example.com/tutti',
+      )
+    },
+  },
+  {
+    name: 'show',
+    about: 'Show your webhook',
+    examples: ['tutti webhooks show'],
+    run: async ({ client }) => {
+      const one = await integrationOf(client, WEBHOOK)
+      return { value: one, lines: integrationLines(one) }
+    },
+  },
+  {
+    name: 'create',
+    args: '<address>',
+    about: 'Send your notifications to an address; prints the key that signs them; - reads it from standard input',
+    fields: forwardingFields.filter(({ as }) => as === 'events'),
+    examples: ['tutti webhooks create https://hooks.example.com/tutti --event mention'],
+    run: ({ client, args: [secret], fields }) => putIntegration(client, WEBHOOK, { secret, ...fields }),
+  },
+  {
+    name: 'update',
+    about: 'Change the address or the notifications of your webhook',
+    fields: [
+      text('--address <url>', 'new address; - reads it from standard input', { as: 'secret' }),
+      ...forwardingFields,
+    ],
+    examples: ['tutti webhooks update --disable', 'tutti webhooks update --event mention --event security'],
+    run: async ({ client, fields }) => {
+      await integrationOf(client, WEBHOOK)
+      return putIntegration(client, WEBHOOK, fields)
+    },
+  },
+  {
+    name: 'test',
+    about: 'Send a test message',
+    examples: ['tutti webhooks test'],
+    run: ({ client }) => testIntegration(client, WEBHOOK),
+  },
+  {
+    name: 'delete',
+    about: 'Delete your webhook and its key',
+    examples: ['tutti webhooks delete'],
+    run: ({ client }) => removeIntegration(client, WEBHOOK),
+  },
+]

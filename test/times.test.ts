@@ -1,0 +1,50 @@
+import { expect, test } from 'bun:test'
+import { ago, daysOf, instantOf, left } from '../cli/terminal/times.ts'
+
+/** A Sunday, late enough that the day differs between time zones. */
+const now = new Date(2026, 10, 15, 21, 30)
+const at = (text: string) => instantOf(text, now)
+
+test.each([
+  ['2027-01-31', '2027-01-31T00:00:00.000Z'],
+  ['2027-01-31T12:00:00+02:00', '2027-01-31T10:00:00.000Z'],
+  ['today', '2026-11-15T00:00:00.000Z'],
+  ['Tomorrow', '2026-11-16T00:00:00.000Z'],
+  ['yesterday', '2026-11-14T00:00:00.000Z'],
+  ['fri', '2026-11-20T00:00:00.000Z'],
+  ['friday', '2026-11-20T00:00:00.000Z'],
+  // The day that it is today means the next one.
+  ['sun', '2026-11-22T00:00:00.000Z'],
+  ['+3d', '2026-11-18T00:00:00.000Z'],
+  ['-2w', '2026-11-01T00:00:00.000Z'],
+  ['+4h', new Date(now.getTime() + 4 * 3_600_000).toISOString()],
+])('%s is %s', (text, expected) => expect(at(text)).toBe(expected))
+
+test.each(['someday', 'fr', '3d', '+3', '10', '2026-02-30', '', '2026-13-01', '+99999d'])('%p is no time', (text) =>
+  expect(at(text)).toBeUndefined(),
+)
+
+test('how long ago, and how long still', () => {
+  const off = (minutes: number) => new Date(Date.now() + minutes * 60_000 + 1000).toISOString()
+  expect([0, -14, -120, -4 * 1440].map((n) => ago(off(n)))).toEqual(['just now', '14 min ago', '2 h ago', '4 days ago'])
+  expect([-1, 0, 14, 120, 4 * 1440].map((n) => left(off(n)))).toEqual([
+    'expired',
+    '1 min left',
+    '14 min left',
+    '2 h left',
+    '4 days left',
+  ])
+})
+
+test('days', () => {
+  expect(['90d', '90', '12w', '1y', '0x', '', '-3d', '1.5d'].map(daysOf)).toEqual([
+    90,
+    90,
+    84,
+    365,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ])
+})
