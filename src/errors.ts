@@ -1,3 +1,5 @@
+import { withoutSecrets } from './text/secrets.ts'
+
 /** The closed list of error codes: status and title. A dotted suffix refines a code and may change its status. */
 export const codes = {
   invalid: [422, 'Invalid input'],
@@ -93,15 +95,29 @@ export interface ErrorDetails extends Facts {
   cause?: unknown
 }
 
+const withoutSecretsIn = ({ pointer, code, message }: FieldError): FieldError => ({
+  pointer: withoutSecrets(pointer),
+  code,
+  message: withoutSecrets(message),
+})
+
 /** The only error that reaches a user. `message` says what is wrong and what to do; `cause` is for the log. */
 export class AppError extends Error {
+  readonly details: ErrorDetails
+
+  /** Masks secrets in what repeats the caller's input: a token may stand in place of an id, or be sent as a field. */
   constructor(
     readonly code: ErrorCode,
     message: string,
-    readonly details: ErrorDetails = {},
+    { subject, errors, ...details }: ErrorDetails = {},
   ) {
-    super(message, { cause: details.cause })
+    super(withoutSecrets(message), { cause: details.cause })
     this.name = 'AppError'
+    this.details = {
+      ...details,
+      ...(subject && { subject: { ...subject, ref: withoutSecrets(subject.ref) } }),
+      ...(errors && { errors: errors.map(withoutSecretsIn) }),
+    }
   }
 
   get status(): number {
@@ -126,8 +142,7 @@ export function problem(error: AppError, instance: string, requestId: string): P
     title: codes[error.code][1],
     status: error.status,
     detail: error.message,
-    // The path of a request may hold the secret of a mailed link.
-    instance: instance.replace(/svc_\w{20,}/g, '[redacted]'),
+    instance: withoutSecrets(instance),
     code: error.code,
     requestId,
     ...factsOf(error.details),

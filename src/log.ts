@@ -1,3 +1,5 @@
+import { secretForms } from './text/secrets.ts'
+
 /**
  * Structured lines on stderr: JSON, or short text on a terminal. Secrets should never be logged; anything that looks
  * like one is masked anyway.
@@ -13,14 +15,9 @@ const levels = ['debug', 'info', 'warn', 'error'] as const
 export type Level = (typeof levels)[number]
 
 const secretName = /pass(word)?|secret|token|authorization|cookie|api_?key|hash$/i
-/** Our own bearer secrets, JWTs, and secrets in addresses, anywhere in a text. */
+/** Also secrets in addresses. */
 const secretText = new RegExp(
-  [
-    /svc_[A-Za-z0-9_]{20,}/,
-    /eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/,
-    /([?&](?:token|code|ticket)=)[^&\s"]+/,
-    /(:\/\/[^:/\s]+:)[^@/\s]+@/,
-  ]
+  [...secretForms, /([?&](?:token|code|ticket)=)[^&\s"]+/, /(:\/\/[^:/\s]+:)[^@/\s]+@/]
     .map((pattern) => pattern.source)
     .join('|'),
   'g',

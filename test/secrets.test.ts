@@ -10,6 +10,7 @@ import * as accounts from '../src/features/accounts/service.ts'
 import { createLog } from '../src/log.ts'
 import { dump } from './contract/tables.ts'
 import { call, logged, mcpToken, PASSWORD, person, sharedApp, systemCtx, unique } from './support/app.ts'
+import { decoy, metricsOf, plant } from './support/planted.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tutti-secrets-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -340,6 +341,9 @@ describe('what is left behind', () => {
       seen.add(found[0])
   }
 
+  /** Errors, redirects and metrics, as callers were shown them. */
+  const shown: string[] = []
+
   beforeAll(async () => {
     const t = await sharedApp()
     const email = `${unique('tour')}@example.com`
@@ -357,8 +361,9 @@ describe('what is left behind', () => {
       ['/api/setup', { token: setup, email: `${unique('boss')}@example.com`, password: own, name: 'Boss' }],
       ['/api/setup', { token: setup, email, password: own, name: 'Boss' }],
     ] as const) {
-      const { body: answer, headers } = await call<{ refreshToken?: string }>(t, 'POST', path, body)
+      const { status, body: answer, headers } = await call<{ refreshToken?: string }>(t, 'POST', path, body)
       collect([answer, headers.getSetCookie()])
+      if (status >= 300) shown.push(JSON.stringify(answer))
       if (answer.refreshToken)
         collect((await call(t, 'POST', '/api/auth/refresh', { refreshToken: answer.refreshToken })).body)
       if (answer.refreshToken) await call(t, 'POST', '/api/auth/refresh', { refreshToken: answer.refreshToken })
@@ -371,7 +376,12 @@ describe('what is left behind', () => {
       collect(
         (await ada.fetch('POST', '/api/mcp-tokens', { name: 'agent', organizationId: ada.organizationId, kind })).body,
       )
-    collect(await mcpToken(t, ada))
+    const agent = await mcpToken(t, ada)
+    collect(agent)
+    const kinds = [...seen].filter((secret) => !secret.includes(' ')).map((s) => [kindOf(s) ?? 'jwt', s] as const)
+    const boss = await person(t, { admin: true })
+    shown.push(...(await plant(t, [...new Map(kinds).values(), newSecret('invite')], { person: boss, agent })))
+    shown.push(...(await metricsOf(t, boss)))
     for (const secret of seen) {
       await call(t, 'GET', `/api/notes?token=${encodeURIComponent(secret)}`)
       await call(t, 'GET', `/nothing/${encodeURIComponent(secret)}`, undefined, {
@@ -393,9 +403,18 @@ describe('what is left behind', () => {
     expect(await dump(app.driver)).toContain('api_keys {')
   })
 
+  test('no secret is in an error, a redirect or the metrics', () => {
+    expect(shown.length).toBeGreaterThan(1000)
+    expect(shown.filter((text) => text.includes('http_requests_total'))).toHaveLength(1)
+    const found = shown.filter(
+      (text) => [...seen, decoy].some((secret) => text.includes(secret)) || leaks(text).length > 0,
+    )
+    expect(found.map((text) => text.slice(0, 100))).toEqual([])
+  })
+
   test('no secret is in the log', () => {
     const log = logged.join('')
-    expect([...seen].filter((secret) => log.includes(secret))).toEqual([])
+    expect([...seen, decoy].filter((secret) => log.includes(secret))).toEqual([])
     expect(leaks(log)).toEqual([])
     expect(log).not.toContain('$argon2')
   })

@@ -4,6 +4,7 @@ import { Buckets, tooMany } from '../auth/limits.ts'
 import type { Config } from '../config.ts'
 import { newId } from '../db/columns.ts'
 import { AppError } from '../errors.ts'
+import { withoutSecrets } from '../text/secrets.ts'
 import { Uploads } from './uploads.ts'
 
 export const ACCESS_COOKIE = 'tutti_access'
@@ -70,10 +71,12 @@ export class Guard {
 
   #note(request: Request): Seen {
     const given = request.headers.get('x-request-id')
+    // The id is logged, stored and sent back.
+    const usable = given !== null && /^[\w.-]{8,100}$/.test(given) && withoutSecrets(given) === given
     const address = () => this.#addressOf(request)
     let ip: string | null | undefined
     const seen: Seen = {
-      requestId: given && /^[\w.-]{8,100}$/.test(given) ? given : newId(),
+      requestId: usable ? given : newId(),
       get ip() {
         ip ??= address()
         return ip

@@ -7,6 +7,7 @@ import { callReceived } from '../http/hooks.ts'
 import { logError, toAppError } from '../http/problem.ts'
 import type { Owner } from '../live/connections.ts'
 import type { App } from '../services.ts'
+import { withoutSecrets } from '../text/secrets.ts'
 import { type Arguments, type Catalogue, refusal } from './catalogue.ts'
 import type { Caller } from './protocol.ts'
 import { failure, responseOf, success, type Told } from './result.ts'
@@ -37,7 +38,7 @@ export class Calls {
       if (!tool)
         throw new ProtocolError(
           ProtocolErrorCode.InvalidParams,
-          `Unknown tool: ${name.slice(0, 100)}. tools/list names those you have.`,
+          `Unknown tool: ${withoutSecrets(name).slice(0, 100)}. tools/list names those you have.`,
         )
       const runs = callOf(tool, args)
       const refused = refusal(tool, caller.actor, caller.selection, runs)

@@ -12,6 +12,7 @@ import type { Actor } from '../auth/actor.ts'
 import { member, refusalOf, refused } from '../auth/policy.ts'
 import { AppError, notFound } from '../errors.ts'
 import type { RecordKind, Resource as RecordResource } from '../records/kind.ts'
+import { withoutSecrets } from '../text/secrets.ts'
 import { visibleText } from '../text/text.ts'
 import { type Catalogue, refusal, type Selection } from './catalogue.ts'
 import { listPrompts, type OwnTask, ownTasks, readPrompt } from './hooks.ts'
@@ -150,8 +151,8 @@ export class Offer {
     const found = parse(asking.ctx.app.records, uri)
     if (!found)
       throw new ResourceNotFoundError(
-        uri,
-        `No resource at ${visibleText(uri).slice(0, 200)}. resources/templates/list lists the valid addresses.`,
+        withoutSecrets(uri),
+        `No resource at ${visibleText(withoutSecrets(uri)).slice(0, 200)}. resources/templates/list lists the valid addresses.`,
       )
     const { noun, resource, ref } = found
     const denied = this.#refusalFor(found.record, asking)
@@ -213,6 +214,6 @@ const described = ({ description, author }: { description: string | null; author
 function told(error: unknown, uri?: string): unknown {
   if (!(error instanceof AppError)) return error
   const message = `${error.code}: ${visibleText(error.message)}`
-  if (uri !== undefined && isGone(error)) return new ResourceNotFoundError(uri, message)
+  if (uri !== undefined && isGone(error)) return new ResourceNotFoundError(withoutSecrets(uri), message)
   return error.status < 500 ? new ProtocolError(ProtocolErrorCode.InvalidParams, message) : error
 }

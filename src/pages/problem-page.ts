@@ -1,4 +1,5 @@
 import { type AppError, codes, type ErrorCode, waysBy } from '../errors.ts'
+import { withoutSecrets } from '../text/secrets.ts'
 import { html, shell } from './pages.ts'
 
 /** What a browser shows instead of the problem document that programs get: what, why, the request id and a way out. */
@@ -59,9 +60,7 @@ export function isNavigation({ headers }: Request): boolean {
   return mode === null ? headers.has('upgrade-insecure-requests') : mode === 'navigate'
 }
 
-/** Addresses may hold the secret of a mailed link, and pages are photographed. */
-const withoutSecrets = (text: string): string => text.replace(/svc_\w{20,}/g, '[redacted]')
-
+/** Masks secrets in the address, because pages are photographed. */
 export function problemPage(error: AppError, asked: Asked): string {
   const { method, requestId } = asked
   const target = withoutSecrets(asked.target)
@@ -70,7 +69,7 @@ export function problemPage(error: AppError, asked: Asked): string {
   const commands = waysBy(error.details.next, 'command')
   return shell(
     `${title} · Tutti`,
-    `<h1>${html(title)}</h1><p class="lead">${html(withoutSecrets(detail?.(error, path) ?? error.message))}</p>
+    `<h1>${html(title)}</h1><p class="lead">${html(detail?.(error, path) ?? error.message)}</p>
 ${commands.map((command) => `<p>On the command line: <code>${html(command)}</code></p>`).join('')}
 <p class="row">${waysOut(error, method, target)}</p>
 <dl class="small facts"><dt>Request<dd><code>${html(`${method} ${path}`)}</code>

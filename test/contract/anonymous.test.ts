@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'bun:test'
 import { newSecret } from '../../src/auth/secrets.ts'
 import { isUpload, type RouteLike } from '../../src/http/openapi.ts'
 import { call, PASSWORD, type Person, person, unique } from '../support/app.ts'
-import { ask, isPublic, nameOf, routes, t } from './ask.ts'
+import { ask, broken, isPublic, nameOf, routes, t } from './ask.ts'
 import { bodyOf, fill, type World, world } from './world.ts'
 
 /** What a call without a credential leaves in the audit log, which is kept for a year. */
@@ -82,4 +82,8 @@ describe('a call without a credential', () => {
     await call(t, 'POST', '/api/auth/otp/verify', { email: other.email, code: '000000' })
     expect(await since(before)).toEqual([])
   })
+})
+
+test('every answer above is one that the document promises', () => {
+  expect(broken).toEqual([])
 })

@@ -40,7 +40,7 @@ export const inviteRoutes = (http: Http) =>
       response: InvitePage,
     })
     .post('/api/invites/preview', ({ ctx, body }) => received.preview(ctx, body), {
-      ...on(received.preview, 'Show the team, role and inviter of a mailed invitation'),
+      ...on(received.preview, 'Show the team, role and inviter of a mailed invitation', { answers: [404] }),
       body: InviteToken,
       response: InvitePreview,
     })
