@@ -159,7 +159,12 @@ export const requireRecent = (actor: Actor, minutes: number, what: string, now: 
   refuse(recentRefusal(actor, minutes, what, now))
 
 /** Returns 403 for a role that is too low. Also used for rows that the caller may see but not change. */
-function roleRefusal(actor: Actor, organizationId: string | null, needed: Role, what: string): Refusal | undefined {
+export function roleRefusal(
+  actor: Actor,
+  organizationId: string | null,
+  needed: Role,
+  what: string,
+): Refusal | undefined {
   if (actor.kind === 'system') return undefined
   const held = organizationId ? actor.memberships.get(organizationId) : undefined
   if (atLeast(held, needed)) return undefined

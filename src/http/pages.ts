@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts'
 import { features } from '../feature.ts'
 import { accountPages } from '../pages/account-pages.ts'
 import { assets, homePage, htmlResponse, referencePage } from '../pages/pages.ts'
+import { workPages } from '../pages/work-pages.ts'
 import type { App } from '../services.ts'
 import { version } from '../version.ts'
 import { headers } from './headers.ts'
@@ -30,7 +31,7 @@ export function addPages(server: Elysia, app: App, routes: () => RouteLike[]): v
     })
   for (const [path, render] of features.flatMap(({ pages }) => Object.entries(pages ?? {})))
     server.get(path, async ({ params }) => page(await render(contextOf(app, anonymous), params)))
-  for (const [path, body] of Object.entries(accountPages)) server.get(path, () => page(body))
+  for (const [path, body] of Object.entries({ ...accountPages, ...workPages })) server.get(path, () => page(body))
 }
 
 function assetOf(name: string): Response {

@@ -4,12 +4,14 @@ import icon from './icon.svg' with { type: 'text' }
 import accountScript from './scripts/account.js' with { type: 'text' }
 import apiScript from './scripts/api.js' with { type: 'text' }
 import deviceScript from './scripts/device.js' with { type: 'text' }
+import featureScript from './scripts/feature.js' with { type: 'text' }
 import linksScript from './scripts/links.js' with { type: 'text' }
 import loginScript from './scripts/login.js' with { type: 'text' }
 import passkeysScript from './scripts/passkeys.js' with { type: 'text' }
 import registerScript from './scripts/register.js' with { type: 'text' }
 import sectionScript from './scripts/section.js' with { type: 'text' }
 import setupScript from './scripts/setup.js' with { type: 'text' }
+import workScript from './scripts/work.js' with { type: 'text' }
 import css from './tutti.css' with { type: 'text' }
 
 /**
@@ -24,7 +26,7 @@ export const html = (text: string): string => text.replace(/[&<>"']/g, (c) => `&
 const wordmark = `<svg class="wordmark" viewBox="0 0 45 18" fill="none" stroke="currentColor" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="M4.6 2.2v10.4a3 3 0 0 0 3 3h.4M1.4 6.9h6.6M12.4 6.9v5.2a3.5 3.5 0 0 0 7 0V6.9v8.7M42.6 6.9v8.7"/><g><path d="M27.2 2.2v10.4a3 3 0 0 0 3 3h.2M34.6 2.2v10.4a3 3 0 0 0 3 3h.4M23.6 7.75l15-2.3"/></g><path d="M42.6 2.7v.01" stroke-width="2.9"/></svg>`
 
 const bar = `<header class="bar"><a href="/" aria-label="Tutti, home">${wordmark}</a><nav aria-label="Tutti">
-<a href="/manual">Manual</a><a href="/api/reference">API</a><a href="/account">Account</a></nav></header>`
+<a href="/inbox">Inbox</a><a href="/manual">Manual</a><a href="/api/reference">API</a><a href="/account">Account</a></nav></header>`
 
 export const shell = (title: string, body: string, script = ''): string =>
   `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${html(title)}</title>
@@ -48,12 +50,14 @@ export const assets: Record<string, { type: string; body: string }> = {
       account: accountScript,
       api: apiScript,
       device: deviceScript,
+      feature: featureScript,
       links: linksScript,
       login: loginScript,
       passkeys: passkeysScript,
       register: registerScript,
       section: sectionScript,
       setup: setupScript,
+      work: workScript,
     }).map(([name, body]) => [`${name}.js`, { type: 'text/javascript; charset=utf-8', body }]),
   ),
 }
@@ -64,6 +68,7 @@ export const homePage = (version: string): string =>
     `<h1>Tutti</h1><p class="lead">People and AI agents plan and do software work together. This is your own instance, version ${html(version)}.</p>
 <ul class="cards">
 <li><a href="/account"><strong>Your account</strong>Sign in, create tokens, add passkeys</a></li>
+<li><a href="/inbox"><strong>Inbox</strong>What waits for you, and reviews</a></li>
 <li><a href="/manual/start"><strong>First five minutes</strong>Sign in, create a token, connect an agent</a></li>
 <li><a href="/manual/mcp"><strong>Agents</strong>MCP at <code>/mcp</code> and <code>/mcp/sse</code></a></li>
 <li><a href="/api/reference"><strong>API reference</strong>Every operation with an example</a></li>

@@ -5,6 +5,7 @@ import type { Agent } from '../../src/features/agents/schema.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
 import type { TreeTask as Task, Tree } from '../../src/features/planning/schema.ts'
 import type { Project } from '../../src/features/projects/schema.ts'
+import { defaultWorkflow } from '../../src/features/projects/workflow.ts'
 import type { Workflow } from '../../src/features/projects/workflow-schema.ts'
 import type { Feature, FeaturePage } from '../../src/features/workflow/schema.ts'
 import * as workflow from '../../src/features/workflow/service.ts'
@@ -68,6 +69,11 @@ describe('creating', () => {
     })
     expect((await get(viewer, made.body.id)).body).toEqual({
       ...made.body,
+      states: defaultWorkflow.states,
+      can: {
+        review: { code: 'forbidden', detail: expect.stringContaining('needs the role member') },
+        override: { code: 'forbidden', detail: expect.stringContaining('needs the role admin') },
+      },
       spec: null,
       evidence: [],
       reviews: [],

@@ -1,10 +1,11 @@
 import { checkVersion, write } from '../../action.ts'
-import { atBrowser, member, requireRole } from '../../auth/policy.ts'
+import { member, requireRole } from '../../auth/policy.ts'
 import { invalid } from '../../errors.ts'
 import { workflowOf } from '../projects/workflow.ts'
 import { featureOverridden } from './events.ts'
 import { move } from './moves.ts'
 import { find, present, type Ref } from './reading.ts'
+import { overriding, reviewing } from './refusals.ts'
 import { about } from './rows.ts'
 import type { Feature, FeatureAdvance, FeatureOverride, FeatureReview } from './schema.ts'
 import { change, requireWriter, writable } from './writing.ts'
@@ -25,7 +26,7 @@ export const advance = write(
 
 export const review = write(
   'workflow.review',
-  member('features:write'),
+  reviewing,
   async (ctx, { ref, verdict, comments }: FeatureReview & Ref): Promise<Feature> => {
     const { row: before, project } = await writable(ctx, { ref })
     const moved = await move(ctx, project, before, { by: verdict }, undefined, comments)
@@ -39,7 +40,7 @@ export const review = write(
 /** Lets an administrator of the team skip the gates, with a reason. The event is the audit entry. */
 export const override = write(
   'workflow.override',
-  atBrowser('/features/{id}'),
+  overriding,
   async (ctx, { ref, status, reason }: FeatureOverride & Ref): Promise<Feature> => {
     const { row: before, project } = await find(ctx, { ref })
     requireRole(ctx.actor, project.organizationId, 'admin', 'Overriding a gate')

@@ -1,9 +1,11 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
+import { workflowOf } from '../projects/workflow.ts'
 import { specs } from '../specs/table.ts'
 import { featurePullRequests } from './hooks.ts'
 import { find, present, type Ref } from './reading.ts'
+import { can } from './refusals.ts'
 import type { FeatureDetail } from './schema.ts'
 import { featureEvidence, featureReviews } from './table.ts'
 
@@ -29,6 +31,8 @@ export const get = read('workflow.get', member('features:read'), async (ctx, ref
   })
   return {
     ...(await present(ctx, project, row)),
+    states: workflowOf(project).states,
+    can: await can(ctx, project, row),
     spec: row.specId ? await specOf(ctx, row.specId) : null,
     evidence: evidence.map((e) => ({
       id: e.id,

@@ -1,6 +1,7 @@
 import { and, eq, inArray, or } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { inPerson } from '../../auth/actor.ts'
+import { refuse } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { AppError } from '../../errors.ts'
 import { type Notice, notify } from '../notifications/service.ts'
@@ -10,6 +11,7 @@ import type { Project } from '../projects/schema.ts'
 import { isInReview, type Move, step, workflowOf } from '../projects/workflow.ts'
 import { blockersOf, openOnes } from './dependencies.ts'
 import { featureAdvanced, featureReviewed } from './events.ts'
+import { authorRefusal } from './refusals.ts'
 import { about, type Row } from './rows.ts'
 import { featureEvidence, featureReviews } from './table.ts'
 
@@ -56,7 +58,7 @@ export async function move(
   if (wanted.by === 'advance') {
     if (wanted.evidence && gate) await keepEvidence(ctx, before, gate, wanted.evidence, level)
   } else {
-    await requireOtherThanAuthor(ctx, project, before)
+    refuse(await authorRefusal(ctx, project, before))
     await ctx.db
       .insert(featureReviews)
       .values({ featureId: before.id, verdict: wanted.by, comment: comments, ...actorColumns(ctx) })
@@ -108,32 +110,6 @@ async function keepEvidence(
   const { commits = [], pullRequests = [], links = [] } = evidence
   if (level === 'reported' && commits.length + pullRequests.length + links.length > 0)
     ctx.enqueue({ name: 'repos.observe', data: { evidenceId } })
-}
-
-/**
- * The author is who submitted the evidence, or without evidence who created the feature. The owner of an agent's token
- * may review what the agent submitted, but only in a browser, where an agent cannot sign in.
- */
-async function requireOtherThanAuthor(ctx: Ctx, project: Project, { id, createdById }: Row): Promise<void> {
-  if (project.settings.allowSelfReview === true) return
-  const brought = await ctx.db
-    .selectDistinct({ type: featureEvidence.actorType, id: featureEvidence.actorId })
-    .from(featureEvidence)
-    .where(eq(featureEvidence.featureId, id))
-  const authors = brought.length > 0 ? brought : [{ type: 'user' as const, id: createdById }]
-  const { userId } = ctx.actor
-  const own = authors.filter((author) => author.id === userId)
-  const byAgent = own.every(({ type }) => type === 'agent')
-  if (own.length === 0 || (byAgent && inPerson(ctx.actor))) return
-  throw byAgent
-    ? new AppError('forbidden', 'The work of your own agent you can review only in person, at a browser.', {
-        next: [{ page: `/features/${id}` }],
-      })
-    : new AppError(
-        'forbidden',
-        'The author cannot review it. Ask someone else, or an admin to set allowSelfReview in the project settings.',
-        { next: [{ page: `/projects/${project.id}` }] },
-      )
 }
 
 // ---- notifications

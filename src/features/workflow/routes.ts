@@ -99,7 +99,7 @@ export const workflowRoutes = (http: Http) =>
       response: Feature,
     })
     .post('/api/features/:id/reviews', ({ ctx, params, body }) => review(ctx, { ...body, ref: params.id }), {
-      ...on(review, 'Review a feature that waits for it, as somebody other than its author'),
+      ...on(review, 'Review a feature that waits for it; not your own work, unless you are alone in the team'),
       params: byId,
       body: FeatureReview,
       response: Feature,

@@ -13,6 +13,7 @@ import {
   pageOf,
   paging,
   partial,
+  permissions,
   recordFields,
   type Static,
   text,
@@ -73,8 +74,13 @@ export const Feature = object({
 })
 export type Feature = Static<typeof Feature>
 
+export const featureActions = ['review', 'override'] as const
+export type FeatureAction = (typeof featureActions)[number]
+
 export const FeatureDetail = object({
   ...Feature.properties,
+  states: Type.Array(text(63, { example: 'in_progress' }), { description: "All states of the project's workflow" }),
+  can: permissions(featureActions),
   spec: nullable(
     object({
       id: id(),

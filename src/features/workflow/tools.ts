@@ -85,7 +85,7 @@ export const workflowTools = [
     input: object({ feature }),
     action: detail.get,
     with: ({ feature }) => ({ ref: feature }),
-    show: ({ evidence, reviews, ...feature }) => ({
+    show: ({ evidence, reviews, states: _, ...feature }) => ({
       ...feature,
       next: gateOf(feature),
       evidence: evidence.map(({ id: _, ...shown }) => shown),

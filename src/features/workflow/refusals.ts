@@ -1,0 +1,92 @@
+import { eq } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { inPerson } from '../../auth/actor.ts'
+import {
+  atBrowser,
+  member,
+  type Permission,
+  permissionOf,
+  type Refusal,
+  refusalOf,
+  roleRefusal,
+} from '../../auth/policy.ts'
+import { memberships } from '../organizations/table.ts'
+import { openProjectRefusal } from '../projects/refusals.ts'
+import type { Project } from '../projects/schema.ts'
+import { step, workflowOf } from '../projects/workflow.ts'
+import type { Row } from './rows.ts'
+import type { FeatureAction } from './schema.ts'
+import { featureEvidence } from './table.ts'
+
+/** The rules of the actions; `can` and the actions both use them. */
+export const reviewing = member('features:write')
+export const overriding = atBrowser('/features/{id}')
+
+/**
+ * Returns why the caller may not review their own work, or undefined. The author is who submitted the evidence, or
+ * without evidence who created the feature. What their agent submitted, its human may review, and their own work too
+ * where the team has no other member; both only in a browser, where an agent cannot sign in.
+ */
+export async function authorRefusal(
+  ctx: Ctx,
+  project: Project,
+  { id, createdById }: Row,
+): Promise<Refusal | undefined> {
+  if (project.settings.allowSelfReview === true) return undefined
+  const brought = await ctx.db
+    .selectDistinct({ type: featureEvidence.actorType, id: featureEvidence.actorId })
+    .from(featureEvidence)
+    .where(eq(featureEvidence.featureId, id))
+  const authors = brought.length > 0 ? brought : [{ type: 'user' as const, id: createdById }]
+  const own = authors.filter((author) => author.id === ctx.actor.userId)
+  if (own.length === 0) return undefined
+  const byAgent = own.every(({ type }) => type === 'agent')
+  const mayInPerson = byAgent || (await isAlone(ctx, project.organizationId))
+  if (mayInPerson && inPerson(ctx.actor)) return undefined
+  const next = [{ page: mayInPerson ? `/features/${id}` : `/projects/${project.id}` }]
+  if (!mayInPerson)
+    return {
+      code: 'forbidden',
+      detail:
+        'The author cannot review it. Ask someone else, or an admin to set allowSelfReview in the project settings.',
+      details: { next },
+    }
+  const detail = byAgent
+    ? 'The work of your own agent you can review only in person, at a browser.'
+    : 'Your team has no other member, so you can review your own work, but only in person, at a browser.'
+  return { code: 'forbidden', detail, details: { next } }
+}
+
+async function isAlone(ctx: Ctx, organizationId: string): Promise<boolean> {
+  const members = await ctx.db
+    .select({ id: memberships.userId })
+    .from(memberships)
+    .where(eq(memberships.organizationId, organizationId))
+    .limit(2)
+  return members.length === 1
+}
+
+async function reviewRefusal(ctx: Ctx, project: Project, row: Row): Promise<Refusal | undefined> {
+  const found = step(workflowOf(project), row, { by: 'approved' })
+  return (
+    openProjectRefusal(ctx, project, 'Reviewing') ??
+    ('refused' in found ? { code: 'conflict', detail: found.refused } : await authorRefusal(ctx, project, row))
+  )
+}
+
+const overrideRefusal = (ctx: Ctx, project: Project): Refusal | undefined =>
+  roleRefusal(ctx.actor, project.organizationId, 'admin', 'Overriding a gate') ??
+  openProjectRefusal(ctx, project, 'Overriding a gate')
+
+/** Returns what the caller may do with a feature, for surfaces that offer actions. */
+export async function can(ctx: Ctx, project: Project, row: Row): Promise<Record<FeatureAction, Permission>> {
+  const { clock } = ctx.app
+  return {
+    review: permissionOf(
+      refusalOf(ctx.actor, reviewing, 'workflow.review', clock) ?? (await reviewRefusal(ctx, project, row)),
+    ),
+    override: permissionOf(
+      refusalOf(ctx.actor, overriding, 'workflow.override', clock) ?? overrideRefusal(ctx, project),
+    ),
+  }
+}

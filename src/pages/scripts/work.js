@@ -1,0 +1,137 @@
+// The inbox, projects and features: what waits for a person, and what only a person at a browser may do.
+import { $, all, call, element, get, guarded, post, quoted, toLogin, whoAmI } from './api.js'
+import { showFeature } from './feature.js'
+
+const place = $('#page')
+const words = (name) => name.replaceAll('_', ' ')
+const linked = (href, text) => element('a', { href }, quoted(text))
+const title = (text) => {
+  document.title = `${text} · Tutti`
+  return element('h1', {}, quoted(text))
+}
+const empty = (text) => element('p', { class: 'soft' }, text)
+const rows = (items, ifNone) => (items.length > 0 ? element('ul', { class: 'list' }, ...items) : empty(ifNone))
+const row = (name, facts, ...actions) =>
+  element(
+    'li',
+    {},
+    element('span', {}, name, ...facts.map((fact) => element('span', { class: 'soft' }, fact))),
+    ...actions,
+  )
+
+const when = (at) => new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+/** The pages that exist so far; other links of notifications lead to the dashboard. */
+const isPage = (link) => /^\/(projects\/[^/]+\/)?features\/[^/]+$|^\/(account|inbox|projects)$/.test(link ?? '')
+
+async function inbox() {
+  const { items } = await get('/api/notifications?limit=50')
+  const done = (item) =>
+    guarded(place, async () => {
+      await call('PATCH', `/api/notifications/${item.id}/read`)
+      await show()
+    })
+  const line = (item) =>
+    row(
+      element('strong', {}, isPage(item.link) ? linked(item.link, item.title) : quoted(item.title)),
+      [words(item.reason), when(item.createdAt)],
+      item.readAt
+        ? undefined
+        : element('button', { class: 'quiet', onclick: done(item), 'aria-label': `Done: ${item.title}` }, 'Done'),
+    )
+  const open = items.filter((item) => !item.readAt)
+  return [
+    title('Inbox'),
+    element('p', { class: 'lead' }, 'What waits for you: reviews, assignments and notices.'),
+    rows(open.map(line), 'Nothing waits for you.'),
+    ...(items.length > open.length
+      ? [element('h2', {}, 'Earlier'), rows(items.filter((item) => item.readAt).map(line))]
+      : []),
+    element('p', {}, element('a', { href: '/projects' }, 'All projects')),
+  ]
+}
+
+async function projects() {
+  const found = await all('/api/projects')
+  return [
+    title('Projects'),
+    element('p', { class: 'lead' }, 'Features with their gates, and who may review them.'),
+    rows(
+      found.map((project) =>
+        row(element('strong', {}, linked(`/projects/${project.id}`, project.name)), [project.key, project.status]),
+      ),
+      'There are no projects in your current team.',
+    ),
+  ]
+}
+
+async function project(id) {
+  const path = `/api/projects/${encodeURIComponent(id)}`
+  const found = await get(path)
+  const features = await all(`${path}/features`)
+  const waiting = ({ status, gates }) =>
+    gates.some(({ state }) => state === 'open') ? words(status) : 'all gates passed'
+  return [
+    element('p', { class: 'soft small' }, element('a', { href: '/projects' }, 'Projects')),
+    title(found.name),
+    element('h2', {}, 'Features'),
+    rows(
+      features.map((feature) =>
+        row(element('strong', {}, linked(`/features/${feature.id}`, feature.title)), [waiting(feature)]),
+      ),
+      'There are no features yet.',
+    ),
+    element('h2', {}, 'Reviews'),
+    element(
+      'p',
+      {},
+      found.settings.allowSelfReview
+        ? 'Authors may review their own work in this project.'
+        : 'Nobody reviews their own work in this project, except the only member of a team.',
+    ),
+    element(
+      'button',
+      {
+        class: 'quiet',
+        onclick: guarded(place, async () => {
+          const settings = { ...found.settings, allowSelfReview: !found.settings.allowSelfReview }
+          await call('PUT', path, { settings })
+          await show()
+        }),
+      },
+      found.settings.allowSelfReview ? 'Require another reviewer' : 'Let authors review their own work',
+    ),
+  ]
+}
+
+async function feature(id) {
+  const path = `/api/features/${encodeURIComponent(id)}`
+  const found = await get(path)
+  const of = await get(`/api/projects/${found.projectId}`)
+  const act = (verb) => async (body) => {
+    await post(`${path}/${verb}`, body)
+    await show()
+  }
+  return [
+    element('p', { class: 'soft small' }, linked(`/projects/${of.id}`, of.name)),
+    title(found.title),
+    ...showFeature(found, { review: act('reviews'), override: act('override'), words, when }),
+  ]
+}
+
+const parts = location.pathname.split('/').filter(Boolean)
+const content = () => {
+  if (parts[0] === 'inbox') return inbox()
+  if (parts[0] === 'features') return feature(parts[1])
+  if (parts.length === 4) return feature(parts[3])
+  return parts.length === 2 ? project(parts[1]) : projects()
+}
+
+async function show() {
+  if (!(await whoAmI())) return toLogin()
+  place.replaceChildren(...(await content()))
+  const heading = $('h1', place)
+  heading.tabIndex = -1
+  heading.focus()
+}
+
+await guarded(place, show)()

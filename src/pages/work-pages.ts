@@ -1,0 +1,20 @@
+import { shell } from './pages.ts'
+
+/**
+ * Small pages for what only a person at a browser may do with work: review, override, allow self-review. They have the
+ * addresses of the future dashboard. Their script loads the data, because only it can renew an expired sign-in.
+ */
+const page = (title: string): string =>
+  shell(
+    `${title} · Tutti`,
+    `<div id="page"><h1>${title}</h1></div><noscript><p role="alert">This page needs JavaScript.</p></noscript>`,
+    '/assets/work.js',
+  )
+
+export const workPages: Record<string, string> = {
+  '/inbox': page('Inbox'),
+  '/projects': page('Projects'),
+  '/projects/:id': page('Project'),
+  '/projects/:id/features/:feature': page('Feature'),
+  '/features/:id': page('Feature'),
+}

@@ -1,0 +1,54 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { apiKey, mcpToken, person } from '../support/app.ts'
+import { expectRefusal } from './support.ts'
+import { connected, get, make, newProject, newTeam, people, review, start, t, toReview } from './workflow-support.ts'
+
+beforeAll(start)
+
+test('the only member of a team reviews their own work, at a browser only', async () => {
+  const ada = await person(t)
+  const feature = await make(ada, await newProject(ada))
+  await toReview(ada, feature)
+  const path = `/api/features/${feature.id}/reviews`
+  const key = { authorization: `Bearer ${await apiKey(t, ada)}` }
+  const byKey = await ada.fetch('POST', path, { verdict: 'approved' }, key)
+  const refused = await expectRefusal(t, byKey, 403, 'forbidden')
+  expect(refused.detail).toContain('only in person, at a browser')
+  expect(refused.next).toEqual([{ page: `/features/${feature.id}` }])
+  expect((await get(ada, feature.id)).body.can).toEqual({ review: true, override: true })
+  expect((await review(ada, feature.id, 'approved', 'Good')).body.status).toBe('done')
+})
+
+test('what an agent made, its human reviews at a browser; the agent is told the page', async () => {
+  const ada = await person(t)
+  const project = await newProject(ada)
+  const feature = await make(ada, project)
+  await connected(await mcpToken(t, ada), async (client) => {
+    const evidence = (n: number) => ({ summary: `Round ${n}`, files: [`src/${n}.ts`] })
+    await client.call('advance_feature', { feature: feature.id })
+    for (const n of [1, 2, 3]) await client.call('advance_feature', { feature: feature.id, evidence: evidence(n) })
+    const own = await client.call('submit_review', { feature: feature.id, verdict: 'approved' })
+    expect(own.isError).toBe(true)
+    expect(JSON.stringify(own)).toContain(`/features/${feature.id}`)
+  })
+  const found = (await get(ada, feature.id)).body
+  expect([found.status, found.can.review]).toEqual(['in_review', true])
+  expect((await review(ada, feature.id, 'approved')).body.status).toBe('done')
+})
+
+test('where there are others, the author still asks one of them, and is told who may change that', async () => {
+  const { author, member, project } = await newTeam()
+  const feature = await make(author, project)
+  await toReview(author, feature)
+  const refused = await expectRefusal(t, await review(author, feature.id, 'approved'), 403, 'forbidden')
+  expect(refused.next).toEqual([{ page: `/projects/${project.id}` }])
+  expect((await get(author, feature.id)).body.can.review).toEqual({ code: 'forbidden', detail: refused.detail })
+  expect((await get(member, feature.id)).body.can).toMatchObject({ review: true, override: { code: 'forbidden' } })
+  expect((await get(people.owner, feature.id)).body.can.override).toBe(true)
+})
+
+test('what cannot be reviewed now says why', async () => {
+  const { member, project } = await newTeam()
+  const feature = await make(member, project)
+  expect((await get(member, feature.id)).body.can.review).toMatchObject({ code: 'conflict' })
+})
