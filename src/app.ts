@@ -30,6 +30,8 @@ export interface AppOptions {
   driver?: Driver
   /** Run background work; off for one-off commands. */
   background?: boolean
+  /** Runs before background work begins. */
+  prepare?: (app: App) => Promise<void>
   /** Name resolution and trusted certificates, for tests. */
   outbound?: OutboundOptions
 }
@@ -47,6 +49,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     const secret = await masterSecret(config, driver)
     const background: (() => Promise<void>)[] = []
     const app = assemble({ config, log, clock, driver, secret }, background, options.outbound)
+    await options.prepare?.(app)
     if (options.background !== false) {
       await app.bus.start()
       await app.jobs.start(app)

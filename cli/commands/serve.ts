@@ -1,9 +1,8 @@
-import type { Ctx } from '../../src/action.ts'
-import type { Config } from '../../src/config.ts'
 import { openDatabase } from '../../src/db/index.ts'
 import type { HttpServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import { version } from '../../src/version.ts'
+import { closeDemo, demoSettings, demoText, openDemo, stoppedClock } from '../operating/demo.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { Refusal } from '../terminal/report.ts'
 
@@ -17,7 +16,7 @@ interface Options extends CommonOptions {
 }
 
 export async function serve({ demo, at, trial, ...options }: Options): Promise<void> {
-  const clock = at === undefined ? undefined : stopped(at, demo)
+  const clock = at === undefined ? undefined : stoppedClock(at, demo)
   const config = demo ? demoSettings(options) : settingsOf(options)
   const asked = stopRequest(trial)
   const log = createLog(config.LOG_LEVEL)
@@ -32,13 +31,19 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
     import('../../src/http/server.ts'),
     import('../../src/control/server.ts'),
   ])
-  const app = await createApp(config, { log, driver: await opening, background: !trial, clock })
+  let link: string | undefined
+  const app = await createApp(config, {
+    log,
+    driver: await opening,
+    background: !trial,
+    clock,
+    prepare: async (fresh) => {
+      if (demo) link = await openDemo(contextOf(fresh, system))
+    },
+  })
   const ctx = contextOf(app, system)
   let server: HttpServer
-  let link: string | undefined
   try {
-    // Before the server can be reached.
-    if (demo) link = await demoLink(ctx)
     server = startHttp(app)
   } catch (error) {
     await app.close()
@@ -52,54 +57,20 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
 
   console.log(`Tutti ${version} is running at ${server.url}`)
   if (link) console.log(demoText(config, server.url + link))
-  else if (!trial && !(await accounts.firstAdmin(ctx, {}))) {
-    const token = await accounts.issueSetupToken(ctx, {})
-    console.log(
-      `\nNo administrator yet. Open this link, which works once, to become the administrator:\n\n` +
-        `  ${server.url}/setup#${token}\n`,
-    )
-  }
+  else if (!trial && !(await accounts.firstAdmin(ctx, {})))
+    console.log(setupText(`${server.url}/setup#${await accounts.issueSetupToken(ctx, {})}`))
   app.log.info('ready', { version, database: app.driver.kind, dataDir: config.DATA_DIR })
 
   app.log.info('stopping', { signal: await asked })
   await server.stop()
   control.stop()
-  if (link) await endDemoLink(ctx)
+  if (link) await closeDemo(ctx)
   await app.close()
   process.exit(0)
 }
 
-/** A demo has a folder of its own and sends nothing: its people and hosts exist nowhere. */
-function demoSettings(options: CommonOptions): Config {
-  const given = settingsOf(options)
-  const config = given.sources.DATA_DIR === 'default' ? settingsOf({ ...options, dataDir: './tutti-demo' }) : given
-  return { ...config, SMTP_URL: undefined, OUTBOUND: 'off' }
-}
-
-function stopped(at: string, demo = false): () => Date {
-  if (!demo) throw new Refusal('--at needs --demo: only the clock of a demo can be stopped.', 2)
-  const time = new Date(at)
-  if (Number.isNaN(time.getTime())) throw new Refusal('--at takes an instant, such as 2026-11-17T16:12:00Z.', 2)
-  return () => time
-}
-
-async function demoLink(ctx: Ctx): Promise<string> {
-  console.log('Preparing the demo…')
-  return (await import('../../seeds/index.ts')).openDemo(ctx, {})
-}
-
-async function endDemoLink(ctx: Ctx): Promise<void> {
-  const [{ visitor }, { withdrawLink }] = await Promise.all([
-    import('../../seeds/index.ts'),
-    import('../../src/features/codes/service.ts'),
-  ])
-  await withdrawLink(ctx, { email: visitor.email })
-}
-
-const demoText = ({ DATA_DIR }: Config, link: string): string => `
-This is a demo: a fictional team with five weeks of work behind it. It sends nothing, and all its data is in
-${DATA_DIR}, which you can delete when you are done.
-Open this link, which works once, to sign in as Ada:
+const setupText = (link: string): string => `
+No administrator yet. Open this link, which works once, to become the administrator:
 
   ${link}
 `
