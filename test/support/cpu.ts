@@ -15,7 +15,8 @@ const onCpu = (thread: string): number => {
   const [nanoseconds = '0'] = readFileSync(`/proc/self/task/${thread}/schedstat`, 'utf8').split(' ')
   return Number(nanoseconds) / 1e6
 }
-const main = (): number => {
+/** CPU time of this thread. */
+export const mainThread = (): number => {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000
 }
@@ -27,10 +28,10 @@ const all = (): number => {
 /** Returns the CPU time of the longest stretch in which the work did not let the event loop run. */
 export async function longestStretch(work: () => Promise<unknown>): Promise<number> {
   let longest = 0
-  let last = main()
+  let last = mainThread()
   let running = true
   const look = () => {
-    const now = main()
+    const now = mainThread()
     longest = Math.max(longest, now - last)
     last = now
     if (running) setImmediate(look)
@@ -66,9 +67,9 @@ export class Meter {
 
   /** Runs the work. `held` is all that the main thread used, which is quick to find and never too low. */
   async rough(work: () => Promise<unknown>): Promise<Cost> {
-    const [held, database, total] = [main(), this.#database(), all()]
+    const [held, database, total] = [mainThread(), this.#database(), all()]
     await work()
-    return { held: main() - held, database: this.#database() - database, total: all() - total }
+    return { held: mainThread() - held, database: this.#database() - database, total: all() - total }
   }
 
   /** Like `rough`, but `held` is one stretch. */

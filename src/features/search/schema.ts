@@ -33,7 +33,7 @@ export type Part = Static<typeof Part>
 const record = {
   kind: oneOf(searchNames),
   id: id(),
-  title: text(500, { example: 'How we deploy' }),
+  title: text(1000, { example: 'How we deploy' }),
   path: text(300, { example: '/api/notes/019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10', description: 'Path to read it' }),
   organizationId: nullable(id({ description: 'Null for personal records' })),
   projectId: nullable(id()),

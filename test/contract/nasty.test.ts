@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { check } from '../../src/check.ts'
+import { records } from '../../src/feature.ts'
+import { exampleOf } from '../../src/http/openapi.ts'
+import { indexed } from '../features/search-support.ts'
+import { ownApp } from '../features/support.ts'
+import { mcpToken, type TestApp } from '../support/app.ts'
+import { exampleHost } from '../support/code-host.ts'
+import { type Cost, longestStretch, Meter, mainThread } from '../support/cpu.ts'
+import {
+  anonymousWrites,
+  type Call,
+  inputSchemas,
+  offerCalls,
+  pageCalls,
+  propertiesOf,
+  routeCalls,
+  toolCalls,
+} from './nasty-reads.ts'
+import { multiply } from './nasty-rows.ts'
+import { flavours, textOf } from './nasty-values.ts'
+import { handled, headersOf, type NastyWorld, nastyWorld, placeholders, type Reply } from './nasty-world.ts'
+
+/**
+ * Every route, tool, prompt, resource and page, against the largest and slowest content that the limits allow. A new
+ * one is included by itself. Times are milliseconds of CPU, so a busy machine changes nothing.
+ */
+const HELD = 50
+const DATABASE = 500
+/** What a call without a credential may cost in all threads. */
+const ANONYMOUS = 50
+
+let t: TestApp
+let meter: Meter
+let w: NastyWorld
+let agent: string
+let made = 0
+const slowWrites: string[] = []
+
+beforeAll(async () => {
+  const limits = ['PER_MINUTE', 'BURST', 'ANONYMOUS', 'MCP', 'LOGIN', 'REGISTER', 'MAIL']
+  t = await ownApp(undefined, {
+    ...exampleHost().settings,
+    ...Object.fromEntries(limits.map((name) => [`RATE_LIMIT_${name}`, '1000000'])),
+    EMBEDDINGS: 'off',
+  })
+  meter = await Meter.of(t)
+  w = await nastyWorld(t, async (name, call) => {
+    const limits = { held: HELD, database: DATABASE }
+    const { cost, reply } = await measured(call, limits)
+    if (reply.status === 201) made++
+    slowWrites.push(...over(name, cost, reply, limits))
+    return reply
+  })
+  await indexed(t)
+  await placeholders(t, w)
+  agent = await mcpToken(t, w.owner, { scopes: ['read'] })
+  await multiply(t)
+}, 300_000)
+afterAll(() => t.close())
+
+async function measured(call: () => Promise<Reply>, limits: Partial<Cost>) {
+  let reply: Reply = { status: 0, text: '' }
+  const cost = await meter.least(async () => {
+    reply = await call()
+  }, limits)
+  return { cost, reply }
+}
+
+/** Returns what is wrong: a limit that was passed, or an error of the server. */
+function over(name: string, cost: Cost, { status, text }: Reply, limits: Partial<Cost>): string[] {
+  const passed = (Object.keys(limits) as (keyof Cost)[]).filter((what) => cost[what] > (limits[what] as number))
+  if (passed.length === 0 && status < 500) return []
+  const told = passed.map((what) => `${what} ${cost[what].toFixed()} ms`).join(', ')
+  return [`${name} → ${status}, ${text.length} bytes: ${told} ${status < 500 ? '' : text.slice(0, 300)}`]
+}
+
+const headersFor = ({ as }: Call): Record<string, string> => {
+  if (as === 'agent') return { authorization: `Bearer ${agent}`, accept: 'application/json, text/event-stream' }
+  if (as === 'admin') return { authorization: `Bearer ${w.admin.token}` }
+  return as === 'member' ? headersOf(w.owner) : {}
+}
+
+async function run(calls: readonly Call[]): Promise<void> {
+  const slow: string[] = []
+  let answered = 0
+  for (const call of calls) {
+    const limits = { held: HELD, database: DATABASE, ...(!call.as && { total: ANONYMOUS }) }
+    const headers = headersFor(call)
+    const { cost, reply } = await measured(() => handled(t, call.method, call.path, call.body, headers), limits)
+    const about = `${call.name} ${call.path.slice(0, 200)} ${JSON.stringify(call.body ?? '').slice(0, 200)}`
+    slow.push(...over(about, cost, reply, limits))
+    if (reply.status < 400) answered++
+  }
+  expect(slow).toEqual([])
+  // Most were answered: a loop of refusals would measure nothing.
+  expect(answered).toBeGreaterThan(calls.length * 0.8)
+}
+
+describe('nothing holds the event loop for 50 ms or the embedded database for 500 ms of CPU', () => {
+  test('no write of the content', () => {
+    expect(slowWrites).toEqual([])
+    expect(made).toBeGreaterThan(50)
+  })
+  test('no route that reads', () => run(routeCalls(t.server.routes, w)), 300_000)
+  test('no tool that reads', () => run(toolCalls(w)), 300_000)
+  test('no prompt and no resource', () => {
+    const kinds = records.all.filter(({ resource }) => resource).map(({ kind }) => kind)
+    return run(offerCalls(w, kinds))
+  }, 300_000)
+  test('no page', () => run(pageCalls()), 300_000)
+})
+
+test('what anyone may send costs at most 50 ms of CPU, hashing of passwords aside', async () => {
+  const slow: string[] = []
+  const calls = anonymousWrites(t.server.routes, w)
+  expect(calls.length).toBeGreaterThan(20)
+  for (const call of calls) {
+    const { cost, reply } = await measured(() => handled(t, call.method, call.path, call.body, {}), {
+      total: ANONYMOUS,
+    })
+    slow.push(...over(`${call.name} ${JSON.stringify(call.body).slice(0, 100)}`, cost, reply, { total: ANONYMOUS }))
+  }
+  expect(slow).toEqual([])
+}, 300_000)
+
+test('no field takes 50 ms of CPU to check, whatever is in it', () => {
+  const slow: string[] = []
+  const texts = flavours.map((flavour) => textOf({ ...flavour, width: 1 }, 50_000))
+  for (const [name, schema] of inputSchemas(t.server.routes))
+    for (const [field] of propertiesOf(schema))
+      for (const text of texts) {
+        const value = { ...(exampleOf(schema) as object), [field]: text }
+        const least = Math.min(cost(schema, value), cost(schema, value))
+        if (least > HELD) slow.push(`${name} ${field}: ${least.toFixed()} ms`)
+      }
+  expect(slow).toEqual([])
+})
+
+const cost = (schema: Parameters<typeof check>[0], value: unknown): number => {
+  const begun = mainThread()
+  check(schema, value)
+  return mainThread() - begun
+}
+
+describe('others are answered meanwhile', () => {
+  /** Starts the work, then the request, and returns which of them ended first and how long the event loop stood still. */
+  async function race(work: () => Promise<unknown>, path: string): Promise<{ order: string[]; held: number }> {
+    const order: string[] = []
+    const held = await longestStretch(() =>
+      Promise.all([
+        work().then(() => order.push('work')),
+        fetch(t.url + path)
+          .then((response) => response.text())
+          .then(() => order.push(path)),
+      ]),
+    )
+    return { order, held }
+  }
+
+  test('while the database computes', async () => {
+    const heavy = () => t.app.driver.query('select count(*) from generate_series(1, 2000000)')
+    const { order, held } = await race(heavy, '/health/live')
+    expect(order).toEqual(['/health/live', 'work'])
+    expect(held).toBeLessThan(HELD)
+  })
+
+  test('while two versions of a spec are compared', async () => {
+    const spec = w.rows.get('/api/specs/:id')?.at(-1)
+    const heavy = () => handled(t, 'GET', `/api/specs/${spec}/compare?from=1&to=2`, undefined, headersOf(w.owner))
+    const { order, held } = await race(heavy, '/health')
+    expect(order).toEqual(['/health', 'work'])
+    expect(held).toBeLessThan(HELD)
+  })
+})
