@@ -21,6 +21,7 @@ import m18 from './0018_activity_log.sql' with { type: 'text' }
 import m19 from './0019_skill_placeholders.sql' with { type: 'text' }
 import m20 from './0020_events_by_number.sql' with { type: 'text' }
 import m21 from './0021_invite_handed_over.sql' with { type: 'text' }
+import m22 from './0022_identity_issuer.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -44,4 +45,5 @@ export const migrations: Migration[] = [
   { id: '0019_skill_placeholders', sql: m19 },
   { id: '0020_events_by_number', sql: m20 },
   { id: '0021_invite_handed_over', sql: m21 },
+  { id: '0022_identity_issuer', sql: m22 },
 ]

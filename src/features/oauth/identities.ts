@@ -1,4 +1,4 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, anyone, recent } from '../../auth/policy.ts'
@@ -16,7 +16,7 @@ import { capital, type Identity, names } from './providers.ts'
 import type { ConnectedAccount, ConnectedAccountPage, ConnectedAccountQuery, Provider } from './schema.ts'
 import { connectedAccounts } from './table.ts'
 
-/** (provider, subject) decides which account an identity belongs to; an address only if both sides confirmed it. */
+/** (issuer, subject) decides which account an identity belongs to; an address only if both sides confirmed it. */
 const visible = {
   id: connectedAccounts.id,
   createdAt: connectedAccounts.createdAt,
@@ -28,17 +28,36 @@ const visible = {
   avatarUrl: connectedAccounts.avatarUrl,
 }
 
-const ownerOf = async (ctx: Ctx, { provider, subject }: Identity): Promise<string | undefined> =>
-  (
-    await ctx.db
-      .select({ userId: connectedAccounts.userId })
-      .from(connectedAccounts)
-      .where(and(eq(connectedAccounts.provider, provider), eq(connectedAccounts.subject, subject)))
-  )[0]?.userId
+const same = ({ issuer, subject }: Identity) =>
+  and(eq(connectedAccounts.issuer, issuer), eq(connectedAccounts.subject, subject))
+
+async function ownerOf(ctx: Ctx, identity: Identity): Promise<string | undefined> {
+  const [known] = await ctx.db
+    .select({ userId: connectedAccounts.userId })
+    .from(connectedAccounts)
+    .where(same(identity))
+  return known?.userId ?? adopt(ctx, identity)
+}
+
+/**
+ * Gives a row that is older than the column `issuer` its issuer, and returns its owner. The configured provider may be
+ * another one than when the row was made, so the subject alone proves nothing: the provider must also confirm the
+ * address that the row holds. Whoever has another address now connects the identity again in their account.
+ */
+async function adopt(ctx: Ctx, { provider, issuer, subject, email, emailVerified }: Identity) {
+  if (!email || !emailVerified) return undefined
+  const { provider: name, issuer: unknown, subject: id, email: address, userId } = connectedAccounts
+  const [adopted] = await ctx.db
+    .update(connectedAccounts)
+    .set({ issuer })
+    .where(and(isNull(unknown), eq(name, provider), eq(id, subject), sql`lower(${address}) = ${email.toLowerCase()}`))
+    .returning({ userId })
+  return adopted?.userId
+}
 
 /** Locks an identity, so that the second of two concurrent sign-ins (two tabs) sees the account that the first made. */
-const lockIdentity = (ctx: Ctx, { provider, subject }: Identity) =>
-  ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`${provider}:${subject}`}, 0))`)
+const lockIdentity = (ctx: Ctx, { issuer, subject }: Identity) =>
+  ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended(${`${issuer} ${subject}`}, 0))`)
 
 const stored = (ctx: Ctx, { email, name, avatarUrl, tokens }: Identity) => ({
   email,
@@ -53,17 +72,23 @@ async function refresh(ctx: Ctx, identity: Identity): Promise<ConnectedAccount> 
   const [account] = await ctx.db
     .update(connectedAccounts)
     .set({ ...stored(ctx, identity), version: sql`${connectedAccounts.version} + 1` })
-    .where(and(eq(connectedAccounts.provider, identity.provider), eq(connectedAccounts.subject, identity.subject)))
+    .where(same(identity))
     .returning(visible)
   return account as ConnectedAccount
 }
 
+/** Adds an identity. It replaces one of an issuer that this provider had before, with which nobody can sign in now. */
 async function attach(ctx: Ctx, user: User, identity: Identity): Promise<ConnectedAccount> {
-  const { provider, subject } = identity
+  const { provider, issuer, subject } = identity
+  const current = { ...stored(ctx, identity), issuer, subject }
   const [made] = await ctx.db
     .insert(connectedAccounts)
-    .values({ ...stored(ctx, identity), provider, subject, userId: user.id, createdAt: ctx.now })
-    .onConflictDoNothing()
+    .values({ ...current, provider, userId: user.id, createdAt: ctx.now })
+    .onConflictDoUpdate({
+      target: [connectedAccounts.userId, connectedAccounts.provider],
+      set: { ...current, version: sql`${connectedAccounts.version} + 1` },
+      setWhere: sql`${connectedAccounts.issuer} is distinct from ${issuer}`,
+    })
     .returning(visible)
   if (!made)
     throw new AppError(

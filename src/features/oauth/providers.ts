@@ -17,7 +17,9 @@ export const capital = (name: string): string => `${name.charAt(0).toUpperCase()
 
 export interface Identity {
   provider: Provider
-  /** Id at the provider. Addresses do not identify a user: they can get another owner. */
+  /** Who vouches for the subject: `iss` of the identity token, or the address of the code host. */
+  issuer: string
+  /** Id at the issuer. Addresses do not identify a user: they can get another owner. */
   subject: string
   email: string | null
   emailVerified: boolean
@@ -206,7 +208,13 @@ export const identify = (
       scope: tokens.scope,
       expiresInSeconds: tokens.expires_in,
     }
-    if (provider === 'github') return { provider, ...(await codeHostUser(app, tokens.access_token)), tokens: kept }
+    if (provider === 'github')
+      return {
+        provider,
+        issuer: base(requireConfigured(app, provider).issuer),
+        ...(await codeHostUser(app, tokens.access_token)),
+        tokens: kept,
+      }
     const claims = tokens.claims()
     if (!claims) throw new Error('no identity token')
     const complete = claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint
@@ -215,6 +223,7 @@ export const identify = (
       : { ...(await fetchUserInfo(configuration, tokens.access_token, claims.sub)), sub: claims.sub }
     return {
       provider,
+      issuer: claims.iss,
       subject: all.sub,
       email: address(all.email),
       emailVerified: all.email_verified === true || (all.email_verified as unknown) === 'true',
@@ -224,7 +233,10 @@ export const identify = (
     }
   })
 
-async function codeHostUser({ config }: App, accessToken: string): Promise<Omit<Identity, 'provider' | 'tokens'>> {
+async function codeHostUser(
+  { config }: App,
+  accessToken: string,
+): Promise<Omit<Identity, 'provider' | 'issuer' | 'tokens'>> {
   const ask = async (path: string): Promise<unknown> => {
     const answer = await fetch(base(config.CODEHOST_API_URL) + path, {
       headers: {

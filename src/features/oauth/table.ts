@@ -3,7 +3,10 @@ import { record } from '../../db/columns.ts'
 import { users } from '../users/table.ts'
 import type { Provider } from './schema.ts'
 
-/** An identity at a sign-in provider. (provider, subject) identifies it; the e-mail address is only shown. */
+/**
+ * An identity at a sign-in provider. (issuer, subject) identifies it, not the name of the provider: the operator may
+ * change the address of a provider, and there the same subject is somebody else.
+ */
 export const connectedAccounts = pgTable(
   'connected_accounts',
   {
@@ -12,6 +15,11 @@ export const connectedAccounts = pgTable(
       .notNull()
       .references(() => users.id, { onDelete: 'cascade' }),
     provider: text().$type<Provider>().notNull(),
+    /**
+     * Null in rows that are older than this column, because a migration does not know the issuer that was configured.
+     * Such a row matches nobody until its owner proves it: see `adopt`.
+     */
+    issuer: text(),
     subject: text().notNull(),
     email: text(),
     name: text(),
@@ -20,7 +28,7 @@ export const connectedAccounts = pgTable(
     sealed: text(),
   },
   (t) => [
-    uniqueIndex('connected_accounts_subject').on(t.provider, t.subject),
+    uniqueIndex('connected_accounts_subject').on(t.issuer, t.subject),
     uniqueIndex('connected_accounts_user').on(t.userId, t.provider),
   ],
 )
