@@ -6,6 +6,8 @@ export interface EventType<P extends TProperties = TProperties> {
   readonly name: string
   /** The kind of record that the event is about. */
   readonly kind: string
+  /** The scope that reading it needs. Default: that of its kind of record; none if the kind is not one of records. */
+  readonly scope?: `${string}:read`
   /** One line of description for the printed catalogue. */
   readonly description: string
   /** The fields of `data`. */
@@ -22,6 +24,8 @@ export interface EventType<P extends TProperties = TProperties> {
   readonly live?: true
   /** The event may have changed other records of its project than the one it names. */
   readonly many?: true
+  /** Stored with a word of its author as its type (`deploy`) instead of its name. */
+  readonly byHand?: true
   /** Returns what the actor did, to be shown after their name, where "changed note How we deploy" is not enough. */
   readonly words?: Words
 }
@@ -33,12 +37,14 @@ export type DataOf<P extends TProperties> = Static<TObject<P>>
 
 interface Description<P extends TProperties> {
   kind: string
+  scope?: EventType['scope']
   description: string
   data?: P
   feed?: 'work' | 'access'
   changes?: EventType['changes']
   live?: true
   many?: true
+  byHand?: true
   words?: Words
 }
 

@@ -1,5 +1,9 @@
 import { eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../action.ts'
+import { rightsOf } from '../auth/rights.ts'
 import { and, or } from '../db/conditions.ts'
+import { recordNames } from '../records/names.ts'
+import { mayRead, mayReadEvent } from '../records/readable.ts'
 import { type Catalogue, isByHand } from './catalogue.ts'
 import { events, isLogged } from './table.ts'
 import { inWords } from './words.ts'
@@ -23,8 +27,30 @@ const typeList = (types: Iterable<string>): string => `{${[...types].join(',')}}
 /** The event is not only an audit entry, whose type is the id of its action. */
 export const isTold = ne(events.type, events.action)
 
-/** Like `isTold`, but leaves out events that are for one other person. */
-export const isToldTo = (userId: string): SQL => and(isTold, or(isNull(events.userId), eq(events.userId, userId)))
+/**
+ * Like `isTold`, but leaves out events that are for one other person, and those about kinds that the caller's
+ * credential may not read. Which records the caller sees is for the query to say.
+ */
+export function isToldTo(ctx: Ctx): SQL {
+  const { user } = rightsOf(ctx.actor)
+  return and(isTold, or(isNull(events.userId), eq(events.userId, user)), isReadable(ctx))
+}
+
+/** The event is about a kind that the caller's credential may read. Undefined if that is every kind. */
+export function isReadable(ctx: Ctx): SQL | undefined {
+  const { app } = ctx
+  const readable = app.events.all.filter((event) => mayReadEvent(ctx, event))
+  if (readable.length === app.events.all.length) return undefined
+  const types = readable.map(({ name }) => name)
+  const byHandToo = readable.some(({ byHand }) => byHand)
+  const kinds = recordNames.filter((kind) => mayRead(ctx, kind))
+  return and(
+    // A type that the catalogue does not know may be of any kind, so only callers who may read all kinds see it.
+    or(isOneOf(types), byHandToo ? isLogged(events.action) : undefined),
+    // Some events name a record of another kind than their own: a link its first end.
+    or(sql`${events.data}->>'noun' is null`, sql`${events.data}->>'noun' = any(${typeList(kinds)}::text[])`),
+  )
+}
 
 /**
  * The event is work on records, and of this type if one is given. Types that the catalogue does not know count as work.

@@ -1,6 +1,11 @@
+import { eq } from 'drizzle-orm'
 import type { Actor } from '../auth/actor.ts'
+import { rightsOf } from '../auth/rights.ts'
+import { and } from '../db/conditions.ts'
 import type { Catalogue, EventType } from '../events/catalogue.ts'
 import type { AppEvent } from '../events/event.ts'
+import { mayReadEvent } from '../records/readable.ts'
+import type { App } from '../services.ts'
 import { requireRoomToWatch } from './limits.ts'
 
 /** Returns the definition of an event that is sent to open connections; undefined for others. */
@@ -11,6 +16,19 @@ export function heard(catalogue: Catalogue, event: AppEvent): EventType | undefi
 
 /** Returns true if the event is of the listener's organization, the only one that their credential sees. */
 export const reaches = (event: AppEvent, { organizationId }: Actor): boolean => event.organizationId === organizationId
+
+/**
+ * Returns true if the listener may read what the event is about, now: its kind by the scopes of the credential, its
+ * project by the user's rights. Events outside projects are for all of the team.
+ */
+export async function mayHear(app: App, actor: Actor, event: AppEvent): Promise<boolean> {
+  const type = app.events.get(event.type)
+  if (!type || !mayReadEvent({ actor, app }, type)) return false
+  if (event.projectId === null) return event.organizationId !== null && actor.memberships.has(event.organizationId)
+  const { table, visible } = app.records.get('project')
+  const place = and(eq(table.id, event.projectId), eq(table.organizationId, event.organizationId))
+  return (await app.db.$count(table, and(place, visible(rightsOf(actor))))) > 0
+}
 
 /** Returns true if the event is about the listener's own work: tasks and features name their people in `concerns`. */
 export const concerns = ({ data }: AppEvent, { agent, userId }: Actor): boolean =>

@@ -2,6 +2,7 @@ import { createMcpHandler, type McpServerFactory } from '@modelcontextprotocol/s
 import { contextOf } from '../action.ts'
 import { AppError } from '../errors.ts'
 import type { Guard } from '../http/guard.ts'
+import { mayHear } from '../live/audience.ts'
 import { KEEP_ALIVE_MS } from '../live/connections.ts'
 import type { App } from '../services.ts'
 import { Calls } from './calls.ts'
@@ -65,6 +66,7 @@ class McpEndpoints implements Mcp {
       app.events,
       catalogue,
       (actor, selection) => offer.seesPrompts(actor, selection),
+      (actor, event) => mayHear(app, actor, event),
       (open) => recheck(app, offer, open),
     )
     this.#behind = {

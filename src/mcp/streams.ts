@@ -35,6 +35,8 @@ export interface Open extends Listener {
   readonly watched: Watched
   /** Set while the watched resources are checked for read access; notifications about them wait for it. */
   checking?: Promise<void>
+  /** Ends when all earlier events have been sent, so that they are sent in their order. */
+  telling?: Promise<void>
 }
 
 /** Wraps a stream that the SDK writes (`subscriptions/listen`), so that we can close it and notice its end. */
@@ -95,6 +97,8 @@ export class Streams {
     events: Events,
     private readonly catalogue: Catalogue,
     private readonly seesPrompts: (actor: Actor, selection: Selection) => boolean,
+    /** Whether the caller may read, now, what the event is about. */
+    private readonly mayHear: (actor: Actor, event: AppEvent) => Promise<boolean>,
     /** Removes watched addresses that are no longer readable; never rejects. */
     private readonly recheck: (open: Open) => Promise<void>,
   ) {
@@ -141,12 +145,19 @@ export class Streams {
       if (!reaches(event, open.actor)) continue
       if (type.changes === 'prompts' && this.seesPrompts(open.actor, open.selection)) open.tell.prompts()
       if (type.changes === 'visibility') this.#check(open)
-      this.#updated(open, event.subjectId)
-      if (stream.owner.credentialId !== event.credentialId && concerns(event, open.actor)) {
-        for (const uri of open.watched.get(MINE) ?? []) open.tell.updated(uri)
-        open.tell.status?.(statusOf(event, type))
-      }
+      const isOwnWork = stream.owner.credentialId !== event.credentialId && concerns(event, open.actor)
+      if (isOwnWork || (event.subjectId && open.watched.has(event.subjectId)))
+        open.telling = (open.telling ?? Promise.resolve()).then(() => this.#tell(open, event, isOwnWork && type))
     }
+  }
+
+  /** Tells a client of a change, if it may read the record. If that cannot be checked, it is not told. */
+  async #tell(open: Open, event: AppEvent, ownWork: EventType | false): Promise<void> {
+    if (!(await this.mayHear(open.actor, event).catch(() => false))) return
+    this.#updated(open, event.subjectId)
+    if (!ownWork) return
+    for (const uri of open.watched.get(MINE) ?? []) open.tell.updated(uri)
+    open.tell.status?.(statusOf(event, ownWork))
   }
 
   #updated(open: Open, subjectId: string | null): void {

@@ -7,11 +7,11 @@ import { exampleOf } from '../../src/http/openapi.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { mcpToken, type Person, sharedApp } from '../support/app.ts'
+import { argumentsOf, properties, references } from './arguments.ts'
 import { fingerprint } from './tables.ts'
-import { fieldOf, type World, workable, world } from './world.ts'
+import { type World, world } from './world.ts'
 
 /** Loops over every tool, as data and as calls of its action; how they travel is tested with the MCP server. */
-const properties = (tool: Tool): [string, TSchema][] => Object.entries(tool.input.properties as Record<string, TSchema>)
 const named = tools.map((tool): [string, Tool] => [tool.name, tool])
 const types = new Set(['string', 'number', 'boolean', 'array', 'object'])
 
@@ -116,26 +116,6 @@ describe('who may use them', () => {
     a = await world(t)
     b = await world(t)
   })
-
-  const references = (tool: Tool): string[] =>
-    properties(tool).flatMap(([name, schema]) => (/^Id\b/.test(schema.description ?? '') ? [name] : []))
-
-  /** The least a call needs, with ids that exist. */
-  function argumentsOf(tool: Tool, from: World): Record<string, unknown> {
-    const example: Record<string, unknown> = { ...(exampleOf(tool.input) as object), ...workable[tool.action.id] }
-    const input = Object.fromEntries(((tool.input.required ?? []) as string[]).map((name) => [name, example[name]]))
-    const own = properties(tool).flatMap(([name]) =>
-      `${tool.action.id}.${name}` in from.fields && !(name in (workable[tool.action.id] ?? {})) ? [name] : [],
-    )
-    for (const name of new Set([...references(tool), ...own])) {
-      const value = fieldOf(from, tool.action.id, name)
-      if (value === undefined)
-        throw new Error(`Nothing to put for ${name} of ${tool.name}. Add it to \`fields\` in test/contract/world.ts.`)
-      input[name] = value
-    }
-    expect([tool.name, check(tool.input, input)]).toEqual([tool.name, []])
-    return input
-  }
 
   async function outcome(tool: Tool, token: string, input: Record<string, unknown>): Promise<string> {
     const { app } = await sharedApp()

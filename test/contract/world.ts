@@ -21,7 +21,7 @@ import {
 import { newPasskey } from '../support/authenticator.ts'
 import { keptMail, linkSecretIn } from '../support/mail.ts'
 import { pictureForm } from '../support/pictures.ts'
-import { type MadeRecord, oneOfEach } from '../support/records.ts'
+import { type MadeRecord, oneOfEach, type Words } from '../support/records.ts'
 
 /**
  * One tenant: a team with one row of every resource, none of it public. The loops of routes.test.ts and tools.test.ts
@@ -39,13 +39,14 @@ export interface World {
   fields: Record<string, string>
 }
 
-export async function world(t: TestApp): Promise<World> {
+/** `words` chooses the titles and texts of the record of each kind. */
+export async function world(t: TestApp, words?: Words): Promise<World> {
   const self = await person(t)
   const team = made(await self.fetch('POST', '/api/teams', { name: unique('Analytical Engines') }))
   const owner = inTeam(self, team.id)
   const colleague = await member(t, owner, 'member')
   const viewer = await member(t, owner, 'viewer')
-  const one = await oneOfEach(owner, { more: { project: { settings } } })
+  const one = await oneOfEach(owner, { ...(words && { words }), more: { project: { settings } } })
   const { project, epic, story } = one
   const loose = made(await owner.fetch('POST', '/api/notes', { title: unique('Loose'), scope: 'team' }))
   const secret = made(await owner.fetch('POST', '/api/projects', { name: unique('Secret'), visibility: 'private' }))

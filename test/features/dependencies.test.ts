@@ -197,20 +197,46 @@ describe('circles', () => {
 })
 
 describe('who sees whom', () => {
-  test('a blocker in a private project counts for everybody, but only its key is shown to who cannot see it', async () => {
+  test('a blocker in a private project counts for everybody, but who cannot see it learns only that there is one', async () => {
     const secret = await newProject(team.owner, { visibility: 'private' })
     const hidden = await newTask(team.owner, secret, { title: 'The merger' })
     const task = await newTask(team.owner, team.project, { blockedBy: [hidden.key] })
     const seen = await get(team.member, task)
-    expect(seen.body).toMatchObject({ blockedBy: [hidden.key], waitsFor: [] })
-    expect(JSON.stringify(seen.body)).not.toContain('merger')
-    expect((await get(team.owner, task)).body.waitsFor).toHaveLength(1)
-    await expectRefusal(t, await claim(team.member, task), 409, 'conflict.blocked')
+    expect(seen.body).toMatchObject({ blockedBy: ['hidden'], waitsFor: [] })
+    expect((await get(team.owner, task)).body).toMatchObject({ blockedBy: [hidden.key], waitsFor: [{ id: hidden.id }] })
+    const refused = await claim(team.member, task)
+    await expectRefusal(t, refused, 409, 'conflict.blocked')
+    const listed = await team.member.fetch('GET', `/api/tasks?projectId=${team.project.id}&limit=200`)
+    const tree = await team.member.fetch('GET', `/api/projects/${team.project.id}/tree`)
+    for (const { body } of [seen, refused, listed, tree]) {
+      expect(JSON.stringify(body)).not.toContain('merger')
+      expect(JSON.stringify(body)).not.toContain(hidden.key)
+      expect(JSON.stringify(body)).toMatch(/hidden|cannot see/)
+    }
+    // Who sends back what they read removes nothing.
+    const open = await newTask(team.owner, team.project)
+    expect((await patch(team.member, task, { blockedBy: ['hidden', open.key] })).body.blockedBy).toEqual([
+      open.key,
+      'hidden',
+    ])
+    expect((await get(team.owner, task)).body.blockedBy.sort()).toEqual([hidden.key, open.key].sort())
+    await patch(team.member, task, { blockedBy: ['hidden'] })
     const other = await newTask(team.owner, secret, { title: 'The merger, part two', blockedBy: [task.key] })
     await patch(team.owner, task, { blockedBy: [] })
     const done = await complete(team.member, task)
     expect(JSON.stringify(done.body)).not.toContain('merger')
     expect((await get(team.owner, other)).body.blockedBy).toEqual([])
+  })
+
+  test('what the feed tells of a task names no task of a private project', async () => {
+    const secret = await newProject(team.owner, { visibility: 'private' })
+    const hidden = await newTask(team.owner, secret, { title: 'The merger' })
+    const task = await newTask(team.owner, team.project, { blockedBy: [hidden.key] })
+    await team.owner.fetch('POST', `/api/tasks/${task.id}/relations`, { task: hidden.key, kind: 'relates' })
+    await complete(team.owner, hidden)
+    const feed = await team.member.fetch<{ items: { type: string }[] }>('GET', `/api/activities?taskId=${task.id}`)
+    expect(feed.body.items.map(({ type }) => type)).toEqual(['task.freed', 'task.related', 'task.created'])
+    expect(JSON.stringify(feed.body)).not.toContain(hidden.key)
   })
 
   test('who has left the team is not told what became of its tasks', async () => {

@@ -154,6 +154,37 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     await close()
   })
 
+  test('hears nothing of its own work that its scopes or its user may not read', async () => {
+    const worker = await member(t, ada, 'member', 'Mary')
+    const listener = await connect(await mcpToken(t, worker))
+    const narrow = await connect(await mcpToken(t, worker, { scopes: ['notes:read'] }))
+    const space = (await grace.fetch<{ slug: string }>('POST', '/api/projects', { name: 'Space', visibility: 'team' }))
+      .body
+    const note = (await grace.fetch<{ id: string }>('POST', '/api/notes', { title: 'End', scope: 'team' })).body
+    const uri = `tutti://note/${note.id}`
+    await listener.watch('tutti://me', uri)
+    await narrow.watch(uri)
+    const given = async (slug: string) => {
+      const path = `/api/projects/${slug}/tasks`
+      return (await grace.fetch<{ key: string }>('POST', path, { title: 'Given', assignee: worker.userId })).body
+    }
+    const task = await given(space.slug)
+    await until(() => listener.updated.length === 1)
+    await grace.fetch('DELETE', `/api/projects/${space.slug}/share`)
+    await grace.fetch('PATCH', `/api/tasks/${task.key}`, { priority: 'urgent' })
+    const open = await given(project)
+    await grace.fetch('PUT', `/api/notes/${note.id}`, { content: 'end' })
+    await until(() => listener.updated.includes(uri) && narrow.updated.includes(uri))
+    expect(listener.updated).toEqual(['tutti://me', 'tutti://me', uri])
+    expect(narrow.updated).toEqual([uri])
+    expect(narrow.statuses).toEqual([])
+    expect(listener.statuses.map(({ data }) => (data as { uri: string }).uri)).toEqual(
+      logs(name) ? [`tutti://task/${task.key}`, `tutti://task/${open.key}`] : [],
+    )
+    await listener.close()
+    await narrow.close()
+  })
+
   test("hears when the team's skills change", async () => {
     const { listener, close } = await scene()
     // On SSE nobody has to ask for it.

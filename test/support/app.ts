@@ -215,7 +215,11 @@ export async function mcpToken(_t: TestApp, who: Person, options: Partial<McpTok
   return token as string
 }
 
+/** As if the person had confirmed who they are just now, whatever the clock of the test says. */
 export async function apiKey(_t: TestApp, who: Person, scopes?: string[]): Promise<string> {
-  const { token } = await tokens.createKey(await who.ctx(), { name: 'key', ...(scopes && { scopes }) })
+  const ctx = await who.ctx()
+  const session = ctx.actor.session && { ...ctx.actor.session, authenticatedAt: ctx.now }
+  const actor = { ...ctx.actor, session }
+  const { token } = await tokens.createKey({ ...ctx, actor }, { name: 'key', ...(scopes && { scopes }) })
   return token as string
 }

@@ -8,13 +8,14 @@ export interface MadeRecord {
   key: string
 }
 
-interface Words {
+interface Text {
   title: string
   text: string
 }
+export type Words = (kind: RecordName) => Text
 
 /** Returns the path below `/api` and the body that create the record. `id` returns that of a record of an earlier row. */
-type Row = (words: Words, id: (kind: RecordName) => string) => [path: string, body: object]
+type Row = (words: Text, id: (kind: RecordName) => string) => [path: string, body: object]
 
 /** THE ONE PLACE IN THE TESTS THAT LISTS THE KINDS: a new kind needs a row here, and all tests over kinds include it. */
 const rows: Record<RecordName, Row> = {
@@ -46,7 +47,7 @@ export async function oneOfEach<K extends RecordName = RecordName>(
     kinds = recordNames as readonly K[],
     words = (kind) => ({ title: unique(kind), text: 'Some text.' }),
     more = {},
-  }: { kinds?: readonly K[]; words?: (kind: RecordName) => Words; more?: Partial<Record<RecordName, object>> } = {},
+  }: { kinds?: readonly K[]; words?: Words; more?: Partial<Record<RecordName, object>> } = {},
 ): Promise<Record<K, MadeRecord>> {
   const made = new Map<RecordName, MadeRecord>()
   const id = (kind: RecordName): string => {
@@ -71,4 +72,4 @@ export async function oneOfEach<K extends RecordName = RecordName>(
 /** For `words`: titles that contain this word, and texts that do not. */
 export const titled =
   (word: string) =>
-  (kind: RecordName): Words => ({ title: `The ${kind} ${word}`, text: 'Some text.' })
+  (kind: RecordName): Text => ({ title: `The ${kind} ${word}`, text: 'Some text.' })

@@ -1,7 +1,7 @@
 import { desc, eq } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { and } from '../../db/conditions.ts'
-import { feedColumns, feedEntry } from '../../events/feed.ts'
+import { feedColumns, feedEntry, isReadable } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { agentParts } from '../agents/hooks.ts'
 import type { Agent, AgentDetail } from '../agents/schema.ts'
@@ -35,6 +35,7 @@ async function activityOf(ctx: Ctx, agent: Agent): Promise<AgentDetail['recentAc
           and(
             eq(events.subjectId, agent.id),
             agent.organizationId ? eq(events.organizationId, agent.organizationId) : undefined,
+            isReadable(ctx),
           ),
         )
         .orderBy(desc(events.seq))

@@ -36,13 +36,13 @@ import {
  * branches here imply; the planner would count it twice, expect too few rows and might leave the indexes ordered by
  * seq.
  */
-export function seenBy({ actor }: Ctx): SQL {
-  const rights = rightsOf(actor)
+export function seenBy(ctx: Ctx): SQL {
+  const rights = rightsOf(ctx.actor)
   // Evaluated once, not for every event.
   const places = sql`select ${projectTable.id}, ${projectTable.organizationId} from ${projectTable}
     where ${projects.visibleTo(rights)}`
   return and(
-    isToldTo(rights.user),
+    isToldTo(ctx),
     or(
       and(isNull(events.projectId), anyOf(events.organizationId, rights.organizations)),
       sql`(${events.projectId}, ${events.organizationId}) in (${places})`,

@@ -1,9 +1,10 @@
 import { define, text } from '../../events/catalogue.ts'
 import { article } from '../../events/words.ts'
 
-/** The subject is the record at the first end; `noun` and `title` name it. */
+/** The subject is the record at the first end; `noun` is its kind and `title` names it. */
 const ofLink = {
   kind: 'link',
+  scope: 'links:read',
   data: { linkId: text, kind: text, noun: text, title: text, other: text },
 } as const
 

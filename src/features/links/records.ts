@@ -1,11 +1,11 @@
 import { type Column, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { scopeHolds } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
 import { or } from '../../db/conditions.ts'
-import { pathOf, projectOf, type RecordKind } from '../../records/kind.ts'
+import { pathOf, projectOf } from '../../records/kind.ts'
 import type { RecordName } from '../../records/names.ts'
+import { mayRead } from '../../records/readable.ts'
 import type { End } from './schema.ts'
 
 export interface Found extends End {
@@ -14,13 +14,10 @@ export interface Found extends End {
   ownerId: string | null
 }
 
-/** A link names a record only to callers whose scopes allow reading it. */
-const mayRead = ({ actor }: Ctx, { scope }: RecordKind): boolean => scopeHolds(actor.scopes, scope)
-
 /** Returns those of these records that the caller sees. */
 export async function lookUp(ctx: Ctx, type: RecordName, ids: readonly string[]): Promise<Found[]> {
   const record = ctx.app.records.get(type)
-  if (!mayRead(ctx, record)) return []
+  if (!mayRead(ctx, type)) return []
   const { table, visible, title, ownerId } = record
   const { rows } = await ctx.db.execute<Omit<Found, 'type'>>(sql`
     select ${table.id} as id, ${title} as title, ${pathOf(record)} as path, ${table.organizationId} as "organizationId",
@@ -34,7 +31,7 @@ export const isSeen = (ctx: Ctx, type: Column, id: Column): SQL =>
   or(
     sql`false`,
     ...ctx.app.records.all
-      .filter((record) => mayRead(ctx, record))
+      .filter(({ kind }) => mayRead(ctx, kind))
       .map(
         ({ kind, table, visible }) =>
           sql`(${type} = ${kind} and exists (select 1 from ${table}

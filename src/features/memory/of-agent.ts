@@ -1,7 +1,7 @@
 import { desc, eq, getTableColumns, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { scopeHolds } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
+import { mayRead } from '../../records/readable.ts'
 import { agentParts, onAgentRemoved, onAgentRestored } from '../agents/hooks.ts'
 import type { AgentDetail } from '../agents/schema.ts'
 import { dropPassages } from '../search/passages.ts'
@@ -55,7 +55,7 @@ const MOST_MEMORIES = 5
 
 /** Returns nothing if the credential's scopes do not allow reading memories. */
 export const agentMemories = agentParts.handle(async (ctx, { agent }) =>
-  scopeHolds(ctx.actor.scopes, 'memories:read') ? { recentMemories: await memoriesOf(ctx, agent.id) } : {},
+  mayRead(ctx, 'memory') ? { recentMemories: await memoriesOf(ctx, agent.id) } : {},
 )
 
 async function memoriesOf(ctx: Ctx, agentId: string): Promise<AgentDetail['recentMemories']> {

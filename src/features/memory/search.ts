@@ -3,6 +3,7 @@ import { type Ctx, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
+import { mayRead } from '../../records/readable.ts'
 import { agents } from '../agents/table.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { current, kindsFor } from '../search/filters.ts'
@@ -79,8 +80,8 @@ async function originsOf(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, st
     .select({
       kind: passages.kind,
       id: passages.recordId,
-      agent: agents.name,
-      project: projectTable.slug,
+      agent: mayRead(ctx, 'agent') ? agents.name : sql<string | null>`null`,
+      project: mayRead(ctx, 'project') ? projectTable.slug : projectTable.key,
       author: memories.authorName,
     })
     .from(passages)

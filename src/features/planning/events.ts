@@ -3,6 +3,7 @@ import { count } from '../../events/words.ts'
 
 export const planCreated = define('plan.created', {
   kind: 'plan',
+  scope: 'tasks:read',
   many: true,
   description: 'A plan was written into a project: epics, stories and tasks at once',
   data: { epics: number, stories: number, tasks: number },

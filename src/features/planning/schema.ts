@@ -30,7 +30,9 @@ const TreeTask = object({
   ...node,
   key: text(20, { example: 'TUT-42' }),
   parentId: nullable(id()),
-  blockedBy: Type.Array(text(20, { example: 'TUT-41' }), { description: 'Open tasks that block it' }),
+  blockedBy: Type.Array(text(20, { example: 'TUT-41' }), {
+    description: 'Open tasks that block it; `hidden` for those of projects that you cannot see',
+  }),
 })
 const TreeStory = object({ ...node, points: nullable(int()), tasks: Type.Array(TreeTask) })
 const TreeEpic = object({ ...node, stories: Type.Array(TreeStory) })

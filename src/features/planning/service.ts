@@ -1,10 +1,12 @@
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
+import { rightsOf } from '../../auth/rights.ts'
 import { idList, newId } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import { circleIn, wayTo } from '../../records/cycles.ts'
 import { lastPosition } from '../../records/positions.ts'
+import { mayRead } from '../../records/readable.ts'
 import type { Priority, Status } from '../../records/work.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
 import * as projects from '../projects/rows.ts'
@@ -12,6 +14,7 @@ import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { epics, stories } from '../stories/table.ts'
 import { takeNumbers } from '../tasks/places.ts'
+import { HIDDEN, keysIn } from '../tasks/rows.ts'
 import { taskDependencies, tasks } from '../tasks/table.ts'
 import { planCreated } from './events.ts'
 import type { PlanCreate, Tree, TreeEpic, TreeStory, TreeTask } from './schema.ts'
@@ -45,14 +48,15 @@ type Row = {
  */
 async function blockersIn(ctx: Ctx, projectId: string): Promise<Map<string, string[]>> {
   const { rows } = await ctx.db.execute<{ task_id: string; blockers: string }>(sql`
-    select d.task_id, string_agg(p.key || '-' || b.number, ',' order by p.key, b.number) as blockers
+    select d.task_id, string_agg(coalesce(p.key || '-' || b.number, ${HIDDEN}), ',' order by p.key, b.number) as blockers
     from ${tasks} w
       join ${taskDependencies} d on d.task_id = w.id and d.kind = 'blocks'
       join ${tasks} b on b.id = d.blocked_by_id and b.deleted_at is null and b.status not in ('done', 'cancelled')
         and b.organization_id = w.organization_id
-      join ${projectTable} p on p.id = b.project_id
+      left join (select ${projectTable.id}, ${projectTable.key} from ${projectTable}
+        where ${projects.visibleTo(rightsOf(ctx.actor))}) p on p.id = b.project_id
     where w.project_id = ${projectId} and w.deleted_at is null group by d.task_id`)
-  return new Map(rows.map((row) => [row.task_id, row.blockers.split(',')]))
+  return new Map(rows.map((row) => [row.task_id, keysIn(row.blockers)]))
 }
 
 /** Builds the tree of these epics only, or of the whole project. */
@@ -74,17 +78,19 @@ async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Pro
           }
     ) entries order by kind, position, id limit ${MOST_ENTRIES}`)
   const blockers = await blockersIn(ctx, project.id)
-  const { id, name, slug, key } = project
+  const { id, key } = project
+  // Epics, stories and tasks are read with one scope. Without it, the tree only says how many there are.
+  const shown = mayRead(ctx, 'task') ? rows : []
   const found: Tree = {
-    project: { id, name, slug, key },
+    project: { id, ...projects.namesFor(ctx, project), key },
     epics: [],
     tasks: [],
-    left: Math.max(0, (rows[0]?.total ?? 0) - rows.length),
+    left: Math.max(0, (rows[0]?.total ?? 0) - shown.length),
   }
   const epicsById = new Map<string, TreeEpic>()
   const storiesById = new Map<string, TreeStory>()
   // Rows are ordered epics, stories, tasks, so a parent always comes before its children.
-  for (const { kind, id, title, status, priority, parent, ...row } of rows) {
+  for (const { kind, id, title, status, priority, parent, ...row } of shown) {
     const node = { id, title, status, priority }
     if (kind === 0) epicsById.set(id, { ...node, stories: [] })
     else if (kind === 1) {

@@ -6,6 +6,7 @@ import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { notFound } from '../../errors.ts'
+import { mayRead } from '../../records/readable.ts'
 import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
 import { workspaces } from '../workspaces/table.ts'
 import type { Project } from './schema.ts'
@@ -49,6 +50,12 @@ export const visibleTo = (rights: Rights): SQL =>
       and(anyOf(projects.workspaceId, rights.workspaces), ne(projects.visibility, 'private')),
     ),
   )
+
+/** Returns what the caller may call the project: without the scope to read projects, its key and id must do. */
+export const namesFor = (
+  ctx: Ctx,
+  { id, key, name, slug }: Pick<Project, 'id' | 'key' | 'name' | 'slug'>,
+): Pick<Project, 'name' | 'slug'> => (mayRead(ctx, 'project') ? { name, slug } : { name: key, slug: id })
 
 /**
  * Finds a project by id in any organization of the caller, or by slug, key or unique id prefix in the current one.

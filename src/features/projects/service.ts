@@ -73,13 +73,7 @@ export const get = read(
       .select(feedColumns)
       .from(events)
       // Leaves out activity from before a move between teams: it names people and records that stayed in the old team.
-      .where(
-        and(
-          eq(events.projectId, project.id),
-          eq(events.organizationId, project.organizationId),
-          isToldTo(rightsOf(ctx.actor).user),
-        ),
-      )
+      .where(and(eq(events.projectId, project.id), eq(events.organizationId, project.organizationId), isToldTo(ctx)))
       .orderBy(desc(events.seq))
       .limit(10)
     const recentActivity = recent.map((event) => feedEntry(ctx.app.events, event))

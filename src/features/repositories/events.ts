@@ -27,6 +27,7 @@ export const repositoryRemoved = define('repository.removed', {
 /** The subject is the repository. */
 const ofPull = {
   kind: 'pull_request',
+  scope: 'repos:read',
   data: { url: text, number, title: text, featureId: optional(text) },
 } as const
 

@@ -1,17 +1,17 @@
 import { eq, gt, inArray, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { scopeHolds } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and, or } from '../../db/conditions.ts'
 import { pathOf, projectOf } from '../../records/kind.ts'
 import { kindInfo, type SearchName, searchNames } from '../../records/names.ts'
+import { mayRead } from '../../records/readable.ts'
 import { visibleTo } from './hybrid.ts'
 import { live } from './source.ts'
 import { passages } from './table.ts'
 
 /** Returns those of the wanted kinds that the scopes of the caller's credential allow. */
-export const kindsFor = ({ actor, app }: Ctx, wanted: readonly SearchName[] = searchNames): SearchName[] =>
-  wanted.filter((kind) => scopeHolds(actor.scopes, app.records.get(kind).scope))
+export const kindsFor = (ctx: Ctx, wanted: readonly SearchName[] = searchNames): SearchName[] =>
+  wanted.filter((kind) => mayRead(ctx, kind))
 
 export interface SearchFilter {
   kinds?: string

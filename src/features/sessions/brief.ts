@@ -1,15 +1,14 @@
 import { and, desc, eq, gt, inArray, or, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
+import { mayRead } from '../../records/readable.ts'
 import { speaker } from '../agents/parties.ts'
-import * as decisions from '../decisions/service.ts'
-import * as memory from '../memory/service.ts'
 import type { Project } from '../projects/schema.ts'
 import { selectItems, visibleTo } from '../tasks/rows.ts'
 import type { TaskDetail } from '../tasks/schema.ts'
 import * as taskService from '../tasks/service.ts'
 import { tasks } from '../tasks/table.ts'
-import { changes, may, type Since } from './changes.ts'
+import { changes, type Since } from './changes.ts'
 import { DEFAULT_TOKENS, pack } from './pack.ts'
 import { ahead, decided, doneWork, leftOff, openQuestions, remembered, taskPart, type Worker } from './parts.ts'
 import { type Row, toSession } from './rows.ts'
@@ -61,8 +60,8 @@ export const withBrief = (
  */
 async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
   const { session, project, tokens = DEFAULT_TOKENS } = asked
-  const tasksToo = may(ctx, taskService.list)
-  const decisionsToo = project && may(ctx, decisions.list)
+  const tasksToo = mayRead(ctx, 'task')
+  const decisionsToo = project && mayRead(ctx, 'decision')
   const task = tasksToo ? await liveTask(ctx, asked) : undefined
   const { others, own } = project ? await changes(ctx, project, asked) : {}
   return pack(
@@ -71,7 +70,7 @@ async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
       session && leftOff(session),
       project && tasksToo ? await doneWork(ctx, project) : undefined,
       decisionsToo ? await decided(ctx, project) : undefined,
-      project && may(ctx, memory.search) ? await remembered(ctx, project, session, task) : undefined,
+      project && mayRead(ctx, 'memory') ? await remembered(ctx, project, session, task) : undefined,
       others,
       own,
       await openQuestions(ctx, session, decisionsToo ? project : undefined),

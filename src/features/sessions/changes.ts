@@ -1,7 +1,5 @@
 import { and, desc, eq, gt, type SQL } from 'drizzle-orm'
-import type { Action, Ctx } from '../../action.ts'
-import { userIdOf } from '../../auth/actor.ts'
-import { authorize, member, type Rule } from '../../auth/policy.ts'
+import type { Ctx } from '../../action.ts'
 import { feedColumns, feedEntry, isOneOf, isToldTo } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import type { Project } from '../projects/schema.ts'
@@ -12,31 +10,15 @@ import type { Worker } from './parts.ts'
 
 export type Since = { at: string } | { seq: number }
 
-/** Whether the caller may read this part: a token may have fewer scopes than a brief has parts. */
-export const may = (ctx: Ctx, what: Pick<Action<never, unknown>, 'rule'> | Rule): boolean => {
-  try {
-    authorize(ctx.actor, 'rule' in what ? what.rule : what, 'brief', ctx.app.clock)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** Returns the kinds of events that the caller may read. A plan creates epics, stories and tasks in one event. */
-const readableKinds = (ctx: Ctx): Set<string> =>
-  new Set(
-    [...ctx.app.records.all.filter(({ inBriefs }) => inBriefs), { kind: 'plan', scope: 'tasks:read' as const }]
-      .filter(({ scope }) => may(ctx, member(scope)))
-      .map(({ kind }) => kind),
-  )
+/** Returns the types of events that a brief mentions. A plan creates epics, stories and tasks in one event. */
+const mentioned = ({ app: { records, events: catalogue } }: Ctx): string[] =>
+  catalogue.types(({ kind }) => kind === 'plan' || records.find(kind)?.inBriefs === true)
 
 export async function changes(
   ctx: Ctx,
   project: Project,
   { since, worker }: { since: Since; worker: Worker },
 ): Promise<{ others?: Part; own?: Part }> {
-  const kinds = readableKinds(ctx)
-  const types = ctx.app.events.types(({ kind }) => kinds.has(kind))
   const after: SQL = 'at' in since ? gt(events.at, since.at) : gt(events.seq, since.seq)
   const rows = await ctx.db
     .select({ ...feedColumns, credentialId: events.credentialId, subjectId: events.subjectId })
@@ -47,8 +29,8 @@ export async function changes(
         // Leaves out events from when the project belonged to another team.
         eq(events.organizationId, project.organizationId),
         after,
-        isToldTo(userIdOf(ctx.actor)),
-        isOneOf(types),
+        isToldTo(ctx),
+        isOneOf(mentioned(ctx)),
       ),
     )
     .orderBy(desc(events.seq))

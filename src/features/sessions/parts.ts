@@ -8,6 +8,7 @@ import { lastOf as lastDecisions } from '../decisions/rows.ts'
 import type { MemoryHit, MemoryHits } from '../memory/schema.ts'
 import * as memory from '../memory/service.ts'
 import type { Project } from '../projects/schema.ts'
+import { keysInWords } from '../tasks/rows.ts'
 import type { TaskDetail } from '../tasks/schema.ts'
 import * as taskService from '../tasks/service.ts'
 import { tasks } from '../tasks/table.ts'
@@ -72,7 +73,7 @@ export async function taskPart(ctx: Ctx, task: TaskDetail, worker: Worker): Prom
       `${quoted(task.title)}${by}: ${task.status}, priority ${task.priority}${task.dueAt ? `, due ${day(task.dueAt)}` : ''}`,
       claimOf(task, worker),
       ...task.acceptance.map((a) => `- [${a.done ? 'x' : ' '}] ${quoted(a.text)}`),
-      ...(task.blockedBy.length ? [`Waits for: ${task.blockedBy.join(', ')}`] : []),
+      ...(task.blockedBy.length ? [`Waits for: ${keysInWords(task.blockedBy)}`] : []),
       ...(task.frees.length ? [`Frees: ${task.frees.map((f) => f.key).join(', ')}`] : []),
       ...(task.description ? [`Description${by}:\n${block(task.description)}`] : []),
       ...task.comments.slice(-5).map((c) => `Comment ${day(c.createdAt)}: ${quoted(c.body)} (${named(c.author.name)})`),

@@ -8,10 +8,22 @@ import { circleIn, wayTo } from '../../records/cycles.ts'
 import { notify } from '../notifications/service.ts'
 import { organizations } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
+import { visibleTo as projectVisibleTo } from '../projects/rows.ts'
 import { projects } from '../projects/table.ts'
 import { taskFreed, taskRelated, taskUnrelated } from './events.ts'
 import { changing, permitted } from './refusals.ts'
-import { about, find, isFree, live, selectItems, toItem, visibleTo } from './rows.ts'
+import {
+  about,
+  find,
+  findWithProject,
+  HIDDEN,
+  isFree,
+  live,
+  selectItems,
+  toItem,
+  visibleTo,
+  withProject,
+} from './rows.ts'
 import type { Relate, Task, TaskItem } from './schema.ts'
 import { taskDependencies as dependencies, tasks } from './table.ts'
 
@@ -33,13 +45,20 @@ export async function setBlockers(
 ): Promise<void> {
   await takeTurns(ctx, task.organizationId)
   const blockers = new Set<string>()
+  const rights = rightsOf(ctx.actor)
+  const seen = sql`${dependencies.blockedById} in (select ${tasks.id} from ${withProject} where ${visibleTo(rights)})`
   for (const ref of refs) {
+    if (ref === HIDDEN) continue
     const blocker = await find(ctx, ref)
     if (blocker.organizationId !== task.organizationId)
       throw invalid('/blockedBy', `${blocker.key} belongs to another team. Blockers must belong to the task's team.`)
     blockers.add(blocker.id)
   }
-  await ctx.db.delete(dependencies).where(and(eq(dependencies.taskId, task.id), eq(dependencies.kind, 'blocks')))
+  // A caller who sends back what they read keeps the blockers that they cannot see.
+  const replaced = refs.includes(HIDDEN) ? seen : undefined
+  await ctx.db
+    .delete(dependencies)
+    .where(and(eq(dependencies.taskId, task.id), eq(dependencies.kind, 'blocks'), replaced))
   if (blockers.size === 0) return
   await ctx.db.insert(dependencies).values(
     [...blockers].map((blockedById) => ({
@@ -87,9 +106,9 @@ async function inWords(ctx: Ctx, way: readonly string[]): Promise<string> {
     .select({ id: tasks.id, key: projects.key, number: tasks.number })
     .from(tasks)
     .innerJoin(projects, eq(projects.id, tasks.projectId))
-    .where(anyOf(tasks.id, idList(named)))
+    .where(and(anyOf(tasks.id, idList(named)), projectVisibleTo(rightsOf(ctx.actor))))
   const keys = new Map(rows.map(({ id, key, number }) => [id, `${key}-${number}`]))
-  const texts = named.map((id) => keys.get(id) ?? id)
+  const texts = named.map((id) => keys.get(id) ?? HIDDEN)
   return (
     named === way ? texts : [...texts.slice(0, -1), `… (${way.length - MOST_NAMED} more)`, ...texts.slice(-1)]
   ).join(' → ')
@@ -129,6 +148,7 @@ export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Pro
   if (waiting.length === 0) return []
   const rows = await selectItems(ctx).where(and(waitingFor(ids), isFree))
   if (rows.length === 0) return []
+  const from = await projectOf(ctx, ids)
   const freed = rows.map((row) => toItem(row, ctx.now))
   await ctx.db
     .update(tasks)
@@ -136,9 +156,10 @@ export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Pro
     .where(and(anyOf(tasks.id, idList(freed.map(({ id }) => id))), eq(tasks.status, 'blocked')))
   for (const task of freed) {
     const stopped = task.status === 'blocked'
-    ctx.emit(taskFreed, about(stopped ? { ...task, status: 'todo', version: task.version + 1 } : task, { by }))
+    const freer = isShownIn(task, from) ? { by } : {}
+    ctx.emit(taskFreed, about(stopped ? { ...task, status: 'todo', version: task.version + 1 } : task, freer))
   }
-  await notifyAssignees(ctx, freed, by)
+  await notifyAssignees(ctx, freed, (task) => (isShownIn(task, from) ? by : 'The last task before it'))
   const shown = await selectItems(ctx)
     .where(and(anyOf(tasks.id, idList(freed.map(({ id }) => id))), visibleTo(rightsOf(ctx.actor))))
     .orderBy(tasks.number)
@@ -146,20 +167,37 @@ export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Pro
   return shown.map((row) => named(toItem(row, ctx.now)))
 }
 
+type Place = { id: string; visibility: string }
+
+/** Returns the project of tasks that all belong to one. */
+async function projectOf(ctx: Ctx, ids: readonly string[]): Promise<Place | undefined> {
+  const [found] = await ctx.db
+    .select({ id: projects.id, visibility: projects.visibility })
+    .from(tasks)
+    .innerJoin(projects, eq(projects.id, tasks.projectId))
+    .where(anyOf(tasks.id, idList(ids)))
+    .limit(1)
+  return found
+}
+
+/** Events of a task are read by all who see its project, so they name no task of another, private project. */
+const isShownIn = ({ projectId }: Pick<TaskItem, 'projectId'>, other: Place | undefined): boolean =>
+  other !== undefined && (other.id === projectId || other.visibility !== 'private')
+
 /** Notifies the assignees who can still see the project. */
-async function notifyAssignees(ctx: Ctx, freed: readonly TaskItem[], by: string): Promise<void> {
+async function notifyAssignees(ctx: Ctx, freed: readonly TaskItem[], by: (task: TaskItem) => string): Promise<void> {
   const theirs = freed.filter(({ assignee }) => assignee?.type === 'user' && assignee.id !== ctx.actor.userId)
   for (const [projectId, list] of Map.groupBy(theirs, (task) => task.projectId)) {
     const people = [...new Set(list.map(({ assignee }) => assignee?.id as string))]
     const readers = new Set(await readersOf(ctx, projectId, people))
     const notices = list
       .filter(({ assignee }) => readers.has(assignee?.id as string))
-      .map(({ key, title, assignee }) => ({
-        userId: assignee?.id as string,
+      .map((task) => ({
+        userId: task.assignee?.id as string,
         reason: 'freed',
-        title: `${key} can be started`,
-        message: `${by} no longer blocks it: ${title}`,
-        link: `/tasks/${key}`,
+        title: `${task.key} can be started`,
+        message: `${by(task)} no longer blocks it: ${task.title}`,
+        link: `/tasks/${task.key}`,
       }))
     await notify(ctx, ...notices)
   }
@@ -171,7 +209,7 @@ export const relate = write(
   changing,
   async (ctx, { ref, task: other, kind }: Relate & { ref: string }): Promise<Task> => {
     const { task } = await permitted(ctx, ref, 'relate')
-    const to = await find(ctx, other)
+    const { task: to, project } = await findWithProject(ctx, other)
     if (task.organizationId !== to.organizationId || task.id === to.id)
       throw invalid('/task', 'Name another task of the same team.')
     if (kind)
@@ -184,7 +222,7 @@ export const relate = write(
       const ties = inArray(dependencies.kind, ['relates', 'discovered_from', 'duplicates'])
       await ctx.db.delete(dependencies).where(and(or(pair(task.id, to.id), pair(to.id, task.id)), ties))
     }
-    ctx.emit(kind ? taskRelated : taskUnrelated, about(task, { to: to.key, kind }))
+    ctx.emit(kind ? taskRelated : taskUnrelated, about(task, { to: isShownIn(task, project) ? to.key : HIDDEN, kind }))
     return task
   },
   { idempotent: true },

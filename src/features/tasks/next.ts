@@ -14,8 +14,11 @@ import { claimed, type Holder, holderOf, isLeasedTo, claim as renew } from './le
 import {
   about,
   find,
+  HIDDEN,
   hasOpenParts,
   isFree,
+  keysIn,
+  keysInWords,
   manyWait,
   openWaiters,
   parentIsFree,
@@ -188,8 +191,11 @@ async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Prom
     .limit(MOST_COUNTED)
   const ready = others.length + (isTaken ? 1 : 0)
   const many = others.length === MOST_COUNTED ? `at least ${MOST_COUNTED}` : ready
-  const [waiting] = await ctx.db.select({ keys: openWaiters }).from(tasks).where(eq(tasks.id, task.id))
-  const waiters = waiting?.keys?.split(',') ?? []
+  const [waiting] = await ctx.db
+    .select({ keys: openWaiters(rightsOf(ctx.actor)) })
+    .from(tasks)
+    .where(eq(tasks.id, task.id))
+  const waiters = keysIn(waiting?.keys ?? null).filter((key) => key !== HIDDEN)
   const named =
     waiters.length > 5 ? `${waiters.slice(0, 5).join(', ')} and ${waiters.length - 5} more` : waiters.join(', ')
   return [
@@ -253,7 +259,7 @@ async function whyNone(ctx: Ctx, { projectId }: Search): Promise<Omit<NextTask, 
 
 function reasonOf({ status, blockedBy, lease, assignee }: TaskItem): string {
   if (lease) return `${lease.holder.name} works on it until ${lease.expiresAt}`
-  if (blockedBy.length > 0) return `waits for ${blockedBy.join(', ')}`
+  if (blockedBy.length > 0) return `waits for ${keysInWords(blockedBy)}`
   if (status === 'backlog') return 'is in the backlog: move it to todo first'
   if (status === 'in_review') return 'waits for a review'
   if (status === 'blocked') return 'is marked as blocked'

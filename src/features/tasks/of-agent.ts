@@ -1,8 +1,8 @@
 import { desc, eq, notInArray } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
-import { scopeHolds } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { and } from '../../db/conditions.ts'
+import { mayRead } from '../../records/readable.ts'
 import { agentParts, onAgentRemoved } from '../agents/hooks.ts'
 import type { AgentDetail } from '../agents/schema.ts'
 import { letGo } from './departures.ts'
@@ -13,7 +13,7 @@ const MOST_TASKS = 20
 
 /** Returns nothing if the credential's scopes do not allow reading tasks. */
 export const agentTasks = agentParts.handle(async (ctx, { agent }) =>
-  scopeHolds(ctx.actor.scopes, 'tasks:read') ? { openTasks: await tasksOf(ctx, agent.id) } : {},
+  mayRead(ctx, 'task') ? { openTasks: await tasksOf(ctx, agent.id) } : {},
 )
 
 export const agentLetsGo = onAgentRemoved.handle(async (ctx, { agent }) => {

@@ -5,7 +5,7 @@ import type { WayOut } from '../../errors.ts'
 import { gated, isClosed, type Status } from '../../records/work.ts'
 import { type Party, sameParty, speaker } from '../agents/parties.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
-import { type Found, findWithProject } from './rows.ts'
+import { type Found, findWithProject, HIDDEN, keysInWords } from './rows.ts'
 import type { Lease, TaskAction, TaskItem } from './schema.ts'
 
 /** The rule of every action that changes a task. */
@@ -110,7 +110,7 @@ export function blockedRefusal(
   return {
     code: 'conflict.blocked',
     detail:
-      `${key} cannot become ${to}: it waits for ${blockedBy.join(', ')}. ` +
-      `Complete ${blockedBy.length > 1 ? 'those' : first} first, or remove them from blockedBy.`,
+      `${key} cannot become ${to}: it waits for ${keysInWords(blockedBy)}. ` +
+      `Complete ${blockedBy.length > 1 || first === HIDDEN ? 'those' : first} first, or remove them from blockedBy.`,
   }
 }

@@ -32,15 +32,23 @@ const openOnes = (dependency: SQL): SQL =>
     where t.id = d.other and t.deleted_at is null and t.status not in ('done', 'cancelled')
       and t.organization_id = ${tasks.organizationId}
     offset 0) o`
-const keyList = (ones: SQL): SQL<string | null> =>
-  sql<string | null>`(select string_agg(o.key || '-' || o.number, ',' order by o.key, o.number) from (
-    select o.number, (select p.key from ${projectTable} p where p.id = o.project_id) as key from ${ones}) o)`
+/** Stands for the keys of tasks whose project the reader does not see. It is no key, because those have a number. */
+export const HIDDEN = 'hidden'
+const keyList = (ones: SQL, rights: Rights): SQL<string | null> =>
+  sql<string | null>`(select string_agg(coalesce(o.key || '-' || o.number, ${HIDDEN}), ',' order by o.key, o.number)
+    from (select o.number, (select ${projectTable.key} from ${projectTable}
+      where ${projectTable.id} = o.project_id and ${projects.visibleTo(rights)}) as key from ${ones}) o)`
+/** Returns each key once, and `hidden` once for all that the reader does not see. */
+export const keysIn = (list: string | null): string[] => [...new Set(list?.split(','))]
+/** Returns keys as a sentence shows them. */
+export const keysInWords = (keys: readonly string[]): string =>
+  keys.map((key) => (key === HIDDEN ? 'a task that you cannot see' : key)).join(', ')
 
 const blockers = openOnes(sql`select d.blocked_by_id as other from ${taskDependencies} d where d.task_id = ${tasks.id}`)
 const waiters = openOnes(sql`select d.task_id as other from ${taskDependencies} d where d.blocked_by_id = ${tasks.id}`)
 /** Keys of the open tasks that block it (`TUT-1,TUT-7`), and of those that it blocks. */
-export const openBlockers = keyList(blockers)
-export const openWaiters = keyList(waiters)
+const openBlockers = (rights: Rights) => keyList(blockers, rights)
+export const openWaiters = (rights: Rights) => keyList(waiters, rights)
 export const manyWait = sql`(select count(*) from ${waiters})`
 export const isFree = sql`not exists (select 1 from ${blockers})`
 /** SQL condition: it has no parent, or the parent is not blocked. */
@@ -50,7 +58,7 @@ export const hasOpenParts = sql`exists (select 1 from (select 1 from ${tasks} pa
   and part.deleted_at is null and part.status not in ('done', 'cancelled') offset 0) part)`
 
 /** What lists show. */
-const listed = {
+const listed = (rights: Rights) => ({
   id: tasks.id,
   createdAt: tasks.createdAt,
   updatedAt: tasks.updatedAt,
@@ -74,7 +82,7 @@ const listed = {
   position: tasks.position,
   startedAt: tasks.startedAt,
   completedAt: tasks.completedAt,
-  blockers: openBlockers,
+  blockers: openBlockers(rights),
   leaseType: tasks.leaseType,
   leaseHolderId: tasks.leaseHolderId,
   leaseName: nameOf(sql`${tasks.leaseType}`, sql`${tasks.leaseHolderId}`),
@@ -82,18 +90,19 @@ const listed = {
   leaseSince: tasks.leaseSince,
   leaseSeenAt: tasks.leaseSeenAt,
   leaseExpiresAt: tasks.leaseExpiresAt,
-}
-const visible = {
-  ...listed,
+})
+const visible = (rights: Rights) => ({
+  ...listed(rights),
   description: tasks.description,
   acceptance: tasks.acceptance,
   completionNotes: tasks.completionNotes,
-}
+})
 /** Adds the columns that decide who may change it. */
-const found = {
-  task: visible,
+const found = (rights: Rights) => ({
+  task: visible(rights),
   project: {
     id: projectTable.id,
+    key: projectTable.key,
     name: projectTable.name,
     slug: projectTable.slug,
     organizationId: projectTable.organizationId,
@@ -103,7 +112,7 @@ const found = {
   },
   leaseCredentialId: tasks.leaseCredentialId,
   deletedAt: tasks.deletedAt,
-}
+})
 
 export const live = isNull(tasks.deletedAt)
 export const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(rights))
@@ -111,17 +120,25 @@ export const visibleTo = (rights: Rights): SQL => and(live, projects.visibleTo(r
 /** The tables of a query that uses `visibleTo`. */
 export const withProject = sql`${tasks} join ${projectTable} on ${projectTable.id} = ${tasks.projectId}`
 
-export const selectItems = (ctx: Ctx) =>
-  ctx.db.select(listed).from(tasks).innerJoin(projectTable, eq(projectTable.id, tasks.projectId)).$dynamic()
+export const selectItems = ({ db, actor }: Ctx) =>
+  db
+    .select(listed(rightsOf(actor)))
+    .from(tasks)
+    .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
+    .$dynamic()
 export type ItemRow = Awaited<ReturnType<typeof selectItems>>[number]
 
-const selectFound = (ctx: Ctx) =>
-  ctx.db.select(found).from(tasks).innerJoin(projectTable, eq(projectTable.id, tasks.projectId)).$dynamic()
+const selectFound = ({ db, actor }: Ctx) =>
+  db
+    .select(found(rightsOf(actor)))
+    .from(tasks)
+    .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
+    .$dynamic()
 type Row = Awaited<ReturnType<typeof selectFound>>[number]
 
 const byId = prepare((db) =>
   db
-    .select(found)
+    .select(found(anyRights))
     .from(tasks)
     .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
     .where(and(eq(tasks.id, sql.placeholder('id')), visibleTo(anyRights))),
@@ -129,7 +146,7 @@ const byId = prepare((db) =>
 
 export interface Found {
   task: Task
-  project: Pick<Project, 'id' | 'name' | 'slug' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'>
+  project: Pick<Project, 'id' | 'key' | 'name' | 'slug' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'>
   leaseCredentialId: string | null
   deletedAt: string | null
 }
@@ -212,12 +229,18 @@ export function toItem(row: ItemRow, now: string): TaskItem {
       : null
   const assignee: Party | null =
     assigneeType && assigneeName !== null ? { type: assigneeType, id: assigneeId, name: assigneeName } : null
-  return { ...task, key: `${projectKey}-${task.number}`, assignee, blockedBy: blockers?.split(',') ?? [], lease }
+  return { ...task, key: `${projectKey}-${task.number}`, assignee, blockedBy: keysIn(blockers), lease }
 }
 
 function toTask(row: Row['task'], now: string): Task {
   const { description, acceptance, completionNotes, ...rest } = row
   return { ...toItem(rest, now), description, acceptance: acceptance as Acceptance[], completionNotes }
+}
+
+/** Returns keys for an event of the task: it is read by all who see the project, but who may see no other. */
+export const withinProject = ({ key, number }: TaskItem, keys: readonly string[]): string[] => {
+  const own = key.slice(0, -String(number).length)
+  return [...new Set(keys.map((other) => (other.startsWith(own) ? other : HIDDEN)))]
 }
 
 /** Ids of current and former assignees and holders; their open streams get the event. */

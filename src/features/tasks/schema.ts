@@ -72,7 +72,9 @@ export const TaskItem = object({
   position: Type.Number({ examples: [1] }),
   startedAt: nullable(instant()),
   completedAt: nullable(instant()),
-  blockedBy: Type.Array(key, { description: 'Open tasks that block it' }),
+  blockedBy: Type.Array(key, {
+    description: 'Open tasks that block it; `hidden` for those of projects that you cannot see',
+  }),
   lease: nullable(Lease),
 })
 export type TaskItem = Static<typeof TaskItem>

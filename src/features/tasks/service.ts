@@ -12,13 +12,14 @@ import { findParty, sameParty } from '../agents/parties.ts'
 import { linkedWith } from '../links/linked.ts'
 import { type ProjectFilter, projectFilter } from '../projects/current.ts'
 import { lockProject } from '../projects/lock.ts'
+import { namesFor } from '../projects/rows.ts'
 import { assigned, consequences, criteria, moved, store, tellAssignee } from './changing.ts'
 import { relate, setBlockers } from './dependencies.ts'
 import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
 import { peek, ready } from './next.ts'
 import { checkPlace, positionAfter, projectFor, takeNumbers } from './places.ts'
 import { blockedRefusal, can, changing, permitted, refusals } from './refusals.ts'
-import { about, find, findWithProject, selectItems, toItem, visibleTo, withProject } from './rows.ts'
+import { about, find, findWithProject, selectItems, toItem, visibleTo, withinProject, withProject } from './rows.ts'
 import type {
   Task,
   TaskChanged,
@@ -90,7 +91,7 @@ export const detail = read(
     const { task, project } = found
     return {
       ...task,
-      project: { id: project.id, name: project.name, slug: project.slug },
+      project: { id: project.id, ...namesFor(ctx, project) },
       ...(await around(ctx, task.id)),
       links: await linkedWith(ctx, task),
       can: can(ctx, found),
@@ -205,7 +206,10 @@ export const complete = write(
         taskCompleted,
         about(
           changed,
-          { from: before.status, ...(force && open.length > 0 && { forced: true, openBlockers: open }) },
+          {
+            from: before.status,
+            ...(force && open.length > 0 && { forced: true, openBlockers: withinProject(before, open) }),
+          },
           before,
         ),
       )

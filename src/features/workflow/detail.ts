@@ -1,6 +1,7 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
+import { mayRead } from '../../records/readable.ts'
 import { workflowOf } from '../projects/workflow.ts'
 import { specs } from '../specs/table.ts'
 import { featurePullRequests } from './hooks.ts'
@@ -33,7 +34,7 @@ export const get = read('workflow.get', member('features:read'), async (ctx, ref
     ...(await present(ctx, project, row)),
     states: workflowOf(project).states,
     can: await can(ctx, project, row),
-    spec: row.specId ? await specOf(ctx, row.specId) : null,
+    spec: row.specId && mayRead(ctx, 'spec') ? await specOf(ctx, row.specId) : null,
     evidence: evidence.map((e) => ({
       id: e.id,
       gate: e.gate,

@@ -1,6 +1,6 @@
 import { define, text, texts } from '../../events/catalogue.ts'
 
-const ofWorkspace = { kind: 'workspace', feed: 'access', changes: 'rights' } as const
+const ofWorkspace = { kind: 'workspace', scope: 'workspaces:read', feed: 'access', changes: 'rights' } as const
 const shown = { name: text } as const
 
 export const workspaceCreated = define('workspace.created', {

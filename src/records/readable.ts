@@ -1,0 +1,25 @@
+import type { Actor } from '../auth/actor.ts'
+import { scopeHolds } from '../auth/policy.ts'
+import type { EventType } from '../events/catalogue.ts'
+import type { Records } from './kind.ts'
+import type { RecordName } from './names.ts'
+
+/** Who reads, and the registry of kinds: a `Ctx` is one. */
+interface Reader {
+  readonly actor: Actor
+  readonly app: { readonly records: Records }
+}
+
+const holds = ({ actor }: Reader, scope: string | undefined): boolean =>
+  actor.kind === 'system' || scope === undefined || scopeHolds(actor.scopes, scope)
+
+/**
+ * THE RULE about what a credential may read, wherever it stands: a tree, a feed, a brief, a link, a search result, a
+ * status message or the detail of another record shows only kinds whose scope the credential has. Which rows of the
+ * kind it sees is another matter (`visible` of the kind).
+ */
+export const mayRead = (reader: Reader, kind: RecordName): boolean => holds(reader, reader.app.records.get(kind).scope)
+
+/** `mayRead` for what happened to a record. Kinds that are no kind of record name their scope in the event. */
+export const mayReadEvent = (reader: Reader, { scope, kind }: EventType): boolean =>
+  holds(reader, scope ?? reader.app.records.find(kind)?.scope)

@@ -1,0 +1,104 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { known, scopeHolds } from '../../src/auth/policy.ts'
+import { tools } from '../../src/feature.ts'
+import type { RouteLike } from '../../src/http/openapi.ts'
+import type { Tool } from '../../src/mcp/tool.ts'
+import { type RecordName, recordNames } from '../../src/records/names.ts'
+import { call, mcpToken, type Person } from '../support/app.ts'
+import { argumentsOf } from './arguments.ts'
+import { isPublic, isWrite, keyOf, nameOf, routes, ruleOf, t } from './ask.ts'
+import { bodyOf, fill, type World, world } from './world.ts'
+
+/**
+ * A scope names what is read, not where it stands: whatever a credential with one scope asks for, no answer holds the
+ * title or text of a kind that it may not read. Every kind has a word of its own, which all answers are searched for.
+ */
+const words = Object.fromEntries(recordNames.map((kind) => [kind, `zq${kind}zq`])) as Record<RecordName, string>
+/** The one repository that the code host of the tests has. */
+words.repository = 'tutti/tutti'
+
+let a: World
+beforeAll(async () => {
+  a = await world(t, (kind) => ({ title: `The ${words[kind]}`, text: `Text of ${words[kind]}.` }))
+  const { fields, owner } = a
+  for (const toType of recordNames.filter((kind) => kind !== 'task'))
+    await owner.fetch('POST', '/api/links', { fromType: 'task', fromId: fields.task, toType, toId: fields[toType] })
+})
+
+const scopes = [...known.resources].sort().map((resource) => `${resource}:read`)
+
+/** Names the kinds that an answer shows and a credential with this scope may not read. */
+function leaks(scope: string, answer: unknown): string[] {
+  const text = JSON.stringify(answer)
+  return recordNames.filter((kind) => !scopeHolds([scope], t.app.records.get(kind).scope) && text.includes(words[kind]))
+}
+
+/** What needs no credential is protected by none. */
+const ofScope = (scope: string): RouteLike[] => routes.filter((r) => !isPublic(r) && ruleOf(r).scope === scope)
+
+const rpc = (token: string, method: string, params: object) =>
+  call(
+    t,
+    'POST',
+    '/mcp',
+    { jsonrpc: '2.0', id: 1, method, params },
+    { authorization: `Bearer ${token}`, accept: 'application/json, text/event-stream' },
+  )
+const callTool = (token: string, tool: Tool) =>
+  rpc(token, 'tools/call', { name: tool.name, arguments: argumentsOf(tool, a) })
+
+test.each(scopes)('%s shows no other kind', async (scope) => {
+  const key: Pick<Person, 'fetch'> = await keyOf(a.owner, [scope])
+  const token = await mcpToken(t, a.owner, { scopes: [scope] })
+  const wrong: string[] = []
+  const search = (where: string, answer: { body: unknown }) => {
+    const found = leaks(scope, answer.body)
+    if (found.length > 0) wrong.push(`${where}: ${found.join(', ')}`)
+  }
+  for (const route of ofScope(scope))
+    search(nameOf(route), await key.fetch(route.method, withSearch(route), bodyOf(route, a)))
+  for (const tool of tools.filter(({ action }) => action.rule.scope === scope))
+    search(tool.name, await callTool(token, tool))
+  for (const [method, params] of [
+    ['resources/list', {}],
+    ['resources/read', { uri: 'tutti://me' }],
+    ['prompts/list', {}],
+    ...recordNames.map((kind) => ['resources/read', { uri: `tutti://${kind}/${a.fields[kind]}` }] as const),
+  ] as const)
+    search(`${method} ${JSON.stringify(params)}`, await rpc(token, method, params))
+  expect(wrong).toEqual([])
+})
+
+/** Asks a search for all the words. */
+function withSearch(route: RouteLike): string {
+  const path = fill(route.path, a)
+  const q = encodeURIComponent(Object.values(words).join(' '))
+  return 'q' in ((route.hooks.query?.properties ?? {}) as object) ? `${path}?q=${q}` : path
+}
+
+test('what a change returns shows no other kind', async () => {
+  const wrong: string[] = []
+  const rank = (method: string) => (method === 'DELETE' ? 1 : 0)
+  const writes = routes
+    .filter((route) => isWrite(route) && !isPublic(route) && ruleOf(route).scope)
+    .toSorted((x, y) => rank(x.method) - rank(y.method))
+  const search = (where: string, scope: string, answer: { body: unknown }) => {
+    const found = leaks(scope, answer.body)
+    if (found.length > 0) wrong.push(`${where}: ${found.join(', ')}`)
+  }
+  const tokens = new Map<string, Promise<string>>()
+  for (const tool of tools.filter(({ action, writing }) => action.kind === 'write' || writing)) {
+    if (tool.action.hints.destructive || tool.name.startsWith('archive_')) continue
+    const scope = (tool.writing?.action ?? tool.action).rule.scope as string
+    if (!tokens.has(scope)) tokens.set(scope, mcpToken(t, a.owner, { scopes: [scope] }))
+    search(tool.name, scope, await callTool((await tokens.get(scope)) as string, tool))
+  }
+  const keys = new Map<string, ReturnType<typeof keyOf>>()
+  for (const route of writes) {
+    const scope = ruleOf(route).scope as string
+    if (!keys.has(scope)) keys.set(scope, keyOf(a.owner, [scope]))
+    const key = (await keys.get(scope)) as Pick<Person, 'fetch'>
+    search(nameOf(route), scope, await key.fetch(route.method, fill(route.path, a), bodyOf(route, a)))
+  }
+  expect(wrong).toEqual([])
+})
