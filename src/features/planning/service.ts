@@ -48,7 +48,8 @@ type Row = {
  */
 async function blockersIn(ctx: Ctx, projectId: string): Promise<Map<string, string[]>> {
   const { rows } = await ctx.db.execute<{ task_id: string; blockers: string }>(sql`
-    select d.task_id, string_agg(coalesce(p.key || '-' || b.number, ${HIDDEN}), ',' order by p.key, b.number) as blockers
+    select d.task_id,
+      string_agg(coalesce(p.key || '-' || b.number, ${HIDDEN}), ',' order by p.key, b.number) as blockers
     from ${tasks} w
       join ${taskDependencies} d on d.task_id = w.id and d.kind = 'blocks'
       join ${tasks} b on b.id = d.blocked_by_id and b.deleted_at is null and b.status not in ('done', 'cancelled')
