@@ -232,13 +232,29 @@ const skillsAndAgents: Step[] = [
   connects(ago(37, '10:15'), 'claude', 127),
   connects(ago(36, '10:32'), 'codex', 82),
   connects(ago(34, '09:08'), 'reviewer', 108),
-  act(ago(34, '09:20'), 'ada', tokens.createToken, (id) => ({
-    name: 'old-desktop',
-    organizationId: id('northlight'),
-    agentId: id('claude'),
-    scopes: ['read', 'notes:write'],
-    expiresInDays: 46,
-  })),
+  act(
+    ago(34, '09:15'),
+    'ada',
+    agentActions.create,
+    { name: 'Claude Code (desktop)', role: 'Wrote notes with Ada until she had the laptop', scope: 'team' },
+    'desktop',
+  ),
+  {
+    at: ago(34, '09:20'),
+    by: 'ada',
+    run: async (ctx, stage) => {
+      const { token } = await tokens.createToken(ctx, {
+        name: 'old-desktop',
+        organizationId: stage.id('northlight'),
+        agentId: stage.id('desktop'),
+        scopes: ['read', 'notes:write'],
+        expiresInDays: 46,
+      })
+      // Its only use.
+      await stage.app.auth.authenticate(token as string)
+      await stage.app.auth.flushUsage()
+    },
+  },
   act(ago(21, '12:00'), 'ada', tokens.createKey, (id) => ({
     name: 'Dashboard in the hallway',
     scopes: ['read'],

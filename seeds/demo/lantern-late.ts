@@ -12,7 +12,7 @@ const books = 'Bring your books along'
 /** A task that nobody has planned yet. */
 const someday = (rest: Rest): Rest => ({ ...rest, backlog: true })
 
-/** LAN-34 to LAN-66: what is under way, and what comes next. What happens to the open ones today is in `today.ts`. */
+/** LAN-34 to LAN-68: what is under way, and what comes next. What happens to the open ones today is in `today.ts`. */
 export const late = [
   task('Find a book by a word on its cover', books, 20, {
     by: 'chiara',
@@ -203,4 +203,6 @@ export const late = [
     after: [63],
   }),
   task('Move a library between two servers', books, 3, someday({ priority: 'low', labels: ['sync'], points: 8 })),
+  task('Guide: what changes for readers', 'See what happened', 2, { labels: ['docs'], points: 1, part: 60 }),
+  task('Guide: what a library must do first', 'See what happened', 2, { labels: ['docs'], points: 1, part: 60 }),
 ]

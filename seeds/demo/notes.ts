@@ -112,6 +112,13 @@ responds with 429 and says how many seconds to wait. Back to [[How Harbour is ru
 ]
 
 const elsewhere: Step[] = [
+  note(ago(19, '16:50'), 'chiara', 'lantern', {
+    title: 'Names we did not choose',
+    tags: ['draft'],
+    content: 'Candle, Beacon, Shelfmark, Bookworm (taken), Lampion.',
+  }),
+  // Can be restored for 30 days.
+  act(ago(1, '13:30'), 'chiara', notes.remove, (id) => ({ ref: id('note Names we did not choose') })),
   note(ago(34, '08:50'), 'ada', undefined, {
     title: 'How we talk',
     scope: 'team',

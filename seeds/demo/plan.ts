@@ -1,6 +1,8 @@
 import type { PlanCreate } from '../../src/features/planning/schema.ts'
 import * as planning from '../../src/features/planning/service.ts'
-import { ago, type Moment, type Person, type Step } from './script.ts'
+import { updateEpic } from '../../src/features/stories/epics.ts'
+import { updateStory } from '../../src/features/stories/stories.ts'
+import { act, ago, type Moment, type Person, type Step } from './script.ts'
 
 type Epics = PlanCreate['epics']
 
@@ -74,7 +76,24 @@ const planned = (at: Moment, by: Person, ref: string, epics: Epics): Step => ({
   },
 })
 
+const begun = (at: Moment, by: Person, slug: string, title: string): Step =>
+  act(at, by, updateEpic, (id) => ({ slug, epicId: id(`epic ${title}`), status: 'in_progress' as const }))
+
+const closed = (at: Moment, by: Person, epic: string, story: string): Step =>
+  act(at, by, updateStory, (id) => ({
+    slug: 'lantern',
+    epicId: id(`epic ${epic}`),
+    storyId: id(`story ${story}`),
+    status: 'done' as const,
+  }))
+
 export const plans: Step[] = [
   planned(ago(37, '09:30'), 'ada', 'lantern', lantern),
   planned(ago(36, '09:15'), 'ben', 'harbour', harbour),
+  begun(ago(34, '09:00'), 'ada', 'lantern', 'Offline first'),
+  begun(ago(33, '09:00'), 'ben', 'lantern', 'Sync you can trust'),
+  begun(ago(32, '09:00'), 'ben', 'harbour', 'A server that needs no care'),
+  begun(ago(27, '09:00'), 'ada', 'lantern', 'One shelf, many readers'),
+  begun(ago(26, '09:00'), 'chiara', 'lantern', 'Reads for everyone'),
+  closed(ago(3, '17:00'), 'ada', 'One shelf, many readers', 'A shelf for a family'),
 ]

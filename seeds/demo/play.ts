@@ -45,7 +45,10 @@ export async function play(app: App, steps: readonly Step[]): Promise<void> {
     // The last calls decide when a credential was last used: its usage is stored with the first use since a flush.
     const last = 'minutes' in step.at && step.at.minutes < 1
     if (last) players.forget()
-    await run(step, stage, players)
+    await run(step, stage, players).catch((error: unknown) => {
+      const what = error instanceof Error ? error.message : String(error)
+      throw new Error(`The demo failed at ${moment.toISOString()}, in a call by ${step.by}: ${what}`, { cause: error })
+    })
     if (last) await auth.flushUsage()
   }
   players.close()

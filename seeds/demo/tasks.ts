@@ -22,6 +22,8 @@ export interface TaskRow {
   acceptance?: string[]
   /** Numbers of the tasks that must be closed first. */
   after?: number[]
+  /** The number of the task that it is a part of. */
+  part?: number
   backlog?: true
   done?: Completion
   cancelled?: { day: number; why: string }
@@ -82,6 +84,7 @@ function lifeOf(slug: string, key: string, row: TaskRow, i: number): Step[] {
 
 async function create(ctx: Ctx, stage: Stage, slug: string, row: TaskRow, key: string): Promise<void> {
   const { assignee, due } = row
+  const [prefix] = key.split('-')
   const made = await tasks.create(ctx, {
     projectRef: slug,
     title: row.title,
@@ -91,7 +94,8 @@ async function create(ctx: Ctx, stage: Stage, slug: string, row: TaskRow, key: s
     labels: row.labels,
     estimate: row.points,
     acceptance: row.acceptance,
-    blockedBy: row.after?.map((n) => `${key.split('-')[0]}-${n}`),
+    blockedBy: row.after?.map((n) => `${prefix}-${n}`),
+    ...(row.part && { parentId: stage.id(`${prefix}-${row.part}`) }),
     ...(assignee && { assignee: isAgent(assignee) ? stage.id(assignee) : people[assignee].email }),
     ...(due !== undefined && { dueAt: dueIn(stage, due) }),
     ...(row.backlog && { status: 'backlog' as const }),

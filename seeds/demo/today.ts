@@ -115,7 +115,7 @@ const team: Step[] = [
     'Approved. The damaged block is named in the error, as LAN-42 asks. One thing for a person: is 2 ms fine on the ' +
       'oldest phone?',
   ),
-  says(6, 'chiara', 'LAN-50', 'The position is back before the first page is drawn, except after a change of device.'),
+  says(6, 'chiara', 'LAN-50', '@ada the position is back before the first page is drawn. Is a new device part of it?'),
   says(1, 'reviewer', 'LAN-39', 'crypto/keys.ts: key rotation is untested. The third criterion needs it.'),
 ]
 
