@@ -142,6 +142,18 @@ describe('pages', () => {
   })
 })
 
+test('a page of very long records ends early, and its cursor leads on; one record is always there', () => {
+  const page = (rows: { id: string; title: string; data: { text: string } }[]) => {
+    const { items: found, nextCursor } = keyset({ title: items.title }, items.id, {}, { sort: 'title' }).page(rows)
+    return [found.length, nextCursor !== null]
+  }
+  const long = (size: number) => ({ id: newId(), title: 'x', data: { text: 'x'.repeat(size) } })
+  expect(page(times(10, () => long(100_000)))).toEqual([10, false])
+  expect(page(times(10, () => long(1_000_000)))).toEqual([2, true])
+  expect(page(times(2, () => long(5_000_000)))).toEqual([1, true])
+  expect(page([long(5_000_000)])).toEqual([1, false])
+})
+
 describe('while others write', () => {
   test('nothing is skipped or repeated that was there all along', async () => {
     const { list, rows } = await fill(20)
