@@ -103,16 +103,32 @@ describe('documents of a project', () => {
     const [guide, faq] = [await publish(s, 'Guide'), await publish(s, 'FAQ')]
     await s.owner.fetch('PUT', `/api/notes/${faq.id}`, { scope: 'team' })
     expect((await read(`${s.at}/${faq.slug}`)).status).toBe(404)
+    const ownAddress = `/api/notes/public/${guide.slug}`
+    expect((await read(ownAddress)).status).toBe(200)
     for (const visibility of ['team', 'private']) {
       await s.owner.fetch('POST', `/api/projects/${s.project.id}/share`, { visibility })
-      for (const path of [s.at, `${s.at}/${guide.slug}`]) await expectRefusal(t, await read(path), 404, 'not_found')
+      for (const path of [s.at, `${s.at}/${guide.slug}`, ownAddress])
+        await expectRefusal(t, await read(path), 404, 'not_found')
       // Also for those who may see it otherwise: this is what visitors see.
       expect((await s.owner.fetch('GET', s.at)).status).toBe(404)
     }
     await s.owner.fetch('POST', `/api/projects/${s.project.id}/share`, { visibility: 'public' })
     expect((await list(s.at)).body.items.map((doc) => doc.title)).toEqual(['Guide'])
+    expect((await read(ownAddress)).status).toBe(200)
     await s.owner.fetch('DELETE', `/api/projects/${s.project.id}`)
     expect((await list(s.at)).status).toBe(404)
+    expect((await read(ownAddress)).status).toBe(404)
+  })
+
+  test('people whose only public note is in a project that is not are not found', async () => {
+    const s = await site()
+    await publish(s, 'Guide')
+    const { handle } = (await s.owner.fetch<{ handle: string }>('GET', '/api/auth/me')).body
+    const find = async () =>
+      (await call<{ items: object[] }>(t, 'GET', `/api/search/public?q=${handle}&kinds=profile`)).body.items
+    expect(await find()).toHaveLength(1)
+    await s.owner.fetch('DELETE', `/api/projects/${s.project.id}/share`)
+    expect(await find()).toEqual([])
   })
 
   test('are found at their own team’s address only', async () => {

@@ -114,13 +114,15 @@ describe('what is public', () => {
     const note = await write(me, { title: `Note ${word}`, scope: 'public' })
     expect(await named(word)).toEqual([`doc Doc ${word}`, `note Note ${word}`, `project Project ${word}`])
     await me.fetch('DELETE', `/api/projects/${project.id}/share`)
-    // Public still, by its own address; no longer one of a public project's documents.
-    expect((await search(word)).map(({ kind, path }) => [kind, path]).sort()).toEqual([
-      ['note', `/api/notes/public/${doc.slug}`],
+    expect((await search(word)).map(({ kind, path }) => [kind, path])).toEqual([
       ['note', `/api/notes/public/${note.slug}`],
     ])
+    await me.fetch('POST', `/api/projects/${project.id}/share`, { visibility: 'public' })
+    expect(await named(word)).toEqual([`doc Doc ${word}`, `note Note ${word}`, `project Project ${word}`])
     await me.fetch('PUT', `/api/notes/${doc.id}`, { scope: 'team' })
     await me.fetch('DELETE', `/api/notes/${note.id}`)
+    expect(await named(word)).toEqual([`project Project ${word}`])
+    await me.fetch('DELETE', `/api/projects/${project.id}/share`)
     expect(await search(word)).toEqual([])
     const headers = {
       authorization: `Bearer ${await mcpToken(t, me, { kind: 'test' })}`,

@@ -1,4 +1,4 @@
-import { eq, isNull, ne, type SQL, sql } from 'drizzle-orm'
+import { eq, isNull, ne, type SQL } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { anyone } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
@@ -6,8 +6,10 @@ import { notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
+import { isPublic } from '../projects/visible.ts'
 import { users } from '../users/table.ts'
 import { LINKS, namedBy, naming } from './links.ts'
+import { isPublished } from './rows.ts'
 import type { DocQuery, ProjectDoc, ProjectDocPage, PublicNote } from './schema.ts'
 import { notes } from './table.ts'
 
@@ -26,8 +28,7 @@ const listed = {
   author: { handle: users.handle, name: users.name },
 }
 
-const published = (projectId: string): SQL =>
-  and(eq(notes.projectId, projectId), sql`${notes.scope} = 'public'`, isNull(notes.deletedAt))
+const published = (projectId: string): SQL => and(eq(notes.projectId, projectId), isPublished)
 
 async function publicProject(
   ctx: Ctx,
@@ -43,8 +44,7 @@ async function publicProject(
         isNull(organizations.deletedAt),
         isNull(organizations.sandboxOf),
         eq(projects.slug, project.toLowerCase()),
-        eq(projects.visibility, 'public'),
-        isNull(projects.deletedAt),
+        isPublic,
       ),
     )
   if (!found) throw notFound('project', `${team}/${project}`)
@@ -133,7 +133,7 @@ export const getPublic = read(
           isNull(organizations.sandboxOf),
         ),
       )
-      .where(and(eq(notes.slug, slug.toLowerCase()), eq(notes.scope, 'public'), isNull(notes.deletedAt)))
+      .where(and(eq(notes.slug, slug.toLowerCase()), isPublished))
     if (!found) throw notFound('note', slug)
     const { handle, name, ...note } = found
     return { ...note, author: { handle, name } }

@@ -6,7 +6,7 @@ import { prepare } from '../../db/session.ts'
 import { notFound } from '../../errors.ts'
 import { byReference, changeVersioned, idStarts } from '../../records/rows.ts'
 import * as projects from '../projects/rows.ts'
-import { ofTeamOrProject } from '../projects/visible.ts'
+import { mayBePublic, ofTeamOrProject } from '../projects/visible.ts'
 import type { Note } from './schema.ts'
 import { notes } from './table.ts'
 
@@ -37,6 +37,10 @@ export const visibleTo = (rights: Rights, state = live): SQL => {
   const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
   return and(state, or(personal, ofTeamOrProject(notes, rights)))
 }
+
+/** SQL condition: anybody may read the note, if its team exists. Uses the partial index by its literals. */
+export const isPublished = sql`${notes.scope} = 'public' and ${notes.deletedAt} is null
+  and ${mayBePublic(notes.projectId)}`
 
 const byId = prepare((db) =>
   db

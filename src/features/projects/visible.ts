@@ -10,6 +10,16 @@ import { projects } from './table.ts'
 export const inVisibleProject = (projectId: PgColumn, rights: Rights): SQL =>
   sql`exists (select 1 from ${projects} where ${projects.id} = ${projectId} and ${visibleTo(rights)})`
 
+/** SQL condition: anybody may read the project. Contains literals, so that Postgres can use the partial indexes. */
+export const isPublic = sql`${projects.visibility} = 'public' and ${projects.deletedAt} is null`
+
+/**
+ * THE RULE for records that are published: one of a project is public only while the project is, so un-sharing the
+ * project hides all of it. Whether the record itself is published is for its feature to say.
+ */
+export const mayBePublic = (projectId: PgColumn): SQL =>
+  sql`(${projectId} is null or exists (select 1 from ${projects} where ${projects.id} = ${projectId} and ${isPublic}))`
+
 /**
  * THE RULE for records that teams own: a record of a project is visible to everyone who sees the project, any other to
  * the team's members. `inProject` can replace the first condition where `exists` for each row is slow.

@@ -3,10 +3,12 @@ import { type Ctx, read } from '../../action.ts'
 import { anyone } from '../../auth/policy.ts'
 import { contains, toIso } from '../../db/columns.ts'
 import { agents } from '../agents/table.ts'
+import { isPublished } from '../notes/rows.ts'
 import { notes } from '../notes/table.ts'
 import { isPublic } from '../organizations/sharing.ts'
 import { organizations } from '../organizations/table.ts'
 import { projects } from '../projects/table.ts'
+import { isPublic as isPublicProject } from '../projects/visible.ts'
 import { around, pieces } from '../search/highlight.ts'
 import { asked, finder, wordsOf } from '../search/query.ts'
 import { skills } from '../skills/table.ts'
@@ -42,8 +44,6 @@ const MOST_NAMES = 5
 const openTeam = (organizationId: SQLWrapper): SQL =>
   sql`join ${organizations} on ${organizations.id} = ${organizationId}
     and ${organizations.deletedAt} is null and ${organizations.sandboxOf} is null`
-const openNote = sql`${notes.scope} = 'public' and ${notes.deletedAt} is null`
-const openProject = sql`${projects.visibility} = 'public' and ${projects.deletedAt} is null`
 const author = (createdById: SQLWrapper): SQL => sql`left join ${users} on ${users.id} = ${createdById}`
 
 interface Source {
@@ -85,8 +85,8 @@ const ofNotes = (kinds: ReadonlySet<PublicKind>, limit: number): SQL => {
       search: notes.search,
     },
     sql`${notes} ${openTeam(notes.organizationId)}
-      left join ${projects} on ${projects.id} = ${notes.projectId} and ${openProject}
-      ${author(notes.createdById)} where ${openNote} and ${which}`,
+      left join ${projects} on ${projects.id} = ${notes.projectId} and ${isPublicProject}
+      ${author(notes.createdById)} where ${isPublished} and ${which}`,
     limit,
   )
 }
@@ -103,7 +103,7 @@ const ofProjects = (limit: number): SQL =>
     },
     // A project whose author deleted their account has no public address.
     sql`${projects} ${openTeam(projects.organizationId)} ${author(projects.createdById)}
-      where ${openProject} and ${users.id} is not null`,
+      where ${isPublicProject} and ${users.id} is not null`,
     limit,
   )
 
@@ -146,10 +146,10 @@ const ofPeople = (q: string, limit: number): SQL => {
   )
   const has = (rest: SQL) => sql`exists (select 1 from ${rest})`
   const shown = or(
-    has(sql`${notes} ${openTeam(notes.organizationId)} where ${notes.createdById} = ${users.id} and ${openNote}`),
+    has(sql`${notes} ${openTeam(notes.organizationId)} where ${notes.createdById} = ${users.id} and ${isPublished}`),
     has(
       sql`${projects} ${openTeam(projects.organizationId)}
-        where ${projects.createdById} = ${users.id} and ${openProject}`,
+        where ${projects.createdById} = ${users.id} and ${isPublicProject}`,
     ),
     has(sql`${skills} where ${skills.createdById} = ${users.id} and ${isPublic(skills)}`),
     has(
