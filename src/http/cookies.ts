@@ -12,20 +12,23 @@ export interface Tokens {
   refreshToken: string
 }
 
-/** Stores both tokens in cookies that scripts cannot read; the refresh token is sent only to its own endpoint. */
+/** Stores both tokens in cookies that scripts cannot read. */
 export function setCookies<T extends Tokens>(set: SetLike, config: Config, status: number, answer: T): T {
   set.status = status
   set.headers['set-cookie'] = [
     cookie(config, ACCESS_COOKIE, answer.token, '/', 15 * 60),
-    cookie(config, REFRESH_COOKIE, answer.refreshToken, '/api/auth/refresh', 30 * 86_400),
+    cookie(config, REFRESH_COOKIE, answer.refreshToken, refreshPath(config), 30 * 86_400),
   ]
   return answer
 }
 
+/** The refresh token is sent only to its endpoint, except on HTTPS: the `__Host-` prefix requires the path `/`. */
+const refreshPath = (config: Config): string => (isSecure(config) ? '/' : '/api/auth/refresh')
+
 export function clearCookies<T>(set: SetLike, config: Config, answer: T): T {
   set.headers['set-cookie'] = [
     cookie(config, ACCESS_COOKIE, '', '/', 0),
-    cookie(config, REFRESH_COOKIE, '', '/api/auth/refresh', 0),
+    cookie(config, REFRESH_COOKIE, '', refreshPath(config), 0),
   ]
   return answer
 }

@@ -152,18 +152,19 @@ const bareAddress = (text: string): string => {
 /** Decided by APP_URL, not by what a request claims. */
 export const isSecure = (config: Config): boolean => config.APP_URL?.startsWith('https:') ?? false
 
-/**
- * On HTTPS only the `__Host-` name counts, which no other host of the domain can set. The refresh cookie has a path, so
- * it cannot use that prefix.
- */
-export const cookieName = (config: Config, name: string): string =>
-  isSecure(config) && name !== REFRESH_COOKIE ? `__Host-${name}` : name
+/** On HTTPS only the `__Host-` name counts, which no other host of the domain can set. */
+export const cookieName = (config: Config, name: string): string => (isSecure(config) ? `__Host-${name}` : name)
 
+/**
+ * Returns the value of a cookie; undefined if there are two of this name. Over plain HTTP another host of the domain
+ * can set one beside ours, to sign a user in as somebody else, and nothing tells which is ours.
+ */
 export function cookieOf(request: Request, config: Config, name: string): string | undefined {
   const wanted = cookieName(config, name)
+  const values: string[] = []
   for (const part of request.headers.get('cookie')?.split(';') ?? []) {
     const at = part.indexOf('=')
-    if (part.slice(0, at).trim() === wanted) return part.slice(at + 1).trim()
+    if (part.slice(0, at).trim() === wanted) values.push(part.slice(at + 1).trim())
   }
-  return undefined
+  return values.length === 1 ? values[0] : undefined
 }

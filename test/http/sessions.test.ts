@@ -411,10 +411,16 @@ describe('cookies', () => {
     const answer = await call<SignedIn>(https, 'POST', '/api/auth/login', { email: ada.email, password: PASSWORD })
     const secure = answer.headers.getSetCookie()
     expect(secure[0]).toMatch(/^__Host-tutti_access=[^;]+; Path=\/; .*; Secure$/)
-    expect(secure[1]).toMatch(/^tutti_refresh=.*; Secure$/)
+    expect(secure[1]).toMatch(/^__Host-tutti_refresh=[^;]+; Path=\/; .*; Secure$/)
     const me = (cookie: string) => call(https, 'GET', '/api/auth/me', undefined, { cookie })
     expect((await me(`a=b; __Host-tutti_access=${answer.body.token}; c=d`)).status).toBe(200)
     expect((await me(`tutti_access=${answer.body.token}`)).status).toBe(401)
+    const headers = { host: 'tutti.example.com', origin: 'https://tutti.example.com' }
+    const refresh = (cookie: string) => call(https, 'POST', '/api/auth/refresh', {}, { ...headers, cookie })
+    const tossed = (await signIn()).body.refreshToken
+    expect((await refresh(`tutti_refresh=${tossed}`)).status).toBe(401)
+    const renewed = await refresh(`tutti_refresh=${tossed}; __Host-tutti_refresh=${answer.body.refreshToken}`)
+    expect([renewed.status, (renewed.body.user as { id: string }).id]).toEqual([200, ada.userId])
     // An attacker who tampers with plain HTTP has that origin.
     const from = (origin: string) =>
       call(https, 'GET', '/api/auth/providers', undefined, { host: 'tutti.example.com', origin })
@@ -422,6 +428,26 @@ describe('cookies', () => {
       [200, 403],
     )
     await https.close()
+  })
+
+  test('count only if there is one of the name: nobody can tell which of two is ours', async () => {
+    const { body } = await signIn()
+    const mallory = await person(t)
+    const theirs = { access: mallory.token, refresh: mallory.refreshToken }
+    const ours = { access: body.token, refresh: body.refreshToken }
+    for (const [first, second] of [
+      [theirs, ours],
+      [ours, theirs],
+    ] as const) {
+      const two = (kind: 'access' | 'refresh') => `tutti_${kind}=${first[kind]}; tutti_${kind}=${second[kind]}`
+      const renewed = await call(t, 'POST', '/api/auth/refresh', {}, { cookie: two('refresh'), origin: own })
+      expect([renewed.status, renewed.headers.getSetCookie()]).toEqual([401, []])
+      expect((await call(t, 'GET', '/api/auth/me', undefined, { cookie: two('access') })).status).toBe(401)
+      // It keeps nobody from signing in.
+      expect((await signIn({ cookie: two('access'), origin: own })).status).toBe(200)
+    }
+    // Neither session was ended, as it would be by a token that is used twice.
+    expect((await me(body.token)).status).toBe(200)
   })
 
   test('open what is read', async () => {
