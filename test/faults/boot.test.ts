@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { apiKeyFor, BINARY, folder, serve } from '../support/binary.ts'
 import { rounds } from './load.ts'
@@ -29,19 +30,23 @@ test(`first start killed at any moment: the next one works`, async () => {
 test('a migration killed at any moment is applied wholly or not at all', async () => {
   const count = rounds(6, 40)
   const outcomes = new Set<string>()
+  const run = (dir: string, mode: string) =>
+    Bun.spawn([process.execPath, join(import.meta.dir, 'migrating.ts'), dir, mode], {
+      stdout: 'pipe',
+      stderr: 'inherit',
+    })
+  const prepared = folder()
+  expect(await run(prepared, 'prepare').exited).toBe(0)
   for (let round = 0; round < count; round++) {
     const dir = folder()
-    const script = join(import.meta.dir, 'migrating.ts')
-    const run = (mode: string) =>
-      Bun.spawn([process.execPath, script, dir, mode], { stdout: 'pipe', stderr: 'inherit' })
-    expect(await run('prepare').exited).toBe(0)
-    const child = run('migrate')
+    cpSync(prepared, dir, { recursive: true })
+    const child = run(dir, 'migrate')
     const reader = child.stdout.getReader()
     await reader.read() // "migrating": the database is open
     await Bun.sleep((600 * round) / count)
     child.kill('SIGKILL')
     await child.exited
-    const checked = run('check')
+    const checked = run(dir, 'check')
     const outcome = (await new Response(checked.stdout).text()).trim()
     expect(await checked.exited).toBe(0)
     expect(['none', 'all']).toContain(outcome)
