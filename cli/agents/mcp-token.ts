@@ -3,11 +3,11 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { AppError } from '../../src/errors.ts'
 import type { Organization } from '../../src/features/organizations/schema.ts'
-import type { McpTokenCreated } from '../../src/features/tokens/schema.ts'
+import type { McpToken, McpTokenCreated, McpTokenPage } from '../../src/features/tokens/schema.ts'
 import type { Client } from '../api/client.ts'
 import { linkedProject } from '../api/linked.ts'
 import { changeProfiles, serverOf, signedInClient, type Where } from '../api/profiles.ts'
-import { at } from '../api/reference.ts'
+import { at, query } from '../api/reference.ts'
 import { configFolder, mcpTokenFromEnvironment } from '../terminal/environment.ts'
 
 export type { Where } from '../api/profiles.ts'
@@ -20,6 +20,8 @@ const file = (): string => join(configFolder(), 'mcp-tokens.json')
 interface StoredToken {
   id: string
   token: string
+  /** Unknown for tokens that an older version stored. */
+  expiresAt?: string
 }
 type Tokens = Record<string, StoredToken>
 type SignedIn = Pick<ReturnType<typeof signedInClient>, 'name' | 'profile'>
@@ -46,8 +48,14 @@ const change = (work: (tokens: Tokens) => void): Promise<void> =>
     renameSync(fresh, file())
   })
 
+/** A stored token is replaced this long before it expires. */
+const EARLY_MS = 7 * 86_400_000
+const endsSoon = ({ expiresAt }: StoredToken): boolean =>
+  expiresAt !== undefined && Date.parse(expiresAt) - EARLY_MS < Date.now()
+
 interface Wanted {
   name: string
+  expiresInDays?: number
   organizationId?: string
   projectId?: string
 }
@@ -58,26 +66,53 @@ export async function mcpCredential(where: Where): Promise<{ server: string; tok
   if (given && where.server) return { server: serverOf(where.server), token: given }
   const who = signedInClient(where)
   const { server } = who.client
-  return { server, token: given ?? storedTokens()[keyOf(who)]?.token ?? (await keepToken(who)) }
+  const stored = storedTokens()[keyOf(who)]
+  if (given || (stored && !endsSoon(stored))) return { server, token: given ?? (stored as StoredToken).token }
+  const renewed = await keepToken(who).catch((error: unknown) => {
+    // The stored one may still work.
+    if (stored) return stored
+    throw error
+  })
+  return { server, token: renewed.token }
 }
 
 /** Creates and stores a token for `tutti mcp` in this folder, and revokes the one it replaces. */
-export async function keepToken(who: ReturnType<typeof signedInClient>): Promise<string> {
+export async function keepToken(
+  who: ReturnType<typeof signedInClient>,
+  expiresInDays?: number,
+): Promise<Required<StoredToken>> {
   const { client } = who
   const projectId = linkedProject(client.server)?.project
-  const { id, token } = (await makeToken(client, {
+  const made = await makeToken(client, {
     name: `tutti mcp on ${hostname()}`,
     ...(projectId && { projectId }),
-  })) as StoredToken
+    ...(expiresInDays && { expiresInDays }),
+  })
+  const fresh = { id: made.id, token: String(made.token), expiresAt: made.expiresAt }
   const before = storedTokens()[keyOf(who)]
   await change((tokens) => {
-    tokens[keyOf(who)] = { id, token }
+    tokens[keyOf(who)] = fresh
   })
   await revoke(client, before)
-  return token
+  return fresh
 }
 
-const revoke = (client: Client, token: StoredToken | undefined): Promise<unknown> =>
+/** Revokes the user's token with this secret, if the server has one. Its lists show only the end of a secret. */
+export async function revokeSecret(client: Client, secret: string): Promise<void> {
+  const same: McpToken[] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await client.get<McpTokenPage>(query('/api/mcp-tokens', { limit: 200, cursor }))
+    same.push(
+      ...page.items.filter(
+        ({ prefix, last4, revokedAt }) => !revokedAt && secret.startsWith(prefix) && secret.endsWith(last4),
+      ),
+    )
+    cursor = page.nextCursor
+  }
+  if (same.length === 1) await revoke(client, { id: (same[0] as McpToken).id })
+}
+
+export const revoke = (client: Client, token: Pick<StoredToken, 'id'> | undefined): Promise<unknown> =>
   token ? client.request('DELETE', at('/api/mcp-tokens/:id', token.id)).catch(() => undefined) : Promise.resolve()
 
 /** Revokes the tokens of a user who signs out. Must run before the session ends, which it needs. */

@@ -1,9 +1,29 @@
-import type { Agent, AgentItem } from '../../src/features/agents/schema.ts'
-import { record } from '../terminal/output.ts'
+import type { Agent, AgentDetail, AgentItem } from '../../src/features/agents/schema.ts'
+import { paragraphs, plain, record } from '../terminal/output.ts'
+import { ago } from '../terminal/times.ts'
 import { choice, clearable, flag, many, text } from './noun.ts'
 import { plainVerbs, sorting } from './resource.ts'
 
-export const verbs = plainVerbs<AgentItem, Agent>({
+const section = (title: string, lines: readonly string[]): string[] =>
+  lines.length > 0 ? ['', title, ...lines.map((line) => `  ${line}`)] : []
+
+/** What an agent is working on, remembers and did. */
+const work = ({ openTasks, recentMemories, recentActivity }: AgentDetail): string[] => [
+  ...section(
+    'Open tasks',
+    openTasks.map((task) => `${task.key} ${task.status}  ${plain(task.title)}`),
+  ),
+  ...section(
+    'Recent memories',
+    recentMemories.flatMap((m) => paragraphs(`${ago(m.updatedAt)}  ${plain(m.title ?? m.excerpt)}`)),
+  ),
+  ...section(
+    'Recent activity',
+    recentActivity.flatMap((a) => paragraphs(`${ago(a.at)}  ${plain(a.actor.name)} ${plain(a.description)}`)),
+  ),
+]
+
+export const verbs = plainVerbs<AgentItem, Agent | AgentDetail>({
   noun: 'agents',
   path: '/api/agents',
   what: 'agent',
@@ -19,19 +39,22 @@ export const verbs = plainVerbs<AgentItem, Agent>({
     { title: 'Model', of: (a) => a.model },
     { title: 'Status', of: (a) => a.status },
   ],
-  show: (agent) =>
-    record(
+  show: (agent) => [
+    ...record(
       {
         Agent: agent.name,
         Slug: agent.slug,
         Role: agent.role,
         Model: agent.model,
         Status: agent.status,
+        Visibility: agent.scope,
         Memory: agent.memoryScope,
         Id: agent.id,
       },
       agent.persona,
     ),
+    ...('openTasks' in agent ? work(agent) : []),
+  ],
   fields: [
     clearable(text('--role <text>', 'what the agent does')),
     clearable(text('--persona <text>', 'its personality; - reads it from standard input')),
@@ -40,7 +63,7 @@ export const verbs = plainVerbs<AgentItem, Agent>({
     clearable(text('--provider <provider>', 'provider of the model')),
     many('--skill <skill>', 'skill that it has: slug or id', 'skills'),
     choice('--memory-scope <scope>', ['agent', 'project', 'session']),
-    choice('--scope <who>', ['personal', 'team', 'public']),
+    choice('--scope <who>', ['personal', 'team', 'public'], 'team'),
   ],
   changes: [choice('--status <status>', ['active', 'archived'])],
   filters: [

@@ -36,7 +36,7 @@ export const verbs = plainVerbs<NoteItem, Note | NoteDetail>({
   fields: [
     text('-c, --content <text>', 'Markdown; - reads it from standard input'),
     many('--tag <tag>', 'tag', 'tags'),
-    choice('--scope <who>', ['personal', 'team', 'public']),
+    choice('--scope <who>', ['personal', 'team', 'public'], 'team'),
     flag('--pinned', 'pin it to the top'),
   ],
   filters: [

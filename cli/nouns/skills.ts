@@ -33,7 +33,7 @@ export const verbs = plainVerbs<SkillItem, Skill>({
     clearable(text('-d, --description <text>', 'purpose of the skill')),
     text('-c, --content <text>', 'Markdown; - reads it from standard input'),
     many('--tag <tag>', 'tag', 'tags'),
-    choice('--scope <who>', ['personal', 'team', 'public']),
+    choice('--scope <who>', ['personal', 'team', 'public'], 'team'),
   ],
   filters: [
     text('--tag <tag>', 'only skills with this tag'),

@@ -51,8 +51,12 @@ export interface Actor {
   readonly session?: SessionFacts
   /** The current organization. */
   readonly organizationId: string | null
-  /** Bound to one organization: always for an MCP token, optionally for an API key. Sees no personal records. */
+  /** Bound to one organization: always for an MCP token, optionally for an API key. */
   readonly bound?: true
+  /** For an MCP token: it is bound to its user's own space, and therefore also sees their personal records. */
+  readonly ownSpace?: true
+  /** For an MCP token: when it expires. */
+  readonly expiresAt?: string
   readonly toolsets?: readonly string[]
   /** The agent that acts, if the MCP token or the call names one. */
   readonly agent?: { readonly id: string; readonly name: string }
@@ -66,6 +70,9 @@ export interface Actor {
  */
 export const inPerson = ({ kind, session }: Actor): boolean =>
   kind === 'session' && session?.via !== 'device' && !session?.impersonatorId
+
+/** True if the caller sees and writes the user's personal records: not with a credential of another team. */
+export const seesPersonal = ({ bound, ownSpace }: Actor): boolean => !bound || ownSpace === true
 
 /** An id that equals no user's. */
 export const nobody = '00000000-0000-0000-0000-000000000000'

@@ -201,6 +201,8 @@ export class Authenticator {
       ...(row.member_of !== organizationId && { sandboxOf: row.member_of }),
       ...nothingShared,
       organizationId,
+      ...(row.own_space && { ownSpace: true as const }),
+      expiresAt: toIso(row.expires_at),
       toolsets: textArray(row.toolsets),
       projectId: row.project_id,
       ...(row.agent_id !== null && { agent: { id: row.agent_id, name: String(row.agent_name) } }),

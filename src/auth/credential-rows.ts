@@ -44,6 +44,8 @@ export interface TokenRow extends CredentialRow {
   project_id: string | null
   /** The organization whose memberships count: for a sandbox, its parent. */
   member_of: string
+  /** The organization is the own space of the token's user. */
+  own_space: boolean
   agent_id: string | null
   agent_name: string | null
 }
@@ -72,7 +74,9 @@ const byUser = `select ${person}, ${shared} from users u where u.id = $1`
 const byKey = `select ${person}, ${credential}, ${shared}, c.scopes::text, c.organization_id
   from api_keys c join users u on u.id = c.user_id where c.hash = $1`
 const byToken = `select ${person}, ${credential}, c.scopes::text, c.organization_id, c.toolsets::text, c.project_id,
-  coalesce(o.sandbox_of, o.id) as member_of, a.id as agent_id, a.name as agent_name
+  coalesce(o.sandbox_of, o.id) as member_of,
+  o.personal and o.created_by_id = c.user_id and o.sandbox_of is null as own_space,
+  a.id as agent_id, a.name as agent_name
   from mcp_tokens c join users u on u.id = c.user_id
   join organizations o on o.id = c.organization_id and o.deleted_at is null
   left join agents a on a.id = c.agent_id and a.deleted_at is null where c.hash = $1`

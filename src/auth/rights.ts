@@ -1,11 +1,11 @@
 import { type Placeholder, type SQL, sql } from 'drizzle-orm'
 import { type IdList, idList } from '../db/columns.ts'
-import { type Actor, nobody, organizationsOf } from './actor.ts'
+import { type Actor, nobody, organizationsOf, seesPersonal } from './actor.ts'
 
 /** What the WHERE clause of a query needs to know about the caller. */
 export interface Rights {
   user: string | Placeholder | SQL
-  /** Whose personal records are visible: none for a credential that is bound to an organization. */
+  /** Whose personal records are visible: none for a credential that is bound to another organization. */
   personal: string | Placeholder | SQL
   organizations: IdList
   /** The caller's organizations, and those that share a workspace with them. */
@@ -24,7 +24,7 @@ export function rightsOf(actor: Actor): Values {
   if (found) return found
   const values: Values = {
     user: actor.userId ?? nobody,
-    personal: actor.bound ? nobody : (actor.userId ?? nobody),
+    personal: (seesPersonal(actor) && actor.userId) || nobody,
     organizations: idList(organizationsOf(actor)),
     reach: idList([...actor.memberships.keys(), ...actor.reach]),
     workspaces: idList([...actor.workspaces.keys()]),

@@ -97,8 +97,12 @@ describe('tutti connect', () => {
       expect(JSON.stringify(servers(h.text(file)).tutti)).toContain('"mcp","--server"')
       expect(h.text(file)).not.toContain('svc_')
 
+      const existing = await made()
       const printed = await newHome().run(name, '--print')
-      expect(servers(printed.out)).toEqual({ tutti: entry() })
+      expect(servers(printed.out.replaceAll('YOUR_TOKEN', 'svc_live_x'))).toEqual({ tutti: entry() })
+      expect(printed.err).toContain('tutti tokens create')
+      // Neither the token that was replaced, nor one for --print.
+      expect(await made()).toBe(existing)
     },
     60_000,
   )
@@ -155,19 +159,41 @@ describe('tutti connect', () => {
       server: office.url,
       file,
       hooks: join(h.at, '.cursor/hooks.json'),
+      expiresAt: expect.stringMatching(/^20/) as string,
     })
     expect(written.out).not.toContain('svc_')
     const printed = JSON.parse((await h.run('codex', '--print', '--json')).out) as {
       settings: { mcp_servers: { tutti: object } }
     }
-    expect(printed.settings.mcp_servers.tutti).toEqual({ url: `${office.url}/mcp`, http_headers: bearer })
+    expect(printed.settings.mcp_servers.tutti).toEqual({
+      url: `${office.url}/mcp`,
+      http_headers: { Authorization: 'Bearer YOUR_TOKEN' },
+    })
     expect(existsSync(join(h.at, '.codex'))).toBe(false)
     const { items } = JSON.parse((await home.run('tokens', 'list', '--json')).out) as {
       items: { name: string; projectId: string | null }[]
     }
     expect(items.find((t) => t.name.startsWith('Cursor on ') && t.projectId)).toBeDefined()
-    expect(items.find((t) => t.name.startsWith('Codex on '))?.projectId ?? null).toBeNull()
     expect((await h.run('zed', '--project', 'nothing')).code).toBe(4)
+  }, 240_000)
+
+  test('a token that is replaced is revoked, its lifetime can be chosen, and is told', async () => {
+    const h = newHome()
+    const tokenIn = () => /svc_live_\w+/.exec(h.text('.cursor/mcp.json'))?.[0] as string
+    const works = async (token: string) =>
+      (await office.api('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'ping' }, token)).status !== 401
+    const first = await h.run('cursor', '--expires', '30d')
+    expect(first.out).toMatch(
+      /expires on 20\d\d-\d\d-\d\d \(30 days left\); to renew it: tutti connect cursor --yes\n$/,
+    )
+    const before = tokenIn()
+    expect(await works(before)).toBe(true)
+    expect((await h.run('cursor', '--yes', '--expires', '2w')).out).toContain('(14 days left)')
+    expect([await works(before), await works(tokenIn())]).toEqual([false, true])
+    const last = tokenIn()
+    expect((await h.run('cursor', '--yes', '--stdio')).code).toBe(0)
+    expect(await works(last)).toBe(false)
+    expect((await h.run('cursor', '--yes', '--expires', 'soon')).err).toContain('--expires must be')
   }, 240_000)
 
   test('asks on a terminal; a link stays a link', async () => {

@@ -275,7 +275,7 @@ describe('shown to those who may know of it today', () => {
     const other = await member(t, owner, 'admin')
     const made = await project(owner)
     await owner.fetch('POST', '/api/sessions', { projectId: made.id, goals: ['Something private'] })
-    await owner.fetch('POST', '/api/notes', { title: 'Diary' })
+    await owner.fetch('POST', '/api/notes', { title: 'Diary', scope: 'personal' })
     await mcpToken(t, owner)
     await owner.fetch('POST', `/api/teams/${owner.organizationId}/invite`, { email: `${unique('x')}@example.com` })
     await owner.fetch('PATCH', `/api/teams/${owner.organizationId}/members/${other.userId}`, { role: 'member' })

@@ -117,7 +117,7 @@ describe('what a user has', () => {
     ).body
     const gone = (await who.fetch('POST', '/api/projects', { name: unique('Gone') })).body
     await who.fetch('DELETE', `/api/projects/${gone.id}`)
-    await who.fetch('POST', '/api/notes', { title: 'Diary', content: 'secret thoughts' })
+    await who.fetch('POST', '/api/notes', { title: 'Diary', content: 'secret thoughts', scope: 'personal' })
     await who.fetch('POST', '/api/issues', { title: 'Broken', description: 'Very' })
     const joined = await member(t, { ...friend }, 'viewer')
     await apiKey(t, who)

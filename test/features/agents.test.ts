@@ -42,12 +42,12 @@ async function newTeam() {
 }
 
 const make = async (who: Person, input: Partial<AgentCreate> = {}): Promise<Agent> => {
-  const made = await who.fetch<Agent>('POST', '/api/agents', { name: unique('agent'), ...input })
+  const made = await who.fetch<Agent>('POST', '/api/agents', { name: unique('agent'), scope: 'personal', ...input })
   expect(made.status).toBe(201)
   return made.body
 }
 const skill = async (who: Person, input: Partial<SkillCreate> = {}) =>
-  (await who.fetch<Skill>('POST', '/api/skills', { name: unique('skill'), ...input })).body
+  (await who.fetch<Skill>('POST', '/api/skills', { name: unique('skill'), scope: 'personal', ...input })).body
 const get = (who: Person, ref: string) => who.fetch<Agent>('GET', `/api/agents/${ref}`)
 const put = (who: Person, ref: string, patch: object, headers = {}) =>
   who.fetch<Agent>('PUT', `/api/agents/${ref}`, patch, headers)
@@ -58,7 +58,7 @@ const list = async (who: Person, query = '?limit=200') =>
 const visit = (slug: string) => call<PublicAgent>(t, 'GET', `/api/agents/public/${slug}`)
 
 describe('creating', () => {
-  test('a name is enough: personal, active, remembering by project', async () => {
+  test('a name is enough: for the current team, active, remembering by project', async () => {
     const made = await people.author.fetch<Agent>('POST', '/api/agents', { name: ' Reviewer ' })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(`/api/agents/${made.body.id}`)
@@ -67,7 +67,7 @@ describe('creating', () => {
       createdAt: made.body.createdAt,
       updatedAt: made.body.createdAt,
       version: 1,
-      organizationId: null,
+      organizationId: people.author.organizationId,
       createdById: people.author.userId,
       name: 'Reviewer',
       slug: made.body.slug,
@@ -78,15 +78,21 @@ describe('creating', () => {
       provider: null,
       skills: [],
       memoryScope: 'project',
-      scope: 'personal',
+      scope: 'team',
       status: 'active',
     })
     expect(made.body.slug).toMatch(/^reviewer-[a-z0-9]{6}$/)
     expect(await expectEvent(t, made, 'agent.created')).toMatchObject({
       subjectId: made.body.id,
+      organizationId: people.author.organizationId,
+      userId: null,
+      data: { name: 'Reviewer', version: 1 },
+    })
+    const own = await people.author.fetch<Agent>('POST', '/api/agents', { name: 'Mine', scope: 'personal' })
+    expect(own.body).toMatchObject({ scope: 'personal', organizationId: null })
+    expect(await expectEvent(t, own, 'agent.created')).toMatchObject({
       organizationId: null,
       userId: people.author.userId,
-      data: { name: 'Reviewer', version: 1 },
     })
   })
 
@@ -104,7 +110,7 @@ describe('creating', () => {
     const made = await team.member.fetch<Agent>('POST', '/api/agents', { ...input, scope: 'team' })
     expect(made.body).toMatchObject({ ...input, organizationId: team.id })
     expect(await expectEvent(t, made, 'agent.created')).toMatchObject({ organizationId: team.id, userId: null })
-    expect((await get(team.viewer, made.body.slug)).body).toEqual(made.body)
+    expect((await get(team.viewer, made.body.slug)).body).toMatchObject(made.body)
   })
 
   test('the prompt is counted in bytes', async () => {
@@ -165,7 +171,7 @@ describe('its skills', () => {
       404,
       'not_found',
     )
-    expect((await get(people.stranger, agent.id)).body).toEqual(agent)
+    expect((await get(people.stranger, agent.id)).body).toMatchObject(agent)
   })
 
   test('are ones that all who see the agent can read', async () => {
@@ -400,6 +406,37 @@ describe('over MCP', () => {
     expect(await types(people.stranger)).toEqual([])
   })
 
+  test('a token of somebody’s own space sees and changes their personal records, one of another team does not', async () => {
+    const team = await newTeam()
+    const { author } = people
+    const [agent, theirs] = [await make(author), await skill(author)]
+    const note = (await author.fetch<{ id: string }>('POST', '/api/notes', { title: 'Mine', scope: 'personal' })).body
+    const reads = [
+      ['get_agent', { agent: agent.slug }],
+      ['get_skill', { skill: theirs.slug }],
+      ['get_note', { note: note.id }],
+      ['update_agent', { agent: agent.id, role: 'mine' }],
+      ['update_note', { note: note.id, title: 'Still mine' }],
+    ] as const
+    await connected(await mcpToken(t, author), async (client) => {
+      for (const [name, args] of reads)
+        expect([name, (await client.call(name, args)).isError]).toEqual([name, undefined])
+      const { items } = (await client.call('list_agents')).structuredContent as unknown as AgentPage
+      expect(items.map(({ slug }) => slug)).toContain(agent.slug)
+    })
+    for (const token of [
+      await mcpToken(t, team.author, { organizationId: team.id }),
+      await mcpToken(t, author, { kind: 'test' }),
+      await mcpToken(t, people.stranger),
+    ])
+      await connected(token, async (client) => {
+        for (const [name, args] of reads)
+          expect([name, (await client.call(name, args)).structuredContent?.code]).toEqual([name, 'not_found'])
+      })
+    const shown = (await get(author, agent.id)).body as AgentDetail
+    expect(shown.recentActivity.map((e) => e.type)).toEqual(['agent.updated', 'agent.created'])
+  })
+
   test('another team’s project, agent or skill is not found', async () => {
     const team = await newTeam()
     const project = (await team.author.fetch<Project>('POST', '/api/projects', { name: unique('project') })).body
@@ -414,6 +451,6 @@ describe('over MCP', () => {
       ] as const)
         expect([name, (await client.call(name, args)).structuredContent?.code]).toEqual([name, 'not_found'])
     })
-    expect((await get(team.author, agent.id)).body).toEqual(agent)
+    expect((await get(team.author, agent.id)).body).toMatchObject(agent)
   })
 })

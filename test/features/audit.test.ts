@@ -30,7 +30,7 @@ describe('the audit log', () => {
     await asUser('DELETE', `/api/settings/api-keys/${key.id}`)
     const mcp = (await asUser('POST', '/api/mcp-tokens', { name: 'agent', organizationId: who.organizationId })).body
     await asUser('DELETE', `/api/mcp-tokens/${mcp.id}`)
-    const note = (await asUser('POST', '/api/notes', { title: 'Diary' })).body
+    const note = (await asUser('POST', '/api/notes', { title: 'Diary', scope: 'personal' })).body
     await asUser('DELETE', `/api/notes/${note.id}`)
     await asUser('PATCH', '/api/auth/profile', { bio: 'Hello' })
     await admin.fetch('PATCH', `/api/admin/users/${who.userId}/role`, { role: 'admin' })

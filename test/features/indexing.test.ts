@@ -121,20 +121,20 @@ describe('what changes afterwards', () => {
     expect(await find(ada, 'gecko')).toEqual([id])
   })
 
-  test('what becomes personal is its author’s alone, and no MCP token’s; the token’s rights are those of now', async () => {
+  test('what becomes personal is its author’s alone, and found by a token of their own space only; its rights are those of now', async () => {
     const grace = await member(t, ada, 'member')
-    const token = await mcpToken(t, ada)
-    const asToken = async () =>
+    const [own, colleagues] = [await mcpToken(t, ada), await mcpToken(t, grace, { organizationId: ada.organizationId })]
+    const asToken = async (token: string) =>
       (await hybrid(await ctxOf(t, token), { text: 'pangolin', limit: 5 }, undefined)).map((h) => h.recordId)
     const id = await note(ada, { content: 'a pangolin', scope: 'team' })
     await follow()
     expect(await find(grace, 'pangolin')).toEqual([id])
-    expect(await asToken()).toEqual([id])
+    expect([await asToken(own), await asToken(colleagues)]).toEqual([[id], [id]])
     await patch(ada, `/api/notes/${id}`, { scope: 'personal' })
     await follow()
     expect(await find(ada, 'pangolin')).toEqual([id])
     expect(await find(grace, 'pangolin')).toEqual([])
-    expect(await asToken()).toEqual([])
+    expect([await asToken(own), await asToken(colleagues)]).toEqual([[id], []])
   })
 
   test('a project that becomes private hides what is in it at once, before anything was indexed again', async () => {

@@ -66,7 +66,11 @@ async function newTeam() {
 }
 
 const write = async (who: Person, input: Partial<NoteCreate> = {}): Promise<Note> => {
-  const made = await who.fetch<Note>('POST', '/api/notes', { title: unique('note'), ...input })
+  const made = await who.fetch<Note>('POST', '/api/notes', {
+    title: unique('note'),
+    ...(!input.projectId && { scope: 'personal' as const }),
+    ...input,
+  })
   expect(made.status).toBe(201)
   return made.body
 }
@@ -85,7 +89,7 @@ const run = (name: string, ctx: Ctx, input: object) => {
 const detail = (ctx: Ctx, note: string) => run('get_note', ctx, { note }) as Promise<NoteDetail>
 
 describe('creating', () => {
-  test('without a word it is personal: its author’s, and in no organization', async () => {
+  test('without a word it belongs to the current team; personal ones to their author alone', async () => {
     const made = await people.author.fetch<Note>('POST', '/api/notes', { title: '  How we deploy! ' })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(`/api/notes/${made.body.id}`)
@@ -94,7 +98,7 @@ describe('creating', () => {
       createdAt: made.body.createdAt,
       updatedAt: made.body.createdAt,
       version: 1,
-      organizationId: null,
+      organizationId: people.author.organizationId,
       createdById: people.author.userId,
       projectId: null,
       title: 'How we deploy!',
@@ -102,16 +106,22 @@ describe('creating', () => {
       content: '',
       tags: [],
       links: [],
-      scope: 'personal',
+      scope: 'team',
       pinned: false,
     })
     expect(made.body.slug).toMatch(/^how-we-deploy-[a-z0-9]{6}$/)
     expect(await expectEvent(t, made, 'note.created')).toMatchObject({
       subjectId: made.body.id,
-      organizationId: null,
+      organizationId: people.author.organizationId,
       projectId: null,
-      userId: people.author.userId,
+      userId: null,
       data: { title: 'How we deploy!', version: 1 },
+    })
+    const own = await people.author.fetch<Note>('POST', '/api/notes', { title: 'Mine', scope: 'personal' })
+    expect(own.body).toMatchObject({ scope: 'personal', organizationId: null })
+    expect(await expectEvent(t, own, 'note.created')).toMatchObject({
+      organizationId: null,
+      userId: people.author.userId,
     })
   })
 

@@ -174,7 +174,7 @@ describe('who sees both ends sees the link, and nobody else', () => {
   })
 
   test('a personal note is nobody else’s business, and a key that is bound to a team does not see it', async () => {
-    const [lock, diary] = [await task(), await note(ada, {})]
+    const [lock, diary] = [await task(), await note(ada, { scope: 'personal' })]
     const answer = await tie(ada, lock, diary)
     expect(await others(ada, lock)).toEqual([diary.id])
     expect(await others(grace, lock)).toEqual([])
@@ -304,7 +304,7 @@ test('a task shows what is linked with it and what names it, once each and only 
     scope: 'team',
     links: [{ type: 'task', id: lock.id, kind: 'explains' }, { url: 'https://example.com' }],
   })
-  const diary = await note(ada, { links: [{ type: 'task', id: lock.id }] })
+  const diary = await note(ada, { scope: 'personal', links: [{ type: 'task', id: lock.id }] })
   await note(stranger, { links: [{ type: 'task', id: lock.id }] })
   const memory = await make(ada, '/api/memories', {
     content: `${lock.key} taught us that NFS ignores flock`,

@@ -63,7 +63,7 @@ describe('the file that agents read', () => {
         scope: 'team',
       })
     ).body
-    await say('/api/skills', { name: 'My own tricks' })
+    await say('/api/skills', { name: 'My own tricks', scope: 'personal' })
     await say('/api/notes', {
       title: 'Commands',
       content: 'Run `bun test`.',
@@ -72,7 +72,7 @@ describe('the file that agents read', () => {
       scope: 'team',
     })
     await say('/api/notes', { title: 'Shopping', content: 'Milk', projectId: project.id, scope: 'team' })
-    await say('/api/notes', { title: 'Diary', content: 'Dear diary', tags: ['agents'] })
+    await say('/api/notes', { title: 'Diary', scope: 'personal', content: 'Dear diary', tags: ['agents'] })
     const { path, content } = await read(project.id)
     expect(path).toBe('AGENTS.md')
     for (const part of [

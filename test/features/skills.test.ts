@@ -81,7 +81,7 @@ async function loner(): Promise<Person> {
 }
 
 const write = async (who: Person, input: Partial<SkillCreate> = {}): Promise<Skill> => {
-  const made = await who.fetch<Skill>('POST', '/api/skills', { name: unique('skill'), ...input })
+  const made = await who.fetch<Skill>('POST', '/api/skills', { name: unique('skill'), scope: 'personal', ...input })
   expect(made.status).toBe(201)
   return made.body
 }
@@ -103,7 +103,7 @@ const among = async (who: Person, made: Skill[], query = '?limit=200') => {
 const visit = (slug: string) => call<PublicSkill>(t, 'GET', `/api/skills/public/${slug}`)
 
 describe('creating', () => {
-  test('without a word it is personal: its author’s, and in no organization', async () => {
+  test('without a word it belongs to the current team; personal ones to their author alone', async () => {
     const made = await people.author.fetch<Skill>('POST', '/api/skills', { name: '  Review a migration ' })
     expect(made.status).toBe(201)
     expect(made.headers.get('location')).toBe(`/api/skills/${made.body.id}`)
@@ -112,21 +112,27 @@ describe('creating', () => {
       createdAt: made.body.createdAt,
       updatedAt: made.body.createdAt,
       version: 1,
-      organizationId: null,
+      organizationId: people.author.organizationId,
       createdById: people.author.userId,
       name: 'Review a migration',
       slug: made.body.slug,
       description: null,
       content: '',
       tags: [],
-      scope: 'personal',
+      scope: 'team',
     })
     expect(made.body.slug).toMatch(/^review-a-migration-[a-z0-9]{6}$/)
     expect(await expectEvent(t, made, 'skill.created')).toMatchObject({
       subjectId: made.body.id,
+      organizationId: people.author.organizationId,
+      userId: null,
+      data: { name: 'Review a migration', version: 1 },
+    })
+    const own = await people.author.fetch<Skill>('POST', '/api/skills', { name: 'Mine', scope: 'personal' })
+    expect(own.body).toMatchObject({ scope: 'personal', organizationId: null })
+    expect(await expectEvent(t, own, 'skill.created')).toMatchObject({
       organizationId: null,
       userId: people.author.userId,
-      data: { name: 'Review a migration', version: 1 },
     })
   })
 
@@ -264,7 +270,7 @@ describe('who sees what', () => {
     expect(await among(bound, made)).toEqual(['team', 'public'])
     expect((await get(bound, made[0].id)).status).toBe(404)
     await expectRefusal(t, await bound.fetch('POST', '/api/skills', { name: 'x', scope: 'personal' }), 422, 'invalid')
-    expect(await write(bound)).toMatchObject({ scope: 'team', organizationId: team.id })
+    expect(await write(bound, { scope: undefined })).toMatchObject({ scope: 'team', organizationId: team.id })
     // The author’s, but in another organization: readable, and no more.
     await expectRefusal(t, await put(bound, made[2].id, { content: 'x' }), 403, 'forbidden')
     await expectRefusal(t, await put(bound, made[1].id, { scope: 'personal' }), 422, 'invalid')

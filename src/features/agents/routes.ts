@@ -1,9 +1,11 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { object, text } from '../../schema.ts'
+import { detail } from './detail.ts'
 import {
   Agent,
   AgentCreate,
   AgentDeleted,
+  AgentDetail,
   AgentPage,
   AgentPatch,
   AgentQuery,
@@ -30,10 +32,10 @@ export const agentRoutes = (http: Http) =>
       params: object({ slug: text(80, { example: 'reviewer-x7k2p9' }) }),
       response: PublicAgent,
     })
-    .get('/api/agents/:id', ({ ctx, params }) => agents.get(ctx, { ref: params.id }), {
-      ...on(agents.get, 'Get one agent'),
+    .get('/api/agents/:id', ({ ctx, params }) => detail(ctx, { ref: params.id }), {
+      ...on(detail, 'Get an agent with its recent activity, memories and open tasks'),
       params: AgentRef,
-      response: Agent,
+      response: AgentDetail,
     })
     .put('/api/agents/:id', ({ ctx, params, body }) => agents.update(ctx, { ref: params.id, ...body }), {
       ...on(agents.update, 'Change the given fields of an agent'),

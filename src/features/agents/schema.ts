@@ -109,9 +109,7 @@ export const AgentCreate = object({
   provider: optional(provider),
   skills: optional(skillRefs),
   memoryScope: optional(oneOf(memoryScopes, { description: 'Default: project' })),
-  scope: optional(
-    oneOf(scopes, { description: 'Default: personal; team if the credential is bound to one organization' }),
-  ),
+  scope: optional(oneOf(scopes, { description: 'Default: team, the current one; personal without a team' })),
 })
 export type AgentCreate = Static<typeof AgentCreate>
 

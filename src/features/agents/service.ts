@@ -17,6 +17,7 @@ import {
   placeOf,
   publicOne,
   requireWriter,
+  teamScopes,
 } from '../organizations/sharing.ts'
 import * as projects from '../projects/rows.ts'
 import type { SkillItem } from '../skills/schema.ts'
@@ -84,7 +85,7 @@ export const list = read(
 export const listInTeam = read(
   'agents.listInTeam',
   member('agents:read'),
-  (ctx, query: AgentQuery): Promise<AgentPage> => page(ctx, query, ['team']),
+  (ctx, query: AgentQuery): Promise<AgentPage> => page(ctx, query, teamScopes(ctx.actor)),
 )
 
 /** Lists the agents of the current team, or of the team that owns `project`, which the caller must see. */
@@ -92,16 +93,10 @@ export const listFor = read(
   'agents.listFor',
   member('agents:read'),
   async (ctx, { project, ...query }: AgentQuery & { project?: string }): Promise<AgentPage> => {
-    if (project === undefined) return page(ctx, query, ['team'])
+    if (project === undefined) return page(ctx, query, teamScopes(ctx.actor))
     const { organizationId } = await projects.find(ctx, project)
     return page({ ...ctx, actor: { ...ctx.actor, organizationId } }, query, ['team'])
   },
-)
-
-export const get = read(
-  'agents.get',
-  memberOrAlone('agents:read'),
-  (ctx, { ref }: { ref: string }): Promise<Agent> => find(ctx, ref),
 )
 
 export const create = write(

@@ -1,6 +1,6 @@
 import { and, eq, or } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
-import { userIdOf } from '../../auth/actor.ts'
+import { seesPersonal, userIdOf } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import type { RecordName } from '../../records/names.ts'
@@ -93,7 +93,7 @@ async function requireOneOf(ctx: Ctx, [from, to]: [Found, Found], what: string):
 }
 
 async function mayChange(ctx: Ctx, { organizationId, projectId, ownerId }: Found): Promise<boolean> {
-  if (organizationId === null) return ownerId === ctx.actor.userId && !ctx.actor.bound
+  if (organizationId === null) return ownerId === ctx.actor.userId && seesPersonal(ctx.actor)
   return requireWriter(ctx, { organizationId, projectId }, 'Linking').then(
     () => true,
     (error: unknown) => {

@@ -72,9 +72,7 @@ export const NoteCreate = object({
   tags: optional(tags),
   links: optional(links),
   projectId: optional(id()),
-  scope: optional(
-    oneOf(scopes, { description: 'Default: personal; team in a project or with a credential bound to one team' }),
-  ),
+  scope: optional(oneOf(scopes, { description: 'Default: team, the current one' })),
   pinned: optional(bool()),
 })
 export type NoteCreate = Static<typeof NoteCreate>

@@ -1,6 +1,6 @@
 import { eq, gte, isNull, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { currentOrganization, userIdOf } from '../../auth/actor.ts'
+import { currentOrganization, seesPersonal, userIdOf } from '../../auth/actor.ts'
 import { member, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { anyRights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
@@ -212,7 +212,7 @@ export const restore = write(
   { idempotent: true, versioned: true },
 )
 
-/** Returns the team, project and scope of a note. A personal note belongs to no team and no project. */
+/** Returns the team, project and scope (default: team) of a note. A personal one belongs to no team and no project. */
 async function placeOf(
   ctx: Ctx,
   projectId: string | null,
@@ -220,11 +220,11 @@ async function placeOf(
   before?: Note,
 ): Promise<Pick<Note, 'organizationId' | 'projectId' | 'scope'>> {
   const project = projectId ? await projects.find(ctx, projectId) : undefined
-  const scope = asked ?? (project || ctx.actor.bound ? 'team' : 'personal')
+  const scope = asked ?? 'team'
   if (scope === 'personal') {
     if (project) throw invalid('/scope', 'A note in a project cannot be personal; use the scope team or public.')
-    if (ctx.actor.bound)
-      throw invalid('/scope', 'This credential is bound to an organization and cannot create personal notes.')
+    if (!seesPersonal(ctx.actor))
+      throw invalid('/scope', 'This credential is bound to another organization and cannot create personal notes.')
     if (before && before.createdById !== ctx.actor.userId)
       throw new AppError('forbidden', 'Only its author can make a note personal.')
     return { organizationId: null, projectId: null, scope }

@@ -1,7 +1,7 @@
 import { eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
-import { currentOrganization } from '../../auth/actor.ts'
+import { type Actor, currentOrganization, seesPersonal } from '../../auth/actor.ts'
 import { requireRole } from '../../auth/policy.ts'
 import { type Rights, rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
@@ -86,6 +86,9 @@ export function partsOf(ctx: Ctx, table: Shared, wanted: readonly Scope[]): SQL[
   return wanted.flatMap((scope) => all[scope] ?? [])
 }
 
+/** The scopes of a team's own list: a token of somebody's own space also sees their personal records. */
+export const teamScopes = ({ ownSpace }: Actor): readonly Scope[] => (ownSpace ? ['personal', 'team'] : ['team'])
+
 interface Listing {
   columns: Columns
   page: Keyset
@@ -120,17 +123,20 @@ export async function listShared<R extends { id: string }>(
   return page.page(rows, total ? await ctx.db.$count(table, and(or(...parts), ...filters)) : undefined)
 }
 
-/** Returns the owner that follows from the scope. A record of an organization stays in it. */
+/**
+ * Returns the owner that follows from the scope (default: the current team; without one, personal). A record of an
+ * organization stays in it.
+ */
 export function placeOf(
   { actor }: Ctx,
   noun: string,
   asked: Scope | undefined,
   before?: SharedRow,
 ): Pick<SharedRow, 'organizationId' | 'scope'> {
-  const scope = asked ?? (actor.bound ? 'team' : 'personal')
+  const scope = asked ?? (actor.organizationId ? 'team' : 'personal')
   if (scope === 'personal') {
-    if (actor.bound)
-      throw invalid('/scope', `This credential is bound to an organization and cannot create a personal ${noun}.`)
+    if (!seesPersonal(actor))
+      throw invalid('/scope', `This credential is bound to another organization and cannot create a personal ${noun}.`)
     if (before && before.createdById !== actor.userId)
       throw new AppError('forbidden', `Only its author can make this ${noun} personal.`)
     return { organizationId: null, scope }
@@ -149,7 +155,7 @@ export function requireWriter({ actor }: Ctx, noun: string, row: SharedRow): voi
   const own = row.createdById !== null && row.createdById === actor.userId
   if (row.organizationId)
     requireRole(actor, row.organizationId, row.scope === 'public' && !own ? 'admin' : 'member', `Changing this ${noun}`)
-  else if (!own || actor.bound) throw new AppError('forbidden', `Only its author can change this ${noun}.`)
+  else if (!own || !seesPersonal(actor)) throw new AppError('forbidden', `Only its author can change this ${noun}.`)
 }
 
 type Restorable<R> = R & { deletedAt: string | null }

@@ -50,9 +50,7 @@ export const SkillCreate = object({
   description: optional(description),
   content: optional(content),
   tags: optional(tags),
-  scope: optional(
-    oneOf(scopes, { description: 'Default: personal; team if the credential is bound to one organization' }),
-  ),
+  scope: optional(oneOf(scopes, { description: 'Default: team, the current one; personal without a team' })),
 })
 export type SkillCreate = Static<typeof SkillCreate>
 

@@ -18,6 +18,7 @@ import {
   placeOf,
   publicOne,
   requireWriter,
+  teamScopes,
   visibleTo,
 } from '../organizations/sharing.ts'
 import { skillCreated, skillDeleted, skillRestored, skillUpdated } from './events.ts'
@@ -85,7 +86,7 @@ export const list = read(
 export const listInTeam = read(
   'skills.listInTeam',
   member('skills:read'),
-  (ctx, query: SkillQuery): Promise<SkillPage> => page(ctx, query, ['team']),
+  (ctx, query: SkillQuery): Promise<SkillPage> => page(ctx, query, teamScopes(ctx.actor)),
 )
 
 export const get = read(
@@ -102,8 +103,8 @@ export const getOrList = read(
   member('skills:read'),
   async (ctx, { ref }: { ref?: string }): Promise<Skill | SkillPage> => {
     if (ref !== undefined) return find(ctx, ref)
-    const own = await page(ctx, { limit: FOUND }, ['team'])
-    const all = await page(ctx, { limit: FOUND, total: true }, ['team', 'public'])
+    const own = await page(ctx, { limit: FOUND }, teamScopes(ctx.actor))
+    const all = await page(ctx, { limit: FOUND, total: true }, [...teamScopes(ctx.actor), 'public'])
     const known = new Set(own.items.map(({ id }) => id))
     const others = all.items.filter(({ id }) => !known.has(id))
     return { items: [...own.items, ...others].slice(0, FOUND), nextCursor: null, total: all.total }
