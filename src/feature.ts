@@ -11,8 +11,14 @@ import type { Tool } from './mcp/tool.ts'
 import { type RecordKind, Records } from './records/kind.ts'
 import type { App } from './services.ts'
 
-/** Returns the HTML of a page; the parameters are those of its path. */
-export type PageOf = (ctx: Ctx, params: Record<string, string>) => Promise<string>
+/** A page of HTML. `withSearch`: it has a form that the browser sends by itself. */
+export interface Page {
+  body: string
+  withSearch?: boolean
+}
+
+/** Returns a page. `params` are those of its path, `query` is what is searched for. */
+export type PageOf = (ctx: Ctx, params: Record<string, string>, query: string) => Promise<Page>
 
 /** What a feature offers to the surfaces; exported by its index.ts. */
 export interface Feature {

@@ -116,7 +116,8 @@ function errorsOf({ action: { rule, kind }, answers = [] }: Detail, path: string
   return [...errors, ...answers.filter((status) => status >= 400)]
 }
 
-const access = (rule: Rule): string => {
+/** Says in words who may call it. */
+export const access = (rule: Rule): string => {
   if (rule.kinds.includes('anonymous')) return 'No credential needed.'
   const who = rule.admin
     ? 'An administrator, signed in.'
@@ -233,16 +234,32 @@ const problemSchema = {
 /** Drops TypeBox's symbols. */
 const plain = (schema: TSchema): object => JSON.parse(JSON.stringify(schema)) as object
 
+/** Whether a text has no example of its own, so that one could only be invented. */
+const saysNothing = (schema: TSchema): boolean => {
+  if (Array.isArray(schema.anyOf)) return (schema.anyOf as TSchema[]).every((s) => s.type === 'null' || saysNothing(s))
+  if (schema.type === 'array') return saysNothing(schema.items as TSchema)
+  return schema.type === 'string' && exampleOf(schema) === 'text'
+}
+
+/** Of a text that may be null and has no example, `null` says more. */
+const exampleOfOne = (options: readonly TSchema[]): unknown =>
+  options.some((s) => s.type === 'null') && options.every((s) => s.type === 'null' || saysNothing(s))
+    ? null
+    : exampleOf(options[0] as TSchema)
+
+/** Returns a value that fits the schema. Optional fields without an example are left out. */
 export function exampleOf(schema: TSchema): unknown {
   if (Array.isArray(schema.examples)) return schema.examples[0]
   if (schema.default !== undefined) return schema.default
   if (schema.const !== undefined) return schema.const
   if (Array.isArray(schema.enum)) return schema.enum[0]
-  if (Array.isArray(schema.anyOf)) return exampleOf(schema.anyOf[0])
+  if (Array.isArray(schema.anyOf)) return exampleOfOne(schema.anyOf as TSchema[])
   switch (schema.type) {
     case 'object':
       return Object.fromEntries(
-        Object.entries((schema.properties ?? {}) as Record<string, TSchema>).map(([name, s]) => [name, exampleOf(s)]),
+        Object.entries((schema.properties ?? {}) as Record<string, TSchema>)
+          .filter(([, s]) => !(s[OptionalKind] && saysNothing(s)))
+          .map(([name, s]) => [name, exampleOf(s)]),
       )
     case 'array':
       return [exampleOf(schema.items as TSchema)]

@@ -4,7 +4,8 @@ import { anonymous } from '../auth/actor.ts'
 import { AppError } from '../errors.ts'
 import { features } from '../feature.ts'
 import { accountPages } from '../pages/account-pages.ts'
-import { assets, homePage, htmlResponse, referencePage } from '../pages/pages.ts'
+import { assets, homePage, pageHeaders } from '../pages/pages.ts'
+import { Reference } from '../pages/reference.ts'
 import { workPages } from '../pages/work-pages.ts'
 import type { App } from '../services.ts'
 import { version } from '../version.ts'
@@ -13,26 +14,35 @@ import { openapi, type RouteLike } from './openapi.ts'
 
 /** Adds the pages for people, their files, and the documents that describe the API. */
 export function addPages(server: Elysia, app: App, routes: () => RouteLike[]): void {
-  // Equal for everyone and large, so it is built once.
-  let reference: string | undefined
+  // Equal for everyone and large, so both are built once.
+  let reference: Reference | undefined
   let document: string | undefined
-  const page = (body: string) => htmlResponse(body, headers)
+  const page = (body: string, withSearch = false) =>
+    new Response(body, { headers: { ...headers, ...pageHeaders(withSearch) } })
+  const apiReference = () => {
+    reference ??= new Reference(routes())
+    return reference
+  }
 
   server
     .get('/', () => page(homePage(version)))
     .get('/assets/:name', ({ params }) => assetOf(params.name))
-    .get('/api/reference', () => {
-      reference ??= referencePage(routes())
-      return page(reference)
-    })
+    .get('/api/reference', ({ request }) => page(apiReference().index(searched(request)), true))
+    .get('/api/reference/:tag', ({ params }) => page(apiReference().group(params.tag), true))
     .get('/api/openapi.json', () => {
       document ??= JSON.stringify(openapi(routes(), version))
       return new Response(document, { headers: { ...headers, 'content-type': 'application/json' } })
     })
   for (const [path, render] of features.flatMap(({ pages }) => Object.entries(pages ?? {})))
-    server.get(path, async ({ params }) => page(await render(contextOf(app, anonymous), params)))
+    server.get(path, async ({ params, request }) => {
+      const { body, withSearch } = await render(contextOf(app, anonymous), params, searched(request))
+      return page(body, withSearch)
+    })
   for (const [path, body] of Object.entries({ ...accountPages, ...workPages })) server.get(path, () => page(body))
 }
+
+const searched = (request: Request): string =>
+  (URL.parse(request.url)?.searchParams.get('q') ?? '').trim().slice(0, 100)
 
 function assetOf(name: string): Response {
   const asset = Object.hasOwn(assets, name) ? assets[name] : undefined

@@ -104,7 +104,7 @@ export function problemResponse(
   if (request && isNavigation(request)) {
     const { method, url } = request
     const page = problemPage(error, { method, target: path + (URL.parse(url)?.search ?? ''), requestId })
-    return new Response(page, { status: error.status, headers: { ...sent, ...pageHeaders, ...notStored } })
+    return new Response(page, { status: error.status, headers: { ...sent, ...pageHeaders(), ...notStored } })
   }
   return new Response(JSON.stringify(problem(error, path, requestId)), {
     status: error.status,

@@ -15,7 +15,7 @@ const page = (title: string, script: string, body: string): string =>
   shell(
     `${title} · Tutti`,
     `<h1>${html(title)}</h1>${body}<noscript><p role="alert">This page needs JavaScript.</p></noscript>`,
-    `/assets/${script}.js`,
+    { script: `/assets/${script}.js` },
   )
 
 /** A page opened by a mailed link: nothing happens until the button is pressed. */

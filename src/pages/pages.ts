@@ -1,5 +1,4 @@
-import { actionOf, documented, exampleOf, isUpload, type RouteLike, responsesOf } from '../http/openapi.ts'
-import type { TSchema } from '../schema.ts'
+import docsCss from './docs.css' with { type: 'text' }
 import icon from './icon.svg' with { type: 'text' }
 import accountScript from './scripts/account.js' with { type: 'text' }
 import apiScript from './scripts/api.js' with { type: 'text' }
@@ -15,11 +14,10 @@ import workScript from './scripts/work.js' with { type: 'text' }
 import css from './tutti.css' with { type: 'text' }
 
 /**
- * Server-rendered pages: home, API reference, manual; those about accounts are in account-pages.ts. No inline script or
- * style, so the policy is strict.
+ * Server-rendered pages: what all share, and the home page. No inline script or style, so the policy is strict.
  */
-const csp =
-  "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; require-trusted-types-for 'script'; frame-ancestors 'none'"
+const csp = (forms: string) =>
+  `default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action ${forms}; base-uri 'none'; require-trusted-types-for 'script'; frame-ancestors 'none'`
 
 export const html = (text: string): string => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`)
 
@@ -28,22 +26,27 @@ const wordmark = `<svg class="wordmark" viewBox="0 0 45 18" fill="none" stroke="
 const bar = `<header class="bar"><a href="/" aria-label="Tutti, home">${wordmark}</a><nav aria-label="Tutti">
 <a href="/inbox">Inbox</a><a href="/manual">Manual</a><a href="/api/reference">API</a><a href="/account">Account</a></nav></header>`
 
-export const shell = (title: string, body: string, script = ''): string =>
-  `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${html(title)}</title>
-<link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/tutti.css">${script && `<script type="module" src="${script}"></script>`}${bar}<main>${body}</main></html>`
-
-/** The headers of a page. */
-export const pageHeaders = {
-  'content-type': 'text/html; charset=utf-8',
-  'content-security-policy': csp,
-  'cache-control': 'no-cache',
+interface Shell {
+  /** Address of the page's script. */
+  script?: string
+  /** Class of the page, for its layout: it has a style sheet of its own. */
+  kind?: 'docs'
 }
 
-export const htmlResponse = (body: string, headers: Record<string, string>): Response =>
-  new Response(body, { headers: { ...headers, ...pageHeaders } })
+export const shell = (title: string, body: string, { script, kind }: Shell = {}): string =>
+  `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${html(title)}</title>
+<link rel="icon" href="/assets/icon.svg"><link rel="stylesheet" href="/assets/tutti.css">${kind ? `<link rel="stylesheet" href="/assets/${kind}.css">` : ''}${script ? `<script type="module" src="${script}"></script>` : ''}<body${kind ? ` class="${kind}"` : ''}>${bar}<main>${body}</main></html>`
+
+/** The headers of a page. Only one with a search may send a form by itself: others have passwords in theirs. */
+export const pageHeaders = (withSearch = false) => ({
+  'content-type': 'text/html; charset=utf-8',
+  'content-security-policy': csp(withSearch ? "'self'" : "'none'"),
+  'cache-control': 'no-cache',
+})
 
 export const assets: Record<string, { type: string; body: string }> = {
   'icon.svg': { type: 'image/svg+xml', body: icon },
+  'docs.css': { type: 'text/css; charset=utf-8', body: docsCss },
   'tutti.css': { type: 'text/css; charset=utf-8', body: css },
   ...Object.fromEntries(
     Object.entries({
@@ -76,55 +79,3 @@ export const homePage = (version: string): string =>
 <li><a href="/api/openapi.json"><strong>OpenAPI 3.1</strong>The API for machines</a></li>
 <li><a href="/health"><strong>Health</strong>Status of the server</a></li></ul>`,
   )
-
-export const manualIndex = (pages: { id: string; title: string }[]): string =>
-  shell(
-    'Manual',
-    `<h1>Manual</h1><ul>${pages.map((p) => `<li><a href="/manual/${p.id}">${html(p.title)}</a></li>`).join('')}</ul>`,
-  )
-
-export const manualPage = ({ title, content }: { title: string; content: string }): string =>
-  shell(
-    `${title} · Tutti`,
-    `<p><a href="/manual">Manual</a></p>${Bun.markdown.html(content).replace(/href="(\w+)"/g, 'href="/manual/$1"')}`,
-  )
-
-export function referencePage(routes: readonly RouteLike[]): string {
-  const groups = Map.groupBy(documented(routes), (r) => (r.hooks.detail as { tags: [string] }).tags[0])
-  const sections = [...groups].map(
-    ([tag, list]) => `<h2 id="${html(tag)}">${html(tag)}</h2>${list.map(operation).join('')}`,
-  )
-  return shell(
-    'API reference · Tutti',
-    `<h1>API reference</h1><p class="lead">General rules: <a href="/manual/api">Web API</a>. For machines: <a href="/api/openapi.json">openapi.json</a>.</p>
-<p>${[...groups.keys()].map((tag) => `<a href="#${html(tag)}">${html(tag)}</a>`).join(' · ')}</p>${sections.join('')}`,
-  )
-}
-
-function operation(route: RouteLike): string {
-  const { method, path, hooks } = route
-  const { rule, id } = actionOf(route)
-  const { summary } = hooks.detail as { summary: string }
-  const open = rule.kinds.includes('anonymous')
-  const body = hooks.body && JSON.stringify(exampleOf(hooks.body), null, 2)
-  const curl = [
-    `curl -X ${method} "$TUTTI${path}"`,
-    !open && '-H "authorization: Bearer $TOKEN"',
-    isUpload(hooks)
-      ? '-F file=@picture.png'
-      : body && `-H 'content-type: application/json' -d '${JSON.stringify(exampleOf(hooks.body as never))}'`,
-  ]
-  const [[status, schema]] = Object.entries(responsesOf(hooks.response)) as [[string, TSchema]]
-  const query = Object.entries(
-    (hooks.query?.properties ?? {}) as Record<string, { description?: string; enum?: string[]; type?: string }>,
-  )
-  const rows = query.map(
-    ([name, s]) =>
-      `<tr><td><code>${html(name)}</code><td>${html(s.enum?.join(', ') ?? s.type ?? '')}<td>${html(s.description ?? '')}</tr>`,
-  )
-  return `<details id="${html(id)}"><summary><span class="method">${html(method)}</span><code>${html(path)}</code><span class="soft">${html(summary)}</span></summary><div>
-<p class="soft">${html(id)}${rule.scope ? ` · scope ${html(rule.scope)}` : ''}${rule.role ? ` · role ${rule.role}` : ''}${open ? ' · no credential needed' : ''}</p>
-${rows.length ? `<table><tr><th>Query<th>Type<th></tr>${rows.join('')}</table>` : ''}
-<pre>${html(curl.filter(Boolean).join(' \\\n  '))}</pre>
-<p class="soft">Returns ${html(status)}</p><pre>${html(JSON.stringify(exampleOf(schema), null, 2))}</pre></div></details>`
-}

@@ -8,7 +8,7 @@ const page = (title: string): string =>
   shell(
     `${title} · Tutti`,
     `<div id="page"><h1>${title}</h1></div><noscript><p role="alert">This page needs JavaScript.</p></noscript>`,
-    '/assets/work.js',
+    { script: '/assets/work.js' },
   )
 
 export const workPages: Record<string, string> = {

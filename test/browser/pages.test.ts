@@ -34,11 +34,17 @@ test('the home page says what this is and every link of it works', async () => {
 
 test('the reference opens an operation and the manual shows its pages', async () => {
   const { page, trouble } = await visit('/api/reference')
-  await page.click('summary:has-text("/api/notes")')
-  expect(await page.isVisible('text=notes:read')).toBe(true)
+  await page.getByLabel('Search the API').fill('notes create')
+  await page.keyboard.press('Enter')
+  await page.click('text=POST /api/notes')
+  expect(new URL(page.url()).pathname).toBe('/api/reference/notes')
+  await page.click('[id="notes.create"] summary')
+  expect(await page.isVisible('[id="notes.create"] details td:has-text("createdAt")')).toBe(true)
   await page.goto(`${server.url}/manual`)
-  await page.click('text=Agents')
-  expect(await page.textContent('h1')).toBe('Agents')
+  await page.getByLabel('Search the manual').fill('acceptance criteria')
+  await page.keyboard.press('Enter')
+  await page.click('text=Tasks › Acceptance criteria')
+  expect(await page.textContent('h1')).toBe('Tasks')
   expect(trouble).toEqual([])
 }, 30_000)
 

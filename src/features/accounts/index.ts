@@ -8,5 +8,5 @@ import { createAdmin, isSetUp } from './service.ts'
 export const accounts: Feature = {
   control: [createAdminCommand.handle(createAdmin), setPasswordCommand.handle(setPassword)],
   routes: accountRoutes,
-  pages: { '/setup': async (ctx) => ((await isSetUp(ctx, {})) ? alreadySetUpPage : setupPage) },
+  pages: { '/setup': async (ctx) => ({ body: (await isSetUp(ctx, {})) ? alreadySetUpPage : setupPage }) },
 }
