@@ -71,7 +71,7 @@ function nextStep({ code, details }: AppError, requestId: string, has: (tool: st
   const tools = waysBy(details.next, 'tool').filter(has)
   if (tools.length > 0) return `Use ${tools.join(' or ')}.`
   const pages = waysBy(details.next, 'page')
-  if (pages.length > 0) return `A person can do it in a browser: ${pages.join(' or ')}.`
+  if (pages.length > 0) return `Page: ${pages.join(' or ')}.`
   const routes = waysBy(details.next, 'route')
   if (routes.length > 0) return `Web API: ${routes.join(' or ')}.`
   if (code === 'internal') return `Call once more; if it fails again, report the request id ${requestId}.`

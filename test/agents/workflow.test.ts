@@ -51,7 +51,7 @@ job('takes a feature through all gates, told at each what is missing', { calls: 
   }
   expect(states).toEqual(['in_progress', 'in_testing', 'in_docs', 'in_review'])
   const own = await author.refused('submit_review', { feature: id, verdict: 'approved' })
-  expect(own.text).toContain('The author cannot review it')
+  expect(own.text).toContain(`only in person, at a browser. Page: /features/${id}.`)
   const reviewer = await crew.agent('reviewer', { of: await member(crew.t, crew.owner, 'member') })
   const { items } = await reviewer.call('list_features', { status: 'in_review' })
   expect(await reviewer.call('submit_review', { feature: items[0]?.id, verdict: 'approved' })).toMatchObject({
