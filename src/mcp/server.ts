@@ -159,8 +159,8 @@ class McpEndpoints implements Mcp {
       tools: () => void server.sendToolListChanged().catch(onerror),
       prompts: () => void server.sendPromptListChanged().catch(onerror),
       updated: (uri) => void server.sendResourceUpdated({ uri }).catch(onerror),
-      status: (data) =>
-        void server.sendLoggingMessage({ level: 'info', logger: 'tutti', data }, session.sessionId).catch(onerror),
+      status: (data, level = 'info') =>
+        void server.sendLoggingMessage({ level, logger: 'tutti', data }, session.sessionId).catch(onerror),
     }
     const server = this.build(this.#behind, 'stream', this.#streams.add(session, sender.actor, selection, tell))
     server.onerror = onerror

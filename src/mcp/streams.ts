@@ -9,7 +9,13 @@ import { MOST_QUEUED } from '../live/limits.ts'
 import type { Catalogue, Selection } from './catalogue.ts'
 import { MINE } from './records.ts'
 
-/** A change to the client's own work. Holds only keys and states, no stored text, which could contain instructions. */
+/** How long before its token expires a client is told. */
+const WARN_MS = 7 * 86_400_000
+
+/**
+ * A change to the client's own work or token. Holds only keys and states, no stored text, which could contain
+ * instructions.
+ */
 interface Status {
   event: string
   uri: string
@@ -23,7 +29,7 @@ export interface Tell {
   prompts(): void
   updated(uri: string): void
   /** Sent without a subscription, where the protocol allows it. */
-  status?(status: Status): void
+  status?(status: Status, level?: 'info' | 'warning'): void
 }
 
 export interface Open extends Listener {
@@ -33,6 +39,8 @@ export interface Open extends Listener {
   readonly tell: Tell
   /** Keys are ids of records, or `tutti://me`. */
   readonly watched: Watched
+  /** The client was told that its token expires soon. */
+  warned?: true
   /** Set while the watched resources are checked for read access; notifications about them wait for it. */
   checking?: Promise<void>
   /** Ends when all earlier events have been sent, so that they are sent in their order. */
@@ -180,12 +188,22 @@ export class Streams {
   }
 
   #onRights(open: Open): void {
+    this.#warn(open)
     const key = this.catalogue.key(open.actor, open.selection)
     if (key === open.key) return
     open.key = key
     open.tell.tools()
     open.tell.prompts()
     this.#check(open)
+  }
+
+  /** Tells a client once per connection that its token expires within a week. Runs at the start and every minute. */
+  #warn(open: Open): void {
+    const { expiresAt } = open.actor
+    if (open.warned || expiresAt === undefined || Date.parse(expiresAt) - Date.now() > WARN_MS) return
+    open.warned = true
+    const status = { event: 'mcp_token.expiring', uri: MINE, status: `expires at ${expiresAt}`, by: 'Tutti' }
+    open.tell.status?.(status, 'warning')
   }
 }
 

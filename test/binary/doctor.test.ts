@@ -107,6 +107,7 @@ test('a sound installation: all is looked at, nothing is changed', async () => {
     'migrations',
     'integrity',
     'clock',
+    'tokens',
     'mail',
     'model',
     'backups',
@@ -127,6 +128,20 @@ test('before the first start: nothing is there, and nothing is made', async () =
   const { code, of } = await doctor(dir)
   expect([code, of('data folder').warning, of('database').said]).toEqual([0, true, 'not created yet'])
   expect(() => statSync(dir)).toThrow()
+})
+
+test('tokens of agents that expire within a week are named, with their owners', async () => {
+  const dir = copy()
+  const token = (name: string, days: number, more = '') => `insert into mcp_tokens
+    (id, created_at, updated_at, version, user_id, name, scopes, prefix, last4, hash, expires_at, organization_id, kind, toolsets${
+      more && ', revoked_at'
+    })
+    select gen_random_uuid(), now(), now(), 1, u.id, '${name}', '{write}', 'svc_live_', 'abcd', '${name}',
+      now() + interval '${days} days', m.organization_id, 'live', '{}'${more} from users u join memberships m on m.user_id = u.id`
+  for (const insert of [token('laptop', 3), token('later', 30), token('ended', 3, ', now()')]) await query(dir, insert)
+  const { code, of } = await doctor(dir)
+  expect(code).toBe(0)
+  expect(of('tokens')).toMatchObject({ warning: true, said: 'expiring soon: "laptop" of ada@example.com in 3 d' })
 })
 
 test('on a terminal: marks and advice, coloured; piped: the same without', async () => {

@@ -126,6 +126,20 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     await close()
   })
 
+  if (logs(name))
+    test('hears that its token expires within a week, once, and nothing of the kind before', async () => {
+      const soon = await connect(await mcpToken(t, ada, { expiresInDays: 6 }))
+      const later = await connect(await mcpToken(t, ada, { expiresInDays: 30 }))
+      await until(() => soon.statuses.length > 0)
+      // What follows a later message has been sent.
+      for (const one of [soon, later]) await one.call('list_projects', {})
+      const data = { event: 'mcp_token.expiring', uri: 'tutti://me', status: expect.stringMatching(/^expires at 20/) }
+      expect(soon.statuses).toMatchObject([{ level: 'warning', data }])
+      expect(later.statuses).toEqual([])
+      await soon.close()
+      await later.close()
+    })
+
   test('hears what others do to its own work: given, freed, taken away', async () => {
     const { listener, other, agent, close } = await scene()
     await listener.watch('tutti://me')

@@ -8,6 +8,7 @@ import { planMigrations } from '../../db/migrate.ts'
 import { createEmbedder } from '../../embeddings/embedder.ts'
 import { createMailer } from '../../outside/mailer.ts'
 import { madeIn, markOf } from '../backups/service.ts'
+import { expiringTokens } from './expiring-tokens.ts'
 
 /** Result of one check of `tutti doctor`. */
 export interface Finding {
@@ -61,6 +62,7 @@ async function database(driver: Driver): Promise<Finding[]> {
       await migrationState(driver),
       ...(await integrity(driver)),
       await clock(driver),
+      await expiringTokens(driver),
     ]
   } catch (error) {
     return [
