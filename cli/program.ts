@@ -113,7 +113,7 @@ program
     ]),
   )
   .option('--print', 'only print the settings; creates no token and writes nothing')
-  .option('--expires <time>', 'lifetime of the token, such as 30d, 12w or 1y (default: 90d)')
+  .option('--expires <time>', 'lifetime of the token, such as 30d or 12w, at most 90d (default: 90d)')
   .option('--stdio', 'connect through `tutti mcp`, which keeps the token out of the file')
   .option('--no-hooks', 'do not install hooks')
   .option('-p, --project <project>', "default project of the agent's calls")

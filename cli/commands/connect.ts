@@ -83,7 +83,7 @@ const expiryLine = (program: string, expiresAt: string, stdio: boolean | undefin
 
 function lifetime(text: string | undefined): number | undefined {
   const days = text === undefined ? undefined : daysOf(text)
-  if (text !== undefined && !days) throw new Refusal('--expires must be a number of days, such as 90d, 12w or 1y')
+  if (text !== undefined && !days) throw new Refusal('--expires must be a number of days, such as 30d or 12w')
   return days
 }
 
