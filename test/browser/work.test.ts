@@ -40,7 +40,7 @@ test('a lone person finds what their feature lacks, reviews it and overrides a g
 
   await ada.goto(`/projects/${project.id}`)
   await ada.page.getByRole('link', { name: title }).click()
-  await ada.see('What is missing for in testing')
+  await ada.see('What is missing to be “in testing”')
   expect(await ada.page.getByRole('button', { name: 'Approve' }).count()).toBe(0)
   expect(await look(ada)).toEqual(good)
 
@@ -61,7 +61,7 @@ test('a lone person finds what their feature lacks, reviews it and overrides a g
   await ada.page.getByLabel('Reason').fill('Released too early')
   expect(await look(ada)).toEqual(good)
   await ada.button('Override the gates').click()
-  await ada.see('What is missing for in testing')
+  await ada.see('What is missing to be “in testing”')
   for (const page of ['/inbox', '/projects']) {
     await ada.goto(page)
     await ada.page.locator('#page:not([aria-busy])').waitFor()

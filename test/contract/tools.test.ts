@@ -163,11 +163,13 @@ describe('who may use them', () => {
     const before = await fingerprint(t.app.driver)
     for (const tool of both) {
       const least = argumentsOf(tool, a)
-      const example = exampleOf(tool.input) as Record<string, unknown>
+      const fields = tool.input.properties as Record<string, TSchema>
       for (const token of [reader, viewer]) {
         expect(await outcome(tool, token, least)).toBe(`${tool.name}: done`)
         for (const field of tool.writing?.fields ?? [])
-          expect(await outcome(tool, token, { ...least, [field]: example[field] })).toBe(`${tool.name}: forbidden`)
+          expect(await outcome(tool, token, { ...least, [field]: exampleOf(fields[field] as TSchema) })).toBe(
+            `${tool.name}: forbidden`,
+          )
       }
     }
     expect(await fingerprint(t.app.driver)).toEqual(before)

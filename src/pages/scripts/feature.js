@@ -132,7 +132,7 @@ export function showFeature(feature, how) {
     ...decision(feature, how),
     ...(missing.length > 0
       ? section(
-          `What is missing for ${words(next.to)}`,
+          `What is missing to be “${words(next.to)}”`,
           element('ul', {}, ...missing.map(({ needs }) => element('li', {}, quoted(needs)))),
         )
       : []),
