@@ -72,6 +72,6 @@ test('the set-up link makes the first administrator, once', async () => {
 
   const again = await visit(`/setup#${token}`)
   expect(await again.page.textContent('h1')).toBe('This server is already set up')
-  await again.page.click('main >> text=Sign in')
-  expect(new URL(again.page.url()).pathname).toBe('/login')
+  await again.page.getByRole('link', { name: 'Sign in' }).click()
+  await again.page.waitForURL('**/login')
 }, 240_000)
