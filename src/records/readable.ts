@@ -1,5 +1,8 @@
+import { type Column, type SQL, sql } from 'drizzle-orm'
 import type { Actor } from '../auth/actor.ts'
 import { scopeHolds } from '../auth/policy.ts'
+import { rightsOf } from '../auth/rights.ts'
+import { or } from '../db/conditions.ts'
 import type { EventType } from '../events/catalogue.ts'
 import type { Records } from './kind.ts'
 import type { RecordName } from './names.ts'
@@ -23,3 +26,16 @@ export const mayRead = (reader: Reader, kind: RecordName): boolean => holds(read
 /** `mayRead` for what happened to a record. Kinds that are no kind of record name their scope in the event. */
 export const mayReadEvent = (reader: Reader, { scope, kind }: EventType): boolean =>
   holds(reader, scope ?? reader.app.records.find(kind)?.scope)
+
+/** SQL condition for rows that name a record by its kind and id: the caller sees the record now. */
+export const isSeen = (reader: Reader, kind: Column, id: Column): SQL =>
+  or(
+    sql`false`,
+    ...reader.app.records.all
+      .filter((record) => mayRead(reader, record.kind))
+      .map(
+        ({ kind: name, table, visible }) =>
+          sql`(${kind} = ${name} and exists (select 1 from ${table}
+            where ${table.id} = ${id} and ${visible(rightsOf(reader.actor))}))`,
+      ),
+  )

@@ -50,6 +50,7 @@ export const comment = write(
       title: `${author.name} mentions you on ${decision.title}`,
       message: body,
       link: `/decisions/${decision.id}`,
+      about: { kind: 'decision', id: decision.id },
     })
     return { id: (row as { id: string }).id, author, body, createdAt: ctx.now }
   },

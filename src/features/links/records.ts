@@ -2,7 +2,6 @@ import { type Column, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
-import { or } from '../../db/conditions.ts'
 import { pathOf, projectOf } from '../../records/kind.ts'
 import type { RecordName } from '../../records/names.ts'
 import { mayRead } from '../../records/readable.ts'
@@ -25,19 +24,6 @@ export async function lookUp(ctx: Ctx, type: RecordName, ids: readonly string[])
     from ${table} where ${anyOf(table.id, idList(ids))} and ${visible(rightsOf(ctx.actor))}`)
   return rows.map((row) => ({ ...row, type }))
 }
-
-/** SQL condition for queries over links: the caller sees this end. */
-export const isSeen = (ctx: Ctx, type: Column, id: Column): SQL =>
-  or(
-    sql`false`,
-    ...ctx.app.records.all
-      .filter(({ kind }) => mayRead(ctx, kind))
-      .map(
-        ({ kind, table, visible }) =>
-          sql`(${type} = ${kind} and exists (select 1 from ${table}
-            where ${table.id} = ${id} and ${visible(rightsOf(ctx.actor))}))`,
-      ),
-  )
 
 /** SQL condition for queries over links: this end no longer exists for anyone. */
 export const isGone = ({ app }: Ctx, type: Column, id: Column): SQL =>

@@ -109,6 +109,8 @@ async function deliver(ctx: Ctx, { id, createdAt, audience, ...content }: Row, a
           title: sql<string>`${content.title}::text`.as('title'),
           message: sql<string | null>`${content.message}::text`.as('message'),
           link: sql<string | null>`${content.link}::text`.as('link'),
+          recordKind: sql<null>`null::text`.as('record_kind'),
+          recordId: sql<null>`null::uuid`.as('record_id'),
           readAt: sql<string | null>`null::timestamptz`.as('read_at'),
           announcementId: sql<string>`${id}::uuid`.as('announcement_id'),
         })

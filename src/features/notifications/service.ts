@@ -1,10 +1,12 @@
-import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNotNull, isNull, or, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { account, type Rule } from '../../auth/policy.ts'
 import { newId } from '../../db/columns.ts'
 import { notFound } from '../../errors.ts'
+import type { RecordName } from '../../records/names.ts'
 import { keyset } from '../../records/page.ts'
+import { isSeen } from '../../records/readable.ts'
 import { notificationCreated, notificationRead } from './events.ts'
 import { onNotified } from './hooks.ts'
 import type { Notification, NotificationPage, NotificationQuery } from './schema.ts'
@@ -19,18 +21,22 @@ export interface Notice {
   message?: string
   /** A path of this instance, or an address. */
   link?: string
+  /** The record whose words it repeats: whoever loses sight of the record also loses the notification. */
+  about?: { kind: RecordName; id: string }
 }
 
 /** Creates notifications in the caller's transaction. */
 export async function notify(ctx: Ctx, ...notices: Notice[]): Promise<void> {
   if (notices.length === 0) return
-  const rows = notices.map((notice) => ({
+  const rows = notices.map(({ about, ...notice }) => ({
     id: newId(),
     type: 'info' as const,
     ...notice,
     // They often contain text written by users, which may be longer than the limits of a notification.
     title: notice.title.slice(0, 200),
     message: notice.message?.slice(0, 2000),
+    recordKind: about?.kind,
+    recordId: about?.id,
     createdAt: ctx.now,
     updatedAt: ctx.now,
   }))
@@ -60,6 +66,9 @@ const visible = {
 }
 
 const mine = (ctx: Ctx) => eq(notifications.userId, userIdOf(ctx.actor))
+/** Those that the reader may read today. */
+const shown = (ctx: Ctx) =>
+  and(mine(ctx), or(isNull(notifications.recordKind), isSeen(ctx, notifications.recordKind, notifications.recordId)))
 const unread = isNull(notifications.readAt)
 
 /** Excludes administrators who act as the user: they could hide the notification about it. */
@@ -71,7 +80,7 @@ export const list = read(
   async (ctx, query: NotificationQuery): Promise<NotificationPage> => {
     const page = keyset({ createdAt: notifications.createdAt }, notifications.id, query, { sort: 'createdAt' })
     const filters = [
-      mine(ctx),
+      shown(ctx),
       query.unread === undefined ? undefined : query.unread ? unread : isNotNull(notifications.readAt),
     ]
     const rows = await ctx.db
@@ -88,7 +97,7 @@ export const count = read(
   'notifications.count',
   account('notifications:read'),
   async (ctx, _: Record<string, never>): Promise<{ unread: number }> => ({
-    unread: await ctx.db.$count(notifications, and(mine(ctx), unread)),
+    unread: await ctx.db.$count(notifications, and(shown(ctx), unread)),
   }),
 )
 
@@ -112,7 +121,7 @@ export const readOne = write(
   'notifications.read',
   reader,
   async (ctx, { id }: { id: string }): Promise<Notification> => {
-    const one = and(mine(ctx), eq(notifications.id, id))
+    const one = and(shown(ctx), eq(notifications.id, id))
     const [changed] = await ctx.db.update(notifications).set(markRead(ctx)).where(and(one, unread)).returning(visible)
     if (changed) {
       ctx.emit(notificationRead, { subjectId: id, userId: ctx.actor.userId })

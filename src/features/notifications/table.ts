@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { instant, json, newId, record } from '../../db/columns.ts'
+import type { RecordName } from '../../records/names.ts'
 import { users } from '../users/table.ts'
 import type { Audience } from './schema.ts'
 
@@ -34,6 +35,9 @@ export const notifications = pgTable(
     title: text().notNull(),
     message: text(),
     link: text(),
+    /** The record that the text repeats words of. The notification is shown only while its reader sees the record. */
+    recordKind: text().$type<RecordName>(),
+    recordId: uuid(),
     readAt: instant(),
     announcementId: uuid().references(() => announcements.id, { onDelete: 'set null' }),
   },

@@ -64,6 +64,7 @@ export const comment = write(
       title: `${name} mentions you on ${task.key}`,
       message: body,
       link: `/tasks/${task.key}`,
+      about: { kind: 'task', id: task.id },
     })
     return toComment(row as CommentRow)
   },

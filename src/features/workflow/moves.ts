@@ -119,7 +119,15 @@ const linkOf = ({ projectId, id }: Row): string => `/projects/${projectId}/featu
 const isOwnDoing = ({ actor }: Ctx, userId: string): boolean => actor.userId === userId && actor.kind !== 'mcp_token'
 
 const notifyAll = (ctx: Ctx, row: Row, people: string[], notice: Omit<Notice, 'userId' | 'link'>): Promise<void> =>
-  notify(ctx, ...people.map((userId) => ({ ...notice, userId, link: linkOf(row) })))
+  notify(
+    ctx,
+    ...people.map((userId) => ({
+      ...notice,
+      userId,
+      link: linkOf(row),
+      about: { kind: 'feature' as const, id: row.id },
+    })),
+  )
 
 /** Notifies the assignee, unless they did it themselves or can no longer see the feature. */
 async function notifyAssigned(ctx: Ctx, row: Row, notice: Omit<Notice, 'userId' | 'link'>): Promise<void> {

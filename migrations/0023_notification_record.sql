@@ -1,0 +1,2 @@
+ALTER TABLE "notifications" ADD COLUMN "record_kind" text;
+ALTER TABLE "notifications" ADD COLUMN "record_id" uuid;
