@@ -95,7 +95,7 @@ export interface FeatureFilter extends FeatureQuery, ProjectFilter {
 
 const usual = JSON.stringify(defaultWorkflow.transitions)
 /** SQL condition: the workflow of the feature's project has a transition out of its state. */
-const isOpen = sql`(select coalesce(of.settings -> 'workflow' -> 'transitions', ${usual}::jsonb)
+const isOpen = sql`(select coalesce(of.settings -> 'workflow' -> 'transitions', ${usual}::text::jsonb)
   from ${projectTable} of where of.id = ${features.projectId})
   @> jsonb_build_array(jsonb_build_object('from', ${features.status}))`
 
