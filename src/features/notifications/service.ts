@@ -110,7 +110,7 @@ export const readAll = write(
     const { count: changed } = await ctx.db
       .update(notifications)
       .set(markRead(ctx))
-      .where(and(mine(ctx), unread))
+      .where(and(shown(ctx), unread))
     if (changed > 0) ctx.emit(notificationRead, { userId: ctx.actor.userId, data: { read: changed } })
     return { read: changed }
   },
