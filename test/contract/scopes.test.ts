@@ -4,10 +4,11 @@ import { tools } from '../../src/feature.ts'
 import type { RouteLike } from '../../src/http/openapi.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
 import { type RecordName, recordNames } from '../../src/records/names.ts'
-import { call, mcpToken, type Person } from '../support/app.ts'
+import { call, mcpToken, member, type Person } from '../support/app.ts'
+import { oneOfEach, titled } from '../support/records.ts'
 import { argumentsOf } from './arguments.ts'
 import { isPublic, isWrite, keyOf, nameOf, routes, ruleOf, t } from './ask.ts'
-import { bodyOf, fill, type World, world } from './world.ts'
+import { bodyOf, fill, inTeam, type World, world } from './world.ts'
 
 /**
  * A scope names what is read, not where it stands: whatever a credential with one scope asks for, no answer holds the
@@ -23,6 +24,12 @@ beforeAll(async () => {
   const { fields, owner } = a
   for (const toType of recordNames.filter((kind) => kind !== 'task'))
     await owner.fetch('POST', '/api/links', { fromType: 'task', fromId: fields.task, toType, toId: fields[toType] })
+  // Notifications repeat the words of what they are about.
+  const colleague = inTeam(await member(t, owner, 'member'), owner.organizationId)
+  for (const path of [`/api/tasks/${fields.task}`, `/api/features/${fields.feature}`])
+    expect((await colleague.fetch('PATCH', path, { assignee: owner.email })).status).toBe(200)
+  const { items } = (await owner.fetch<{ items: object[] }>('GET', '/api/notifications')).body
+  expect(recordNames.filter((kind) => JSON.stringify(items).includes(words[kind]))).toEqual(['task', 'feature'])
 })
 
 const scopes = [...known.resources].sort().map((resource) => `${resource}:read`)
@@ -75,6 +82,38 @@ function withSearch(route: RouteLike): string {
   const q = encodeURIComponent(Object.values(words).join(' '))
   return 'q' in ((route.hooks.query?.properties ?? {}) as object) ? `${path}?q=${q}` : path
 }
+
+test('notifications about what a key may not read are neither counted nor marked as read by it', async () => {
+  const key = await keyOf(a.owner, ['notifications:write'])
+  const unread = async (who: Pick<Person, 'fetch'>) =>
+    (await who.fetch<{ unread: number }>('GET', '/api/notifications/count')).body.unread
+  const before = { all: await unread(a.owner), keys: await unread(key) }
+  expect(before.keys).toBe(before.all - 2)
+  expect((await key.fetch('PATCH', '/api/notifications/read-all')).body).toEqual({ read: before.keys })
+  expect(await unread(a.owner)).toBe(2)
+})
+
+test('a refusal does not name a project that the key may not read', async () => {
+  const kinds = ['project', 'epic', 'story', 'task', 'feature'] as const
+  const { project, task, feature } = await oneOfEach(a.owner, { kinds, words: (kind) => titled(words[kind])(kind) })
+  const other = (await a.owner.fetch<{ id: string }>('POST', '/api/projects', { name: words.project })).body
+  expect((await a.owner.fetch('POST', `/api/projects/${project.id}/archive`)).status).toBe(200)
+  const change = { title: 'New' }
+  const logged = { type: 'deploy', description: 'Done', task: task.id, project: other.id }
+  for (const [status, scopes, method, path, body] of [
+    [409, ['tasks:write'], 'PATCH', `/api/tasks/${task.id}`, change],
+    [409, ['tasks:write'], 'POST', `/api/projects/${project.id}/tasks`, change],
+    [409, ['features:write'], 'PATCH', `/api/features/${feature.id}`, change],
+    [409, ['specs:write'], 'POST', '/api/specs', { ...change, content: 'New', projectId: project.id }],
+    [422, ['activities:write', 'tasks:read'], 'POST', '/api/activities', logged],
+    [200, ['features:read'], 'GET', `/api/features/${feature.id}`, undefined],
+    [200, ['tasks:read'], 'GET', `/api/tasks/${task.id}`, undefined],
+  ] as const) {
+    const answer = await (await keyOf(a.owner, [...scopes])).fetch(method, path, body)
+    const named = JSON.stringify(answer.body).includes(words.project)
+    expect({ method, path, status: answer.status, named }).toEqual({ method, path, status, named: false })
+  }
+})
 
 test('what a change returns shows no other kind', async () => {
   const wrong: string[] = []

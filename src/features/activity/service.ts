@@ -163,7 +163,7 @@ export const log = write(
     const task = input.task === undefined ? undefined : await findTask(ctx, input.task)
     const project = await projectOf(ctx, input.project ?? task?.projectId)
     if (task && project && task.projectId !== project.id)
-      throw invalid('/task', `${task.key} is not a task of ${project.name}.`)
+      throw invalid('/task', `${task.key} is not a task of ${projects.namesFor(ctx, project).name}.`)
     if (sessionId) await sessionOf(ctx, { ref: sessionId })
     const place = {
       organizationId: project?.organizationId ?? currentOrganization(ctx.actor),
