@@ -28,7 +28,7 @@ export interface AppOptions {
   clock?: () => Date
   /** An open database; it is migrated and then owned by the app. */
   driver?: Driver
-  /** Run background work; off for one-off commands. */
+  /** Prepare the features and run background work; off for one-off commands. */
   background?: boolean
   /** Runs before background work begins. */
   prepare?: (app: App) => Promise<void>
@@ -51,6 +51,7 @@ export async function createApp(config: Config, options: AppOptions = {}): Promi
     const app = assemble({ config, log, clock, driver, secret }, background, options.outbound)
     await options.prepare?.(app)
     if (options.background !== false) {
+      for (const feature of features) await feature.prepare?.(app)
       await app.bus.start()
       await app.jobs.start(app)
       for (const feature of features) if (feature.background) background.push(feature.background(app))

@@ -35,6 +35,8 @@ export interface Feature {
   control?: readonly Handler[]
   /** Its handlers for hooks of the features below it. */
   hooks?: readonly Registration[]
+  /** Runs at each start of a server, before it takes requests; not for one-off commands. */
+  prepare?: (app: App) => Promise<void>
   /** Starts work that runs beside requests; returns a function that stops it. */
   background?: (app: App) => () => Promise<void>
 }

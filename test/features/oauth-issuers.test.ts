@@ -52,17 +52,70 @@ test('whose address the other issuer confirms keeps the account, and the new ide
   expect([second.status, second.body.code]).toEqual([409, 'conflict.exists'])
 })
 
-test('a row from before issuers were kept is adopted with its address, and by nobody else', async () => {
-  for (const over of [{ verified: false }, { email: `${unique('other')}@example.com` }, { email: undefined }]) {
-    const ada = somebody()
-    const { body } = await come('oidc', ada)
-    await t.app.driver.query('update connected_accounts set issuer = null where user_id = $1', [body.user.id])
-    const stranger = await comeOther('oidc', { ...ada, ...over })
-    expect([over, stranger.body.user?.id === body.user.id]).toEqual([over, false])
-    expect((await rowsOf(body.user.id)).map((row) => row.issuer)).toEqual([null])
-    const hers = await come('oidc', { ...ada, email: ada.email.toUpperCase() })
-    expect(hers.body.user.id).toBe(body.user.id)
-    expect((await rowsOf(body.user.id)).map((row) => row.issuer)).toEqual([at.oidc.url])
-    expect(await connected(hers.body.token)).toHaveLength(1)
+/** Makes a connection as the versions made it that kept no issuer. */
+const asBefore = (userId: string) =>
+  t.app.driver.query('update connected_accounts set issuer = null where user_id = $1', [userId])
+const issuersOf = async (userId: string) => (await rowsOf(userId)).map((row) => row.issuer)
+/** Starts servers with these settings, and stops them. */
+const serve = async (...all: Record<string, string>[]) => {
+  const started = await Promise.all(all.map((one) => testApp({ ...settings, ...one, background: 'on' })))
+  for (const app of started) await app.close()
+}
+const upgrade = async (...all: Record<string, string>[]) => {
+  await t.app.driver.query(`delete from meta where key = 'oauth.issuers'`)
+  await serve(...all)
+}
+
+test.each(['oidc', 'github'] as const)(
+  '%s: after an upgrade everybody keeps their account, whatever address they have now',
+  async (provider) => {
+    const people = [
+      somebody({ verified: false }), // never confirmed there
+      somebody(),
+    ]
+    const ids: string[] = []
+    for (const person of people) ids.push((await come(provider, person)).body.user.id)
+    for (const id of ids) await asBefore(id)
+    await upgrade({}, {})
+    expect(await Promise.all(ids.map(issuersOf))).toEqual([[at[provider].url], [at[provider].url]])
+    const moves = { ...(people[1] as Subject), email: `${unique('moved')}@example.com` }
+    expect((await come(provider, people[0] as Subject)).body.user?.id).toBe(ids[0] as string)
+    expect((await come(provider, moves)).body.user?.id).toBe(ids[1] as string)
+    const stranger = await comeOther(provider, somebody({ sub: people[0]?.sub }))
+    expect(ids).not.toContain(stranger.body.user.id)
+  },
+)
+
+test('the way in which the address of the issuer is written makes no difference', async () => {
+  const ada = somebody({ verified: false })
+  const { body } = await come('oidc', ada)
+  await asBefore(body.user.id)
+  await upgrade({ AUTH_BACKEND_URL: `${at.oidc.url}/.well-known/openid-configuration` })
+  expect(await issuersOf(body.user.id)).toEqual([at.oidc.url])
+  for (const written of [`${at.oidc.url}/`, `${at.oidc.url}/.well-known/openid-configuration`]) {
+    const other = await testApp({ ...settings, AUTH_BACKEND_URL: written })
+    expect([written, (await come('oidc', ada, { app: other })).body.user?.id]).toEqual([written, body.user.id])
+    await other.close()
   }
+})
+
+test('a provider that is set up only after the upgrade gives no account, and its owner connects it again', async () => {
+  const ada = somebody()
+  const { body } = await come('oidc', ada)
+  await asBefore(body.user.id)
+  await upgrade({ OIDC_CLIENT_ID: '', AUTH_BACKEND_URL: '', AUTH_BACKEND_KEY: '' })
+  await serve({})
+  expect(await issuersOf(body.user.id)).toEqual([null])
+  const moved = { ...ada, email: `${unique('moved')}@example.com` }
+  const refused = await come('oidc', moved)
+  expect([refused.status, refused.body.code]).toEqual([409, 'conflict.exists'])
+  expect(refused.body.detail).toMatch(/Sign in another way and connect .* administrator can reset the password/)
+  const { rows } = await t.app.driver.query('select 1 from users where email = $1', [moved.email])
+  expect(rows).toEqual([])
+  const again = { query: '?link=1', headers: { authorization: `Bearer ${body.token}` }, accept: {} }
+  expect((await come('oidc', moved, again)).location).toBe('/account')
+  expect(await issuersOf(body.user.id)).toEqual([at.oidc.url])
+  const hers = await come('oidc', moved)
+  expect(hers.body.user.id).toBe(body.user.id)
+  expect(await connected(hers.body.token)).toHaveLength(1)
 })

@@ -36,23 +36,23 @@ async function ownerOf(ctx: Ctx, identity: Identity): Promise<string | undefined
     .select({ userId: connectedAccounts.userId })
     .from(connectedAccounts)
     .where(same(identity))
-  return known?.userId ?? adopt(ctx, identity)
+  return known?.userId
 }
 
 /**
- * Gives a row that is older than the column `issuer` its issuer, and returns its owner. The configured provider may be
- * another one than when the row was made, so the subject alone proves nothing: the provider must also confirm the
- * address that the row holds. Whoever has another address now connects the identity again in their account.
+ * Throws if an account has this subject without an issuer (see `stampIssuers`). It may be the account of the person who
+ * signs in, so they get no second one; or that of somebody at an earlier provider, so they do not get into it.
  */
-async function adopt(ctx: Ctx, { provider, issuer, subject, email, emailVerified }: Identity) {
-  if (!email || !emailVerified) return undefined
-  const { provider: name, issuer: unknown, subject: id, email: address, userId } = connectedAccounts
-  const [adopted] = await ctx.db
-    .update(connectedAccounts)
-    .set({ issuer })
-    .where(and(isNull(unknown), eq(name, provider), eq(id, subject), sql`lower(${address}) = ${email.toLowerCase()}`))
-    .returning({ userId })
-  return adopted?.userId
+async function requireNoUncertainOwner(ctx: Ctx, { provider, subject }: Identity): Promise<void> {
+  const { issuer, provider: name, subject: id } = connectedAccounts
+  const uncertain = and(isNull(issuer), eq(name, provider), eq(id, subject))
+  if ((await ctx.db.$count(connectedAccounts, uncertain)) === 0) return
+  throw new AppError(
+    'conflict.exists',
+    `An account was connected to ${names[provider]} with the same id before this provider was set up, and it is not ` +
+      `certain that it is yours. Sign in another way and connect ${names[provider]} again in your account; an ` +
+      'administrator can reset the password.',
+  )
 }
 
 /** Locks an identity, so that the second of two concurrent sign-ins (two tabs) sees the account that the first made. */
@@ -116,6 +116,7 @@ async function userFor(ctx: Ctx, identity: Identity): Promise<User> {
     )
   const known = await byEmail(ctx, email)
   if (!known) {
+    await requireNoUncertainOwner(ctx, identity)
     await requireMayRegister(ctx, identity)
     const user = await insertUser(ctx, {
       email,

@@ -17,7 +17,7 @@ export const capital = (name: string): string => `${name.charAt(0).toUpperCase()
 
 export interface Identity {
   provider: Provider
-  /** Who vouches for the subject: `iss` of the identity token, or the address of the code host. */
+  /** Who vouches for the subject: see `issuerOf`. */
   issuer: string
   /** Id at the issuer. Addresses do not identify a user: they can get another owner. */
   subject: string
@@ -55,6 +55,16 @@ function clientOf(config: Config, provider: Provider): Client | undefined {
 }
 
 export const configured = (config: Config): Provider[] => providers.filter((provider) => clientOf(config, provider))
+
+/**
+ * Returns the address that is configured for a provider, in one way of writing. It is known without a request, and the
+ * library accepts only identity tokens whose `iss` belongs to it. (One address may stand for several `iss`: for all
+ * tenants of Microsoft Entra, which makes the subjects itself, different for each user of a client.)
+ */
+export function issuerOf(config: Config, provider: Provider): string | undefined {
+  const client = clientOf(config, provider)
+  return client && base(new URL(client.issuer).href.replace(/\/\.well-known\/openid-configuration$/, ''))
+}
 
 export function requireConfigured({ config }: App, provider: Provider): Client {
   const client = clientOf(config, provider)
@@ -208,13 +218,9 @@ export const identify = (
       scope: tokens.scope,
       expiresInSeconds: tokens.expires_in,
     }
+    const issuer = issuerOf(app.config, provider) as string
     if (provider === 'github')
-      return {
-        provider,
-        issuer: base(requireConfigured(app, provider).issuer),
-        ...(await codeHostUser(app, tokens.access_token)),
-        tokens: kept,
-      }
+      return { provider, issuer, ...(await codeHostUser(app, tokens.access_token)), tokens: kept }
     const claims = tokens.claims()
     if (!claims) throw new Error('no identity token')
     const complete = claims.email !== undefined || !configuration.serverMetadata().userinfo_endpoint
@@ -223,7 +229,7 @@ export const identify = (
       : { ...(await fetchUserInfo(configuration, tokens.access_token, claims.sub)), sub: claims.sub }
     return {
       provider,
-      issuer: claims.iss,
+      issuer,
       subject: all.sub,
       email: address(all.email),
       emailVerified: all.email_verified === true || (all.email_verified as unknown) === 'true',

@@ -16,8 +16,8 @@ export const connectedAccounts = pgTable(
       .references(() => users.id, { onDelete: 'cascade' }),
     provider: text().$type<Provider>().notNull(),
     /**
-     * Null in rows that are older than this column, because a migration does not know the issuer that was configured.
-     * Such a row matches nobody until its owner proves it: see `adopt`.
+     * Null in rows that are older than this column, because a migration does not know the configuration. The first
+     * start sets it (`stampIssuers`); it stays null where the provider was not configured then, and matches nobody.
      */
     issuer: text(),
     subject: text().notNull(),
