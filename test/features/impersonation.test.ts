@@ -5,6 +5,7 @@ import { actionOf, documented, type RouteLike } from '../../src/http/openapi.ts'
 import {
   type Answer,
   call,
+  member,
   PASSWORD,
   type Person,
   person,
@@ -214,6 +215,35 @@ describe('while acting', () => {
       'issue.created',
       'issues.list',
     ])
+  })
+
+  test('no feature is reviewed, verified or overridden in the user’s name', async () => {
+    const author = await person(t)
+    const mate = await member(t, author, 'admin')
+    const headers = { 'x-organization-id': author.organizationId }
+    const project = await author.fetch<{ id: string }>('POST', '/api/projects', { name: unique('Gates') })
+    const made = await author.fetch<{ id: string }>('POST', `/api/projects/${project.body.id}/features`, {
+      title: 'Gate',
+    })
+    const path = `/api/features/${made.body.id}`
+    expect((await author.fetch('POST', `${path}/override`, { status: 'in_review', reason: 'Test' })).status).toBe(200)
+    const { token } = await actAs(mate)
+    const use = (method: string, at: string, body?: object) =>
+      call<Record<string, unknown>>(t, method, at, body, { authorization: `Bearer ${token}`, ...headers })
+    for (const verdict of ['approved', 'changes_requested'])
+      await expectRefusal(t, await use('POST', `${path}/reviews`, { verdict }), 403, 'forbidden')
+    await expectRefusal(t, await use('POST', `${path}/override`, { status: 'done', reason: 'x' }), 403, 'forbidden')
+    const settings = { settings: { allowSelfReview: true } }
+    await expectRefusal(t, await use('PUT', `/api/projects/${project.body.id}`, settings), 403, 'forbidden')
+    const seen = (await use('GET', path)).body
+    expect(seen).toMatchObject({
+      status: 'in_review',
+      can: { review: { code: 'forbidden' }, override: { code: 'forbidden' } },
+    })
+    expect((await author.fetch('POST', `${path}/override`, { status: 'in_progress', reason: 'Test' })).status).toBe(200)
+    const evidence = { summary: 'Seen', files: ['src/1.ts'] }
+    await expectRefusal(t, await use('POST', `${path}/advance`, { evidence, level: 'verified' }), 403, 'forbidden')
+    expect((await use('POST', `${path}/advance`, { evidence })).status).toBe(200)
   })
 
   test('nothing opens that is not open to the user', async () => {

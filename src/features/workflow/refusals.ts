@@ -7,6 +7,7 @@ import {
   type Permission,
   permissionOf,
   type Refusal,
+  type Rule,
   refusalOf,
   roleRefusal,
 } from '../../auth/policy.ts'
@@ -19,7 +20,7 @@ import type { FeatureAction } from './schema.ts'
 import { featureEvidence } from './table.ts'
 
 /** The rules of the actions; `can` and the actions both use them. */
-export const reviewing = member('features:write')
+export const reviewing: Rule = { ...member('features:write'), own: true }
 export const overriding = atBrowser('/features/{id}')
 
 /**
