@@ -109,11 +109,10 @@ export const verbs: Verb[] = [
     run: async ({ client, args: [team, email], fields }) => {
       const path = at('/api/teams/:id/invite', await idOf(client, team))
       const invite = await client.post<InviteSent>(path, { email, ...fields })
-      const byHand = invite.link && [
-        'This server sends no mail. Hand this link to them yourself; it is shown only now:',
-        `  ${invite.link}`,
-      ]
-      return shown(invite, `Invited ${email}.`, ...(byHand || []))
+      const byHand = invite.link
+        ? ['This server sends no mail. Hand this link to them yourself; it is shown only now:', `  ${invite.link}`]
+        : []
+      return shown(invite, `Invited ${email}.`, ...byHand, ...(invite.detail ? [invite.detail] : []))
     },
   },
   {

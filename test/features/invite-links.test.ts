@@ -3,9 +3,23 @@ import type { Role } from '../../src/auth/policy.ts'
 import { newSecret } from '../../src/auth/secrets.ts'
 import type { SignedIn } from '../../src/features/accounts/schema.ts'
 import type { Invite, InvitePreview, InviteSent } from '../../src/features/invites/schema.ts'
+import type { NotificationPage } from '../../src/features/notifications/schema.ts'
+import type { Onboarded } from '../../src/features/onboarding/schema.ts'
 import type { MemberPage, Organization } from '../../src/features/organizations/schema.ts'
-import { call, PASSWORD, type Person, person, sharedApp, type TestApp, testApp, unique } from '../support/app.ts'
+import {
+  apiKey,
+  call,
+  member,
+  PASSWORD,
+  type Person,
+  person,
+  sharedApp,
+  type TestApp,
+  testApp,
+  unique,
+} from '../support/app.ts'
 import { keptMail, linkSecretIn, mailServer } from '../support/mail.ts'
+import { deviceSession } from './accounts-support.ts'
 import { expectEvents, expectRefusal, TestClock, times, watch } from './support.ts'
 
 /** What the link in an invitation does for somebody who has no account, or has not proved their address. */
@@ -38,6 +52,91 @@ const rolesIn = async (team: { id: string }) => {
   const { body } = await ada.fetch<MemberPage>('GET', `/api/teams/${team.id}/members?limit=200`)
   return new Map(body.items.map((m) => [m.id, m.role]))
 }
+/** Everything that may act for a person without being that person at a browser. */
+async function substitutesOf(who: Person): Promise<Record<string, Person['fetch']>> {
+  const admin = await person(t, { admin: true })
+  const acting = await admin.fetch<{ token: string }>('POST', `/api/admin/users/${who.userId}/impersonate`, {
+    reason: 'ticket 42',
+  })
+  const tokens = {
+    device: (await deviceSession(t, who.userId)).token,
+    key: await apiKey(t, who),
+    impersonator: acting.body.token,
+  }
+  return Object.fromEntries(
+    Object.entries(tokens).map(([name, token]) => [
+      name,
+      (method: string, path: string, body?: unknown) =>
+        call(t, method, path, body, { authorization: `Bearer ${token}` }),
+    ]),
+  ) as Record<string, Person['fetch']>
+}
+const titlesOf = async (who: Person) =>
+  (await who.fetch<NotificationPage>('GET', '/api/notifications?limit=200')).body.items
+    .filter(({ reason }) => reason === 'security')
+    .map(({ title, message }) => [title, message])
+
+describe('whoever is not the inviter at a browser', () => {
+  test('invites, but gets no link: with it they would become a person', async () => {
+    const boss = await person(t)
+    for (const [name, use] of Object.entries(await substitutesOf(boss))) {
+      const email = `${unique('guest')}@example.com`
+      const invited = await use<InviteSent>('POST', `/api/teams/${boss.organizationId}/invite`, { email })
+      expect([name, invited.status, 'link' in invited.body]).toEqual([name, 201, false])
+      expect(invited.body.detail).toContain('`tutti outbox`')
+      expect(JSON.stringify(invited.body)).not.toContain('svc_inv_')
+      expect((await preview(await tokenFor({ id: boss.organizationId }, email))).status).toBe(200)
+    }
+    const atBrowser = await boss.fetch('POST', `/api/teams/${boss.organizationId}/invite`, { email: 'own@example.com' })
+    expect([Object.keys(atBrowser.body).includes('link'), 'detail' in atBrowser.body]).toEqual([true, false])
+  })
+
+  test('invites no admin and no owner, also not in place of a member', async () => {
+    const boss = await person(t)
+    const team = { id: boss.organizationId }
+    const email = `${unique('guest')}@example.com`
+    await send(team, email, 'member', boss)
+    const token = await tokenFor(team, email)
+    for (const [name, use] of Object.entries(await substitutesOf(boss)))
+      for (const role of ['admin', 'owner']) {
+        const tried = await use('POST', `/api/teams/${team.id}/invite`, { email, role })
+        const { next } = await expectRefusal(t, tried, 403, 'forbidden')
+        if (name !== 'impersonator') expect(next).toEqual([{ page: '/account' }])
+      }
+    expect((await preview(token)).body.role).toBe('member')
+  })
+
+  test('gets none at the end of onboarding either', async () => {
+    const boss = await person(t)
+    const { device } = await substitutesOf(boss)
+    const organization = { name: unique('First') }
+    const email = `${unique('guest')}@example.com`
+    const start = (role: Role) =>
+      (device as Person['fetch'])<Onboarded>('POST', '/api/onboarding', { organization, invites: [{ email, role }] })
+    await expectRefusal(t, await start('owner'), 403, 'forbidden')
+    const started = await start('member')
+    expect([started.status, started.body.links, started.body.invites.length]).toEqual([201, [], 1])
+    expect(started.body.detail).toContain('`tutti outbox`')
+  })
+})
+
+test('the other owners are notified of an invited admin or owner, and all of them when they join', async () => {
+  const boss = await person(t)
+  const [other, plain] = [await member(t, boss, 'owner'), await member(t, boss, 'admin')]
+  const team = { id: boss.organizationId }
+  const guest = await person(t, { name: 'Joan Clarke' })
+  await send(team, `${unique('viewer')}@example.com`, 'viewer', boss)
+  await send(team, guest.email, 'admin', boss)
+  const asked = ["Somebody was invited as admin of Ada Lovelace's space", `Ada Lovelace invited ${guest.email}.`]
+  expect([await titlesOf(other), await titlesOf(boss), await titlesOf(plain)]).toEqual([[asked], [], []])
+  expect((await accept(guest, await tokenFor(team, guest.email))).status).toBe(200)
+  const joined = [
+    "Joan Clarke joined Ada Lovelace's space as admin",
+    `They accepted the invitation to ${guest.email} by Ada Lovelace.`,
+  ]
+  expect([await titlesOf(other), await titlesOf(boss), await titlesOf(plain)]).toEqual([[joined, asked], [joined], []])
+})
+
 describe('an address that was never proved', () => {
   test('is proved by the mailed link, right after signing in', async () => {
     const boss = await person(sending)
@@ -163,7 +262,7 @@ describe('without an account', () => {
       expect(answers.filter((a) => a.status === 201)).toHaveLength(1)
       expect(answers.every((a) => [201, 409, 410].includes(a.status))).toBe(true)
       const made = answers.find((a) => a.status === 201) as (typeof answers)[number]
-      await expectEvents(closed, made, 'user.registered', 'member.added', 'invite.accepted')
+      await expectEvents(closed, made, 'user.registered', 'member.added', 'invite.accepted', 'notification.created')
       expect(made.body.user.emailVerifiedAt).toBeNull()
       expect((await rolesIn(team)).get(made.body.user.id)).toBe('admin')
       await expectRefusal(closed, await register({ inviteToken: token, email }), 410, 'gone')

@@ -5,6 +5,7 @@ import { account, anyone, atLeast, person, requireRecent } from '../../auth/poli
 import { hashSecret, kindOf } from '../../auth/secrets.ts'
 import { AppError, invalid } from '../../errors.ts'
 import { mayRegister, onRegistered } from '../accounts/hooks.ts'
+import { oneLine } from '../mail/message.ts'
 import { personalReclaimed } from '../organizations/hooks.ts'
 import * as members from '../organizations/members.ts'
 import type { Organization } from '../organizations/schema.ts'
@@ -15,6 +16,7 @@ import type { User } from '../users/schema.ts'
 import { visible as userColumns } from '../users/service.ts'
 import { users } from '../users/table.ts'
 import { inviteAccepted, inviteDeclined } from './events.ts'
+import { manages, notifyOwners } from './notices.ts'
 import { close, listOpen, memberOf, open, type Row, roleToInvite, select, sentTo } from './rows.ts'
 import type { InvitePage, InvitePreview, InviteQuery } from './schema.ts'
 import { invites } from './table.ts'
@@ -68,7 +70,7 @@ export const accept = write(
         .where(eq(users.id, user.id))
       ctx.emit(userEmailVerified, { subjectId: user.id, userId: user.id })
     }
-    await take(ctx, invite, user.id)
+    await take(ctx, invite, user)
     return teams.joined(ctx, invite.organization.id)
   },
 )
@@ -97,7 +99,7 @@ export const inviteHooks = [
     return { provesMailbox: !invite.handedOver }
   }),
   onRegistered.handle(async (ctx, { user, inviteToken }) => {
-    await take(ctx, await claim(ctx, user, inviteToken), user.id)
+    await take(ctx, await claim(ctx, user, inviteToken), user)
   }),
 ]
 
@@ -138,9 +140,15 @@ async function usable(ctx: Ctx, invite: Row | undefined): Promise<Row> {
   return invite
 }
 
-async function take(ctx: Ctx, invite: Row, userId: string): Promise<void> {
-  await members.join(ctx, { id: invite.organization.id, userId, role: invite.role })
+async function take(ctx: Ctx, invite: Row, user: Pick<User, 'id' | 'name'>): Promise<void> {
+  const { organization, role, email, invitedBy } = invite
+  const joined = await members.join(ctx, { id: organization.id, userId: user.id, role })
   await close(ctx, invite, { acceptedAt: ctx.now }, inviteAccepted)
+  if (joined && manages(role))
+    await notifyOwners(ctx, organization.id, user.id, {
+      title: `${oneLine(user.name)} joined ${oneLine(organization.name)} as ${role}`,
+      message: `They accepted the invitation to ${email} by ${oneLine(invitedBy?.name ?? 'a former user')}.`,
+    })
 }
 
 /** Returns whether the address has a usable invite, so that it may register although registration is closed. */

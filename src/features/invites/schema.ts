@@ -34,9 +34,12 @@ export const InviteSent = object({
   link: optional(
     url({
       example: 'https://tutti.example.com/invite#svc_inv_…',
-      description: 'Only without a mail server: hand it to the person yourself. It is shown once and proves no mailbox',
+      description:
+        'Only without a mail server, and only at a browser: hand it to the person yourself. It is shown once and ' +
+        'proves no mailbox',
     }),
   ),
+  detail: optional(text(300, { description: 'Where the link is, if there is no mail server and it is not shown' })),
 })
 export type InviteSent = Static<typeof InviteSent>
 

@@ -1,8 +1,8 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
-import { userIdOf } from '../../auth/actor.ts'
+import { inPerson, userIdOf } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
-import { byRow, type Role, requireRole } from '../../auth/policy.ts'
+import { atBrowser, authorize, byRow, type Role, requireRole } from '../../auth/policy.ts'
 import { hashSecret, newSecret } from '../../auth/secrets.ts'
 import { connectionOf } from '../../db/session.ts'
 import { AppError, notFound } from '../../errors.ts'
@@ -13,6 +13,7 @@ import * as members from '../organizations/members.ts'
 import * as teams from '../organizations/service.ts'
 import { byEmail } from '../users/service.ts'
 import { inviteCreated, inviteRenewed, inviteWithdrawn } from './events.ts'
+import { manages, notifyOwners } from './notices.ts'
 import { close, listOpen, mailKind, memberOf, open, type Row, roleToInvite, select, sentTo, shown } from './rows.ts'
 import type { InviteCreate, InvitePage, InviteQuery, InviteSent } from './schema.ts'
 import { invites } from './table.ts'
@@ -43,13 +44,15 @@ export const create = write(
 
 /**
  * Sends an invite in the caller's transaction. The caller has checked the right to invite. An open invite is renewed,
- * and its old link stops working. Without a mail server the result has the link for the inviter to hand over.
+ * and its old link stops working. Without a mail server the result has the link for the inviter to hand over, but only
+ * at a browser: with the link a program could register as a person of its own.
  */
 export async function send(
   ctx: Ctx,
   organization: { id: string; name: string },
   { email, role = 'member' }: InviteCreate,
 ): Promise<InviteSent> {
+  if (manages(role)) authorize(ctx.actor, atBrowser('/account'), `Inviting somebody as ${role}`, ctx.app.clock)
   await members.lock(ctx, organization.id)
   const known = await byEmail(ctx, email)
   if (known && (await memberOf(ctx, organization.id, known.id)))
@@ -89,14 +92,24 @@ export async function send(
       title: subject,
       link: '/account',
     })
+  if (manages(role))
+    await notifyOwners(ctx, organization.id, userIdOf(ctx.actor), {
+      title: `Somebody was invited as ${role} of ${oneLine(organization.name)}`,
+      message: `${oneLine(ctx.actor.name)} invited ${email}.`,
+    })
   ctx.emit(renewed ? inviteRenewed : inviteCreated, {
     subjectId: invite.id,
     organizationId: organization.id,
     data: { email, role },
   })
   const [made] = await select(ctx).where(eq(invites.id, invite.id))
-  return { ...shown(made as Row), ...(handedOver && { link: linkOf(ctx, token) }) }
+  const byHand = inPerson(ctx.actor) ? { link: linkOf(ctx, token) } : { detail: LINK_KEPT }
+  return { ...shown(made as Row), ...(handedOver && byHand) }
 }
+
+const LINK_KEPT =
+  'This server sends no mail, and shows the link of an invitation only to a person at a browser. Whoever runs the ' +
+  'server can read it with `tutti outbox` and pass it on.'
 
 const linkOf = ({ app }: Ctx, token: string): string => `${app.url}/invite#${token}`
 

@@ -70,10 +70,12 @@ export const finish = write(
       })
       .where(and(eq(users.id, me)))
     ctx.emit(userOnboarded, { subjectId: me, userId: me })
+    const detail = sent[0]?.detail
     return {
       organization: team,
-      invites: sent.map(({ link: _, ...invite }) => invite),
+      invites: sent.map(({ link: _, detail: __, ...invite }) => invite),
       links: sent.flatMap(({ email, link }) => (link ? [{ email, link }] : [])),
+      ...(detail && { detail }),
       onboardedAt: ctx.now,
     }
   },
