@@ -4,7 +4,7 @@ import { atLeast, type Role } from '../../auth/policy.ts'
 import { type Notice, notify } from '../notifications/service.ts'
 import { memberships } from '../organizations/table.ts'
 
-/** Whether the role lets its holder manage the team. Such invites need a person at a browser, and owners hear of them. */
+/** Whether the role lets its holder manage the team. To invite to such a role needs a person at a browser. */
 export const manages = (role: Role): boolean => atLeast(role, 'admin')
 
 /** Notifies the owners of a team, except the one who did it, so that nobody comes to manage the team unnoticed. */
