@@ -70,6 +70,26 @@ test('a lone person finds what their feature lacks, reviews it and overrides a g
   await ada.leave()
 }, 60_000)
 
+test('the page of a project does not overwrite what somebody changed meanwhile', async () => {
+  const ada = await Visitor.open({ at: { url: t.app.url, output: () => logged.join('') } })
+  await ada.register('Ada Lovelace', `${unique('ada')}@example.com`)
+  const { id } = await call<{ id: string }>(ada, 'POST', '/api/projects', { name: unique('Lantern') })
+  const path = `/api/projects/${id}`
+  const settings = async () => (await call<{ settings: object }>(ada, 'GET', path)).settings
+  await ada.goto(`/projects/${id}`)
+  const allow = ada.button('Let authors review their own work')
+  await allow.waitFor()
+  const workflow = { initial: 'open', states: ['open', 'done'], transitions: [{ from: 'open', to: 'done' }] }
+  await call(ada, 'PUT', path, { settings: { workflow } })
+  await allow.click()
+  await ada.see('Somebody changed this project meanwhile')
+  expect(await settings()).toMatchObject({ workflow })
+  await allow.click()
+  await ada.see('Authors may review their own work')
+  expect(await settings()).toMatchObject({ workflow, allowSelfReview: true })
+  await ada.leave(`PUT ${path} 412`)
+}, 60_000)
+
 test('who is not signed in signs in first and comes back', async () => {
   const stranger = await Visitor.open({ at: { url: t.app.url, output: () => logged.join('') } })
   await stranger.goto('/inbox')

@@ -37,10 +37,10 @@ export class Problem extends Error {
   }
 }
 
-async function send(method, path, body) {
+async function send(method, path, body, headers = {}) {
   const answer = await fetch(path, {
     method,
-    headers: body === undefined ? {} : { 'content-type': 'application/json' },
+    headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
     body: body === undefined ? undefined : JSON.stringify(body),
   }).catch(() => undefined)
   const json = await answer?.json().catch(() => ({}))
@@ -79,12 +79,12 @@ export const whoAmI = () =>
 const signingIn = /^\/api\/auth\/(login|register|otp|magic-link|passkey\/authenticate|reset-password)/
 
 /** Repeats the request after renewing an expired access token, and after the person has confirmed their identity. */
-export async function call(method, path, body) {
+export async function call(method, path, body, headers) {
   let renewed = signingIn.test(path)
   let confirmed = false
   for (;;) {
     try {
-      return await send(method, path, body)
+      return await send(method, path, body, headers)
     } catch (problem) {
       if (problem.status === 401 && !renewed) {
         renewed = true
@@ -121,13 +121,15 @@ export function guarded(place, work) {
   return async (event) => {
     event?.preventDefault()
     if (place.hasAttribute('aria-busy')) return
-    const alert = $('[role=alert]', place) ?? place.appendChild(element('p', { role: 'alert' }))
+    const alertOf = () => $('[role=alert]', place) ?? place.appendChild(element('p', { role: 'alert' }))
+    const alert = alertOf()
     place.setAttribute('aria-busy', 'true')
     try {
       await work(event)
       alert.textContent = ''
     } catch (problem) {
-      alert.textContent = problem.message
+      // The work may have replaced all that the place shows.
+      alertOf().textContent = problem.message
     } finally {
       place.removeAttribute('aria-busy')
     }

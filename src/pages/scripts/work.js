@@ -64,6 +64,16 @@ async function projects() {
   ]
 }
 
+/** Returns false, and changes nothing, if the record is no longer at this version. */
+const changeIfCurrent = (path, version, body) =>
+  call('PUT', path, body, { 'if-match': `"${version}"` }).then(
+    () => true,
+    (problem) => {
+      if (problem.status === 412) return false
+      throw problem
+    },
+  )
+
 async function project(id) {
   const path = `/api/projects/${encodeURIComponent(id)}`
   const found = await get(path)
@@ -94,8 +104,9 @@ async function project(id) {
         class: 'quiet',
         onclick: guarded(place, async () => {
           const settings = { ...found.settings, allowSelfReview: !found.settings.allowSelfReview }
-          await call('PUT', path, { settings })
+          const changed = await changeIfCurrent(path, found.version, { settings })
           await show()
+          if (!changed) throw new Error('Somebody changed this project meanwhile. You see it as it is now: try again.')
         }),
       },
       found.settings.allowSelfReview ? 'Require another reviewer' : 'Let authors review their own work',
