@@ -60,10 +60,13 @@ export function isNavigation({ headers }: Request): boolean {
   return mode === null ? headers.has('upgrade-insecure-requests') : mode === 'navigate'
 }
 
-/** Masks secrets in the address, because pages are photographed. */
+/**
+ * Masks secrets in the address, because pages are photographed. It begins with one slash, because browsers take two for
+ * the address of another site.
+ */
 export function problemPage(error: AppError, asked: Asked): string {
   const { method, requestId } = asked
-  const target = withoutSecrets(asked.target)
+  const target = withoutSecrets(asked.target).replace(/^[/\\]+/, '/')
   const path = target.split('?')[0] ?? target
   const { title = codes[error.code][1], detail } = words[error.code] ?? {}
   const commands = waysBy(error.details.next, 'command')

@@ -1,5 +1,7 @@
 import { expect, test } from 'bun:test'
+import { createLog } from '../../src/log.ts'
 import { call, person, sharedApp, testApp } from '../support/app.ts'
+import { serverOver } from './server.ts'
 
 /** What a browser sends when a person opens an address. */
 const navigation = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8', 'sec-fetch-mode': 'navigate' }
@@ -66,6 +68,44 @@ test('nothing of an address can become markup, and no secret in it is repeated',
   expect(page.text).not.toContain('<img')
   expect(page.text).not.toContain(secret)
   expect((await open(`/api/invites/${secret}/accept`)).text).not.toContain(secret)
+})
+
+test('no way out leads to another site, whatever the address begins with', async () => {
+  const stopping = await serverOver(t, {})
+  await stopping.server.stop(0)
+  for (const path of ['//evil.example/x', '/\\evil.example/x', '/.//evil.example/x', '///evil.example/x']) {
+    const request = new Request(`${stopping.url}${path}`, {
+      headers: { ...navigation, host: new URL(stopping.url).host },
+    })
+    const page = await stopping.server.handle(request)
+    expect(page.status).toBe(503)
+    expect(await page.text()).toContain('href="/evil.example/x">Try again')
+  }
+  await stopping.app.close()
+})
+
+test('a secret in an address is masked in every way to write it', async () => {
+  const tail = 'a1B2'.repeat(10)
+  const jwt = ['eyJhbGciOiJI', 'eyJzdWIiOiIx', 'c2lnbmF0dXJl'] as const
+  for (const [secret, part] of [
+    [`svc_live_${tail}`, tail],
+    [`svc%5Flive%5f${tail}`, tail],
+    [`%73vc_live_%61${tail}`, tail],
+    [`svc_${tail.replaceAll('a', '%61')}`, '1B2'],
+    [jwt.join('%2E'), jwt[1]],
+    [`%65${jwt.join('.').slice(1)}`, jwt[1]],
+  ] as const) {
+    const path = `/api/tasks/${secret}`
+    const problem = await call<{ instance: string }>(t, 'GET', path)
+    expect(problem.body.instance).toBe('/api/tasks/[redacted]')
+    expect((await open(path)).text).not.toContain(part)
+    const lines: string[] = []
+    createLog('info', (line) => void lines.push(line), false).warn('request refused', { path })
+    expect(lines.join('')).toContain('"/api/tasks/[redacted]"')
+  }
+  // Other encoded text stays.
+  const plain = '/api/tasks/svc%5Fx/caf%C3%A9%20and%20more%20than%20twenty'
+  expect((await call<{ instance: string }>(t, 'GET', plain)).body.instance).toBe(plain)
 })
 
 test('a browser that asks too often is told when to try again', async () => {
