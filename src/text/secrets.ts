@@ -1,5 +1,12 @@
+/** A character of a secret, as it is or percent-encoded, as in an address. Never a dot, which ends a part of a JWT. */
+const character = '(?:[\\w-]|%2[Dd]|%[3-7][0-9A-Fa-f])'
+const dot = '(?:\\.|%2[Ee])'
+
 /** Our own bearer secrets and JWTs, anywhere in a text. */
-export const secretForms = [/svc_[A-Za-z0-9_]{20,}/, /eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/]
+export const secretForms = [
+  /(?:s|%73)(?:v|%76)(?:c|%63)(?:_|%5[Ff])(?:[A-Za-z0-9_]|%[3-7][0-9A-Fa-f]){20,}/,
+  new RegExp(`(?:e|%65)(?:y|%79)(?:J|%4[Aa])${character}{8,}${dot}${character}{8,}${dot}${character}{8,}`),
+]
 
 const pattern = new RegExp(secretForms.map(({ source }) => source).join('|'), 'g')
 
