@@ -19,7 +19,8 @@ const holds = ({ actor }: Reader, scope: string | undefined): boolean =>
 /**
  * THE RULE about what a credential may read, wherever it stands: a tree, a feed, a brief, a link, a search result, a
  * status message or the detail of another record shows only kinds whose scope the credential has. Which rows of the
- * kind it sees is another matter (`visible` of the kind).
+ * kind it sees is another matter (`visible` of the kind). Parties are always named: the people and agents who did
+ * something, or to whom a task, feature or memory belongs. A record without them is only half of it.
  */
 export const mayRead = (reader: Reader, kind: RecordName): boolean => holds(reader, reader.app.records.get(kind).scope)
 

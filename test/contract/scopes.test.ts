@@ -93,6 +93,23 @@ test('notifications about what a key may not read are neither counted nor marked
   expect(await unread(a.owner)).toBe(2)
 })
 
+test('who holds a task or a memory is named without the scope to read agents', async () => {
+  const make = async <T>(path: string, body: object): Promise<T> => {
+    const answer = await a.owner.fetch<T>('POST', path, body)
+    expect({ path, status: answer.status }).toEqual({ path, status: 201 })
+    return answer.body
+  }
+  const agent = await make<{ id: string }>('/api/agents', { name: 'Grete', scope: 'team' })
+  await make('/api/memories', { content: 'Kestrels hover.', scope: 'agent', scopeId: agent.id })
+  const path = `/api/projects/${a.fields.project}/tasks`
+  const task = await make<{ id: string }>(path, { title: 'Watch', assignee: agent.id })
+  const key = await keyOf(a.owner, ['tasks:read', 'memories:read'])
+  const seen = (await key.fetch<{ assignee: object }>('GET', `/api/tasks/${task.id}`)).body
+  expect(seen.assignee).toMatchObject({ type: 'agent', name: 'Grete' })
+  const found = await key.fetch<{ items: { origin: string }[] }>('POST', '/api/memories/search', { query: 'kestrels' })
+  expect(found.body.items.map(({ origin }) => origin.split(',')[0])).toEqual(['agent Grete'])
+})
+
 test('a refusal does not name a project that the key may not read', async () => {
   const kinds = ['project', 'epic', 'story', 'task', 'feature'] as const
   const { project, task, feature } = await oneOfEach(a.owner, { kinds, words: (kind) => titled(words[kind])(kind) })

@@ -80,7 +80,7 @@ async function originsOf(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, st
     .select({
       kind: passages.kind,
       id: passages.recordId,
-      agent: mayRead(ctx, 'agent') ? agents.name : sql<string | null>`null`,
+      agent: agents.name,
       project: mayRead(ctx, 'project') ? projectTable.slug : projectTable.key,
       author: memories.authorName,
     })
