@@ -188,7 +188,7 @@ describe('assignees', () => {
     const { author, owner, stranger, project } = await newTeam()
     const feature = await make(author, project)
     const theirs = (await stranger.fetch<Agent>('POST', '/api/agents', { name: 'Spy', scope: 'team' })).body
-    const personal = (await author.fetch<Agent>('POST', '/api/agents', { name: 'Mine' })).body
+    const personal = (await author.fetch<Agent>('POST', '/api/agents', { name: 'Mine', scope: 'personal' })).body
     for (const ref of [
       people.stranger.userId,
       people.stranger.email,
