@@ -2,7 +2,7 @@ import { openDatabase } from '../../src/db/index.ts'
 import type { HttpServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/log.ts'
 import { version } from '../../src/version.ts'
-import { closeDemo, demoSettings, demoText, openDemo, stoppedClock } from '../operating/demo.ts'
+import { demoSettings, demoText, prepare, stoppedClock, withdrawLink } from '../operating/demo.ts'
 import { type CommonOptions, settingsOf } from '../operating/settings.ts'
 import { Refusal } from '../terminal/report.ts'
 
@@ -38,7 +38,7 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
     background: !trial,
     clock,
     prepare: async (fresh) => {
-      if (demo) link = await openDemo(contextOf(fresh, system))
+      link = await prepare(contextOf(fresh, system), demo)
     },
   })
   const ctx = contextOf(app, system)
@@ -64,7 +64,7 @@ export async function serve({ demo, at, trial, ...options }: Options): Promise<v
   app.log.info('stopping', { signal: await asked })
   await server.stop()
   control.stop()
-  if (link) await closeDemo(ctx)
+  if (link) await withdrawLink(ctx)
   await app.close()
   process.exit(0)
 }

@@ -3,12 +3,19 @@ import type { Config } from '../../src/config.ts'
 import { Refusal } from '../terminal/refusal.ts'
 import { type CommonOptions, settingsOf } from './settings.ts'
 
-/** A demo has a folder of its own and sends nothing: its people and hosts exist nowhere. */
-export function demoSettings(options: CommonOptions): Config {
-  const given = settingsOf(options)
-  const config = given.sources.DATA_DIR === 'default' ? settingsOf({ ...options, dataDir: './tutti-demo' }) : given
-  return { ...config, SMTP_URL: undefined, OUTBOUND: 'off' }
-}
+/**
+ * Returns the settings of a demo. Its folder is its own or given with --data-dir, and its database is embedded: the
+ * environment and the configuration file name the places of a real installation. It sends nothing, because its people
+ * and hosts exist nowhere.
+ */
+export const demoSettings = (options: CommonOptions): Config => ({
+  ...settingsOf({ ...options, dataDir: options.dataDir ?? './tutti-demo' }),
+  DB_CONNECTION: 'pglite',
+  DATABASE_URL: undefined,
+  BACKUP_DIR: undefined,
+  SMTP_URL: undefined,
+  OUTBOUND: 'off',
+})
 
 /** Returns a clock that always shows this time. */
 export function stoppedClock(at: string, demo = false): () => Date {
@@ -18,17 +25,20 @@ export function stoppedClock(at: string, demo = false): () => Date {
   return () => new Date(time)
 }
 
-/** Creates the demo, unless it is there, and returns the path of a link that signs the visitor in. */
-export async function openDemo(ctx: Ctx): Promise<string> {
+/**
+ * Prepares the database of a server that starts. Withdraws the link of a demo that ended without an orderly stop. With
+ * `demo`, creates the demo, unless it is there, and returns the path of a link that signs the visitor in.
+ */
+export async function prepare(ctx: Ctx, demo = false): Promise<string | undefined> {
+  await withdrawLink(ctx)
+  if (!demo) return undefined
   console.log('Preparing the demo…')
   return (await import('../../seeds/index.ts')).openDemo(ctx, {})
 }
 
 /** Ends the printed link with the server that printed it. */
-export async function closeDemo(ctx: Ctx): Promise<void> {
-  const { visitor } = await import('../../seeds/index.ts')
-  const { withdrawLink } = await import('../../src/features/codes/service.ts')
-  await withdrawLink(ctx, { email: visitor.email })
+export async function withdrawLink(ctx: Ctx): Promise<void> {
+  await (await import('../../src/features/codes/service.ts')).withdrawLinks(ctx, {})
 }
 
 export const demoText = ({ DATA_DIR }: Config, link: string): string => `

@@ -117,10 +117,10 @@ export async function peekSecret(
   return found
 }
 
-export async function dropSecrets(ctx: Ctx, purpose: Purpose, subject: string): Promise<void> {
-  await ctx.db
-    .delete(table)
-    .where(and(eq(table.purpose, purpose), eq(table.subject, normal(subject)), isNull(table.usedAt)))
+/** Deletes the pending secrets of a purpose. Default: for all subjects. */
+export async function dropSecrets(ctx: Ctx, purpose: Purpose, subject?: string): Promise<void> {
+  const about = subject === undefined ? undefined : eq(table.subject, normal(subject))
+  await ctx.db.delete(table).where(and(eq(table.purpose, purpose), about, isNull(table.usedAt)))
 }
 
 /** Deletes all pending secrets of a user, except the link that undoes a change of address. */
@@ -136,6 +136,11 @@ export async function pendingFor(ctx: Ctx, purpose: Purpose, subject: string): P
     .where(and(usable(ctx, purpose), eq(table.subject, normal(subject))))
     .limit(1)
   return found
+}
+
+/** Returns whether there is an unused secret for this purpose; it may have expired. */
+export async function isPending({ db }: Ctx, purpose: Purpose): Promise<boolean> {
+  return (await db.$count(table, and(eq(table.purpose, purpose), isNull(table.usedAt)))) > 0
 }
 
 const usable = (ctx: Ctx, purpose: Purpose) =>

@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { eq, sql } from 'drizzle-orm'
+import { demoSettings, prepare } from '../../cli/operating/demo.ts'
 import { openDemo, visitor } from '../../seeds/index.ts'
 import { oneTimeSecrets } from '../../src/auth/table.ts'
-import { printLink, withdrawLink } from '../../src/features/codes/service.ts'
+import { printLink, withdrawLinks } from '../../src/features/codes/service.ts'
 import { announcements } from '../../src/features/notifications/table.ts'
 import { kindInfo, recordNames } from '../../src/records/names.ts'
 import { statuses } from '../../src/records/work.ts'
@@ -50,8 +53,15 @@ describe('the printed link', () => {
   test('is replaced by the next one, and ends with the server', async () => {
     const [first, second] = [await open(), await open()]
     expect((await follow(first)).status).toBe(410)
-    await withdrawLink(systemCtx(t), { email: visitor.email })
+    await withdrawLinks(systemCtx(t), {})
     expect((await follow(second)).status).toBe(410)
+  })
+
+  test('of a server that ended without a stop does not work in the next one, demo or not', async () => {
+    const left = await open()
+    expect(await prepare(systemCtx(t))).toBeUndefined()
+    expect((await follow(left)).status).toBe(410)
+    expect(await prepare(systemCtx(t), true)).toMatch(/^\/magic#svc_/)
   })
 
   test('is stored only as a hash, and made only by the machine', async () => {
@@ -61,7 +71,7 @@ describe('the printed link', () => {
     expect(JSON.stringify(rows)).not.toContain(secret)
     const boss = await person(t, { admin: true })
     expect(await failure(printLink(await boss.ctx(), { email: visitor.email }))).toMatchObject({ code: 'forbidden' })
-    expect(await failure(withdrawLink(await boss.ctx(), { email: visitor.email }))).toMatchObject({ code: 'forbidden' })
+    expect(await failure(withdrawLinks(await boss.ctx(), {}))).toMatchObject({ code: 'forbidden' })
   })
 })
 
@@ -139,6 +149,38 @@ describe('the visitor sees', () => {
     const unread = await list('/notifications?unread=true')
     for (const reason of ['review', 'mention', 'assignment', 'invite'])
       expect(values(unread, 'reason')).toContain(reason)
+  })
+})
+
+describe('its settings', () => {
+  const real = {
+    DATA_DIR: '/srv/tutti',
+    DATABASE_URL: 'postgres://tutti@127.0.0.1/tutti',
+    DB_CONNECTION: 'pgsql',
+    BACKUP_DIR: '/srv/backups',
+  }
+  const before = Object.keys(real).map((name) => [name, process.env[name]] as const)
+  afterEach(() => {
+    for (const [name, value] of before)
+      if (value === undefined) delete process.env[name]
+      else process.env[name] = value
+  })
+
+  test('take the place of a real installation neither from the environment nor from a file', () => {
+    const own = { DATA_DIR: resolve('tutti-demo'), DB_CONNECTION: 'pglite' as const }
+    const file = join(t.app.config.DATA_DIR, 'real.env')
+    writeFileSync(
+      file,
+      Object.entries(real)
+        .map(([name, value]) => `${name}=${value}\n`)
+        .join(''),
+    )
+    expect(demoSettings({ config: file })).toMatchObject(own)
+    Object.assign(process.env, real)
+    const config = demoSettings({})
+    expect(config).toMatchObject(own)
+    expect([config.DATABASE_URL, config.BACKUP_DIR, config.SMTP_URL]).toEqual([undefined, undefined, undefined])
+    expect(demoSettings({ dataDir: '/tmp/demo' }).DATA_DIR).toBe('/tmp/demo')
   })
 })
 

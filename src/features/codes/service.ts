@@ -5,6 +5,7 @@ import {
   anyBrowser,
   CODE_MINUTES,
   dropSecrets,
+  isPending,
   issueCode,
   issueSecret,
   peekSecret,
@@ -167,7 +168,7 @@ const useLink = write(
 
 // ---- the link that `tutti serve --demo` prints
 
-/** Longer than any demo runs; the link is withdrawn when the server stops. */
+/** Longer than any demo runs; the link is withdrawn when its server stops, and when the next one starts. */
 const PRINTED_MINUTES = 365 * 24 * 60
 
 /** Creates a link that signs the user in, once and in any browser. It replaces an earlier one of this user. */
@@ -180,11 +181,20 @@ export const printLink = write('codes.printLink', machine, async (ctx, { email }
   return `/magic#${secret}`
 })
 
-/** Makes the printed link stop working, if it was not used. */
-export const withdrawLink = write('codes.withdrawLink', machine, async (ctx, { email }: CodeSend): Promise<void> => {
-  const user = await byEmail(ctx, email)
-  if (user) await dropSecrets(ctx, 'printed_link', user.id)
-})
+const dropLinks = write(
+  'codes.dropLinks',
+  machine,
+  (ctx, _: Record<string, never>): Promise<void> => dropSecrets(ctx, 'printed_link'),
+)
+
+/** Makes printed links stop working. Writes only if there are any: a server must also start when its disk is full. */
+export const withdrawLinks = flow(
+  'codes.withdrawLinks',
+  machine,
+  async (ctx, _: Record<string, never>): Promise<void> => {
+    if (await isPending(ctx, 'printed_link')) await dropLinks(ctx, {})
+  },
+)
 
 // ---- opening a link
 
