@@ -108,7 +108,7 @@ export async function send(
 }
 
 const LINK_KEPT =
-  'This server sends no mail, and shows the link of an invitation only to a person at a browser. Whoever runs the ' +
+  'This server sends no mail. It shows the link of an invitation only to a person at a browser. Whoever runs the ' +
   'server can read it with `tutti outbox` and pass it on.'
 
 const linkOf = ({ app }: Ctx, token: string): string => `${app.url}/invite#${token}`
