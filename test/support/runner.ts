@@ -18,12 +18,8 @@ interface Group {
   onDisk?: boolean
 }
 
-// The last compiler stage for WebAssembly costs more than it saves in a process that lives for a minute or two.
 const groups: Record<string, Group> = {
-  'tests-pglite': {
-    env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'off', BUN_JSC_useOMGJIT: '0' },
-    secondsPerProcess: 120,
-  },
+  'tests-pglite': { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'off' }, secondsPerProcess: 120 },
   'tests-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'off' }, secondsPerProcess: 120 },
   'meaning-pglite': { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'on' }, secondsPerProcess: 80 },
   'meaning-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'on' }, secondsPerProcess: 80 },

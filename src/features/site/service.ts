@@ -30,7 +30,7 @@ interface Row extends Record<string, unknown> {
 }
 
 /** For very common words only the newest records of a kind are ranked, because ranking reads each of them. */
-const NEWEST = 200
+const NEWEST = 100
 /** Characters that are searched for matches to show, of all results together and of one. */
 const LOOKED_AT = 200_000
 const LONGEST = 20_000
