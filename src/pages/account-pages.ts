@@ -54,9 +54,9 @@ export const accountPages: Record<string, string> = {
 ${field('Password', 'name="password" type="password" required maxlength="128" autocomplete="current-password"')}
 ${alert}${button('Sign in')}<a href="/forgot">Forgot your password?</a></form>
 <div id="others" class="ways"><p class="soft">or</p>
-<button type="button" class="quiet" id="passkey">Use a passkey</button>
-<button type="button" class="quiet" id="code">E-mail me a code</button>
-<button type="button" class="quiet" id="link">E-mail me a link</button></div>
+<button type="button" class="quiet" id="passkey" disabled>Use a passkey</button>
+<button type="button" class="quiet" id="code" disabled>E-mail me a code</button>
+<button type="button" class="quiet" id="link" disabled>E-mail me a link</button></div>
 <p id="new" hidden>New here? <a href="/register">Create an account</a></p>`,
   ),
   '/register': page(

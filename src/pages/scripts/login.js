@@ -21,7 +21,12 @@ const form = $('#password')
 const email = $('[name=email]', form)
 const others = $('#others')
 const done = () => leave(nextPath())
-const onPress = (id, work) => $(id).addEventListener('click', guarded(others, work))
+/** Enables the button, which is disabled until now: an earlier click would do nothing. */
+function onPress(id, work) {
+  const button = $(id)
+  button.addEventListener('click', guarded(others, work))
+  button.disabled = false
+}
 const address = () => {
   if (!email.reportValidity()) throw new Error('Enter your e-mail address first.')
   return email.value
