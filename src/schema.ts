@@ -127,8 +127,15 @@ export const bool = (options: { description?: string; default?: boolean } = {}) 
 
 export const oneOf = <const T extends readonly string[]>(
   values: T,
-  options: { description?: string; default?: T[number] } = {},
-): TUnsafe<T[number]> => Type.Unsafe<T[number]>({ [Kind]: 'StringEnum', type: 'string', enum: values, ...options })
+  { example, ...options }: { description?: string; default?: T[number]; example?: T[number] } = {},
+): TUnsafe<T[number]> =>
+  Type.Unsafe<T[number]>({
+    [Kind]: 'StringEnum',
+    type: 'string',
+    enum: values,
+    ...options,
+    ...(example !== undefined && { examples: [example] }),
+  })
 
 /** A file in a form, or the body of a download. */
 export const binary = <T>(contentMediaType: string, options: { description?: string } = {}): TUnsafe<T> =>

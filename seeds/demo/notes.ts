@@ -132,7 +132,7 @@ const elsewhere: Step[] = [
     scope: 'personal',
     tags: ['1:1'],
     content:
-      '- Does he want to lead Harbour 2?\n- Codex on build-1: stalls since the update. Ask before I take tasks over.',
+      '- Would Ben like to lead Harbour 2?\n- Codex on build-1: stalls since the update. Ask before I take tasks over.',
   }),
   note(ago(9, '20:10'), 'ada', undefined, {
     title: 'Books I read with Lantern',

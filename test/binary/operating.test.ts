@@ -60,7 +60,7 @@ describe('tutti serve --demo', () => {
       out += decoder.decode(chunk, { stream: true })
       if (/\n\n {2}\S[\s\S]*\n\n$/.test(out)) break
     }
-    const [, url, secret] = /\n {2}(http\S+)\/magic#(\S+)\n/.exec(out) as unknown as [string, string, string]
+    const [, url = '', secret = ''] = /\n {2}(http\S+)\/magic#(\S+)\n/.exec(out) ?? []
     return { child, url, secret }
   }
   const follow = (url: string, secret: string) =>

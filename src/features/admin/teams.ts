@@ -114,19 +114,15 @@ async function changeMembers<T>(
   { userId: whom, did }: { userId: string; did: (name: string) => string },
   work: () => Promise<T>,
 ): Promise<T> {
-  const owners = await ctx.db
-    .select({ userId: memberships.userId })
-    .from(memberships)
-    .where(and(eq(memberships.organizationId, id), eq(memberships.role, 'owner')))
-    .orderBy(memberships.joinedAt, memberships.userId)
+  const owners = await members.ownersOf(ctx, id)
   const result = await work()
   const { userId: by } = ctx.actor
   if (by === null) return result
   const [changed] = await ctx.db.select({ name: users.name }).from(users).where(eq(users.id, whom))
   const message = `${ctx.actor.name} ${did(whom === by ? 'themselves' : String(changed?.name))}.`
   const notices = owners
-    .filter(({ userId }) => userId !== by)
-    .map(({ userId }) => ({
+    .filter((userId) => userId !== by)
+    .map((userId) => ({
       userId,
       type: 'warning' as const,
       reason: 'security',

@@ -109,7 +109,9 @@ export const AgentCreate = object({
   provider: optional(provider),
   skills: optional(skillRefs),
   memoryScope: optional(oneOf(memoryScopes, { description: 'Default: project' })),
-  scope: optional(oneOf(scopes, { description: 'Default: team, the current one; personal without a team' })),
+  scope: optional(
+    oneOf(scopes, { example: 'team', description: 'Default: team, the current one; personal without a team' }),
+  ),
 })
 export type AgentCreate = Static<typeof AgentCreate>
 

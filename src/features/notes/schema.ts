@@ -72,7 +72,7 @@ export const NoteCreate = object({
   tags: optional(tags),
   links: optional(links),
   projectId: optional(id()),
-  scope: optional(oneOf(scopes, { description: 'Default: team, the current one' })),
+  scope: optional(oneOf(scopes, { example: 'team', description: 'Default: team, the current one' })),
   pinned: optional(bool()),
 })
 export type NoteCreate = Static<typeof NoteCreate>

@@ -177,6 +177,16 @@ export async function reclaim(ctx: Ctx, userId: string): Promise<void> {
   for (const other of others) ctx.emit(events.memberRemoved, { ...here(id), data: { userId: other.userId } })
 }
 
+/** Returns the ids of a team's owners, the oldest first. */
+export async function ownersOf(ctx: Ctx, organizationId: string): Promise<string[]> {
+  const rows = await ctx.db
+    .select({ userId: memberships.userId })
+    .from(memberships)
+    .where(and(eq(memberships.organizationId, organizationId), eq(memberships.role, 'owner')))
+    .orderBy(memberships.joinedAt, memberships.userId)
+  return rows.map(({ userId }) => userId)
+}
+
 /** Adds a member on behalf of an administrator of the instance. Other users join by accepting an invite. */
 export async function add(ctx: Ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> {
   const [user] = await ctx.db.select({ id: users.id }).from(users).where(eq(users.id, userId))

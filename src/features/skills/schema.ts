@@ -50,7 +50,9 @@ export const SkillCreate = object({
   description: optional(description),
   content: optional(content),
   tags: optional(tags),
-  scope: optional(oneOf(scopes, { description: 'Default: team, the current one; personal without a team' })),
+  scope: optional(
+    oneOf(scopes, { example: 'team', description: 'Default: team, the current one; personal without a team' }),
+  ),
 })
 export type SkillCreate = Static<typeof SkillCreate>
 

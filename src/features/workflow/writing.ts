@@ -1,7 +1,6 @@
 import { type Ctx, checkVersion } from '../../action.ts'
-import { requireRoleOn } from '../../auth/policy.ts'
-import { AppError } from '../../errors.ts'
 import { changeVersioned } from '../../records/rows.ts'
+import { requireOpenProject } from '../projects/refusals.ts'
 import type { Project } from '../projects/schema.ts'
 import { find, findIn, type Ref } from './reading.ts'
 import { type Row, visible } from './rows.ts'
@@ -15,10 +14,8 @@ export async function writable(ctx: Ctx, ref: Ref): Promise<{ row: Row; project:
   return found
 }
 
-export function requireWriter(ctx: Ctx, project: Project): void {
-  requireRoleOn(ctx.actor, project, 'member', 'Changing features of this project')
-  if (project.status === 'archived') throw new AppError('conflict', 'This project is archived. Restore it first.')
-}
+export const requireWriter = (ctx: Ctx, project: Project): void =>
+  requireOpenProject(ctx, project, 'Changing features of this project')
 
 export const change = (ctx: Ctx, before: Row, set: Partial<typeof features.$inferInsert>): Promise<Row> =>
   changeVersioned<typeof features, Row>(ctx, features, {
