@@ -34,6 +34,7 @@ type Timings = Record<string, Record<string, number>>
 const TIMINGS = join(import.meta.dir, 'timings.json')
 const UNKNOWN_FILE = 3
 const SLOWEST = 20
+const LINES_PER_FAILURE = 60
 
 interface Job {
   name: string
@@ -48,6 +49,7 @@ interface Result {
   skipped: number
   seconds: number
   cpuSeconds: number
+  failures: string[]
 }
 
 const [folder = '', ...options] = process.argv.slice(2)
@@ -98,6 +100,19 @@ function countsIn(log: string, name: string, exitCode: number): Pick<Result, 'pa
   return { passed: Number(passed), failed: unexplained ? 1 : failed, skipped: sum(/^ (\d+) (?:skip|todo)$/gm) }
 }
 
+/** Returns each failed test with what was printed since the test before it, because bun prints errors above the name. */
+function failuresIn(log: string, name: string): string[] {
+  const failures: string[] = []
+  let printed: string[] = []
+  for (const line of log.split('\n')) {
+    printed.push(line)
+    if (!/^\((pass|fail|skip|todo)\) /.test(line)) continue
+    if (line.startsWith('(fail)')) failures.push([`-- ${name}`, ...printed.slice(-LINES_PER_FAILURE)].join('\n'))
+    printed = []
+  }
+  return failures
+}
+
 /** Remembers how long each file took, as bun wrote it down. */
 function measure(group: string, path: string): void {
   if (!existsSync(path)) return
@@ -128,7 +143,7 @@ async function run({ name, group, files }: Job): Promise<Result> {
   const said = readFileSync(log, 'utf8')
   console.log(`== ${name} (${files.length} files, ${seconds.toFixed()} s, ${cpuSeconds.toFixed()} s of CPU)\n${said}`)
   measure(group, times)
-  return { ...countsIn(said, name, exitCode), seconds, cpuSeconds }
+  return { ...countsIn(said, name, exitCode), seconds, cpuSeconds, failures: failuresIn(said, name) }
 }
 
 function summary(results: readonly (Result & { group: string })[]): string {
@@ -147,7 +162,10 @@ function summary(results: readonly (Result & { group: string })[]): string {
     })),
   )
   const slowest = files.sort((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)
-  return [...lines, '', 'The slowest files:', ...slowest.map(({ line }) => line), ''].join('\n')
+  // Last, because whoever reads the end of a long log wants to know what failed.
+  const failures = results.flatMap((result) => result.failures)
+  const failed = failures.length === 0 ? [] : ['What failed:', ...failures, '']
+  return [...lines, '', 'The slowest files:', ...slowest.map(({ line }) => line), '', ...failed].join('\n')
 }
 
 async function main(): Promise<void> {
