@@ -11,7 +11,11 @@ export const examples: Record<string, string[]> = {
   link: ['tutti link TUT', 'tutti link', 'tutti link --remove'],
   mcp: ['tutti mcp', 'tutti mcp --toolsets core,notes --readonly'],
   'mcp cost': ['tutti mcp cost'],
-  connect: ['tutti connect claude-code', 'tutti connect codex --expires 30d', 'tutti connect cursor --print'],
+  connect: [
+    'tutti connect claude-code',
+    'tutti connect codex --expires 30d --toolsets work',
+    'tutti connect cursor --print',
+  ],
   completion: ['source <(tutti completion bash)', 'tutti completion fish > ~/.config/fish/completions/tutti.fish'],
   admin: ['tutti admin create --email ada@example.com --name Ada --password-stdin'],
   'admin create': ['tutti admin create --email ada@example.com --name Ada --password-stdin'],

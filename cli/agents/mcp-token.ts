@@ -58,6 +58,7 @@ interface Wanted {
   expiresInDays?: number
   organizationId?: string
   projectId?: string
+  toolsets?: string[]
 }
 
 /** Returns a token from the environment, a stored one, or a new one for the user who is signed in. */

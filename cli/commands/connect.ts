@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { type AgentClient, type AgentClientName, clients } from '../../src/mcp/clients.ts'
+import { toolsetNames } from '../../src/mcp/toolsets.ts'
 import { agentFiles } from '../agents/files.ts'
 import { withHooks } from '../agents/hooks.ts'
 import { keepToken, makeToken, revoke, revokeSecret } from '../agents/mcp-token.ts'
@@ -24,6 +25,7 @@ interface Options extends Where {
   hooks: boolean
   project?: string
   expires?: string
+  toolsets?: string
   yes?: boolean
   json?: boolean
 }
@@ -33,7 +35,7 @@ const PLACEHOLDER = 'YOUR_TOKEN'
 
 /** Creates a token for an agent's program and adds this server to its settings. */
 export async function connect(program: AgentClientName, options: Options): Promise<void> {
-  const { print: printOnly, stdio, project, expires, yes, json, hooks: wantsHooks, ...where } = options
+  const { print: printOnly, stdio, project, expires, toolsets, yes, json, hooks: wantsHooks, ...where } = options
   const agent = clients[program]
   const files: { settings: string; hooks?: string } = agentFiles[program]
   const file = files.settings
@@ -41,7 +43,9 @@ export async function connect(program: AgentClientName, options: Options): Promi
   const days = lifetime(expires)
   const who = signedInClient(where)
   const { server } = who.client
-  const stdioEntry = () => agent.stdio([process.execPath, 'mcp', '--server', server])
+  const selected = toolsetsOf(toolsets)
+  const narrowed = selected ? ['--toolsets', selected.join(',')] : []
+  const stdioEntry = () => agent.stdio([process.execPath, 'mcp', '--server', server, ...narrowed])
   if (printOnly) {
     const entry = stdio ? stdioEntry() : agent.http(server, PLACEHOLDER)
     const settings = withValue({}, agent.path, entry)
@@ -53,7 +57,9 @@ export async function connect(program: AgentClientName, options: Options): Promi
   if (hooks) withHooks(hooks.file, hooks)
   await checkSettings(agent, file, { stdio, yes })
   const earlier = secretIn(valueAt(readSettings(file), agent.path), server)
-  const token = stdio ? await keepToken(who, days) : await tokenFor(agent, who.client, project, days)
+  const token = stdio
+    ? await keepToken(who, days)
+    : await tokenFor(agent, who.client, { project, days, toolsets: selected })
   try {
     const entry = stdio ? stdioEntry() : agent.http(server, token.token)
     writeSettings(file, editSettings(file, agent.path, entry), { secret: !stdio })
@@ -87,6 +93,14 @@ function lifetime(text: string | undefined): number | undefined {
   return days
 }
 
+function toolsetsOf(text: string | undefined): string[] | undefined {
+  const names = text?.split(',').map((name) => name.trim())
+  const unknown = names?.find((name) => !toolsetNames.includes(name))
+  if (unknown !== undefined)
+    throw new Refusal(`There is no toolset ${JSON.stringify(unknown)}. Toolsets: ${toolsetNames.join(', ')}`)
+  return names
+}
+
 /** Returns the token in an entry for this server, which the new entry replaces. */
 function secretIn(entry: unknown, server: string): string | undefined {
   const text = JSON.stringify(entry) ?? ''
@@ -115,14 +129,14 @@ async function checkSettings(
 async function tokenFor(
   { title }: AgentClient,
   client: Client,
-  project: string | undefined,
-  expiresInDays: number | undefined,
+  { project, days, toolsets }: { project?: string; days?: number; toolsets?: string[] },
 ): Promise<{ id: string; token: string; expiresAt: string }> {
   const found = project && (await client.get<{ id: string }>(`/api/projects/${encodeURIComponent(project)}`))
   const { id, token, expiresAt } = await makeToken(client, {
     name: `${title} on ${hostname()}`,
     ...(found && { projectId: found.id }),
-    ...(expiresInDays && { expiresInDays }),
+    ...(days && { expiresInDays: days }),
+    ...(toolsets && { toolsets }),
   })
   return { id, token: String(token), expiresAt }
 }

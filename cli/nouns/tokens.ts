@@ -1,4 +1,5 @@
 import type { McpToken } from '../../src/features/tokens/schema.ts'
+import { toolsetNames } from '../../src/mcp/toolsets.ts'
 import { makeToken } from '../agents/mcp-token.ts'
 import { amongMine, at } from '../api/reference.ts'
 import { ago, left } from '../terminal/times.ts'
@@ -33,7 +34,7 @@ export const verbs: Verb[] = [
     fields: [
       text('--team <team>', 'team (default: the current one)'),
       many('--scope <scope>', 'read, write, or a narrower scope such as tasks:write', 'scopes'),
-      many('--toolset <name>', 'only tools of this toolset', 'toolsets'),
+      many('--toolset <name>', `only tools of this toolset: ${toolsetNames.join(', ')}`, 'toolsets'),
       reference('--agent <agent>', 'agent that uses it', '/api/agents', 'agentId'),
       text('--kind <kind>', 'live, or test for the sandbox'),
       count('--expires-in <days>', 'days until it expires', 'expiresInDays'),

@@ -38,7 +38,7 @@ export interface Rule {
 }
 
 /** All resources and toolsets, filled as actions and tools are defined. Checked when a credential is created. */
-export const known = { resources: new Set<string>(), toolsets: new Set(['core']) }
+export const known = { resources: new Set<string>(), toolsets: new Set<string>() }
 
 const everyKind = ['session', 'api_key', 'mcp_token'] as const
 

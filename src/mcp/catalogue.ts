@@ -5,6 +5,7 @@ import { AppError } from '../errors.ts'
 import { parseJson } from '../http/body.ts'
 import { object, type TObject, type TSchema } from '../schema.ts'
 import type { Tool } from './tool.ts'
+import { includesTool, toolsetNames } from './toolsets.ts'
 
 /** The tools that a connection selects by its address: `?toolsets=core,notes&readonly=1`. */
 export interface Selection {
@@ -37,7 +38,7 @@ export class Catalogue {
     this.#entries = new Map(tools.map((tool) => [tool.name, entryOf(tool)]))
     if (this.#entries.size !== tools.length) throw new Error('Two tools have the same name')
     this.#aliases = new Map(tools.flatMap(({ name, aliases = [] }) => aliases.map((alias) => [alias, name])))
-    this.#toolsets = new Set(['core', ...tools.map((t) => t.toolset)])
+    this.#toolsets = new Set([...toolsetNames, ...tools.map((t) => t.toolset)])
   }
 
   get(name: string): Tool | undefined {
@@ -103,12 +104,12 @@ export function refusal(
   { name = tool.name, action }: { name?: string; action: Tool['action'] } = tool,
 ): AppError | undefined {
   const granted = actor.toolsets ?? []
-  if (!within(tool, granted))
+  if (!includesTool(granted, tool))
     return new AppError(
       'forbidden',
       `${tool.name} is in the toolset ${tool.toolset}, and this token has only: ${granted.join(', ')}. Ask its owner for a token with the toolset ${tool.toolset}.`,
     )
-  if (!within(tool, toolsets))
+  if (!includesTool(toolsets, tool))
     return new AppError(
       'forbidden',
       `${tool.name} is in the toolset ${tool.toolset}, and this connection chose only: ${toolsets.join(', ')}. Connect with ?toolsets=${[...toolsets, tool.toolset].join(',')} to use it.`,
@@ -121,9 +122,6 @@ export function refusal(
   const byRule = refusalOf(actor, action.rule, name, () => new Date())
   return byRule && refused(byRule)
 }
-
-const within = (tool: Tool, toolsets: readonly string[]): boolean =>
-  toolsets.length === 0 || toolsets.includes(tool.toolset) || (tool.core && toolsets.includes('core'))
 
 /** Returns what a client shows its model of the tool, for a token that may do everything. */
 export function toolText(tool: Tool): string {
@@ -148,7 +146,6 @@ function listed({ name, title, description }: Tool, action: Tool['action'], inpu
     description,
     inputSchema: plain(input) as ListedTool['inputSchema'],
     annotations: {
-      title,
       readOnlyHint,
       destructiveHint: !readOnlyHint && action.hints.destructive === true,
       idempotentHint: readOnlyHint || action.hints.idempotent === true,
@@ -159,14 +156,17 @@ function listed({ name, title, description }: Tool, action: Tool['action'], inpu
 
 /** Returns a TypeBox schema as plain JSON Schema that model APIs accept, without parts that only cost tokens. */
 const plain = (schema: TObject): unknown =>
-  JSON.parse(JSON.stringify(schema), (_key, value) => {
+  JSON.parse(JSON.stringify(schema), (key, value) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     if (Array.isArray(value.examples)) delete value.examples
     if (value.type === 'object' && !value.properties) delete value.patternProperties
     if (value.type === 'string' && value.pattern === '\\S') delete value.pattern
-    // These limits are still checked, and errors name them; models do not count characters before they write.
+    // What follows is still checked, and errors name it; models do not count characters before they write.
+    if (key !== '' && value.additionalProperties === false) delete value.additionalProperties
     for (const limit of ['minLength', 'maxLength', 'maxItems', 'uniqueItems'])
       if (typeof value[limit] !== 'object') delete value[limit]
+    if (value.minimum === 0 || value.minimum === 1) delete value.minimum
+    if (value.type === 'string' && (value.format === 'uuid' || value.format === 'date-time')) delete value.format
     if (value.type === 'number' && value.multipleOf === 1) {
       value.type = 'integer'
       delete value.multipleOf

@@ -1,6 +1,9 @@
 import type { Action } from '../action.ts'
 import { known } from '../auth/policy.ts'
 import { int, object, optional, type Static, type TObject, text } from '../schema.ts'
+import { toolsetNames } from './toolsets.ts'
+
+for (const name of toolsetNames) known.toolsets.add(name)
 
 type Runs = Pick<Action<never, unknown>, 'id' | 'kind' | 'rule' | 'hints'>
 
@@ -13,7 +16,6 @@ export interface Tool {
   readonly description: string
   /** The category, which is also the name of its toolset. */
   readonly toolset: string
-  readonly core: boolean
   readonly input: TObject
   readonly action: Runs
   readonly writing?: { readonly fields: readonly string[]; readonly action: Runs }
@@ -26,8 +28,6 @@ interface Definition<I extends TObject, A, R> {
   title: string
   description: string
   toolset: string
-  /** Also in the small `core` toolset. */
-  core?: true
   input: I
   /** Checks rights and writes the audit entry. */
   action: Action<A, R>
@@ -43,7 +43,6 @@ interface Definition<I extends TObject, A, R> {
 const idempotencyKey = optional(text(200, { minLength: 1 }))
 
 export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
-  known.toolsets.add(d.toolset)
   const input = (d.writing ?? d).action.kind === 'write' ? object({ ...d.input.properties, idempotencyKey }) : d.input
   return {
     name: d.name,
@@ -51,7 +50,6 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
     title: d.title,
     description: d.description,
     toolset: d.toolset,
-    core: d.core ?? false,
     input,
     action: d.action,
     writing: d.writing,

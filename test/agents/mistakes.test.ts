@@ -18,7 +18,7 @@ job(
 
 job('has only the core tools: is told which set the others are in', { calls: 2, tokens: 140 }, async ({ agent }) => {
   const small = await agent('small', { toolsets: ['core'] })
-  expect((await small.client.list()).length).toBe(12)
+  expect((await small.client.list()).length).toBe(13)
   const refused = await small.refused('create_note', { title: 'A note' })
   expect(refused.text).toContain('create_note is in the toolset notes, and this token has only: core.')
   expect(await small.call('next_task')).toMatchObject({

@@ -188,12 +188,16 @@ describe('tutti connect', () => {
     )
     const before = tokenIn()
     expect(await works(before)).toBe(true)
-    expect((await h.run('cursor', '--yes', '--expires', '2w')).out).toContain('(14 days left)')
+    expect((await h.run('cursor', '--yes', '--expires', '2w', '--toolsets', 'work')).out).toContain('(14 days left)')
+    const tokens = (await home.run('tokens', 'list', '--json')).out
+    expect(JSON.parse(tokens)).toMatchObject({ items: expect.arrayContaining([expect.objectContaining({ toolsets: ['work'] })]) })
     expect([await works(before), await works(tokenIn())]).toEqual([false, true])
     const last = tokenIn()
-    expect((await h.run('cursor', '--yes', '--stdio')).code).toBe(0)
+    expect((await h.run('cursor', '--yes', '--stdio', '--toolsets', 'core,notes')).code).toBe(0)
+    expect(h.text('.cursor/mcp.json')).toContain('"core,notes"')
     expect(await works(last)).toBe(false)
     expect((await h.run('cursor', '--yes', '--expires', 'soon')).err).toContain('--expires must be')
+    expect((await h.run('cursor', '--yes', '--toolsets', 'cores')).err).toContain('Toolsets: core, work, agents,')
   }, 240_000)
 
   test('asks on a terminal; a link stays a link', async () => {

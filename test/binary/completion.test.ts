@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { tools } from '../../src/feature.ts'
 import { toolText } from '../../src/mcp/catalogue.ts'
+import { includesTool, toolsetNames } from '../../src/mcp/toolsets.ts'
 import { BINARY, folder, onTerminal, tutti } from '../support/binary.ts'
 
 const config = folder()
@@ -179,8 +180,10 @@ test('tutti mcp cost is what an agent pays, counted as the model counts', async 
   const sum = (some: typeof tools) => some.reduce((n, tool) => n + countTokens(toolText(tool)), 0)
   expect(code).toBe(0)
   expect(toolsets[0]).toEqual({ toolset: 'all', tools: tools.length, tokens: sum(tools) })
-  expect(toolsets.find((t) => t.toolset === 'core')?.tokens).toBe(sum(tools.filter((t) => t.core)))
-  expect(toolsets.slice(2).reduce((n, t) => n + t.tokens, 0)).toBe(sum(tools))
+  for (const { toolset, tokens } of toolsets.slice(1))
+    expect([toolset, tokens]).toEqual([toolset, sum(tools.filter((tool) => includesTool([toolset], tool)))])
+  expect(toolsets.slice(1).map(({ toolset }) => toolset)).toEqual([...toolsetNames])
+  expect(toolsets.slice(3).reduce((n, t) => n + t.tokens, 0)).toBe(sum(tools))
   expect((await onTerminal(['mcp', 'cost'], { env: { NO_COLOR: '1' } })).shown).toMatch(
     new RegExp(`^Toolset +Tools +Tokens \\(o200k\\)\nall +${tools.length} `),
   )

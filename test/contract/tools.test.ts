@@ -5,6 +5,7 @@ import { AppError } from '../../src/errors.ts'
 import { tools } from '../../src/feature.ts'
 import { exampleOf } from '../../src/http/openapi.ts'
 import type { Tool } from '../../src/mcp/tool.ts'
+import { includesTool, toolsetNames } from '../../src/mcp/toolsets.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { mcpToken, type Person, sharedApp } from '../support/app.ts'
 import { argumentsOf, properties, references } from './arguments.ts'
@@ -90,11 +91,11 @@ describe('what agents see', () => {
 
   test('the whole list', () => {
     const list = tools.map(
-      ({ name, title, description, toolset, core, input, action: { id, kind, rule, hints }, writing }) => ({
+      ({ name, title, description, toolset, input, action: { id, kind, rule, hints }, writing }) => ({
         name,
         title,
         description,
-        toolset: core ? `${toolset}, core` : toolset,
+        toolsets: [toolset, ...toolsetNames.slice(0, 2).filter((one) => includesTool([one], { name, toolset }))].join(),
         runs: `${id} (${kind}${Object.keys(hints)
           .map((hint) => `, ${hint}`)
           .join('')}), ${rule.scope}, ${rule.role}`,

@@ -95,9 +95,6 @@ describe('what a token sees is what it may use', () => {
     expect(await names(token, '?toolsets=projects,notes')).toEqual(of('notes'))
     expect(await names(token, '?toolsets=projects')).toEqual([])
     expect(await names(await mcpToken(t, ada), '?toolsets=projects, notes')).toEqual(of('projects', 'notes'))
-    expect(await names(await mcpToken(t, ada), '?toolsets=core')).toEqual(
-      tools.filter((x) => x.core).map((x) => x.name),
-    )
     expect(await names(await mcpToken(t, ada), '?toolsets=')).toEqual(tools.map((x) => x.name))
   })
 

@@ -219,7 +219,6 @@ export const anyTool = (
   title: name,
   description: name,
   toolset: 'test',
-  core: false,
   input: object({}) as TObject,
   action: {
     id: `test.${name}`,

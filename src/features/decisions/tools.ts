@@ -12,7 +12,6 @@ export const decisionTools = [
     description:
       'Write down what was decided and why, so that nobody decides it again. Returns similar earlier decisions.',
     toolset: 'decisions',
-    core: true,
     input: object({
       title: title(200),
       decision: title(20_000),

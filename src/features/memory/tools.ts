@@ -14,7 +14,6 @@ export const memoryTools = [
     title: 'Store memory',
     description: 'Store a fact for later: a finding, a reason. Search first; supersedes replaces an older memory.',
     toolset: 'memory',
-    core: true,
     input: object({
       content: title(32_768),
       tags,
@@ -34,7 +33,6 @@ export const memoryTools = [
     title: 'Search memory',
     description: 'Search by meaning and words. Returns score, age and origin.',
     toolset: 'memory',
-    core: true,
     input: object({
       query: title(1000),
       scope,

@@ -75,7 +75,6 @@ export const sessionTools = [
     title: 'Get context',
     description: 'Get a brief within a token budget. Call it when you start; checkpoint also saves your state.',
     toolset: 'sessions',
-    core: true,
     input: object({ project, session, since: optional(instant()), budgetTokens, checkpoint }),
     action: context,
     writing: { fields: ['checkpoint'], action: saveAndBrief },

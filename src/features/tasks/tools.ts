@@ -32,7 +32,6 @@ export const taskTools = [
     title: 'Create task',
     description: 'Add a task. For a whole breakdown use create_plan.',
     toolset: 'tasks',
-    core: true,
     input: object({
       title: title(200),
       project,
@@ -55,7 +54,6 @@ export const taskTools = [
     title: 'List tasks',
     description: 'List tasks without descriptions, last changed first. ready: only those that can be started now.',
     toolset: 'tasks',
-    core: true,
     input: object({
       status: optional(oneOf(statuses)),
       assignee,
@@ -73,7 +71,6 @@ export const taskTools = [
     title: 'Update task',
     description: 'Change only the given fields. Returns tasks this unblocked or blocked. To finish, use complete_task.',
     toolset: 'tasks',
-    core: true,
     input: object({
       task,
       status: optional(oneOf(statuses)),
@@ -96,7 +93,6 @@ export const taskTools = [
     title: 'Complete task',
     description: 'Finish a task, with notes and evidence. Returns the tasks this unblocked and the next task.',
     toolset: 'tasks',
-    core: true,
     input: object({ task, notes: optional(text(20_000)), evidence: optional(array(text(500), 20)) }),
     action: tasks.complete,
     with: ({ task, ...rest }) => ({ ref: task, ...rest }),
@@ -125,7 +121,6 @@ export const taskTools = [
     title: 'Get task',
     description: 'Get a task in full: description, dependencies, who works on it, comments, linked records.',
     toolset: 'tasks',
-    core: true,
     input: object({ task }),
     action: tasks.detail,
     with: ({ task }) => ({ ref: task }),
@@ -136,7 +131,6 @@ export const taskTools = [
     title: 'Next task',
     description: 'Get the next task and why, claimed for you (claim: false only looks). Explains when there is none.',
     toolset: 'tasks',
-    core: true,
     input: object({ project, claim: optional(bool()), agent: optional(text(100)), minutes }),
     action: next,
     with: ({ project, ...rest }) => ({ ...rest, projectRef: project }),
@@ -147,7 +141,6 @@ export const taskTools = [
     title: 'Claim task',
     description: 'Claim a task so that nobody else works on it. Your calls renew the claim; release ends it.',
     toolset: 'tasks',
-    core: true,
     input: object({
       task,
       action: optional(oneOf(['claim', 'renew', 'release'])),

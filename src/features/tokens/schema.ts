@@ -1,3 +1,4 @@
+import { toolsetNames } from '../../mcp/toolsets.ts'
 import {
   array,
   id,
@@ -25,7 +26,7 @@ const scopes = array(scope, 50, {
 })
 const toolsets = array(text(40, { pattern: '^[a-z_]+$', example: 'core' }), 20, {
   uniqueItems: true,
-  description: 'Tools that it can use. Default: all',
+  description: `Toolsets that it can use: ${toolsetNames.join(', ')}. Default: all tools`,
 })
 const expiresInDays = int({ min: 1, max: 3650, example: 90 })
 

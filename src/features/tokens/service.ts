@@ -89,7 +89,7 @@ function checkNames(scopes: readonly string[] = [], toolsets: readonly string[] 
     )
   const toolset = toolsets.find((t) => !known.toolsets.has(t))
   if (toolset)
-    throw invalid('/toolsets', `There is no toolset ${toolset}. Use one of: ${[...known.toolsets].sort().join(', ')}.`)
+    throw invalid('/toolsets', `There is no toolset ${toolset}. Use one of: ${[...known.toolsets].join(', ')}.`)
 }
 
 // ---- API keys

@@ -52,7 +52,6 @@ export const workflowTools = [
     description:
       'Move a feature to its next state, with evidence for its gate. Returns what is missing, or the next gate needs.',
     toolset: 'workflows',
-    core: true,
     input: object({ feature, evidence: optional(Evidence) }),
     action: advance,
     with: ({ feature, evidence }) => ({ ref: feature, evidence }),
