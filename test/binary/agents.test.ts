@@ -190,7 +190,9 @@ describe('tutti connect', () => {
     expect(await works(before)).toBe(true)
     expect((await h.run('cursor', '--yes', '--expires', '2w', '--toolsets', 'work')).out).toContain('(14 days left)')
     const tokens = (await home.run('tokens', 'list', '--json')).out
-    expect(JSON.parse(tokens)).toMatchObject({ items: expect.arrayContaining([expect.objectContaining({ toolsets: ['work'] })]) })
+    expect(JSON.parse(tokens)).toMatchObject({
+      items: expect.arrayContaining([expect.objectContaining({ toolsets: ['work'] })]),
+    })
     expect([await works(before), await works(tokenIn())]).toEqual([false, true])
     const last = tokenIn()
     expect((await h.run('cursor', '--yes', '--stdio', '--toolsets', 'core,notes')).code).toBe(0)

@@ -1,4 +1,3 @@
-import { toolsetNames } from '../../mcp/toolsets.ts'
 import {
   array,
   id,
@@ -26,7 +25,7 @@ const scopes = array(scope, 50, {
 })
 const toolsets = array(text(40, { pattern: '^[a-z_]+$', example: 'core' }), 20, {
   uniqueItems: true,
-  description: `Toolsets that it can use: ${toolsetNames.join(', ')}. Default: all tools`,
+  description: 'Toolsets that it can use, such as `core`, `work` or `notes`. Default: all tools',
 })
 const expiresInDays = int({ min: 1, max: 3650, example: 90 })
 
