@@ -18,6 +18,7 @@ export const codes = {
   'conflict.blocked': [409, 'Blocked by open dependencies'],
   'conflict.cycle': [409, 'Circular dependency'],
   'conflict.idempotency': [409, 'Idempotency key already used for another request'],
+  'conflict.acceptance_open': [409, 'Acceptance criteria are open'],
   'conflict.gate': [409, 'Gate requirements not met'],
   'conflict.last_owner': [409, 'An organization needs at least one owner'],
   'conflict.last_admin': [409, 'An instance needs at least one administrator'],
@@ -81,6 +82,8 @@ export interface Facts {
   role?: { needed: string; held: string | null }
   /** What a gate still needs, with `conflict.gate`. */
   missing?: { item: string; needs: string }[]
+  /** The acceptance criteria that are open, with `conflict.acceptance_open`. */
+  open?: string[]
   /** What the caller can do next. */
   next?: WayOut[]
 }
@@ -150,7 +153,7 @@ export function problem(error: AppError, instance: string, requestId: string): P
 }
 
 /** Returns only the facts that belong in the body of a response, without empty fields. */
-export function factsOf({ errors, current, error, subject, scope, role, missing, next }: Facts): Facts {
+export function factsOf({ errors, current, error, subject, scope, role, missing, open, next }: Facts): Facts {
   return {
     ...(errors && { errors }),
     ...(current && { current }),
@@ -159,6 +162,7 @@ export function factsOf({ errors, current, error, subject, scope, role, missing,
     ...(scope && { scope }),
     ...(role && { role }),
     ...(missing && { missing }),
+    ...(open && { open }),
     ...(next && { next }),
   }
 }

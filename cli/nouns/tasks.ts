@@ -201,14 +201,24 @@ export const verbs: Verb[] = [
     fields: [
       text('-m, --notes <text>', 'what was done; - reads it from standard input'),
       many('--evidence <text>', 'file, commit, test run or link', 'evidence'),
+      many('--accept <criterion>', 'acceptance criterion that is met: its number or text, or all', 'accepted'),
       flag('--force', 'even if tasks that block it are still open'),
     ],
-    examples: ['tutti tasks done TUT-42 -m "Locked with flock" --evidence 1a2b3c4'],
-    run: async ({ client, args, fields }) => {
-      const answer = await client.post<TaskCompleted>(at('/api/tasks/:id/complete', ...args), fields)
+    examples: [
+      'tutti tasks done TUT-42 -m "Locked with flock" --evidence 1a2b3c4',
+      'tutti tasks done TUT-42 --accept 1 --accept 2',
+    ],
+    run: async ({ client, args, fields: { accepted, ...fields } }) => {
+      const answer = await client.post<TaskCompleted>(at('/api/tasks/:id/complete', ...args), {
+        ...fields,
+        ...(Array.isArray(accepted) && { accepted: accepted.includes('all') ? 'all' : accepted }),
+      })
       return shown(
         answer,
-        `${answer.key} is done.`,
+        answer.already
+          ? `${answer.key} was done already: ${answer.already === 'added' ? 'added to it' : 'nothing new'}.`
+          : `${answer.key} is done.`,
+        answer.openCriteria ? `Still open: ${answer.openCriteria.map(plain).join('; ')}` : undefined,
         answer.freed.length > 0 ? `Unblocked: ${named(answer.freed)}` : undefined,
         answer.next ? `Next: ${named([answer.next])}` : undefined,
       )

@@ -214,6 +214,11 @@ const problemSchema = {
         properties: { item: { type: 'string' }, needs: { type: 'string' } },
       },
     },
+    open: {
+      type: 'array',
+      description: 'With conflict.acceptance_open: the acceptance criteria that are open',
+      items: { type: 'string' },
+    },
     next: {
       type: 'array',
       description:

@@ -179,7 +179,7 @@ const plain = (schema: TObject): unknown =>
 const structured = (input: TObject): string[] =>
   Object.entries(input.properties as Record<string, TSchema>)
     .filter(([, schema]) => {
-      const types = ((schema.anyOf as TSchema[] | undefined) ?? [schema]).map((s) => s.type)
-      return types.some((t) => t === 'array' || t === 'object') && !types.includes('string')
+      const types = ((schema.anyOf as TSchema[] | undefined) ?? [schema]).filter((s) => s.const === undefined)
+      return types.some((s) => s.type === 'array' || s.type === 'object') && types.every((s) => s.type !== 'string')
     })
     .map(([name]) => name)

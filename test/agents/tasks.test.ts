@@ -39,6 +39,7 @@ job('finds the next ready task, does it, shows it, gets the next one', { calls: 
     task: taskOf(next).key,
     notes: 'flock on a file in the folder',
     evidence: ['src/db/lock.ts', 'bun test test/db: 214 pass'],
+    accepted: 'all',
   })
   expect(done).toMatchObject({ key: 'FL-2', status: 'done', next: { key: 'FL-1' } })
   const { key } = done.next as Facts

@@ -224,3 +224,17 @@ test('the real ones: names in order, and a fresh database takes them all', async
     expect.arrayContaining(['users', 'organizations', 'projects', 'notes', 'events', 'jobs', 'migrations']),
   )
 })
+
+test('projects that are older than the setting for acceptance criteria only warn', async () => {
+  await clear()
+  const at = real.findIndex(({ id }) => id.endsWith('_acceptance_setting'))
+  await migrate(driver, real.slice(0, at))
+  await driver.exec(`
+    insert into organizations (id, created_at, updated_at, name, slug, settings)
+      values (gen_random_uuid(), now(), now(), 'Team', 'team', '{}');
+    insert into projects (id, created_at, updated_at, organization_id, name, slug, key, visibility, settings)
+      select gen_random_uuid(), now(), now(), id, 'Old', 'old', 'OLD', 'team', '{"colour":"red"}' from organizations`)
+  await migrate(driver, real)
+  const { rows } = await driver.query('select settings::text from projects')
+  expect(rows.flat().map((text) => JSON.parse(String(text)))).toEqual([{ colour: 'red', acceptance: 'warn' }])
+})

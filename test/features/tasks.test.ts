@@ -177,7 +177,7 @@ describe('a task', () => {
     })
     expect(done.body.completedAt).toBeString()
     await expectEvent(t, done, 'task.completed')
-    const again = await complete(team.member, made, { notes: 'Again' })
+    const again = await complete(team.member, made, { notes: 'Locked.' })
     expect(again.body).toMatchObject({ version: done.body.version, completionNotes: done.body.completionNotes })
     const other = await newTask(team.member, team.project)
     const dragged = await patch(team.member, other, { status: 'done' })

@@ -25,7 +25,7 @@ import type {
   PublicProject,
 } from './schema.ts'
 import { projects } from './table.ts'
-import { checkProjectSettings, requireGatekeeper } from './workflow-settings.ts'
+import { checkProjectSettings, keepingAcceptance, requireGatekeeper } from './workflow-settings.ts'
 
 /** Lists the projects in a place (a team or workspace) that the caller may see. */
 export async function listIn(ctx: Ctx, place: SQL, query: ProjectQuery): Promise<ProjectPage> {
@@ -118,13 +118,17 @@ export const update = write(
     const before = await writable(ctx, ref)
     checkVersion(ctx, before)
     checkProjectSettings(patch.settings)
-    requireGatekeeper(ctx, before, patch.settings)
+    const settings = patch.settings && keepingAcceptance(patch.settings, before.settings)
+    requireGatekeeper(ctx, before, settings)
     if (patch.key && patch.key !== before.key) {
       await takeTurns(ctx, before.organizationId)
       await freeKey(ctx, before.organizationId, before.name, patch.key)
     }
-    const set = patch.name === undefined ? patch : { ...patch, name: patch.name.trim() }
-    const after = await change(ctx, before, set)
+    const after = await change(ctx, before, {
+      ...patch,
+      ...(patch.name !== undefined && { name: patch.name.trim() }),
+      ...(settings && { settings }),
+    })
     ctx.emit(projectUpdated, about(after, { fields: Object.keys(patch) }))
     return after
   },

@@ -7,7 +7,15 @@ import { problemsIn } from './workflow.ts'
 
 type Settings = Record<string, unknown>
 
-/** A project may have any settings, but `workflow` and `allowSelfReview` must be valid. */
+/**
+ * `settings.acceptance`: whom open acceptance criteria stop from completing a task. `enforce`: everybody; `agents`, the
+ * default: agents; `warn`: nobody. Projects that are older than the setting have `warn`.
+ */
+const acceptanceRules = ['enforce', 'agents', 'warn'] as const
+export type AcceptanceRule = (typeof acceptanceRules)[number]
+export const DEFAULT_ACCEPTANCE: AcceptanceRule = 'agents'
+
+/** A project may have any settings, but `workflow`, `allowSelfReview` and `acceptance` must be valid. */
 export function checkProjectSettings(settings: Settings | undefined): void {
   checkSettings(settings)
   if (settings?.workflow !== undefined) {
@@ -16,7 +24,16 @@ export function checkProjectSettings(settings: Settings | undefined): void {
   }
   if (settings?.allowSelfReview !== undefined && typeof settings.allowSelfReview !== 'boolean')
     throw invalid('/settings/allowSelfReview', 'allowSelfReview must be true or false.', 'type')
+  if (settings?.acceptance !== undefined && !acceptanceRules.some((rule) => rule === settings.acceptance))
+    throw invalid('/settings/acceptance', `acceptance must be one of: ${acceptanceRules.join(', ')}.`, 'enum')
 }
+
+/**
+ * Returns new settings with the former `acceptance` if they leave it out: clients that know nothing of it send all the
+ * others, and must not change whom criteria stop.
+ */
+export const keepingAcceptance = (settings: Settings, { acceptance }: Settings): Settings =>
+  settings.acceptance === undefined && acceptance !== undefined ? { ...settings, acceptance } : settings
 
 /**
  * Only the project's creator and the team's admins may change its gates, and only at a browser: agents, which have to
@@ -29,9 +46,13 @@ export function requireGatekeeper(
 ): void {
   if (settings === undefined || isDeepStrictEqual(gatesOf(settings), gatesOf(project.settings))) return
   const page = project.id ? `/projects/${project.id}` : '/projects'
-  authorize(actor, atBrowser(page), "Changing a project's workflow or allowSelfReview", app.clock)
+  authorize(actor, atBrowser(page), "Changing a project's workflow, acceptance or allowSelfReview", app.clock)
   const own = project.createdById !== null && project.createdById === actor.userId
   requireRole(actor, project.organizationId, own ? 'member' : 'admin', "Changing this project's workflow")
 }
 
-const gatesOf = ({ workflow, allowSelfReview }: Settings) => [workflow ?? null, allowSelfReview ?? false]
+const gatesOf = ({ workflow, allowSelfReview, acceptance }: Settings) => [
+  workflow ?? null,
+  allowSelfReview ?? false,
+  acceptance ?? DEFAULT_ACCEPTANCE,
+]

@@ -1,12 +1,15 @@
 import type { Ctx } from '../../action.ts'
+import { refuse } from '../../auth/policy.ts'
+import { invalid } from '../../errors.ts'
 import { changeVersioned } from '../../records/rows.ts'
 import { isClosed, type Status } from '../../records/work.ts'
 import { type Party, sameParty, speaker } from '../agents/parties.ts'
 import { notify } from '../notifications/service.ts'
+import { acceptanceRefusal, openCriteria } from './acceptance.ts'
 import { blockedAgain, setFree } from './dependencies.ts'
 import { noLease } from './leases.ts'
-import { find } from './rows.ts'
-import type { Acceptance, Task, TaskChanged } from './schema.ts'
+import { type Found, find } from './rows.ts'
+import type { Task, TaskChanged, TaskComplete } from './schema.ts'
 import { tasks } from './table.ts'
 
 type Change = Partial<typeof tasks.$inferInsert>
@@ -25,9 +28,15 @@ export async function store(ctx: Ctx, before: Task, set: Change): Promise<Task> 
   return again()
 }
 
-/** Returns the columns that change with a status. A lease ends when the task is neither in progress nor in review. */
-export function moved(ctx: Ctx, before: Task, status: Status): Change {
+/**
+ * Returns the columns that change with a status. A lease ends when the task is neither in progress nor in review. Every
+ * move into `done` comes through here, so this is where open criteria stop it. `acceptance`: the criteria after the
+ * change.
+ */
+export function moved(ctx: Ctx, found: Found, status: Status, acceptance = found.task.acceptance): Change {
+  const { task: before } = found
   if (status === before.status) return {}
+  if (status === 'done') refuse(acceptanceRefusal(ctx, found, acceptance))
   return {
     status,
     ...(status === 'in_progress' && !before.startedAt && { startedAt: ctx.now }),
@@ -64,9 +73,38 @@ export async function consequences(
   }
 }
 
-/** Turns plain texts into criteria that are not done. */
-export const criteria = (given: readonly (string | Acceptance)[]): Acceptance[] =>
-  given.map((c) => (typeof c === 'string' ? { text: c, done: false } : c))
+const LONGEST_NOTES = 32_000
+
+/**
+ * Returns the completion notes with what is new in these, or undefined if nothing is. A task may be completed again,
+ * and what was said before stays.
+ */
+export function withNotes(
+  before: string | null,
+  { notes, evidence = [] }: Pick<TaskComplete, 'notes' | 'evidence'>,
+): string | undefined {
+  const there = before ?? ''
+  const said = notes?.trim()
+  const isNew = said && !`\n\n${there}\n\n`.includes(`\n\n${said}\n\n`)
+  const lines = evidence.map((e) => `- ${e}`).filter((line) => !`\n${there}\n`.includes(`\n${line}\n`))
+  if (!isNew && lines.length === 0) return undefined
+  const after = [there, isNew && said, lines.length > 0 && ['Evidence:', ...lines].join('\n')]
+    .filter(Boolean)
+    .join('\n\n')
+  if (after.length > LONGEST_NOTES)
+    throw invalid(
+      '/notes',
+      `The completion notes would exceed ${LONGEST_NOTES} characters. Send a comment.`,
+      'too_long',
+    )
+  return after
+}
+
+/** Returns the acceptance criteria that are open although the task is done, for the answer to a change. */
+export const stillOpen = ({ status, acceptance }: Task): Pick<TaskChanged, 'openCriteria'> => {
+  const open = status === 'done' ? openCriteria(acceptance) : []
+  return open.length > 0 ? { openCriteria: open } : {}
+}
 
 /** Notifies a person whom somebody else assigned the task to. */
 export async function tellAssignee(ctx: Ctx, task: Task, assignee: Party | undefined): Promise<void> {

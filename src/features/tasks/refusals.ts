@@ -5,8 +5,9 @@ import type { WayOut } from '../../errors.ts'
 import { gated, isClosed, type Status } from '../../records/work.ts'
 import { type Party, sameParty, speaker } from '../agents/parties.ts'
 import { openProjectRefusal } from '../projects/refusals.ts'
+import { acceptanceRefusal } from './acceptance.ts'
 import { type Found, findWithProject, HIDDEN, keysInWords } from './rows.ts'
-import type { Lease, TaskAction, TaskItem } from './schema.ts'
+import type { Lease, Task, TaskAction, TaskComplete, TaskItem } from './schema.ts'
 
 /** The rule of every action that changes a task. */
 export const changing = member('tasks:write')
@@ -21,10 +22,15 @@ type Wanting = Pick<Party, 'type' | 'id'> & { sessionId: string | null }
 export const refusals = {
   update: (ctx: Ctx, found: Found) =>
     openProjectRefusal(ctx, found.project, 'Changing this task') ?? heldRefusal(ctx, found),
-  complete: (ctx: Ctx, found: Found, { force }: { force?: boolean } = {}) =>
+  complete: (
+    ctx: Ctx,
+    found: Found,
+    { force, acceptance }: Pick<TaskComplete, 'force'> & Partial<Pick<Task, 'acceptance'>> = {},
+  ) =>
     openProjectRefusal(ctx, found.project, 'Completing this task') ??
     heldRefusal(ctx, found) ??
-    (force || found.task.status === 'done' ? undefined : blockedRefusal(found.task, 'done')),
+    (force || found.task.status === 'done' ? undefined : blockedRefusal(found.task, 'done')) ??
+    (found.task.status === 'done' ? undefined : acceptanceRefusal(ctx, found, acceptance ?? found.task.acceptance)),
   claim: (ctx: Ctx, found: Found, by?: Wanting) => workRefusal(ctx, found) ?? takeRefusal(ctx, found, by),
   release: (ctx: Ctx, found: Found, by?: Wanting) => workRefusal(ctx, found) ?? heldRefusal(ctx, found, by),
   comment: (ctx: Ctx, found: Found) => openProjectRefusal(ctx, found.project, 'Commenting'),

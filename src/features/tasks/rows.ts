@@ -10,6 +10,7 @@ import { agents } from '../agents/table.ts'
 import * as projects from '../projects/rows.ts'
 import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
+import { type AcceptanceRule, DEFAULT_ACCEPTANCE } from '../projects/workflow-settings.ts'
 import { users } from '../users/table.ts'
 import type { Acceptance, Lease, Party, Task, TaskItem } from './schema.ts'
 import { taskDependencies, tasks } from './table.ts'
@@ -109,6 +110,7 @@ const found = (rights: Rights) => ({
     workspaceId: projectTable.workspaceId,
     visibility: projectTable.visibility,
     status: projectTable.status,
+    acceptance: sql<AcceptanceRule>`coalesce(${projectTable.settings} ->> 'acceptance', ${DEFAULT_ACCEPTANCE})`,
   },
   leaseCredentialId: tasks.leaseCredentialId,
   deletedAt: tasks.deletedAt,
@@ -146,7 +148,12 @@ const byId = prepare((db) =>
 
 export interface Found {
   task: Task
-  project: Pick<Project, 'id' | 'key' | 'name' | 'slug' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'>
+  project: Pick<
+    Project,
+    'id' | 'key' | 'name' | 'slug' | 'organizationId' | 'workspaceId' | 'visibility' | 'status'
+  > & {
+    acceptance: AcceptanceRule
+  }
   leaseCredentialId: string | null
   deletedAt: string | null
 }

@@ -28,6 +28,16 @@ export const kinds = ['blocks', 'relates', 'discovered_from', 'duplicates'] as c
 export const Acceptance = object({ text: title(500, { example: 'A second process is refused' }), done: bool() })
 export type Acceptance = Static<typeof Acceptance>
 
+/** Criteria that a call ticks. A client that knows only strings sends numbers as such. */
+export const Accepted = Type.Union(
+  [
+    Type.Literal('all'),
+    array(Type.Union([int({ min: 1, max: 50 }), title(500, { example: 'A second process is refused' })]), 50),
+  ],
+  { description: 'Criteria that are met: "all", or their numbers or texts' },
+)
+export type Accepted = Static<typeof Accepted>
+
 /** A person or an agent. */
 export const Party = object({
   type: oneOf(['user', 'agent']),
@@ -153,6 +163,7 @@ export const TaskPatch = partial(
     ...changeable,
     status: oneOf(statuses),
     after: nullable(ref('Place it after this one; null: first')),
+    accepted: Accepted,
   }),
 )
 export type TaskPatch = Static<typeof TaskPatch>
@@ -182,6 +193,9 @@ export const TaskChanged = object({
   ...Task.properties,
   freed: Type.Array(Freed.items, { description: 'Tasks that can be started now' }),
   blocked: Type.Array(Freed.items, { description: 'Tasks that are blocked again' }),
+  openCriteria: optional(
+    Type.Array(text(500), { description: 'Acceptance criteria that are still open although it is done' }),
+  ),
 })
 export type TaskChanged = Static<typeof TaskChanged>
 
@@ -190,11 +204,17 @@ export const TaskComplete = object({
   evidence: optional(
     array(text(500, { example: 'bun test: 214 pass' }), 20, { description: 'Files, commits, test runs, links' }),
   ),
+  accepted: optional(Accepted),
   force: optional(bool({ description: 'Complete it despite open blockers; for people only' })),
 })
 export type TaskComplete = Static<typeof TaskComplete>
 export const TaskCompleted = object({
   ...TaskChanged.properties,
+  already: optional(
+    oneOf(['added', 'unchanged'], {
+      description: 'It was done before: the notes, evidence or ticks were added, or there was nothing new',
+    }),
+  ),
   next: nullable(object({ key, title: taskTitle, why: text(2000, { example: 'high priority' }) })),
 })
 export type TaskCompleted = Static<typeof TaskCompleted>

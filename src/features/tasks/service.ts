@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { and, eq, type SQL, sql } from 'drizzle-orm'
 import { checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, inPerson } from '../../auth/actor.ts'
@@ -13,7 +14,8 @@ import { linkedWith } from '../links/linked.ts'
 import { type ProjectFilter, projectFilter } from '../projects/current.ts'
 import { lockProject } from '../projects/lock.ts'
 import { namesFor } from '../projects/rows.ts'
-import { assigned, consequences, criteria, moved, store, tellAssignee } from './changing.ts'
+import { criteria, ticked } from './acceptance.ts'
+import { assigned, consequences, moved, stillOpen, store, tellAssignee, withNotes } from './changing.ts'
 import { relate, setBlockers } from './dependencies.ts'
 import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
 import { peek, ready } from './next.ts'
@@ -152,11 +154,14 @@ export const update = write(
   'tasks.update',
   changing,
   async (ctx, { ref, ...patch }: TaskPatch & { ref: string }): Promise<TaskChanged> => {
-    const { task: before, project } = await permitted(ctx, ref, 'update')
+    const found = await permitted(ctx, ref, 'update')
+    const { task: before, project } = found
     checkVersion(ctx, before)
     if (patch.storyId || patch.parentId) await lockProject(ctx, before.projectId)
     await checkPlace(ctx, before.projectId, patch, before.id)
-    const { blockedBy, assignee: named, after, acceptance, status, title, ...plain } = patch
+    const { blockedBy, assignee: named, after, acceptance: given, accepted, status, title, ...plain } = patch
+    const acceptance =
+      (given || accepted) && ticked(given ? criteria(given, before.acceptance) : before.acceptance, accepted)
     if (blockedBy) await setBlockers(ctx, before, blockedBy)
     const assignee = named ? await findParty(ctx, project, named) : undefined
     if (status && status !== before.status)
@@ -164,16 +169,16 @@ export const update = write(
     const changed = await store(ctx, before, {
       ...plain,
       ...(title !== undefined && { title: title.trim() }),
-      ...(acceptance && { acceptance: criteria(acceptance) }),
+      ...(acceptance && { acceptance }),
       ...(after !== undefined && { position: await positionAfter(ctx, before, after) }),
       ...(named !== undefined && assigned(ctx, before, assignee)),
-      ...(status && moved(ctx, before, status)),
+      ...(status && moved(ctx, found, status, acceptance)),
     })
     const event = changed.status === 'done' && before.status !== 'done' ? taskCompleted : taskUpdated
     ctx.emit(event, about(changed, { fields: Object.keys(patch), ...(status && { from: before.status }) }, before))
     if (assignee && !(before.assignee && sameParty(before.assignee, assignee)))
       await tellAssignee(ctx, changed, assignee)
-    return { ...changed, ...(await consequences(ctx, before, changed)) }
+    return { ...changed, ...stillOpen(changed), ...(await consequences(ctx, before, changed)) }
   },
   { versioned: true },
 )
@@ -181,27 +186,28 @@ export const update = write(
 export const complete = write(
   'tasks.complete',
   changing,
-  async (ctx, { ref, notes, evidence, force }: TaskComplete & { ref: string }): Promise<TaskCompleted> => {
+  async (ctx, { ref, force, accepted, ...said }: TaskComplete & { ref: string }): Promise<TaskCompleted> => {
     if (force && !inPerson(ctx.actor))
       throw new AppError(
         'forbidden',
         'Only a person can complete a blocked task. Complete its blockers first, or ask a person.',
       )
     const found = await findWithProject(ctx, ref)
-    refuse(refusals.complete(ctx, found, { force }))
     const { task: before } = found
+    const acceptance = ticked(before.acceptance, accepted)
+    refuse(refusals.complete(ctx, found, { force, acceptance }))
     checkVersion(ctx, before)
     const open = before.blockedBy
-    const text = [
-      notes?.trim(),
-      evidence?.length ? ['Evidence:', ...evidence.map((e) => `- ${e}`)].join('\n') : undefined,
-    ]
-    const completionNotes = text.filter(Boolean).join('\n\n')
-    const changed =
-      before.status === 'done'
-        ? before
-        : await store(ctx, before, { ...moved(ctx, before, 'done'), ...(completionNotes && { completionNotes }) })
-    if (changed !== before)
+    const completionNotes = withNotes(before.completionNotes, said)
+    const set = {
+      ...moved(ctx, found, 'done', acceptance),
+      ...(completionNotes !== undefined && { completionNotes }),
+      ...(!isDeepStrictEqual(acceptance, before.acceptance) && { acceptance }),
+    }
+    const changed = Object.keys(set).length > 0 ? await store(ctx, before, set) : before
+    const already = before.status === 'done' ? (changed === before ? 'unchanged' : 'added') : undefined
+    if (already === 'added') ctx.emit(taskUpdated, about(changed, { fields: Object.keys(set) }, before))
+    if (!already)
       ctx.emit(
         taskCompleted,
         about(
@@ -215,7 +221,13 @@ export const complete = write(
       )
     const ripples = await consequences(ctx, before, changed)
     const { task, why } = await peek(ctx, changed)
-    return { ...changed, ...ripples, next: task && { key: task.key, title: task.title, why } }
+    return {
+      ...changed,
+      ...stillOpen(changed),
+      ...(already && { already }),
+      ...ripples,
+      next: task && { key: task.key, title: task.title, why },
+    }
   },
   { idempotent: true, versioned: true },
 )

@@ -1,10 +1,11 @@
+import { Type } from '@sinclair/typebox'
 import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
 import { priorities, statuses } from '../../records/work.ts'
 import { array, bool, instant, int, object, oneOf, optional, text, title } from '../../schema.ts'
 import { remove } from './deletion.ts'
 import { claim } from './leases.ts'
 import { next } from './next.ts'
-import type { TaskItem } from './schema.ts'
+import { Acceptance, Accepted, type TaskItem } from './schema.ts'
 import * as tasks from './service.ts'
 
 const task = text(100, { minLength: 1, description: 'Id, TUT-42 or id prefix' })
@@ -12,7 +13,10 @@ const project = optional(text(100, { description: 'Id, slug or key' }))
 const assignee = optional(text(254, { description: 'me, e-mail, agent' }))
 const labels = optional(array(title(50), 50, { uniqueItems: true }))
 const blockedBy = optional(array(text(100), 50, { uniqueItems: true, description: 'Tasks that block it' }))
-const acceptance = optional(array(title(500), 50, { description: 'What must be true when done' }))
+const acceptance = optional(
+  array(Type.Union([title(500), Acceptance]), 50, { description: 'What must be true when done' }),
+)
+const accepted = optional(Accepted)
 const minutes = optional(int({ min: 1, max: 480 }))
 
 /** Shows the holder and the end of a lease; its other fields only help people who look for stuck agents. */
@@ -82,6 +86,7 @@ export const taskTools = [
       dueAt: optional(instant()),
       blockedBy,
       acceptance,
+      accepted,
       expectedVersion,
     }),
     action: tasks.update,
@@ -93,15 +98,17 @@ export const taskTools = [
     title: 'Complete task',
     description: 'Finish a task, with notes and evidence. Returns the tasks this unblocked and the next task.',
     toolset: 'tasks',
-    input: object({ task, notes: optional(text(20_000)), evidence: optional(array(text(500), 20)) }),
+    input: object({ task, notes: optional(text(20_000)), evidence: optional(array(text(500), 20)), accepted }),
     action: tasks.complete,
     with: ({ task, ...rest }) => ({ ref: task, ...rest }),
-    show: ({ id, key, title, status, version, freed, blocked, next }) => ({
+    show: ({ id, key, title, status, version, openCriteria, already, freed, blocked, next }) => ({
       id,
       key,
       title,
       status,
       version,
+      openCriteria,
+      already,
       freed,
       blocked,
       next,

@@ -1,0 +1,1 @@
+UPDATE "projects" SET "settings" = "settings" || '{"acceptance":"warn"}'::jsonb WHERE NOT "settings" ? 'acceptance';
