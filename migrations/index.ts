@@ -24,6 +24,7 @@ import m21 from './0021_invite_handed_over.sql' with { type: 'text' }
 import m22 from './0022_identity_issuer.sql' with { type: 'text' }
 import m23 from './0023_notification_record.sql' with { type: 'text' }
 import m24 from './0024_acceptance_setting.sql' with { type: 'text' }
+import m25 from './0025_workers.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -50,4 +51,5 @@ export const migrations: Migration[] = [
   { id: '0022_identity_issuer', sql: m22 },
   { id: '0023_notification_record', sql: m23 },
   { id: '0024_acceptance_setting', sql: m24 },
+  { id: '0025_workers', sql: m25 },
 ]

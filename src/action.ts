@@ -5,6 +5,7 @@ import { newId } from './db/columns.ts'
 import { DbError } from './db/driver.ts'
 import { type Db, drizzleTx } from './db/session.ts'
 import { AppError } from './errors.ts'
+import { recorded } from './events/actor.ts'
 import type { DataOf, EventType } from './events/catalogue.ts'
 import { type AppEvent, insertEvent } from './events/event.ts'
 import { claimKey, storeResult } from './events/idempotency.ts'
@@ -194,9 +195,7 @@ function eventOf(
     at: ctx.now,
     type,
     action,
-    actor: actor.agent
-      ? { kind: 'agent', id: actor.agent.id, name: actor.agent.name }
-      : { kind: actor.kind, id: actor.userId, name: actor.name },
+    actor: recorded(actor),
     credentialId: actor.credentialId,
     organizationId: about.organizationId ?? null,
     projectId: about.projectId ?? null,

@@ -1,4 +1,5 @@
 import type { Activity, ActivityItem } from '../../src/features/activity/schema.ts'
+import { inFull } from '../../src/records/party.ts'
 import { at } from '../api/reference.ts'
 import { record } from '../terminal/output.ts'
 import { ago } from '../terminal/times.ts'
@@ -28,7 +29,7 @@ export const verbs: Verb[] = [
         await pages<ActivityItem>(client, '/api/activities', { ...fields, ...(await inProject()) }),
         [
           { title: 'When', of: (a) => ago(a.at) },
-          { title: 'Who', of: (a) => a.actor.name },
+          { title: 'Who', of: (a) => inFull(a.actor) },
           { title: 'What', of: (a) => a.description, wide: true },
         ],
         'No activity.',
@@ -44,7 +45,7 @@ export const verbs: Verb[] = [
       return shown(
         a,
         ...record(
-          { When: a.at, Who: a.actor.name, What: a.description, Type: a.type, Id: a.id },
+          { When: a.at, Who: inFull(a.actor), What: a.description, Type: a.type, Id: a.id },
           JSON.stringify(a.metadata, null, 2),
         ),
       )

@@ -1,4 +1,5 @@
 import type { Agent, AgentDetail, AgentItem } from '../../src/features/agents/schema.ts'
+import { inFull } from '../../src/records/party.ts'
 import { paragraphs, plain, record } from '../terminal/output.ts'
 import { ago } from '../terminal/times.ts'
 import { choice, clearable, flag, many, text } from './noun.ts'
@@ -19,7 +20,7 @@ const work = ({ openTasks, recentMemories, recentActivity }: AgentDetail): strin
   ),
   ...section(
     'Recent activity',
-    recentActivity.flatMap((a) => paragraphs(`${ago(a.at)}  ${plain(a.actor.name)} ${plain(a.description)}`)),
+    recentActivity.flatMap((a) => paragraphs(`${ago(a.at)}  ${plain(inFull(a.actor))} ${plain(a.description)}`)),
   ),
 ]
 

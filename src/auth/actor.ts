@@ -58,8 +58,8 @@ export interface Actor {
   /** For an MCP token: when it expires. */
   readonly expiresAt?: string
   readonly toolsets?: readonly string[]
-  /** The agent that acts, if the MCP token or the call names one. */
-  readonly agent?: { readonly id: string; readonly name: string }
+  /** The agent that acts for the user: always for an MCP token, unless its agent was deleted. */
+  readonly agent?: { readonly id: string; readonly name: string; readonly client?: string }
   /** The default project, if the MCP token names one. */
   readonly projectId?: string | null
 }

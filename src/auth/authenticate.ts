@@ -205,7 +205,13 @@ export class Authenticator {
       expiresAt: toIso(row.expires_at),
       toolsets: textArray(row.toolsets),
       projectId: row.project_id,
-      ...(row.agent_id !== null && { agent: { id: row.agent_id, name: String(row.agent_name) } }),
+      ...(row.agent_id !== null && {
+        agent: {
+          id: row.agent_id,
+          name: String(row.agent_name),
+          ...(row.agent_client !== null && { client: row.agent_client }),
+        },
+      }),
     }
   }
 

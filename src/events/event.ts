@@ -1,4 +1,5 @@
 import type { Statement } from '../db/driver.ts'
+import type { EventActor } from './actor.ts'
 
 /** A row of `events`, as it is emitted and delivered. */
 export interface AppEvent {
@@ -6,7 +7,7 @@ export interface AppEvent {
   at: string
   type: string
   action: string
-  actor: { kind: string; id: string | null; name: string }
+  actor: EventActor
   credentialId: string | null
   organizationId: string | null
   projectId: string | null
@@ -19,8 +20,8 @@ export interface AppEvent {
 }
 
 const names = [
-  'id', 'at', 'type', 'action', 'actor_kind', 'actor_id', 'actor_name', 'credential_id', 'organization_id',
-  'project_id', 'user_id', 'subject_id', 'data', 'request_id', 'ip', 'origin',
+  'id', 'at', 'type', 'action', 'actor_kind', 'actor_id', 'actor_name', 'actor_client', 'actor_for_id', 'actor_for_name',
+  'credential_id', 'organization_id', 'project_id', 'user_id', 'subject_id', 'data', 'request_id', 'ip', 'origin',
 ] // biome-ignore format: a list of columns
 const placeholders = names.map((name, i) => (name === 'data' ? `$${i + 1}::text::jsonb` : `$${i + 1}`))
 const insertText = `insert into events (${names.join(', ')}) values (${placeholders.join(', ')})`
@@ -28,7 +29,8 @@ const insertText = `insert into events (${names.join(', ')}) values (${placehold
 export const insertEvent = (e: AppEvent): Statement => ({
   text: insertText,
   params: [
-    e.id, e.at, e.type, e.action, e.actor.kind, e.actor.id, e.actor.name, e.credentialId, e.organizationId, e.projectId,
-    e.userId, e.subjectId, JSON.stringify(e.data), e.requestId, e.ip, e.origin,
+    e.id, e.at, e.type, e.action, e.actor.kind, e.actor.id, e.actor.name, e.actor.client ?? null,
+    e.actor.for?.id ?? null, e.actor.for?.name ?? null, e.credentialId, e.organizationId, e.projectId, e.userId,
+    e.subjectId, JSON.stringify(e.data), e.requestId, e.ip, e.origin,
   ], // biome-ignore format: in the order of the columns
 })

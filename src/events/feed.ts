@@ -3,7 +3,9 @@ import type { Ctx } from '../action.ts'
 import { rightsOf } from '../auth/rights.ts'
 import { and, or } from '../db/conditions.ts'
 import { recordNames } from '../records/names.ts'
+import type { Doer } from '../records/party.ts'
 import { mayRead, mayReadEvent } from '../records/readable.ts'
+import { type ActorRow, actorColumns, type EventActor, withActor } from './actor.ts'
 import { type Catalogue, isByHand } from './catalogue.ts'
 import { events, isLogged } from './table.ts'
 import { inWords } from './words.ts'
@@ -13,9 +15,7 @@ export const feedColumns = {
   id: events.id,
   type: events.type,
   at: events.at,
-  actorKind: events.actorKind,
-  actorId: events.actorId,
-  actorName: events.actorName,
+  ...actorColumns,
   data: events.data,
 }
 
@@ -67,25 +67,19 @@ export function isWork(catalogue: Catalogue, type?: string): SQL {
 const notWork = (catalogue: Catalogue): Set<string> =>
   new Set(catalogue.all.flatMap(({ feed, name, kind }) => (feed === 'access' ? [name, kind] : [])))
 
-interface Row {
+interface Told {
   type: string
-  actorKind: string
-  actorId: string | null
-  actorName: string
   data: Record<string, unknown>
 }
 
 /** Leaves out `impersonatorId`, which is for that user and the audit, and `concerns`, which is for open streams. */
-export function feedEntry<R extends Row>(
+export function entryOf<E extends Told & { actor: EventActor }>(
   catalogue: Catalogue,
-  { actorKind, actorId, actorName, data: { impersonatorId: _, concerns: __, ...data }, ...event }: R,
+  { data: { impersonatorId: _, concerns: __, ...data }, actor: { kind, ...who }, ...event }: E,
 ) {
-  const type =
-    actorKind === 'system' ? ('system' as const) : actorKind === 'agent' ? ('agent' as const) : ('user' as const)
-  return {
-    ...event,
-    description: inWords(catalogue, event.type, data),
-    data,
-    actor: { type, id: actorId, name: actorName },
-  }
+  const type = kind === 'system' || kind === 'agent' ? (kind as 'system' | 'agent') : ('user' as const)
+  return { ...event, description: inWords(catalogue, event.type, data), data, actor: { type, ...who } satisfies Doer }
 }
+
+/** Returns a row as an entry of the feed. */
+export const feedEntry = <R extends Told & ActorRow>(catalogue: Catalogue, row: R) => entryOf(catalogue, withActor(row))

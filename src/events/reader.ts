@@ -1,5 +1,6 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { Db } from '../db/session.ts'
+import { actorColumns, withActor } from './actor.ts'
 import type { AppEvent } from './event.ts'
 import { type Position, withWriters } from './position.ts'
 import { events } from './table.ts'
@@ -23,7 +24,7 @@ const whole = {
   id: events.id,
   at: events.at,
   action: events.action,
-  actor: { kind: events.actorKind, id: events.actorId, name: events.actorName },
+  ...actorColumns,
   credentialId: events.credentialId,
   organizationId: events.organizationId,
   userId: events.userId,
@@ -34,8 +35,8 @@ const whole = {
 }
 
 /** Returns the first visible rows after a position, by their number; rows of its holes come first. */
-export const readEvents = (db: Db, from: Position, limit: number): Promise<Read[]> =>
-  db.select(whole).from(events).where(isAfter(from, limit)).orderBy(events.seq).limit(limit)
+export const readEvents = async (db: Db, from: Position, limit: number): Promise<Read[]> =>
+  (await db.select(whole).from(events).where(isAfter(from, limit)).orderBy(events.seq).limit(limit)).map(withActor)
 
 /** Like `readEvents`, without the data of the events. */
 export const readChanges = (db: Db, from: Position, limit: number): Promise<Change[]> =>

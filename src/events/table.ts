@@ -25,6 +25,10 @@ export const events = pgTable(
     actorKind: text().notNull(),
     actorId: uuid(),
     actorName: text().notNull(),
+    /** For an agent: the program that it runs in, and the person it acts for. */
+    actorClient: text(),
+    actorForId: uuid(),
+    actorForName: text(),
     credentialId: uuid(),
     organizationId: uuid(),
     projectId: uuid(),

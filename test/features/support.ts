@@ -8,6 +8,7 @@ import { createApp } from '../../src/app.ts'
 import { loadConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/db/index.ts'
 import type { ErrorCode, Problem } from '../../src/errors.ts'
+import { withActor } from '../../src/events/actor.ts'
 import type { AppEvent } from '../../src/events/event.ts'
 import { events } from '../../src/events/table.ts'
 import { startHttp } from '../../src/http/server.ts'
@@ -40,12 +41,7 @@ export async function expectEvents(
   const fired = list.filter((e) => e.requestId === requestId)
   const rows = await t.app.db.select().from(events).where(eq(events.requestId, requestId)).orderBy(events.seq)
   expect(fired.map((e) => e.type)).toEqual(types)
-  expect(
-    rows.map(({ seq: _, actorKind: kind, actorId: id, actorName: name, ...row }) => ({
-      ...row,
-      actor: { kind, id, name },
-    })),
-  ).toEqual(fired)
+  expect(rows.map(({ seq: _, ...row }) => withActor(row))).toEqual(fired)
   return fired
 }
 

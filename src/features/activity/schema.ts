@@ -1,3 +1,4 @@
+import { Doer } from '../../records/party.ts'
 import {
   id,
   instant,
@@ -31,11 +32,7 @@ export const ActivityItem = object({
   at: instant(),
   type: text(100, { example: 'task.completed' }),
   description: text(3000, { example: 'completed TUT-4 Lock the data folder' }),
-  actor: object({
-    type: oneOf(['user', 'agent', 'system']),
-    id: nullable(id()),
-    name: text(100, { example: 'Ada Lovelace' }),
-  }),
+  actor: Doer,
   organizationId: id(),
   projectId: nullable(id()),
   taskId: nullable(id()),

@@ -6,9 +6,10 @@ import { rightsOf } from '../../auth/rights.ts'
 import { anyOf } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { invalid, notFound } from '../../errors.ts'
+import { withActor } from '../../events/actor.ts'
 import { byHand, isByHand } from '../../events/catalogue.ts'
 import type { AppEvent } from '../../events/event.ts'
-import { feedColumns, feedEntry, isToldTo, isWork } from '../../events/feed.ts'
+import { entryOf, feedColumns, isToldTo, isWork } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
 import { byReference, idStarts } from '../../records/rows.ts'
@@ -60,14 +61,12 @@ const visible = {
 /** Columns of list items: without metadata. */
 const listed = { ...visible, data: sql<Record<string, unknown>>`${events.data} - 'metadata'`.mapWith(events.data) }
 
-type Row = Parameters<typeof feedEntry>[1] &
+type Happened = Parameters<typeof entryOf>[1] &
   Pick<ActivityItem, 'id' | 'at' | 'organizationId' | 'projectId' | 'subjectId'>
 
-function toActivity(
-  { app: { events: catalogue } }: Ctx,
-  { id, at, type, actorKind, actorId, actorName, data, organizationId, projectId, subjectId }: Row,
-): Activity {
-  const { description, actor, data: shown } = feedEntry(catalogue, { type, actorKind, actorId, actorName, data })
+function toActivity({ app: { events: catalogue } }: Ctx, event: Happened): Activity {
+  const { id, at, type, organizationId, projectId, subjectId } = event
+  const { description, actor, data: shown } = entryOf(catalogue, event)
   const logged = isByHand(type)
   const kind = catalogue.kindOf(type)
   return {
@@ -128,7 +127,10 @@ export const list = read(
       .orderBy(...page.orderBy)
       .limit(page.limit)
     const { items, nextCursor } = page.page(rows)
-    return { items: items.map((row) => (({ metadata: _, ...item }) => item)(toActivity(ctx, row))), nextCursor }
+    return {
+      items: items.map((row) => (({ metadata: _, ...item }) => item)(toActivity(ctx, withActor(row)))),
+      nextCursor,
+    }
   },
 )
 
@@ -148,7 +150,7 @@ export const get = read(
       prefix: (prefix) => select(idStarts(events.id, prefix)),
     })
     if (!found) throw notFound('activity', ref)
-    return toActivity(ctx, found)
+    return toActivity(ctx, withActor(found))
   },
 )
 
@@ -181,7 +183,6 @@ export const log = write(
       },
     })
     const event = ctx.unit?.events.at(-1) as AppEvent
-    const { kind: actorKind, id: actorId, name: actorName } = event.actor
-    return toActivity(ctx, { ...event, ...place, actorKind, actorId, actorName })
+    return toActivity(ctx, { ...event, ...place })
   },
 )

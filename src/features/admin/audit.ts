@@ -1,6 +1,7 @@
 import { eq, gte, lt, or, sql } from 'drizzle-orm'
 import { read } from '../../action.ts'
 import { admin } from '../../auth/policy.ts'
+import { actorColumns, withActor } from '../../events/actor.ts'
 import { events } from '../../events/table.ts'
 import { keyset } from '../../records/page.ts'
 import type { AuditPage, AuditQuery } from './schema.ts'
@@ -16,7 +17,7 @@ export const audit = read('admin.audit', admin, async (ctx, query: AuditQuery): 
       at: events.at,
       type: events.type,
       action: events.action,
-      actor: { kind: events.actorKind, id: events.actorId, name: events.actorName },
+      ...actorColumns,
       impersonatorId,
       credentialId: events.credentialId,
       organizationId: events.organizationId,
@@ -31,7 +32,9 @@ export const audit = read('admin.audit', admin, async (ctx, query: AuditQuery): 
     .where(
       page.where(
         type === undefined ? undefined : sql`starts_with(${events.type}, ${type})`,
-        actorId === undefined ? undefined : or(eq(events.actorId, actorId), eq(impersonatorId, actorId)),
+        actorId === undefined
+          ? undefined
+          : or(eq(events.actorId, actorId), eq(events.actorForId, actorId), eq(impersonatorId, actorId)),
         userId === undefined ? undefined : eq(events.userId, userId),
         organizationId === undefined ? undefined : eq(events.organizationId, organizationId),
         since === undefined ? undefined : gte(events.at, since),
@@ -40,5 +43,5 @@ export const audit = read('admin.audit', admin, async (ctx, query: AuditQuery): 
     )
     .orderBy(...page.orderBy)
     .limit(page.limit)
-  return page.page(rows)
+  return page.page(rows.map(withActor))
 })

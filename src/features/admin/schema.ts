@@ -1,4 +1,5 @@
 import { roles } from '../../auth/policy.ts'
+import { behindAgent } from '../../records/party.ts'
 import {
   array,
   bool,
@@ -176,6 +177,7 @@ export const AuditEntry = object({
     kind: text(20, { example: 'session' }),
     id: nullable(id()),
     name: text(100, { example: 'Ada Lovelace' }),
+    ...behindAgent,
   }),
   impersonatorId: nullable(id({ description: 'The administrator who acted as the actor' })),
   credentialId: nullable(id()),
@@ -196,7 +198,7 @@ export const AuditQuery = object({
   limit,
   cursor,
   type: optional(text(100, { description: 'Start of the type: `user.` or `user.signed_in`', example: 'user.' })),
-  actorId: optional(id({ description: 'Who did it, also while acting as another user' })),
+  actorId: optional(id({ description: 'Who did it, also through an agent or while acting as another user' })),
   userId: optional(id({ description: 'The user it is about' })),
   organizationId: optional(id()),
   since: optional(instant({ description: 'At or after' })),

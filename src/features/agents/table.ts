@@ -11,6 +11,10 @@ export const agents = pgTable(
     /** Null only for personal agents, and for public ones that no team owns. */
     organizationId: uuid().references(() => organizations.id, { onDelete: 'cascade' }),
     createdById: uuid().references(() => users.id, { onDelete: 'set null' }),
+    /** The person whose MCP token it was created for; null for agents that people create. */
+    forId: uuid().references(() => users.id, { onDelete: 'set null' }),
+    /** The program that it runs in, such as Claude Code, if known. */
+    client: text(),
     name: text().notNull(),
     /** Unique in the whole instance, because it is the address of public agents. */
     slug: text().notNull(),
@@ -30,6 +34,7 @@ export const agents = pgTable(
     uniqueIndex('agents_slug').on(t.slug).where(sql`${t.deletedAt} is null`),
     index('agents_organization').on(t.organizationId, t.updatedAt, t.id),
     index('agents_author').on(t.createdById, t.updatedAt, t.id),
+    index('agents_for').on(t.forId).where(sql`${t.forId} is not null`),
     index('agents_search').using('gin', t.search),
   ],
 )

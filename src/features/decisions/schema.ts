@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { Party } from '../../records/party.ts'
 import {
   array,
   id,
@@ -17,7 +18,6 @@ import {
 } from '../../schema.ts'
 import { LinkedRecord } from '../links/schema.ts'
 import { projectFilter } from '../projects/schema.ts'
-import { Party } from '../tasks/schema.ts'
 
 export const statuses = ['proposed', 'accepted', 'rejected', 'superseded'] as const
 

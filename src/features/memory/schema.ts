@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { recallNames, searchNames } from '../../records/names.ts'
+import { Party } from '../../records/party.ts'
 import {
   array,
   bool,
@@ -18,7 +19,6 @@ import {
   text,
   title,
 } from '../../schema.ts'
-import { Party } from '../tasks/schema.ts'
 
 export const scopes = ['agent', 'project', 'session'] as const
 export const CONTENT_BYTES = 32 << 10

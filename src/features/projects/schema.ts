@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { Doer } from '../../records/party.ts'
 import {
   bool,
   id,
@@ -52,11 +53,7 @@ export const ProjectActivity = object({
   type: text(100, { example: 'note.created' }),
   description: text(3000, { example: 'created note How we deploy' }),
   at: instant(),
-  actor: object({
-    type: oneOf(['user', 'agent', 'system']),
-    id: nullable(id()),
-    name: text(100, { example: 'Ada Lovelace' }),
-  }),
+  actor: Doer,
   data: jsonObject(),
 })
 export const ProjectDetail = object({

@@ -31,6 +31,8 @@ export const sessions = pgTable(
     endedAt: instant(),
     /** The login session, key or token that last worked on it. Tells two workers of one person apart. */
     credentialId: uuid(),
+    /** The connection that last worked on it, where the protocol has one: two windows may share a token. */
+    connection: text(),
     /** Number of the last event at the last checkpoint: later events are what changed since. */
     seenSeq: bigint({ mode: 'number' }).notNull(),
   },

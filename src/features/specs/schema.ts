@@ -1,3 +1,4 @@
+import { Party } from '../../records/party.ts'
 import {
   id,
   instant,
@@ -14,7 +15,6 @@ import {
   title,
 } from '../../schema.ts'
 import { projectFilter } from '../projects/schema.ts'
-import { Party } from '../tasks/schema.ts'
 
 export const statuses = ['draft', 'review', 'approved', 'archived'] as const
 export const CONTENT_BYTES = 256 << 10

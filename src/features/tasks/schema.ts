@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { Party } from '../../records/party.ts'
 import { priorities, statuses } from '../../records/work.ts'
 import {
   array,
@@ -37,14 +38,6 @@ export const Accepted = Type.Union(
   { description: 'Criteria that are met: "all", or their numbers or texts' },
 )
 export type Accepted = Static<typeof Accepted>
-
-/** A person or an agent. */
-export const Party = object({
-  type: oneOf(['user', 'agent']),
-  id: nullable(id()),
-  name: text(100, { example: 'Ada Lovelace' }),
-})
-export type Party = Static<typeof Party>
 
 export const Lease = object({
   holder: Party,

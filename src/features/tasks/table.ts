@@ -29,8 +29,14 @@ export const tasks = pgTable(
     leaseType: text().$type<Party>(),
     leaseHolderId: uuid(),
     leaseSessionId: uuid(),
-    /** The credential that took the lease; its calls renew it. */
+    /** The credential that took the lease. */
     leaseCredentialId: uuid(),
+    /** The connection that took the lease; null where the protocol has none. Credential and connection renew it. */
+    leaseConnection: text(),
+    /** When that connection was known to have closed; null while it is open or unknown. */
+    leaseClosedAt: instant(),
+    /** The person that the holder works for. */
+    leaseForId: uuid(),
     leaseSince: instant(),
     leaseSeenAt: instant(),
     leaseExpiresAt: instant(),

@@ -1,4 +1,4 @@
-import { eq, gte, lt, type SQL } from 'drizzle-orm'
+import { eq, gte, lt, or, type SQL } from 'drizzle-orm'
 import { type Ctx, read } from '../../action.ts'
 import { byRow } from '../../auth/policy.ts'
 import { and } from '../../db/conditions.ts'
@@ -26,7 +26,9 @@ export const activity = read(
         page.where(
           seenIn(ctx, id),
           query.type === undefined ? undefined : eq(events.type, query.type),
-          query.actorId === undefined ? undefined : eq(events.actorId, query.actorId),
+          query.actorId === undefined
+            ? undefined
+            : or(eq(events.actorId, query.actorId), eq(events.actorForId, query.actorId)),
           query.since === undefined ? undefined : gte(events.at, query.since),
           query.until === undefined ? undefined : lt(events.at, query.until),
         ),

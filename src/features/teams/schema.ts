@@ -10,7 +10,7 @@ export const ActivityQuery = object({
   limit: paging().limit,
   cursor: paging().cursor,
   type: optional(text(100, { example: 'note.created' })),
-  actorId: optional(id({ description: 'Only events by this user' })),
+  actorId: optional(id({ description: 'Only events by this user or their agents' })),
   since: optional(instant({ description: 'At or after' })),
   until: optional(instant({ description: 'Before' })),
 })

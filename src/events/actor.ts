@@ -1,0 +1,53 @@
+import type { Actor } from '../auth/actor.ts'
+import type { Doer } from '../records/party.ts'
+import { events } from './table.ts'
+
+/** The actor of an event: an agent's has the program that it runs in and the person it acts for. */
+export interface EventActor extends Pick<Doer, 'client' | 'for'> {
+  kind: string
+  id: string | null
+  name: string
+}
+
+export const actorColumns = {
+  actorKind: events.actorKind,
+  actorId: events.actorId,
+  actorName: events.actorName,
+  actorClient: events.actorClient,
+  actorForId: events.actorForId,
+  actorForName: events.actorForName,
+}
+
+export interface ActorRow {
+  actorKind: string
+  actorId: string | null
+  actorName: string
+  actorClient: string | null
+  actorForId: string | null
+  actorForName: string | null
+}
+
+/** Splits a row into its actor and the rest. */
+export function withActor<R extends ActorRow>(row: R) {
+  const { actorKind: kind, actorId: id, actorName: name, actorClient, actorForId, actorForName, ...rest } = row
+  const actor: EventActor = {
+    kind,
+    id,
+    name,
+    ...(actorClient !== null && { client: actorClient }),
+    ...(actorForName !== null && { for: { id: actorForId, name: actorForName } }),
+  }
+  return { ...rest, actor }
+}
+
+/** Returns how an actor is recorded: an agent by its own name, for the person whose token it uses. */
+export const recorded = ({ kind, userId, name, agent }: Actor): EventActor =>
+  agent
+    ? {
+        kind: 'agent',
+        id: agent.id,
+        name: agent.name,
+        ...(agent.client !== undefined && { client: agent.client }),
+        ...(userId !== null && { for: { id: userId, name } }),
+      }
+    : { kind, id: userId, name }
