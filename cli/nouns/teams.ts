@@ -140,6 +140,18 @@ export const verbs: Verb[] = [
       ),
   },
   {
+    name: 'withdraw',
+    args: '<team> <invite>',
+    about: 'Withdraw an invite',
+    examples: ['tutti teams withdraw engines 019a8a7e-5c1f'],
+    run: async ({ client, args: [ref, invite] }) => {
+      const team = await idOf(client, ref)
+      const id = await amongMine(client, at('/api/teams/:id/invites', team), 'invite', invite as string)
+      const path = at('/api/teams/:id/invites/:inviteId', team, id)
+      return shown(await client.request('DELETE', path), 'Withdrew the invite. Its link no longer works.')
+    },
+  },
+  {
     name: 'join',
     args: '<invite>',
     about: 'Accept an invite',
@@ -153,8 +165,8 @@ export const verbs: Verb[] = [
   {
     name: 'role',
     args: '<team> <member> <role>',
-    about: `Change the role of a member: ${eitherOf(roles)}`,
-    examples: ['tutti teams role engines bob@example.com admin'],
+    about: `Change the role of a member: ${eitherOf(roles)}. Only a person at a browser raises one to admin or owner`,
+    examples: ['tutti teams role engines bob@example.com viewer'],
     run: async ({ client, args: [ref, who, role] }) => {
       const team = await idOf(client, ref)
       const path = at('/api/teams/:id/members/:userId', team, await memberOf(client, team, who as string))

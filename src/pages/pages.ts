@@ -10,6 +10,7 @@ import passkeysScript from './scripts/passkeys.js' with { type: 'text' }
 import registerScript from './scripts/register.js' with { type: 'text' }
 import sectionScript from './scripts/section.js' with { type: 'text' }
 import setupScript from './scripts/setup.js' with { type: 'text' }
+import teamScript from './scripts/team.js' with { type: 'text' }
 import workScript from './scripts/work.js' with { type: 'text' }
 import css from './tutti.css' with { type: 'text' }
 
@@ -60,6 +61,7 @@ export const assets: Record<string, { type: string; body: string }> = {
       register: registerScript,
       section: sectionScript,
       setup: setupScript,
+      team: teamScript,
       work: workScript,
     }).map(([name, body]) => [`${name}.js`, { type: 'text/javascript; charset=utf-8', body }]),
   ),
@@ -72,6 +74,7 @@ export const homePage = (version: string): string =>
 <ul class="cards">
 <li><a href="/account"><strong>Your account</strong>Sign in, create tokens, add passkeys</a></li>
 <li><a href="/inbox"><strong>Inbox</strong>What waits for you, and reviews</a></li>
+<li><a href="/team"><strong>Team</strong>Members, their roles, and invites</a></li>
 <li><a href="/manual/start"><strong>First five minutes</strong>Sign in, create a token, connect an agent</a></li>
 <li><a href="/manual/mcp"><strong>Agents</strong>MCP at <code>/mcp</code> and <code>/mcp/sse</code></a></li>
 <li><a href="/api/reference"><strong>API reference</strong>Every operation with an example</a></li>

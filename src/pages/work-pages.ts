@@ -1,8 +1,9 @@
 import { shell } from './pages.ts'
 
 /**
- * Small pages for what only a person at a browser may do with work: review, override, allow self-review. They have the
- * addresses of the future dashboard. Their script loads the data, because only it can renew an expired sign-in.
+ * Small pages for what only a person at a browser may do: review, override, allow self-review, make somebody an admin
+ * or owner, see the link of an invite. They have the addresses of the future dashboard. Their script loads the data,
+ * because only it can renew an expired sign-in.
  */
 const page = (title: string): string =>
   shell(
@@ -17,4 +18,6 @@ export const workPages: Record<string, string> = {
   '/projects/:id': page('Project'),
   '/projects/:id/features/:feature': page('Feature'),
   '/features/:id': page('Feature'),
+  '/team': page('Team'),
+  '/teams/:id': page('Team'),
 }

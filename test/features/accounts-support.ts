@@ -152,3 +152,23 @@ const impersonate = inWrite(async (ctx, { userId, by }: { userId: string; by: st
 /** The token of an administrator who acts as this person. */
 export const impersonation = async (t: TestApp, userId: string, by: string = newId()): Promise<string> =>
   (await impersonate(contextOf(t.app, anonymous), { userId, by })).token
+
+/** Everything that may act for a person without being that person at a browser. */
+export async function substitutesOf(
+  t: TestApp,
+  who: Person,
+): Promise<Record<'device' | 'key' | 'impersonator', Person['fetch']>> {
+  const admin = await person(t, { admin: true })
+  const acting = await admin.fetch<{ token: string }>('POST', `/api/admin/users/${who.userId}/impersonate`, {
+    reason: 'ticket 42',
+  })
+  const as =
+    (token: string): Person['fetch'] =>
+    (method, path, body, headers = {}) =>
+      call(t, method, path, body, { ...bearer(token), ...headers })
+  return {
+    device: as((await deviceSession(t, who.userId)).token),
+    key: as(await apiKey(t, who)),
+    impersonator: as(acting.body.token),
+  }
+}

@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import type { Problem } from '../../src/errors.ts'
 import type { NotificationPage } from '../../src/features/notifications/schema.ts'
-import type { Organization } from '../../src/features/organizations/schema.ts'
+import type { MemberPage, Organization } from '../../src/features/organizations/schema.ts'
 import { actionOf, documented } from '../../src/http/openapi.ts'
-import { apiKey, call, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
-import { deviceSession, login } from './accounts-support.ts'
+import { apiKey, call, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { deviceSession, login, substitutesOf } from './accounts-support.ts'
 import { expectRefusal, watch } from './support.ts'
 
 /** A device that was signed in by a code is where agents run: it works, and administers nothing. */
@@ -22,6 +22,18 @@ async function deviceOf(who: Person): Promise<Person['fetch']> {
   const { token } = await deviceSession(t, who.userId)
   return (method, path, body, headers = {}) =>
     call(t, method, path, body, { authorization: `Bearer ${token}`, ...headers })
+}
+
+/** A session at a browser whose user confirmed their identity six minutes ago. */
+async function staleSession(who: Person): Promise<Person['fetch']> {
+  // It has not been used yet: the rights of one that has are cached for a second.
+  const { token } = (await login(t, who.email)).body
+  await t.app.driver.query(
+    "update login_sessions set authenticated_at = authenticated_at - interval '6 minutes' where id = (select id from " +
+      'login_sessions where user_id = $1 order by created_at desc limit 1)',
+    [who.userId],
+  )
+  return (method, path, body) => call(t, method, path, body, { authorization: `Bearer ${token}` })
 }
 
 const newTeam = async (): Promise<Organization> =>
@@ -70,15 +82,7 @@ test('a device creates MCP tokens for its agents, but for no longer than 90 days
 describe('an administrator in other people’s teams', () => {
   test('needs a fresh proof', async () => {
     const team = await newTeam()
-    // A session that has not been used yet, because the rights of one that has are cached for a second.
-    const { token } = (await login(t, admin.email)).body
-    const stale: Person['fetch'] = (method, path, body) =>
-      call(t, method, path, body, { authorization: `Bearer ${token}` })
-    await t.app.driver.query(
-      "update login_sessions set authenticated_at = authenticated_at - interval '6 minutes' where id = (select id from " +
-        'login_sessions where user_id = $1 order by created_at desc limit 1)',
-      [admin.userId],
-    )
+    const stale = await staleSession(admin)
     const { userId } = await person(t)
     const members = `/api/admin/teams/${team.id}/members`
     const steps = [
@@ -115,6 +119,74 @@ describe('an administrator in other people’s teams', () => {
     ])
     expect(await securityNotices(admin)).toEqual([])
   })
+})
+
+describe('whoever is not an owner at a browser', () => {
+  test('makes nobody an admin or owner, and the refusal names the page', async () => {
+    const boss = await person(t)
+    const team = boss.organizationId
+    const mary = await member(t, boss, 'viewer', 'Mary')
+    const path = `/api/teams/${team}/members/${mary.userId}`
+    for (const [name, use] of Object.entries(await substitutesOf(t, boss)))
+      for (const [from, to] of [
+        ['viewer', 'admin'],
+        ['member', 'owner'],
+        ['admin', 'owner'],
+      ] as const) {
+        expect((await boss.fetch('PATCH', path, { role: from })).status).toBe(200)
+        const { next } = await expectRefusal(t, await use('PATCH', path, { role: to }), 403, 'forbidden')
+        if (name !== 'impersonator') expect(next).toEqual([{ page: `/teams/${team}` }])
+        expect((await boss.fetch<MemberPage>('GET', `/api/teams/${team}/members`)).body.items).toContainEqual(
+          expect.objectContaining({ id: mary.userId, role: from }),
+        )
+        // What gives nobody more power stays possible.
+        for (const role of [from, 'member', 'viewer'])
+          expect([name, (await use('PATCH', path, { role })).status]).toEqual([name, 200])
+      }
+  })
+
+  test('needs a fresh proof at the browser too, to give a role or to invite to one', async () => {
+    const boss = await person(t)
+    const mary = await member(t, boss, 'member', 'Mary')
+    const stale = await staleSession(boss)
+    const team = `/api/teams/${boss.organizationId}`
+    for (const role of ['admin', 'owner']) {
+      const steps = [
+        ['PATCH', `${team}/members/${mary.userId}`, { role }],
+        ['POST', `${team}/invite`, { email: `${unique('guest')}@example.com`, role }],
+      ] as const
+      for (const [method, path, body] of steps)
+        await expectRefusal(t, await stale(method, path, body), 403, 'forbidden.reauth')
+    }
+    expect((await stale('PATCH', `${team}/members/${mary.userId}`, { role: 'viewer' })).status).toBe(200)
+  })
+})
+
+test('the other owners are told who became an admin or owner, and of nothing less', async () => {
+  const boss = await person(t)
+  const [other, admin, mary] = [
+    await member(t, boss, 'owner'),
+    await member(t, boss, 'admin'),
+    await member(t, boss, 'viewer', 'Mary'),
+  ]
+  const roleOf = (by: Person, role: string) =>
+    by.fetch('PATCH', `/api/teams/${boss.organizationId}/members/${mary.userId}`, { role })
+  await roleOf(boss, 'member')
+  await roleOf(admin, 'admin')
+  await roleOf(boss, 'owner')
+  await roleOf(boss, 'admin')
+  const told = (by: string, from: string, to: string) => [
+    `Mary is now ${to} of Ada Lovelace's space`,
+    `${by} changed the role of ${mary.email} from ${from} to ${to}.`,
+  ]
+  const [byAdmin, byBoss] = [told('Grace Hopper', 'member', 'admin'), told('Ada Lovelace', 'admin', 'owner')]
+  expect([await securityNotices(other), await securityNotices(boss), await securityNotices(admin)]).toEqual([
+    [byBoss, byAdmin],
+    [byAdmin],
+    [],
+  ])
+  const { body } = await other.fetch<NotificationPage>('GET', '/api/notifications')
+  expect(body.items[0]?.link).toBe(`/teams/${boss.organizationId}`)
 })
 
 describe('gates', () => {

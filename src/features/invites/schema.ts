@@ -39,7 +39,7 @@ export const InviteSent = object({
         'proves no mailbox',
     }),
   ),
-  detail: optional(text(300, { description: 'Where the link is, if there is no mail server and it is not shown' })),
+  detail: optional(text(1000, { description: 'Where the link is, if there is no mail server and it is not shown' })),
 })
 export type InviteSent = Static<typeof InviteSent>
 

@@ -2,18 +2,19 @@ import { and, eq, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { inPerson, userIdOf } from '../../auth/actor.ts'
 import { countAttempt } from '../../auth/limits.ts'
-import { atBrowser, authorize, byRow, type Role, requireRole } from '../../auth/policy.ts'
+import { authorize, byRow, type Role, requireRole } from '../../auth/policy.ts'
 import { hashSecret, newSecret } from '../../auth/secrets.ts'
 import { connectionOf } from '../../db/session.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { oneLine } from '../mail/message.ts'
 import { queueMail } from '../mail/service.ts'
+import { notifyOwners } from '../notifications/owners.ts'
 import { notify } from '../notifications/service.ts'
+import { makingManagers, manages, teamPage } from '../organizations/managers.ts'
 import * as members from '../organizations/members.ts'
 import * as teams from '../organizations/service.ts'
 import { byEmail } from '../users/service.ts'
 import { inviteCreated, inviteRenewed, inviteWithdrawn } from './events.ts'
-import { manages, notifyOwners } from './notices.ts'
 import { close, listOpen, mailKind, memberOf, open, type Row, roleToInvite, select, sentTo, shown } from './rows.ts'
 import type { InviteCreate, InvitePage, InviteQuery, InviteSent } from './schema.ts'
 import { invites } from './table.ts'
@@ -52,7 +53,8 @@ export async function send(
   organization: { id: string; name: string },
   { email, role = 'member' }: InviteCreate,
 ): Promise<InviteSent> {
-  if (manages(role)) authorize(ctx.actor, atBrowser('/account'), `Inviting somebody as ${role}`, ctx.app.clock)
+  if (manages(role))
+    authorize(ctx.actor, makingManagers(organization.id), `Inviting somebody as ${role}`, ctx.app.clock)
   await members.lock(ctx, organization.id)
   const known = await byEmail(ctx, email)
   if (known && (await memberOf(ctx, organization.id, known.id)))
@@ -103,13 +105,13 @@ export async function send(
     data: { email, role },
   })
   const [made] = await select(ctx).where(eq(invites.id, invite.id))
-  const byHand = inPerson(ctx.actor) ? { link: linkOf(ctx, token) } : { detail: LINK_KEPT }
+  const byHand = inPerson(ctx.actor) ? { link: linkOf(ctx, token) } : { detail: linkKept(ctx, organization.id) }
   return { ...shown(made as Row), ...(handedOver && byHand) }
 }
 
-const LINK_KEPT =
-  'This server sends no mail. It shows the link of an invitation only to a person at a browser. Whoever runs the ' +
-  'server can read it with `tutti outbox` and pass it on.'
+const linkKept = ({ app }: Ctx, organizationId: string): string =>
+  'This server sends no mail. It shows the link of an invitation only to a person at a browser: get a new one at ' +
+  `${app.url}${teamPage(organizationId)}. Whoever runs the server can also read it with \`tutti outbox\` and pass it on.`
 
 const linkOf = ({ app }: Ctx, token: string): string => `${app.url}/invite#${token}`
 

@@ -35,7 +35,7 @@ export const Onboarded = object({
       description: 'Only without a mail server, and only at a browser: the links to hand over. They are shown once',
     }),
   ),
-  detail: optional(text(300, { description: 'Where the links are, if there is no mail server and none is shown' })),
+  detail: optional(text(1000, { description: 'Where the links are, if there is no mail server and none is shown' })),
   onboardedAt: instant(),
 })
 export type Onboarded = Static<typeof Onboarded>

@@ -1,4 +1,13 @@
+import type { Role } from '../../auth/policy.ts'
 import { hook } from '../../hooks.ts'
+import type { Member, Organization } from './schema.ts'
 
 /** An account returned to the owner of its mailbox: open invites to its personal organization must be closed. */
 export const personalReclaimed = hook<{ organizationId: string }>('organizations.personalReclaimed')
+
+/** A member's role was raised to admin or owner, by another member. `member` is as before the change. */
+export const managerMade = hook<{
+  organization: Pick<Organization, 'id' | 'name'>
+  member: Member
+  role: Role
+}>('organizations.managerMade')

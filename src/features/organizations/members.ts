@@ -1,12 +1,13 @@
 import { and, eq, ne } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
-import { byRow, type Role, requireRole } from '../../auth/policy.ts'
+import { atLeast, authorize, byRow, type Role, requireRole } from '../../auth/policy.ts'
 import { AppError, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { users } from '../users/table.ts'
 import * as events from './events.ts'
-import { personalReclaimed } from './hooks.ts'
+import { managerMade, personalReclaimed } from './hooks.ts'
+import { makingManagers, manages } from './managers.ts'
 import type { Member, MemberPage, MemberQuery, Organization } from './schema.ts'
 import { find, here, live } from './service.ts'
 import { memberships, organizations } from './table.ts'
@@ -89,8 +90,16 @@ export const setRole = write(
   'organizations.setRole',
   byRow('organizations:write'),
   async (ctx, { id, userId, role }: { id: string; userId: string; role: Role }): Promise<Member> => {
-    await find(ctx, id)
-    return putRole(ctx, { id, userId, role }, (before) => mayManage(ctx, id, before.role, role))
+    const organization = await find(ctx, id)
+    let raised: Member | undefined
+    const changed = await putRole(ctx, { id, userId, role }, (before) => {
+      mayManage(ctx, id, before.role, role)
+      if (!manages(role) || atLeast(before.role, role)) return
+      authorize(ctx.actor, makingManagers(id), `Giving the role ${role}`, ctx.app.clock)
+      raised = before
+    })
+    if (raised) await managerMade.call(ctx, { organization, member: raised, role })
+    return changed
   },
 )
 

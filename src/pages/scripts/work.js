@@ -1,6 +1,7 @@
-// The inbox, projects and features: what waits for a person, and what only a person at a browser may do.
+// The inbox, projects, features and teams: what waits for a person, and what only a person at a browser may do.
 import { $, all, call, element, get, guarded, post, quoted, toLogin, whoAmI } from './api.js'
 import { showFeature } from './feature.js'
+import { showTeam } from './team.js'
 
 const place = $('#page')
 const words = (name) => name.replaceAll('_', ' ')
@@ -21,7 +22,8 @@ const row = (name, facts, ...actions) =>
 
 const when = (at) => new Date(at).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 /** The pages that exist so far; other links of notifications lead to the dashboard. */
-const isPage = (link) => /^\/(projects\/[^/]+\/)?features\/[^/]+$|^\/(account|inbox|projects)$/.test(link ?? '')
+const isPage = (link) =>
+  /^\/(projects\/[^/]+\/)?features\/[^/]+$|^\/(account|inbox|projects|team|teams\/[^/]+)$/.test(link ?? '')
 
 async function inbox() {
   const { items } = await get('/api/notifications?limit=50')
@@ -46,7 +48,7 @@ async function inbox() {
     ...(items.length > open.length
       ? [element('h2', {}, 'Earlier'), rows(items.filter((item) => item.readAt).map(line))]
       : []),
-    element('p', {}, element('a', { href: '/projects' }, 'All projects')),
+    element('p', {}, linked('/projects', 'All projects'), ' · ', linked('/team', 'Your team')),
   ]
 }
 
@@ -130,16 +132,18 @@ async function feature(id) {
 }
 
 const parts = location.pathname.split('/').filter(Boolean)
-const content = () => {
+const content = (me) => {
   if (parts[0] === 'inbox') return inbox()
+  if (parts[0] === 'team' || parts[0] === 'teams') return showTeam(parts[1], me, title)
   if (parts[0] === 'features') return feature(parts[1])
   if (parts.length === 4) return feature(parts[3])
   return parts.length === 2 ? project(parts[1]) : projects()
 }
 
 async function show() {
-  if (!(await whoAmI())) return toLogin()
-  place.replaceChildren(...(await content()))
+  const me = await whoAmI()
+  if (!me) return toLogin()
+  place.replaceChildren(...(await content(me)))
   const heading = $('h1', place)
   heading.tabIndex = -1
   heading.focus()
