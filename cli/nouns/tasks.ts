@@ -121,6 +121,7 @@ export const verbs: Verb[] = [
       choice('--status <status>', statuses),
       many('--add-label <label>', 'label to add'),
       many('--remove-label <label>', 'label to remove'),
+      text('-m, --comment <text>', 'comment to add'),
     ],
     examples: [
       'tutti tasks update TUT-42 --priority high --add-label db',
@@ -171,8 +172,10 @@ export const verbs: Verb[] = [
     name: 'release',
     args: '<task>',
     about: 'Release a task that you claimed',
-    examples: ['tutti tasks release TUT-42'],
-    run: async ({ client, args }) => one(await client.post<Task>(at('/api/tasks/:id/release', ...args))),
+    fields: [text('-m, --note <text>', 'what the next worker should know; becomes a comment')],
+    examples: ['tutti tasks release TUT-42 -m "The lock works; tests are missing"'],
+    run: async ({ client, args, fields }) =>
+      one(await client.post<Task>(at('/api/tasks/:id/release', ...args), fields)),
   },
   {
     name: 'check',

@@ -61,7 +61,8 @@ describe('what waits', () => {
     await complete(team.member, first)
     const [a, b] = [(await get(team.viewer, first)).body, (await get(team.viewer, second)).body]
     expect(a.frees).toEqual([{ id: second.id, key: second.key, title: second.title, status: 'todo', kind: 'blocks' }])
-    expect(b.waitsFor).toEqual([{ id: first.id, key: first.key, title: first.title, status: 'done', kind: 'blocks' }])
+    const { id, key, title } = first
+    expect(b.waitsFor).toEqual([{ id, key, title, status: 'done', kind: 'blocks', completionNotes: null }])
     expect(b.blockedBy).toEqual([])
   })
 

@@ -8,10 +8,11 @@ import { AppError } from '../../errors.ts'
 import type { App } from '../../services.ts'
 import { findAgent, type Party, sameParty, speaker } from '../agents/parties.ts'
 import { sessionOf } from '../projects/work-session.ts'
+import { comment } from './comments.ts'
 import { taskClaimed, taskReleased, taskRenewed } from './events.ts'
 import { changing, refusals, workRefusal } from './refusals.ts'
 import { about, type Found, find, findWithProject } from './rows.ts'
-import type { Lease, Task, TaskClaim } from './schema.ts'
+import type { Lease, Task, TaskClaim, TaskRelease } from './schema.ts'
 import { tasks } from './table.ts'
 
 /** A lease records who works on a task now. Any call by its holder renews it; without calls it expires. */
@@ -87,14 +88,16 @@ export const noLease = {
 export const claim = write(
   'tasks.claim',
   changing,
-  async (ctx, { ref, action = 'claim', minutes, ...who }: TaskClaim & { ref: string }): Promise<Task> => {
+  async (ctx, { ref, action = 'claim', minutes, note, ...who }: TaskClaim & { ref: string }): Promise<Task> => {
     for (let tries = 0; tries < 5; tries++) {
       const found = await findWithProject(ctx, ref)
       refuse(workRefusal(ctx, found))
       const holder = await holderOf(ctx, found.task.organizationId, who)
       const after =
         action === 'release' ? await giveBack(ctx, found, holder) : await take(ctx, found, holder, action, minutes)
-      if (after) return after
+      if (!after) continue
+      if (note !== undefined) await comment(ctx, { ref: after.id, body: note })
+      return after
     }
     throw new AppError('conflict', `${ref} is being changed by others right now. Try again.`)
   },
@@ -105,7 +108,7 @@ export const claim = write(
 export const release = write(
   'tasks.release',
   changing,
-  (ctx, { ref }: { ref: string }): Promise<Task> => claim(ctx, { ref, action: 'release' }),
+  (ctx, { ref, note }: TaskRelease & { ref: string }): Promise<Task> => claim(ctx, { ref, action: 'release', note }),
   { idempotent: true },
 )
 

@@ -25,6 +25,7 @@ import {
   TaskPage,
   TaskPatch,
   TaskQuery,
+  TaskRelease,
 } from './schema.ts'
 import * as tasks from './service.ts'
 
@@ -75,9 +76,10 @@ export const taskRoutes = (http: Http) =>
       body: TaskClaim,
       response: Task,
     })
-    .post('/api/tasks/:id/release', ({ ctx, params }) => release(ctx, { ref: params.id }), {
+    .post('/api/tasks/:id/release', ({ ctx, params, body }) => release(ctx, { ...body, ref: params.id }), {
       ...on(release, 'Release the claim of a task'),
       params: byRef,
+      body: TaskRelease,
       response: Task,
     })
     .post('/api/tasks/:id/complete', ({ ctx, params, body }) => tasks.complete(ctx, { ...body, ref: params.id }), {

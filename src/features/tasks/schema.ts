@@ -92,6 +92,11 @@ export type Task = Static<typeof Task>
 
 const Related = object({ id: id(), key, title: taskTitle, status: oneOf(statuses), kind: oneOf(kinds) })
 export type Related = Static<typeof Related>
+const WaitsFor = object({
+  ...Related.properties,
+  completionNotes: nullable(text(2001, { description: 'What was said when it was done; long ones are cut' })),
+})
+export type WaitsFor = Static<typeof WaitsFor>
 export const Comment = object({
   id: id(),
   taskId: id(),
@@ -113,7 +118,7 @@ export type TaskAction = (typeof taskActions)[number]
 export const TaskDetail = object({
   ...Task.properties,
   project: object({ id: id(), name: text(100, { example: 'Tutti' }), slug: text(63, { example: 'tutti' }) }),
-  waitsFor: Type.Array(Related),
+  waitsFor: Type.Array(WaitsFor),
   frees: Type.Array(Related, { description: 'Tasks that this one blocks' }),
   related: Type.Array(Related),
   subtasks: Type.Array(object({ id: id(), key, title: taskTitle, status: oneOf(statuses) })),
@@ -157,13 +162,14 @@ export const TaskPatch = partial(
     status: oneOf(statuses),
     after: nullable(ref('Place it after this one; null: first')),
     accepted: Accepted,
+    comment: title(20_000, { description: 'A comment to add, besides or instead of a change' }),
   }),
 )
 export type TaskPatch = Static<typeof TaskPatch>
 
 export const TaskQuery = object({
   ...paging('updatedAt', 'createdAt', 'position', 'number'),
-  status: optional(oneOf(statuses)),
+  status: optional(oneOf(statuses, { description: 'blocked: also those that wait for other tasks' })),
   open: openFilter,
   priority: optional(oneOf(priorities)),
   projectId: projectFilter,
@@ -218,11 +224,15 @@ const minutes = int({
   description: 'Lease length: minutes without a call until it expires',
   example: 15,
 })
+const note = optional(title(20_000, { description: 'What the next worker should know; becomes a comment' }))
+export const TaskRelease = object({ note })
+export type TaskRelease = Static<typeof TaskRelease>
 export const TaskClaim = object({
   action: optional(oneOf(['claim', 'renew', 'release'], { description: 'Default: claim' })),
   minutes: optional(minutes),
   agent: optional(text(100, { minLength: 1, description: 'Agent that works on it: id or slug' })),
   sessionId: optional(id()),
+  note,
 })
 export type TaskClaim = Static<typeof TaskClaim>
 

@@ -1,14 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
-import { and, eq, type SQL, sql } from 'drizzle-orm'
-import { checkVersion, read, write } from '../../action.ts'
+import { eq, type SQL, sql } from 'drizzle-orm'
+import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, inPerson } from '../../auth/actor.ts'
 import { member, refuse } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { matches, newId } from '../../db/columns.ts'
+import { and, or } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { isOpen } from '../../records/open.ts'
 import { keyset } from '../../records/page.ts'
 import { lastPosition } from '../../records/positions.ts'
+import type { Status } from '../../records/work.ts'
 import { findParty, sameParty } from '../agents/parties.ts'
 import { linkedWith } from '../links/linked.ts'
 import { type ProjectFilter, projectFilter } from '../projects/current.ts'
@@ -16,12 +18,24 @@ import { lockProject } from '../projects/lock.ts'
 import { namesFor } from '../projects/rows.ts'
 import { criteria, ticked } from './acceptance.ts'
 import { assigned, consequences, moved, stillOpen, store, tellAssignee, withNotes } from './changing.ts'
+import { comment } from './comments.ts'
 import { relate, setBlockers } from './dependencies.ts'
 import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
 import { peek, ready } from './next.ts'
 import { checkPlace, positionAfter, projectFor, takeNumbers } from './places.ts'
 import { blockedRefusal, can, changing, permitted, refusals } from './refusals.ts'
-import { about, find, findWithProject, selectItems, toItem, visibleTo, withinProject, withProject } from './rows.ts'
+import {
+  about,
+  type Found,
+  find,
+  findWithProject,
+  isFree,
+  selectItems,
+  toItem,
+  visibleTo,
+  withinProject,
+  withProject,
+} from './rows.ts'
 import type {
   Task,
   TaskChanged,
@@ -43,6 +57,12 @@ const orders = {
   number: tasks.number,
 }
 
+/** SQL condition. Tasks that wait for others count as blocked, whatever their own state is. */
+const hasStatus = (status: Status): SQL =>
+  status === 'blocked'
+    ? or(eq(tasks.status, status), and(sql`${tasks.status} not in ('done', 'cancelled')`, sql`not ${isFree}`))
+    : eq(tasks.status, status)
+
 /** Lists a project's tasks; without a project, those of the current team. */
 export const list = read(
   'tasks.list',
@@ -58,7 +78,7 @@ export const list = read(
       projectId === undefined ? eq(tasks.organizationId, organizationId) : eq(tasks.projectId, projectId),
       query.storyId === undefined ? undefined : eq(tasks.storyId, query.storyId),
       query.parentId === undefined ? undefined : eq(tasks.parentId, query.parentId),
-      query.status && eq(tasks.status, query.status),
+      query.status && hasStatus(query.status),
       isOpen(tasks.status, query.open),
       query.priority && eq(tasks.priority, query.priority),
       assignee && and(eq(tasks.assigneeType, assignee.type), eq(tasks.assigneeId, assignee.id)),
@@ -150,38 +170,47 @@ export const create = write(
   },
 )
 
+/** Changes the given fields and adds the comment. A comment alone may be added to a task that somebody else holds. */
 export const update = write(
   'tasks.update',
   changing,
-  async (ctx, { ref, ...patch }: TaskPatch & { ref: string }): Promise<TaskChanged> => {
-    const found = await permitted(ctx, ref, 'update')
-    const { task: before, project } = found
-    checkVersion(ctx, before)
-    if (patch.storyId || patch.parentId) await lockProject(ctx, before.projectId)
-    await checkPlace(ctx, before.projectId, patch, before.id)
-    const { blockedBy, assignee: named, after, acceptance: given, accepted, status, title, ...plain } = patch
-    const acceptance =
-      (given || accepted) && ticked(given ? criteria(given, before.acceptance) : before.acceptance, accepted)
-    if (blockedBy) await setBlockers(ctx, before, blockedBy)
-    const assignee = named ? await findParty(ctx, project, named) : undefined
-    if (status && status !== before.status)
-      refuse(blockedRefusal(blockedBy ? await find(ctx, before.id) : before, status))
-    const changed = await store(ctx, before, {
-      ...plain,
-      ...(title !== undefined && { title: title.trim() }),
-      ...(acceptance && { acceptance }),
-      ...(after !== undefined && { position: await positionAfter(ctx, before, after) }),
-      ...(named !== undefined && assigned(ctx, before, assignee)),
-      ...(status && moved(ctx, found, status, acceptance)),
-    })
-    const event = changed.status === 'done' && before.status !== 'done' ? taskCompleted : taskUpdated
-    ctx.emit(event, about(changed, { fields: Object.keys(patch), ...(status && { from: before.status }) }, before))
-    if (assignee && !(before.assignee && sameParty(before.assignee, assignee)))
-      await tellAssignee(ctx, changed, assignee)
-    return { ...changed, ...stillOpen(changed), ...(await consequences(ctx, before, changed)) }
+  async (ctx, { ref, comment: said, ...patch }: TaskPatch & { ref: string }): Promise<TaskChanged> => {
+    const isChange = said === undefined || Object.keys(patch).length > 0
+    const found = await permitted(ctx, ref, isChange ? 'update' : 'comment')
+    checkVersion(ctx, found.task)
+    const changed = isChange
+      ? await change(ctx, found, patch)
+      : { ...found.task, ...stillOpen(found.task), freed: [], blocked: [] }
+    if (said !== undefined) await comment(ctx, { ref: found.task.id, body: said })
+    return changed
   },
   { versioned: true },
 )
+
+async function change(ctx: Ctx, found: Found, patch: Omit<TaskPatch, 'comment'>): Promise<TaskChanged> {
+  const { task: before, project } = found
+  if (patch.storyId || patch.parentId) await lockProject(ctx, before.projectId)
+  await checkPlace(ctx, before.projectId, patch, before.id)
+  const { blockedBy, assignee: named, after, acceptance: given, accepted, status, title, ...plain } = patch
+  const acceptance =
+    (given || accepted) && ticked(given ? criteria(given, before.acceptance) : before.acceptance, accepted)
+  if (blockedBy) await setBlockers(ctx, before, blockedBy)
+  const assignee = named ? await findParty(ctx, project, named) : undefined
+  if (status && status !== before.status)
+    refuse(blockedRefusal(blockedBy ? await find(ctx, before.id) : before, status))
+  const changed = await store(ctx, before, {
+    ...plain,
+    ...(title !== undefined && { title: title.trim() }),
+    ...(acceptance && { acceptance }),
+    ...(after !== undefined && { position: await positionAfter(ctx, before, after) }),
+    ...(named !== undefined && assigned(ctx, before, assignee)),
+    ...(status && moved(ctx, found, status, acceptance)),
+  })
+  const event = changed.status === 'done' && before.status !== 'done' ? taskCompleted : taskUpdated
+  ctx.emit(event, about(changed, { fields: Object.keys(patch), ...(status && { from: before.status }) }, before))
+  if (assignee && !(before.assignee && sameParty(before.assignee, assignee))) await tellAssignee(ctx, changed, assignee)
+  return { ...changed, ...stillOpen(changed), ...(await consequences(ctx, before, changed)) }
+}
 
 export const complete = write(
   'tasks.complete',

@@ -5,12 +5,15 @@ import { toIso } from '../../db/columns.ts'
 import { prepare } from '../../db/session.ts'
 import { projects } from '../projects/table.ts'
 import { visibleTo } from './rows.ts'
-import type { Comment, Related, TaskDetail } from './schema.ts'
+import type { Comment, Related, TaskDetail, WaitsFor } from './schema.ts'
 import { taskComments, taskDependencies, tasks } from './table.ts'
 
 const id = sql.placeholder('id')
 const named = sql`${tasks.id}, ${projects.key} || '-' || ${tasks.number} as key, ${tasks.title}, ${tasks.status}`
 const inProject = sql`join ${projects} on ${projects.id} = ${tasks.projectId}`
+/** What was said about a task that is done. The whole text is one call away. */
+const notes = sql`case when ${tasks.status} = 'done' then left(${tasks.completionNotes}, 2000)
+  || case when length(${tasks.completionNotes}) > 2000 then '…' else '' end end`
 /** Returns rows as one JSON text, which every driver reads in the same way. */
 const asList = (rows: SQL): SQL<string> =>
   sql<string>`coalesce((select json_agg(r) from (${rows}) r), '[]'::json)::text`
@@ -19,7 +22,8 @@ const asList = (rows: SQL): SQL<string> =>
 const select = prepare((db) =>
   db
     .select({
-      ties: asList(sql`select d.task_id = ${id} as ahead, d.kind, ${named} from ${taskDependencies} d
+      ties: asList(sql`select d.task_id = ${id} as ahead, d.kind, ${named}, ${notes} as "completionNotes"
+        from ${taskDependencies} d
         join ${tasks} on ${tasks.id} = case when d.task_id = ${id} then d.blocked_by_id else d.task_id end ${inProject}
         where (d.task_id = ${id} or d.blocked_by_id = ${id}) and ${visibleTo(anyRights)}
         order by ${projects.key}, ${tasks.number} limit 200`),
@@ -38,11 +42,11 @@ type Around = Pick<TaskDetail, 'waitsFor' | 'frees' | 'related' | 'subtasks' | '
 export async function around(ctx: Ctx, taskId: string): Promise<Around> {
   const [found] = await select(ctx.db, { id: taskId, ...rightsOf(ctx.actor) })
   if (!found) throw new Error('a select without a table gave no row')
-  const ties = JSON.parse(found.ties) as (Related & { ahead: boolean })[]
+  const ties = JSON.parse(found.ties) as (WaitsFor & { ahead: boolean })[]
   const those = (passes: (tie: (typeof ties)[number]) => boolean): Related[] =>
-    ties.filter(passes).map(({ ahead: _, ...tie }) => tie)
+    ties.filter(passes).map(({ ahead: _, completionNotes: __, ...tie }) => tie)
   return {
-    waitsFor: those(({ kind, ahead }) => kind === 'blocks' && ahead),
+    waitsFor: ties.filter(({ kind, ahead }) => kind === 'blocks' && ahead).map(({ ahead: _, ...tie }) => tie),
     frees: those(({ kind, ahead }) => kind === 'blocks' && !ahead),
     related: those(({ kind }) => kind !== 'blocks'),
     subtasks: JSON.parse(found.parts) as Around['subtasks'],
