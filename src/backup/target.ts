@@ -8,6 +8,9 @@ import type { Header } from './file.ts'
 
 // The database that a backup is loaded into: empty tables before, foreign keys and sequences after.
 
+export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+const names = `array[${ourTables.map(literal).join(', ')}]`
+
 /** Creates the tables as they were at the source, unless an earlier run did. Returns the tables already loaded. */
 export async function prepare(
   driver: Driver,
@@ -62,14 +65,14 @@ export async function hasData(driver: Driver): Promise<boolean> {
 }
 
 /**
- * In one transaction, replaces what was there by empty tables without foreign keys. The keys are restored at the end,
- * which checks all rows. From here on no server starts on the database until all data is loaded. With `mayKeep`, tables
- * of the source's version stay: a new data folder comes with them, and creating them anew takes seconds.
+ * In one transaction, replaces what was there by empty tables without foreign keys and with triggers disabled: rows are
+ * loaded as they were saved, including what triggers wrote. The keys are restored at the end, which checks all rows.
+ * From here on no server starts on the database until all data is loaded. With `mayKeep`, tables of the source's
+ * version stay: a new data folder comes with them, and creating them anew takes seconds.
  */
 async function makeTables(driver: Driver, header: Header, identity: string, { mayKeep = false } = {}): Promise<void> {
   const applied = (await hasTable(driver, 'migrations')) ? await appliedIds(driver) : []
   const old = (await tablesOf(driver, applied)).map(({ table }) => quoted(table))
-  const names = `array[${ourTables.map(literal).join(', ')}]`
   const replaceTables = `drop table if exists ${[...old, 'migrations'].join(', ')} cascade;
     ${scriptOf(migrations.filter((m) => header.migrations.includes(m.id)))}`
   const keep = mayKeep && applied.join() === header.migrations.join()
@@ -90,7 +93,10 @@ async function makeTables(driver: Driver, header: Header, identity: string, { ma
           execute format('alter table %s drop constraint %I', item.here, item.name);
         end loop;
         for item in select unnest(${names}) as name loop
-          if to_regclass(quote_ident(item.name)) is not null then execute format('delete from %I', item.name); end if;
+          if to_regclass(quote_ident(item.name)) is not null then
+            execute format('alter table %I disable trigger user', item.name);
+            execute format('delete from %I', item.name);
+          end if;
         end loop;
       end $$;
       commit;`)
@@ -103,8 +109,6 @@ async function makeTables(driver: Driver, header: Header, identity: string, { ma
     )
   }
 }
-
-export const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 async function hasTable(on: Queryable, name: string): Promise<boolean> {
   return (await on.query('select to_regclass($1)::text', [name])).rows[0]?.[0] != null
@@ -129,7 +133,7 @@ export async function typesOf(on: Queryable): Promise<Map<string, Map<string, st
   return found
 }
 
-/** Restores sequences and foreign keys, and lets servers start again. */
+/** Restores sequences, foreign keys and triggers, and lets servers start again. */
 export async function finish(driver: Driver): Promise<void> {
   const { rows: keys } = await driver.query(`select definition from ${PROGRESS} where kind = 'key' order by name`)
   const { rows: sequences } = await driver.query(
@@ -146,6 +150,11 @@ export async function finish(driver: Driver): Promise<void> {
   await driver.exec(`begin;
     ${restart.join('\n')}
     ${keys.map(([definition]) => `${definition};`).join('\n')}
+    do $$ declare item record; begin
+      for item in select distinct tgrelid::regclass as here from pg_trigger join pg_class c on c.oid = tgrelid
+        where not tgisinternal and c.relnamespace = current_schema()::regnamespace and c.relname = any(${names})
+      loop execute format('alter table %s enable trigger user', item.here); end loop;
+    end $$;
     drop table ${PROGRESS};
     commit;
     analyze;`)

@@ -1,3 +1,4 @@
+import { eq } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { refuse } from '../../auth/policy.ts'
 import { invalid } from '../../errors.ts'
@@ -8,11 +9,24 @@ import { notify } from '../notifications/service.ts'
 import { acceptanceRefusal, openCriteria } from './acceptance.ts'
 import { blockedAgain, setFree } from './dependencies.ts'
 import { noLease } from './leases.ts'
+import { lockNeighbours } from './neighbours.ts'
 import { type Found, find } from './rows.ts'
 import type { Task, TaskChanged, TaskComplete } from './schema.ts'
 import { tasks } from './table.ts'
 
 type Change = Partial<typeof tasks.$inferInsert>
+
+/** Locks all rows that a change of status, parent or blockers writes to. Call it before such a change. */
+export async function lockForChange(
+  ctx: Ctx,
+  before: Task,
+  { status, parentId }: Pick<Change, 'status' | 'parentId'>,
+  blockers?: readonly string[],
+): Promise<void> {
+  const closesOrOpens = status !== undefined && isClosed(status) !== isClosed(before.status)
+  if (blockers || parentId !== undefined || closesOrOpens)
+    await lockNeighbours(ctx, eq(tasks.id, before.id), [...(blockers ?? []), ...(parentId ? [parentId] : [])])
+}
 
 /** Writes a change and returns the task as it is then. */
 export async function store(ctx: Ctx, before: Task, set: Change): Promise<Task> {

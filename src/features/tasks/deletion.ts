@@ -10,6 +10,7 @@ import { stories } from '../stories/table.ts'
 import { abandoned } from './departures.ts'
 import { requireNoCircle, setFree, takeTurns } from './dependencies.ts'
 import { taskDeleted, taskRestored } from './events.ts'
+import { lockNeighbours } from './neighbours.ts'
 import { changing, heldRefusal, permitted } from './refusals.ts'
 import { about, find, findAnyWithProject, findWithProject } from './rows.ts'
 import type { Task } from './schema.ts'
@@ -36,6 +37,7 @@ export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<number> 
       .where(and(these, sql`${tasks.leaseExpiresAt} > ${ctx.now}`))
     for (const { id } of held) refuse(heldRefusal(ctx, await findWithProject(ctx, id)))
   }
+  await lockNeighbours(ctx, these)
   const deleted = await ctx.db
     .update(tasks)
     .set({ deletedAt: ctx.now, ...abandoned(ctx.now), ...raised(ctx) })
@@ -53,10 +55,12 @@ export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<number> 
 /** Restores the tasks that were deleted together at `deletedAt`. */
 export async function unearth(ctx: Ctx, organizationId: string, roots: SQL, deletedAt: string): Promise<number> {
   await takeTurns(ctx, organizationId)
+  const these = sql`${tasks.id} in ${withParts(roots, eq(tasks.deletedAt, deletedAt))}`
+  await lockNeighbours(ctx, these)
   const back = await ctx.db
     .update(tasks)
     .set({ deletedAt: null, ...raised(ctx) })
-    .where(sql`${tasks.id} in ${withParts(roots, eq(tasks.deletedAt, deletedAt))}`)
+    .where(these)
     .returning({ id: tasks.id })
   if (back.length > 0)
     await requireNoCircle(

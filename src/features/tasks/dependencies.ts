@@ -12,18 +12,7 @@ import { visibleTo as projectVisibleTo } from '../projects/rows.ts'
 import { projects } from '../projects/table.ts'
 import { taskFreed, taskRelated, taskUnrelated } from './events.ts'
 import { changing, permitted } from './refusals.ts'
-import {
-  about,
-  find,
-  findWithProject,
-  HIDDEN,
-  isFree,
-  live,
-  selectItems,
-  toItem,
-  visibleTo,
-  withProject,
-} from './rows.ts'
+import { about, find, findWithProject, HIDDEN, live, selectItems, toItem, visibleTo, withProject } from './rows.ts'
 import type { Relate, Task, TaskItem } from './schema.ts'
 import { taskDependencies as dependencies, tasks } from './table.ts'
 
@@ -37,38 +26,37 @@ export const takeTurns = (ctx: Ctx, organizationId: string): Promise<unknown> =>
     .where(eq(organizations.id, organizationId))
     .for('no key update')
 
-/** Replaces the blockers of a task. */
-export async function setBlockers(
-  ctx: Ctx,
-  task: Pick<TaskItem, 'id' | 'key' | 'organizationId'>,
-  refs: readonly string[],
-): Promise<void> {
-  await takeTurns(ctx, task.organizationId)
+/** Finds blockers for a task of the team, and locks the team. `hidden` stands for those that the caller cannot see. */
+export async function findBlockers(ctx: Ctx, organizationId: string, refs: readonly string[]): Promise<string[]> {
+  await takeTurns(ctx, organizationId)
   const blockers = new Set<string>()
-  const rights = rightsOf(ctx.actor)
-  const seen = sql`${dependencies.blockedById} in (select ${tasks.id} from ${withProject} where ${visibleTo(rights)})`
   for (const ref of refs) {
     if (ref === HIDDEN) continue
     const blocker = await find(ctx, ref)
-    if (blocker.organizationId !== task.organizationId)
+    if (blocker.organizationId !== organizationId)
       throw invalid('/blockedBy', `${blocker.key} belongs to another team. Blockers must belong to the task's team.`)
     blockers.add(blocker.id)
   }
-  // A caller who sends back what they read keeps the blockers that they cannot see.
-  const replaced = refs.includes(HIDDEN) ? seen : undefined
+  return [...blockers]
+}
+
+/** Replaces the blockers of a task; with `keepHidden`, only those that the caller sees. Lock its neighbours before. */
+export async function setBlockers(
+  ctx: Ctx,
+  taskId: string,
+  blockers: readonly string[],
+  { keepHidden = false } = {},
+): Promise<void> {
+  const seen = sql`${dependencies.blockedById} in (select ${tasks.id} from ${withProject}
+    where ${visibleTo(rightsOf(ctx.actor))})`
   await ctx.db
     .delete(dependencies)
-    .where(and(eq(dependencies.taskId, task.id), eq(dependencies.kind, 'blocks'), replaced))
-  if (blockers.size === 0) return
-  await ctx.db.insert(dependencies).values(
-    [...blockers].map((blockedById) => ({
-      taskId: task.id,
-      blockedById,
-      kind: 'blocks' as const,
-      createdAt: ctx.now,
-    })),
-  )
-  await requireNoCircle(ctx, [task.id])
+    .where(and(eq(dependencies.taskId, taskId), eq(dependencies.kind, 'blocks'), keepHidden ? seen : undefined))
+  if (blockers.length === 0) return
+  await ctx.db
+    .insert(dependencies)
+    .values(blockers.map((blockedById) => ({ taskId, blockedById, kind: 'blocks' as const, createdAt: ctx.now })))
+  await requireNoCircle(ctx, [taskId])
 }
 
 /** Requires that none of these tasks, which have new dependencies or were restored, blocks itself through others. */
@@ -146,7 +134,7 @@ export async function setFree(ctx: Ctx, ids: readonly string[], by: string): Pro
     .orderBy(tasks.id)
     .for('no key update')
   if (waiting.length === 0) return []
-  const rows = await selectItems(ctx).where(and(waitingFor(ids), isFree))
+  const rows = await selectItems(ctx).where(and(waitingFor(ids), eq(tasks.hasOpenBlockers, false)))
   if (rows.length === 0) return []
   const from = await projectOf(ctx, ids)
   const freed = rows.map((row) => toItem(row, ctx.now))

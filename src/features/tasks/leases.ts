@@ -169,8 +169,8 @@ async function giveBack(ctx: Ctx, found: Found, holder: Holder): Promise<Task | 
 
 const renewal = `update tasks set lease_seen_at = $1::timestamptz,
     lease_expires_at = greatest(lease_expires_at, $1::timestamptz + (lease_expires_at - lease_seen_at))
-  where (lease_credential_id = $2::uuid or lease_holder_id = $3::uuid) and lease_expires_at > $1::timestamptz
-    and organization_id = any($4::uuid[])`
+  where id in (select id from tasks where (lease_credential_id = $2::uuid or lease_holder_id = $3::uuid)
+    and lease_expires_at > $1::timestamptz and organization_id = any($4::uuid[]) order by id for no key update)`
 /** Must be shorter than the shortest lease. */
 const RENEW_EVERY_MS = 20_000
 const renewed = new WeakMap<App, Map<string, number>>()

@@ -1,4 +1,4 @@
-import { desc, eq, gt, inArray, isNull, lte, type SQL, sql } from 'drizzle-orm'
+import { desc, eq, gt, inArray, isNull, lte, not, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
@@ -15,13 +15,10 @@ import {
   about,
   find,
   HIDDEN,
-  hasOpenParts,
-  isFree,
   keysIn,
   keysInWords,
-  manyWait,
   openWaiters,
-  parentIsFree,
+  parentIsBlocked,
   selectItems,
   toItem,
   visibleTo,
@@ -44,9 +41,9 @@ export const ready = (now: string): SQL =>
       and(eq(tasks.status, 'in_progress'), lte(tasks.leaseExpiresAt, now)),
       and(eq(tasks.status, 'todo'), or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))),
     ),
-    isFree,
-    sql`not ${hasOpenParts}`,
-    parentIsFree,
+    not(tasks.hasOpenBlockers),
+    not(tasks.hasOpenParts),
+    not(parentIsBlocked),
   )
 
 interface Search {
@@ -75,7 +72,7 @@ const order = (holder: Holder): SQL[] => [
   sql`${tasks.status} <> 'in_progress'`,
   urgency,
   sql`${tasks.dueAt} nulls last`,
-  sql`${manyWait} desc`,
+  sql`${tasks.openWaiters} desc`,
   sql`${tasks.position}`,
   sql`${tasks.id}`,
 ]

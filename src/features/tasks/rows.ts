@@ -46,18 +46,20 @@ export const keysIn = (list: string | null): string[] => [...new Set(list?.split
 export const keysInWords = (keys: readonly string[]): string =>
   keys.map((key) => (key === HIDDEN ? 'a task that you cannot see' : key)).join(', ')
 
-const blockers = openOnes(sql`select d.blocked_by_id as other from ${taskDependencies} d where d.task_id = ${tasks.id}`)
-const waiters = openOnes(sql`select d.task_id as other from ${taskDependencies} d where d.blocked_by_id = ${tasks.id}`)
 /** Keys of the open tasks that block it (`TUT-1,TUT-7`), and of those that it blocks. */
-const openBlockers = (rights: Rights) => keyList(blockers, rights)
-export const openWaiters = (rights: Rights) => keyList(waiters, rights)
-export const manyWait = sql`(select count(*) from ${waiters})`
-export const isFree = sql`not exists (select 1 from ${blockers})`
-/** SQL condition: it has no parent, or the parent is not blocked. */
-export const parentIsFree = sql`(${tasks.parentId} is null or not exists (select 1 from
-  ${openOnes(sql`select d.blocked_by_id as other from ${taskDependencies} d where d.task_id = ${tasks.parentId}`)}))`
-export const hasOpenParts = sql`exists (select 1 from (select 1 from ${tasks} part where part.parent_id = ${tasks.id}
-  and part.deleted_at is null and part.status not in ('done', 'cancelled') offset 0) part)`
+const openBlockers = (rights: Rights) =>
+  sql<string | null>`case when ${tasks.hasOpenBlockers} then ${keyList(
+    openOnes(sql`select d.blocked_by_id as other from ${taskDependencies} d where d.task_id = ${tasks.id}`),
+    rights,
+  )} end`
+export const openWaiters = (rights: Rights) =>
+  keyList(
+    openOnes(sql`select d.task_id as other from ${taskDependencies} d where d.blocked_by_id = ${tasks.id}`),
+    rights,
+  )
+/** SQL condition: its parent is blocked. The planner must not make it a join, which would read all tasks. */
+export const parentIsBlocked = sql`coalesce((select p.has_open_blockers from ${tasks} p
+  where p.id = ${tasks.parentId}), false)`
 
 /** What lists show. */
 const listed = (rights: Rights) => ({

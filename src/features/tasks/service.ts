@@ -17,10 +17,11 @@ import { type ProjectFilter, projectFilter } from '../projects/current.ts'
 import { lockProject } from '../projects/lock.ts'
 import { namesFor } from '../projects/rows.ts'
 import { criteria, ticked } from './acceptance.ts'
-import { assigned, consequences, moved, stillOpen, store, tellAssignee, withNotes } from './changing.ts'
+import { assigned, consequences, lockForChange, moved, stillOpen, store, tellAssignee, withNotes } from './changing.ts'
 import { comment } from './comments.ts'
-import { relate, setBlockers } from './dependencies.ts'
+import { findBlockers, relate, setBlockers } from './dependencies.ts'
 import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
+import { lockNeighbours } from './neighbours.ts'
 import { peek, ready } from './next.ts'
 import { checkPlace, positionAfter, projectFor, takeNumbers } from './places.ts'
 import { blockedRefusal, can, changing, permitted, refusals } from './refusals.ts'
@@ -29,7 +30,7 @@ import {
   type Found,
   find,
   findWithProject,
-  isFree,
+  HIDDEN,
   selectItems,
   toItem,
   visibleTo,
@@ -60,7 +61,7 @@ const orders = {
 /** SQL condition. Tasks that wait for others count as blocked, whatever their own state is. */
 const hasStatus = (status: Status): SQL =>
   status === 'blocked'
-    ? or(eq(tasks.status, status), and(sql`${tasks.status} not in ('done', 'cancelled')`, sql`not ${isFree}`))
+    ? or(eq(tasks.status, status), and(sql`${tasks.status} not in ('done', 'cancelled')`, tasks.hasOpenBlockers))
     : eq(tasks.status, status)
 
 /** Lists a project's tasks; without a project, those of the current team. */
@@ -134,6 +135,9 @@ export const create = write(
     const id = newId()
     const number = await takeNumbers(ctx, project.id, 1)
     const storyId = await checkPlace(ctx, project.id, input)
+    const blockers = input.blockedBy?.length ? await findBlockers(ctx, project.organizationId, input.blockedBy) : []
+    const near = [...blockers, ...(input.parentId ? [input.parentId] : [])]
+    if (near.length > 0) await lockNeighbours(ctx, sql`false`, near)
     await ctx.db.insert(tasks).values({
       id,
       organizationId: project.organizationId,
@@ -156,12 +160,7 @@ export const create = write(
       createdAt: ctx.now,
       updatedAt: ctx.now,
     })
-    if (input.blockedBy?.length)
-      await setBlockers(
-        ctx,
-        { id, key: `${project.key}-${number}`, organizationId: project.organizationId },
-        input.blockedBy,
-      )
+    if (blockers.length > 0) await setBlockers(ctx, id, blockers)
     const task = await find(ctx, id)
     ctx.emit(taskCreated, about(task))
     if (origin) await relate(ctx, { ref: id, task: origin.id, kind: 'discovered_from' })
@@ -194,7 +193,10 @@ async function change(ctx: Ctx, found: Found, patch: Omit<TaskPatch, 'comment'>)
   const { blockedBy, assignee: named, after, acceptance: given, accepted, status, title, ...plain } = patch
   const acceptance =
     (given || accepted) && ticked(given ? criteria(given, before.acceptance) : before.acceptance, accepted)
-  if (blockedBy) await setBlockers(ctx, before, blockedBy)
+  const blockers = blockedBy && (await findBlockers(ctx, before.organizationId, blockedBy))
+  await lockForChange(ctx, before, patch, blockers)
+  // A caller who sends back what they read keeps the blockers that they cannot see.
+  if (blockers) await setBlockers(ctx, before.id, blockers, { keepHidden: blockedBy.includes(HIDDEN) })
   const assignee = named ? await findParty(ctx, project, named) : undefined
   if (status && status !== before.status)
     refuse(blockedRefusal(blockedBy ? await find(ctx, before.id) : before, status))
@@ -233,6 +235,7 @@ export const complete = write(
       ...(completionNotes !== undefined && { completionNotes }),
       ...(!isDeepStrictEqual(acceptance, before.acceptance) && { acceptance }),
     }
+    await lockForChange(ctx, before, set)
     const changed = Object.keys(set).length > 0 ? await store(ctx, before, set) : before
     const already = before.status === 'done' ? (changed === before ? 'unchanged' : 'added') : undefined
     if (already === 'added') ctx.emit(taskUpdated, about(changed, { fields: Object.keys(set) }, before))

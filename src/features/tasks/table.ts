@@ -1,10 +1,48 @@
-import { sql } from 'drizzle-orm'
-import { type AnyPgColumn, index, integer, pgTable, primaryKey, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core'
+import { type SQL, sql } from 'drizzle-orm'
+import {
+  type AnyPgColumn,
+  boolean,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core'
 import { instant, json, newId, textList } from '../../db/columns.ts'
 import { stories, workItem } from '../stories/table.ts'
 import type { Acceptance } from './schema.ts'
 
 type Party = 'user' | 'agent'
+
+type Columns = Record<
+  | 'assigneeId'
+  | 'priority'
+  | 'dueAt'
+  | 'openWaiters'
+  | 'position'
+  | 'id'
+  | 'status'
+  | 'deletedAt'
+  | 'hasOpenBlockers'
+  | 'hasOpenParts',
+  AnyPgColumn
+>
+
+/** The order in which tasks of one assignee are picked. An index serves only queries that use these expressions. */
+export const pickOrder = (t: Columns): [SQL, ...SQL[]] => [
+  sql`${t.assigneeId}`,
+  sql`(case ${t.priority} when 'critical' then 0 when 'high' then 1 when 'medium' then 2 else 3 end)`,
+  sql`${t.dueAt}`,
+  sql`${t.openWaiters} desc`,
+  sql`${t.position}`,
+  sql`${t.id}`,
+]
+
+/** SQL condition: planned work that waits for nothing, apart from a parent that is blocked. */
+export const startable = (t: Columns): SQL =>
+  sql`${t.status} = 'todo' and ${t.deletedAt} is null and not ${t.hasOpenBlockers} and not ${t.hasOpenParts}`
 
 export const tasks = pgTable(
   'tasks',
@@ -40,6 +78,13 @@ export const tasks = pgTable(
     leaseSince: instant(),
     leaseSeenAt: instant(),
     leaseExpiresAt: instant(),
+    /**
+     * Triggers write these three (migration 0026), code only reads them: whether open tasks of its team block it,
+     * whether it has open parts, and how many open tasks of its team it blocks.
+     */
+    hasOpenBlockers: boolean().notNull().default(false),
+    hasOpenParts: boolean().notNull().default(false),
+    openWaiters: integer().notNull().default(0),
   },
   (t) => [
     uniqueIndex('tasks_number').on(t.projectId, t.number),
@@ -49,8 +94,16 @@ export const tasks = pgTable(
     index('tasks_assignee').on(t.assigneeId, t.status).where(sql`${t.assigneeId} is not null`),
     index('tasks_lease').on(t.leaseHolderId).where(sql`${t.leaseHolderId} is not null`),
     index('tasks_lease_credential').on(t.leaseCredentialId).where(sql`${t.leaseCredentialId} is not null`),
+    // Tasks that can be started, in the order in which next_task picks them.
+    index('tasks_ready')
+      .on(t.projectId, ...pickOrder(t))
+      .where(startable(t)),
+    index('tasks_ready_team')
+      .on(t.organizationId, ...pickOrder(t))
+      .where(startable(t)),
+    index('tasks_leased').on(t.organizationId, t.projectId).where(sql`${t.leaseHolderId} is not null`),
     index('tasks_story').on(t.storyId),
-    index('tasks_parent').on(t.parentId).where(sql`${t.parentId} is not null`),
+    index('tasks_parent').on(t.parentId, t.status).where(sql`${t.parentId} is not null`),
     index('tasks_search').using('gin', t.search),
   ],
 )
