@@ -44,11 +44,15 @@ FormatRegistry.Set(
   (value) => value.length <= 320 && formats.email?.test(value) === true && !/(?![A-Z])\p{Lu}/u.test(value),
 )
 /** The pattern alone accepts times that no database accepts: 31 February, the year 0, an offset of 99 hours. */
-FormatRegistry.Set('date-time', (value) => {
+const isInstant = (value: string): boolean => {
   if (value.length > 40 || !formats['date-time']?.test(value)) return false
   const [year = 0, month = 0, day = 0] = value.slice(0, 10).split('-').map(Number)
   return year > 0 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate() && !Number.isNaN(Date.parse(value))
-})
+}
+/** A date without a time begins at midnight UTC, for everybody. */
+const midnight = (value: string): string => (value.length === 10 ? `${value}T00:00:00.000Z` : value)
+FormatRegistry.Set('date-time', isInstant)
+FormatRegistry.Set('date-or-time', (value) => isInstant(midnight(value)))
 FormatRegistry.Set('url', (value) => URL.canParse(value) && /^https?:\/\//i.test(value))
 
 interface EnumSchema extends TSchema {
@@ -107,6 +111,17 @@ export const id = (options: TextOptions = {}) =>
   Type.String({ format: 'uuid', ...texts({ example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10', ...options }) })
 export const instant = (options: TextOptions = {}) =>
   Type.String({ format: 'date-time', maxLength: 40, ...texts({ example: '2026-11-15T09:30:00.000Z', ...options }) })
+/** A time in an input: an instant, or a date that is read as its midnight in UTC. Actions get an instant. */
+export const time = (options: TextOptions = {}) =>
+  Type.Transform(
+    Type.String({
+      format: 'date-or-time',
+      maxLength: 40,
+      ...texts({ example: '2026-11-15T09:30:00.000Z', ...options }),
+    }),
+  )
+    .Decode(midnight)
+    .Encode((value) => value)
 export const email = () => Type.String({ format: 'email', maxLength: 254, examples: ['ada@example.com'] })
 export const url = (options: TextOptions = {}) =>
   Type.String({ format: 'url', maxLength: 2000, ...texts({ example: 'https://example.com', ...options }) })
@@ -224,6 +239,8 @@ const isHuge = ({ type, value }: ValueError): boolean =>
   (type === ValueErrorType.StringMaxLength || type === ValueErrorType.ArrayMaxItems) &&
   (value as string | unknown[]).length > 10_000
 
+const named: Record<string, string> = { 'date-or-time': 'date or time' }
+
 function explain({ path, type, schema, message, errors }: ValueError): FieldError {
   // The name of an unknown field comes from the caller and may be as long as the body.
   const pointer = path.length > 200 ? `${path.slice(0, 200)}…` : path
@@ -246,7 +263,7 @@ function explain({ path, type, schema, message, errors }: ValueError): FieldErro
     case ValueErrorType.StringFormat:
       return tell(
         'format',
-        `${name} is not a valid ${schema.format}${schema.examples ? `, such as ${schema.examples[0]}` : ''}.`,
+        `${name} is not a valid ${named[schema.format as string] ?? schema.format}${schema.examples ? `, such as ${schema.examples[0]}` : ''}.`,
       )
     case ValueErrorType.NumberMinimum:
       return tell('range', `${name} must be at least ${schema.minimum}.`)

@@ -143,7 +143,7 @@ export const verbs: Verb[] = [
     name: 'withdraw',
     args: '<team> <invite>',
     about: 'Withdraw an invite',
-    examples: ['tutti teams withdraw engines 019a8a7e-5c1f'],
+    examples: ['tutti teams withdraw engines bob@example.com'],
     run: async ({ client, args: [ref, invite] }) => {
       const team = await idOf(client, ref)
       const id = await amongMine(client, at('/api/teams/:id/invites', team), 'invite', invite as string)

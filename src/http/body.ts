@@ -3,10 +3,13 @@ import { AppError } from '../errors.ts'
 const DEPTH = 32
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Reads the JSON body, limited in size and depth before it is parsed. Returns undefined if there is none. */
+/**
+ * Reads the JSON body, limited in size and depth before it is parsed. An absent body is `{}`: where every field is
+ * optional nobody has to send one, and elsewhere the refusal names the missing fields.
+ */
 export async function readJson(request: Request, most: number): Promise<unknown> {
   const bytes = await readBytes(request, most)
-  if (bytes.byteLength === 0) return undefined
+  if (bytes.byteLength === 0) return {}
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json' && !type?.endsWith('+json'))
     throw new AppError(

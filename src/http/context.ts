@@ -52,8 +52,7 @@ export const on = (action: AnyAction, summary: string, { maxBody, upload, answer
       await admit(c, action)
       const body =
         upload === undefined
-          ? // An absent body is an empty one: where every field is optional, there is nothing to send.
-            ((await readJson(c.request, maxBody ?? c.app.config.MAX_BODY_BYTES)) ?? {})
+          ? await readJson(c.request, maxBody ?? c.app.config.MAX_BODY_BYTES)
           : await c.guard.uploads.read(c.request, userIdOf(c.ctx.actor), upload)
       // Sending the body may have taken half a minute, and the caller may have lost the right meanwhile.
       enter(c, action, await identify(c, action))

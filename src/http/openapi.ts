@@ -1,6 +1,7 @@
 import { Kind, OptionalKind, type TSchema } from '@sinclair/typebox'
 import type { AnyElysia } from 'elysia'
 import type { Rule } from '../auth/policy.ts'
+import { check } from '../check.ts'
 import { codes, deviceErrors } from '../errors.ts'
 
 /** Generates OpenAPI 3.1 from the routes themselves: the documented schemas are the ones that validate. */
@@ -83,7 +84,7 @@ function operation({ hooks, path }: RouteLike): object {
     description: access(rule),
     ...(open ? { security: [] } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(body && { requestBody: { required: true, content: { [bodyType(hooks)]: described(body) } } }),
+    ...(body && { requestBody: { required: needsBody(body), content: { [bodyType(hooks)]: described(body) } } }),
     responses: {
       ...Object.fromEntries(Object.entries(responsesOf(hooks.response)).map(success)),
       ...(detail.answers?.includes(302) && { 302: redirect }),
@@ -93,6 +94,9 @@ function operation({ hooks, path }: RouteLike): object {
     },
   }
 }
+
+/** A body of which every field is optional may be left out. */
+const needsBody = (schema: TSchema): boolean => check(schema, {}).length > 0
 
 const described = (schema: TSchema) => ({ schema: plain(schema), example: exampleOf(schema) })
 

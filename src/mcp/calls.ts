@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, type RequestId } from '@modelcontextprotocol/server'
 import { type Ctx, contextOf } from '../action.ts'
-import { check } from '../check.ts'
+import { check, decode } from '../check.ts'
 import { AppError } from '../errors.ts'
 import type { Guard } from '../http/guard.ts'
 import { callReceived } from '../http/hooks.ts'
@@ -43,9 +43,10 @@ export class Calls {
       const runs = callOf(tool, args)
       const refused = refusal(tool, caller.actor, caller.selection, runs)
       if (refused) throw refused
-      const input = this.catalogue.read(tool, args)
-      const errors = check(tool.input, input)
+      const given = this.catalogue.read(tool, args)
+      const errors = check(tool.input, given)
       if (errors.length > 0) throw new AppError('invalid', errors.map((e) => e.message).join(' '), { errors })
+      const input = decode(tool.input, given)
       const ctx = this.#contextFor(input, caller, signal)
       await callReceived.call(ctx, {})
       const answer = await this.#limited(owner, () => tool.run(ctx, input as never))

@@ -166,7 +166,7 @@ const plain = (schema: TObject): unknown =>
     for (const limit of ['minLength', 'maxLength', 'maxItems', 'uniqueItems'])
       if (typeof value[limit] !== 'object') delete value[limit]
     if (value.minimum === 0 || value.minimum === 1) delete value.minimum
-    if (value.type === 'string' && (value.format === 'uuid' || value.format === 'date-time')) delete value.format
+    if (value.type === 'string' && ['uuid', 'date-time', 'date-or-time'].includes(value.format)) delete value.format
     if (value.type === 'number' && value.multipleOf === 1) {
       value.type = 'integer'
       delete value.multipleOf

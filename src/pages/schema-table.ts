@@ -31,7 +31,13 @@ function withoutNull(schema: TSchema): { schema: TSchema; nullable: boolean } {
     : { schema, nullable: false }
 }
 
-const formats: Record<string, string> = { uuid: 'id', 'date-time': 'time', email: 'e-mail address', url: 'address' }
+const formats: Record<string, string> = {
+  uuid: 'id',
+  'date-time': 'time',
+  'date-or-time': 'date or time',
+  email: 'e-mail address',
+  url: 'address',
+}
 
 function typeOf(field: TSchema): string {
   const { schema, nullable } = withoutNull(field)

@@ -37,7 +37,9 @@ const everyday: [string, RegExp][] = [
   ['@guest teams invites', /^Id +Team +To +Role .*\n[\da-f]{8}-[\da-f]{4} +Big \w+ +guest@/],
   ['@guest teams join {invites}', /^You joined the team\./],
   ['@guest teams use {teams}', /^Commands now work with Big \w+/],
-  ['teams role {teams} guest@example.com admin', /^guest@example\.com now has the role admin\.\n$/],
+  ['teams role {teams} guest@example.com member', /^guest@example\.com now has the role member\.\n$/],
+  ['teams invite {teams} other@example.com', /^Invited other@example\.com\.\n/],
+  ['teams withdraw {teams} other@example.com', /^Withdrew the invite\. Its link no longer works\.\n$/],
   ['teams members', /Grace Hopper +\S+@example\.com +owner\n/],
 
   ['projects create Tutti --key TUT', /^Name +Tutti\n/],

@@ -8,7 +8,7 @@ import { proofOf } from '../../src/http/policy.ts'
 import { buildHttp } from '../../src/http/server.ts'
 import type { TSchema } from '../../src/schema.ts'
 import { type Answer, call, type Person, person } from '../support/app.ts'
-import { ask, broken, isPublic, nameOf, routes, ruleOf, t, Wrong } from './ask.ts'
+import { ask, broken, isPublic, nameOf, operationOf, routes, ruleOf, t, Wrong } from './ask.ts'
 import { columnNames } from './tables.ts'
 import { bodyOf, fill, paramsOf, type World, world } from './world.ts'
 
@@ -199,9 +199,29 @@ describe('what may be sent', () => {
   test('a body that is no object is refused', async () => {
     const wrong = new Wrong()
     for (const route of withBody)
-      for (const body of [undefined, 'null', '[]', '"text"', '1', 'true'])
+      for (const body of ['null', '[]', '"text"', '1', 'true'])
         wrong.check(`${nameOf(route)} ${body}`, await ask(route, allowed(route), fill(route.path, a), body), 422)
     expect(wrong.list).toEqual([])
+  })
+
+  test('an absent body is an empty one: it does what {} does, or names what is missing', async () => {
+    const alone = await person(t)
+    const wrong: string[] = []
+    let optional = 0
+    for (const route of withBody) {
+      const needed = check(route.hooks.body as TSchema, {}).length > 0
+      if (!needed) optional++
+      if (operationOf(route).requestBody?.required !== needed) wrong.push(`${nameOf(route)}: documented otherwise`)
+      const who = isPublic(route) ? undefined : ruleOf(route).admin ? admin : alone
+      // What is only changed by name is not there, so that nothing is changed and the body was accepted before.
+      const path = needed ? fill(route.path, a) : route.path.replaceAll(/:\w+/g, () => crypto.randomUUID())
+      const [absent, empty] = [await ask(route, who, path), await ask(route, who, path, {})]
+      const [met, expected] = [absent, empty].map(({ status, body: { code, errors } }) => ({ status, code, errors }))
+      if (!Bun.deepEquals(met, expected))
+        wrong.push(`${nameOf(route)}: ${JSON.stringify(met)} instead of ${JSON.stringify(expected)}`)
+    }
+    expect(wrong).toEqual([])
+    expect(optional).toBeGreaterThan(30)
   })
 
   test('an unknown query parameter is refused by name', async () => {

@@ -134,7 +134,7 @@ describe('what cannot be read', () => {
 test('of a field that may be null, what it may be otherwise is told', async () => {
   const project = (await ada.fetch('POST', '/api/projects', { name: unique('Dates') })).body
   for (const [field, value, message] of [
-    ['dueAt', 'tomorrow', 'dueAt is not a valid date-time, such as 2026-11-15T09:30:00.000Z.'],
+    ['dueAt', 'tomorrow', 'dueAt is not a valid date or time, such as 2026-11-15T09:30:00.000Z.'],
     ['estimate', 'much', 'estimate must be of type number.'],
   ] as const) {
     const task = (await ada.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('One') })).body

@@ -11,6 +11,7 @@ import {
   paging,
   type Static,
   text,
+  time,
   title,
 } from '../../schema.ts'
 import { agentFilter } from '../agents/schema.ts'
@@ -68,8 +69,8 @@ export const ActivityQuery = object({
   agentId: agentFilter,
   projectId: projectFilter,
   taskId: optional(id()),
-  since: optional(instant({ description: 'At or after' })),
-  until: optional(instant({ description: 'Before' })),
+  since: optional(time({ description: 'At or after' })),
+  until: optional(time({ description: 'Before' })),
 })
 export type ActivityQuery = Static<typeof ActivityQuery>
 export const ActivityPage = pageOf(ActivityItem)

@@ -1,5 +1,5 @@
 import { listing, tool } from '../../mcp/tool.ts'
-import { instant, object, optional, text } from '../../schema.ts'
+import { object, optional, text, time } from '../../schema.ts'
 import { type Activity, ActivityCreate, type ActivityItem } from './schema.ts'
 import * as activities from './service.ts'
 
@@ -38,7 +38,7 @@ export const activityTools = [
       type: optional(text(100, { description: 'Example: task.completed' })),
       agent: optional(text(100, { minLength: 1, description: 'Id or slug' })),
       project,
-      since: optional(instant()),
+      since: optional(time()),
       ...listing,
     }),
     action: activities.list,

@@ -15,6 +15,7 @@ import {
   paging,
   type Static,
   text,
+  time,
   title,
 } from '../../schema.ts'
 import { Member, Organization } from '../organizations/schema.ts'
@@ -201,8 +202,8 @@ export const AuditQuery = object({
   actorId: optional(id({ description: 'Who did it, also through an agent or while acting as another user' })),
   userId: optional(id({ description: 'The user it is about' })),
   organizationId: optional(id()),
-  since: optional(instant({ description: 'At or after' })),
-  until: optional(instant({ description: 'Before' })),
+  since: optional(time({ description: 'At or after' })),
+  until: optional(time({ description: 'Before' })),
 })
 export type AuditQuery = Static<typeof AuditQuery>
 export const AuditPage = pageOf(AuditEntry)

@@ -17,6 +17,7 @@ import {
   recordFields,
   type Static,
   text,
+  time,
   title,
 } from '../../schema.ts'
 
@@ -72,7 +73,7 @@ export const MemoryCreate = object({
   ),
   importance: optional(importance),
   source: optional(text(500)),
-  expiresAt: optional(instant()),
+  expiresAt: optional(time()),
   supersedes: optional(id({ description: 'A memory that this one replaces' })),
   embedding: optional(
     Type.Array(Type.Number(), { maxItems: 4000, description: 'Its vector, if the client computes it' }),
@@ -98,7 +99,7 @@ export const MemoryPatch = partial(
     tags,
     importance,
     source: nullable(text(500)),
-    expiresAt: nullable(instant()),
+    expiresAt: nullable(time()),
   }),
 )
 export type MemoryPatch = Static<typeof MemoryPatch>
@@ -109,8 +110,8 @@ export const MemoryQuery = object({
   scope: optional(oneOf(scopes)),
   scopeId: optional(id()),
   projectId: optional(id()),
-  since: optional(instant()),
-  until: optional(instant()),
+  since: optional(time()),
+  until: optional(time()),
   old: optional(bool({ description: 'Include expired and superseded memories' })),
 })
 export type MemoryQuery = Static<typeof MemoryQuery>

@@ -1,5 +1,5 @@
 import { listing, tool } from '../../mcp/tool.ts'
-import { array, instant, int, object, oneOf, optional, text, title } from '../../schema.ts'
+import { array, int, object, oneOf, optional, text, time, title } from '../../schema.ts'
 import { MemoryCreate, scopes } from './schema.ts'
 import * as memory from './service.ts'
 
@@ -58,8 +58,8 @@ export const memoryTools = [
     toolset: 'memory',
     input: object({
       tag: optional(text(50)),
-      since: optional(instant()),
-      until: optional(instant()),
+      since: optional(time()),
+      until: optional(time()),
       scope,
       ...listing,
     }),

@@ -15,6 +15,7 @@ import {
   recordFields,
   type Static,
   text,
+  time,
   title,
   url,
 } from '../../schema.ts'
@@ -86,8 +87,8 @@ export const NoteQuery = object({
   ...paging('updatedAt', 'createdAt', 'title'),
   tag: optional(text(50)),
   search: optional(text(200, { description: 'Words that all must occur' })),
-  since: optional(instant({ description: 'Changed at or after' })),
-  until: optional(instant({ description: 'Changed before' })),
+  since: optional(time({ description: 'Changed at or after' })),
+  until: optional(time({ description: 'Changed before' })),
   projectId: projectFilter,
   scope: optional(oneOf(scopes)),
 })

@@ -1,5 +1,5 @@
 import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
-import { array, instant, object, optional, text, title } from '../../schema.ts'
+import { array, object, optional, text, time, title } from '../../schema.ts'
 import { NoteCreate } from './schema.ts'
 import * as notes from './service.ts'
 
@@ -31,8 +31,8 @@ export const noteTools = [
     input: object({
       tag: optional(text(50)),
       search: optional(text(200, { description: 'Words that all must occur' })),
-      since: optional(instant()),
-      until: optional(instant()),
+      since: optional(time()),
+      until: optional(time()),
       ...listing,
     }),
     action: notes.list,

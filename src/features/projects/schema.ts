@@ -16,6 +16,7 @@ import {
   recordFields,
   type Static,
   text,
+  time,
   title,
 } from '../../schema.ts'
 import { Workspace } from '../workspaces/schema.ts'
@@ -121,7 +122,7 @@ export const projectFilter = optional(
 export const ProjectRef = object({ slug: text(100, { minLength: 1, description: 'Slug or id', example: 'tutti' }) })
 
 export const Sync = object({
-  since: optional(instant({ description: '`syncedAt` of the last response. Default: return everything' })),
+  since: optional(time({ description: '`syncedAt` of the last response. Default: return everything' })),
 })
 export type Sync = Static<typeof Sync>
 

@@ -14,6 +14,7 @@ import {
   recordFields,
   type Static,
   text,
+  time,
   title,
 } from '../../schema.ts'
 import { agentFilter } from '../agents/schema.ts'
@@ -109,7 +110,7 @@ export type SessionEnded = Static<typeof SessionEnded>
 export const ContextQuery = object({
   projectId: optional(ref('Project', 'tutti')),
   sessionId: optional(ref('Session', '019a8a7e')),
-  since: optional(instant({ description: 'Lists changes after this. Default: since the last checkpoint' })),
+  since: optional(time({ description: 'Lists changes after this. Default: since the last checkpoint' })),
   budgetTokens,
 })
 export type ContextQuery = Static<typeof ContextQuery>

@@ -1,5 +1,5 @@
 import { listing, tool } from '../../mcp/tool.ts'
-import { array, instant, int, object, oneOf, optional, text, title } from '../../schema.ts'
+import { array, int, object, oneOf, optional, text, time, title } from '../../schema.ts'
 import { context, saveAndBrief } from './context.ts'
 import { type SessionBrief, statuses } from './schema.ts'
 import * as sessions from './service.ts'
@@ -75,7 +75,7 @@ export const sessionTools = [
     title: 'Get context',
     description: 'Get a brief within a token budget. Call it when you start; checkpoint also saves your state.',
     toolset: 'sessions',
-    input: object({ project, session, since: optional(instant()), budgetTokens, checkpoint }),
+    input: object({ project, session, since: optional(time()), budgetTokens, checkpoint }),
     action: context,
     writing: { fields: ['checkpoint'], action: saveAndBrief },
     with: ({ project, session, ...rest }) => ({ ...rest, projectId: project, sessionId: session }),

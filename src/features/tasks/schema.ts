@@ -19,6 +19,7 @@ import {
   recordFields,
   type Static,
   text,
+  time,
   title,
 } from '../../schema.ts'
 import { LinkedRecord } from '../links/schema.ts'
@@ -141,7 +142,7 @@ const changeable = {
   priority: oneOf(priorities),
   assignee: nullable(assignee),
   labels,
-  dueAt: nullable(instant()),
+  dueAt: nullable(time()),
   estimate: nullable(int({ max: 10_000 })),
   acceptance: array(Type.Union([title(500, { example: 'A second process is refused' }), Acceptance]), 50),
   blockedBy: array(ref('A task that must be closed first'), 50, { uniqueItems: true }),

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
 import { priorities, statuses } from '../../records/work.ts'
-import { array, bool, instant, int, object, oneOf, optional, text, title } from '../../schema.ts'
+import { array, bool, int, object, oneOf, optional, text, time, title } from '../../schema.ts'
 import { remove } from './deletion.ts'
 import { claim } from './leases.ts'
 import { next } from './next.ts'
@@ -43,7 +43,7 @@ export const taskTools = [
       assignee,
       priority: optional(oneOf(priorities)),
       labels,
-      dueAt: optional(instant()),
+      dueAt: optional(time()),
       blockedBy,
       story: optional(text(36, { description: 'Story id' })),
       acceptance,
@@ -83,7 +83,7 @@ export const taskTools = [
       title: optional(title(200)),
       description: optional(text(50_000)),
       labels,
-      dueAt: optional(instant()),
+      dueAt: optional(time()),
       blockedBy,
       acceptance,
       accepted,

@@ -1,6 +1,19 @@
 import { Type } from '@sinclair/typebox'
 import { statuses } from '../../records/work.ts'
-import { id, instant, int, nullable, object, oneOf, optional, pageOf, paging, type Static, text } from '../../schema.ts'
+import {
+  id,
+  instant,
+  int,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  pageOf,
+  paging,
+  type Static,
+  text,
+  time,
+} from '../../schema.ts'
 import { Member } from '../organizations/schema.ts'
 import { ProjectActivity } from '../projects/schema.ts'
 
@@ -11,8 +24,8 @@ export const ActivityQuery = object({
   cursor: paging().cursor,
   type: optional(text(100, { example: 'note.created' })),
   actorId: optional(id({ description: 'Only events by this user or their agents' })),
-  since: optional(instant({ description: 'At or after' })),
-  until: optional(instant({ description: 'Before' })),
+  since: optional(time({ description: 'At or after' })),
+  until: optional(time({ description: 'Before' })),
 })
 export type ActivityQuery = Static<typeof ActivityQuery>
 export const ActivityPage = pageOf(Activity)
