@@ -51,5 +51,6 @@ export async function search(
     ]),
   )
   if (found.items.length === 0 && !json) note('Nothing found.')
+  if (found.indexing && !json) note('Recent changes may be missing: the search index is catching up.')
   if (found.corrected && !json) note(`Nothing found for your words. Showing results for: ${plain(found.corrected)}`)
 }

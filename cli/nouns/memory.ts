@@ -23,8 +23,8 @@ const scopeOptions = [
   text('--scope-id <which>', 'its id, slug or key'),
 ]
 const kinds = ['memory', 'note', 'decision', 'spec', 'task', 'session']
-const aboutHit = ({ kind, id, score, at: storedAt }: MemoryHits['items'][number]) =>
-  `${kind} ${id.slice(0, 13)}, ${score.toFixed(2)}, ${ago(storedAt)}`
+const aboutHit = ({ kind, id, key, score, at: storedAt }: MemoryHits['items'][number]) =>
+  `${kind} ${key ?? id.slice(0, 13)}, ${score.toFixed(2)}, ${ago(storedAt)}`
 const scoped = async ({ client, fields, project }: Call) => {
   const named = fields.scope === undefined ? await project() : undefined
   return named ? { ...fields, scope: 'project', scopeId: await projectId(client, named) } : fields

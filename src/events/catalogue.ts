@@ -24,6 +24,8 @@ export interface EventType<P extends TProperties = TProperties> {
   readonly live?: true
   /** The event may have changed other records of its project than the one it names. */
   readonly many?: true
+  /** The event created records of its project, whose `updatedAt` is its own time, without an event for each. */
+  readonly creates?: true
   /** Stored with a word of its author as its type (`deploy`) instead of its name. */
   readonly byHand?: true
   /** Returns what the actor did, to be shown after their name, where "changed note How we deploy" is not enough. */
@@ -44,6 +46,7 @@ interface Description<P extends TProperties> {
   changes?: EventType['changes']
   live?: true
   many?: true
+  creates?: true
   byHand?: true
   words?: Words
 }

@@ -16,13 +16,19 @@ export interface Change {
   readonly type: string
   readonly subjectId: string | null
   readonly projectId: string | null
+  readonly at: string
 }
 
-const change = { seq: events.seq, type: events.type, subjectId: events.subjectId, projectId: events.projectId }
+const change = {
+  seq: events.seq,
+  type: events.type,
+  subjectId: events.subjectId,
+  projectId: events.projectId,
+  at: events.at,
+}
 const whole = {
   ...change,
   id: events.id,
-  at: events.at,
   action: events.action,
   ...actorColumns,
   credentialId: events.credentialId,
@@ -43,10 +49,12 @@ export const readChanges = (db: Db, from: Position, limit: number): Promise<Chan
   db.select(change).from(events).where(isAfter(from, limit)).orderBy(events.seq).limit(limit)
 
 /**
+ * SQL condition for the rows after a position, of which the caller reads at most `limit`.
+ *
  * One statement for both parts, so that a transaction that commits meanwhile is seen in both or in neither. The numbers
  * are gathered into an array first: the planner expects so many rows in the holes that it would scan the whole table.
  */
-function isAfter({ high, holes }: Position, limit: number): SQL {
+export function isAfter({ high, holes }: Position, limit: number): SQL {
   const above = sql`${events.seq} > ${high}`
   if (holes.length === 0) return above
   const bounds = (of: 'from' | 'to') => `{${holes.map((hole) => hole[of]).join(',')}}`

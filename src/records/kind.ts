@@ -23,6 +23,8 @@ export interface RecordKind {
   readonly path?: SQL
   /** The key or slug that people use instead of the id: `TUT-42`. */
   readonly key?: PgColumn | SQL
+  /** The state that the record is in: `todo`. */
+  readonly status?: PgColumn | SQL
   /** The project that decides who sees the record. Default: `projectId` of its table. */
   readonly projectId?: PgColumn
   /** Who owns a record without an organization. Only needed where `organizationId` of its table may be null. */
@@ -48,6 +50,10 @@ export interface SearchText {
   readonly userId?: PgColumn | SQL
   /** When the record becomes outdated. */
   readonly expiresAt?: SQL
+  /** The agent whose record it is, such as its assignee or author. */
+  readonly agentId?: PgColumn | SQL
+  /** The work session that it belongs to. */
+  readonly sessionId?: PgColumn
 }
 
 export interface Resource {

@@ -67,6 +67,8 @@ describe('what is found', () => {
       {
         kind: 'memory',
         id,
+        key: null,
+        status: null,
         title: 'Kestrel',
         content: 'The kestrel nests on the roof.',
         tags: ['birds'],

@@ -1,7 +1,9 @@
+import { inArray } from 'drizzle-orm'
 import type { Note, NoteCreate } from '../../src/features/notes/schema.ts'
 import type { Project, ProjectCreate } from '../../src/features/projects/schema.ts'
 import { catchUp, compare } from '../../src/features/search/indexing.ts'
 import type { FoundGroups, Part } from '../../src/features/search/schema.ts'
+import { jobs } from '../../src/jobs/table.ts'
 import type { SearchName } from '../../src/records/names.ts'
 import { type Person, systemCtx, type TestApp, unique } from '../support/app.ts'
 
@@ -9,6 +11,8 @@ import { type Person, systemCtx, type TestApp, unique } from '../support/app.ts'
 export async function indexed(t: TestApp): Promise<void> {
   while ((await catchUp(systemCtx(t), {})) !== 'done');
   await compare(systemCtx(t), {})
+  // Nobody runs the jobs that this started.
+  await t.app.db.delete(jobs).where(inArray(jobs.name, ['search.compare', 'search.embed']))
 }
 
 /** A word that nobody else in the test database uses. Letters only, and nothing that could be taken for a word's ending. */

@@ -10,11 +10,13 @@ export const decisionRecord: RecordKind = {
   title: decisions.title,
   scope: 'decisions:read',
   visible: visibleTo,
+  status: decisions.status,
   inBriefs: true,
   search: {
     text: sql`concat_ws(e'\n\n', ${decisions.decision}, ${decisions.context}, ${decisions.rationale},
         ${decisions.outcome})`,
     tags: decisions.tags,
+    agentId: sql`case when ${decisions.authorType} = 'agent' then ${decisions.authorId} end`,
     expiresAt: sql`case when ${decisions.status} = 'superseded' then ${decisions.updatedAt} end`,
   },
   resource: {

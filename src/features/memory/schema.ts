@@ -20,6 +20,7 @@ import {
   time,
   title,
 } from '../../schema.ts'
+import { indexing } from '../search/schema.ts'
 
 export const scopes = ['agent', 'project', 'session'] as const
 export const CONTENT_BYTES = 32 << 10
@@ -135,6 +136,8 @@ export type MemorySearch = Static<typeof MemorySearch>
 export const MemoryHit = object({
   kind: oneOf(searchNames),
   id: id(),
+  key: nullable(text(100, { example: 'TUT-42', description: 'Key or slug, if its kind has one' })),
+  status: nullable(text(63, { example: 'todo', description: 'State, if its kind has one' })),
   title: nullable(text(300)),
   content: text(CONTENT_BYTES),
   tags,
@@ -150,6 +153,7 @@ export const MemoryHits = object({
   items: Type.Array(MemoryHit),
   mode: oneOf(['hybrid', 'words']),
   truncated: optional(bool()),
+  indexing,
 })
 export type MemoryHits = Static<typeof MemoryHits>
 

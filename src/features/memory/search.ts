@@ -3,15 +3,17 @@ import { type Ctx, read } from '../../action.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { anyOf, idList } from '../../db/columns.ts'
+import type { SearchName } from '../../records/names.ts'
 import { mayRead } from '../../records/readable.ts'
 import { agents } from '../agents/table.ts'
 import { projects as projectTable } from '../projects/table.ts'
-import { current, kindsFor } from '../search/filters.ts'
-import { embedQuery, type Hit, hybrid, visibleTo } from '../search/hybrid.ts'
+import { behind } from '../search/behind.ts'
+import { current, kindsFor, recordField, recordsOf } from '../search/filters.ts'
+import { embedQuery, type Hit, hybridWithGaps, visibleTo } from '../search/hybrid.ts'
 import { passages } from '../search/table.ts'
 import type { MemoryHit, MemoryHits, MemorySearch } from './schema.ts'
 import { memories } from './table.ts'
-import { targetOf } from './target.ts'
+import { type MemoryTarget, targetOf } from './target.ts'
 
 export const search = read(
   'memory.search',
@@ -19,21 +21,33 @@ export const search = read(
   async (ctx, input: MemorySearch): Promise<MemoryHits> => {
     const place = input.scope || input.scopeId ? await targetOf(ctx, input.scope, input.scopeId) : undefined
     const vector = await embedQuery(ctx, input.query)
-    const query = {
-      text: input.query,
-      kinds: kindsFor(ctx, input.kinds ?? ['memory']),
-      tags: input.tags,
-      old: input.old,
-    }
-    const about = place && { scope: place.scope, scopeId: place.scopeId }
-    const items = await toHits(ctx, await hybrid(ctx, { ...query, ...about, limit: input.limit ?? 10 }, vector))
-    const mode = vector ? ('hybrid' as const) : ('words' as const)
-    if (!input.budgetTokens) return { items, mode }
+    const kinds = kindsFor(ctx, input.kinds ?? ['memory'])
+    const { hits, unembedded } = await hybridWithGaps(
+      ctx,
+      {
+        text: input.query,
+        kinds,
+        tags: input.tags,
+        old: input.old,
+        ...(place && (await withinScope(ctx, place, kinds))),
+        limit: input.limit ?? 10,
+      },
+      vector,
+    )
+    const items = await toHits(ctx, hits)
+    const state = { mode: vector ? ('hybrid' as const) : ('words' as const), ...(await behind(ctx, kinds, unembedded)) }
+    if (!input.budgetTokens) return { items, ...state }
     const kept = withinBudget(items, input.budgetTokens)
     const whole = kept.length === items.length && kept[0]?.content === items[0]?.content
-    return { items: kept, mode, ...(!whole && { truncated: true }) }
+    return { items: kept, ...state, ...(!whole && { truncated: true }) }
   },
 )
+
+/** A project's records name it themselves; those of an agent or a session are looked up. */
+async function withinScope(ctx: Ctx, { scope, scopeId }: MemoryTarget, kinds: readonly SearchName[]) {
+  const records = scope === 'project' ? [] : await recordsOf(ctx, kinds, { scope, id: scopeId })
+  return { scope, scopeId, records }
+}
 
 /** Assumes four characters per token. Always keeps the best hit, shortened if necessary. */
 export function withinBudget(items: readonly MemoryHit[], tokens: number): MemoryHit[] {
@@ -53,14 +67,16 @@ export function withinBudget(items: readonly MemoryHit[], tokens: number): Memor
 const rounded = (value: number): number => Math.round(value * 1000) / 1000
 
 async function toHits(ctx: Ctx, hits: readonly Hit[]): Promise<MemoryHit[]> {
-  const origins = await originsOf(ctx, hits)
+  const found = await recordsBehind(ctx, hits)
   return hits.flatMap((hit) => {
-    const origin = origins.get(`${hit.kind} ${hit.recordId}`)
+    const record = found.get(`${hit.kind} ${hit.recordId}`)
     // The record was deleted or hidden from the caller, but its passages are not updated yet.
-    if (origin === undefined) return []
+    if (!record) return []
     return {
       kind: hit.kind,
       id: hit.recordId,
+      key: record.key,
+      status: record.status,
       title: hit.title || null,
       content: hit.content,
       tags: hit.tags,
@@ -68,13 +84,16 @@ async function toHits(ctx: Ctx, hits: readonly Hit[]): Promise<MemoryHit[]> {
       meaning: hit.meaning === null ? null : rounded(hit.meaning),
       at: hit.at,
       age: ageOf(hit.at, ctx.now),
-      origin,
+      origin: record.origin,
       projectId: hit.projectId,
     }
   })
 }
 
-async function originsOf(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, string>> {
+type Described = Pick<MemoryHit, 'key' | 'status' | 'origin'>
+
+/** Returns the key, state and origin of the records that the hits are about. */
+async function recordsBehind(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, Described>> {
   if (hits.length === 0) return new Map()
   const rows = await ctx.db
     .select({
@@ -83,6 +102,8 @@ async function originsOf(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, st
       agent: agents.name,
       project: mayRead(ctx, 'project') ? projectTable.slug : projectTable.key,
       author: memories.authorName,
+      key: recordField(ctx, 'key'),
+      status: recordField(ctx, 'status'),
     })
     .from(passages)
     .leftJoin(projectTable, eq(projectTable.id, passages.projectId))
@@ -99,10 +120,10 @@ async function originsOf(ctx: Ctx, hits: readonly Hit[]): Promise<Map<string, st
     )
   const labelled = (word: string, name: string | null) => (name === null ? [] : `${word} ${name}`)
   return new Map(
-    rows.map((row) => [
-      `${row.kind} ${row.id}`,
-      [labelled('agent', row.agent), labelled('project', row.project), labelled('by', row.author)].flat().join(', '),
-    ]),
+    rows.map(({ kind, id, key, status, ...row }) => {
+      const origin = [labelled('agent', row.agent), labelled('project', row.project), labelled('by', row.author)]
+      return [`${kind} ${id}`, { key, status, origin: origin.flat().join(', ') }]
+    }),
   )
 }
 

@@ -35,6 +35,7 @@ export const memoryTools = [
     toolset: 'memory',
     input: object({
       query: title(1000),
+      project: optional(text(100)),
       scope,
       scopeId,
       tags,
@@ -45,9 +46,10 @@ export const memoryTools = [
       budgetTokens: optional(int({ min: 100, max: 50_000 })),
     }),
     action: memory.search,
-    with: (input) => input,
+    with: ({ project, ...input }) =>
+      project === undefined ? input : { ...input, scope: 'project' as const, scopeId: project },
     show: ({ items, ...rest }) => ({
-      items: items.map(({ meaning: _, at: __, projectId: ___, ...hit }) => hit),
+      items: items.map(({ meaning: _, at: __, projectId: ___, id, ...hit }) => (hit.key ? hit : { id, ...hit })),
       ...rest,
     }),
   }),

@@ -5,6 +5,7 @@ export const planCreated = define('plan.created', {
   kind: 'plan',
   scope: 'tasks:read',
   many: true,
+  creates: true,
   description: 'A plan was written into a project: epics, stories and tasks at once',
   data: { epics: number, stories: number, tasks: number },
   words: (_, { epics, stories, tasks }) =>

@@ -57,12 +57,33 @@ export const nestedPath = ({ app }: Ctx): SQL => {
   return sql`case ${passages.kind} ${sql.join(cases, sql` `)} end`
 }
 
-/** SQL column: the key or slug of a record; null for kinds that have none. */
-export const recordKey = ({ app }: Ctx): SQL => {
-  const cases = app.records.followed.flatMap(({ kind, key, table }) =>
-    key ? sql`when ${kind}::text then (select ${key} from ${table} where ${table.id} = ${passages.recordId})` : [],
+/** SQL column: the key or slug of a record, or the state it is in; null for kinds that have none. */
+export const recordField = ({ app }: Ctx, field: 'key' | 'status'): SQL<string | null> => {
+  const cases = app.records.followed.flatMap(({ kind, table, [field]: column }) =>
+    column
+      ? sql`when ${kind}::text then (select ${column} from ${table} where ${table.id} = ${passages.recordId})`
+      : [],
   )
-  return sql`case ${passages.kind} ${sql.join(cases, sql` `)} end`
+  return sql<string | null>`case ${passages.kind} ${sql.join(cases, sql` `)} end`
+}
+
+const MOST_OWNED = 1000
+
+/** Returns the ids of the newest records of these kinds that belong to an agent or a work session. */
+export async function recordsOf(
+  ctx: Ctx,
+  kinds: readonly SearchName[],
+  owner: { scope: 'agent' | 'session'; id: string },
+): Promise<string[]> {
+  const lists = ctx.app.records.followed.flatMap(({ kind, table, search }) => {
+    const column = owner.scope === 'agent' ? search.agentId : search.sessionId
+    if (!column || !kinds.includes(kind as SearchName)) return []
+    return sql`(select ${table.id} as id from ${table} where ${column} = ${owner.id}::uuid
+      order by ${table.updatedAt} desc limit ${MOST_OWNED})`
+  })
+  if (lists.length === 0) return []
+  const { rows } = await ctx.db.execute<{ id: string }>(sql.join(lists, sql` union all `))
+  return rows.map(({ id }) => id)
 }
 
 /** Returns the API path of a record. */

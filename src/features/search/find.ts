@@ -3,7 +3,8 @@ import { type Ctx, read } from '../../action.ts'
 import { memberOrAlone } from '../../auth/policy.ts'
 import { toIso } from '../../db/columns.ts'
 import type { SearchName } from '../../records/names.ts'
-import { apiPath, current, nestedPath, recordKey, type SearchFilter, within } from './filters.ts'
+import { behind } from './behind.ts'
+import { apiPath, current, kindsFor, nestedPath, recordField, type SearchFilter, within } from './filters.ts'
 import { excerpt, marked, parts } from './highlight.ts'
 import { asked, hasOperators } from './query.ts'
 import type { FindQuery, Found, FoundGroup, FoundGroups } from './schema.ts'
@@ -20,6 +21,7 @@ interface Row extends Record<string, unknown> {
   project_id: string | null
   nested_path: string | null
   record_key: string | null
+  record_status: string | null
   chunk: number
   title: string
   content: string
@@ -48,7 +50,8 @@ const statement = (ctx: Ctx, text: string, place: SearchFilter, limit: number): 
   select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.chunk},
     ${passages.title},
     ${passages.content}, ${passages.at}, rank, total::int as total,
-    ${nestedPath(ctx)} as nested_path, ${recordKey(ctx)} as record_key,
+    ${nestedPath(ctx)} as nested_path, ${recordField(ctx, 'key')} as record_key,
+    ${recordField(ctx, 'status')} as record_status,
     ${marked(passages.title, sql`asked.words`, 'english')} as marked_title,
       ${marked(passages.content, sql`asked.words`, 'english')} as marked_text
   from placed join ${passages} using (id), asked where place <= ${limit} order by top desc, ${passages.kind}, place`
@@ -57,6 +60,7 @@ const toFound = (row: Row): Found => ({
   kind: row.kind,
   id: row.record_id,
   key: row.record_key,
+  status: row.record_status,
   title: row.title,
   path: apiPath(row.kind, row.record_id, row.nested_path),
   organizationId: row.organization_id,
@@ -85,8 +89,11 @@ export const find = read(
     if (!q.trim()) return { items: [], nextCursor: null }
     const items = await search(ctx, q, place, limit)
     const corrected = items.length === 0 && !hasOperators(q) ? await correct(ctx, q, place) : undefined
-    if (!corrected) return { items, nextCursor: null }
-    const meant = await search(ctx, corrected, place, limit)
-    return meant.length > 0 ? { items: meant, nextCursor: null, corrected } : { items, nextCursor: null }
+    const meant = corrected === undefined ? [] : await search(ctx, corrected, place, limit)
+    return {
+      ...(meant.length > 0 ? { items: meant, corrected } : { items }),
+      nextCursor: null,
+      ...(await behind(ctx, kindsFor(ctx, place.kinds?.split(',') as SearchName[] | undefined))),
+    }
   },
 )

@@ -1,11 +1,12 @@
 import { contextOf } from '../../action.ts'
 import { system } from '../../auth/actor.ts'
 import type { App } from '../../services.ts'
-import { catchUp, followed, PACE } from './indexing.ts'
+import { catchUp, FRESH_PACE, followed } from './indexing.ts'
 
 /** Waits this long after the last change, so that a burst of changes is indexed together. */
 const CALM_MS = 300
-const LONGEST_MS = 5000
+const LONGEST_MS = 1000
+const AFTER_FAILURE_MS = 5000
 const AGAIN_MS = 1000
 /** Finds changes by other instances that this one was not notified of. */
 const SWEEP_MS = 60_000
@@ -29,12 +30,12 @@ export function follow(app: App): () => Promise<void> {
   const look = () => {
     timer = undefined
     if (running) return wake(CALM_MS)
-    running = catchUp(contextOf(app, system), { signal: stop.signal, pace: PACE })
+    running = catchUp(contextOf(app, system), { signal: stop.signal, pace: FRESH_PACE })
       .then(
         (at) => at === 'waiting' && wake(AGAIN_MS),
         (error: unknown) => {
           if (!stop.signal.aborted) app.log.warn('search indexing failed, will retry', { error })
-          wake(LONGEST_MS)
+          wake(AFTER_FAILURE_MS)
         },
       )
       .then(() => {

@@ -27,8 +27,11 @@ export interface HybridQuery {
   text: string
   kinds?: readonly SearchName[]
   projectId?: string
+  /** The scope of memories. Records of other kinds belong to it through their project, or are listed in `records`. */
   scope?: string
   scopeId?: string
+  /** With the scope of an agent or a session: ids of its records that are no memories. */
+  records?: readonly string[]
   tags?: readonly string[]
   /** Includes expired and superseded records. */
   old?: boolean
@@ -84,8 +87,11 @@ const found = and(
   visibleTo(rights),
   sql`${passages.kind} = any((select ${ph('kinds')}::text[])::text[])`,
   sql`(${ph('projectId')}::uuid is null or ${passages.projectId} = ${ph('projectId')}::uuid)`,
-  sql`(${ph('scope')}::text is null or ${passages.scope} = ${ph('scope')}::text)`,
-  sql`(${ph('scopeId')}::uuid is null or ${passages.scopeId} = ${ph('scopeId')}::uuid)`,
+  // Only memories have a scope of their own.
+  sql`(${ph('scope')}::text is null or case when ${passages.scope} is not null
+      then ${passages.scope} = ${ph('scope')}::text and ${passages.scopeId} = ${ph('scopeId')}::uuid
+    when ${ph('scope')}::text = 'project' then ${passages.projectId} = ${ph('scopeId')}::uuid
+    else ${passages.recordId} = any((select ${ph('records')}::uuid[])::uuid[]) end)`,
   sql`${passages.tags} @> ${ph('tags')}::text[]`,
   or(sql`${ph('old')}::boolean`, isNull(passages.expiresAt), gt(passages.expiresAt, ph('now'))),
 )
@@ -225,7 +231,15 @@ const large = new (class {
 })()
 
 /** Searches by meaning and words; by words alone without a vector, and by meaning alone without words. */
-export async function hybrid(ctx: Ctx, query: HybridQuery, asked: QueryVector | undefined): Promise<Hit[]> {
+export const hybrid = async (ctx: Ctx, query: HybridQuery, asked: QueryVector | undefined): Promise<Hit[]> =>
+  (await hybridWithGaps(ctx, query, asked)).hits
+
+/** Also returns how many passages could not be compared by meaning, because they have no vector yet. */
+export async function hybridWithGaps(
+  ctx: Ctx,
+  query: HybridQuery,
+  asked: QueryVector | undefined,
+): Promise<{ hits: Hit[]; unembedded: number }> {
   const values = {
     ...rightsOf(ctx.actor),
     now: ctx.now,
@@ -236,6 +250,7 @@ export async function hybrid(ctx: Ctx, query: HybridQuery, asked: QueryVector | 
     projectId: query.projectId ?? null,
     scope: query.scope ?? null,
     scopeId: query.scopeId ?? null,
+    records: idList(query.records ?? []),
     tags: passages.tags.mapToDriverValue([...(query.tags ?? [])]),
     old: query.old ?? false,
   }
@@ -245,10 +260,12 @@ export async function hybrid(ctx: Ctx, query: HybridQuery, asked: QueryVector | 
   if (candidates.length > ALL) large.add(place)
   if (large.has(place)) candidates = await likely(ctx.db, values)
   const ranked = rank(candidates, query.limit)
-  if (ranked.length === 0) return []
+  const unembedded = asked ? candidates.filter(({ meaning }) => meaning === null).length : 0
+  if (ranked.length === 0) return { hits: [], unembedded }
   const found = new Map((await texts(ctx.db, { ids: idList(ranked.map(({ id }) => id)) })).map((row) => [row.id, row]))
-  return ranked.flatMap(({ id, kind, recordId, score, meaning, words }) => {
+  const hits = ranked.flatMap(({ id, kind, recordId, score, meaning, words }) => {
     const { id: _, ...text } = found.get(id) ?? {}
     return 'title' in text ? { kind, recordId, ...text, score, meaning, words } : []
   })
+  return { hits, unembedded }
 }

@@ -1,4 +1,5 @@
 import { and, eq, type SQL, sql } from 'drizzle-orm'
+import type { PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, flow, read, write } from '../../action.ts'
 import { machine } from '../../auth/policy.ts'
 import { meta } from '../../db/table.ts'
@@ -28,7 +29,7 @@ const find = ({ app }: Ctx, kind: string | undefined): SearchKind | undefined =>
 /** Concurrent instances: one does the work, and the others then find nothing left to do. */
 const takeTurns = (ctx: Ctx) => ctx.db.execute(sql`select pg_advisory_xact_lock(hashtextextended('search.index', 0))`)
 
-async function position(ctx: Ctx): Promise<Position | undefined> {
+export async function position(ctx: Ctx): Promise<Position | undefined> {
   const [kept] = await ctx.db.select().from(meta).where(eq(meta.key, POSITION))
   return kept && (JSON.parse(kept.value) as Position)
 }
@@ -38,9 +39,12 @@ async function keepPosition(ctx: Ctx, position: Position): Promise<void> {
   await ctx.db.insert(meta).values({ key: POSITION, value }).onConflictDoUpdate({ target: meta.key, set: { value } })
 }
 
-/** Returns the event types that may outdate passages. The nightly comparison covers events of other server versions. */
-export function followed({ events: catalogue, records }: App): string[] {
-  const kinds = new Set<string>(records.followed.map(({ kind }) => kind))
+/**
+ * Returns the event types that may outdate passages of these kinds; default: of all. The nightly comparison covers
+ * events of other server versions.
+ */
+export function followed({ events: catalogue, records }: App, which: (kind: string) => boolean = () => true): string[] {
+  const kinds = new Set<string>(records.followed.map(({ kind }) => kind).filter(which))
   return catalogue.types(({ kind, many }) => many === true || kinds.has(kind))
 }
 
@@ -91,6 +95,8 @@ const followSome = write('search.follow', machine, async (ctx, _: Record<string,
       const source = find(ctx, ctx.app.events.get(type)?.kind)
       if (source && subjectId) touched.set(source, (touched.get(source) ?? new Set()).add(subjectId))
     }
+    for (const { type, projectId, at } of changes)
+      if (ctx.app.events.get(type)?.creates && projectId) await addCreated(ctx, touched, projectId, at)
     if (!(await index(ctx, touched, limit > 1 ? PIECES : Number.POSITIVE_INFINITY))) continue
     const projectIds = new Set(
       changes.flatMap(({ type, projectId }) => (ctx.app.events.get(type)?.many && projectId ? projectId : [])),
@@ -99,6 +105,29 @@ const followSome = write('search.follow', machine, async (ctx, _: Record<string,
     return keepPosition(ctx, advance(from, seqsOf(taken), end < 0 && rows.length < ROWS))
   }
 })
+
+const MOST_CREATED = 1000
+
+/** Adds the records of a project that one event created, such as the tasks of a plan. */
+async function addCreated(
+  ctx: Ctx,
+  touched: Map<SearchKind, Set<string>>,
+  projectId: string,
+  at: string,
+): Promise<void> {
+  for (const source of ctx.app.records.followed) {
+    const project = projectOf(source)
+    if (!project) continue
+    const { table } = source
+    const rows = await ctx.db
+      .select({ id: sql<string>`${table.id}` })
+      .from(table as PgTable)
+      .where(and(eq(project, projectId), eq(table.updatedAt, at), live(source)))
+      .limit(MOST_CREATED)
+    if (rows.length > 0)
+      touched.set(source, (touched.get(source) ?? new Set()).union(new Set(rows.map(({ id }) => id))))
+  }
+}
 
 /** Returns false and does nothing if the work is too much for one transaction. */
 async function index(ctx: Ctx, touched: ReadonlyMap<SearchKind, ReadonlySet<string>>, most: number): Promise<boolean> {
@@ -191,6 +220,8 @@ const indexThese = write(
 
 /** Uses at most a tenth of the database's time, because requests come first. */
 export const PACE = 9
+/** Uses at most a quarter of it for what has just changed, because its author may look for it next. */
+export const FRESH_PACE = 3
 
 /** `pace`: the pause after each step, as a multiple of the step's duration. */
 interface Way {

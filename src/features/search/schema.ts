@@ -42,6 +42,7 @@ const record = {
 export const Found = object({
   ...record,
   key: nullable(text(100, { example: 'how-we-deploy-x7k2p9', description: 'Key or slug, if its kind has one' })),
+  status: nullable(text(63, { example: 'todo', description: 'State, if its kind has one' })),
   updatedAt: instant(),
   score: Type.Number({ examples: [0.61], description: 'Comparable within one response only' }),
   highlight: object(
@@ -56,12 +57,20 @@ export const FoundGroup = object({
   items: Type.Array(Found),
 })
 export type FoundGroup = Static<typeof FoundGroup>
+/** Present only if the result may lack recent changes. */
+export const indexing = optional(
+  object(
+    { behind: int({ example: 3, description: 'Changes that cannot be found yet; counts at most 1000' }) },
+    { description: 'Only if the search index is behind: search again in a moment' },
+  ),
+)
 export const FoundGroups = object({
   items: Type.Array(FoundGroup, { description: 'By kind, the one with the best match first' }),
   nextCursor: Type.Null(),
   corrected: optional(
     text(400, { example: 'deploy', description: 'The corrected query, if nothing matched as typed' }),
   ),
+  indexing,
 })
 export type FoundGroups = Static<typeof FoundGroups>
 export const FindQuery = object({

@@ -13,11 +13,14 @@ export const sessionRecord: RecordKind = {
       'Session of ' || to_char(${sessions.startedAt} at time zone 'UTC', 'YYYY-MM-DD'))`,
   scope: 'sessions:read',
   visible: (rights) => and(eq(sessions.userId, rights.user), anyOf(sessions.organizationId, rights.organizations)),
+  status: sessions.status,
   search: {
     title: sql`coalesce(${sessions.goals}[1], 'Work session')`,
     text: sql`concat_ws(e'\n\n', array_to_string(${sessions.goals}, e'\n'), ${sessions.context}, ${sessions.summary},
         ${sessions.checkpoint} ->> 'nextStep')`,
     userId: sessions.userId,
+    agentId: sessions.agentId,
+    sessionId: sessions.id,
   },
   resource: {
     title: 'Session',

@@ -10,6 +10,7 @@ export const specRecord: RecordKind = {
   scope: 'specs:read',
   visible: liveOfTeamOrProject(specs),
   key: specs.slug,
+  status: specs.status,
   inBriefs: true,
   search: { text: specs.content },
   resource: {

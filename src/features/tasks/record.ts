@@ -15,12 +15,15 @@ export const taskRecord: RecordKind = {
   visible: liveOfTeamOrProject(tasks),
   path: sql`'/tasks/' || ${key}`,
   key,
+  status: tasks.status,
   inBriefs: true,
   search: {
     text: sql`concat_ws(e'\n\n', ${tasks.description},
     (select string_agg(criterion ->> 'text', e'\n') from jsonb_array_elements(${tasks.acceptance}) criterion),
       ${tasks.completionNotes})`,
     tags: tasks.labels,
+    agentId: sql`case when ${tasks.assigneeType} = 'agent' then ${tasks.assigneeId} end`,
+    sessionId: tasks.leaseSessionId,
   },
   resource: {
     title: 'Task',
