@@ -16,8 +16,8 @@ export const dependenciesFor = (arch: string): Record<string, string> => ({
 
 const { arch } = process
 /** Git does not see it. */
-const folder = resolve(import.meta.dir, '../../.cache/agents')
-const modules = join(folder, 'node_modules')
+const cache = resolve(import.meta.dir, '../../.cache')
+const modules = join(cache, 'agents/node_modules')
 
 const js = (path: string): string[] => [join(modules, `node-linux-${arch}/bin/node`), join(modules, path)]
 export const programs = {
@@ -29,20 +29,27 @@ export const programs = {
   opencode: [join(modules, `opencode-linux-${arch}/bin/opencode`)],
 }
 
-export async function install(): Promise<void> {
-  const wanted = JSON.stringify({ private: true, dependencies: dependenciesFor(arch) }, null, 2)
+export const install = (): Promise<void> => installInto('agents', dependenciesFor(arch))
+
+/** Installs packages into a folder of the cache, unless exactly these are there. */
+export async function installInto(
+  name: string,
+  dependencies: Record<string, string>,
+  ...options: string[]
+): Promise<void> {
+  const folder = join(cache, name)
+  const wanted = JSON.stringify({ private: true, dependencies }, null, 2)
   const done = join(folder, 'installed.json')
   if (existsSync(done) && readFileSync(done, 'utf8') === wanted) return
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'package.json'), wanted)
-  const { code, out } = await run([process.execPath, 'install', '--ignore-scripts'], {
+  const { code, out } = await run([process.execPath, 'install', '--ignore-scripts', ...options], {
     cwd: folder,
     env: { HOME: process.env.HOME },
   })
   if (code !== 0) throw new Error(`The programs to test with could not be installed:\n${out}`)
   writeFileSync(done, wanted)
 }
-
 /** Runs to its end and gives what it said, of both kinds. */
 export async function run(
   command: readonly string[],

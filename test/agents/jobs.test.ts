@@ -1,0 +1,28 @@
+import { describe, expect, test } from 'bun:test'
+import { sharedApp } from '../support/app.ts'
+import { connections, perform } from './harness.ts'
+import { type Cost, ceilings } from './jobs/costs.ts'
+import { jobs } from './jobs/tutti.ts'
+import { jobNames } from './jobs/work.ts'
+import { table } from './peers/costs.ts'
+
+/** The jobs that test/full/peers.test.ts gives to other programs too. */
+describe('what agents do all day', () => {
+  const costs = new Map<string, Cost>()
+  for (const [n, name] of jobNames.entries())
+    test(name, async () => {
+      const way = connections[n % connections.length] as (typeof connections)[number]
+      const { calls, in: sent, out, transcript } = await perform(jobs[name], way, await sharedApp())
+      const cost = { calls, tokens: sent + out }
+      costs.set(name, cost)
+      const ceiling = ceilings[name]
+      if (calls > ceiling.calls || cost.tokens > ceiling.tokens) console.error(transcript.join('\n'))
+      expect(cost.calls).toBeLessThanOrEqual(ceiling.calls)
+      expect(cost.tokens).toBeLessThanOrEqual(ceiling.tokens)
+    }, 60_000)
+
+  test('what they cost together', () => {
+    console.log(table(costs))
+    expect(costs.size).toBe(jobNames.length)
+  })
+})

@@ -1,0 +1,208 @@
+import { expect } from 'bun:test'
+import { embedMissing } from '../../../src/features/search/embed.ts'
+import { catchUp } from '../../../src/features/search/indexing.ts'
+import { systemCtx, type TestApp } from '../../support/app.ts'
+import type { Crew, Facts } from '../harness.ts'
+import * as work from './work.ts'
+
+/** Makes new texts searchable now: by their words and, if `meaning` is set, by what they mean. */
+async function indexed(t: TestApp, meaning: boolean): Promise<void> {
+  while ((await catchUp(systemCtx(t), {})) === 'waiting') await Bun.sleep(5)
+  if (meaning) await embedMissing(systemCtx(t), {})
+}
+
+interface Stored {
+  key: string
+  title: string
+  status: string
+  blockedBy: string[]
+}
+
+/** A project that exists before the job begins. What is done here costs the job nothing. */
+async function given({ owner }: Crew, tasks: object[] = []) {
+  const { id, key } = (await owner.fetch<{ id: string; key: string }>('POST', '/api/projects', { name: 'Folder lock' }))
+    .body
+  for (const task of tasks) {
+    const made = await owner.fetch('POST', `/api/projects/${id}/tasks`, task)
+    expect(made.status).toBe(201)
+  }
+  const all = async () =>
+    (await owner.fetch<{ items: Stored[] }>('GET', `/api/tasks?projectId=${id}&limit=200`)).body.items
+  const read = async (task: string) => (await owner.fetch<Facts>('GET', `/api/tasks/${task}`)).body
+  const ofStatus = async (status: string) =>
+    (await all()).filter((task) => task.status === status).map((task) => task.key)
+  return { id, key, all, read, ofStatus }
+}
+
+const taskOf = (facts: Facts): Facts => facts.task as Facts
+
+/** The answer holds all of these texts, whatever its form. */
+function says(answer: Facts, ...parts: readonly (string | undefined)[]): void {
+  const text = JSON.stringify(answer)
+  for (const part of parts) expect(text).toContain(JSON.stringify(part).slice(1, -1))
+}
+
+export const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
+  'plan a feature of 12 tasks with 8 dependencies': async (crew) => {
+    const { key, all } = await given(crew)
+    const agent = (await crew.agent()).told(`Plan it in ${key}.`)
+    await agent.call('create_plan', {
+      project: key,
+      epics: [{ title: work.feature, stories: [{ title: work.feature, tasks: work.plan }] }],
+    })
+    const tasks = await all()
+    const keyOf = new Map(tasks.map((task) => [task.title, task.key]))
+    const titleOf = new Map(work.plan.map((task) => [task.ref, task.title]))
+    expect(tasks).toHaveLength(12)
+    for (const { title, blockedBy = [] } of work.plan)
+      expect(tasks.find((task) => task.title === title)?.blockedBy).toEqual(
+        blockedBy.map((ref) => keyOf.get(titleOf.get(ref) as string) as string),
+      )
+  },
+
+  'next, start, finish, next, five times': async (crew) => {
+    const { ofStatus } = await given(crew, work.queue)
+    const agent = await crew.agent()
+    let task = taskOf(await agent.call('next_task'))
+    for (let n = 0; n < 5; n++) {
+      expect(task.description).toBe(work.queue[n]?.description)
+      const done = await agent.call('complete_task', { task: task.key, notes: work.doneNote })
+      task = taskOf(await agent.call('next_task'))
+      expect(done.status).toBe('done')
+    }
+    expect(await ofStatus('done')).toHaveLength(5)
+    expect(await ofStatus('in_progress')).toEqual([task.key])
+  },
+
+  'what is blocked and why': async (crew) => {
+    const { id } = await given(crew)
+    const epics = [{ title: work.feature, stories: [{ title: work.feature, tasks: work.plan }] }]
+    expect((await crew.owner.fetch('POST', `/api/projects/${id}/plan`, { epics })).status).toBe(201)
+    const agent = await crew.agent()
+    const answer = await agent.call('list_tasks', { status: 'blocked' })
+    expect(answer.items).toHaveLength(8)
+    for (const [n, { blockedBy = [] }] of work.plan.entries()) if (blockedBy.length > 0) says(answer, `FL-${n + 1}`)
+  },
+
+  'find one of 120 tasks by words': async (crew) => {
+    const { id, key } = await given(crew)
+    const epics = [{ title: 'All', stories: [{ title: 'Layout', tasks: work.many }] }]
+    expect((await crew.owner.fetch('POST', `/api/projects/${id}/plan`, { epics })).status).toBe(201)
+    await indexed(crew.t, true)
+    const agent = await crew.agent()
+    says(await agent.call('search_memory', { query: work.sought.query, kinds: ['task'], limit: 1 }), work.sought.title)
+    // So that nobody computes the meaning of 120 tasks during other tests.
+    expect((await crew.owner.fetch('DELETE', `/api/projects/${key}`)).status).toBe(200)
+  },
+
+  'remember five facts and find one by paraphrase': async (crew) => {
+    const { key } = await given(crew)
+    const agent = (await crew.agent()).told(`You work in ${key}.`)
+    for (const { title, description } of work.facts)
+      await agent.call('store_memory', { title, content: description, scopeId: key })
+    await indexed(crew.t, true)
+    says(await agent.call('search_memory', { query: work.paraphrase.query, limit: 1 }), work.paraphrase.found)
+  },
+
+  'resume after total loss of context': async (crew) => {
+    await given(crew, work.queue)
+    const before = await crew.agent()
+    const { key } = await crew.free(async () => {
+      await before.call('create_session', { goals: [work.feature] })
+      return taskOf(await before.call('next_task'))
+    })
+    await before.call('get_context', { checkpoint: work.checkpoint })
+    const after = await crew.amnesiac(before)
+    const { nextStep, files, branch, openQuestions } = work.checkpoint
+    const { title, description } = work.queue[0] as work.Written
+    says(await after.call('resume_session'), key, title, description, nextStep, ...files, branch, ...openQuestions)
+  },
+
+  'record a decision with alternatives and look it up': async (crew) => {
+    const { key } = await given(crew)
+    const one = (await crew.agent('one')).told(`You work in ${key}.`)
+    await one.call('log_decision', { project: key, ...work.decision })
+    const other = (await crew.agent('other')).told(`You work in ${key}.`)
+    const { items } = await other.call('list_decisions', { query: 'flock' })
+    const found = await other.call('get_decision', { decision: items[0]?.id })
+    const { title, decision, rationale, alternatives } = work.decision
+    says(found, title, decision, rationale, ...alternatives)
+  },
+
+  'two agents take six tasks': async (crew) => {
+    const { ofStatus } = await given(crew, work.queue)
+    const agents = [await crew.agent('one'), await crew.agent('two')]
+    const held: Facts[] = []
+    for (const agent of agents) held.push(taskOf(await agent.call('next_task')))
+    for (let round = 0; round < 3; round++)
+      for (const [n, agent] of agents.entries()) {
+        await agent.call('complete_task', { task: held[n]?.key, notes: work.doneNote })
+        if (round < 2) held[n] = taskOf(await agent.call('next_task'))
+      }
+    expect(await ofStatus('done')).toHaveLength(6)
+  },
+
+  'hand over half-done work': async (crew) => {
+    const { read } = await given(crew, work.queue.slice(0, 1))
+    const one = await crew.agent('one')
+    const { key } = taskOf(await crew.free(() => one.call('next_task')))
+    await one.call('claim_task', { task: key, action: 'release', note: work.handover })
+    const two = await crew.agent('two')
+    const taken = await two.call('next_task')
+    says(await two.call('get_task', { task: taskOf(taken).key }), work.handover)
+    await two.call('complete_task', { task: taskOf(taken).key, notes: work.doneNote })
+    expect(await read(key)).toMatchObject({ status: 'done', description: work.queue[0]?.description })
+  },
+
+  'read a task with all that is needed': async (crew) => {
+    const { predecessor, task, comment } = work.rich
+    const { owner } = crew
+    await given(crew, [{ title: predecessor.title }, { ...task, blockedBy: ['FL-1'] }])
+    await owner.fetch('POST', '/api/tasks/FL-1/complete', { notes: predecessor.notes })
+    await owner.fetch('POST', '/api/tasks/FL-2/comments', { body: comment })
+    const agent = (await crew.agent()).told('Please do FL-2.')
+    const answer = await agent.call('get_task', { task: 'FL-2' })
+    says(answer, task.title, task.description, ...task.acceptance, comment, predecessor.notes, 'FL-1')
+  },
+
+  'report today’s work': async (crew) => {
+    await given(crew, work.queue)
+    const agent = await crew.agent()
+    const keys = await crew.free(async () => {
+      const done: string[] = []
+      for (let n = 0; n < 4; n++) {
+        const { key } = taskOf(await agent.call('next_task'))
+        await agent.call('complete_task', { task: key, notes: work.doneNote })
+        done.push(key)
+      }
+      return done
+    })
+    const today = new Date().toISOString().slice(0, 10)
+    const report = await agent.call('list_activities', { type: 'task.completed', since: `${today}T00:00:00Z` })
+    says(report, ...keys)
+  },
+
+  'split a task in three and finish them': async (crew) => {
+    const { read, ofStatus } = await given(crew, work.queue.slice(0, 1))
+    const agent = (await crew.agent()).told('Please split FL-1.')
+    const made: Facts[] = []
+    for (const title of work.parts) made.push(await agent.call('create_task', { title, project: 'FL' }))
+    await agent.call('update_task', { task: 'FL-1', blockedBy: made.map((task) => task.key) })
+    for (const { key } of made) await agent.call('complete_task', { task: key, notes: work.doneNote })
+    expect(await ofStatus('done')).toHaveLength(3)
+    expect((await read('FL-1')).status).toBe('todo')
+  },
+
+  'recover from a wrong id and a wrong status': async (crew) => {
+    const { read } = await given(crew, work.queue)
+    const agent = (await crew.agent()).told('Put FL-20 into review. FL-20 is the task about the exit codes.')
+    const noTask = await agent.refused('update_task', { task: 'FL-20', status: 'in_review' })
+    expect(noTask.code).toBe('not_found')
+    says(await agent.call('list_tasks'), 'Document the exit codes')
+    const key = 'FL-6'
+    const noStatus = await agent.refused('update_task', { task: key, status: 'reviewing' })
+    expect(noStatus.text).toContain('in_review')
+    await agent.call('update_task', { task: key, status: 'in_review' })
+    expect(await read(key)).toMatchObject({ title: 'Document the exit codes', status: 'in_review' })
+  },
+}

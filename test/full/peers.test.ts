@@ -1,0 +1,51 @@
+import { beforeAll, describe, expect, test } from 'bun:test'
+import { perform as performOurs } from '../agents/harness.ts'
+import type { Cost } from '../agents/jobs/costs.ts'
+import { jobs } from '../agents/jobs/tutti.ts'
+import { jobNames } from '../agents/jobs/work.ts'
+import { backlog } from '../agents/peers/backlog.ts'
+import { bestPeer, cheapest, measured, table } from '../agents/peers/costs.ts'
+import { installPeers } from '../agents/peers/install.ts'
+import { kazuph } from '../agents/peers/kazuph.ts'
+import { perform } from '../agents/peers/peer.ts'
+import { serverMemory } from '../agents/peers/server-memory.ts'
+import { shrimp } from '../agents/peers/shrimp.ts'
+import { taskMaster } from '../agents/peers/task-master.ts'
+import { sharedApp } from '../support/app.ts'
+
+/** The same 13 jobs, done with Tutti and with other programs for agents in one run. */
+describe.if(process.env.FULL === '1')('agents with other programs', () => {
+  const peers = { ...measured }
+  beforeAll(installPeers, 300_000)
+
+  test.each([taskMaster, shrimp, backlog, kazuph, serverMemory].map((program) => [program.name, program] as const))(
+    '%s does its jobs as it did when it was measured',
+    async (name, program) => {
+      const costs = await perform(program)
+      const before = measured[name] as typeof costs
+      expect(Object.keys(costs).sort()).toEqual(Object.keys(before).sort())
+      for (const job of jobNames) {
+        const [now, then] = [costs[job], before[job]]
+        if (!now || !then) continue
+        expect(now.calls).toBe(then.calls)
+        // Random ids are a few tokens longer or shorter.
+        expect(Math.abs(now.tokens - then.tokens)).toBeLessThanOrEqual(then.tokens * 0.05)
+      }
+      peers[name] = costs
+    },
+    120_000,
+  )
+
+  test('Tutti needs no more calls for any job, and fewer tokens for most', async () => {
+    const own = new Map<string, Cost>()
+    const t = await sharedApp()
+    for (const name of jobNames) {
+      const { calls, in: sent, out } = await performOurs(jobs[name], 'v2 client, HTTP 2026-07-28', t)
+      own.set(name, { calls, tokens: sent + out })
+    }
+    console.log(table(own, peers))
+    const fewest = jobNames.filter((name) => (own.get(name)?.calls ?? 99) <= bestPeer(name, peers).calls)
+    expect(fewest.length).toBeGreaterThanOrEqual(9)
+    expect(cheapest(own, peers).length).toBeGreaterThanOrEqual(5)
+  }, 180_000)
+})
