@@ -59,7 +59,7 @@ beforeAll(async () => {
   await ada.fetch('POST', `/api/projects/${project.id}/tasks`, { title: unique('One') })
   await ada.fetch('POST', '/api/settings/avatar', pictureForm())
   saved = await make(systemCtx(t), { path: file('whole.backup') })
-}, 60_000)
+}, 300_000)
 afterAll(async () => {
   for (const close of opened) await close()
   rmSync(folder, { recursive: true, force: true })
@@ -188,7 +188,7 @@ describe('a backup', () => {
       const keys = await driver.query("select count(*)::int from pg_constraint where contype = 'f'")
       const there = await t.app.driver.query("select count(*)::int from pg_constraint where contype = 'f'")
       expect(keys.rows).toEqual(there.rows)
-    }, 60_000)
+    }, 300_000)
 
   test('leaves out how far search has read, so that search compares everything once', async () => {
     const place = { key: 'search.position', value: '{"high":1,"holes":[]}' }
@@ -199,7 +199,7 @@ describe('a backup', () => {
     await into(driver, () => linesIn(path))
     const { rows } = await driver.query("select count(*)::int from meta where key = 'search.position'")
     expect(rows).toEqual([[0]])
-  }, 60_000)
+  }, 300_000)
 
   test('of an older version is restored and then brought up to date', async () => {
     const older = migrations.slice(0, -3)
@@ -217,7 +217,7 @@ describe('a backup', () => {
       expect((await planMigrations(driver, migrations)).pending).toEqual([])
       expect((await driver.query("select value from meta where key = 'kept'")).rows).toEqual([['of old']])
     }
-  }, 60_000)
+  }, 300_000)
 
   test('is refused where data is, and the data stays, unless it is to be replaced', async () => {
     const driver = await emptyDatabase('pglite')
@@ -231,7 +231,7 @@ describe('a backup', () => {
     expect(await held(driver)).toEqual(before)
     expect((await into(driver, undefined, { replace: true })).rows).toBe(saved.rows)
     expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
-  }, 60_000)
+  }, 300_000)
 
   test('leaves what is not ours alone', async () => {
     const driver = await emptyDatabase('pglite')
@@ -247,7 +247,7 @@ describe('a backup', () => {
         message: expect.stringContaining('another program'),
       })
     expect((await other.query('select id from users')).rows.flat().map(Number)).toEqual([7])
-  }, 60_000)
+  }, 300_000)
 
   test('whose lines somebody made up reaches no table but ours', async () => {
     const driver = await emptyDatabase('pglite')
@@ -277,7 +277,7 @@ describe('a backup', () => {
     }
     expect(await failure(into(driver, twice, { replace: true }))).toMatchObject({ code: 'invalid' })
     expect((await driver.query('select count(*)::int from invoices')).rows).toEqual([[0]])
-  }, 60_000)
+  }, 300_000)
 
   test('takes the place of what a newer version has left, all of it', async () => {
     const driver = await emptyDatabase('pglite')
@@ -291,7 +291,7 @@ describe('a backup', () => {
     await into(driver, undefined, { replace: true })
     expect((await driver.query("select to_regclass('rockets')::text")).rows).toEqual([[null]])
     expect((await planMigrations(driver, migrations)).pending).toEqual([])
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('what is not whole', () => {
@@ -341,7 +341,7 @@ describe('what is not whole', () => {
       message: expect.stringContaining('not complete'),
     })
     expect((await into(driver)).rows).toBe(saved.rows)
-  }, 60_000)
+  }, 300_000)
 
   test('a restore that is interrupted goes on; nothing is served from it meanwhile', async () => {
     const driver = await emptyDatabase('pglite')
@@ -363,7 +363,7 @@ describe('what is not whole', () => {
     )
     expect((await into(driver)).rows).toBe(saved.rows)
     expect(await held(driver)).toEqual(await heldBy(linesIn(saved.file)))
-  }, 60_000)
+  }, 300_000)
 
   test('a small file that unpacks to one endless line is refused before it fills the memory', async () => {
     const path = file('bomb.backup')
@@ -385,7 +385,7 @@ describe('what is not whole', () => {
       code: 'invalid',
       message: expect.stringContaining('longer'),
     })
-  }, 60_000)
+  }, 300_000)
 
   test('rows that are not what they were are refused before they count', async () => {
     const driver = await emptyDatabase('pglite')
@@ -394,7 +394,7 @@ describe('what is not whole', () => {
         yield Array.isArray(line) ? line.map((v, i) => (i === 0 ? v : (v?.replace(/a/g, 'b') ?? null))) : line
     }
     expect(await failure(into(driver, changed))).toMatchObject({ code: 'invalid' })
-  }, 60_000)
+  }, 300_000)
 
   test('one of a newer version is refused', async () => {
     async function* newer(): AsyncGenerator<Line> {
@@ -407,7 +407,7 @@ describe('what is not whole', () => {
       message: expect.stringContaining('9999_later'),
     })
     expect(await appliedIds(driver)).toEqual([])
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('what a killed process left', () => {
@@ -515,7 +515,7 @@ describe('scheduled ones', () => {
       expect(there(dir)).toContain('mine.txt')
       expect(there(dir)).toContain('tutti-before.backup')
     })
-  }, 60_000)
+  }, 300_000)
 
   test('are made, and stay, also beside some that a wrong clock dated to the future', async () => {
     await scheduled('future', { BACKUP_KEEP: '1' }, async (timed, clock, dir) => {
@@ -529,7 +529,7 @@ describe('scheduled ones', () => {
       const next = await keepUp(systemCtx(timed), {})
       expect(there(dir)).toEqual([next?.file.split('/').pop() as string, ...wrong])
     })
-  }, 60_000)
+  }, 300_000)
 
   test('one that fails says so and deletes none; the next try succeeds', async () => {
     await scheduled('failing', { BACKUP_KEEP: '1' }, async (timed, clock, dir) => {
@@ -542,7 +542,7 @@ describe('scheduled ones', () => {
       expect((await checkBackup(good?.file as string)).header.at).toBe(good?.at as string)
       expect(await keepUp(systemCtx(timed), {})).toBeDefined()
     })
-  }, 60_000)
+  }, 300_000)
 
   test('are no job of an instance without a folder for them', async () => {
     const names = (app: TestApp) => app.app.jobs.insert(app.app.driver, [{ name: 'backups.keepUp', data: {} }])

@@ -20,7 +20,7 @@ beforeAll(async () => {
   office = await Office.open()
   home = await office.signedIn()
   await home.run('projects', 'create', 'Tutti', '--key', 'TUT')
-}, 240_000)
+}, 300_000)
 afterAll(() => office.server.kill())
 
 describe('tutti connect', () => {
@@ -104,7 +104,7 @@ describe('tutti connect', () => {
       // Neither the token that was replaced, nor one for --print.
       expect(await made()).toBe(existing)
     },
-    60_000,
+    300_000,
   )
 
   test('where there is nothing it makes it, for the owner alone, and nothing is left half done', async () => {
@@ -126,7 +126,7 @@ describe('tutti connect', () => {
       expect(h.text(file)).toBe(text)
     }
     expect([await made(), existsSync(join(h.at, '.claude.json'))]).toEqual([tokens, false])
-  }, 240_000)
+  }, 300_000)
 
   test.each([
     ['zed', '.config/zed/settings.json', 'context_servers'],
@@ -147,7 +147,7 @@ describe('tutti connect', () => {
       expect(second.replace(/\n {8}"tutti": \{[\s\S]*?\n {8}\},/, '')).toBe(before)
       expect(second).toContain('"--server"')
     },
-    60_000,
+    300_000,
   )
 
   test('says what it did as JSON too, and for a project where one is named', async () => {
@@ -175,7 +175,7 @@ describe('tutti connect', () => {
     }
     expect(items.find((t) => t.name.startsWith('Cursor on ') && t.projectId)).toBeDefined()
     expect((await h.run('zed', '--project', 'nothing')).code).toBe(4)
-  }, 240_000)
+  }, 300_000)
 
   test('a token that is replaced is revoked, its lifetime can be chosen, and is told', async () => {
     const h = newHome()
@@ -200,7 +200,7 @@ describe('tutti connect', () => {
     expect(await works(last)).toBe(false)
     expect((await h.run('cursor', '--yes', '--expires', 'soon')).err).toContain('--expires must be')
     expect((await h.run('cursor', '--yes', '--toolsets', 'cores')).err).toContain('Toolsets: core, work, agents,')
-  }, 240_000)
+  }, 300_000)
 
   test('asks on a terminal; a link stays a link', async () => {
     const h = newHome()
@@ -213,7 +213,7 @@ describe('tutti connect', () => {
     expect((await h.typed('y\n', 'cursor')).code).toBe(0)
     expect(lstatSync(join(h.at, '.cursor/mcp.json')).isSymbolicLink()).toBe(true)
     expect(h.text('dotfiles/mcp.json')).toContain('svc_live_')
-  }, 240_000)
+  }, 300_000)
 
   test('hooks come beside those of others, once, and not at all if not wanted', async () => {
     const h = newHome()
@@ -268,5 +268,5 @@ describe('tutti connect', () => {
       version: 1,
       hooks: { SessionStart: [own('context')], PreCompact: [own('checkpoint')] },
     })
-  }, 240_000)
+  }, 300_000)
 })

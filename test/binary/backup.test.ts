@@ -91,7 +91,7 @@ beforeAll(async () => {
   await driver.close()
   server = await serve({ dir: server.dir })
   piped = await tutti(['backup', saved, '--data-dir', server.dir])
-}, 240_000)
+}, 300_000)
 afterAll(() => server.stop())
 
 describe('a backup', () => {
@@ -110,7 +110,7 @@ describe('a backup', () => {
     expect(shown).toMatchObject({ code: 0, shown: expect.stringContaining('Saved ') })
     expect((await fetch(`${server.url}/health`)).status).toBe(200)
     expect(readdirSync(server.dir).filter((name) => name.startsWith('backup-'))).toEqual([])
-  }, 240_000)
+  }, 300_000)
 
   test('is refused with a clear line where it cannot be written, and leaves nothing', async () => {
     const to = (path: string) => tutti(['backup', path, '--data-dir', server.dir])
@@ -129,7 +129,7 @@ describe('a backup', () => {
     })
     expect(existsSync(join(mistyped, 'db'))).toBe(false)
     expect(readdirSync(home).filter((name) => name.endsWith('.part') || name === 'x.backup')).toEqual([])
-  }, 240_000)
+  }, 300_000)
 
   test('of a database of an older version changes nothing in it', async () => {
     const dir = folder()
@@ -148,7 +148,7 @@ describe('a backup', () => {
     await driver.close()
     const restored = await tutti(['restore', file('older.backup'), '--data-dir', folder()])
     expect(restored).toMatchObject({ code: 0 })
-  }, 240_000)
+  }, 300_000)
 
   test('a killed server leaves a copy, which goes when it starts again', async () => {
     const { dir } = server
@@ -173,7 +173,7 @@ describe('a backup', () => {
     expect(copies().length).toBe(1)
     server = await serve({ dir })
     while (copies().length > 0) await Bun.sleep(20)
-  }, 240_000)
+  }, 300_000)
 })
 
 describe('a restore', () => {
@@ -202,7 +202,7 @@ describe('a restore', () => {
     }
     expect(await tutti(['restore', file('nowhere.backup'), '--data-dir', dir])).toMatchObject({ code: 4 })
     expect(existsSync(dir)).toBe(false)
-  }, 240_000)
+  }, 300_000)
 
   test('is refused while a server runs, and where data is', async () => {
     expect(await tutti(['restore', saved, '--data-dir', server.dir])).toMatchObject({
@@ -242,7 +242,7 @@ describe('a restore', () => {
       const aside = readdirSync(dir).filter((name) => name.startsWith('replaced-'))
       expect(aside.length).toBe(1)
       expect(await held(join(dir, aside[0] as string))).toEqual(before)
-    }, 240_000)
+    }, 300_000)
 
   test('goes through pipes', async () => {
     const dir = join(folder(), 'data')
@@ -263,7 +263,7 @@ describe('a restore', () => {
     for (const place of [dir, server.dir])
       expect(readdirSync(place).filter((name) => name.startsWith('piped-'))).toEqual([])
     expect(await onTerminal(['backup', '-', '--data-dir', server.dir])).toMatchObject({ code: 2 })
-  }, 240_000)
+  }, 300_000)
 
   test('another secret that is set is noticed before, and one that is missing after', async () => {
     const dir = join(folder(), 'data')
@@ -282,7 +282,7 @@ describe('a restore', () => {
     const restored = await tutti(['restore', without, '--data-dir', dir])
     expect(restored).toMatchObject({ code: 0, err: expect.stringContaining('Set TUTTI_SECRET') })
     await (await serve({ dir, env: elsewhere })).stop()
-  }, 240_000)
+  }, 300_000)
 })
 
 let restored: Promise<string> | undefined
@@ -334,7 +334,7 @@ describe('killed in the middle', () => {
     expect(await tutti(['backup', file('half.backup'), '--data-dir', dir])).toMatchObject({ code: 5 })
     expect(await tutti(['restore', saved, '--data-dir', dir])).toMatchObject({ code: 0 })
     expect(await contents(dir)).toEqual(await held(saved))
-  }, 240_000)
+  }, 300_000)
 
   test('also one that replaces: what was there is in a file', async () => {
     const dir = await restoredCopy()
@@ -344,7 +344,7 @@ describe('killed in the middle', () => {
     expect(await contents(dir)).toEqual(await held(file('json.backup')))
     const aside = readdirSync(dir).filter((name) => name.startsWith('replaced-'))
     expect(await held(join(dir, aside[0] as string))).toEqual(await held(saved))
-  }, 240_000)
+  }, 300_000)
 })
 
 if (hasPostgres)
@@ -394,7 +394,7 @@ if (hasPostgres)
       const embedded = await serve({ dir })
       expect(await titles(embedded, key)).toEqual(['between', 'one', 'three'])
       await embedded.stop()
-    }, 240_000)
+    }, 300_000)
 
     test('and a restore are refused while any server uses the Postgres, from whatever folder', async () => {
       const env = await postgres()
@@ -423,7 +423,7 @@ if (hasPostgres)
         code: 5,
       })
       expect(await contents(dir, env)).toEqual(await held(saved))
-    }, 240_000)
+    }, 300_000)
 
     test('of nothing, or to nowhere, is refused', async () => {
       const dir = join(folder(), 'data')
@@ -432,7 +432,7 @@ if (hasPostgres)
       expect(existsSync(join(dir, 'db'))).toBe(false)
       expect(await tutti(['db', 'move', '--to', 'mysql://x', '--data-dir', dir])).toMatchObject({ code: 2 })
       expect(await tutti(['db', 'move', '--to', 'embedded', '--data-dir', dir])).toMatchObject({ code: 2 })
-    }, 240_000)
+    }, 300_000)
   })
 
 describe('scheduled', () => {
@@ -459,7 +459,7 @@ describe('scheduled', () => {
     expect((await held(join(into, name as string))).length).toBeGreaterThan(40)
     await second.stop()
     expect(second.output()).toContain('backup made')
-  }, 240_000)
+  }, 300_000)
 
   test('one that fails says so in the log', async () => {
     const blocked = join(folder(), 'a-file')
@@ -474,7 +474,7 @@ describe('scheduled', () => {
     while (!running.output().includes('job failed')) await Bun.sleep(50)
     expect(running.output()).toContain('There is no folder')
     await running.stop()
-  }, 240_000)
+  }, 300_000)
 
   if (hasPostgres)
     test('of several instances on one Postgres one makes it, and one that has a folder', async () => {
@@ -500,7 +500,7 @@ describe('scheduled', () => {
       await driver.close()
       for (const running of [without, ...two]) await running.stop()
       expect(without.output()).not.toContain('backup made')
-    }, 240_000)
+    }, 300_000)
 })
 
 test('help says what is in the file', async () => {

@@ -105,7 +105,7 @@ test('a data folder with a very long path still has its control socket, in it an
   expect(made).toMatchObject({ code: 0 })
   expect(statSync(join(dir, 'control.sock')).mode & 0o777).toBe(0o600)
   expect(await server.stop()).toBe(0)
-}, 30_000)
+}, 300_000)
 
 describe('a newcomer', () => {
   test('runs it alone in an empty folder without a network, and becomes administrator by the set-up link', async () => {
@@ -136,7 +136,7 @@ describe('a newcomer', () => {
     expect(again).toBe('410')
     expect(JSON.parse(health)).toMatchObject({ status: 'ok', database: { kind: 'pglite', ok: true } })
     expect(readdirSync(home).sort()).toEqual(['data', 'err.txt', 'out.txt', 'tutti'])
-  }, 240_000)
+  }, 300_000)
 
   test('listens on loopback only, keeps its files to itself and ignores a stray .env', async () => {
     const cwd = folder()
@@ -176,7 +176,7 @@ describe('a newcomer', () => {
     expect((await tutti(['migrate', '--data-dir', dir])).out).toStartWith('Up to date')
     await server.stop()
     expect((await tutti(['migrate', '--data-dir', dir])).out).toContain('Up to date')
-  }, 240_000)
+  }, 300_000)
 })
 
 for (const kind of ['pglite', 'postgres'] as const) {
@@ -229,5 +229,5 @@ for (const kind of ['pglite', 'postgres'] as const) {
     }
     expect(await server.stop()).toBe(0)
     await database?.drop()
-  }, 240_000)
+  }, 300_000)
 }

@@ -133,7 +133,7 @@ describe('completion', () => {
       }
       expect(shown[cases.length]).toMatch(/features +-- Manage features and their gates/)
     },
-    60_000,
+    300_000,
   )
 
   test('every command can be reached by what is offered', async () => {
@@ -153,7 +153,7 @@ describe('completion', () => {
       return [...known.map((name) => [...path, name].join(' ')), ...below.flat()]
     }
     expect((await reached()).length).toBeGreaterThan(100)
-  }, 240_000)
+  }, 300_000)
 })
 
 describe('help', () => {

@@ -17,7 +17,7 @@ beforeAll(async () => {
   const driver = await openEmbedded({ dir: good, minFreeBytes: 0 })
   notes = String((await driver.query("select pg_relation_filepath('notes')")).rows[0]?.[0])
   await driver.close()
-}, 240_000)
+}, 300_000)
 
 const damage: [string, (db: string) => void][] = [
   ['that does not open', (db) => rmSync(join(db, 'global', 'pg_control'))],
@@ -40,7 +40,7 @@ test.each(damage)(
     const sound = await tutti(['doctor', '--data-dir', dir], { env: { EMBEDDINGS: 'off' } })
     expect(sound.code).toBe(0)
   },
-  60_000,
+  300_000,
 )
 
 test('one that somebody has open is not called damaged', async () => {

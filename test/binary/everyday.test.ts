@@ -10,7 +10,7 @@ let home: Home
 beforeAll(async () => {
   office = await Office.open({ EMBEDDINGS: 'off' })
   home = await office.signedIn()
-}, 240_000)
+}, 300_000)
 afterAll(() => office.server.kill())
 
 /** Creates Bob, whose address is confirmed so that they can be invited, and returns their token. */

@@ -53,7 +53,7 @@ describe('the hooks of a program that is connected', () => {
     git('add', '-A')
     git('commit', '-q', '-m', 'x')
     writeFileSync(join(repository, 'lock.ts'), '2')
-  }, 240_000)
+  }, 300_000)
 
   test('restore at the start what was saved before the context was cut down', async () => {
     expect(contextOf(await hook('context', told({ source: 'startup' })))).toContain('Tutti')
@@ -93,7 +93,7 @@ describe('the hooks of a program that is connected', () => {
     })
     // Where somebody stands is enough.
     expect(contextOf(await hook('context', '', repository))).toContain('keep the plan')
-  }, 240_000)
+  }, 300_000)
 
   test('renew a sign-in that has run out, and keep the new one', async () => {
     const file = join(at, '.config', 'tutti', 'credentials.json')
@@ -105,7 +105,7 @@ describe('the hooks of a program that is connected', () => {
     writeFileSync(file, JSON.stringify({ ...rest, profiles }), { mode: 0o600 })
     for (let i = 0; i < 2; i++) expect(contextOf(await hook('context', told()))).toContain('keep the plan')
     expect(readFileSync(file, 'utf8')).not.toContain('stale')
-  }, 30_000)
+  }, 300_000)
 
   test('say nothing where no project is linked', async () => {
     for (const what of ['context', 'checkpoint'])
@@ -163,5 +163,5 @@ describe('the hooks of a program that is connected', () => {
       stderr: 'pipe',
     })
     expect(await child.exited).toBe(0)
-  }, 240_000)
+  }, 300_000)
 })

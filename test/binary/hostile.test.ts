@@ -76,7 +76,7 @@ test('whatever a server says, it does not steer the terminal, nor what --json pr
           }
     })
   expect(shown).toBeGreaterThan(40)
-}, 240_000)
+}, 300_000)
 
 test('JSON is the same value', async () => {
   await withServer(
@@ -84,7 +84,7 @@ test('JSON is the same value', async () => {
     async (env) =>
       expect(JSON.parse((await tutti(['notes', 'show', 'x', '--json'], { env })).out)).toMatchObject({ title: EVIL }),
   )
-}, 30_000)
+}, 300_000)
 
 test('our own styles stay on a terminal', async () => {
   await withServer(
@@ -95,4 +95,4 @@ test('our own styles stay on a terminal', async () => {
       expect(shown.replaceAll('\x1b[2m', '').replaceAll('\x1b[0m', '')).not.toMatch(steers)
     },
   )
-}, 30_000)
+}, 300_000)

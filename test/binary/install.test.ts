@@ -70,7 +70,7 @@ test('a checkout is built and installed where only npm is there', async () => {
     .nothrow()
   expect([installed.exitCode, installed.exitCode ? installed.stderr.toString() : '']).toEqual([0, ''])
   expect((await $`${join(prefix, 'bin/tutti')} --version`.quiet().text()).trim()).toMatch(/^\d+\.\d+\.\d+$/)
-}, 180_000)
+}, 300_000)
 
 describe.each(Object.keys(shells))('under %s', (shell) => {
   test('a prebuilt binary is checked against the sum beside it', async () => {
@@ -92,7 +92,7 @@ describe.each(Object.keys(shells))('under %s', (shell) => {
         err: expect.stringContaining('REFUSED') as string,
       })
     }
-  }, 90_000)
+  }, 300_000)
 
   test('what does not run here, or cannot be put there, leaves everything as it was', async () => {
     const from = folder()
@@ -121,7 +121,7 @@ describe.each(Object.keys(shells))('under %s', (shell) => {
     const { shell: words, path } = shells[shell] as (typeof shells)[string]
     const homeless = Bun.spawnSync([...words, script, '--file', good], { env: { PATH: path } })
     expect([homeless.exitCode, homeless.stderr.toString()]).toEqual([1, expect.stringContaining('HOME is not set')])
-  }, 30_000)
+  }, 300_000)
 
   test('a running tutti is replaced without being disturbed, and started if wanted', async () => {
     const first = join(folder(), 'first')
@@ -135,7 +135,7 @@ describe.each(Object.keys(shells))('under %s', (shell) => {
     expect(running.exitCode).toBeNull()
     running.kill()
     expect(readFileSync(join(one.at, 'bin/tutti'), 'utf8')).toContain('--version')
-  }, 30_000)
+  }, 300_000)
 })
 
 describe('from a release', () => {
@@ -232,7 +232,7 @@ describe('from a release', () => {
         installed: false,
       })
     },
-    60_000,
+    300_000,
   )
 
   test('the binary is the one for the system it runs on', async () => {
@@ -259,7 +259,7 @@ describe('from a release', () => {
         installed: false,
         err: expect.stringContaining(said) as string,
       })
-  }, 30_000)
+  }, 300_000)
 
   test('only https is spoken with other machines, and wget alone is not believed', async () => {
     for (const url of ['http://example.com/x', 'http://127.0.0.1.example.com/x', 'http://localhost.example.com', 'ftp://example.com', 'file:///etc/passwd'])
@@ -272,7 +272,7 @@ describe('from a release', () => {
     // Without a name server nothing is asked; that curl is held to https is seen in how it is called.
     const told = await install(['--url', 'https://example.invalid/v1'], { fakes: { curl: 'echo "$@" >&2; exit 6' } })
     expect(told.err).toContain('--proto =https --proto-redir =https')
-  }, 30_000)
+  }, 300_000)
 })
 
 test('through a pipe there is no source tree, whatever the folder holds', async () => {

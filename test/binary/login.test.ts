@@ -60,7 +60,7 @@ describe('signing in by a code', () => {
     ).toBe(403)
     other.child.kill()
     await other.done
-  }, 240_000)
+  }, 300_000)
 
   test('refused, or not allowed at all: nothing is stored', async () => {
     const home = new Home(office)
@@ -78,7 +78,7 @@ describe('signing in by a code', () => {
     })
     await off.kill()
     expect(existsSync(home.file)).toBe(false)
-  }, 240_000)
+  }, 300_000)
 
   test('the server is killed and started again meanwhile', async () => {
     const first = await Office.open()
@@ -89,7 +89,7 @@ describe('signing in by a code', () => {
     const told = expect.stringContaining(`Signed in to ${first.url} as Grace Hopper <${EMAIL}>`) as string
     expect(await done).toMatchObject({ code: 0, out: told })
     await again.kill()
-  }, 90_000)
+  }, 300_000)
 
   test('signing in again ends the session before', async () => {
     const home = await office.signedIn()
@@ -104,7 +104,7 @@ describe('signing in by a code', () => {
     expect(home.stored?.team).toBe(team)
     expect((await office.api('GET', '/api/auth/me', undefined, before)).status).toBe(401)
     expect((await home.run('whoami')).code).toBe(0)
-  }, 240_000)
+  }, 300_000)
 })
 
 describe('the session', () => {
@@ -158,7 +158,7 @@ describe('the session', () => {
     expect(home.stored).toMatchObject({ server: office.url })
     expect(home.text).not.toMatch(/eyJ|svc_/)
     expect(await home.run('status')).toMatchObject({ code: 3, out: expect.stringContaining(' runs Tutti ') as string })
-  }, 240_000)
+  }, 300_000)
 
   test('a process that is killed while it holds the lock keeps nobody out', async () => {
     const home = await office.signedIn()
@@ -176,7 +176,7 @@ describe('the session', () => {
     stuck.kill('SIGKILL')
     expect((await waiting).code).toBe(0)
     await deaf.stop(true)
-  }, 240_000)
+  }, 300_000)
 
   test('ends with logout, here and on the server', async () => {
     const home = await office.signedIn()
@@ -191,7 +191,7 @@ describe('the session', () => {
       expect([command, refused.code, refused.out]).toEqual([command, 3, ''])
       expect(refused.err).toContain('not signed in')
     }
-  }, 240_000)
+  }, 300_000)
 
   test('is forgotten also when the server is away', async () => {
     const home = await office.signedIn()
@@ -212,7 +212,7 @@ describe('the session', () => {
       err: expect.stringContaining('Signed out on this computer, but') as string,
     })
     expect(home.text).not.toMatch(/eyJ|svc_/)
-  }, 240_000)
+  }, 300_000)
 })
 
 describe('on a terminal', () => {
@@ -236,7 +236,7 @@ describe('on a terminal', () => {
     expect(await done).toMatchObject({ code: 0 })
     expect(opened()).toBe(`${office.url}/device\n`)
     expect(shown()).toContain('as \x1b[1mGrace Hopper\x1b[0m')
-  }, 240_000)
+  }, 300_000)
 
   test.each([
     ['--no-browser', ['--no-browser'], {}],

@@ -47,7 +47,7 @@ test('the manual and the README name only commands and options that there are', 
     }
   expect(wrong).toEqual([])
   expect(seen).toBeGreaterThan(50)
-}, 240_000)
+}, 300_000)
 
 test('the first five minutes of the README go as they are written', async () => {
   const HOME = folder()
@@ -86,7 +86,7 @@ test('the first five minutes of the README go as they are written', async () => 
   const next = Bun.spawnSync(['tutti', 'tasks', 'list', '--json'], { env, cwd })
   expect(JSON.parse(next.stdout.toString())).toMatchObject({ items: [{ key: 'MY-1', status: 'in_progress' }] })
   expect(await server.stop()).toBe(0)
-}, 240_000)
+}, 300_000)
 
 /** As somebody does in a browser, with the password that the README chose. */
 async function approve(url: string, userCode: string, made: string): Promise<void> {

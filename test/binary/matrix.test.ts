@@ -305,7 +305,7 @@ beforeAll(async () => {
       actors[way] = { me: await signedIn(me), guest: await signedIn(guest), cwd: folder(), deleted: '' }
     }),
   )
-}, 240_000)
+}, 300_000)
 afterAll(() => office.server.kill())
 
 /** Somebody with a confirmed address, whom others can invite. */
@@ -412,7 +412,7 @@ for (const way of ways)
       if (id) actors[way].deleted = id
     }
     expect(wrong.join('\n')).toBe('')
-  }, 240_000)
+  }, 300_000)
 
 function problemOf(way: Way, line: string, expected: RegExp, { code, out, err }: Seen): string | undefined {
   if (code !== 0) return 'ended badly'

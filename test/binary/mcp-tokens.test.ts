@@ -10,7 +10,7 @@ const work = folder()
 beforeAll(async () => {
   office = await Office.open()
   home = await office.signedIn()
-}, 240_000)
+}, 300_000)
 afterAll(() => office.server.kill())
 
 const kept = (): Record<string, { token: string }> => {
@@ -53,7 +53,7 @@ test('two people of one server on one machine each speak as themselves, and who 
   expect(await works(alans)).toBe(401)
   expect(await works(graces)).not.toBe(401)
   expect(Object.values(kept()).map(({ token }) => token)).toEqual([graces])
-}, 240_000)
+}, 300_000)
 
 test('one that takes the place of another ends it', async () => {
   const [before] = Object.values(kept())
@@ -65,7 +65,7 @@ test('one that takes the place of another ends it', async () => {
   expect(now?.token).not.toBe(before?.token as string)
   expect(await works(before?.token as string)).toBe(401)
   expect(await works(now?.token as string)).not.toBe(401)
-}, 240_000)
+}, 300_000)
 
 test('texts with every kind of line end pass whole', async () => {
   const title = 'one\u2028two\u2029three\u0085four'
@@ -80,7 +80,7 @@ test('texts with every kind of line end pass whole', async () => {
     .map((text) => JSON.parse(text))
     .find(({ id }) => id === 2)
   expect(JSON.stringify(answer.result)).toContain(title)
-}, 240_000)
+}, 300_000)
 
 test('messages go to the server that was named, and to no other that it names', async () => {
   let stolen = 0
@@ -103,7 +103,7 @@ test('messages go to the server that was named, and to no other that it names', 
   }
   expect(stolen).toBe(0)
   thief.stop(true)
-}, 240_000)
+}, 300_000)
 
 test('a token is not written unasked into settings that are kept in git', async () => {
   const at = folder()
@@ -129,4 +129,4 @@ test('a token is not written unasked into settings that are kept in git', async 
   writeFileSync(join(at, 'dotfiles', '.gitignore'), 'mcp.json\n')
   writeFileSync(join(at, 'dotfiles', 'mcp.json'), '{}')
   expect(await connect()).toMatchObject({ code: 0 })
-}, 240_000)
+}, 300_000)

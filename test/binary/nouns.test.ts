@@ -15,7 +15,7 @@ beforeAll(async () => {
   home = await office.signedIn()
   await home.run('projects', 'create', 'Tutti', '--key', 'TUT')
   await home.within(work, ['link', 'TUT'])
-}, 240_000)
+}, 300_000)
 afterAll(() => office.server.kill())
 
 /** As typed, with words in quotes; what comes on standard input behind `<`. */
@@ -71,7 +71,7 @@ describe('on a terminal', () => {
       code: 4,
       shown: 'tutti: Task TUT-99 not found. List tasks with: tutti tasks list\n',
     })
-  }, 240_000)
+  }, 300_000)
 
   test('what somebody stored cannot steer it, and is not damaged either', async () => {
     const family = '👩\u200d👩\u200d👧'
@@ -112,7 +112,7 @@ describe('on a terminal', () => {
     }
     const piped = (await home.run('notes', 'show', body.id)).out
     for (const kept of [family, persian, 'second\tcolumn']) expect(piped).toContain(kept)
-  }, 240_000)
+  }, 300_000)
 })
 
 describe('--json', () => {
@@ -131,7 +131,7 @@ describe('--json', () => {
     }
     const found = JSON.parse((await typed('search lock --json')).out) as { items: unknown[] }
     expect(found.items).not.toBeEmpty()
-  }, 240_000)
+  }, 300_000)
 
   test('goes on where a list ended, to as many as are wanted or to the end', async () => {
     const page = async (...more: string[]) =>
@@ -157,7 +157,7 @@ describe('--json', () => {
     ])
     const none = await home.run('activity', 'list', '--type', 'none')
     expect(none).toEqual({ code: 0, out: '', err: 'No activity.\n' })
-  }, 240_000)
+  }, 300_000)
 
   test('says also what went wrong, on stderr, whatever it is', async () => {
     const problem = async (...args: string[]) => {
@@ -266,7 +266,7 @@ describe('exit codes', () => {
         out: '',
         err: expect.stringContaining('cannot be reached') as string,
       })
-  }, 240_000)
+  }, 300_000)
 })
 
 describe('names', () => {
@@ -329,7 +329,7 @@ describe('names', () => {
       '--json',
     )
     expect(JSON.parse(newer.out)).toMatchObject({ supersedes: decision.id })
-  }, 240_000)
+  }, 300_000)
 
   test('what fits several names them, and what fits none says what could be meant', async () => {
     const [a, b] = [await made('/api/notes', { title: 'Twin one' }), await made('/api/notes', { title: 'Twin two' })]
@@ -370,7 +370,7 @@ describe('names', () => {
     expect((await other.within(work, ['tasks', 'list'])).code).toBe(0)
     expect((await home.within(linked, ['link', '--remove'])).code).toBe(0)
     expect((await home.within(linked, ['link'])).code).toBe(4)
-  }, 240_000)
+  }, 300_000)
 
   test('what is there can be taken away again', async () => {
     const key = (

@@ -330,5 +330,5 @@ test.skipIf(!process.env.TEST_DATABASE_URL)(
       await drop()
     }
   },
-  60_000,
+  300_000,
 )

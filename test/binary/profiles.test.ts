@@ -152,7 +152,7 @@ describe('the wrong server', () => {
     })
     expect((await new Home(office).run('login', gone.address)).code).toBe(5)
     await gone.stop()
-  }, 240_000)
+  }, 300_000)
 
   test('cannot steer the terminal, nor have anything opened that is no page', async () => {
     const home = new Home(office)
@@ -249,7 +249,7 @@ describe('the file', () => {
     expect((await home.run('whoami')).code).toBe(3)
     expect(await where('--profile', office.host)).toBe(office.url)
     await other.server.kill()
-  }, 240_000)
+  }, 300_000)
 })
 
 test('credentials are in the home folder by default', async () => {

@@ -36,7 +36,7 @@ let sum: string
 beforeAll(async () => {
   next = await buildNext()
   sum = sha256(next)
-}, 180_000)
+}, 300_000)
 
 type Env = Record<string, string>
 const command = (binary: string, dir: string, ...words: string[]) => [binary, 'upgrade', '--data-dir', dir, ...words]
@@ -237,7 +237,7 @@ describe('the next version', () => {
     }
     expect((await status()).code).toBe(0)
     expect(await works()).toBe(manifest.version)
-  }, 240_000)
+  }, 300_000)
 
   test('sends nothing and works on nothing while it is tried', async () => {
     const { binary, dir } = await installation()
@@ -273,7 +273,7 @@ describe('the next version', () => {
     writeFileSync(mayEnd, '')
     expect((await first).code).toBe(6)
     expect(left()).toEqual(['tutti'])
-  }, 240_000)
+  }, 300_000)
 
   test('kill -9 at any moment leaves a binary that works, and all data', async () => {
     const { binary, dir, works } = await installation()
@@ -316,7 +316,7 @@ test('who stops it while the new one is tried has the old one, with its data', a
   const answer = await run(command(binary, dir, '--file', file, '--sha256', sha256(file)))
   expect([answer.code, answer.err]).toEqual([1, 'tutti: Stopped. Nothing was changed.\n'])
   expect([await works(), left()]).toEqual([manifest.version, ['tutti']])
-}, 240_000)
+}, 300_000)
 
 describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
   test('once the new one has changed the database, nobody is left with the old one', async () => {
@@ -327,7 +327,7 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
     const file = interrupting()
     expect(await run(command(binary, dir, '--file', file, '--sha256', sha256(file)), env)).toMatchObject({ code: 0 })
     expect(await works()).toBe(NEXT)
-  }, 240_000)
+  }, 300_000)
 
   test('a version that fails after it changed the database: all data is brought back', async () => {
     const { url, drop } = await freshDatabase()
@@ -348,7 +348,7 @@ describe.skipIf(!process.env.TEST_DATABASE_URL)('on Postgres', () => {
     const sql = new SQL(url, { max: 1 })
     expect([...(await sql`select id from migrations where id = ${NEXT_MIGRATION}`)]).toHaveLength(1)
     await sql.close()
-  }, 180_000)
+  }, 300_000)
 })
 
 describe.skipIf(process.getuid?.() !== 0 || !Bun.which('systemctl') || !Bun.which('unshare'))(
@@ -391,7 +391,7 @@ describe.skipIf(process.getuid?.() !== 0 || !Bun.which('systemctl') || !Bun.whic
       expect([done.code, done.err]).toEqual([0, ''])
       expect(done.out).toContain('The service is running again.')
       expect(await status()).toMatchObject({ running: true, version: NEXT })
-    }, 180_000)
+    }, 300_000)
   },
 )
 

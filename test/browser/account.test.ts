@@ -59,7 +59,7 @@ test('somebody registers, makes a token and a key that are shown once, and ends 
   await agents.getByText('None yet').waitFor()
   expect(await ada.focused().textContent()).toBe('Agents')
   await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401', 'POST /api/auth/register 422')
-}, 240_000)
+}, 300_000)
 
 test('other sessions are ended one by one, and all of them by a new password', async () => {
   const [laptop, phone] = [
@@ -113,4 +113,4 @@ test('other sessions are ended one by one, and all of them by a new password', a
   const out = ['GET /api/auth/me 401', 'POST /api/auth/refresh 401']
   await phone.leave('PATCH /api/auth/profile 401', 'POST /api/auth/refresh 401', ...out)
   await laptop.leave('POST /api/auth/change-password 403')
-}, 240_000)
+}, 300_000)

@@ -7,7 +7,7 @@ import { api, Visitor } from './support.ts'
 let office: Office
 beforeAll(async () => {
   office = await Office.open()
-}, 240_000)
+}, 300_000)
 afterAll(() => office?.server.kill())
 
 async function visit(path: string): Promise<Visitor> {
@@ -37,7 +37,7 @@ test('the code is typed, the page says who asks, and only a click signs in', asy
   expect((await done).code).toBe(0)
   expect((await home.run('whoami')).out).toContain(`Grace Hopper <${EMAIL}>`)
   await grace.leave()
-}, 240_000)
+}, 300_000)
 
 test('an address with the code fills it in and submits nothing; refusing ends it', async () => {
   const home = new Home(office)
@@ -62,7 +62,7 @@ test('an address with the code fills it in and submits nothing; refusing ends it
     .filter({ hasText: 'You have already approved or refused this request.' })
     .waitFor()
   await grace.leave()
-}, 240_000)
+}, 300_000)
 
 test('who is not signed in does that first and finds the code again; of somebody else it is not known', async () => {
   const [ada, eve] = [await Visitor.open(), await Visitor.open()]
@@ -83,4 +83,4 @@ test('who is not signed in does that first and finds the code again; of somebody
   await eve.page.getByRole('alert').filter({ hasText: 'No device shows this code' }).waitFor()
   await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
   await eve.leave(`GET /api/auth/device/${userCode} 404`)
-}, 240_000)
+}, 300_000)

@@ -45,7 +45,7 @@ test('a forgotten password is replaced by a link, once', async () => {
   await ada.page.waitForURL('**/forgot')
   ada.secrets.push(NEW_PASSWORD)
   await ada.leave('POST /api/auth/reset-password 422', 'POST /api/auth/reset-password 410')
-}, 240_000)
+}, 300_000)
 
 test('an address is confirmed by its link, also after signing in first', async () => {
   const ada = await Visitor.open()
@@ -68,7 +68,7 @@ test('an address is confirmed by its link, also after signing in first', async (
   await ada.see('this browser')
   expect(await ada.page.getByText('is not confirmed yet').count()).toBe(0)
   await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
-}, 240_000)
+}, 300_000)
 
 test('a new address is confirmed from its mailbox, and undone from the old one', async () => {
   const ada = await Visitor.open()
@@ -119,7 +119,7 @@ test('a new address is confirmed from its mailbox, and undone from the old one',
   await ada.leave('POST /api/auth/email-change 422')
   const refused = ['GET /api/auth/me 401', 'POST /api/auth/refresh 401']
   await mailbox.leave(...refused, 'POST /api/auth/email-change/confirm 410', ...refused)
-}, 240_000)
+}, 300_000)
 
 interface Team {
   id: string
@@ -151,7 +151,7 @@ test('somebody without an account registers by an invitation and is in the team'
   // There is no mail server, so the link was handed over and proves no mailbox.
   expect(await ada.page.getByText('is not confirmed yet').count()).toBe(1)
   await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
-}, 240_000)
+}, 300_000)
 
 test('an invitation is for its address: another account signs out first; a used one is told as such', async () => {
   const ada = await Visitor.open()
@@ -185,4 +185,4 @@ test('an invitation is for its address: another account signs out first; a used 
   await ada.page.getByRole('alert').filter({ hasText: 'was used, withdrawn or replaced' }).waitFor()
   expect(await ada.button('Accept').isDisabled()).toBe(true)
   await ada.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401', 'POST /api/invites/preview 410')
-}, 240_000)
+}, 300_000)

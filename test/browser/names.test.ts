@@ -47,7 +47,7 @@ test('on the account page and in its dialogs', async () => {
   await guest.page.evaluate('sessionStorage.clear()')
   await guest.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
   await ada.leave()
-}, 240_000)
+}, 300_000)
 
 test('on the page of a device', async () => {
   const ada = await Visitor.open()
@@ -67,7 +67,7 @@ test('on the page of a device', async () => {
   await ada.page.getByRole('alert').filter({ hasText: 'A code has 8 letters' }).waitFor()
   await noMarkup(ada)
   await ada.leave('GET /api/auth/device/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E 422')
-}, 240_000)
+}, 300_000)
 
 test('a name that turns the direction of writing turns only itself', async () => {
   const ada = await Visitor.open({ viewport: { width: 1200, height: 600 } })
@@ -78,7 +78,7 @@ test('a name that turns the direction of writing turns only itself', async () =>
     ada.page.locator(selector).evaluate((found) => (found as unknown as Box).getBoundingClientRect().x)
   expect(await at('#who > * >> nth=0')).toBeLessThan(await at('#who > * >> nth=1'))
   await ada.leave()
-}, 240_000)
+}, 300_000)
 
 interface Box {
   getBoundingClientRect(): { x: number }

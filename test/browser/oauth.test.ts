@@ -13,7 +13,7 @@ beforeAll(async () => {
   google = await fakeIssuer('google')
   github = fakeCodeHost()
   server = await serve({ env: { ...google.settings, ...github.settings } })
-}, 240_000)
+}, 300_000)
 afterAll(() => server?.stop())
 
 const connected = async (page: Page): Promise<string[]> => {
@@ -43,7 +43,7 @@ test('one press on the sign-in page, and back on the account page; a second iden
   expect(page.url()).toBe(`${server.url}/account`)
   expect((await connected(page)).sort()).toEqual(['github', 'google'])
   await page.context().close()
-}, 240_000)
+}, 300_000)
 
 test('refusing at the provider shows a message on the sign-in page', async () => {
   const page = await (await browser()).newPage()
@@ -54,7 +54,7 @@ test('refusing at the provider shows a message on the sign-in page', async () =>
   google.fault = {}
   expect(page.url()).toBe(`${server.url}/login`)
   await page.context().close()
-}, 240_000)
+}, 300_000)
 
 test('another site cannot make a signed-in person connect an identity of its own', async () => {
   const page = await signIn('victim')
@@ -73,4 +73,4 @@ test('another site cannot make a signed-in person connect an identity of its own
   expect(await connected(page)).toEqual(['google'])
   await evil.stop(true)
   await page.context().close()
-}, 240_000)
+}, 300_000)

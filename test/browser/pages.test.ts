@@ -7,7 +7,7 @@ let server: Served
 
 beforeAll(async () => {
   server = await serve()
-}, 240_000)
+}, 300_000)
 afterAll(() => server?.stop())
 
 /** A page that notes everything a visitor should never see: script errors, refused resources, policy violations. */
@@ -30,7 +30,7 @@ test('the home page says what this is and every link of it works', async () => {
   expect(links.length).toBeGreaterThan(4)
   for (const link of links) expect((await page.request.get(link)).status()).toBe(200)
   expect(trouble).toEqual([])
-}, 30_000)
+}, 300_000)
 
 test('the reference opens an operation and the manual shows its pages', async () => {
   const { page, trouble } = await visit('/api/reference')
@@ -46,7 +46,7 @@ test('the reference opens an operation and the manual shows its pages', async ()
   await page.click('text=Tasks › Acceptance criteria')
   expect(await page.textContent('h1')).toBe('Tasks')
   expect(trouble).toEqual([])
-}, 30_000)
+}, 300_000)
 
 test('the set-up link makes the first administrator, once', async () => {
   const token = /setup#(\S+)/.exec(server.output())?.[1] as string
@@ -74,4 +74,4 @@ test('the set-up link makes the first administrator, once', async () => {
   expect(await again.page.textContent('h1')).toBe('This server is already set up')
   await again.page.getByRole('link', { name: 'Sign in' }).click()
   await again.page.waitForURL('**/login')
-}, 240_000)
+}, 300_000)

@@ -8,7 +8,7 @@ let server: Served
 
 beforeAll(async () => {
   server = await serve()
-}, 240_000)
+}, 300_000)
 afterAll(() => server?.stop())
 
 interface Visit {
@@ -107,7 +107,7 @@ test('somebody adds a passkey, signs out, and signs in with it', async () => {
   expect(items).toHaveLength(1)
   expect(items[0]?.lastUsedAt).toBeString()
   await ada.page.context().close()
-}, 240_000)
+}, 300_000)
 
 test('the sign-in page signs in with one press, and the account page shows the passkey', async () => {
   const grace = await visit('grace')
@@ -119,7 +119,7 @@ test('the sign-in page signs in with one press, and the account page shows the p
   await grace.page.waitForSelector('text=blue key')
   expect(await grace.page.textContent('#who')).toContain('grace@example.com')
   await grace.page.context().close()
-}, 240_000)
+}, 300_000)
 
 test('an authenticator that cannot verify the person is of no use', async () => {
   const eve = await visit('eve')
@@ -127,7 +127,7 @@ test('an authenticator that cannot verify the person is of no use', async () => 
   await eve.cdp.send('WebAuthn.setUserVerified', { authenticatorId: eve.authenticatorId, isUserVerified: false })
   expect(await eve.signIn().catch((error: Error) => error.message)).toContain('NotAllowedError')
   await eve.page.context().close()
-}, 240_000)
+}, 300_000)
 
 test('a copy of a passkey is noticed by its counter', async () => {
   const joan = await visit('joan')
@@ -142,7 +142,7 @@ test('a copy of a passkey is noticed by its counter', async () => {
   const refused = await joan.signIn()
   expect([refused.status, refused.body.code]).toEqual([401, 'unauthenticated'])
   await joan.page.context().close()
-}, 240_000)
+}, 300_000)
 
 test('at another address of the same server the browser itself refuses', async () => {
   const mary = await visit('mary')
@@ -150,4 +150,4 @@ test('at another address of the same server the browser itself refuses', async (
   await mary.page.goto(`${server.url.replace('localhost', '127.0.0.1')}/login`)
   expect(await mary.signIn().catch((error: Error) => error.message)).toContain('SecurityError')
   await mary.page.context().close()
-}, 240_000)
+}, 300_000)

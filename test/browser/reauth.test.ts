@@ -11,7 +11,7 @@ let url: string
 beforeAll(async () => {
   t = await testApp({}, clock.now)
   url = t.app.url
-}, 240_000)
+}, 300_000)
 afterAll(() => t?.close())
 
 const visit = () => Visitor.open({ at: { url, output: () => logged.join('') } })
@@ -45,7 +45,7 @@ test('what needs a fresh proof asks for it, once, and then goes on', async () =>
   await ada.see('There is a link for')
   await dialog.waitFor({ state: 'detached' })
   await ada.leave('POST /api/auth/email-change 403', 'POST /api/auth/email-change 403', 'POST /api/auth/reauth 403')
-}, 240_000)
+}, 300_000)
 
 test('who has no password confirms by a mailed code', async () => {
   const ada = await visit()
@@ -66,7 +66,7 @@ test('who has no password confirms by a mailed code', async () => {
   await ada.enter()
   await passkeys.getByText('never used').waitFor()
   await ada.leave('POST /api/auth/passkey/register/begin 403')
-}, 240_000)
+}, 300_000)
 
 /** As browsers do after a quarter of an hour. */
 const forgetAccess = (who: Visitor) => who.context.clearCookies({ name: 'tutti_access' })
@@ -83,7 +83,7 @@ test('an access token that has run out is renewed, and the proof asked for after
   await ada.enter()
   await ada.see('There is a link for')
   await ada.leave('POST /api/auth/email-change 401', 'POST /api/auth/email-change 403')
-}, 240_000)
+}, 300_000)
 
 test('tabs that renew at the same moment do not end the session', async () => {
   const ada = await visit()
@@ -104,7 +104,7 @@ test('tabs that renew at the same moment do not end the session', async () => {
   for (const tab of tabs) await tab.getByText('this browser').waitFor()
   expect(await ada.me()).toBe(email)
   await ada.leave(...tabs.map(() => 'GET /api/auth/me 401'))
-}, 240_000)
+}, 300_000)
 
 async function codeFor(email: string): Promise<string> {
   return (await openCode(systemCtx(t), email))?.code as string

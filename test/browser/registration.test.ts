@@ -7,7 +7,7 @@ import { Visitor } from './support.ts'
 let t: TestApp
 beforeAll(async () => {
   t = await testApp({ REGISTRATION: 'closed' })
-}, 240_000)
+}, 300_000)
 afterAll(() => t?.close())
 
 const visit = () => Visitor.open({ at: { url: t.app.url, output: () => logged.join('') } })
@@ -23,7 +23,7 @@ test('where registration is closed, strangers are told so', async () => {
   await ada.page.getByRole('link', { name: 'I already have an account' }).click()
   await ada.page.waitForURL('**/login?next=/device')
   await ada.leave()
-}, 240_000)
+}, 300_000)
 
 test('an invitation opens it; one that is withdrawn meanwhile does not, and is forgotten', async () => {
   const host = await person(t, { name: 'Charles Babbage', admin: true })
@@ -58,4 +58,4 @@ test('an invitation opens it; one that is withdrawn meanwhile does not, and is f
   await ada.section('Teams').getByText('Analytical Engines').waitFor()
   const out = ['GET /api/auth/me 401', 'POST /api/auth/refresh 401']
   await ada.leave(...out, 'POST /api/auth/register 410', 'POST /api/invites/preview 410', ...out)
-}, 240_000)
+}, 300_000)

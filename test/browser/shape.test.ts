@@ -45,7 +45,7 @@ test('every page has a heading, names for its fields, and fits on a phone', asyn
   await ada.goto('/device')
   expect(await look(ada)).toEqual(good)
   await ada.leave()
-}, 240_000)
+}, 300_000)
 
 test('without scripts nothing is sent, least of all a password in an address', async () => {
   const ada = await Visitor.open({ javaScriptEnabled: false })
@@ -59,7 +59,7 @@ test('without scripts nothing is sent, least of all a password in an address', a
     expect(ada.page.url()).toBe(ada.url + path)
   }
   await ada.leave()
-}, 240_000)
+}, 300_000)
 
 test('a form that a browser would send itself is refused by the policy', async () => {
   const ada = await Visitor.open()
@@ -74,7 +74,7 @@ test('a form that a browser would send itself is refused by the policy', async (
   expect(ada.page.url()).toBe(`${ada.url}/login`)
   expect(ada.trouble.splice(0)).toEqual([expect.stringContaining("form-action 'none'")])
   await ada.leave()
-}, 240_000)
+}, 300_000)
 
 test('markup that a script would make of a text is refused by the policy', async () => {
   const ada = await Visitor.open()
@@ -85,4 +85,4 @@ test('markup that a script would make of a text is refused by the policy', async
   expect(refused).toContain('TrustedHTML')
   ada.trouble.length = 0
   await ada.leave()
-}, 240_000)
+}, 300_000)

@@ -31,7 +31,7 @@ test('by password; a wrong one is told, and one press asks once', async () => {
   // One for registering, one for signing in.
   expect(await ada.section('Where you are signed in').getByRole('listitem').count()).toBe(2)
   await ada.leave('POST /api/auth/login 401')
-}, 240_000)
+}, 300_000)
 
 test('by a mailed code, which may be typed with a space', async () => {
   const ada = await Visitor.open()
@@ -58,7 +58,7 @@ test('by a mailed code, which may be typed with a space', async () => {
   await form.getByRole('button').click()
   await ada.see('Your password was changed.')
   await ada.leave('POST /api/auth/otp/verify 401')
-}, 240_000)
+}, 300_000)
 
 test('by a link in the browser that asked; the address bar and the way back do not hold it', async () => {
   const ada = await Visitor.open()
@@ -85,7 +85,7 @@ test('by a link in the browser that asked; the address bar and the way back do n
   await ada.see('Open the link in the mail again')
   expect(await ada.button('Sign in').isDisabled()).toBe(true)
   await ada.leave('POST /api/auth/magic-link/verify 410')
-}, 240_000)
+}, 300_000)
 
 test('a link that is opened elsewhere shows a code, which signs in where it was asked for', async () => {
   const [laptop, phone] = [await Visitor.open(), await Visitor.open()]
@@ -107,7 +107,7 @@ test('a link that is opened elsewhere shows a code, which signs in where it was 
   expect(await laptop.me()).toBe(email)
   await laptop.leave()
   await phone.leave('POST /api/auth/magic-link/verify 409')
-}, 240_000)
+}, 300_000)
 
 test('by a passkey that was added on the account page', async () => {
   const ada = await Visitor.open()
@@ -136,7 +136,7 @@ test('by a passkey that was added on the account page', async () => {
   await ada.page.getByRole('alert').filter({ hasText: 'does not belong to an account here' }).waitFor()
   await cdp.send('WebAuthn.disable')
   await ada.leave('POST /api/auth/passkey/authenticate/finish 401')
-}, 240_000)
+}, 300_000)
 
 test('where there can be no passkeys, the page says where', async () => {
   const { url, output } = await server()
@@ -150,7 +150,7 @@ test('where there can be no passkeys, the page says where', async () => {
   await ada.section('Passkeys').getByRole('link', { name: url }).waitFor()
   expect(await ada.section('Passkeys').getByRole('button').count()).toBe(0)
   await ada.leave()
-}, 240_000)
+}, 300_000)
 
 test.each([
   ['/device?code=BCDF-GHJK', '/device?code=BCDF-GHJK'],

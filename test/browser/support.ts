@@ -16,6 +16,7 @@ export function browser(): Promise<Browser> {
   running ??= chromium
     .launch({
       executablePath: '/usr/bin/chromium',
+      timeout: 120_000,
       args: [
         '--no-sandbox',
         '--disable-gpu',
@@ -82,6 +83,7 @@ export class Visitor {
   /** Opens a browser at the given server (default: the shared one). */
   static async open({ at, ...options }: BrowserContextOptions & { at?: Place } = {}): Promise<Visitor> {
     const context = await (await browser()).newContext(options)
+    context.setDefaultTimeout(120_000)
     const visitor = new Visitor(at ?? (await server()), context, await context.newPage())
     visitor.watch(visitor.page)
     return visitor

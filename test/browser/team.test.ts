@@ -54,7 +54,7 @@ test('an owner invites, hands the link over, changes a role after a confirmation
   await ada.page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
   await invites.getByText('None yet').waitFor()
   await ada.leave(`PATCH /api/teams/${boss.organizationId}/members/${mary.userId} 403`)
-}, 60_000)
+}, 300_000)
 
 test('a member sees who is there, and nothing to change', async () => {
   const boss = await person(t)
@@ -66,4 +66,4 @@ test('a member sees who is there, and nothing to change', async () => {
   await visitor.section('Invites').getByText('member', { exact: true }).waitFor()
   expect(await visitor.page.getByRole('button').count()).toBe(0)
   await visitor.leave()
-}, 60_000)
+}, 300_000)

@@ -68,7 +68,7 @@ test('a lone person finds what their feature lacks, reviews it and overrides a g
     expect(await look(ada)).toEqual(good)
   }
   await ada.leave()
-}, 60_000)
+}, 300_000)
 
 test('the page of a project does not overwrite what somebody changed meanwhile', async () => {
   const ada = await Visitor.open({ at: { url: t.app.url, output: () => logged.join('') } })
@@ -88,11 +88,11 @@ test('the page of a project does not overwrite what somebody changed meanwhile',
   await ada.see('Authors may review their own work')
   expect(await settings()).toMatchObject({ workflow, allowSelfReview: true })
   await ada.leave(`PUT ${path} 412`)
-}, 60_000)
+}, 300_000)
 
 test('who is not signed in signs in first and comes back', async () => {
   const stranger = await Visitor.open({ at: { url: t.app.url, output: () => logged.join('') } })
   await stranger.goto('/inbox')
   await stranger.page.waitForURL(/\/login\?next=%2Finbox$/)
   await stranger.leave('GET /api/auth/me 401', 'POST /api/auth/refresh 401')
-}, 60_000)
+}, 300_000)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { DbError } from '../../src/db/driver.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
 
-setDefaultTimeout(60_000)
+setDefaultTimeout(300_000)
 const folder = mkdtempSync(join(tmpdir(), 'tutti-disk-'))
 const mounted: string[] = []
 const MiB = 1024 * 1024
@@ -30,9 +30,9 @@ function empty(disk: string): void {
 }
 
 async function eventually(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000
+  const deadline = performance.now() + 60_000
   while (!(await condition())) {
-    if (performance.now() > deadline) expect.unreachable('it did not happen within 10 s')
+    if (performance.now() > deadline) expect.unreachable('it did not happen within 60 s')
     await Bun.sleep(20)
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type EmbeddedDriver, openEmbedded } from '../../src/db/embedded/index.ts'
 import { Maintenance } from '../../src/db/embedded/maintenance.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 const folder = mkdtempSync(join(tmpdir(), 'tutti-maintenance-'))
 const HOUR = 3_600_000
 let db: EmbeddedDriver

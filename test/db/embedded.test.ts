@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { DbError } from '../../src/db/driver.ts'
 import { type EmbeddedDriver, openEmbedded } from '../../src/db/embedded/index.ts'
 
-setDefaultTimeout(30_000)
+setDefaultTimeout(300_000)
 const folder = mkdtempSync(join(tmpdir(), 'tutti-embedded-'))
 let db: EmbeddedDriver
 

@@ -11,6 +11,7 @@ import { parseCron } from '../../src/jobs/cron.ts'
 import { type Job, type JobDefinition, Jobs, type JobsOptions } from '../../src/jobs/queue.ts'
 import type { Log } from '../../src/log.ts'
 import type { App } from '../../src/services.ts'
+import { allowing } from '../support/timing.ts'
 
 const onPostgres = process.env.TEST_DB === 'postgres'
 const base = process.env.TEST_DATABASE_URL ?? ''
@@ -128,7 +129,7 @@ describe('a job', () => {
     await jobs.start(app)
     const from = performance.now()
     await enqueue(jobs, [{ name: 'a', data: {} }])
-    expect((await promise) - from).toBeLessThan(1000)
+    expect((await promise) - from).toBeLessThan(allowing(1000))
     const many = Array.from({ length: 40 }, (_, n) => ({ name: 'a', data: { n } }))
     await enqueue(jobs, many)
     await jobs.said.until('job done', 41)
@@ -546,14 +547,14 @@ describe('stopping', () => {
           },
         },
       ],
-      { grace: 20_000 },
+      { grace: 90_000 },
     )
     await jobs.start(app)
     await enqueue(jobs, [{ name: 'a', data: {} }])
     await started.promise
     const before = performance.now()
     await jobs.stop()
-    expect(performance.now() - before).toBeLessThan(10_000)
+    expect(performance.now() - before).toBeLessThan(60_000)
     expect(await rows('state, attempt, lease')).toEqual([['waiting', 0, null]])
   })
 })

@@ -209,7 +209,7 @@ test.skipIf(!onPostgres)(
       await Promise.all(others.map((other) => other.close()))
     }
   },
-  20_000,
+  300_000,
 )
 
 test('the real ones: names in order, and a fresh database takes them all', async () => {

@@ -268,7 +268,7 @@ test('the check above sees a hole, a missing answer and a torn moment', async ()
   ])
     expect(found.join('\n')).toContain(flaw)
   await driver.close()
-}, 240_000)
+}, 300_000)
 
 // ---- no room
 
@@ -295,7 +295,7 @@ test('no room for the file: one clear line, nothing left, and the server goes on
     expect((await fetch(`${server.url}/api/notes`, json('POST', { title: 'after' }, key))).status).toBe(201)
     await server.stop()
   })
-}, 240_000)
+}, 300_000)
 
 test('no room for a copy of the files: refused before it fills the disk on which the data lies', async () => {
   await onTmpfs('300m', async (root) => {
@@ -309,4 +309,4 @@ test('no room for a copy of the files: refused before it fills the disk on which
     expect((await fetch(`${server.url}/api/notes`, json('POST', { title: 'after' }, key))).status).toBe(201)
     await server.stop()
   })
-}, 240_000)
+}, 300_000)

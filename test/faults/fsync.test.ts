@@ -15,7 +15,6 @@ test('the Nth fsync fails: the server stops and no answered write is lost', asyn
     const failing = await serve({
       dir,
       wrap: ['strace', '-f', '-qqo', '/dev/null', '-e', 'trace=fsync', '-e', `inject=fsync:error=EIO:when=${n}`],
-      timeoutMs: 60_000,
     }).catch(() => undefined)
     if (failing) {
       const load = writeLoad(failing, key, 4)

@@ -49,7 +49,7 @@ test('SIGTERM under load: running requests are answered, exit code 0, nothing lo
   server = await serve({ dir })
   expect(await missing(server, key, load.acked)).toEqual([])
   await server.stop()
-}, 240_000)
+}, 300_000)
 
 test('a second process on the same folder is refused at once and the first is unharmed', async () => {
   const first = await serve()
@@ -64,4 +64,4 @@ test('a second process on the same folder is refused at once and the first is un
   await first.kill()
   const third = await serve({ dir: first.dir })
   expect(await third.stop()).toBe(0)
-}, 240_000)
+}, 300_000)

@@ -64,4 +64,4 @@ test('an unknown outcome repeated with the same Idempotency-Key gives one record
   expect(new Set(ids).size).toBe(total)
   await server.stop()
   await database.drop()
-}, 240_000)
+}, 300_000)

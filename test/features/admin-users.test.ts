@@ -269,7 +269,7 @@ describe('the last administrator', () => {
       await restore()
     }
     expect([...outcomes.keys()]).toEqual(['conflict.last_admin done'])
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('a forced reset of the password', () => {
@@ -311,7 +311,7 @@ describe('a forced reset of the password', () => {
       await mailing.close()
       await server.close()
     }
-  }, 30_000)
+  }, 300_000)
 })
 
 describe('the last code', () => {

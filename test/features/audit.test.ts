@@ -158,7 +158,7 @@ describe('the state of the instance', () => {
     expect(body.memory.residentBytes).toBeGreaterThan(1 << 20)
     expect(body.connections.mcpStreams).toBeGreaterThan(0)
     expect(body.connections.http).toBeGreaterThan(0)
-    expect(Math.abs(Date.parse(body.startedAt) + body.uptimeSeconds * 1000 - Date.now())).toBeLessThan(5000)
+    expect(Math.abs(Date.parse(body.startedAt) + body.uptimeSeconds * 1000 - Date.now())).toBeLessThan(60_000)
     expect(JSON.stringify(body)).not.toContain(t.app.config.DATA_DIR)
     stream.abort()
     const who = await person(t)

@@ -21,7 +21,7 @@ beforeAll(async () => {
       return { id, name, client: await connect(person, { agentId: id }) }
     }),
   )
-}, 120_000)
+}, 300_000)
 
 interface Taken {
   task?: Pick<Task, 'key' | 'status' | 'lease' | 'assignee'>
@@ -66,7 +66,7 @@ describe(`${MANY} agents at once`, () => {
     const stored = await tasksIn(project.id)
     expect(new Set(stored.map((task) => task.lease?.holder.id)).size).toBe(some)
     expect(stored.filter((task) => task.version !== 2)).toEqual([])
-  }, 120_000)
+  }, 300_000)
 
   test('claim_task: of all who want the same one, one gets it; the others are told who and until when', async () => {
     const project = await newProject(team.owner)
@@ -82,7 +82,7 @@ describe(`${MANY} agents at once`, () => {
     expect(results.filter((result) => result.isError && !isExplained(result))).toEqual([])
     for (const task of await tasksIn(project.id))
       expect(task.lease?.holder.id).toBe(won.find(({ key }) => key === task.key)?.agent as string)
-  }, 120_000)
+  }, 300_000)
 
   test('both at once, with agents that finish and take the next: every task is done once, by who held it', async () => {
     const project = await newProject(team.owner)
@@ -122,5 +122,5 @@ describe(`${MANY} agents at once`, () => {
         .sort(),
     ).toEqual(done.sort())
     expect(stored.filter((task) => task.status !== 'done' && (task.lease || task.status !== 'todo'))).toEqual([])
-  }, 120_000)
+  }, 300_000)
 })

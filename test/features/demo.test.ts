@@ -39,7 +39,7 @@ beforeAll(async () => {
   t = await ownApp(() => now)
   link = await open()
   token = (await follow(link)).body.token
-}, 120_000)
+}, 300_000)
 afterAll(() => t.close())
 
 describe('the printed link', () => {

@@ -214,7 +214,7 @@ describe('inviting', () => {
     } finally {
       await own.close()
     }
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('the team', () => {

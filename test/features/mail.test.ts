@@ -9,7 +9,17 @@ import type { OutboxPage } from '../../src/features/mail/schema.ts'
 import { outbox, queueMail, wipeMail, wipeStale } from '../../src/features/mail/service.ts'
 import { createMailer } from '../../src/outside/mailer.ts'
 import { dump } from '../contract/tables.ts'
-import { type Answer, apiKey, call, type Person, person, systemCtx, type TestApp, testApp } from '../support/app.ts'
+import {
+  type Answer,
+  apiKey,
+  call,
+  type Person,
+  person,
+  sharedApp,
+  systemCtx,
+  type TestApp,
+  testApp,
+} from '../support/app.ts'
 import { codeIn, keptMail, linkSecretIn, type MailServer, mailRows, mailServer } from '../support/mail.ts'
 import { codeFor, linkFor, newAddress, sendCode, sendLink, suspend, verifyCode, verifyLink } from './codes-support.ts'
 import { expectRefusal, failure, ownApp, TestClock, watch } from './support.ts'
@@ -55,8 +65,8 @@ describe('with a mail server', () => {
   const jobs = async () =>
     (await t.app.driver.query(`select state, attempt, data->>'id' from jobs where name = 'mail.send'`)).rows
   async function until(what: () => Promise<boolean>): Promise<void> {
-    for (const end = Date.now() + 20_000; !(await what()); )
-      if (Date.now() > end) throw new Error('It did not happen within 20 s.')
+    for (const end = Date.now() + 60_000; !(await what()); )
+      if (Date.now() > end) throw new Error('It did not happen within 60 s.')
   }
   /** What waits for a while is due now. */
   async function hurry(): Promise<void> {
@@ -394,4 +404,10 @@ describe('the outbox', () => {
     await own.app.driver.query(`delete from jobs where name = 'mail.send'`)
     await own.close()
   })
+})
+
+test('an instance without a mail server leaves sending to others', async () => {
+  const t = await sharedApp()
+  const inserted = t.app.jobs.insert(t.app.driver, [{ name: 'mail.send', data: { id: 'x' } }])
+  expect(await failure(inserted)).toMatchObject({ message: 'job "mail.send" is not defined' })
 })

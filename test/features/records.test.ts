@@ -23,7 +23,7 @@ beforeAll(async () => {
   ada = await person(t)
   stranger = await person(t)
   made = await oneOfEach(ada, { words: titled(word) })
-}, 60_000)
+}, 300_000)
 
 const kinds = records.all.map((record) => [record.kind, record] as const)
 const link = (who: Person, type: RecordName) => {

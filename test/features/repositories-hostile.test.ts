@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import type { Problem } from '../../src/errors.ts'
 import type { Repository, RepositoryPage } from '../../src/features/repositories/schema.ts'
 import { fileName } from '../../src/outside/codehosts/host-address.ts'
-import { logged, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
+import { call, logged, type Person, person, type TestApp, testApp, unique } from '../support/app.ts'
 import { type FakeCodeHost, type FakeRepository, fakeRepositoryHost } from '../support/code-host.ts'
 import { asIfPublic, certificateFor, PUBLIC } from '../support/tls.ts'
 import { expectEvents, expectNoEvents, expectRefusal, watch } from './support.ts'
@@ -285,11 +285,12 @@ describe('a host that does not behave', () => {
 test('a host that never answers is waited for no longer than a while', async () => {
   const slow = watch(await testApp({}, undefined, { ...asIfPublic(tls.cert), timeoutMs: 200 }))
   try {
-    const eve = await person(slow)
+    const eve = await person(t)
     await eve.fetch('PUT', at('gitea'), { secret: TOKEN, settings: { url: addressOf(outside) } })
     const made = (await eve.fetch<Repository>('POST', '/api/repos', { repo: `${addressOf(outside)}/${slug}` })).body
     outside.fault = () => new Promise<Response>(() => undefined)
-    expect(await eve.fetch('POST', `/api/repos/${made.id}/sync`)).toMatchObject({
+    const headers = { authorization: `Bearer ${eve.token}` }
+    expect(await call(slow, 'POST', `/api/repos/${made.id}/sync`, undefined, headers)).toMatchObject({
       status: 504,
       body: { code: 'upstream_timeout' },
     })

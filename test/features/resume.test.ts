@@ -159,7 +159,7 @@ describe.each(ways3)('by %s', (way) => {
     expect(JSON.stringify(found)).toContain('Branch: lock-folder')
     expect(JSON.stringify(found)).toContain(memory)
     await again.close()
-  }, 30_000)
+  }, 300_000)
 
   test('without any checkpoint it is told what it did itself', async () => {
     const { token, other, project, key, second } = await plan()
@@ -189,7 +189,7 @@ describe.each(ways3)('by %s', (way) => {
     // Cut off once more: what changed meanwhile is not forgotten because it was told to somebody who is gone.
     expect((await use(again, 'resume_session')).brief.text).toContain(others)
     await again.close()
-  }, 30_000)
+  }, 300_000)
 
   test('without any session it learns what it holds when it begins one', async () => {
     const { token, project, key } = await plan()
@@ -203,5 +203,5 @@ describe.each(ways3)('by %s', (way) => {
     expect(part(brief.text, 'Your task')).toContain('Yours until ')
     expect(part(brief.text, 'What you did')).toContain(key)
     await again.close()
-  }, 30_000)
+  }, 300_000)
 })

@@ -206,7 +206,7 @@ describe('comparing', () => {
       expect(removed).toBeGreaterThan(1000)
       expect(applyPatch(a, diff)).toBe(b)
     }
-  }, 60_000)
+  }, 300_000)
 
   test('gives a patch that can be applied, also where it is rough', async () => {
     const lines = times(3000, (i) => `line ${i}`)
@@ -214,7 +214,7 @@ describe('comparing', () => {
     const { diff, added, removed } = await changeOf(lines.join('\n'), other.join('\n'), names)
     expect({ added, removed }).toEqual({ added: 2799, removed: 2799 })
     expect(applyPatch(lines.join('\n'), diff)).toBe(other.join('\n'))
-  }, 30_000)
+  }, 300_000)
 })
 
 describe('who and where', () => {

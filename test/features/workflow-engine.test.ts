@@ -305,5 +305,5 @@ describe('the order of work', () => {
     const starts = Array.from({ length: 50 }, (_, i) => `${i}`)
     expect(wayTo('none', starts, edges)).toBeUndefined()
     expect(wayTo('2000', starts, edges)).toHaveLength(41)
-  }, 5_000)
+  }, 300_000)
 })

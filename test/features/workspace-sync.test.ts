@@ -66,7 +66,7 @@ describe('sync', () => {
           full: true,
         })
       }),
-    60_000,
+    300_000,
   )
 
   test(
@@ -100,7 +100,7 @@ describe('sync', () => {
         await boss.fetch('DELETE', `/api/teams/${team.id}/members/${me.userId}`)
         expect(await next()).toEqual({ ...nothing, full: true })
       }),
-    60_000,
+    300_000,
   )
 
   test('needs a signed-in user and a time', async () => {

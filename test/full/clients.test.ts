@@ -19,7 +19,7 @@ const agent = (program: readonly string[], args: readonly string[], env: Record<
   run([...program, ...args], {
     cwd: home,
     env: { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), TUTTI_TOKEN: token, ...env },
-    seconds: 90,
+    seconds: 240,
   })
 const file = (path: string, content: object): void => {
   mkdirSync(join(home, path, '..'), { recursive: true })
@@ -105,7 +105,7 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
         expect(of(templates).resourceTemplates).toHaveLength(10)
         expect(of(prompts).prompts).toEqual([])
       },
-      120_000,
+      300_000,
     )
   })
 
@@ -124,7 +124,7 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
     }
     const { out } = await agent(programs.claude, ['mcp', 'list'], quiet)
     for (const name of ['tutti-sse', 'tutti-http']) expect(out).toMatch(new RegExp(`${name}: .* ✔ Connected`))
-  }, 120_000)
+  }, 300_000)
 
   test('Codex connects and lists the tools', async () => {
     seen.length = 0
@@ -148,7 +148,7 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
       expect.arrayContaining(['POST /mcp initialize', 'POST /mcp tools/list']),
       expect.any(String),
     ])
-  }, 120_000)
+  }, 300_000)
 
   test('Gemini CLI connects', async () => {
     file('.gemini/settings.json', {
@@ -160,7 +160,7 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
     file('.gemini/trustedFolders.json', { [home]: 'TRUST_FOLDER' })
     const { out } = await agent(programs.gemini, ['mcp', 'list'])
     for (const name of ['tutti-http', 'tutti-sse']) expect(out).toMatch(new RegExp(`${name}: .* Connected`))
-  }, 120_000)
+  }, 300_000)
 
   test('opencode connects and lists the tools', async () => {
     seen.length = 0
@@ -179,5 +179,5 @@ describe.if(process.env.FULL === '1')('programs of others', () => {
     const { out } = await agent(programs.opencode, ['mcp', 'list'])
     expect(out.match(/connected/g)).toHaveLength(2)
     expect(seen).toContain('POST /mcp tools/list')
-  }, 120_000)
+  }, 300_000)
 })

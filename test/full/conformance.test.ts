@@ -27,7 +27,7 @@ const withToken = (request: Request, token: string): Request => {
 }
 
 const conformance = async (url: string, ...args: string[]): Promise<{ code: number; out: string }> =>
-  run([...programs.conformance, 'server', '--url', `${url}/mcp`, '--timeout', '20000', '-o', folder, ...args], {
+  run([...programs.conformance, 'server', '--url', `${url}/mcp`, '--timeout', '60000', '-o', folder, ...args], {
     seconds: 100,
   })
 
@@ -97,7 +97,7 @@ describe.if(process.env.FULL === '1')('the conformance suite', () => {
   test('2026-07-28, all that it requires', async () => {
     const { code, out } = await conformance(urls.fixture, '--requirements', '2026-07-28')
     expect([code, code === 0 ? '' : out.slice(-6000)]).toEqual([0, ''])
-  }, 120_000)
+  }, 300_000)
 
   test('2025-11-25, but for requests from the server to the client, which a server without sessions cannot make', async () => {
     const { code, out } = await conformance(
@@ -114,7 +114,7 @@ describe.if(process.env.FULL === '1')('the conformance suite', () => {
       ]),
     )
     expect([code, code === 0 ? '' : out.slice(-6000)]).toEqual([0, ''])
-  }, 120_000)
+  }, 300_000)
 
   /** Scenarios that need no tools of theirs, with the checks that do. */
   const generic: [revision: string, scenario: string, untestable?: string[]][] = [
@@ -165,5 +165,5 @@ describe.if(process.env.FULL === '1')('the conformance suite', () => {
     }
     await Promise.all([work(), work(), work()])
     expect(failed).toEqual([])
-  }, 120_000)
+  }, 300_000)
 })

@@ -34,7 +34,7 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
       env,
       file,
       run: (program: readonly string[], words: string[]) =>
-        run([...program, ...words], { cwd: at, env: { ...env, ...more }, seconds: 90 }),
+        run([...program, ...words], { cwd: at, env: { ...env, ...more }, seconds: 240 }),
     }
   }
 
@@ -46,24 +46,24 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
     test('Claude Code', async () => {
       const { run } = await connected('claude-code', ...args)
       expect((await run(programs.claude, ['mcp', 'list'])).out).toMatch(/tutti: .* ✔ Connected/)
-    }, 120_000)
+    }, 300_000)
 
     test('Codex', async () => {
       const { run } = await connected('codex', ...args)
       const { code, out } = await run(programs.codex, ['mcp', 'get', 'tutti', '--json'])
       expect([code, out]).toEqual([0, expect.stringContaining('"enabled": true')])
-    }, 120_000)
+    }, 300_000)
 
     test('Gemini CLI', async () => {
       const { run, at, file } = await connected('gemini', ...args)
       file('.gemini/trustedFolders.json', JSON.stringify({ [at]: 'TRUST_FOLDER' }))
       expect((await run(programs.gemini, ['mcp', 'list'])).out).toMatch(/tutti: .* Connected/)
-    }, 120_000)
+    }, 300_000)
 
     test('opencode', async () => {
       const { run } = await connected('opencode', ...args)
       expect((await run(programs.opencode, ['mcp', 'list'])).out).toMatch(/tutti.*connected/)
-    }, 120_000)
+    }, 300_000)
   })
 
   describe('the hook at the start of a session', () => {
@@ -74,7 +74,7 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
       const { out } = await run(programs.claude, ['-p', 'hello', '--output-format', 'stream-json', '--verbose'])
       const told = out.split('\n').find((line) => line.includes('"hook_response"')) ?? ''
       expect([told.includes('"outcome":"success"'), told.includes('created project Tutti')]).toEqual([true, true])
-    }, 120_000)
+    }, 300_000)
 
     test('Codex reads the context', async () => {
       const { run, env, at } = await connected('codex')
@@ -89,6 +89,6 @@ describe.if(process.env.FULL === '1')('tutti connect for programs of others', ()
         'hello',
       ])
       expect(out).toContain('hook: SessionStart Completed')
-    }, 120_000)
+    }, 300_000)
   })
 })

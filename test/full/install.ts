@@ -53,7 +53,7 @@ export async function installInto(
 /** Runs to its end and gives what it said, of both kinds. */
 export async function run(
   command: readonly string[],
-  { cwd, env = {}, seconds = 60 }: { cwd?: string; env?: Record<string, string | undefined>; seconds?: number } = {},
+  { cwd, env = {}, seconds = 240 }: { cwd?: string; env?: Record<string, string | undefined>; seconds?: number } = {},
 ): Promise<{ code: number; out: string }> {
   const path = `${join(modules, `node-linux-${arch}/bin`)}:${process.env.PATH}`
   const child = Bun.spawn([...command], {

@@ -26,4 +26,4 @@ for (const { arch, bun } of [
     )
     expect(Object.fromEntries(found)).toEqual(wanted)
     expect(await published(`${codex}-linux-${arch}`, 'version')).toBe(`${wanted['@openai/codex']}-linux-${arch}`)
-  }, 120_000)
+  }, 300_000)

@@ -22,7 +22,7 @@ async function held(line: string, token: string, body: object): Promise<() => Pr
   ]
   await t.app.auth.flushUsage()
   socket.write(wire(t, line, headers, text.slice(0, 5)))
-  for (const until = performance.now() + 5000; !isLetIn(); await Bun.sleep(5))
+  for (const until = performance.now() + 60_000; !isLetIn(); await Bun.sleep(5))
     if (performance.now() > until) throw new Error('The server has not looked at the request.')
   return async () => {
     const answer = read(socket)

@@ -14,7 +14,7 @@ export const slowClients = (): Promise<SlowClient[]> => {
   return started
 }
 
-const PATIENCE = 40
+const PATIENCE = 100
 
 async function start(): Promise<SlowClient[]> {
   const t = await sharedApp()

@@ -21,7 +21,7 @@ export const portOf = (t: TestApp): number => t.server.port
 export async function raw(
   t: TestApp,
   payload: string | Uint8Array,
-  { answers = 1, head = false, timeout = 5000 }: Options = {},
+  { answers = 1, head = false, timeout = 60_000 }: Options = {},
 ): Promise<RawAnswer[]> {
   const socket = await open(t)
   try {
@@ -42,7 +42,7 @@ export async function open(t: TestApp): Promise<Socket> {
 
 export function read(
   socket: Socket,
-  { answers = 1, head = false, timeout = 5000 }: Options = {},
+  { answers = 1, head = false, timeout = 60_000 }: Options = {},
 ): Promise<RawAnswer[]> {
   return new Promise((resolve, reject) => {
     let buffer = Buffer.alloc(0)

@@ -302,7 +302,7 @@ describe('errors', () => {
     expect(said(refused[0] as Result)).toBe('rate_limited: Too many requests. Try again in 1 second.')
     on.abort()
     await few.close()
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('writes can be repeated safely', () => {

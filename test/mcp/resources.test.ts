@@ -75,7 +75,7 @@ beforeAll(async () => {
     const handle = key ?? slug ?? id
     records[kind] = { handle, uri: `tutti://${kind}/${handle}`, says: says(kind) }
   }
-}, 60_000)
+}, 300_000)
 
 describe.each(Object.entries(ways))('%s', (_name, connect) => {
   test('reads a record of every kind as markdown that says whose it is', async () => {

@@ -267,7 +267,7 @@ export function serveTools(
 
 /** Fails when it takes longer than a test should. */
 export async function until(what: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 60_000
   while (!what()) {
     if (Date.now() > deadline) throw new Error('it never came true')
     await Bun.sleep(2)

@@ -36,4 +36,4 @@ test('what is asked for is found, by meaning and words together at least as well
   for (const other of [found.vector, found.text])
     for (const name of ['recall@1', 'recall@5', 'recall@10', 'mrr'] as const)
       expect(found.hybrid[name]).toBeGreaterThanOrEqual(other[name])
-}, 120_000)
+}, 300_000)

@@ -115,7 +115,7 @@ export async function serve({
   env = {},
   wrap = [],
   port = '0',
-  timeoutMs = 30_000,
+  timeoutMs = 110_000,
 }: ServeOptions = {}): Promise<Served> {
   const started = performance.now()
   const logFile = join(folder('tutti-log-'), 'stderr')

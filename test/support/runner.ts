@@ -126,7 +126,7 @@ async function run({ name, group, files }: Job): Promise<Result> {
   const { FORCE_COLOR: _, ...inherited } = process.env
   const [log, times] = [join(folder, `${name}.log`), join(folder, `${name}.json`)]
   const output = openSync(log, 'w') // not a pipe: a server that a test left behind would hold it open for ever
-  const timeout = process.env.TEST_TIMEOUT ?? '120000'
+  const timeout = process.env.TEST_TIMEOUT ?? '300000'
   const flags = ['--timeout', timeout, '--timings', times, '--update-timings', ...options]
   const started = performance.now()
   const child = Bun.spawn([process.execPath, 'test', ...flags, ...files.map((file) => `./${file}`)], {

@@ -6,6 +6,8 @@ import * as mail from './service.ts'
 export const mailJobs: JobDefinition[] = [
   {
     name: 'mail.send',
+    // An instance without a mail server would only delay the mails that another one can send.
+    when: ({ SMTP_URL }) => SMTP_URL !== undefined,
     timeoutSeconds: 60,
     // A mail server may be down over a weekend. An expired mail ends its job without an error.
     retries: 60,

@@ -9,8 +9,8 @@ import type { Memory, MemoryStored } from './schema.ts'
 const SAME_MEANING = 0.85
 const SAME_WORDS = 0.75
 const COMPARED = 1000
-/** A write waits at most this long for the model's vector. */
-export const PATIENCE_MS = 80
+/** How long a write waits at most for the model's vector. Tests of a vector that comes wait longer. */
+export const patience = { ms: 80 }
 
 /** Returns the vector of a text if it is available soon. Does not load an idle model or wait for a busy one. */
 export async function vectorSoon({ app: { embedder } }: Ctx, text: string): Promise<Float32Array | undefined> {
@@ -20,7 +20,7 @@ export async function vectorSoon({ app: { embedder } }: Ctx, text: string): Prom
   const timer = setTimeout(() => {
     limit.abort()
     resolve(undefined)
-  }, PATIENCE_MS)
+  }, patience.ms)
   const soon = embedder.embed([text], { signal: limit.signal, urgent: true }).then(
     ([vector]) => vector,
     () => undefined,
