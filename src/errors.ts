@@ -84,6 +84,8 @@ export interface Facts {
   missing?: { item: string; needs: string }[]
   /** The acceptance criteria that are open, with `conflict.acceptance_open`. */
   open?: string[]
+  /** Who works on the task and until when, with `conflict.lease_held`. Times are instants. */
+  held?: { task: string; by: string; lastSeenAt: string; expiresAt: string }
   /** What the caller can do next. */
   next?: WayOut[]
 }
@@ -153,7 +155,7 @@ export function problem(error: AppError, instance: string, requestId: string): P
 }
 
 /** Returns only the facts that belong in the body of a response, without empty fields. */
-export function factsOf({ errors, current, error, subject, scope, role, missing, open, next }: Facts): Facts {
+export function factsOf({ errors, current, error, subject, scope, role, missing, open, held, next }: Facts): Facts {
   return {
     ...(errors && { errors }),
     ...(current && { current }),
@@ -163,6 +165,7 @@ export function factsOf({ errors, current, error, subject, scope, role, missing,
     ...(role && { role }),
     ...(missing && { missing }),
     ...(open && { open }),
+    ...(held && { held }),
     ...(next && { next }),
   }
 }

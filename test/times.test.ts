@@ -1,5 +1,7 @@
-import { expect, test } from 'bun:test'
+import { expect, setSystemTime, spyOn, test } from 'bun:test'
+import { report } from '../cli/terminal/report.ts'
 import { ago, daysOf, instantOf, left } from '../cli/terminal/times.ts'
+import { AppError } from '../src/errors.ts'
 
 /** A Sunday, late enough that the day differs between time zones. */
 const now = new Date(2026, 10, 15, 21, 30)
@@ -47,4 +49,25 @@ test('days', () => {
     undefined,
     undefined,
   ])
+})
+
+test('a refusal says times as people do, from its facts', () => {
+  setSystemTime(new Date('2026-11-15T09:30:00.000Z'))
+  const shown = spyOn(console, 'error').mockImplementation(() => undefined)
+  try {
+    const held = {
+      task: 'TUT-7',
+      by: 'Grace',
+      lastSeenAt: '2026-11-15T09:27:00.000Z',
+      expiresAt: '2026-11-15T09:44:00.000Z',
+    }
+    const details = { held, next: [{ command: 'tutti tasks next' }] }
+    expect(report(new AppError('conflict.lease_held', 'Claimed until 2026-11-15T09:44:00.000Z.', details))).toBe(5)
+    expect(shown.mock.calls).toEqual([
+      ['tutti: Grace works on TUT-7: seen 3 min ago, 14 min left. Run: tutti tasks next'],
+    ])
+  } finally {
+    shown.mockRestore()
+    setSystemTime()
+  }
 })

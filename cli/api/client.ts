@@ -148,6 +148,16 @@ const waysOut = (next: WayOut[] | undefined, server: string): WayOut[] | undefin
     ...(way.command && { command: plain(String(way.command)) }),
   }))
 
+/** Returns who holds a task if the fact is whole, since a strange server may send anything. */
+function heldOf(held: Problem['held']): Problem['held'] {
+  if (typeof held !== 'object' || held === null) return undefined
+  const { task, by, lastSeenAt, expiresAt } = held
+  const isWhole =
+    [task, by].every((name) => typeof name === 'string') &&
+    [lastSeenAt, expiresAt].every((at) => typeof at === 'string' && !Number.isNaN(Date.parse(at)))
+  return isWhole ? { task, by, lastSeenAt, expiresAt } : undefined
+}
+
 function fromProblem(problem: Problem, { headers }: Response, server: string, team: string | undefined): AppError {
   const { code, status, detail, subject } = problem
   if (code === 'not_found' && subject?.kind === 'organization' && subject.ref === team)
@@ -163,6 +173,7 @@ function fromProblem(problem: Problem, { headers }: Response, server: string, te
   return new AppError(known ?? byStatus ?? 'internal', plain(String(detail)), {
     ...factsOf(problem),
     missing: objects(problem.missing),
+    held: heldOf(problem.held),
     next: waysOut(problem.next, server),
     retryAfter: wait,
   })

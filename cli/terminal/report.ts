@@ -1,7 +1,8 @@
 import { ConfigError } from '../../src/config.ts'
 import { AppError, type ErrorCode, factsOf, waysBy } from '../../src/errors.ts'
-import { guarded, jsonText } from './output.ts'
+import { guarded, jsonText, plain } from './output.ts'
 import { Refusal } from './refusal.ts'
+import { ago, left } from './times.ts'
 
 /** For commands that load the settings anyway; those that must be quick take it from where it is. */
 export { Refusal }
@@ -47,7 +48,7 @@ const wantsJson = (): boolean => process.argv.includes('--json')
  * of the API's problems.
  */
 export function report(error: unknown): number {
-  const message = [error instanceof Error ? error.message : String(error), nextStep(error)].filter(Boolean).join(' ')
+  const message = [sentenceOf(error), nextStep(error)].filter(Boolean).join(' ')
   const exitCode = exitOf(error)
   const code = error instanceof AppError ? error.code : (codes[exitCode] ?? 'internal')
   const details = error instanceof AppError ? error.details : {}
@@ -58,6 +59,14 @@ export function report(error: unknown): number {
   )
   if (exitCode === 1 && process.env.LOG_LEVEL === 'debug') console.error(error)
   return exitCode
+}
+
+/** Returns the reason, with times as people say them where the error has them as facts. */
+function sentenceOf(error: unknown): string {
+  const held = error instanceof AppError && !wantsJson() ? error.details.held : undefined
+  if (held)
+    return `${plain(held.by)} works on ${plain(held.task)}: seen ${ago(held.lastSeenAt)}, ${left(held.expiresAt)}.`
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** Returns what a user of the command line can do about an error, if the error says so. */

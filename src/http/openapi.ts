@@ -223,6 +223,17 @@ const problemSchema = {
       description: 'With conflict.acceptance_open: the acceptance criteria that are open',
       items: { type: 'string' },
     },
+    held: {
+      type: 'object',
+      description: 'With conflict.lease_held: who works on the task, and until when',
+      required: ['task', 'by', 'lastSeenAt', 'expiresAt'],
+      properties: {
+        task: { type: 'string' },
+        by: { type: 'string' },
+        lastSeenAt: { type: 'string', format: 'date-time' },
+        expiresAt: { type: 'string', format: 'date-time' },
+      },
+    },
     next: {
       type: 'array',
       description:

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { eq } from 'drizzle-orm'
 import type { Provider } from '../../src/features/oauth/schema.ts'
 import { connectedAccounts } from '../../src/features/oauth/table.ts'
-import { type TestApp, testApp, unique } from '../support/app.ts'
+import { call, type TestApp, testApp, unique } from '../support/app.ts'
 import { type FakeProvider, fakeCodeHost, fakeIssuer, type Subject } from '../support/providers.ts'
 import { at, come, connected, settings, somebody, t } from './oauth-support.ts'
 
@@ -50,6 +50,19 @@ test('whose address the other issuer confirms keeps the account, and the new ide
   // Of one issuer, an account has one identity only.
   const second = await comeOther('oidc', somebody({ email: ada.email }))
   expect([second.status, second.body.code]).toEqual([409, 'conflict.exists'])
+})
+
+test('an identity of a former issuer is no way in: the last one that works cannot be removed', async () => {
+  const { body } = await come('oidc', somebody({ verified: false }))
+  const linking = { query: '?link=1', headers: { authorization: `Bearer ${body.token}` }, accept: {} }
+  expect((await come('github', somebody(), linking)).location).toBe('/account')
+  expect(await rowsOf(body.user.id)).toHaveLength(2)
+  const remove = (app: TestApp) =>
+    call(app, 'DELETE', '/api/settings/connected-accounts/github', undefined, linking.headers)
+  const refused = await remove(moved.oidc as TestApp)
+  expect([refused.status, refused.body.code]).toEqual([409, 'conflict.last_way'])
+  expect(await rowsOf(body.user.id)).toHaveLength(2)
+  expect((await remove(t)).status).toBe(200)
 })
 
 /** Makes a connection as the versions made it that kept no issuer. */

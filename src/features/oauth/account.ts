@@ -1,11 +1,13 @@
 import { and, eq, inArray } from 'drizzle-orm'
 import { countSignInMethods, removeSignInMethods } from '../accounts/hooks.ts'
-import { configured } from './providers.ts'
+import { configured, issuerOf } from './providers.ts'
 import { connectedAccounts } from './table.ts'
 
 export const signInHooks = [
   countSignInMethods.handle((ctx, { userId }) => {
-    const usable = inArray(connectedAccounts.provider, configured(ctx.app.config))
+    // An identity of a former issuer of the provider no longer signs anybody in.
+    const issuers = configured(ctx.app.config).flatMap((provider) => issuerOf(ctx.app.config, provider) ?? [])
+    const usable = inArray(connectedAccounts.issuer, issuers)
     return ctx.db.$count(connectedAccounts, and(eq(connectedAccounts.userId, userId), usable))
   }),
   removeSignInMethods.handle(async (ctx, { userId }) => {

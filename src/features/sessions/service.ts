@@ -197,7 +197,7 @@ export const end = write(
   member('sessions:write'),
   async (ctx, { ref, summary, checkpoint: saved }: SessionEnd & { ref?: string }): Promise<SessionEnded> => {
     const before = await namedOrRunning(ctx, ref)
-    if (before.status === 'ended') throw new AppError('conflict', `This session already ended at ${before.endedAt}.`)
+    if (before.status === 'ended') throw new AppError('conflict', 'This session has already ended.')
     const row = await change(ctx, before, {
       status: 'ended',
       endedAt: ctx.now,

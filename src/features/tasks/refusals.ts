@@ -102,7 +102,7 @@ function heldBy({ key }: TaskItem, { holder, lastSeenAt, expiresAt }: Lease, now
     detail:
       `${holder.name} works on ${key}: last seen ${lastSeenAt}, claimed until ${expiresAt} unless they continue. ` +
       `Take another task, or try again in ${retryAfter} seconds.`,
-    details: { retryAfter, next: [nextTask] },
+    details: { retryAfter, held: { task: key, by: holder.name, lastSeenAt, expiresAt }, next: [nextTask] },
   }
 }
 
