@@ -9,11 +9,13 @@ import type { Owner } from '../live/connections.ts'
 import type { App } from '../services.ts'
 import { withoutSecrets } from '../text/secrets.ts'
 import { type Arguments, type Catalogue, refusal } from './catalogue.ts'
+import { namesIn } from './names.ts'
 import type { Caller } from './protocol.ts'
 import { failure, responseOf, success, type Told } from './result.ts'
+import type { Fields, Known } from './short.ts'
 import { type Names, sourceOf } from './source.ts'
 import type { Call } from './sse.ts'
-import { callOf } from './tool.ts'
+import { callOf, type Tool } from './tool.ts'
 
 const CALLS_AT_ONCE = 16
 const DRAIN_MS = 5_000
@@ -50,12 +52,8 @@ export class Calls {
       const ctx = this.#contextFor(input, caller, signal)
       await callReceived.call(ctx, {})
       const answer = await this.#limited(owner, () => tool.run(ctx, input as never))
-      return success(
-        answer,
-        tool,
-        input,
-        await sourceOf(ctx, { name: tool.name, action: runs.action }, answer, this.names),
-      )
+      const source = await sourceOf(ctx, { name: tool.name, action: runs.action }, answer, this.names)
+      return success(answer, tool, await knownFor(ctx, tool, input, answer), source)
     } catch (thrown) {
       if (thrown instanceof ProtocolError) throw thrown
       const error = toAppError(thrown)
@@ -104,5 +102,17 @@ export class Calls {
       if (left > 0) this.#running.set(credentialId, left)
       else this.#running.delete(credentialId)
     }
+  }
+}
+
+/** Returns what `short` needs to know about a call. */
+async function knownFor(ctx: Ctx, tool: Tool, sent: Fields, answer: unknown): Promise<Known> {
+  const { agent, userId, projectId } = ctx.actor
+  return {
+    names: await namesIn(ctx, tool.name, answer),
+    me: agent?.id ?? userId ?? undefined,
+    oneProject: sent.project !== undefined,
+    project: projectId ?? undefined,
+    sent,
   }
 }

@@ -1,16 +1,13 @@
 import type { CallToolResult, RequestId } from '@modelcontextprotocol/server'
 import { AppError, problem, waysBy } from '../errors.ts'
 import { hidesText, visibleText } from '../text/text.ts'
+import { type Fields, isFields, type Known, nothingKnown, short } from './short.ts'
 import type { Attribution } from './source.ts'
 import type { Tool } from './tool.ts'
 
 /** About 20,000 tokens; clients refuse or cut longer results. */
 export const MOST_BYTES = 80_000
 
-type Fields = Record<string, unknown>
-
-const isFields = (value: unknown): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '')
 
 /** The result of a call, as text and as structured facts: some clients show the model only one of the two. */
@@ -22,10 +19,10 @@ export interface Told {
   readonly json: string
 }
 
-/** `source` comes first in the result. `sent`: the caller's arguments, whose long texts are not sent back. */
-export function success(answer: unknown, tool: Tool, sent: Fields = {}, source?: Attribution): Told {
+/** `source` comes first in the result. */
+export function success(answer: unknown, tool: Tool, known: Known = nothingKnown, source?: Attribution): Told {
   const whole: Whole = new Map()
-  const fields = isFields(answer) ? (told(answer, sent) as Fields) : { result: told(answer) ?? null }
+  const fields = isFields(answer) ? (short(answer, known) as Fields) : { result: short(answer, known) ?? null }
   const record = trimmed(fields, '', whole) as Fields
   let { facts, json } = visible(source ? { _source: source, ...record } : record)
   // A quick check that spares most results the exact count: a UTF-16 unit is at most three bytes.
@@ -33,8 +30,21 @@ export function success(answer: unknown, tool: Tool, sent: Fields = {}, source?:
     facts = shorten(facts, whole, tool)
     json = JSON.stringify(facts)
   }
-  const words = typeof facts.result === 'string' && Object.keys(facts).length === 1
-  return { text: words ? (facts.result as string) : json, facts, json }
+  return { text: textOf(facts) ?? json, facts, json }
+}
+
+/** Fields that hold lines of text, if they hold a list of texts. */
+const lined = ['items', 'brief']
+
+/** Returns the lines of a list or a brief as lines, below the other fields as JSON. Undefined for other results. */
+function textOf(facts: Fields): string | undefined {
+  if (typeof facts.result === 'string' && Object.keys(facts).length === 1) return facts.result
+  for (const name of lined) {
+    const { [name]: lines, ...rest } = facts
+    if (!Array.isArray(lines) || lines.length === 0 || lines.some((line) => typeof line !== 'string')) continue
+    return [JSON.stringify(rest), ...(lines as string[])].join('\n')
+  }
+  return undefined
 }
 
 /**
@@ -49,7 +59,7 @@ export function failure(error: AppError, tool: string, requestId: string, has: (
     current,
     error: reason,
   })
-  const { facts, json } = visible(told({ ...problem(known, `/mcp#${tool}`, requestId) }) as Fields)
+  const { facts, json } = visible(short({ ...problem(known, `/mcp#${tool}`, requestId) }, nothingKnown) as Fields)
   const text = `${error.code}: ${facts.detail}`
   if (Buffer.byteLength(json) <= MOST_BYTES) return { isError: true, text, facts, json }
   const cut = shorten(facts, new Map())
@@ -84,7 +94,7 @@ function nextStep({ code, details }: AppError, requestId: string, has: (tool: st
 const listerOf = (kind: string): string => `list_${kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : `${kind}s`}`
 
 /** Returns a record as a model sees it. */
-export const forModel = (record: Fields): Fields => visible(told(record) as Fields).facts
+export const forModel = (record: Fields): Fields => visible(short(record, nothingKnown) as Fields).facts
 
 // ---- hidden characters
 
@@ -104,45 +114,6 @@ function cleaned(value: unknown): unknown {
   if (isFields(value)) return Object.fromEntries(Object.entries(value).map(([k, v]) => [visibleText(k), cleaned(v)]))
   return value
 }
-
-// ---- fields that a model sees: every one costs tokens
-
-/** Fields that are equal in every record that a token sees, or useful only to a dashboard. */
-const unasked = new Set(['organizationId', 'createdById', 'userId', 'position'])
-const taskKey = /^[A-Z]{2,6}-\d+$/
-const LONG = 200
-
-/**
- * Returns a value without empty fields, except for empty `items`. A record inside another one keeps only one name: its
- * key, else its slug, else its id (36 characters of hex are 32 tokens). People and agents keep their name only, except
- * for an assignee, whose id is needed to assign the task again.
- */
-function told(value: unknown, sent: Fields = {}, depth = 0): unknown {
-  if (Array.isArray(value)) return value.map((item) => told(item, sent, depth + 1))
-  if (!isFields(value)) return value
-  const keyed = typeof value.key === 'string' && taskKey.test(value.key)
-  const named = depth > 0 && (keyed || typeof value.slug === 'string' || isParty(value))
-  const out: Fields = {}
-  for (const name in value) {
-    const field = value[name]
-    if (field === null || field === undefined || field === '' || unasked.has(name)) continue
-    if (depth === 0 && name === 'can') continue
-    if ((named && name === 'id') || (keyed && (name === 'number' || name === 'projectId'))) continue
-    if (name === 'projectId' && value.scopeId === field) continue
-    if (name === 'createdAt' && value.updatedAt && (depth > 0 || value.updatedAt === field)) continue
-    if (typeof field !== 'object') {
-      if (typeof field !== 'string' || field.length <= LONG || depth > 0 || sent[name] !== field) out[name] = field
-      continue
-    }
-    const inner = name === 'assignee' && depth === 0 ? field : told(field, sent, depth + 1)
-    if (name === 'items' || (Array.isArray(inner) ? inner.length > 0 : Object.keys(inner as Fields).length > 0))
-      out[name] = inner
-  }
-  return out
-}
-
-const isParty = ({ type, name }: Fields): boolean =>
-  typeof name === 'string' && (type === 'user' || type === 'agent' || type === 'system')
 
 // ---- results that are too long
 

@@ -1,6 +1,7 @@
 import type { Action } from '../action.ts'
 import { known } from '../auth/policy.ts'
 import { int, object, optional, type Static, type TObject, text } from '../schema.ts'
+import { named, quoted } from '../text/quoted.ts'
 import { toolsetNames } from './toolsets.ts'
 
 for (const name of toolsetNames) known.toolsets.add(name)
@@ -19,7 +20,7 @@ export interface Tool {
   readonly input: TObject
   readonly action: Runs
   readonly writing?: { readonly fields: readonly string[]; readonly action: Runs }
-  run(ctx: Parameters<Action<never, unknown>>[0], input: never): Promise<unknown>
+  run(ctx: Ctx, input: never): Promise<unknown>
 }
 
 interface Definition<I extends TObject, A, R> {
@@ -36,8 +37,13 @@ interface Definition<I extends TObject, A, R> {
   /** Converts the arguments of the tool to the input of the action. */
   with: (input: Static<I>) => A
   /** Returns the part of the result that an agent needs, if it is less than the record. */
-  show?: (result: R) => unknown
+  show?: (result: R, input: Static<I>, ctx: Ctx) => unknown
+  /** Reads the only item of a list in full, to spare the agent the next call. */
+  whole?: (ctx: Ctx, item: ItemOf<R>) => Promise<object>
 }
+
+type Ctx = Parameters<Action<never, unknown>>[0]
+type ItemOf<R> = R extends { items: readonly (infer T)[] } ? T : never
 
 /** Explained once, in the instructions of the server: a description in every write tool would cost too many tokens. */
 const idempotencyKey = optional(text(200, { minLength: 1 }))
@@ -63,9 +69,21 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
     ) => {
       const action = d.writing && given(d.writing.fields, rest).length > 0 ? d.writing.action : d.action
       const result = await action(ctx, d.with(rest as Static<I>))
-      return d.show ? d.show(result) : result
+      const alone = d.whole && onlyItem(result)
+      const whole = alone && (await d.whole?.(ctx, alone as ItemOf<R>))
+      if (whole && JSON.stringify(whole).length <= MOST_WHOLE) return { ...result, items: [whole] }
+      return d.show ? await d.show(result, rest as Static<I>, ctx) : result
     },
   }
+}
+
+/** Characters of a record that a list holds in full. Of longer ones it holds what it holds of many. */
+const MOST_WHOLE = 6_000
+
+/** Returns the item of a list that has one, and no more on other pages. */
+function onlyItem(result: unknown): unknown {
+  const { items, total = 1, nextCursor } = result as { items: unknown[]; total?: number; nextCursor?: string | null }
+  return items.length === 1 && total === 1 && !nextCursor ? items[0] : undefined
 }
 
 const given = (fields: readonly string[], args: Record<string, unknown>): string[] =>
@@ -88,4 +106,15 @@ export const listing = {
 export const expectedVersion = optional(int({ min: 1, description: 'Refuse if it changed since this version' }))
 
 /** An entry of a feed as a line: the rest is for dashboards. */
-export const happened = <T extends { id: string; data: unknown }>({ id: _, data: __, ...entry }: T) => entry
+export const happened = ({ at, actor, description }: Happened): string =>
+  `${at.slice(0, 16)}Z ${named(actor.name)}: ${quoted(description, 100)}`
+
+interface Happened {
+  at: string
+  description: string
+  actor: { name: string }
+}
+
+/** Returns the fields of a changed record that say what it is called, and its state. */
+export const pick = <T extends object, const K extends keyof T>(record: T, ...names: readonly K[]): Pick<T, K> =>
+  Object.fromEntries(names.map((name) => [name, record[name]])) as Pick<T, K>

@@ -43,7 +43,7 @@ job(
       expect(brief).toContain(part)
     const key = /\b[A-Z]{2,6}-\d+\b/.exec(brief)?.[0] as string
     expect(await again.call('complete_task', { task: key, evidence: ['test/db/lock.test.ts'] })).toMatchObject({
-      title: 'Take the lock',
+      key: 'FL-1',
       next: {},
     })
     await again.call('end_session', { summary: 'The lock is taken and tested.' })

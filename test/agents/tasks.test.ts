@@ -14,7 +14,9 @@ async function project({ owner }: Crew, ...titles: (string | Record<string, unkn
   return made.body.slug
 }
 const taskOf = (facts: Facts): Facts => facts.task as Facts
-const keys = (list: unknown): string[] => ((list as Facts[] | undefined) ?? []).map((task) => task.key)
+/** The keys at the beginning of lines. */
+const keys = (lines: unknown): string[] =>
+  ((lines as string[] | undefined) ?? []).map((line) => line.split(' ')[0] as string)
 
 job('finds the next ready task, does it, shows it, gets the next one', { calls: 4, tokens: 480 }, async (crew) => {
   await project(
@@ -45,7 +47,7 @@ job('finds the next ready task, does it, shows it, gets the next one', { calls: 
   const { key } = done.next as Facts
   expect(await agent.call('claim_task', { task: key })).toMatchObject({
     status: 'in_progress',
-    lease: { holder: { name: 'Ada Lovelace' } },
+    lease: { holder: 'me' },
   })
   expect(await agent.call('complete_task', { task: key })).toMatchObject({ status: 'done' })
 })
@@ -57,16 +59,15 @@ job(
     await project(crew, 'Lock the data folder')
     const first = await crew.agent('first')
     const second = await crew.agent('second', { of: await member(crew.t, crew.owner, 'member') })
-    const { items } = await second.call('list_tasks', { ready: true })
-    const task = items[0]?.key
+    const task = (await second.call('list_tasks', { ready: true })).items[0]?.key
     const { lease } = await first.call('next_task').then(taskOf)
     const refused = await second.refused('claim_task', { task })
     expect(refused.code).toBe('conflict.lease_held')
     expect(refused.text).toContain('Ada Lovelace works on FL-1')
-    expect(refused.text).toContain((lease as { expiresAt: string }).expiresAt)
+    expect(refused.text).toContain((lease as { expiresAt: string }).expiresAt.slice(0, -1))
     expect(refused.text).toMatch(/try again in \d+ seconds/)
     await first.call('claim_task', { task: 'FL-1', action: 'release' })
-    expect(await second.call('claim_task', { task })).toMatchObject({ lease: { holder: { name: 'Grace Hopper' } } })
+    expect(await second.call('claim_task', { task })).toMatchObject({ lease: { holder: 'me' } })
   },
 )
 
@@ -117,7 +118,7 @@ job(
     expect(taskOf(found)).toMatchObject({
       key: 'FL-1',
       status: 'in_progress',
-      lease: { holder: { name: 'Grace Hopper' } },
+      lease: { holder: 'me' },
     })
     // It wakes up again: told, before it spoils anything.
     const late = await dead.refused('complete_task', { task: 'FL-1' })
@@ -159,10 +160,10 @@ job('hands a task over to another agent', { calls: 6, tokens: 790 }, async (crew
     assignee: items[0]?.slug,
     description: 'The lock is taken; the test is missing.',
   })
-  expect(handed).toMatchObject({ assignee: { type: 'agent', name: 'Reviewer' } })
+  expect(handed).toMatchObject({ key, status: 'in_progress' })
   const reviewer = await crew.agent('reviewer', { agentId: id })
   const mine = await reviewer.call('list_tasks', { assignee: 'me' })
-  expect(keys(mine.items)).toEqual([key])
+  expect(mine.items).toMatchObject([{ key, assignee: 'me' }])
   expect(await reviewer.call('get_task', { task: key })).toMatchObject({
     description: 'The lock is taken; the test is missing.',
   })
@@ -212,7 +213,7 @@ job('reads through 120 tasks', { calls: 2, tokens: 3070 }, async (crew) => {
   do {
     const page = await agent.call('list_tasks', { status: 'todo', limit: 60, ...(cursor && { cursor }) })
     expect(page.total).toBe(120)
-    for (const { key } of page.items) seen.add(key)
+    for (const key of keys(page.items)) seen.add(key)
     cursor = page.nextCursor
   } while (cursor)
   expect(seen.size).toBe(120)
@@ -232,9 +233,10 @@ job('three agents work through thirty tasks that wait for each other', { calls: 
     project: slug,
     epics: [{ title: 'All', stories: [{ title: 'Steps', tasks }] }],
   })
-  const [epic] = plan.epics as [{ stories: [{ tasks: (Facts & { blockedBy?: string[] })[] }] }]
-  const planned = epic.stories[0].tasks
-  const waitsFor = new Map(planned.map((task) => [task.key, task.blockedBy ?? []]))
+  // The keys are numbered in the order of the plan.
+  expect(plan).toMatchObject({ tasks: 'FL-1 to FL-30', ready: ['FL-1', 'FL-2', 'FL-3', 'FL-4', 'FL-5', 'FL-6'] })
+  const keyOf = (ref: string) => `FL-${Number(ref.slice(1)) + 1}`
+  const waitsFor = new Map(tasks.map((task) => [keyOf(task.ref), (task.blockedBy ?? []).map(keyOf)]))
   const done: string[] = []
   const workers: Agent[] = []
   for (const name of ['Ada', 'Grace', 'Barbara'])

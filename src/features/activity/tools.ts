@@ -1,13 +1,27 @@
-import { listing, tool } from '../../mcp/tool.ts'
+import type { Ctx } from '../../action.ts'
+import { type RecordNames, shortIds } from '../../mcp/names.ts'
+import { happened, listing, pick, tool } from '../../mcp/tool.ts'
 import { object, optional, text, time } from '../../schema.ts'
-import { type Activity, ActivityCreate, type ActivityItem } from './schema.ts'
+import { type Activity, ActivityCreate, type ActivityItem, type ActivityPage } from './schema.ts'
 import * as activities from './service.ts'
 
 const project = optional(text(100, { minLength: 1, description: 'Id, slug or key' }))
 const { type, description, metadata } = ActivityCreate.properties
 
-/** Leaves out the subject, which the description names. */
-const line = ({ id, at, type, description, actor }: ActivityItem) => ({ id, at, type, description, actor })
+/**
+ * An activity as a line, without the subject, which the description names. Only what was logged by hand has an id: the
+ * others hold no more than their line.
+ */
+const line = (activity: ActivityItem, ids: RecordNames): string =>
+  isLogged(activity) ? `${ids.get(activity.id)} ${activity.type} ${happened(activity)}` : happened(activity)
+
+const isLogged = ({ type }: ActivityItem): boolean => !type.includes('.')
+
+async function asLines({ items, ...page }: ActivityPage, _: unknown, ctx: Ctx) {
+  const logged = items.filter(isLogged).map(({ id }) => id)
+  const ids = await shortIds(ctx, 'activity', logged)
+  return { items: items.map((activity) => line(activity, ids)), ...page }
+}
 
 const withoutSubject = ({ subjectId: _, ...activity }: Activity) => activity
 
@@ -27,7 +41,7 @@ export const activityTools = [
     }),
     action: activities.log,
     with: (input) => input,
-    show: withoutSubject,
+    show: (activity) => pick(activity, 'id'),
   }),
   tool({
     name: 'list_activities',
@@ -49,7 +63,7 @@ export const activityTools = [
       projectId: project,
       mustExist: true,
     }),
-    show: ({ items, ...page }) => ({ items: items.map(line), ...page }),
+    show: asLines,
   }),
   tool({
     name: 'get_activity',

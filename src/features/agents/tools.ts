@@ -1,12 +1,22 @@
-import { expectedVersion, happened, listing, tool } from '../../mcp/tool.ts'
+import { expectedVersion, happened, listing, pick, tool } from '../../mcp/tool.ts'
 import { bool, object, oneOf, optional, text, title } from '../../schema.ts'
 import { detail } from './detail.ts'
-import { AgentCreate, agentStatuses, memoryScopes } from './schema.ts'
+import { type Agent, AgentCreate, type AgentItem, agentStatuses, memoryScopes } from './schema.ts'
 import * as agents from './service.ts'
 
 const agent = text(100, { minLength: 1, description: 'Id, slug or id prefix' })
 const { role, persona, systemPrompt, model, skills } = AgentCreate.properties
 const configuration = { role, skills, memoryScope: optional(oneOf(memoryScopes)), persona, systemPrompt, model }
+
+/** What tells agents apart, and which is fit for a task. */
+const item = ({ slug, name, role, model, status }: AgentItem) => ({
+  slug,
+  name,
+  role,
+  model,
+  status: status === 'active' ? null : status,
+})
+const made = (agent: Agent) => pick(agent, 'slug', 'version')
 
 export const agentTools = [
   tool({
@@ -17,6 +27,7 @@ export const agentTools = [
     input: object({ name: title(100), ...configuration }),
     action: agents.create,
     with: (input) => input,
+    show: made,
   }),
   tool({
     name: 'list_agents',
@@ -30,6 +41,7 @@ export const agentTools = [
     }),
     action: agents.listFor,
     with: (input) => ({ limit: 20, ...input, total: true }),
+    show: ({ items, ...page }) => ({ items: items.map(item), ...page }),
   }),
   tool({
     name: 'get_agent',
@@ -55,6 +67,7 @@ export const agentTools = [
     }),
     action: agents.update,
     with: ({ agent, expectedVersion: _, ...patch }) => ({ ref: agent, ...patch }),
+    show: made,
   }),
   tool({
     name: 'delete_agent',

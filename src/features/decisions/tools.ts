@@ -23,6 +23,7 @@ export const decisionTools = [
     }),
     action: decisions.create,
     with: ({ project, ...rest }) => ({ ...rest, projectId: project }),
+    show: ({ id, status, similar }) => ({ id, status: status === 'accepted' ? null : status, similar }),
   }),
   tool({
     name: 'list_decisions',
@@ -39,6 +40,7 @@ export const decisionTools = [
       search: query,
       total: true,
     }),
+    whole: (ctx, { id }) => decisions.get(ctx, { ref: id }),
   }),
   tool({
     name: 'get_decision',

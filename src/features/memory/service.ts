@@ -115,7 +115,7 @@ export const put = write(
       source: input.source,
       importance: input.importance ?? 0.5,
       expiresAt: input.expiresAt,
-      supersedes: input.supersedes,
+      supersedes: old?.id,
       createdAt: ctx.now,
       updatedAt: ctx.now,
     })

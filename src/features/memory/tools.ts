@@ -3,7 +3,7 @@ import { array, int, object, oneOf, optional, text, time, title } from '../../sc
 import { MemoryCreate, scopes } from './schema.ts'
 import * as memory from './service.ts'
 
-const { importance, embedding, supersedes } = MemoryCreate.properties
+const { importance, embedding } = MemoryCreate.properties
 const scope = optional(oneOf(scopes))
 const scopeId = optional(text(100, { description: 'Project, agent or session it is about' }))
 const tags = optional(array(title(50), 50, { uniqueItems: true }))
@@ -21,12 +21,12 @@ export const memoryTools = [
       scopeId,
       title: optional(text(200)),
       importance,
-      supersedes,
+      supersedes: optional(text(36, { minLength: 8, description: 'Id or id prefix' })),
       embedding,
     }),
     action: memory.store,
     with: (input) => input,
-    show: ({ author: _, projectId: __, embeddingModel: ___, ...memory }) => memory,
+    show: ({ id, similar }) => ({ id, similar }),
   }),
   tool({
     name: 'search_memory',
@@ -67,6 +67,7 @@ export const memoryTools = [
     }),
     action: memory.list,
     with: (input) => ({ limit: 20, ...input, total: true }),
+    whole: (ctx, { id }) => memory.get(ctx, { ref: id }),
   }),
   tool({
     name: 'delete_memory',

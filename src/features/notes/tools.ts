@@ -1,4 +1,4 @@
-import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
+import { expectedVersion, listing, pick, tool } from '../../mcp/tool.ts'
 import { array, object, optional, text, time, title } from '../../schema.ts'
 import { NoteCreate } from './schema.ts'
 import * as notes from './service.ts'
@@ -22,6 +22,7 @@ export const noteTools = [
     }),
     action: notes.create,
     with: ({ project, ...rest }) => ({ ...rest, projectId: project }),
+    show: (note) => pick(note, 'slug', 'version'),
   }),
   tool({
     name: 'list_notes',
@@ -37,6 +38,7 @@ export const noteTools = [
     }),
     action: notes.list,
     with: (input) => ({ limit: 20, ...input, total: true }),
+    whole: (ctx, { id }) => notes.detail(ctx, { ref: id }),
   }),
   tool({
     name: 'update_note',
@@ -53,6 +55,7 @@ export const noteTools = [
     }),
     action: notes.update,
     with: ({ note, expectedVersion: _, ...patch }) => ({ ref: note, ...patch }),
+    show: (note) => pick(note, 'slug', 'version'),
   }),
   tool({
     name: 'delete_note',

@@ -1,4 +1,4 @@
-import { expectedVersion, happened, listing, tool } from '../../mcp/tool.ts'
+import { expectedVersion, happened, listing, pick, tool } from '../../mcp/tool.ts'
 import { bool, object, oneOf, optional, text, title } from '../../schema.ts'
 import { ProjectCreate } from './schema.ts'
 import * as projects from './service.ts'
@@ -15,6 +15,7 @@ export const projectTools = [
     input: object({ name: title(100), description, settings }),
     action: projects.create,
     with: (input) => input,
+    show: (project) => pick(project, 'slug', 'key', 'version'),
   }),
   tool({
     name: 'list_projects',
@@ -24,6 +25,16 @@ export const projectTools = [
     input: object({ status: optional(oneOf(['active', 'archived'], { description: 'Default: active' })), ...listing }),
     action: projects.list,
     with: (input) => ({ limit: 20, ...input, total: true }),
+    show: ({ items, ...page }) => ({
+      items: items.map(({ key, slug, name, description, status }) => ({
+        key,
+        slug,
+        name,
+        description,
+        status: status === 'active' ? null : status,
+      })),
+      ...page,
+    }),
   }),
   tool({
     name: 'get_project',
@@ -49,6 +60,7 @@ export const projectTools = [
     }),
     action: projects.update,
     with: ({ project, expectedVersion: _, ...patch }) => ({ ref: project, ...patch }),
+    show: (project) => pick(project, 'slug', 'version'),
   }),
   tool({
     name: 'archive_project',
@@ -58,5 +70,6 @@ export const projectTools = [
     input: object({ project, restore: optional(bool()) }),
     action: projects.archive,
     with: ({ project, restore }) => ({ ref: project, restore }),
+    show: (project) => pick(project, 'slug', 'status', 'version'),
   }),
 ]

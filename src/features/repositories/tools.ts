@@ -1,14 +1,20 @@
-import { tool } from '../../mcp/tool.ts'
+import { pick, tool } from '../../mcp/tool.ts'
 import { codeHosts } from '../../outside/codehosts/schema.ts'
 import { array, bool, int, object, oneOf, optional, text, title } from '../../schema.ts'
 import * as agents from './agents.ts'
 import * as pulls from './pulls.ts'
-import { targets } from './schema.ts'
+import { type RepositoryItem, targets } from './schema.ts'
 import * as repositories from './service.ts'
 import { sync } from './sync.ts'
 
 const project = optional(text(100, { description: 'Id, slug or key' }))
 const repo = text(300, { minLength: 1, description: 'Id or owner/name' })
+
+/** A repository by the name that tools take. */
+const item = ({ owner, name, ...repository }: RepositoryItem) => ({
+  repo: `${owner}/${name}`,
+  ...pick(repository, 'url', 'projectId', 'defaultBranch', 'status', 'error', 'createdById'),
+})
 
 export const repositoryTools = [
   tool({
@@ -23,6 +29,7 @@ export const repositoryTools = [
     }),
     action: repositories.connect,
     with: (input) => input,
+    show: item,
   }),
   tool({
     name: 'create_pr',
@@ -40,6 +47,7 @@ export const repositoryTools = [
     }),
     action: pulls.create,
     with: ({ repo, ...rest }) => ({ ref: repo, ...rest }),
+    show: (pull) => pick(pull, 'number', 'url', 'existed', 'warning'),
   }),
   tool({
     name: 'generate_agents_md',
@@ -59,6 +67,7 @@ export const repositoryTools = [
     input: object({ project, limit: optional(int({ min: 1, max: 100 })) }),
     action: repositories.list,
     with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
+    show: ({ items, ...page }) => ({ items: items.map(item), ...page }),
   }),
   tool({
     name: 'sync_repo',
@@ -68,5 +77,11 @@ export const repositoryTools = [
     input: object({ repo }),
     action: sync,
     with: ({ repo }) => ({ ref: repo }),
+    show: ({ branches, lastCommit, pullRequests, ...repository }) => ({
+      ...item(repository),
+      branches,
+      lastCommit,
+      pullRequests,
+    }),
   }),
 ]

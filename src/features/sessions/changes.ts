@@ -2,8 +2,9 @@ import { and, desc, eq, gt, type SQL } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { feedColumns, feedEntry, isOneOf, isToldTo } from '../../events/feed.ts'
 import { events } from '../../events/table.ts'
+import { named, quoted } from '../../text/quoted.ts'
 import type { Project } from '../projects/schema.ts'
-import { day, named, type Part, quoted } from './pack.ts'
+import { day, type Part } from './pack.ts'
 import type { Worker } from './parts.ts'
 
 /** The parts of a brief that say what changed, and what of it the caller may read. */

@@ -1,4 +1,3 @@
-import { visibleText } from '../../text/text.ts'
 import { clipped, tokensOf } from '../../text/token-estimate.ts'
 import type { Brief } from './schema.ts'
 
@@ -92,19 +91,4 @@ function cut(line: string, tokens: number): string {
   return kept.lastIndexOf('«') > kept.lastIndexOf('»') ? `${kept}»` : kept
 }
 
-// ---- texts that users wrote
-
 export const day = (at: string): string => at.slice(0, 16).replace('T', ' ')
-
-const plain = (text: string): string => visibleText(text).replaceAll('«', '‹').replaceAll('»', '›').trim()
-/** Puts a text on one line, so that it cannot look like a part of the brief. */
-const line = (text: string): string => plain(text).replace(/\s+/g, ' ')
-
-export const quoted = (text: string, most = 200): string => `«${clipped(line(text), most)}»`
-/** Quotes a text and keeps its lines. */
-export const block = (text: string): string =>
-  plain(text)
-    .replace(/[\r\n\u2028\u2029]+/g, '\n')
-    .replace(/^/gm, '> ')
-/** Cleans a name, which its owner chose, like any other text. */
-export const named = (name: string): string => line(name.replace(/[[\](){}<>#*`]/g, ''))

@@ -1,7 +1,7 @@
-import { listing, tool } from '../../mcp/tool.ts'
+import { listing, pick, tool } from '../../mcp/tool.ts'
 import { array, int, object, oneOf, optional, text, time, title } from '../../schema.ts'
 import { context, saveAndBrief } from './context.ts'
-import { type SessionBrief, statuses } from './schema.ts'
+import { type SessionBrief, type SessionItem, statuses } from './schema.ts'
 import * as sessions from './service.ts'
 
 const project = optional(text(100, { description: 'Id, slug or key' }))
@@ -20,6 +20,10 @@ const checkpoint = optional(
     openQuestions: strings,
   }),
 )
+
+/** What tells sessions apart, and which can be resumed. */
+const item = (session: SessionItem) =>
+  pick(session, 'id', 'status', 'goals', 'agentId', 'projectId', 'taskId', 'updatedAt', 'checkpointAt')
 
 /** The brief contains the rest of the session. */
 const briefed = ({ id, status, brief }: SessionBrief) => ({ id, status, brief })
@@ -59,7 +63,7 @@ export const sessionTools = [
     input: object({ session, summary: optional(text(20_000)), checkpoint }),
     action: sessions.end,
     with: ({ session, ...rest }) => ({ ref: session, ...rest }),
-    show: ({ session: { id, status }, memories }) => ({ session: { id, status }, memories }),
+    show: ({ session: { id, status }, memories }) => ({ session: id, status, memories }),
   }),
   tool({
     name: 'list_sessions',
@@ -69,6 +73,7 @@ export const sessionTools = [
     input: object({ agent, status: optional(oneOf(statuses)), ...listing }),
     action: sessions.list,
     with: ({ agent, ...input }) => ({ limit: 20, ...input, agentId: agent, mustExist: true, total: true }),
+    show: ({ items, ...page }) => ({ items: items.map(item), ...page }),
   }),
   tool({
     name: 'get_context',

@@ -1,4 +1,4 @@
-import { listing, tool } from '../../mcp/tool.ts'
+import { listing, pick, tool } from '../../mcp/tool.ts'
 import { int, object, oneOf, optional, text, title } from '../../schema.ts'
 import { statuses } from './schema.ts'
 import * as specs from './service.ts'
@@ -21,6 +21,7 @@ export const specTools = [
     }),
     action: specs.create,
     with: ({ project, ...rest }) => ({ ...rest, projectId: project }),
+    show: (spec) => pick(spec, 'slug', 'version'),
   }),
   tool({
     name: 'list_specs',
@@ -30,6 +31,7 @@ export const specTools = [
     input: object({ project, status, ...listing }),
     action: specs.list,
     with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
+    whole: (ctx, { id }) => specs.get(ctx, { ref: id }),
   }),
   tool({
     name: 'update_spec',
@@ -46,6 +48,7 @@ export const specTools = [
     }),
     action: specs.update,
     with: ({ spec, expectedVersion: _, ...patch }) => ({ ref: spec, ...patch }),
+    show: (spec) => pick(spec, 'slug', 'status', 'version', 'change'),
   }),
   tool({
     name: 'get_spec',

@@ -1,7 +1,8 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
 import type { Ctx } from '../../action.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { positionBehind } from '../../records/positions.ts'
+import { byReference, idStarts } from '../../records/rows.ts'
 import { listProjects, projectOf } from '../projects/current.ts'
 import { lockProject } from '../projects/lock.ts'
 import { requireOpenProject } from '../projects/refusals.ts'
@@ -42,14 +43,8 @@ export async function checkPlace(
   place: Pick<TaskPatch, 'storyId' | 'parentId'>,
   own?: string,
 ): Promise<string | null | undefined> {
-  if (place.storyId) {
-    const [story] = await ctx.db
-      .select({ id: stories.id })
-      .from(stories)
-      .where(and(eq(stories.id, place.storyId), eq(stories.projectId, projectId), isNull(stories.deletedAt)))
-    if (!story) throw notFound('story', place.storyId)
-  }
-  if (!place.parentId) return place.storyId
+  const storyId = place.storyId ? await storyIn(ctx, projectId, place.storyId) : place.storyId
+  if (!place.parentId) return storyId
   const parent = await inProject(ctx, place.parentId, projectId)
   if (own) {
     const { rows } = await ctx.db.execute<{ id: string }>(sql`with recursive above (id) as (
@@ -59,7 +54,29 @@ export async function checkPlace(
     if (rows.length > 0)
       throw new AppError('conflict.cycle', 'A task cannot be a part of itself, or of one of its own parts.')
   }
-  return place.storyId === undefined ? parent.storyId : place.storyId
+  return storyId === undefined ? parent.storyId : storyId
+}
+
+const key = /^[A-Za-z]{2,6}-\d+$/
+
+/** Finds a story of the project by its id, the beginning of its id, or the key of a task in it. */
+async function storyIn(ctx: Ctx, projectId: string, ref: string): Promise<string> {
+  const select = (match: SQL) =>
+    ctx.db
+      .select({ id: stories.id, title: stories.title })
+      .from(stories)
+      .where(and(match, eq(stories.projectId, projectId), isNull(stories.deletedAt)))
+      .limit(2)
+  const found = await byReference(ref, {
+    id: (id) => select(eq(stories.id, id)),
+    name: async (name) => {
+      const { storyId } = key.test(name) ? await inProject(ctx, name, projectId) : { storyId: null }
+      return storyId ? select(eq(stories.id, storyId)) : []
+    },
+    prefix: (prefix) => select(idStarts(stories.id, prefix)),
+  })
+  if (!found) throw notFound('story', ref)
+  return found.id
 }
 
 /** Returns the position behind another task of the project; `null`: the first one. */

@@ -5,8 +5,9 @@ import { array, bool, int, object, oneOf, optional, text, time, title } from '..
 import { remove } from './deletion.ts'
 import { claim } from './leases.ts'
 import { next } from './next.ts'
-import { Acceptance, Accepted, type TaskItem } from './schema.ts'
+import { Acceptance, Accepted } from './schema.ts'
 import * as tasks from './service.ts'
+import { asLines, begun, changed, completed, full } from './views.ts'
 
 const task = text(100, { minLength: 1, description: 'Id, TUT-42 or id prefix' })
 const project = optional(text(100, { description: 'Id, slug or key' }))
@@ -18,17 +19,6 @@ const acceptance = optional(
 )
 const accepted = optional(Accepted)
 const minutes = optional(int({ min: 1, max: 480 }))
-
-/** Shows the holder and the end of a lease; its other fields only help people who look for stuck agents. */
-const withHolder = <T extends TaskItem>({ lease, startedAt: _, createdAt: __, updatedAt: ___, ...task }: T) => ({
-  ...task,
-  lease: lease && { holder: lease.holder, expiresAt: lease.expiresAt },
-})
-/** A list item: only the fields needed to choose a task. */
-const line = (task: TaskItem) => {
-  const { key, title, status, priority, assignee, labels, dueAt, estimate, blockedBy, lease } = withHolder(task)
-  return { key, title, status, priority, assignee, labels, dueAt, estimate, blockedBy, lease }
-}
 
 export const taskTools = [
   tool({
@@ -45,13 +35,13 @@ export const taskTools = [
       labels,
       dueAt: optional(time()),
       blockedBy,
-      story: optional(text(36, { description: 'Story id' })),
+      story: optional(text(36, { description: 'Id, or a task in it' })),
       acceptance,
       discoveredFrom: optional(text(100, { description: 'Task during which it was found' })),
     }),
     action: tasks.create,
     with: ({ project, story, ...rest }) => ({ ...rest, projectRef: project, storyId: story }),
-    show: withHolder,
+    show: (task) => changed(task),
   }),
   tool({
     name: 'list_tasks',
@@ -68,7 +58,8 @@ export const taskTools = [
     }),
     action: tasks.list,
     with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
-    show: ({ items, ...page }) => ({ items: items.map(line), ...page }),
+    show: asLines,
+    whole: async (ctx, { id }) => full(await tasks.detail(ctx, { ref: id })),
   }),
   tool({
     name: 'update_task',
@@ -92,7 +83,7 @@ export const taskTools = [
     }),
     action: tasks.update,
     with: ({ task, expectedVersion: _, ...patch }) => ({ ref: task, ...patch }),
-    show: withHolder,
+    show: (task) => changed(task),
   }),
   tool({
     name: 'complete_task',
@@ -102,18 +93,7 @@ export const taskTools = [
     input: object({ task, notes: optional(text(20_000)), evidence: optional(array(text(500), 20)), accepted }),
     action: tasks.complete,
     with: ({ task, ...rest }) => ({ ref: task, ...rest }),
-    show: ({ id, key, title, status, version, openCriteria, already, freed, blocked, next }) => ({
-      id,
-      key,
-      title,
-      status,
-      version,
-      openCriteria,
-      already,
-      freed,
-      blocked,
-      next,
-    }),
+    show: completed,
   }),
   tool({
     name: 'delete_task',
@@ -132,7 +112,7 @@ export const taskTools = [
     input: object({ task }),
     action: tasks.detail,
     with: ({ task }) => ({ ref: task }),
-    show: (task) => ({ ...withHolder(task), createdAt: task.createdAt, updatedAt: task.updatedAt }),
+    show: full,
   }),
   tool({
     name: 'next_task',
@@ -142,7 +122,7 @@ export const taskTools = [
     input: object({ project, claim: optional(bool()), agent: optional(text(100)), minutes }),
     action: next,
     with: ({ project, ...rest }) => ({ ...rest, projectRef: project }),
-    show: ({ task, ...rest }) => ({ task: task && withHolder(task), ...rest }),
+    show: ({ task, ...rest }) => ({ task: task && begun(task), ...rest }),
   }),
   tool({
     name: 'claim_task',
@@ -158,6 +138,6 @@ export const taskTools = [
     }),
     action: claim,
     with: ({ task, ...rest }) => ({ ref: task, ...rest }),
-    show: withHolder,
+    show: (task, { action }) => (action === undefined || action === 'claim' ? begun(task) : changed(task)),
   }),
 ]

@@ -1,9 +1,9 @@
-import { listing, tool } from '../../mcp/tool.ts'
+import { listing, pick, tool } from '../../mcp/tool.ts'
 import { array, object, optional, text, title } from '../../schema.ts'
 import { Evidence } from '../projects/workflow-schema.ts'
 import { advance, review } from './advancing.ts'
 import * as detail from './detail.ts'
-import { type Feature, FeatureCreate, FeatureReview } from './schema.ts'
+import { type Feature, FeatureCreate, type FeatureDetail, type FeatureItem, FeatureReview } from './schema.ts'
 import * as features from './service.ts'
 
 const project = optional(text(100, { minLength: 1, description: 'Id, slug or key' }))
@@ -19,12 +19,26 @@ const gateOf = ({ next }: Pick<Feature, 'next'>) =>
     ),
   }
 /** The feature after a step: its state and what comes next. */
-const step = ({ id, title, status, version, ...feature }: Feature) => ({
-  id,
-  title,
-  status,
-  version,
+const step = (feature: Pick<Feature, 'id' | 'status' | 'version' | 'next'>) => ({
+  ...pick(feature, 'id', 'status', 'version'),
   next: gateOf(feature),
+})
+/** Names of the gates by their state. */
+const gatesOf = ({ gates }: Pick<FeatureItem, 'gates'>) =>
+  Object.fromEntries(
+    gates.map(({ state }) => [state, gates.filter((gate) => gate.state === state).map(({ gate }) => gate)]),
+  )
+const item = (feature: FeatureItem) => ({
+  ...pick(feature, 'id', 'title', 'status', 'priority', 'assignee', 'projectId'),
+  kind: feature.kind === 'feature' ? null : feature.kind,
+  gates: gatesOf(feature),
+})
+const full = ({ evidence, reviews, states: _, ...feature }: FeatureDetail) => ({
+  ...feature,
+  gates: gatesOf(feature),
+  next: gateOf(feature),
+  evidence: evidence.map(({ id: _, ...shown }) => shown),
+  reviews: reviews.map(({ id: _, ...review }) => review),
 })
 
 export const workflowTools = [
@@ -44,7 +58,10 @@ export const workflowTools = [
     }),
     action: features.create,
     with: ({ tasks, spec, ...rest }) => ({ ...rest, taskIds: tasks, specId: spec }),
-    show: (feature) => ({ ...feature, next: gateOf(feature) }),
+    show: ({ gates, ...feature }) => ({
+      ...step(feature),
+      gates: gates.filter(({ state }) => state === 'open').map(({ gate }) => gate),
+    }),
   }),
   tool({
     name: 'advance_feature',
@@ -75,6 +92,8 @@ export const workflowTools = [
     input: object({ project, status: optional(text(63)), ...listing }),
     action: features.list,
     with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
+    show: ({ items, ...page }) => ({ items: items.map(item), ...page }),
+    whole: async (ctx, { id }) => full(await detail.get(ctx, { ref: id })),
   }),
   tool({
     name: 'get_feature',
@@ -84,11 +103,6 @@ export const workflowTools = [
     input: object({ feature }),
     action: detail.get,
     with: ({ feature }) => ({ ref: feature }),
-    show: ({ evidence, reviews, states: _, ...feature }) => ({
-      ...feature,
-      next: gateOf(feature),
-      evidence: evidence.map(({ id: _, ...shown }) => shown),
-      reviews: reviews.map(({ id: _, ...review }) => review),
-    }),
+    show: full,
   }),
 ]

@@ -1,0 +1,90 @@
+import type { Ctx } from '../../action.ts'
+import { named, quoted } from '../../text/quoted.ts'
+import { sameParty, speaker } from '../agents/parties.ts'
+import type { Task, TaskChanged, TaskCompleted, TaskDetail, TaskItem, TaskPage } from './schema.ts'
+
+/** What tools show of tasks. REST shows all of them. */
+
+/** Shows the holder and the end of a lease; its other fields only help people who look for stuck agents. */
+const held = ({ lease }: TaskItem) => lease && { holder: lease.holder, expiresAt: lease.expiresAt }
+
+/** Open criteria are plain texts, as tools take them. */
+const criteria = ({ acceptance }: Task) => acceptance.map(({ text, done }) => (done ? { text, done } : text))
+
+/** A task to work on: what it asks for. `createdById` tells the author of the text. */
+export const begun = (task: Task) => {
+  const { key, title, status, version, priority, labels, dueAt, description, blockedBy, createdById } = task
+  const acceptance = criteria(task)
+  const lease = held(task)
+  return {
+    key,
+    title,
+    status,
+    version,
+    priority,
+    labels,
+    dueAt,
+    description,
+    acceptance,
+    blockedBy,
+    lease,
+    createdById,
+  }
+}
+
+/** A task after a change: its name and state, and the other tasks that the change concerns. */
+export const changed = ({ key, status, version, blockedBy, ...task }: Task & Partial<TaskChanged>) => ({
+  key,
+  status,
+  version,
+  blockedBy,
+  openCriteria: task.openCriteria,
+  freed: task.freed?.map(titled),
+  blocked: task.blocked?.map(titled),
+})
+
+const titled = ({ key, title }: { key: string; title: string }): string => `${key} ${quoted(title)}`
+
+export const completed = ({ next, already, ...task }: TaskCompleted) => {
+  const { version: _, blockedBy: __, ...state } = changed(task)
+  return { ...state, already, next }
+}
+
+/** Everything about a task that a worker may need. */
+export const full = (task: TaskDetail) => {
+  const { project: _, key, title, waitsFor, comments, frees, subtasks, can: __, startedAt: ___, ...rest } = task
+  return {
+    key,
+    title,
+    ...rest,
+    acceptance: criteria(task),
+    lease: held(task),
+    waitsFor: waitsFor.map(({ kind: _, ...blocker }) => blocker),
+    frees: frees.map(related),
+    subtasks: subtasks.map(related),
+    comments: comments.map(({ author, createdAt, body }) => ({ author, at: createdAt, body })),
+  }
+}
+
+const related = ({ key, title, status }: { key: string; title: string; status: string }): string =>
+  `${key} ${status} ${quoted(title)}`
+
+/** A list of tasks, one line each: what one needs to choose a task. */
+export const asLines = ({ items, ...page }: TaskPage, _: unknown, ctx: Ctx) => ({
+  items: items.map((task) => lineOf(task, ctx)),
+  ...page,
+})
+
+function lineOf({ key, status, priority, title, assignee, dueAt, blockedBy, lease }: TaskItem, ctx: Ctx): string {
+  const nameOf = (party: NonNullable<TaskItem['assignee']>) =>
+    sameParty(party, speaker(ctx)) ? 'me' : named(party.name)
+  return [
+    [key, status, priority !== 'medium' && priority, quoted(title)].filter(Boolean).join(' '),
+    assignee && `for ${nameOf(assignee)}`,
+    lease && `held by ${nameOf(lease.holder)} until ${lease.expiresAt.slice(0, 16)}Z`,
+    blockedBy.length > 0 && `waits for ${blockedBy.join(', ')}`,
+    dueAt && `due ${dueAt.slice(0, 10)}`,
+  ]
+    .filter(Boolean)
+    .join('; ')
+}

@@ -1,0 +1,114 @@
+import { and, inArray, sql } from 'drizzle-orm'
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
+import type { Ctx } from '../action.ts'
+import { rightsOf } from '../auth/rights.ts'
+import { idList } from '../db/columns.ts'
+import { events } from '../events/table.ts'
+import { isId } from '../records/rows.ts'
+
+/** Names of records by their ids: the key or slug, else the shortest beginning of the id that is unique. */
+export type RecordNames = ReadonlyMap<string, string>
+
+type Fields = Record<string, unknown>
+type Found = Map<string, Set<string>>
+
+/** What a tool is about, where its name does not end with the name of a kind. */
+const others: Record<string, string> = {
+  memories: 'memory',
+  activities: 'activity',
+  repo: 'repository',
+  review: 'feature',
+}
+/** Returns the kind of record that a tool returns: `list_tasks` returns tasks. */
+export function kindOf(tool: string): string {
+  const noun = tool.slice(tool.indexOf('_') + 1)
+  const one = noun.endsWith('s') && !(noun in others) ? noun.slice(0, -1) : noun
+  return others[one] ?? one
+}
+
+/** Fields whose value is the id of a record of the same kind. */
+const sameKind = new Set(['id', 'supersedes', 'supersededById', 'similar'])
+/** Lists of ids. */
+const lists: Record<string, string> = { taskIds: 'task', skills: 'skill' }
+
+/** Returns the kind of record that a field refers to, if it refers to one. */
+function kindOfField(name: string, of: string, { scope }: Fields): string | undefined {
+  if (sameKind.has(name)) return of
+  if (name === 'scopeId') return typeof scope === 'string' ? scope : undefined
+  return lists[name] ?? (name.endsWith('Id') ? name.slice(0, -2) : name)
+}
+
+/** Finds the ids in a result, by the kind of their record. Ids of other things stay as they are. */
+function collect(value: unknown, kind: string, found: Found): void {
+  if (Array.isArray(value)) {
+    for (const item of value) collect(item, kind, found)
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  const fields = value as Fields
+  const own = typeof fields.kind === 'string' && typeof fields.id === 'string' ? fields.kind : kind
+  // A record that has a key or slug is called by it. The key of a task also tells its project.
+  const named = typeof fields.key === 'string' || typeof fields.slug === 'string'
+  for (const [name, field] of Object.entries(fields)) {
+    const of = kindOfField(name, own, fields)
+    for (const id of of && !(named && name === 'id') && !(fields.key && name === 'projectId') ? [field].flat() : [])
+      if (typeof id === 'string' && isId(id)) found.set(of as string, (found.get(of as string) ?? new Set()).add(id))
+    if (typeof field === 'object') collect(field, kindOfPart(name, own), found)
+  }
+}
+
+/** A part such as `memories` or `recentMemories` holds records of that kind; other parts are about the whole. */
+function kindOfPart(name: string, whole: string): string {
+  const noun = name.replace(/^[a-z]+(?=[A-Z])/, '').toLowerCase()
+  return noun === 'items' || noun === 'similar' ? whole : kindOf(`get_${noun}`)
+}
+
+/** Returns the names of all records that a result refers to by id. One query for each kind, none where there is no id. */
+export async function namesIn(ctx: Ctx, tool: string, answer: unknown): Promise<RecordNames> {
+  const found: Found = new Map()
+  collect(answer, kindOf(tool), found)
+  const names = new Map<string, string>()
+  for (const [kind, ids] of found) for (const [id, name] of await namesOf(ctx, kind, [...ids])) names.set(id, name)
+  return names
+}
+
+async function namesOf(ctx: Ctx, kind: string, ids: string[]): Promise<Iterable<[string, string]>> {
+  const record = ctx.app.records.find(kind)
+  if (!record) return kind === 'activity' ? beginnings(ctx, events, ids) : []
+  const { key, table, visible } = record
+  if (!key) return beginnings(ctx, table, ids)
+  const rows: { id: string; name: string }[] = await ctx.db
+    .select({ id: sql<string>`${table.id}`, name: sql<string>`${key}` })
+    .from(table as PgTable)
+    .where(and(inArray(table.id, ids), visible(rightsOf(ctx.actor))))
+  const named = new Map(rows.map(({ id, name }) => [id, name]))
+  const unseen = ids.filter((id) => !named.has(id))
+  return [...named, ...(unseen.length > 0 ? await beginnings(ctx, table, unseen) : [])]
+}
+
+/** Returns the unique beginnings of ids of one kind, for the lines of a list. */
+export const shortIds = async (ctx: Ctx, kind: string, ids: string[]): Promise<RecordNames> =>
+  new Map(ids.length > 0 ? await namesOf(ctx, kind, ids) : [])
+
+/** Where a beginning may end: after the groups of an id. The first two hold the time, to a millisecond. */
+const lengths = [13, 18, 23]
+
+/**
+ * Returns the beginnings that no other id of the table shares, whoever may see the other record: a reference is looked
+ * up among the records that the caller sees, so it finds the same record for everybody.
+ */
+async function beginnings(
+  ctx: Ctx,
+  table: PgTable & { id: PgColumn },
+  ids: readonly string[],
+): Promise<Iterable<[string, string]>> {
+  const first = ids.map((id) => `${id.slice(0, 13)}-0000-0000-000000000000`)
+  const last = ids.map((id) => `${id.slice(0, 13)}-ffff-ffff-ffffffffffff`)
+  const { rows } = await ctx.db.execute<{ id: string }>(sql`select ${table.id} as id
+    from unnest(${idList(first)}::uuid[], ${idList(last)}::uuid[]) r(first, last)
+      join ${table} on ${table.id} between r.first and r.last`)
+  return ids.map((id): [string, string] => {
+    const length = lengths.find((n) => !rows.some((row) => row.id !== id && row.id.startsWith(id.slice(0, n))))
+    return [id, length === undefined ? id : id.slice(0, length)]
+  })
+}

@@ -1,0 +1,104 @@
+import type { RecordNames } from './names.ts'
+
+export type Fields = Record<string, unknown>
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What is known about a call when its result is shortened. */
+export interface Known {
+  readonly names: RecordNames
+  /** The id of the agent or user that calls. */
+  readonly me?: string
+  /** Leaves out the project of every record: the caller has named it, so that all records have the same. */
+  readonly oneProject?: boolean
+  /** The project that the token names. */
+  readonly project?: string
+  /** The arguments, whose long texts are not sent back. */
+  readonly sent?: Fields
+}
+
+export const nothingKnown: Known = { names: new Map() }
+
+/** Fields that are equal in every record that a token sees, or useful only to a dashboard. */
+const unasked = new Set(['organizationId', 'createdById', 'userId', 'workspaceId', 'position', 'storyId'])
+/** What users store as JSON, where an empty value may mean something. */
+const verbatim = new Set(['metadata', 'settings'])
+/** Values that a record has by itself. A field is left out where it has this value. */
+const defaults: Record<string, unknown> = { priority: 'medium', importance: 0.5, visibility: 'team', scope: 'team' }
+const taskKey = /^[A-Z]{2,6}-\d+$/
+const instant = /^(\d{4}-\d\d-\d\dT\d\d:\d\d):\d\d(\.\d+)?Z$/
+const timed = /(?:^at|At)$/
+const LONG = 200
+
+/**
+ * Returns a result with the fields that a model needs, since each costs tokens. Fields that are empty, false or at
+ * their default are left out, except for empty `items`. A record has one name: its key, else its slug, else its id;
+ * other records are referred to by such names too. People and agents are their names, times are exact to a minute.
+ */
+export function short(value: unknown, known: Known, depth = 0, within = ''): unknown {
+  if (Array.isArray(value)) return value.map((item) => short(item, known, depth + 1, value.length > 1 ? within : ''))
+  if (typeof value === 'string') return known.names.get(value) ?? value
+  if (!isFields(value)) return value
+  if (depth > 0 && isParty(value)) return value.name
+  const keyed = typeof value.key === 'string' && taskKey.test(value.key)
+  const remark = typeof value.body === 'string'
+  const named = keyed || typeof value.slug === 'string'
+  const out: Fields = {}
+  for (const name in value) {
+    const field = value[name]
+    if (
+      (isEmpty(field) && name !== 'items') ||
+      unasked.has(name) ||
+      defaults[name] === field ||
+      (depth === 0 && name === 'can')
+    )
+      continue
+    if (verbatim.has(name)) {
+      out[name] = field
+      continue
+    }
+    if (name === 'id' && (named || value.deleted === true || remark)) continue
+    if (keyed && (name === 'number' || name === 'projectId')) continue
+    if (name === 'projectId' && isAsked(value, known)) continue
+    if (within === 'items' && name === 'version') continue
+    if (name === 'scopeId' && field === known.project) continue
+    if (name === 'createdAt' && value.updatedAt && (depth > 0 || value.updatedAt === field)) continue
+    if (typeof field === 'string') {
+      if (depth === 0 && field.length > LONG && known.sent?.[name] === field) continue
+      out[nameOf(name, field, known)] = known.names.get(field) ?? (timed.test(name) ? toMinute(field) : field)
+      continue
+    }
+    const inner = isMe(name, field, known) ? 'me' : short(field, known, depth + 1, name)
+    if (name === 'items' || !isEmpty(inner)) out[name in renamed ? (renamed[name] as string) : name] = inner
+  }
+  return out
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === null ||
+  value === undefined ||
+  value === '' ||
+  value === false ||
+  (typeof value === 'object' && Object.keys(value).length === 0)
+
+const isParty = ({ type, name }: Fields): boolean =>
+  typeof name === 'string' && (type === 'user' || type === 'agent' || type === 'system')
+
+/** Whether the caller is assigned to a task or holds it. As the author of a text they are named like everybody. */
+const isMe = (name: string, field: unknown, { me }: Known): boolean =>
+  (name === 'assignee' || name === 'holder') && me !== undefined && isFields(field) && field.id === me
+
+const isAsked = ({ projectId, scopeId }: Fields, { oneProject, project }: Known): boolean =>
+  oneProject === true || projectId === project || projectId === scopeId
+
+/** Names under which tools take the same records. */
+const renamed: Record<string, string> = { taskIds: 'tasks' }
+/** Returns `project` for `projectId`, once the value is a name. */
+const nameOf = (name: string, value: string, { names }: Known): string =>
+  names.has(value) && name.endsWith('Id') && name !== 'scopeId' ? name.slice(0, -2) : name
+
+const toMinute = (text: string): string => {
+  const found = instant.exec(text)
+  return found ? `${found[1]}Z` : text
+}
