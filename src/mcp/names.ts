@@ -4,6 +4,7 @@ import type { Ctx } from '../action.ts'
 import { rightsOf } from '../auth/rights.ts'
 import { idList } from '../db/columns.ts'
 import { events } from '../events/table.ts'
+import { recordNames } from '../records/names.ts'
 import { isId } from '../records/rows.ts'
 
 /** Names of records by their ids: the key or slug, else the shortest beginning of the id that is unique. */
@@ -38,6 +39,8 @@ function kindOfField(name: string, of: string, { scope }: Fields): string | unde
   return lists[name] ?? (name.endsWith('Id') ? name.slice(0, -2) : name)
 }
 
+const isKind = (value: unknown): value is string => recordNames.some((name) => name === value)
+
 /** Finds the ids in a result, by the kind of their record. Ids of other things stay as they are. */
 function collect(value: unknown, kind: string, found: Found): void {
   if (Array.isArray(value)) {
@@ -46,7 +49,8 @@ function collect(value: unknown, kind: string, found: Found): void {
   }
   if (typeof value !== 'object' || value === null) return
   const fields = value as Fields
-  const own = typeof fields.kind === 'string' && typeof fields.id === 'string' ? fields.kind : kind
+  // A search finds records of several kinds, and says which. A feature has a kind of its own.
+  const own = kind !== 'feature' && isKind(fields.kind) ? fields.kind : kind
   // A record that has a key or slug is called by it. The key of a task also tells its project.
   const named = typeof fields.key === 'string' || typeof fields.slug === 'string'
   for (const [name, field] of Object.entries(fields)) {

@@ -339,6 +339,9 @@ test('the public page shows it with those of its skills that are public too', as
   expect((await visit(agent.slug)).status).toBe(404)
 })
 
+/** An agent as `get_agent` shows it. */
+type AgentShown = Omit<AgentDetail, 'recentActivity'> & { recentActivity: string[] }
+
 describe('over MCP', () => {
   const connected = async <T>(token: string, work: (client: McpClient) => Promise<T>): Promise<T> => {
     const client = await (ways['v2 client, HTTP 2026-07-28'] as (typeof ways)[string])(t.url, token)
@@ -358,8 +361,9 @@ describe('over MCP', () => {
       const given = { name: 'Reviewer', role: 'r', memoryScope: 'agent', systemPrompt: 'You review.' }
       const made = (await client.call('create_agent', { ...given, skills: `["${review.slug}"]` }))
         .structuredContent as unknown as Agent
-      expect(made).toMatchObject({ ...given, skills: [review.id], scope: 'team' })
-      const stored = (await team.author.fetch('GET', `/api/agents/${made.id}`)).body
+      expect(made).toEqual({ slug: expect.any(String), version: 1 } as unknown as Agent)
+      const stored = (await team.author.fetch('GET', `/api/agents/${made.slug}`)).body
+      expect(stored).toMatchObject({ ...given, skills: [review.id], scope: 'team' })
       expect(stored).toMatchObject({ organizationId: team.id, createdById: people.author.userId })
 
       for (const args of [{}, { project: slug }, { status: 'active', limit: 5 }]) {
@@ -373,21 +377,23 @@ describe('over MCP', () => {
       })
 
       const changed = await client.call('update_agent', { agent: made.slug, role: 'Reviews', expectedVersion: 1 })
-      expect(changed.structuredContent).toMatchObject({ role: 'Reviews', version: 2, skills: [review.id] })
+      expect(changed.structuredContent).toEqual({ slug: made.slug, version: 2 })
       const late = await client.call('update_agent', { agent: made.slug, role: 'x', expectedVersion: 1 })
       expect(late).toMatchObject({
         isError: true,
         structuredContent: { code: 'version_mismatch', current: { version: 2 } },
       })
 
-      const read = (await client.call('get_agent', { agent: made.id })).structuredContent as unknown as AgentDetail
-      expect(read.systemPrompt).toBe('You review.')
-      expect(read.recentActivity.map((e) => e.type)).toEqual(['agent.updated', 'agent.created'])
+      const read = (await client.call('get_agent', { agent: stored.id })).structuredContent as unknown as AgentShown
+      expect(read).toMatchObject({ role: 'Reviews', systemPrompt: 'You review.', skills: [review.slug] })
+      expect(read.recentActivity).toEqual([
+        expect.stringContaining('«changed role of agent Reviewer»'),
+        expect.stringContaining('«created agent Reviewer»'),
+      ])
 
       expect((await client.call('delete_agent', { agent: made.slug })).structuredContent).toEqual({
-        id: made.id,
         deleted: true,
-        memories: { count: 0, kept: false },
+        memories: { count: 0 },
       })
       expect((await client.call('list_agents')).structuredContent).toEqual({ items: [], total: 0 })
     })
@@ -400,9 +406,9 @@ describe('over MCP', () => {
     const types = async (who: Person) =>
       connected(await mcpToken(t, who, { organizationId: who.organizationId }), async (client) => {
         const { structuredContent } = await client.call('get_agent', { agent: agent.slug })
-        return ((structuredContent as unknown as Partial<AgentDetail>).recentActivity ?? []).map((e) => e.type)
+        return (structuredContent as unknown as Partial<AgentShown>).recentActivity ?? []
       })
-    expect(await types(team.viewer)).toEqual(['agent.updated'])
+    expect(await types(team.viewer)).toEqual([expect.stringContaining('«changed scope of agent')])
     expect(await types(people.stranger)).toEqual([])
   })
 

@@ -312,10 +312,13 @@ describe('as agents do it', () => {
       title: `Keep ${word} files in the database`,
       decision: 'One place.',
       alternatives: '["A folder", {"option": "A bucket", "cons": "Needs a network"}]',
-      supersedes: old.id.slice(0, 34),
+      supersedes: old.id,
     })
     expect(similar ?? []).toEqual([])
-    expect(await get(old.id)).toMatchObject({ status: 'superseded', supersededById: id })
+    expect(await get(old.id)).toMatchObject({
+      status: 'superseded',
+      supersededById: expect.stringContaining(id),
+    })
     expect((await get(id)).alternatives).toEqual([
       { option: 'A folder' },
       { option: 'A bucket', cons: 'Needs a network' },

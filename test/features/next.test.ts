@@ -206,10 +206,10 @@ describe('over MCP', () => {
     const agent = await newAgent(team.owner)
     const client = await connect(team.member, { agentId: agent.id, projectId: here.id })
     const answer = told<{ task: Task; why: string }>(await client.call('next_task'))
-    expect(answer).toMatchObject({ task: { key: mine.key, lease: { holder: { type: 'agent', name: agent.name } } } })
+    expect(answer).toMatchObject({ task: { key: mine.key, lease: { holder: 'me' } } })
     expect(told<{ items: Task[] }>(await client.call('list_tasks')).items.map(({ key }) => key)).toEqual([mine.key])
     const made = told<Task>(await client.call('create_task', { title: 'Found on the way' }))
-    expect((await get(team.owner, made.id)).body.projectId).toBe(here.id)
+    expect((await get(team.owner, made.key)).body.projectId).toBe(here.id)
     // It is a default, not a fence.
     expect(told<{ task: Task }>(await client.call('next_task', { project: there.slug })).task.priority).toBe('critical')
     const done = told<{ next: { key: string } }>(

@@ -308,7 +308,7 @@ describe('as agents do it', () => {
   }
 
   test('create, read, write the next version, compare', async () => {
-    const { id, slug } = await use('create_spec', { title: unique('Protocol'), content: 'one\ntwo\n' })
+    const { slug } = await use('create_spec', { title: unique('Protocol'), content: 'one\ntwo\n' })
     const next = {
       spec: slug,
       content: 'one\n2\n',
@@ -328,7 +328,7 @@ describe('as agents do it', () => {
       code: 'invalid',
     })
     expect(await use('get_spec', { spec: slug, version: 1 })).toMatchObject({ content: 'one\ntwo\n', version: 1 })
-    expect((await use<{ diff: string }>('get_spec', { spec: id, diffWith: 1 })).diff).toContain('-two\n+2')
+    expect((await use<{ diff: string }>('get_spec', { spec: slug, diffWith: 1 })).diff).toContain('-two\n+2')
     expect((await use<SpecPage>('list_specs', { status: 'draft' })).items.map((s) => s.slug)).toContain(slug)
   })
 
