@@ -127,7 +127,10 @@ describe('answers', () => {
 
   test('repeat nothing: no long text that was sent, no record named twice, no organization', async () => {
     const content = 'A long text. '.repeat(20)
-    const made = facts(await tool('create_note', { title: unique('long'), content })) as { slug: string; version: number }
+    const made = facts(await tool('create_note', { title: unique('long'), content })) as {
+      slug: string
+      version: number
+    }
     expect(made).toEqual({ slug: expect.any(String), version: 1 })
     const read = facts(await tool('get_note', { note: made.slug }))
     expect(read).toMatchObject({ slug: made.slug, content })
