@@ -1,14 +1,7 @@
-import { and, inArray, sql } from 'drizzle-orm'
-import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../action.ts'
-import { rightsOf } from '../auth/rights.ts'
-import { idList } from '../db/columns.ts'
-import { events } from '../events/table.ts'
 import { recordNames } from '../records/names.ts'
 import { isId } from '../records/rows.ts'
-
-/** Names of records by their ids: the key or slug, else the shortest beginning of the id that is unique. */
-export type RecordNames = ReadonlyMap<string, string>
+import { namesOf, type RecordNames } from '../records/short-names.ts'
 
 type Fields = Record<string, unknown>
 type Found = Map<string, Set<string>>
@@ -67,52 +60,11 @@ function kindOfPart(name: string, whole: string): string {
   return noun === 'items' || noun === 'similar' ? whole : kindOf(`get_${noun}`)
 }
 
-/** Returns the names of all records that a result refers to by id. One query for each kind, none where there is no id. */
+/** Returns the names of all records that a result refers to by id. One query for each kind. */
 export async function namesIn(ctx: Ctx, tool: string, answer: unknown): Promise<RecordNames> {
   const found: Found = new Map()
   collect(answer, kindOf(tool), found)
   const names = new Map<string, string>()
   for (const [kind, ids] of found) for (const [id, name] of await namesOf(ctx, kind, [...ids])) names.set(id, name)
   return names
-}
-
-async function namesOf(ctx: Ctx, kind: string, ids: string[]): Promise<Iterable<[string, string]>> {
-  const record = ctx.app.records.find(kind)
-  if (!record) return kind === 'activity' ? beginnings(ctx, events, ids) : []
-  const { key, table, visible } = record
-  if (!key) return beginnings(ctx, table, ids)
-  const rows: { id: string; name: string }[] = await ctx.db
-    .select({ id: sql<string>`${table.id}`, name: sql<string>`${key}` })
-    .from(table as PgTable)
-    .where(and(inArray(table.id, ids), visible(rightsOf(ctx.actor))))
-  const named = new Map(rows.map(({ id, name }) => [id, name]))
-  const unseen = ids.filter((id) => !named.has(id))
-  return [...named, ...(unseen.length > 0 ? await beginnings(ctx, table, unseen) : [])]
-}
-
-/** Returns the unique beginnings of ids of one kind, for the lines of a list. */
-export const shortIds = async (ctx: Ctx, kind: string, ids: string[]): Promise<RecordNames> =>
-  new Map(ids.length > 0 ? await namesOf(ctx, kind, ids) : [])
-
-/** Where a beginning may end: after the groups of an id. The first two hold the time, to a millisecond. */
-const lengths = [13, 18, 23]
-
-/**
- * Returns the beginnings that no other id of the table shares, whoever may see the other record: a reference is looked
- * up among the records that the caller sees, so it finds the same record for everybody.
- */
-async function beginnings(
-  ctx: Ctx,
-  table: PgTable & { id: PgColumn },
-  ids: readonly string[],
-): Promise<Iterable<[string, string]>> {
-  const first = ids.map((id) => `${id.slice(0, 13)}-0000-0000-000000000000`)
-  const last = ids.map((id) => `${id.slice(0, 13)}-ffff-ffff-ffffffffffff`)
-  const { rows } = await ctx.db.execute<{ id: string }>(sql`select ${table.id} as id
-    from unnest(${idList(first)}::uuid[], ${idList(last)}::uuid[]) r(first, last)
-      join ${table} on ${table.id} between r.first and r.last`)
-  return ids.map((id): [string, string] => {
-    const length = lengths.find((n) => !rows.some((row) => row.id !== id && row.id.startsWith(id.slice(0, n))))
-    return [id, length === undefined ? id : id.slice(0, length)]
-  })
 }

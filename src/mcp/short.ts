@@ -1,4 +1,4 @@
-import type { RecordNames } from './names.ts'
+import type { RecordNames } from '../records/short-names.ts'
 
 export type Fields = Record<string, unknown>
 

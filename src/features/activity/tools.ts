@@ -1,6 +1,6 @@
 import type { Ctx } from '../../action.ts'
-import { type RecordNames, shortIds } from '../../mcp/names.ts'
 import { happened, listing, pick, tool } from '../../mcp/tool.ts'
+import { namesOf, type RecordNames } from '../../records/short-names.ts'
 import { object, optional, text, time } from '../../schema.ts'
 import { type Activity, ActivityCreate, type ActivityItem, type ActivityPage } from './schema.ts'
 import * as activities from './service.ts'
@@ -19,7 +19,7 @@ const isLogged = ({ type }: ActivityItem): boolean => !type.includes('.')
 
 async function asLines({ items, ...page }: ActivityPage, _: unknown, ctx: Ctx) {
   const logged = items.filter(isLogged).map(({ id }) => id)
-  const ids = await shortIds(ctx, 'activity', logged)
+  const ids = await namesOf(ctx, 'activity', logged)
   return { items: items.map((activity) => line(activity, ids)), ...page }
 }
 
