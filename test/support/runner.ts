@@ -105,6 +105,7 @@ function failuresIn(log: string, name: string): string[] {
   const failures: string[] = []
   let printed: string[] = []
   for (const line of log.split('\n')) {
+    if (/^\d+ tests? failed:$/.test(line)) break // bun lists them once more
     printed.push(line)
     if (!/^\((pass|fail|skip|todo)\) /.test(line)) continue
     if (line.startsWith('(fail)')) failures.push([`-- ${name}`, ...printed.slice(-LINES_PER_FAILURE)].join('\n'))
