@@ -25,6 +25,21 @@ const all = (): number => {
   return (user + system) / 1000
 }
 
+const SAMPLE = Array.from({ length: 2000 }, (_, i) => ({ name: `entry ${i}`, text: 'lorem ipsum '.repeat(5), n: i }))
+/** CPU time that `sample` took on the machine for which the limits were chosen. */
+const SAMPLE_MS = 35
+function sample(): number {
+  const begun = mainThread()
+  for (let i = 0; i < 40; i++) {
+    const entries = JSON.parse(JSON.stringify(SAMPLE)) as typeof SAMPLE
+    entries.sort((a, b) => b.n - a.n).map(({ text }) => text.replace(/(\w+) ipsum/g, '$1'))
+  }
+  return mainThread() - begun
+}
+
+/** Returns by which factor this machine is slower than the one for which the limits were chosen, and at least 1. */
+export const slowness = (): number => Math.max(1, Math.min(...Array.from({ length: 6 }, () => sample())) / SAMPLE_MS)
+
 /** Returns the CPU time of the longest stretch in which the work did not let the event loop run. */
 export async function longestStretch(work: () => Promise<unknown>): Promise<number> {
   let longest = 0
@@ -85,7 +100,7 @@ export class Meter {
    * Returns the least of several runs, once one run is within the limits: compilation and garbage collection come on
    * top of what the work itself costs, and by chance.
    */
-  async least(work: () => Promise<unknown>, limits: Partial<Cost>, runs = 5): Promise<Cost> {
+  async least(work: () => Promise<unknown>, limits: Partial<Cost>, runs = 20): Promise<Cost> {
     const fits = (cost: Cost) => names.every((name) => cost[name] <= (limits[name] ?? Number.POSITIVE_INFINITY))
     let least = await this.rough(work)
     for (let run = 1; run < runs && !fits(least); run++) {
