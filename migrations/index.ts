@@ -26,6 +26,7 @@ import m23 from './0023_notification_record.sql' with { type: 'text' }
 import m24 from './0024_acceptance_setting.sql' with { type: 'text' }
 import m25 from './0025_workers.sql' with { type: 'text' }
 import m26 from './0026_readiness.sql' with { type: 'text' }
+import m27 from './0027_tasks_updated.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -54,4 +55,5 @@ export const migrations: Migration[] = [
   { id: '0024_acceptance_setting', sql: m24 },
   { id: '0025_workers', sql: m25 },
   { id: '0026_readiness', sql: m26 },
+  { id: '0027_tasks_updated', sql: m27 },
 ]

@@ -31,7 +31,7 @@ type Columns = Record<
 >
 
 /** The order in which tasks of one assignee are picked. An index serves only queries that use these expressions. */
-export const pickOrder = (t: Columns): [SQL, ...SQL[]] => [
+export const pickOrder = (t: Columns): [assignee: SQL, urgency: SQL, ...others: SQL[]] => [
   sql`${t.assigneeId}`,
   sql`(case ${t.priority} when 'critical' then 0 when 'high' then 1 when 'medium' then 2 else 3 end)`,
   sql`${t.dueAt}`,
@@ -90,6 +90,7 @@ export const tasks = pgTable(
     uniqueIndex('tasks_number').on(t.projectId, t.number),
     index('tasks_project').on(t.projectId, t.status, t.position),
     index('tasks_position').on(t.projectId, t.position, t.id),
+    index('tasks_updated').on(t.projectId, t.updatedAt, t.id),
     index('tasks_organization').on(t.organizationId, t.updatedAt, t.id),
     index('tasks_assignee').on(t.assigneeId, t.status).where(sql`${t.assigneeId} is not null`),
     index('tasks_lease').on(t.leaseHolderId).where(sql`${t.leaseHolderId} is not null`),
