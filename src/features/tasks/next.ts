@@ -1,4 +1,4 @@
-import { desc, eq, gt, inArray, isNull, lte, not, type SQL, sql } from 'drizzle-orm'
+import { desc, eq, gt, inArray, isNotNull, isNull, lte, not, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
@@ -24,27 +24,33 @@ import {
   visibleTo,
 } from './rows.ts'
 import type { Lease, NextTask, Task, TaskItem, TaskNext } from './schema.ts'
-import { tasks } from './table.ts'
+import { pickOrder, startable, tasks } from './table.ts'
 
 /** Decides which task to do next, and why. No other code decides this. */
 
 const open = statuses.filter((status) => !isClosed(status))
-const urgency = sql`case ${tasks.priority} when 'critical' then 0 when 'high' then 1 when 'medium' then 2 else 3 end`
+const [assignee, urgency, ...others] = pickOrder(tasks)
+const byUrgency = [urgency, ...others]
+
+const isUnheld = (now: string): SQL => or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))
+/** SQL condition: planned and waiting for nothing. */
+const planned = (now: string): SQL => and(startable(tasks), isUnheld(now), not(parentIsBlocked))
+/** SQL condition: begun by somebody whose lease has expired, and waiting for nothing. */
+const abandoned = (now: string): SQL =>
+  and(
+    isNotNull(tasks.leaseHolderId),
+    inArray(tasks.status, ['in_progress', 'todo']),
+    lte(tasks.leaseExpiresAt, now),
+    not(tasks.hasOpenBlockers),
+    not(tasks.hasOpenParts),
+    not(parentIsBlocked),
+  )
 
 /**
  * SQL condition: the task can be started now. It is `todo` or abandoned, nobody holds it, and neither it nor its parent
  * is blocked, nor has it open parts. Tasks in the backlog are never ready.
  */
-export const ready = (now: string): SQL =>
-  and(
-    or(
-      and(eq(tasks.status, 'in_progress'), lte(tasks.leaseExpiresAt, now)),
-      and(eq(tasks.status, 'todo'), or(isNull(tasks.leaseExpiresAt), lte(tasks.leaseExpiresAt, now))),
-    ),
-    not(tasks.hasOpenBlockers),
-    not(tasks.hasOpenParts),
-    not(parentIsBlocked),
-  )
+export const ready = (now: string): SQL => or(planned(now), abandoned(now))
 
 interface Search {
   projectId?: string
@@ -58,24 +64,42 @@ const scopeOf = (ctx: Ctx, projectId: string | undefined): SQL =>
     projectId ? eq(tasks.projectId, projectId) : eq(tasks.organizationId, currentOrganization(ctx.actor)),
   )
 
-/** SQL condition: unassigned, the holder's own, or abandoned by its assignee. */
-const candidates = (ctx: Ctx, { projectId, holder }: Search): SQL =>
-  and(
-    scopeOf(ctx, projectId),
-    ready(ctx.now),
-    or(isNull(tasks.assigneeId), eq(tasks.assigneeId, holder.id), eq(tasks.assigneeId, tasks.leaseHolderId)),
-  )
+/**
+ * The tasks that the holder may pick: their own, unassigned ones, and those that their assignee has abandoned. In groups,
+ * the first ones before the others, because an index holds each group in its order: one query for all would have to
+ * sort every task that can be started.
+ */
+function groups(ctx: Ctx, { holder }: Search): { which: SQL; order: SQL[] }[] {
+  const own = eq(tasks.assigneeId, holder.id)
+  const left = or(isNull(tasks.assigneeId), eq(tasks.assigneeId, tasks.leaseHolderId))
+  const begun = and(abandoned(ctx.now), eq(tasks.status, 'in_progress'))
+  return [
+    { which: and(begun, own), order: byUrgency },
+    { which: and(planned(ctx.now), own), order: byUrgency },
+    { which: and(begun, left), order: byUrgency },
+    { which: and(planned(ctx.now), isNull(tasks.assigneeId)), order: [assignee, ...byUrgency] },
+    { which: and(abandoned(ctx.now), eq(tasks.status, 'todo'), left), order: byUrgency },
+  ]
+}
 
-/** Abandoned tasks come before planned ones. */
-const order = (holder: Holder): SQL[] => [
-  sql`${tasks.assigneeId} is distinct from ${holder.id}::uuid`,
-  sql`${tasks.status} <> 'in_progress'`,
-  urgency,
-  sql`${tasks.dueAt} nulls last`,
-  sql`${tasks.openWaiters} desc`,
-  sql`${tasks.position}`,
-  sql`${tasks.id}`,
-]
+const inGroup = (ctx: Ctx, { projectId }: Search, which: SQL) =>
+  ctx.db
+    .select({ id: tasks.id })
+    .from(tasks)
+    .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
+    .where(and(scopeOf(ctx, projectId), which))
+    .$dynamic()
+
+/** SQL for the id of the first task. `coalesce` runs a query only if those before it found nothing. */
+function first(ctx: Ctx, search: Search, lock?: { skipLocked: boolean }): SQL<string | null> {
+  const queries = groups(ctx, search).map(({ which, order }) => {
+    const query = inGroup(ctx, search, which)
+      .orderBy(...order)
+      .limit(1)
+    return sql`(${lock ? query.for('update', { of: tasks, skipLocked: lock.skipLocked as true }) : query})`
+  })
+  return sql<string | null>`coalesce(${sql.join(queries, sql`, `)})`
+}
 
 /** Claims a task in the statement that picks it, so that concurrent agents each get another one. */
 async function take(
@@ -84,31 +108,17 @@ async function take(
   minutes: number | undefined,
   skipLocked: boolean,
 ): Promise<string | undefined> {
-  const pick = ctx.db
-    .select({ id: tasks.id })
-    .from(tasks)
-    .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
-    .where(candidates(ctx, search))
-    .orderBy(...order(search.holder))
-    .limit(1)
-    .for('update', { of: tasks, skipLocked: skipLocked as true })
   const [row] = await ctx.db
     .update(tasks)
     .set(claimed(search.holder, ctx.now, minutes))
-    .where(sql`${tasks.id} = (${pick})`)
+    .where(sql`${tasks.id} = ${first(ctx, search, { skipLocked })}`)
     .returning({ id: tasks.id })
   return row?.id
 }
 
 async function look(ctx: Ctx, search: Search): Promise<string | undefined> {
-  const [row] = await ctx.db
-    .select({ id: tasks.id })
-    .from(tasks)
-    .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
-    .where(candidates(ctx, search))
-    .orderBy(...order(search.holder))
-    .limit(1)
-  return row?.id
+  const [row] = await ctx.db.select({ id: first(ctx, search) }).from(sql`(select 1) one`)
+  return row?.id ?? undefined
 }
 
 /** A task that was locked by another change may still be free, so the second try waits for the lock. */
@@ -180,12 +190,8 @@ async function pickNext(
 const MOST_COUNTED = 100
 
 async function why(ctx: Ctx, task: Task, search: Search, isTaken: boolean): Promise<string> {
-  const others = await ctx.db
-    .select({ id: tasks.id })
-    .from(tasks)
-    .innerJoin(projectTable, eq(projectTable.id, tasks.projectId))
-    .where(candidates(ctx, search))
-    .limit(MOST_COUNTED)
+  const all = groups(ctx, search).map(({ which }) => sql`(${inGroup(ctx, search, which).limit(MOST_COUNTED)})`)
+  const { rows: others } = await ctx.db.execute(sql`${sql.join(all, sql` union `)} limit ${MOST_COUNTED}`)
   const ready = others.length + (isTaken ? 1 : 0)
   const many = others.length === MOST_COUNTED ? `at least ${MOST_COUNTED}` : ready
   const [waiting] = await ctx.db
