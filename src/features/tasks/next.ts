@@ -65,9 +65,9 @@ const scopeOf = (ctx: Ctx, projectId: string | undefined): SQL =>
   )
 
 /**
- * The tasks that the holder may pick: their own, unassigned ones, and those that their assignee has abandoned. In groups,
- * the first ones before the others, because an index holds each group in its order: one query for all would have to
- * sort every task that can be started.
+ * The tasks that the holder may pick: their own, unassigned ones, and those that their assignee has abandoned. They
+ * come in groups, the first ones before the others, because an index holds each group in its order: one query for all
+ * would have to sort every task that can be started.
  */
 function groups(ctx: Ctx, { holder }: Search): { which: SQL; order: SQL[] }[] {
   const own = eq(tasks.assigneeId, holder.id)
