@@ -1,0 +1,206 @@
+/**
+ * `bun test/bench/growth.ts [--sizes 1000,20000,100000] [--only embedded] [--write]`: how the time of a call grows with
+ * the number of tasks in one project. For the Postgres half set TEST_DATABASE_URL. `--write` keeps the table in
+ * README.md.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { contextOf } from '../../src/action.ts'
+import { createApp } from '../../src/app.ts'
+import { anonymous } from '../../src/auth/actor.ts'
+import { hashPassword } from '../../src/auth/passwords.ts'
+import { loadConfig } from '../../src/config.ts'
+import { openDatabase } from '../../src/db/index.ts'
+import * as accounts from '../../src/features/accounts/service.ts'
+import type { Agent } from '../../src/features/agents/schema.ts'
+import type { Project } from '../../src/features/projects/schema.ts'
+import type { NextTask } from '../../src/features/tasks/schema.ts'
+import { startHttp } from '../../src/http/server.ts'
+import { createLog } from '../../src/log.ts'
+import type { TestApp } from '../support/app.ts'
+import { Meter } from '../support/cpu.ts'
+import { freshDatabase } from '../support/postgres.ts'
+import { fill } from './growth-data.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    sizes: { type: 'string', default: '1000,20000,100000' },
+    only: { type: 'string' },
+    write: { type: 'boolean' },
+  },
+})
+const sizes = options.sizes.split(',').map(Number)
+const RUNS = 12
+
+type Answer<T> = Promise<{ status: number; body: T }>
+interface Bench {
+  t: TestApp
+  who: { organizationId: string; fetch<T>(method: string, path: string, body?: object): Answer<T> }
+  project: Project
+}
+type Work = (bench: Bench) => Promise<unknown>
+
+const ok = async <T>(answer: Answer<T>): Promise<T> => {
+  const { status, body } = await answer
+  if (status >= 300) throw new Error(JSON.stringify(body))
+  return body
+}
+const get =
+  (path: (bench: Bench) => string): Work =>
+  (bench) =>
+    ok(bench.who.fetch('GET', path(bench)))
+const next = ({ who, project }: Bench, how = {}) =>
+  ok(who.fetch<NextTask>('POST', '/api/tasks/next', { projectId: project.id, ...how }))
+
+/** What is measured, and the bar: how many times the time of the smallest size the largest may take. */
+const calls: Record<string, { bar: number; work: Work }> = {
+  'next task, claimed and given back': {
+    bar: 2,
+    work: async (bench) => {
+      const { task } = await next(bench)
+      await ok(bench.who.fetch('POST', `/api/tasks/${task?.id}/release`))
+    },
+  },
+  'next task of the team, only asked for': {
+    bar: 2,
+    work: ({ who }) => ok(who.fetch('POST', '/api/tasks/next', { claim: false })),
+  },
+  'complete a task': {
+    bar: 2,
+    work: async (bench) => {
+      const { task } = await next(bench, { claim: false })
+      await ok(bench.who.fetch('POST', `/api/tasks/${task?.id}/complete`, {}))
+    },
+  },
+  'ready list': { bar: 2, work: get(({ project }) => `/api/tasks?ready=true&projectId=${project.id}`) },
+  'blocked list': { bar: 2, work: get(({ project }) => `/api/tasks?status=blocked&projectId=${project.id}`) },
+  'ready list of the team': { bar: 2, work: get(() => '/api/tasks?ready=true') },
+  'project list by updatedAt': { bar: 2, work: get(({ project }) => `/api/tasks?projectId=${project.id}`) },
+  'project list by position': {
+    bar: 2,
+    work: get(({ project }) => `/api/tasks?sort=position&projectId=${project.id}`),
+  },
+  'context of a session': { bar: 2, work: get(({ project }) => `/api/context?projectId=${project.id}`) },
+  'agents of the team': { bar: 2, work: get(() => '/api/agents?total=true') },
+  tree: { bar: 3, work: get(({ project }) => `/api/projects/${project.id}/tree`) },
+  'project with its numbers': { bar: 3, work: get(({ project }) => `/api/projects/${project.id}`) },
+  suggestions: { bar: 3, work: get(() => '/api/search/suggestions?q=comm') },
+  'search for a common word': { bar: 3, work: get(() => '/api/search?q=common') },
+  'search for a rare word': { bar: 3, work: get(() => '/api/search?q=zebra') },
+  'analytics of the team': { bar: 3, work: get(({ who }) => `/api/teams/${who.organizationId}/analytics`) },
+}
+
+async function server(postgres: boolean): Promise<TestApp> {
+  const folder = mkdtempSync(join(tmpdir(), 'tutti-growth-'))
+  const database = postgres ? await freshDatabase() : undefined
+  const env = {
+    HOST: '127.0.0.1',
+    PORT: '0',
+    DATA_DIR: folder,
+    EMBEDDINGS: 'off',
+    DB_STATEMENT_TIMEOUT_MS: '600000',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    RATE_LIMIT_BURST: '1000000',
+    ...(database && { DATABASE_URL: database.url }),
+  }
+  const config = loadConfig({ env })
+  const log = createLog('error')
+  const app = await createApp(config, { driver: await openDatabase(config, log), log, background: false })
+  const http = startHttp(app)
+  return {
+    app,
+    server: http,
+    url: `http://127.0.0.1:${http.port}`,
+    close: async () => {
+      await http.stop(100)
+      await app.close()
+      await database?.drop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function world(postgres: boolean, tasks: number): Promise<Bench> {
+  const t = await server(postgres)
+  const { token, user } = await accounts.addUser(contextOf(t.app, anonymous), {
+    email: 'ada@example.com',
+    name: 'Ada',
+    passwordHash: await hashPassword('violet anchor prefers rain'),
+    role: 'user',
+  })
+  const { organizationId } = await t.app.auth.authenticate(token)
+  const who: Bench['who'] = {
+    organizationId: organizationId as string,
+    fetch: async <T>(method: string, path: string, body?: object) => {
+      const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+      const response = await fetch(t.url + path, { method, headers, body: body && JSON.stringify(body) })
+      return { status: response.status, body: (await response.json()) as T }
+    },
+  }
+  const project = await ok(who.fetch<Project>('POST', '/api/projects', { name: 'Growth' }))
+  const agent = await ok(who.fetch<Agent>('POST', '/api/agents', { name: 'Worker', scope: 'team' }))
+  const place = { organizationId: who.organizationId, projectId: project.id, userId: user.id, agentId: agent.id }
+  await fill(t.app.driver, place, tasks)
+  return { t, who, project }
+}
+
+/** Milliseconds: CPU time of the whole process on the embedded database, elapsed on Postgres. The least of all runs. */
+async function measure(bench: Bench, meter: Meter, work: Work): Promise<number> {
+  const times: number[] = []
+  for (let run = 0; run < RUNS; run++) {
+    const before = performance.now()
+    const { total } = await meter.rough(() => work(bench))
+    times.push(bench.t.app.driver.kind === 'pglite' ? total : performance.now() - before)
+  }
+  return Math.min(...times)
+}
+
+async function half(database: string): Promise<string[]> {
+  const found: number[][] = []
+  for (const size of sizes) {
+    const bench = await world(database === 'Postgres', size)
+    const meter = await Meter.of(bench.t)
+    const column: number[] = []
+    for (const { work } of Object.values(calls)) column.push(await measure(bench, meter, work))
+    found.push(column)
+    await bench.t.close()
+  }
+  return Object.entries(calls).map(([name, { bar }], i) => {
+    const times = found.map((column) => column[i] as number)
+    const ratio = (times.at(-1) as number) / (times[0] as number)
+    const shown = [
+      ...times.map((ms) => `${ms.toFixed(1)} ms`),
+      ratio.toFixed(1),
+      `≤ ${bar} ${ratio <= bar ? 'met' : '**missed**'}`,
+    ]
+    const line = `| ${[`${name}, ${database}`, ...shown].join(' | ')} |`
+    console.log(line)
+    return line
+  })
+}
+
+const head = ['Call', ...sizes.map((size) => size.toLocaleString('en')), 'Ratio', 'Bar']
+console.log(`| ${head.join(' | ')} |`)
+const lines: string[] = []
+if (options.only !== 'postgres') lines.push(...(await half('embedded')))
+if (options.only !== 'embedded' && process.env.TEST_DATABASE_URL) lines.push(...(await half('Postgres')))
+if (options.write) {
+  const path = join(import.meta.dir, 'README.md')
+  const table = [
+    `${new Date().toISOString().slice(0, 10)}, ${cpus().length} cores ${process.arch}, Bun ${Bun.version}, the least of`,
+    `${RUNS} runs:`,
+    'CPU time of the process on the embedded database, elapsed time on Postgres.',
+    '',
+    `| ${head.join(' | ')} |`,
+    `| ${head.map(() => '---').join(' | ')} |`,
+    ...lines,
+  ].join('\n')
+  const text = readFileSync(path, 'utf8')
+  writeFileSync(
+    path,
+    text.replace(/<!-- growth -->[\s\S]*<!-- end growth -->/, `<!-- growth -->\n${table}\n<!-- end growth -->`),
+  )
+}
+process.exit(0)
