@@ -1,5 +1,6 @@
 import { AppError } from '../../src/errors.ts'
 import { kindInfo, type RecordName, recordNames } from '../../src/records/names.ts'
+import { isNear } from '../../src/text/near.ts'
 import { plain } from '../terminal/output.ts'
 import type { Client } from './client.ts'
 import { query } from './reference.ts'
@@ -55,11 +56,7 @@ async function similar(client: Client, path: string, ref: string): Promise<strin
   const { items } = await client
     .get<{ items: Named[] }>(query(path, { limit: 200 }))
     .catch(() => ({ items: [] as Named[] }))
-  const wanted = ref.toLowerCase()
-  const near = (text: string | null | undefined) =>
-    !!text &&
-    (text.toLowerCase().includes(wanted) ||
-      distance(text.toLowerCase(), wanted) <= Math.min(2, Math.floor(wanted.length / 3)))
+  const near = (text: string | null | undefined) => !!text && isNear(ref, text)
   return items
     .filter(({ key, slug, name, title }) => [key, slug, name, title].some(near))
     .slice(0, 3)
@@ -69,20 +66,4 @@ async function similar(client: Client, path: string, ref: string): Promise<strin
       const called = plain(name ?? title ?? '')
       return called && called !== goesBy ? `${goesBy} (${called})` : goesBy
     })
-}
-
-/** Levenshtein: how many letters must be put in, taken out or changed. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++)
-      next[j] = Math.min(
-        (row[j] as number) + 1,
-        (next[j - 1] as number) + 1,
-        (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1),
-      )
-    row = next
-  }
-  return row[b.length] as number
 }

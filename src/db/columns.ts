@@ -123,6 +123,16 @@ export const matches = (column: AnyColumn, text: string): SQL =>
 export const contains = (column: AnyColumn, part: string): SQL =>
   sql`${column} ilike ${`%${part.replace(/[\\%_]/g, '\\$&')}%`}`
 
+/** SQL condition: the list of texts contains all of these. Returns undefined without any. */
+export const hasAll = (column: AnyColumn, texts: string | readonly string[] | undefined): SQL | undefined => {
+  const wanted = typeof texts === 'string' ? [texts] : (texts ?? [])
+  if (wanted.length === 0) return undefined
+  return sql`${column} @> array[${sql.join(
+    wanted.map((text) => sql`${text}`),
+    sql`, `,
+  )}]::text[]`
+}
+
 export const newId = (): string => Bun.randomUUIDv7()
 
 /** Columns of every record. `version` starts at 1 and rises by one with every change. */

@@ -42,11 +42,11 @@ export class Calls {
           ProtocolErrorCode.InvalidParams,
           `Unknown tool: ${withoutSecrets(name).slice(0, 100)}. tools/list names those you have.`,
         )
-      const runs = callOf(tool, args)
+      const { args: given, errors: twice } = this.catalogue.read(tool, args)
+      const runs = callOf(tool, given)
       const refused = refusal(tool, caller.actor, caller.selection, runs)
       if (refused) throw refused
-      const given = this.catalogue.read(tool, args)
-      const errors = check(tool.input, given)
+      const errors = twice.length > 0 ? twice : check(tool.input, given)
       if (errors.length > 0) throw new AppError('invalid', errors.map((e) => e.message).join(' '), { errors })
       const input = decode(tool.input, given)
       const ctx = this.#contextFor(input, caller, signal)

@@ -1,9 +1,10 @@
 import type { Tool as ListedTool } from '@modelcontextprotocol/server'
 import type { Actor } from '../auth/actor.ts'
 import { refusalOf, refused } from '../auth/policy.ts'
-import { AppError } from '../errors.ts'
+import { AppError, type FieldError } from '../errors.ts'
 import { parseJson } from '../http/body.ts'
-import { object, type TObject, type TSchema } from '../schema.ts'
+import { object, optional, type TObject, type TSchema } from '../schema.ts'
+import { currentName, renamed } from './former-names.ts'
 import type { Tool } from './tool.ts'
 import { includesTool, toolsetNames } from './toolsets.ts'
 
@@ -79,20 +80,26 @@ export class Catalogue {
     return list
   }
 
-  /** Returns the arguments with JSON text parsed into arrays and objects. The schema refuses everything else. */
-  read(tool: Tool, args: Arguments): Arguments {
-    let out = args
-    for (const name of this.#entries.get(tool.name)?.structured ?? []) {
-      const value = args[name]
-      if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) continue
-      if (out === args) out = { ...args }
-      try {
-        out[name] = parseJson(Buffer.from(value))
-      } catch {
-        out[name] = value
-      }
-    }
-    return out
+  /**
+   * Returns the arguments by their current names, with JSON text parsed into arrays and objects. The schema refuses
+   * everything else.
+   */
+  read(tool: Tool, args: Arguments): { args: Arguments; errors: FieldError[] } {
+    const structured = this.#entries.get(tool.name)?.structured ?? []
+    const parsed = Object.entries(args).map(([name, value]) => {
+      const isJson = typeof value === 'string' && /^\s*[[{]/.test(value)
+      return [name, isJson && structured.includes(currentName(tool.input, name)) ? parsedOr(value) : value]
+    })
+    return renamed(tool.input, Object.fromEntries(parsed))
+  }
+}
+
+/** Returns the value of JSON text, or the text if it is none. */
+function parsedOr(text: string): unknown {
+  try {
+    return parseJson(Buffer.from(text))
+  } catch {
+    return text
   }
 }
 
@@ -130,13 +137,24 @@ export function toolText(tool: Tool): string {
 }
 
 function entryOf(tool: Tool): Entry {
-  const { input, writing } = tool
-  const entry = { tool, listed: listed(tool, writing?.action ?? tool.action, input), structured: structured(input) }
-  if (!writing) return entry
-  const { idempotencyKey: _, ...properties } = input.properties
-  for (const field of writing.fields) delete properties[field]
-  return { ...entry, reading: listed(tool, tool.action, object(properties)) }
+  const { writing, unlisted = [] } = tool
+  const input = simplified(tool)
+  const shown = writing?.fields.some((field) => !unlisted.includes(field))
+  const read = listed(tool, tool.action, without(input, [...(writing?.fields ?? []), ...unlisted, 'idempotencyKey']))
+  const entry = { tool, structured: structured(tool.input) }
+  if (writing && !shown) return { ...entry, listed: read }
+  const whole = listed(tool, writing?.action ?? tool.action, without(input, unlisted))
+  return { ...entry, listed: whole, ...(writing && { reading: read }) }
 }
+
+const simplified = ({ input, listedAs = {} }: Tool): TObject =>
+  object(
+    Object.fromEntries(Object.entries(input.properties).map(([name, s]) => [name, optionalAs(listedAs[name]) ?? s])),
+  )
+const optionalAs = (schema: TSchema | undefined): TSchema | undefined => schema && optional(schema)
+
+const without = ({ properties }: TObject, names: readonly string[]): TObject =>
+  object(Object.fromEntries(Object.entries(properties).filter(([name]) => !names.includes(name))))
 
 function listed({ name, title, description }: Tool, action: Tool['action'], input: TObject): ListedTool {
   const readOnlyHint = action.kind === 'read'
@@ -165,12 +183,12 @@ const plain = (schema: TObject): unknown =>
     if (key !== '' && value.additionalProperties === false) delete value.additionalProperties
     for (const limit of ['minLength', 'maxLength', 'maxItems', 'uniqueItems'])
       if (typeof value[limit] !== 'object') delete value[limit]
-    if (value.minimum === 0 || value.minimum === 1) delete value.minimum
+    if (value.type === 'number' && value.minimum <= 200) delete value.minimum
+    if (value.type === 'number' && value.maximum >= 1000) delete value.maximum
     if (value.type === 'string' && ['uuid', 'date-time', 'date-or-time'].includes(value.format)) delete value.format
     if (value.type === 'number' && value.multipleOf === 1) {
       value.type = 'integer'
       delete value.multipleOf
-      if (value.maximum === 2_147_483_647) delete value.maximum
     }
     if (value.type === 'string' && value.format === 'url') value.format = 'uri'
     return value

@@ -1,6 +1,6 @@
 import type { Action } from '../action.ts'
 import { known } from '../auth/policy.ts'
-import { int, object, optional, type Static, type TObject, text } from '../schema.ts'
+import { object, optional, type Static, type TObject, type TSchema, text } from '../schema.ts'
 import { named, quoted } from '../text/quoted.ts'
 import { toolsetNames } from './toolsets.ts'
 
@@ -19,6 +19,10 @@ export interface Tool {
   readonly toolset: string
   readonly input: TObject
   readonly action: Runs
+  /** Arguments that still work, but that no list of tools shows. */
+  readonly unlisted?: readonly string[]
+  /** Optional arguments that lists of tools show in a simpler form than all that they accept. */
+  readonly listedAs?: Readonly<Record<string, TSchema>>
   readonly writing?: { readonly fields: readonly string[]; readonly action: Runs }
   run(ctx: Ctx, input: never): Promise<unknown>
 }
@@ -32,6 +36,10 @@ interface Definition<I extends TObject, A, R> {
   input: I
   /** Checks rights and writes the audit entry. */
   action: Action<A, R>
+  /** Arguments that still work, but that no list of tools shows. */
+  unlisted?: readonly (keyof Static<I> & string)[]
+  /** Optional arguments that lists of tools show in a simpler form than all that they accept. */
+  listedAs?: Readonly<Record<string, TSchema>>
   /** Arguments that make a reading tool write, and the action for them. Callers who may only read do not see them. */
   writing?: { fields: readonly (keyof Static<I> & string)[]; action: Action<A, R> }
   /** Converts the arguments of the tool to the input of the action. */
@@ -58,6 +66,8 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
     toolset: d.toolset,
     input,
     action: d.action,
+    unlisted: d.unlisted,
+    listedAs: d.listedAs,
     writing: d.writing,
     run: async (
       ctx,
@@ -96,14 +106,6 @@ export function callOf({ name, action, writing }: Tool, args: Record<string, unk
     ? { name: `${name} with ${fields.join(' and ')}`, action: writing.action }
     : { name, action }
 }
-
-/** Arguments of every list tool. */
-export const listing = {
-  limit: optional(int({ min: 1, max: 100, description: 'Default 20' })),
-  cursor: optional(text(2000, { description: 'nextCursor of the previous page' })),
-}
-
-export const expectedVersion = optional(int({ min: 1, description: 'Refuse if it changed since this version' }))
 
 /** An entry of a feed as a line: the rest is for dashboards. */
 export const happened = ({ at, actor, description }: Happened): string =>

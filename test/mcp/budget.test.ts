@@ -90,6 +90,8 @@ describe('the table of tools', () => {
 describe('what the list costs a model, in o200k tokens', () => {
   test('all of it: at most 7,000', async () => expect(cost(await listed())).toBeLessThanOrEqual(7000))
   test('core: at most 2,500', async () => expect(cost(await listed('?toolsets=core'))).toBeLessThanOrEqual(2500))
+  test('the whole result, with titles and hints: at most 8,000', async () =>
+    expect(countTokens(JSON.stringify({ tools: await listed() }))).toBeLessThanOrEqual(8000))
 })
 
 test('an old name keeps working, but is not listed', async () => {

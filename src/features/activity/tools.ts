@@ -1,11 +1,11 @@
 import type { Ctx } from '../../action.ts'
-import { happened, listing, pick, tool } from '../../mcp/tool.ts'
+import { agent, listing, project, reference, since, task } from '../../mcp/arguments.ts'
+import { happened, pick, tool } from '../../mcp/tool.ts'
 import { namesOf, type RecordNames } from '../../records/short-names.ts'
-import { object, optional, text, time } from '../../schema.ts'
+import { object, optional, text } from '../../schema.ts'
 import { type Activity, ActivityCreate, type ActivityItem, type ActivityPage } from './schema.ts'
 import * as activities from './service.ts'
 
-const project = optional(text(100, { minLength: 1, description: 'Id, slug or key' }))
 const { type, description, metadata } = ActivityCreate.properties
 
 /**
@@ -36,8 +36,8 @@ export const activityTools = [
       type,
       description,
       metadata,
-      project,
-      task: optional(text(100, { minLength: 1, description: 'Id or key' })),
+      project: optional(project),
+      task: optional(task),
     }),
     action: activities.log,
     with: (input) => input,
@@ -49,10 +49,10 @@ export const activityTools = [
     description: 'List activity of your organization or a project, newest first.',
     toolset: 'activity',
     input: object({
-      type: optional(text(100, { description: 'Example: task.completed' })),
-      agent: optional(text(100, { minLength: 1, description: 'Id or slug' })),
-      project,
-      since: optional(time()),
+      type: optional(text(100, { description: 'Such as task.completed' })),
+      agent: optional(agent),
+      project: optional(project),
+      since,
       ...listing,
     }),
     action: activities.list,
@@ -70,7 +70,7 @@ export const activityTools = [
     title: 'Get activity',
     description: 'Get an activity with its metadata.',
     toolset: 'activity',
-    input: object({ activity: text(100, { minLength: 1, description: 'Id or id prefix' }) }),
+    input: object({ activity: reference }),
     action: activities.get,
     with: ({ activity }) => ({ ref: activity }),
     show: withoutSubject,

@@ -1,10 +1,10 @@
-import { expectedVersion, happened, listing, pick, tool } from '../../mcp/tool.ts'
-import { bool, object, oneOf, optional, text, title } from '../../schema.ts'
+import { agent, expectedVersion, listing, project, query } from '../../mcp/arguments.ts'
+import { happened, pick, tool } from '../../mcp/tool.ts'
+import { bool, object, oneOf, optional, title } from '../../schema.ts'
 import { detail } from './detail.ts'
 import { type Agent, AgentCreate, type AgentItem, agentStatuses, memoryScopes } from './schema.ts'
 import * as agents from './service.ts'
 
-const agent = text(100, { minLength: 1, description: 'Id, slug or id prefix' })
 const { role, persona, systemPrompt, model, skills } = AgentCreate.properties
 const configuration = { role, skills, memoryScope: optional(oneOf(memoryScopes)), persona, systemPrompt, model }
 
@@ -32,15 +32,16 @@ export const agentTools = [
   tool({
     name: 'list_agents',
     title: 'List agents',
-    description: "List the team's agents, last changed first.",
+    description: "List the team's agents (default: active ones), last changed first.",
     toolset: 'agents',
     input: object({
-      project: optional(text(100, { description: 'Id or slug' })),
-      status: optional(oneOf(agentStatuses, { description: 'Default: active' })),
+      query,
+      project: optional(project),
+      status: optional(oneOf(agentStatuses)),
       ...listing,
     }),
     action: agents.listFor,
-    with: (input) => ({ limit: 20, ...input, total: true }),
+    with: ({ query, ...input }) => ({ limit: 20, ...input, search: query, total: true }),
     show: ({ items, ...page }) => ({ items: items.map(item), ...page }),
   }),
   tool({
@@ -63,7 +64,7 @@ export const agentTools = [
       name: optional(title(100)),
       ...configuration,
       status: optional(oneOf(agentStatuses)),
-      expectedVersion,
+      expectedVersion: optional(expectedVersion),
     }),
     action: agents.update,
     with: ({ agent, expectedVersion: _, ...patch }) => ({ ref: agent, ...patch }),

@@ -1,9 +1,9 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { matches, newId } from '../../db/columns.ts'
+import { hasAll, matches, newId } from '../../db/columns.ts'
 import { and } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
@@ -40,7 +40,7 @@ export const list = read(
     const filters = and(
       projectId ? eq(decisions.projectId, projectId) : eq(decisions.organizationId, currentOrganization(ctx.actor)),
       query.status && eq(decisions.status, query.status),
-      query.tag === undefined ? undefined : sql`${decisions.tags} @> array[${query.tag}]::text[]`,
+      hasAll(decisions.tags, query.tag),
       query.search ? matches(decisions.search, query.search) : undefined,
     )
     const rows = await selectItems(ctx, page.where(filters))

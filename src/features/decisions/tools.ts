@@ -1,9 +1,8 @@
-import { listing, tool } from '../../mcp/tool.ts'
+import { listing, project, query, reference, supersedes } from '../../mcp/arguments.ts'
+import { tool } from '../../mcp/tool.ts'
 import { object, oneOf, optional, text, title } from '../../schema.ts'
 import { DecisionCreate, statuses } from './schema.ts'
 import * as decisions from './service.ts'
-
-const project = optional(text(100, { description: 'Id, slug or key' }))
 
 export const decisionTools = [
   tool({
@@ -18,8 +17,8 @@ export const decisionTools = [
       rationale: optional(text(20_000)),
       context: optional(text(20_000)),
       alternatives: DecisionCreate.properties.alternatives,
-      project,
-      supersedes: optional(text(36, { description: 'Id of the decision it replaces' })),
+      project: optional(project),
+      supersedes,
     }),
     action: decisions.create,
     with: ({ project, ...rest }) => ({ ...rest, projectId: project }),
@@ -30,7 +29,7 @@ export const decisionTools = [
     title: 'List decisions',
     description: 'List decisions of a project or the organization, last changed first.',
     toolset: 'decisions',
-    input: object({ project, status: optional(oneOf(statuses)), query: optional(text(200)), ...listing }),
+    input: object({ query, project: optional(project), status: optional(oneOf(statuses)), ...listing }),
     action: decisions.list,
     with: ({ project, query, ...input }) => ({
       limit: 20,
@@ -48,11 +47,7 @@ export const decisionTools = [
     description: 'Get a decision with its discussion and outcome; comment and outcome add to it.',
     toolset: 'decisions',
     input: object({
-      decision: text(36, {
-        minLength: 8,
-        description: 'Id or id prefix',
-        example: '019a8a7e-5c1f-7d3a-9b52-0c7f6f1f2a10',
-      }),
+      decision: reference,
       comment: optional(title(20_000)),
       outcome: optional(text(20_000)),
     }),

@@ -3,7 +3,7 @@ import { type Ctx, checkVersion, flow, read, write } from '../../action.ts'
 import { currentOrganization } from '../../auth/actor.ts'
 import { member } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { anyOf, idList, newId } from '../../db/columns.ts'
+import { anyOf, hasAll, idList, newId } from '../../db/columns.ts'
 import { noEmbedder } from '../../embeddings/embedder.ts'
 import { invalid, notFound } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
@@ -32,19 +32,25 @@ import { type MemoryTarget, requireWriter, targetOf } from './target.ts'
 
 export { search } from './search.ts'
 
+/** Tools also filter by several tags, and name what a memory is about by any reference. */
+type MemoryFilter = MemoryQuery & { tags?: string[]; mustExist?: boolean }
+
 export const list = read(
   'memory.list',
   member('memories:read'),
-  async (ctx, query: MemoryQuery): Promise<MemoryPage> => {
+  async (ctx, query: MemoryFilter): Promise<MemoryPage> => {
     const sort = { updatedAt: memories.updatedAt, createdAt: memories.createdAt, importance: memories.importance }
     const page = keyset(sort, memories.id, query, { sort: 'updatedAt' })
+    const { scope } = query
+    const scopeId =
+      query.mustExist && query.scopeId ? (await targetOf(ctx, scope, query.scopeId)).scopeId : query.scopeId
     const filters = and(
       query.projectId
         ? eq(memories.projectId, query.projectId)
         : eq(memories.organizationId, currentOrganization(ctx.actor)),
-      query.scope && eq(memories.scope, query.scope),
-      query.scopeId === undefined ? undefined : eq(memories.scopeId, query.scopeId),
-      query.tag === undefined ? undefined : sql`${memories.tags} @> array[${query.tag}]::text[]`,
+      scope && eq(memories.scope, scope),
+      scopeId === undefined ? undefined : eq(memories.scopeId, scopeId),
+      hasAll(memories.tags, query.tags ?? query.tag),
       query.since === undefined ? undefined : gte(memories.updatedAt, query.since),
       query.until === undefined ? undefined : lt(memories.updatedAt, query.until),
       query.old ? undefined : current(ctx.now),

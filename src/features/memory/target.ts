@@ -17,6 +17,26 @@ export interface MemoryTarget {
   projectId: string | null
 }
 
+interface Named {
+  project?: string
+  agent?: string
+  session?: string
+  scope?: Memory['scope']
+  scopeId?: string
+}
+
+/** Returns input that names a project, an agent or a session as input with `scope` and `scopeId`. */
+export function inScope<T extends Named>({ project, agent, session, ...rest }: T) {
+  const named = Object.entries({ project, agent, session }).flatMap(([scope, ref]) =>
+    ref === undefined ? [] : [{ scope: scope as Memory['scope'], scopeId: ref }],
+  )
+  const [first, second] = named
+  if (!first) return rest
+  const also = second?.scope ?? (['scope', 'scopeId'] as const).find((name) => rest[name] !== undefined)
+  if (also) throw invalid(`/${also}`, `A memory is about one thing. Send ${first.scope} or ${also}, not both.`, 'twice')
+  return { ...rest, ...first }
+}
+
 export async function targetOf(
   ctx: Ctx,
   scope: Memory['scope'] | undefined,

@@ -1,12 +1,31 @@
-import { listing, tool } from '../../mcp/tool.ts'
-import { array, int, object, oneOf, optional, text, time, title } from '../../schema.ts'
+import {
+  agent,
+  budgetTokens,
+  listing,
+  project,
+  reference,
+  session,
+  since,
+  supersedes,
+  tags,
+  until,
+} from '../../mcp/arguments.ts'
+import { tool } from '../../mcp/tool.ts'
+import { array, int, object, oneOf, optional, text, title } from '../../schema.ts'
 import { MemoryCreate, scopes } from './schema.ts'
 import * as memory from './service.ts'
+import { inScope } from './target.ts'
 
 const { importance, embedding } = MemoryCreate.properties
-const scope = optional(oneOf(scopes))
-const scopeId = optional(text(100, { description: 'Project, agent or session it is about' }))
-const tags = optional(array(title(50), 50, { uniqueItems: true }))
+const scopeId = text(100, { minLength: 1, description: 'What the scope names' })
+/** What a memory is about: one of the first three, or `scope` and `scopeId`. */
+const about = {
+  project: optional(project),
+  agent: optional(agent),
+  session: optional(session),
+  scope: optional(oneOf(scopes)),
+  scopeId: optional(scopeId),
+}
 
 export const memoryTools = [
   tool({
@@ -17,15 +36,14 @@ export const memoryTools = [
     input: object({
       content: title(32_768),
       tags,
-      scope,
-      scopeId,
+      ...about,
       title: optional(text(200)),
       importance,
-      supersedes: optional(text(36, { minLength: 8, description: 'Id or id prefix' })),
+      supersedes,
       embedding,
     }),
     action: memory.store,
-    with: (input) => input,
+    with: inScope,
     show: ({ id, similar }) => ({ id, similar }),
   }),
   tool({
@@ -35,19 +53,16 @@ export const memoryTools = [
     toolset: 'memory',
     input: object({
       query: title(1000),
-      project: optional(text(100)),
-      scope,
-      scopeId,
       tags,
+      ...about,
       kinds: optional(
         array(oneOf(['memory', 'note', 'decision', 'spec', 'task', 'session']), 6, { description: 'Default: memory' }),
       ),
-      limit: optional(int({ min: 1, max: 50 })),
-      budgetTokens: optional(int({ min: 100, max: 50_000 })),
+      limit: optional(int({ min: 1, max: 50, description: 'Default: 10' })),
+      budgetTokens: budgetTokens(100),
     }),
     action: memory.search,
-    with: ({ project, ...input }) =>
-      project === undefined ? input : { ...input, scope: 'project' as const, scopeId: project },
+    with: inScope,
     show: ({ items, ...rest }) => ({
       items: items.map(({ meaning: _, at: __, projectId: ___, id, ...hit }) => (hit.key ? hit : { id, ...hit })),
       ...rest,
@@ -56,17 +71,17 @@ export const memoryTools = [
   tool({
     name: 'list_memories',
     title: 'List memories',
-    description: 'List memories by tag, date or scope, last changed first.',
+    description: 'List memories by tags, date or what they are about, last changed first.',
     toolset: 'memory',
     input: object({
-      tag: optional(text(50)),
-      since: optional(time()),
-      until: optional(time()),
-      scope,
+      tags,
+      since,
+      until,
+      ...about,
       ...listing,
     }),
     action: memory.list,
-    with: (input) => ({ limit: 20, ...input, total: true }),
+    with: (input) => ({ limit: 20, ...inScope(input), mustExist: true, total: true }),
     whole: (ctx, { id }) => memory.get(ctx, { ref: id }),
   }),
   tool({
@@ -74,7 +89,7 @@ export const memoryTools = [
     title: 'Delete memory',
     description: 'Delete one memory. To correct it, store a new one with supersedes instead.',
     toolset: 'memory',
-    input: object({ memory: text(36, { minLength: 8, description: 'Id or id prefix', example: '019a8a7e-5c1f' }) }),
+    input: object({ memory: reference }),
     action: memory.remove,
     with: ({ memory }) => ({ ref: memory }),
   }),
@@ -83,7 +98,7 @@ export const memoryTools = [
     title: 'Clear memory',
     description: 'Delete all memories of a scope. Call without confirm to get the count, then with confirm: count.',
     toolset: 'memory',
-    input: object({ scope: oneOf(scopes), scopeId: text(100, { minLength: 1 }), confirm: optional(int()) }),
+    input: object({ scope: oneOf(scopes), scopeId, confirm: optional(int({ description: 'The count' })) }),
     action: memory.clear,
     with: (input) => input,
   }),

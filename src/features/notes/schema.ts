@@ -37,6 +37,11 @@ export const NoteLink = Type.Union([
 ])
 export type NoteLink = Static<typeof NoteLink>
 const links = array(NoteLink, 100)
+/** A link as callers may write it: also plain text, which the service resolves. */
+const plainLink = title(2000, { description: 'A URL, or the key, slug or id of a record', example: 'TUT-42' })
+const NoteLinkInput = Type.Union([plainLink, ...NoteLink.anyOf])
+export type NoteLinkInput = Static<typeof NoteLinkInput>
+const linksInput = array(NoteLinkInput, 100)
 
 export const Note = object({
   ...recordFields,
@@ -71,7 +76,7 @@ export const NoteCreate = object({
   title: noteTitle,
   content: optional(content),
   tags: optional(tags),
-  links: optional(links),
+  links: optional(linksInput),
   projectId: optional(id()),
   scope: optional(oneOf(scopes, { example: 'team', description: 'Default: team, the current one' })),
   pinned: optional(bool()),
@@ -79,7 +84,15 @@ export const NoteCreate = object({
 export type NoteCreate = Static<typeof NoteCreate>
 
 export const NotePatch = partial(
-  object({ title: noteTitle, content, tags, links, projectId: nullable(id()), scope: oneOf(scopes), pinned: bool() }),
+  object({
+    title: noteTitle,
+    content,
+    tags,
+    links: linksInput,
+    projectId: nullable(id()),
+    scope: oneOf(scopes),
+    pinned: bool(),
+  }),
 )
 export type NotePatch = Static<typeof NotePatch>
 

@@ -4,7 +4,7 @@ import { currentOrganization, seesPersonal, userIdOf } from '../../auth/actor.ts
 import { member, requireRole, requireRoleOn } from '../../auth/policy.ts'
 import { anyRights, rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
-import { matches, newId } from '../../db/columns.ts'
+import { hasAll, matches, newId } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { placeholders, prepare } from '../../db/session.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
@@ -14,6 +14,7 @@ import { slugify } from '../../text/text.ts'
 import { defaultProject, projectFilter } from '../projects/current.ts'
 import * as projects from '../projects/rows.ts'
 import { noteCreated, noteDeleted, noteRestored, noteUpdated } from './events.ts'
+import { storedLinks } from './plain-links.ts'
 import { about, change, find, listed, requireWriter, visible, visibleTo } from './rows.ts'
 import {
   CONTENT_BYTES,
@@ -69,35 +70,39 @@ const linkingTo = prepare((db) =>
     .limit(100),
 )
 
-export const list = read('notes.list', member('notes:read'), async (ctx, query: NoteQuery): Promise<NotePage> => {
-  const page = keyset(orders, notes.id, query, { sort: 'updatedAt' })
-  const projectId = await projectFilter(ctx, query)
-  const rights = rightsOf(ctx.actor)
-  const filters = [
-    visibleTo(rights),
-    query.tag === undefined ? undefined : sql`${notes.tags} @> array[${query.tag}]::text[]`,
-    query.search ? matches(notes.search, query.search) : undefined,
-    query.since === undefined ? undefined : gte(notes.updatedAt, query.since),
-    query.until === undefined ? undefined : lt(notes.updatedAt, query.until),
-    projectId === undefined ? undefined : eq(notes.projectId, projectId),
-    query.scope === undefined ? undefined : eq(notes.scope, query.scope),
-  ]
-  // A project may belong to another team, in a workspace that both share.
-  const ofTeam = projectId ? eq(notes.projectId, projectId) : eq(notes.organizationId, currentOrganization(ctx.actor))
-  const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
-  // Each half reads its own index in order and stops at the limit; an OR of the two would read and sort all rows.
-  const first = (half: SQL | undefined) =>
-    sql`(select ${notes.id} from ${notes} where ${page.where(half, ...filters)}
+export const list = read(
+  'notes.list',
+  member('notes:read'),
+  async (ctx, query: NoteQuery & { tags?: string[]; mustExist?: boolean }): Promise<NotePage> => {
+    const page = keyset(orders, notes.id, query, { sort: 'updatedAt' })
+    const projectId = await projectFilter(ctx, query)
+    const rights = rightsOf(ctx.actor)
+    const filters = [
+      visibleTo(rights),
+      hasAll(notes.tags, query.tags ?? query.tag),
+      query.search ? matches(notes.search, query.search) : undefined,
+      query.since === undefined ? undefined : gte(notes.updatedAt, query.since),
+      query.until === undefined ? undefined : lt(notes.updatedAt, query.until),
+      projectId === undefined ? undefined : eq(notes.projectId, projectId),
+      query.scope === undefined ? undefined : eq(notes.scope, query.scope),
+    ]
+    // A project may belong to another team, in a workspace that both share.
+    const ofTeam = projectId ? eq(notes.projectId, projectId) : eq(notes.organizationId, currentOrganization(ctx.actor))
+    const personal = and(isNull(notes.organizationId), eq(notes.createdById, rights.personal))
+    // Each half reads its own index in order and stops at the limit; an OR of the two would read and sort all rows.
+    const first = (half: SQL | undefined) =>
+      sql`(select ${notes.id} from ${notes} where ${page.where(half, ...filters)}
       order by ${sql.join(page.orderBy, sql`, `)} limit ${page.limit})`
-  const rows = await ctx.db
-    .select(listed)
-    .from(notes)
-    .where(sql`${notes.id} in (${first(ofTeam)} union all ${first(personal)})`)
-    .orderBy(...page.orderBy)
-    .limit(page.limit)
-  const total = query.total ? await ctx.db.$count(notes, and(or(ofTeam, personal), ...filters)) : undefined
-  return page.page(rows, total)
-})
+    const rows = await ctx.db
+      .select(listed)
+      .from(notes)
+      .where(sql`${notes.id} in (${first(ofTeam)} union all ${first(personal)})`)
+      .orderBy(...page.orderBy)
+      .limit(page.limit)
+    const total = query.total ? await ctx.db.$count(notes, and(or(ofTeam, personal), ...filters)) : undefined
+    return page.page(rows, total)
+  },
+)
 
 export const get = read(
   'notes.get',
@@ -128,7 +133,7 @@ export const create = write('notes.create', member('notes:write'), async (ctx, i
     slug: `${slugify(input.title) || 'note'}-${randomTail()}`,
     content,
     tags: input.tags ?? [],
-    links: input.links ?? [],
+    links: await storedLinks(ctx, input.links ?? []),
     pinned: input.pinned ?? false,
     mentions: mentionsOf(content),
     now: ctx.now,
@@ -141,7 +146,8 @@ export const create = write('notes.create', member('notes:write'), async (ctx, i
 export const update = write(
   'notes.update',
   member('notes:write'),
-  async (ctx, { ref, ...patch }: NotePatch & { ref: string }): Promise<Note> => {
+  async (ctx, { ref, links, ...fields }: NotePatch & { ref: string }): Promise<Note> => {
+    const patch = { ...fields, ...(links && { links: await storedLinks(ctx, links) }) }
     const before = await find(ctx, ref)
     await requireWriter(ctx, before)
     checkVersion(ctx, before)

@@ -1,25 +1,30 @@
-import { expectedVersion, listing, pick, tool } from '../../mcp/tool.ts'
-import { array, object, optional, text, time, title } from '../../schema.ts'
-import { NoteCreate } from './schema.ts'
+import { expectedVersion, listing, note, project, query, since, tags, until } from '../../mcp/arguments.ts'
+import { pick, tool } from '../../mcp/tool.ts'
+import { array, object, optional, text, title } from '../../schema.ts'
+import { CONTENT_BYTES, NoteCreate } from './schema.ts'
 import * as notes from './service.ts'
 
-const note = text(100, { minLength: 1, description: 'Id, slug or id prefix' })
-const { content, tags, links } = NoteCreate.properties
+const { links } = NoteCreate.properties
+/** Objects with a title or a kind of link are accepted too; plain texts are enough for agents. */
+const listedAs = { links: array(text(2000), 100, { description: 'URLs, keys or ids of records' }) }
+/** The description of the tool says what it may contain. */
+const content = optional(text(CONTENT_BYTES))
 
 export const noteTools = [
   tool({
     name: 'create_note',
     title: 'Create note',
     description:
-      'Create a markdown note for the team: how something works, findings. For short facts use store_memory.',
+      'Create a Markdown note for the team: how something works, findings; [[Title]] links notes. Short facts: store_memory.',
     toolset: 'notes',
     input: object({
       title: title(200),
       content,
       tags,
       links,
-      project: optional(text(100, { description: 'Id or slug' })),
+      project: optional(project),
     }),
+    listedAs,
     action: notes.create,
     with: ({ project, ...rest }) => ({ ...rest, projectId: project }),
     show: (note) => pick(note, 'slug', 'version'),
@@ -30,14 +35,22 @@ export const noteTools = [
     description: 'List notes without content by tag, words or date of change, newest first.',
     toolset: 'notes',
     input: object({
-      tag: optional(text(50)),
-      search: optional(text(200, { description: 'Words that all must occur' })),
-      since: optional(time()),
-      until: optional(time()),
+      query,
+      tags,
+      project: optional(project),
+      since,
+      until,
       ...listing,
     }),
     action: notes.list,
-    with: (input) => ({ limit: 20, ...input, total: true }),
+    with: ({ query, project, ...input }) => ({
+      limit: 20,
+      ...input,
+      search: query,
+      projectId: project,
+      mustExist: true,
+      total: true,
+    }),
     whole: (ctx, { id }) => notes.detail(ctx, { ref: id }),
   }),
   tool({
@@ -49,10 +62,11 @@ export const noteTools = [
       note,
       content,
       title: optional(title(200)),
-      tags: optional(array(title(50), 50, { uniqueItems: true })),
+      tags,
       links,
-      expectedVersion,
+      expectedVersion: optional(expectedVersion),
     }),
+    listedAs,
     action: notes.update,
     with: ({ note, expectedVersion: _, ...patch }) => ({ ref: note, ...patch }),
     show: (note) => pick(note, 'slug', 'version'),

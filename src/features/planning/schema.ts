@@ -9,7 +9,7 @@ const described = {
   priority: optional(oneOf(priorities, { description: 'Default: medium' })),
 }
 
-const PlanTask = object({
+export const PlanTask = object({
   ref: optional(text(40, { minLength: 1, description: 'Your own name for it, for blockedBy', example: 'lock' })),
   ...described,
   labels: optional(array(title(50), 50, { uniqueItems: true })),
@@ -19,8 +19,12 @@ const PlanTask = object({
     array(text(40, { example: 'lock' }), 50, { uniqueItems: true, description: 'refs of tasks in this plan' }),
   ),
 })
-const PlanStory = object({ ...described, points: optional(int({ max: 1000 })), tasks: optional(array(PlanTask, 200)) })
-const PlanEpic = object({ ...described, stories: optional(array(PlanStory, 100)) })
+export const PlanStory = object({
+  ...described,
+  points: optional(int({ max: 1000 })),
+  tasks: optional(array(PlanTask, 200)),
+})
+export const PlanEpic = object({ ...described, stories: optional(array(PlanStory, 100)) })
 
 export const PlanCreate = object({ epics: array(PlanEpic, 50) })
 export type PlanCreate = Static<typeof PlanCreate>

@@ -1,8 +1,22 @@
+import { acceptance, blockedBy, priority, project, tags } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
-import { object, text } from '../../schema.ts'
+import { array, object, optional, type Static } from '../../schema.ts'
 import { quoted } from '../../text/quoted.ts'
-import { PlanCreate, type Tree, type TreeTask } from './schema.ts'
+import { type PlanCreate, PlanEpic, PlanStory, PlanTask, type Tree, type TreeTask } from './schema.ts'
 import * as planning from './service.ts'
+
+/** A plan as tools take it: with the names and descriptions that arguments have in every tool. */
+const { labels: _, ...fields } = PlanTask.properties
+const Task = object({ ...fields, priority, tags, acceptance, blockedBy })
+const Story = object({ ...PlanStory.properties, priority, tasks: optional(array(Task, 200)) })
+const Epic = object({ ...PlanEpic.properties, priority, stories: optional(array(Story, 100)) })
+
+const labelled = ({ tags, ...task }: Static<typeof Task>) => ({ ...task, labels: tags })
+const epicsOf = (epics: Static<typeof Epic>[]): PlanCreate['epics'] =>
+  epics.map((epic) => ({
+    ...epic,
+    stories: epic.stories?.map((story) => ({ ...story, tasks: story.tasks?.map(labelled) })),
+  }))
 
 /**
  * The keys of the tasks, which are numbered in the order of the plan: a range for each story, and the tasks that can be
@@ -36,12 +50,9 @@ export const planningTools = [
     description:
       'Create a whole plan, all or nothing: epics with stories with tasks. blockedBy names refs of tasks in the plan.',
     toolset: 'projects',
-    input: object({
-      project: text(100, { minLength: 1, description: 'Id, slug, key or id prefix' }),
-      ...PlanCreate.properties,
-    }),
+    input: object({ project, epics: array(Epic, 50) }),
     action: planning.createPlan,
-    with: ({ project, ...plan }) => ({ ref: project, ...plan }),
+    with: ({ project, epics }) => ({ ref: project, epics: epicsOf(epics) }),
     show: keys,
   }),
 ]

@@ -1,9 +1,9 @@
-import { expectedVersion, happened, listing, pick, tool } from '../../mcp/tool.ts'
+import { expectedVersion, listing, project, query } from '../../mcp/arguments.ts'
+import { happened, pick, tool } from '../../mcp/tool.ts'
 import { bool, object, oneOf, optional, text, title } from '../../schema.ts'
 import { ProjectCreate } from './schema.ts'
 import * as projects from './service.ts'
 
-const project = text(100, { minLength: 1, description: 'Id, slug, key or id prefix' })
 const { description, settings } = ProjectCreate.properties
 
 export const projectTools = [
@@ -20,11 +20,11 @@ export const projectTools = [
   tool({
     name: 'list_projects',
     title: 'List projects',
-    description: 'List your visible projects, last changed first.',
+    description: 'List your projects (default: active ones), last changed first.',
     toolset: 'projects',
-    input: object({ status: optional(oneOf(['active', 'archived'], { description: 'Default: active' })), ...listing }),
+    input: object({ query, status: optional(oneOf(['active', 'archived'])), ...listing }),
     action: projects.list,
-    with: (input) => ({ limit: 20, ...input, total: true }),
+    with: ({ query, ...input }) => ({ limit: 20, ...input, search: query, total: true }),
     show: ({ items, ...page }) => ({
       items: items.map(({ key, slug, name, description, status }) => ({
         key,
@@ -56,7 +56,7 @@ export const projectTools = [
       name: optional(title(100)),
       description: optional(text(10_000)),
       settings,
-      expectedVersion,
+      expectedVersion: optional(expectedVersion),
     }),
     action: projects.update,
     with: ({ project, expectedVersion: _, ...patch }) => ({ ref: project, ...patch }),

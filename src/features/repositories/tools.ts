@@ -1,14 +1,12 @@
+import { feature, listing, project, repo } from '../../mcp/arguments.ts'
 import { pick, tool } from '../../mcp/tool.ts'
 import { codeHosts } from '../../outside/codehosts/schema.ts'
-import { array, bool, int, object, oneOf, optional, text, title } from '../../schema.ts'
+import { array, bool, object, oneOf, optional, text, title } from '../../schema.ts'
 import * as agents from './agents.ts'
 import * as pulls from './pulls.ts'
 import { type RepositoryItem, targets } from './schema.ts'
 import * as repositories from './service.ts'
 import { sync } from './sync.ts'
-
-const project = optional(text(100, { description: 'Id, slug or key' }))
-const repo = text(300, { minLength: 1, description: 'Id or owner/name' })
 
 /** A repository by the name that tools take. */
 const item = ({ owner, name, ...repository }: RepositoryItem) => ({
@@ -23,8 +21,8 @@ export const repositoryTools = [
     description: 'Connect a code repository to a project or the team, with your own token for its host.',
     toolset: 'code',
     input: object({
-      repo: text(300, { minLength: 3, description: 'URL or owner/name', example: 'tutti/tutti' }),
-      project,
+      repo,
+      project: optional(project),
       provider: optional(oneOf(codeHosts)),
     }),
     action: repositories.connect,
@@ -42,8 +40,8 @@ export const repositoryTools = [
       head: text(250, { minLength: 1, description: 'Branch', example: 'lock' }),
       base: optional(text(250, { description: 'Default: the default branch' })),
       description: optional(text(50_000)),
-      reviewers: optional(array(text(100), 15)),
-      feature: optional(text(100, { description: 'Id of the feature it is for' })),
+      reviewers: optional(array(text(100), 15, { description: 'User names at the host' })),
+      feature: optional(feature),
     }),
     action: pulls.create,
     with: ({ repo, ...rest }) => ({ ref: repo, ...rest }),
@@ -55,7 +53,12 @@ export const repositoryTools = [
     description:
       'Generate the file that tells agents how to work in a project, from its records; commit opens a pull request.',
     toolset: 'code',
-    input: object({ repo: optional(repo), project, target: optional(oneOf(targets)), commit: optional(bool()) }),
+    input: object({
+      repo: optional(repo),
+      project: optional(project),
+      target: optional(oneOf(targets)),
+      commit: optional(bool()),
+    }),
     action: agents.generate,
     with: (input) => input,
   }),
@@ -64,7 +67,7 @@ export const repositoryTools = [
     title: 'List repos',
     description: 'List connected repositories of a project or the team.',
     toolset: 'code',
-    input: object({ project, limit: optional(int({ min: 1, max: 100 })) }),
+    input: object({ project: optional(project), limit: listing.limit }),
     action: repositories.list,
     with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
     show: ({ items, ...page }) => ({ items: items.map(item), ...page }),

@@ -1,13 +1,11 @@
-import { listing, pick, tool } from '../../mcp/tool.ts'
-import { array, int, object, oneOf, optional, text, time, title } from '../../schema.ts'
+import { agent, listing, budgetTokens as mostTokens, project, session, since, task } from '../../mcp/arguments.ts'
+import { pick, tool } from '../../mcp/tool.ts'
+import { array, object, oneOf, optional, text, title } from '../../schema.ts'
 import { context, saveAndBrief } from './context.ts'
 import { type SessionBrief, type SessionItem, statuses } from './schema.ts'
 import * as sessions from './service.ts'
 
-const project = optional(text(100, { description: 'Id, slug or key' }))
-const agent = optional(text(100, { description: 'Id or slug' }))
-const session = optional(text(36, { description: 'Default: your last' }))
-const budgetTokens = optional(int({ min: 200, max: 50_000 }))
+const budgetTokens = mostTokens(200)
 const strings = optional(array(text(1000), 50))
 /** Without the limits and examples of the REST schema, which would cost tokens in every list of tools. */
 const checkpoint = optional(
@@ -37,9 +35,9 @@ export const sessionTools = [
     input: object({
       goals: optional(array(title(1000), 20)),
       context: optional(text(20_000)),
-      project,
-      agent,
-      task: optional(text(100)),
+      project: optional(project),
+      agent: optional(agent),
+      task: optional(task),
     }),
     action: sessions.create,
     with: ({ project, agent, task, ...rest }) => ({ ...rest, projectId: project, agentId: agent, taskId: task }),
@@ -50,7 +48,7 @@ export const sessionTools = [
     title: 'Resume session',
     description: 'Continue after losing context. Returns checkpoint, task, done work, decisions, changes by others.',
     toolset: 'sessions',
-    input: object({ session, budgetTokens }),
+    input: object({ session: optional(session), budgetTokens }),
     action: sessions.resume,
     with: ({ session, budgetTokens }) => ({ ref: session, budgetTokens }),
     show: briefed,
@@ -60,7 +58,7 @@ export const sessionTools = [
     title: 'End session',
     description: 'End a session; its summary and checkpoint become a memory.',
     toolset: 'sessions',
-    input: object({ session, summary: optional(text(20_000)), checkpoint }),
+    input: object({ session: optional(session), summary: optional(text(20_000)), checkpoint }),
     action: sessions.end,
     with: ({ session, ...rest }) => ({ ref: session, ...rest }),
     show: ({ session: { id, status }, memories }) => ({ session: id, status, memories }),
@@ -70,7 +68,7 @@ export const sessionTools = [
     title: 'List sessions',
     description: 'List your sessions, last used first.',
     toolset: 'sessions',
-    input: object({ agent, status: optional(oneOf(statuses)), ...listing }),
+    input: object({ agent: optional(agent), status: optional(oneOf(statuses)), ...listing }),
     action: sessions.list,
     with: ({ agent, ...input }) => ({ limit: 20, ...input, agentId: agent, mustExist: true, total: true }),
     show: ({ items, ...page }) => ({ items: items.map(item), ...page }),
@@ -80,7 +78,7 @@ export const sessionTools = [
     title: 'Get context',
     description: 'Get a brief within a token budget. Call it when you start; checkpoint also saves your state.',
     toolset: 'sessions',
-    input: object({ project, session, since: optional(time()), budgetTokens, checkpoint }),
+    input: object({ project: optional(project), session: optional(session), since, budgetTokens, checkpoint }),
     action: context,
     writing: { fields: ['checkpoint'], action: saveAndBrief },
     with: ({ project, session, ...rest }) => ({ ...rest, projectId: project, sessionId: session }),

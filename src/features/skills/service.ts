@@ -1,10 +1,10 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
 import { anyone, member, memberOrAlone } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { randomTail } from '../../auth/secrets.ts'
-import { anyOf, idList, matches } from '../../db/columns.ts'
+import { anyOf, hasAll, idList, matches } from '../../db/columns.ts'
 import { invalid } from '../../errors.ts'
 import { keyset } from '../../records/page.ts'
 import { changeVersioned } from '../../records/rows.ts'
@@ -68,7 +68,7 @@ function page(ctx: Ctx, query: SkillQuery, from: readonly Scope[]): Promise<Skil
     parts: partsOf(ctx, skills, from),
     filters: [
       query.scope && eq(skills.scope, query.scope),
-      query.tag === undefined ? undefined : sql`${skills.tags} @> array[${query.tag}]::text[]`,
+      hasAll(skills.tags, query.tag),
       query.search ? matches(skills.search, query.search) : undefined,
     ],
     total: query.total,

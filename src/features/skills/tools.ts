@@ -1,5 +1,6 @@
+import { reference } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
-import { object, optional, text } from '../../schema.ts'
+import { object, optional } from '../../schema.ts'
 import * as skills from './service.ts'
 
 export const skillTools = [
@@ -8,7 +9,7 @@ export const skillTools = [
     title: 'Get skill',
     description: 'Read a skill: instructions for a kind of work. Without an argument: list all skills.',
     toolset: 'workflows',
-    input: object({ skill: optional(text(100, { minLength: 1, description: 'Id, slug or id prefix' })) }),
+    input: object({ skill: optional(reference) }),
     action: skills.getOrList,
     with: ({ skill }) => ({ ref: skill }),
   }),

@@ -1,10 +1,9 @@
-import { listing, pick, tool } from '../../mcp/tool.ts'
+import { expectedVersion, listing, project, query, spec } from '../../mcp/arguments.ts'
+import { pick, tool } from '../../mcp/tool.ts'
 import { int, object, oneOf, optional, text, title } from '../../schema.ts'
 import { statuses } from './schema.ts'
 import * as specs from './service.ts'
 
-const spec = text(100, { minLength: 1, description: 'Id, slug or id prefix' })
-const project = optional(text(100, { description: 'Id, slug or key' }))
 const status = optional(oneOf(statuses))
 
 export const specTools = [
@@ -16,7 +15,7 @@ export const specTools = [
     input: object({
       title: title(200),
       content: title(262_144),
-      project,
+      project: optional(project),
       status: optional(oneOf(['draft', 'review', 'approved'])),
     }),
     action: specs.create,
@@ -28,9 +27,16 @@ export const specTools = [
     title: 'List specs',
     description: 'List specs of a project without content, last changed first.',
     toolset: 'specs',
-    input: object({ project, status, ...listing }),
+    input: object({ query, project: optional(project), status, ...listing }),
     action: specs.list,
-    with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
+    with: ({ project, query, ...input }) => ({
+      limit: 20,
+      ...input,
+      projectId: project,
+      search: query,
+      orCurrent: true,
+      total: true,
+    }),
     whole: (ctx, { id }) => specs.get(ctx, { ref: id }),
   }),
   tool({
@@ -44,7 +50,7 @@ export const specTools = [
       title: optional(title(200)),
       status,
       message: optional(text(500, { description: 'What changed and why' })),
-      expectedVersion: int({ min: 1, description: 'The version you read' }),
+      expectedVersion,
     }),
     action: specs.update,
     with: ({ spec, expectedVersion: _, ...patch }) => ({ ref: spec, ...patch }),

@@ -4,7 +4,7 @@ import { type Ctx, checkVersion, read, write } from '../../action.ts'
 import { currentOrganization, inPerson } from '../../auth/actor.ts'
 import { member, refuse } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
-import { matches, newId } from '../../db/columns.ts'
+import { hasAll, matches, newId } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
 import { AppError } from '../../errors.ts'
 import { isOpen } from '../../records/open.ts'
@@ -68,7 +68,7 @@ const hasStatus = (status: Status): SQL =>
 export const list = read(
   'tasks.list',
   member('tasks:read'),
-  async (ctx, query: TaskQuery & ProjectFilter): Promise<TaskPage> => {
+  async (ctx, query: TaskQuery & ProjectFilter & { labels?: string[] }): Promise<TaskPage> => {
     const page = keyset(orders, tasks.id, query, { sort: 'updatedAt' })
     const projectId = await projectFilter(ctx, query)
     const organizationId = currentOrganization(ctx.actor)
@@ -83,7 +83,7 @@ export const list = read(
       isOpen(tasks.status, query.open),
       query.priority && eq(tasks.priority, query.priority),
       assignee && and(eq(tasks.assigneeType, assignee.type), eq(tasks.assigneeId, assignee.id)),
-      query.label === undefined ? undefined : sql`${tasks.labels} @> array[${query.label}]::text[]`,
+      hasAll(tasks.labels, query.labels ?? query.label),
       query.search ? matches(tasks.search, query.search) : undefined,
       query.ready ? ready(ctx.now) : undefined,
     ]

@@ -1,7 +1,20 @@
 import { Type } from '@sinclair/typebox'
-import { expectedVersion, listing, tool } from '../../mcp/tool.ts'
-import { priorities, statuses } from '../../records/work.ts'
-import { array, bool, int, object, oneOf, optional, text, time, title } from '../../schema.ts'
+import {
+  agent,
+  blockedBy,
+  acceptance as criteria,
+  dueAt,
+  expectedVersion,
+  listing,
+  priority,
+  project,
+  query,
+  tags,
+  task,
+} from '../../mcp/arguments.ts'
+import { tool } from '../../mcp/tool.ts'
+import { statuses } from '../../records/work.ts'
+import { array, bool, int, object, oneOf, optional, text, title } from '../../schema.ts'
 import { remove } from './deletion.ts'
 import { claim } from './leases.ts'
 import { next } from './next.ts'
@@ -9,16 +22,12 @@ import { Acceptance, Accepted } from './schema.ts'
 import * as tasks from './service.ts'
 import { asLines, begun, changed, completed, full } from './views.ts'
 
-const task = text(100, { minLength: 1, description: 'Id, TUT-42 or id prefix' })
-const project = optional(text(100, { description: 'Id, slug or key' }))
 const assignee = optional(text(254, { description: 'me, e-mail, agent' }))
-const labels = optional(array(title(50), 50, { uniqueItems: true }))
-const blockedBy = optional(array(text(100), 50, { uniqueItems: true, description: 'Tasks that block it' }))
-const acceptance = optional(
-  array(Type.Union([title(500), Acceptance]), 50, { description: 'What must be true when done' }),
-)
+const acceptance = optional(array(Type.Union([title(500), Acceptance]), 50))
+/** Criteria with `done` are accepted too; `accepted` is the shorter way to tick them. */
+const listedAs = { acceptance: criteria }
 const accepted = optional(Accepted)
-const minutes = optional(int({ min: 1, max: 480 }))
+const minutes = optional(int({ min: 1, max: 480, description: 'Length of the claim' }))
 
 export const taskTools = [
   tool({
@@ -28,19 +37,20 @@ export const taskTools = [
     toolset: 'tasks',
     input: object({
       title: title(200),
-      project,
+      project: optional(project),
       description: optional(text(50_000)),
       assignee,
-      priority: optional(oneOf(priorities)),
-      labels,
-      dueAt: optional(time()),
+      priority,
+      tags,
+      dueAt,
       blockedBy,
       story: optional(text(36, { description: 'Id, or a task in it' })),
       acceptance,
       discoveredFrom: optional(text(100, { description: 'Task during which it was found' })),
     }),
+    listedAs,
     action: tasks.create,
-    with: ({ project, story, ...rest }) => ({ ...rest, projectRef: project, storyId: story }),
+    with: ({ project, story, tags, ...rest }) => ({ ...rest, projectRef: project, storyId: story, labels: tags }),
     show: (task) => changed(task),
   }),
   tool({
@@ -49,15 +59,24 @@ export const taskTools = [
     description: 'List tasks without descriptions, last changed first. ready: only those that can be started now.',
     toolset: 'tasks',
     input: object({
+      query,
       status: optional(oneOf(statuses)),
       assignee,
-      project,
-      label: optional(text(50)),
+      project: optional(project),
+      tags,
       ready: optional(bool()),
       ...listing,
     }),
     action: tasks.list,
-    with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
+    with: ({ project, query, tags, ...input }) => ({
+      limit: 20,
+      ...input,
+      projectId: project,
+      search: query,
+      labels: tags,
+      orCurrent: true,
+      total: true,
+    }),
     show: asLines,
     whole: async (ctx, { id }) => full(await tasks.detail(ctx, { ref: id })),
   }),
@@ -70,19 +89,20 @@ export const taskTools = [
       task,
       status: optional(oneOf(statuses)),
       assignee,
-      priority: optional(oneOf(priorities)),
+      priority,
       title: optional(title(200)),
       description: optional(text(50_000)),
-      labels,
-      dueAt: optional(time()),
+      tags,
+      dueAt,
       blockedBy,
       acceptance,
       accepted,
       comment: optional(title(20_000)),
-      expectedVersion,
+      expectedVersion: optional(expectedVersion),
     }),
+    listedAs,
     action: tasks.update,
-    with: ({ task, expectedVersion: _, ...patch }) => ({ ref: task, ...patch }),
+    with: ({ task, tags, expectedVersion: _, ...patch }) => ({ ref: task, ...patch, ...(tags && { labels: tags }) }),
     show: (task) => changed(task),
   }),
   tool({
@@ -119,7 +139,7 @@ export const taskTools = [
     title: 'Next task',
     description: 'Get the next task and why, claimed for you (claim: false only looks). Explains when there is none.',
     toolset: 'tasks',
-    input: object({ project, claim: optional(bool()), agent: optional(text(100)), minutes }),
+    input: object({ project: optional(project), claim: optional(bool()), agent: optional(agent), minutes }),
     action: next,
     with: ({ project, ...rest }) => ({ ...rest, projectRef: project }),
     show: ({ task, ...rest }) => ({ task: task && begun(task), ...rest }),
@@ -131,9 +151,9 @@ export const taskTools = [
     toolset: 'tasks',
     input: object({
       task,
-      action: optional(oneOf(['claim', 'renew', 'release'])),
+      action: optional(oneOf(['claim', 'renew', 'release'], { description: 'Default: claim' })),
       minutes,
-      agent: optional(text(100)),
+      agent: optional(agent),
       note: optional(title(20_000, { description: 'For the next worker' })),
     }),
     action: claim,

@@ -1,4 +1,5 @@
-import { listing, pick, tool } from '../../mcp/tool.ts'
+import { feature, listing, priority, project, query, spec, task } from '../../mcp/arguments.ts'
+import { pick, tool } from '../../mcp/tool.ts'
 import { array, object, optional, text, title } from '../../schema.ts'
 import { Evidence } from '../projects/workflow-schema.ts'
 import { advance, review } from './advancing.ts'
@@ -6,9 +7,8 @@ import * as detail from './detail.ts'
 import { type Feature, FeatureCreate, type FeatureDetail, type FeatureItem, FeatureReview } from './schema.ts'
 import * as features from './service.ts'
 
-const project = optional(text(100, { minLength: 1, description: 'Id, slug or key' }))
-const feature = text(100, { minLength: 1, description: 'Id or id prefix' })
-const { description, kind, priority } = FeatureCreate.properties
+const { verdict, comments } = FeatureReview.properties
+const { description, kind } = FeatureCreate.properties
 
 /** What the next gate needs. Leaves out `advance_feature`, whose own description says that it takes evidence. */
 const gateOf = ({ next }: Pick<Feature, 'next'>) =>
@@ -49,12 +49,12 @@ export const workflowTools = [
     toolset: 'workflows',
     input: object({
       title: title(200),
-      project,
+      project: optional(project),
       description,
       kind,
       priority,
-      spec: optional(text(100, { minLength: 1, description: 'Id or slug' })),
-      tasks: optional(array(text(100, { minLength: 1 }), 100, { description: 'Ids or keys' })),
+      spec: optional(spec),
+      tasks: optional(array(task, 100)),
     }),
     action: features.create,
     with: ({ tasks, spec, ...rest }) => ({ ...rest, taskIds: tasks, specId: spec }),
@@ -79,9 +79,9 @@ export const workflowTools = [
     title: 'Submit review',
     description: 'Approve a feature in review, or request changes. Not for your own work.',
     toolset: 'workflows',
-    input: object({ feature, ...FeatureReview.properties }),
+    input: object({ feature, verdict, comment: comments }),
     action: review,
-    with: ({ feature, ...rest }) => ({ ref: feature, ...rest }),
+    with: ({ feature, verdict, comment }) => ({ ref: feature, verdict, comments: comment }),
     show: step,
   }),
   tool({
@@ -89,9 +89,16 @@ export const workflowTools = [
     title: 'List features',
     description: 'List features of a project or the team with their gates, last changed first.',
     toolset: 'workflows',
-    input: object({ project, status: optional(text(63)), ...listing }),
+    input: object({ query, project: optional(project), status: optional(text(63)), ...listing }),
     action: features.list,
-    with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
+    with: ({ project, query, ...input }) => ({
+      limit: 20,
+      ...input,
+      projectId: project,
+      search: query,
+      orCurrent: true,
+      total: true,
+    }),
     show: ({ items, ...page }) => ({ items: items.map(item), ...page }),
     whole: async (ctx, { id }) => full(await detail.get(ctx, { ref: id })),
   }),

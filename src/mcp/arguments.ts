@@ -1,0 +1,41 @@
+import { priorities } from '../records/work.ts'
+import { array, int, oneOf, optional, text, time, title } from '../schema.ts'
+
+/**
+ * THE ARGUMENTS THAT SEVERAL TOOLS TAKE, defined once, so that one name means one thing in all of them. An argument
+ * that is named after a kind of record takes any reference to one. The instructions of the server say so once, and also
+ * what `cursor` and `idempotencyKey` are: a description in every tool would cost too many tokens.
+ */
+export const reference = text(100, { minLength: 1 })
+export const project = reference
+export const task = reference
+export const agent = reference
+export const feature = reference
+export const spec = reference
+export const note = reference
+export const session = text(100, { minLength: 1, description: 'Default: your last' })
+export const repo = text(300, { minLength: 1, description: 'owner/name, URL or id', example: 'tutti/tutti' })
+
+export const tags = optional(array(title(50), 50, { uniqueItems: true }))
+export const priority = optional(oneOf(priorities))
+export const query = optional(text(200))
+export const acceptance = optional(array(title(500), 50, { description: 'What must be true when done' }))
+export const blockedBy = optional(array(text(100), 50, { uniqueItems: true, description: 'Tasks to finish first' }))
+export const supersedes = optional(text(36, { minLength: 8, description: 'Id of the one it replaces' }))
+
+const date = () => optional(time({ description: 'YYYY-MM-DD or instant' }))
+export const since = date()
+export const until = date()
+export const dueAt = date()
+
+/** `least` tokens: a brief with fewer could not name the next step. */
+export const budgetTokens = (least: number) =>
+  optional(int({ min: least, max: 50_000, description: 'Most tokens to return' }))
+
+/** Arguments of every list tool. */
+export const listing = {
+  limit: optional(int({ min: 1, max: 100, description: 'Default: 20' })),
+  cursor: optional(text(2000)),
+}
+
+export const expectedVersion = int({ min: 1, description: 'The version you read' })

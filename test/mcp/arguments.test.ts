@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'bun:test'
+import { tools } from '../../src/feature.ts'
+import { Catalogue, toolText } from '../../src/mcp/catalogue.ts'
+import { formerNames } from '../../src/mcp/former-names.ts'
+import type { Tool } from '../../src/mcp/tool.ts'
+import { recordNames } from '../../src/records/names.ts'
+
+/** Loops over the arguments of all tools as clients see them: one name means one thing everywhere. */
+interface Listed {
+  type?: string
+  description?: string
+  default?: unknown
+  enum?: string[]
+  items?: Listed
+  anyOf?: Listed[]
+  properties?: Record<string, Listed>
+}
+interface Argument {
+  tool: Tool
+  name: string
+  schema: Listed
+}
+
+const catalogue = new Catalogue(tools)
+const schemaOf = (tool: Tool): Listed => (JSON.parse(toolText(tool)) as { inputSchema: Listed }).inputSchema
+
+function argumentsIn(tool: Tool, schema: Listed): Argument[] {
+  const own = Object.entries(schema.properties ?? {}).map(([name, inner]) => ({ tool, name, schema: inner }))
+  const inner = [schema.items, ...(schema.anyOf ?? []), ...Object.values(schema.properties ?? {})].filter((s) => !!s)
+  return [...own, ...inner.flatMap((s) => argumentsIn(tool, s))]
+}
+const all = tools.flatMap((tool) => argumentsIn(tool, schemaOf(tool)))
+const names = [...new Set(all.map(({ name }) => name))].sort()
+
+/** Where a name needs other words in one tool. Everything else is the same in all tools. */
+const differing: Readonly<Record<string, readonly string[]>> = {
+  // A search returns whole texts, so fewer of them.
+  limit: ['search_memory'],
+  // The type of an activity is free; the filter also takes those of the server.
+  type: ['log_activity'],
+  // Evidence for a gate links to pages, a note also to records.
+  links: ['advance_feature'],
+  // What is handed over with a released task.
+  note: ['claim_task'],
+}
+
+/** Names that say what they are. */
+const plain = new Set(
+  (
+    'title name description content text url id ref role persona model status priority tags query cursor idempotencyKey ' +
+    'goals context summary files branch commands checks commits option pros cons rationale alternatives outcome decision ' +
+    'evidence notes comment reason verdict version links points estimate epics stories tasks systemPrompt nextStep ' +
+    'openQuestions pullRequests testRuns'
+  ).split(' '),
+)
+
+describe('one name for one thing', () => {
+  test.each(names)('%s has one description and one default in all tools', (name) => {
+    const same = all.filter((a) => a.name === name && !differing[name]?.includes(a.tool.name))
+    const words = same.map(({ schema }) => JSON.stringify([schema.description ?? null, schema.default ?? null]))
+    expect([...new Set(words)]).toHaveLength(1)
+  })
+
+  test('what is said to differ does', () => {
+    for (const [name, where] of Object.entries(differing))
+      for (const tool of where) expect(all.some((a) => a.name === name && a.tool.name === tool)).toBe(true)
+  })
+
+  test('an argument without a description has a name that says what it is', () => {
+    const kinds = new Set<string>([...recordNames, 'repo', 'activity'])
+    const silent = all.filter(({ tool, name, schema }) => {
+      if (schema.description || schema.enum || schema.items?.enum || plain.has(name) || kinds.has(name)) return false
+      // The description of the tool explains it.
+      return !new RegExp(`\\b${name}\\b`).test(tool.description)
+    })
+    expect(silent.map(({ tool, name }) => `${tool.name}.${name}`)).toEqual([])
+  })
+
+  test('words are looked for by query in every list that can be searched', () => {
+    const searched = ['tasks', 'specs', 'features', 'notes', 'decisions', 'projects', 'agents'].map((n) => `list_${n}`)
+    for (const name of [...searched, 'search_memory'])
+      expect([name, Object.keys(tools.find((t) => t.name === name)?.input.properties ?? {})[0]]).toEqual([
+        name,
+        'query',
+      ])
+  })
+})
+
+describe('former names', () => {
+  const taking = Object.entries(formerNames).flatMap(([name, former]) =>
+    tools.filter(({ input }) => name in input.properties).flatMap((tool) => former.map((old) => ({ tool, name, old }))),
+  )
+
+  test('are not listed', () => {
+    const former = new Set(Object.values(formerNames).flat())
+    expect(names.filter((name) => former.has(name))).toEqual([])
+    expect(taking.length).toBeGreaterThan(60)
+  })
+
+  test('work in every tool that takes the argument', () => {
+    for (const { tool, name, old } of taking) {
+      const list = (tool.input.properties[name] as Listed).type === 'array'
+      const found = catalogue.read(tool, { [old]: 'x' })
+      expect([tool.name, found]).toEqual([tool.name, { args: { [name]: list ? ['x'] : 'x' }, errors: [] }])
+      if (list) expect(catalogue.read(tool, { [old]: '["x","y"]' }).args).toEqual({ [name]: ['x', 'y'] })
+    }
+  })
+
+  test('beside the current name are refused, and both are named', () => {
+    for (const { tool, name, old } of taking)
+      expect(catalogue.read(tool, { [old]: 'x', [name]: 'x' }).errors).toEqual([
+        { pointer: `/${old}`, code: 'twice', message: `${old} and ${name} are the same argument. Send only ${name}.` },
+      ])
+  })
+
+  test('work inside of lists of objects', () => {
+    const plan = tools.find(({ name }) => name === 'create_plan') as Tool
+    const epics = (task: object) => [{ title: 'E', stories: [{ title: 'S', tasks: [{ title: 'T', ...task }] }] }]
+    for (const sent of [epics({ labels: ['a'] }), JSON.stringify(epics({ labels: ['a'] }))])
+      expect(catalogue.read(plan, { projectId: 'P', epics: sent }).args).toEqual({
+        project: 'P',
+        epics: epics({ tags: ['a'] }),
+      })
+    expect(catalogue.read(plan, { epics: epics({ labels: ['a'], tags: ['b'] }) }).errors).toMatchObject([
+      { pointer: '/epics/0/stories/0/tasks/0/labels' },
+    ])
+  })
+
+  test('a name that every object has is an unknown argument', () => {
+    const [tool] = tools as [Tool]
+    for (const name of ['constructor', 'toString', '__proto__']) {
+      const { args } = catalogue.read(tool, JSON.parse(`{ "${name}": { "a": 1 } }`) as Record<string, unknown>)
+      expect(Object.keys(args)).toEqual([name])
+    }
+  })
+})
