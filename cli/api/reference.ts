@@ -33,10 +33,18 @@ interface Named {
  * Finds one item of a list by id, slug, e-mail address, name, title or the beginning of its id, where the API accepts
  * only ids.
  */
-export async function itemIn<T extends Named>(client: Client, path: string, what: string, ref: string): Promise<T> {
+export async function itemIn<T extends Named>(
+  client: Client,
+  path: string,
+  what: string,
+  ref: string,
+  filters: Record<string, unknown> = {},
+): Promise<T> {
   const items: T[] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
-    const page = await client.get<{ items: T[]; nextCursor: string | null }>(query(path, { limit: 200, cursor }))
+    const page = await client.get<{ items: T[]; nextCursor: string | null }>(
+      query(path, { ...filters, limit: 200, cursor }),
+    )
     items.push(...page.items)
     cursor = page.nextCursor
   }
@@ -58,5 +66,10 @@ export async function itemIn<T extends Named>(client: Client, path: string, what
 }
 
 /** Returns the id of one of the user's few items. An id is not looked up. */
-export const amongMine = async (client: Client, path: string, what: string, ref: string): Promise<string> =>
-  uuid.test(ref) ? ref : (await itemIn(client, path, what, ref)).id
+export const amongMine = async (
+  client: Client,
+  path: string,
+  what: string,
+  ref: string,
+  filters?: Record<string, unknown>,
+): Promise<string> => (uuid.test(ref) ? ref : (await itemIn(client, path, what, ref, filters)).id)

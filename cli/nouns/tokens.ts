@@ -3,19 +3,24 @@ import { toolsetNames } from '../../src/mcp/toolsets.ts'
 import { makeToken } from '../agents/mcp-token.ts'
 import { amongMine, at } from '../api/reference.ts'
 import { ago, left } from '../terminal/times.ts'
-import { count, many, reference, shown, text, type Verb } from './noun.ts'
+import { count, flag, many, reference, shown, text, type Verb } from './noun.ts'
 import { listed, pages, paging, sorting } from './resource.ts'
 
 export const verbs: Verb[] = [
   {
     name: 'list',
-    about: 'List your MCP tokens',
+    about: 'List your MCP tokens that work',
     aliases: ['ls'],
-    fields: [...sorting('createdAt', 'name'), ...paging],
-    examples: ['tutti tokens list'],
+    fields: [
+      ...sorting('createdAt', 'name'),
+      ...paging.map((field) =>
+        field.flag === '--all' ? flag('--all', 'list all results, including revoked and expired ones') : field,
+      ),
+    ],
+    examples: ['tutti tokens list', 'tutti tokens list --all'],
     run: async ({ client, fields }) =>
       listed(
-        await pages<McpToken>(client, '/api/mcp-tokens', fields),
+        await pages<McpToken>(client, '/api/mcp-tokens', fields.all ? fields : { ...fields, active: true }),
         [
           { title: 'Id', of: (t) => t.id.slice(0, 13) },
           { title: 'Name', of: (t) => t.name, wide: true },
@@ -23,7 +28,7 @@ export const verbs: Verb[] = [
           { title: 'Last used', of: (t) => (t.lastUsedAt ? ago(t.lastUsedAt) : 'never') },
           { title: 'Expires', of: (t) => (t.revokedAt ? 'revoked' : left(t.expiresAt)) },
         ],
-        'No tokens.',
+        fields.all ? 'No tokens.' : 'No tokens that work. Others are listed with --all.',
       ),
   },
   {
@@ -61,7 +66,7 @@ export const verbs: Verb[] = [
     aliases: ['delete'],
     examples: ['tutti tokens revoke CI'],
     run: async ({ client, args: [token] }) => {
-      const id = await amongMine(client, '/api/mcp-tokens', 'token', token as string)
+      const id = await amongMine(client, '/api/mcp-tokens', 'token', token as string, { active: true })
       return shown(await client.request('DELETE', at('/api/mcp-tokens/:id', id)), 'Token revoked.')
     },
   },

@@ -384,7 +384,7 @@ describe('finding', () => {
     expect(await between('since=2026-11-15T11:35:00%2B02:00')).toEqual([b.id, c.id])
     await put(me, a.id, { pinned: true })
     expect(await between('since=2026-11-15T09:45:00Z')).toEqual([a.id])
-    for (const bad of ['yesterday', '2026-11-15', '2026-13-01T00:00:00Z'])
+    for (const bad of ['yesterday', '2026-11-31', '2026-13-01T00:00:00Z'])
       expect((await me.fetch('GET', `/api/notes?since=${bad}`)).status).toBe(422)
     await own.close()
   })

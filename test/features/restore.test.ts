@@ -1,6 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test'
+import { getTableName } from 'drizzle-orm'
+import { events } from '../../src/feature.ts'
 import type { Note } from '../../src/features/notes/schema.ts'
 import type { Feature } from '../../src/features/workflow/schema.ts'
+import { kindInfo, type RecordName, recordNames } from '../../src/records/names.ts'
+import { oneOfEach } from '../support/records.ts'
 import { expectEvent, expectRefusal } from './support.ts'
 import { newTeam, start, type Team, t } from './tasks-support.ts'
 
@@ -38,6 +42,28 @@ test.each([
   await team.member.fetch('DELETE', owned)
   await t.app.driver.query(`update ${path} set deleted_at = now() - interval '31 days' where id = $1`, [id])
   expect((await back()).status).toBe(404)
+})
+
+test('the event of a deletion has the version that the deletion made, for every kind that can be deleted', async () => {
+  const kinds = recordNames.filter((kind) => events.some(({ name }) => name === `${kind}.deleted`))
+  expect(kinds.length).toBeGreaterThan(7)
+  const made = await oneOfEach(team.owner, { kinds: [...new Set([...kinds, 'project' as const])] })
+  const nested = (kind: RecordName) =>
+    ({ epic: 'epics', story: `epics/${made.epic.id}/stories`, feature: 'features' })[kind as string]
+  // What contains others goes last.
+  const rank = (kind: RecordName) => ['story', 'epic', 'project'].indexOf(kind)
+  for (const kind of kinds.toSorted((a, b) => rank(a) - rank(b))) {
+    const { id } = made[kind]
+    const within = nested(kind)
+    const path = within ? `/projects/${made.project.id}/${within}` : kindInfo(kind).path
+    const answer = await team.owner.fetch('DELETE', `/api${path}/${id}`)
+    const { rows } = await t.app.driver.query(
+      `select (e.data ->> 'version')::int, r.version from events e, ${getTableName(t.app.records.get(kind).table)} r
+        where e.type = $1 and e.subject_id = $2 and r.id = $2`,
+      [`${kind}.deleted`, id],
+    )
+    expect([kind, answer.status, rows]).toEqual([kind, 200, [[2, 2]]])
+  }
 })
 
 test('a personal note comes back by its author, and by nobody else', async () => {

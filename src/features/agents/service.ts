@@ -158,11 +158,11 @@ export const remove = write(
   memberOrAlone('agents:write'),
   async (ctx, { ref, archiveMemory = false }: { ref: string; archiveMemory?: boolean }): Promise<AgentDeleted> => {
     const before = await writable(ctx, ref)
-    await change(ctx, before, { deletedAt: ctx.now })
+    const after = await change(ctx, before, { deletedAt: ctx.now })
     const removed = await onAgentRemoved.call(ctx, { agent: before, keepMemories: archiveMemory })
     const count = removed.reduce((sum, { memories = 0 }) => sum + memories, 0)
     const memories = { count, kept: archiveMemory }
-    ctx.emit(agentDeleted, about(before, { memories }))
+    ctx.emit(agentDeleted, about(after, { memories }))
     return { id: before.id, deleted: true, memories }
   },
   { destructive: true, versioned: true },

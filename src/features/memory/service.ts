@@ -186,7 +186,7 @@ export const remove = write(
     const before = await find(ctx, ref)
     await requireWriter(ctx, before)
     checkVersion(ctx, before)
-    await changeVersioned(ctx, memories, {
+    const { version } = await changeVersioned(ctx, memories, {
       columns: { id: memories.id, version: memories.version },
       before: { id: before.id, version: before.version },
       set: { deletedAt: ctx.now },
@@ -194,7 +194,7 @@ export const remove = write(
       again: () => find(ctx, before.id),
     })
     await dropPassages(ctx, 'memory', [before.id])
-    ctx.emit(memoryDeleted, about(before))
+    ctx.emit(memoryDeleted, about({ ...before, version }))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },

@@ -184,8 +184,7 @@ export const remove = write(
     const before = await find(ctx, ref)
     await requireWriter(ctx, before)
     checkVersion(ctx, before)
-    await change(ctx, before, { deletedAt: ctx.now })
-    ctx.emit(noteDeleted, about(before))
+    ctx.emit(noteDeleted, about(await change(ctx, before, { deletedAt: ctx.now })))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },

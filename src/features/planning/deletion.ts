@@ -37,14 +37,14 @@ export const removeEpic = write(
     await lockProject(ctx, project.id)
     const before = await findEpic(ctx, project.id, epicId)
     checkVersion(ctx, before)
-    const many = await bury(ctx, tasksOf(epicId), before.title)
+    const { length: many } = await bury(ctx, tasksOf(epicId), before.title)
     const inside = await ctx.db
       .update(stories)
       .set({ deletedAt: ctx.now, updatedAt: ctx.now, version: sql`${stories.version} + 1` })
       .where(and(isNull(stories.deletedAt), eq(stories.epicId, epicId)))
       .returning({ id: stories.id })
-    await change(ctx, epics, before, { deletedAt: ctx.now }, () => findEpic(ctx, project.id, epicId))
-    ctx.emit(epicDeleted, about(before, { stories: inside.length, tasks: many }))
+    const gone = await change(ctx, epics, before, { deletedAt: ctx.now }, () => findEpic(ctx, project.id, epicId))
+    ctx.emit(epicDeleted, about({ ...before, ...gone }, { stories: inside.length, tasks: many }))
     return { id: epicId, deleted: true }
   },
   { destructive: true, versioned: true },
@@ -58,9 +58,11 @@ export const removeStory = write(
     await lockProject(ctx, project.id)
     const before = await findStory(ctx, project.id, epicId, storyId)
     checkVersion(ctx, before)
-    const many = await bury(ctx, eq(tasks.storyId, storyId), before.title)
-    await change(ctx, stories, before, { deletedAt: ctx.now }, () => findStory(ctx, project.id, epicId, storyId))
-    ctx.emit(storyDeleted, about(before, { tasks: many }))
+    const { length: many } = await bury(ctx, eq(tasks.storyId, storyId), before.title)
+    const gone = await change(ctx, stories, before, { deletedAt: ctx.now }, () =>
+      findStory(ctx, project.id, epicId, storyId),
+    )
+    ctx.emit(storyDeleted, about({ ...before, ...gone }, { tasks: many }))
     return { id: storyId, deleted: true }
   },
   { destructive: true, versioned: true },

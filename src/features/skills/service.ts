@@ -160,8 +160,7 @@ export const remove = write(
   memberOrAlone('skills:write'),
   async (ctx, { ref }: { ref: string }): Promise<{ id: string; deleted: true }> => {
     const before = await writable(ctx, ref)
-    await change(ctx, before, { deletedAt: ctx.now })
-    ctx.emit(skillDeleted, about(before))
+    ctx.emit(skillDeleted, about(await change(ctx, before, { deletedAt: ctx.now })))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },

@@ -120,7 +120,7 @@ export async function change(
   { id, version }: Epic | Story,
   set: object,
   again: () => Promise<object>,
-): Promise<void> {
+): Promise<{ id: string; version: number }> {
   const columns = { id: table.id, version: table.version }
-  await changeVersioned(ctx, table, { columns, before: { id, version }, set, what: 'it', again })
+  return changeVersioned(ctx, table, { columns, before: { id, version }, set, what: 'it', again })
 }

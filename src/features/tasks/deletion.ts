@@ -28,7 +28,7 @@ const withParts = (roots: SQL, state: SQL): SQL =>
 const raised = (ctx: Ctx) => ({ updatedAt: ctx.now, version: sql`${tasks.version} + 1` })
 
 /** Soft-deletes tasks and unblocks those that waited for them. An agent cannot delete a task that another one holds. */
-export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<number> {
+export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<{ id: string; version: number }[]> {
   const these = sql`${tasks.id} in ${withParts(roots, isNull(tasks.deletedAt))}`
   if (!inPerson(ctx.actor)) {
     const held = await ctx.db
@@ -42,14 +42,14 @@ export async function bury(ctx: Ctx, roots: SQL, what: string): Promise<number> 
     .update(tasks)
     .set({ deletedAt: ctx.now, ...abandoned(ctx.now), ...raised(ctx) })
     .where(these)
-    .returning({ id: tasks.id })
+    .returning({ id: tasks.id, version: tasks.version })
   if (deleted.length > 0)
     await setFree(
       ctx,
       deleted.map(({ id }) => id),
       what,
     )
-  return deleted.length
+  return deleted
 }
 
 /** Restores the tasks that were deleted together at `deletedAt`. */
@@ -78,8 +78,10 @@ export const remove = write(
     await lockProject(ctx, projectId)
     const task = await find(ctx, ref)
     checkVersion(ctx, task)
-    const many = await bury(ctx, eq(tasks.id, task.id), task.key)
-    ctx.emit(taskDeleted, about(task, { ...(reason && { reason }), ...(many > 1 && { parts: many - 1 }) }))
+    const gone = await bury(ctx, eq(tasks.id, task.id), task.key)
+    const { version = task.version } = gone.find(({ id }) => id === task.id) ?? {}
+    const parts = gone.length - 1
+    ctx.emit(taskDeleted, about({ ...task, version }, { ...(reason && { reason }), ...(parts > 0 && { parts }) }))
     return { id: task.id, deleted: true }
   },
   { destructive: true, versioned: true },

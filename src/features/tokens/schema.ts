@@ -1,5 +1,6 @@
 import {
   array,
+  bool,
   id,
   instant,
   int,
@@ -94,5 +95,8 @@ export type McpTokenCreate = Static<typeof McpTokenCreate>
 export const McpTokenPage = pageOf(McpToken)
 export type McpTokenPage = Static<typeof McpTokenPage>
 
-export const TokenQuery = object(paging('createdAt', 'name'))
+export const TokenQuery = object({
+  ...paging('createdAt', 'name'),
+  active: optional(bool({ description: 'true: only those that work; false: only revoked and expired ones' })),
+})
 export type TokenQuery = Static<typeof TokenQuery>

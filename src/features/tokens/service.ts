@@ -1,4 +1,4 @@
-import { and, eq, gt, isNull, sql } from 'drizzle-orm'
+import { and, eq, gt, isNotNull, isNull, lte, or, sql } from 'drizzle-orm'
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core'
 import { type Ctx, read, write } from '../../action.ts'
 import { userIdOf } from '../../auth/actor.ts'
@@ -94,12 +94,19 @@ function checkNames(scopes: readonly string[] = [], toolsets: readonly string[] 
 
 // ---- API keys
 
+/** Limits a list to credentials that work, or to those that no longer do. */
+const isActive = ({ now }: Ctx, table: typeof apiKeys | typeof mcpTokens, active: boolean | undefined) => {
+  if (active === undefined) return undefined
+  const { revokedAt, expiresAt } = table
+  return active ? and(isNull(revokedAt), gt(expiresAt, now)) : or(isNotNull(revokedAt), lte(expiresAt, now))
+}
+
 export const listKeys = read(
   'tokens.listKeys',
   account('keys:read'),
   async (ctx, query: TokenQuery): Promise<ApiKeyPage> => {
     const page = keyset({ createdAt: apiKeys.createdAt, name: apiKeys.name }, apiKeys.id, query, { sort: 'createdAt' })
-    const own = eq(apiKeys.userId, userIdOf(ctx.actor))
+    const own = and(eq(apiKeys.userId, userIdOf(ctx.actor)), isActive(ctx, apiKeys, query.active))
     const rows = await ctx.db
       .select(visibleKey)
       .from(apiKeys)
@@ -178,7 +185,7 @@ export const listTokens = read(
     const page = keyset({ createdAt: mcpTokens.createdAt, name: mcpTokens.name }, mcpTokens.id, query, {
       sort: 'createdAt',
     })
-    const own = eq(mcpTokens.userId, userIdOf(ctx.actor))
+    const own = and(eq(mcpTokens.userId, userIdOf(ctx.actor)), isActive(ctx, mcpTokens, query.active))
     const rows = await ctx.db
       .select(visibleToken)
       .from(mcpTokens)

@@ -122,8 +122,7 @@ export const remove = write(
   member('features:write'),
   async (ctx, ref: Ref): Promise<{ id: string; deleted: true }> => {
     const { row: before } = await writable(ctx, ref)
-    await change(ctx, before, { deletedAt: ctx.now })
-    ctx.emit(featureDeleted, about(before))
+    ctx.emit(featureDeleted, about(await change(ctx, before, { deletedAt: ctx.now })))
     return { id: before.id, deleted: true }
   },
   { destructive: true, versioned: true },
