@@ -95,10 +95,11 @@ export class Agent {
     const answer = await this.client.call(tool, args)
     const text = answer.content[0]?.text as string
     const facts = JSON.stringify(answer.structuredContent)
-    const [sent, read] = [countTokens(tool + JSON.stringify(args)), Math.max(countTokens(text), countTokens(facts))]
+    const sent = countTokens(tool + JSON.stringify(args))
+    // Clients show the model one of the two, and of an error the text.
+    const read = answer.isError ? countTokens(text) : Math.max(countTokens(text), countTokens(facts))
     this.bill.calls++
     this.bill.in += sent
-    // Some clients show the model the one, some the other.
     this.bill.out += read
     this.bill.transcript.push(`${this.name} → ${tool} ${JSON.stringify(args)} [${sent}]\n  ← ${text} [${read}]`)
     this.#known += `\n${text}`
