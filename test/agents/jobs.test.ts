@@ -16,7 +16,8 @@ describe('what agents do all day', () => {
       const cost = { calls, tokens: sent + out }
       costs.set(name, cost)
       const ceiling = ceilings[name]
-      if (calls > ceiling.calls || cost.tokens > ceiling.tokens) console.error(transcript.join('\n'))
+      if (process.env.SHOW || calls > ceiling.calls || cost.tokens > ceiling.tokens)
+        console.error(transcript.join('\n'))
       expect(cost.calls).toBeLessThanOrEqual(ceiling.calls)
       expect(cost.tokens).toBeLessThanOrEqual(ceiling.tokens)
     }, 60_000)

@@ -142,7 +142,7 @@ export const taskTools = [
     input: object({ project: optional(project), claim: optional(bool()), agent: optional(agent), minutes }),
     action: next,
     with: ({ project, ...rest }) => ({ ...rest, projectRef: project }),
-    show: ({ task, ...rest }) => ({ task: task && begun(task), ...rest }),
+    show: async ({ task, ...rest }, _, ctx) => ({ task: task && (await begun(task, ctx)), ...rest }),
   }),
   tool({
     name: 'claim_task',
@@ -158,6 +158,6 @@ export const taskTools = [
     }),
     action: claim,
     with: ({ task, ...rest }) => ({ ref: task, ...rest }),
-    show: (task, { action }) => (action === undefined || action === 'claim' ? begun(task) : changed(task)),
+    show: (task, { action = 'claim' }, ctx) => (action === 'claim' ? begun(task, ctx) : changed(task)),
   }),
 ]

@@ -1,7 +1,8 @@
 import type { Ctx } from '../../action.ts'
 import { named, quoted } from '../../text/quoted.ts'
 import { sameParty, speaker } from '../agents/parties.ts'
-import type { Task, TaskChanged, TaskCompleted, TaskDetail, TaskItem, TaskPage } from './schema.ts'
+import type { Comment, Task, TaskChanged, TaskCompleted, TaskDetail, TaskItem, TaskPage } from './schema.ts'
+import { around } from './task-context.ts'
 
 /** What tools show of tasks. REST shows all of them. */
 
@@ -11,11 +12,16 @@ const held = ({ lease }: TaskItem) => lease && { holder: lease.holder, expiresAt
 /** Open criteria are plain texts, as tools take them. */
 const criteria = ({ acceptance }: Task) => acceptance.map(({ text, done }) => (done ? { text, done } : text))
 
-/** A task to work on: what it asks for. `createdById` tells the author of the text. */
-export const begun = (task: Task) => {
+/** How many comments a task to work on shows. get_task shows more. */
+const LAST_COMMENTS = 3
+
+/**
+ * A task to work on: what it asks for, and what others left for its worker: the last comments, and the notes of the
+ * tasks before it. `createdById` tells the author of the text.
+ */
+export async function begun(task: Task, ctx: Ctx) {
   const { key, title, status, version, priority, labels, dueAt, description, blockedBy, createdById } = task
-  const acceptance = criteria(task)
-  const lease = held(task)
+  const { comments, waitsFor } = await around(ctx, task.id)
   return {
     key,
     title,
@@ -25,12 +31,18 @@ export const begun = (task: Task) => {
     labels,
     dueAt,
     description,
-    acceptance,
+    acceptance: criteria(task),
     blockedBy,
-    lease,
+    notesBefore: waitsFor
+      .filter((blocker) => blocker.completionNotes)
+      .map(({ key, completionNotes: notes }) => ({ key, notes })),
+    comments: comments.slice(-LAST_COMMENTS).map(said),
+    lease: held(task),
     createdById,
   }
 }
+
+const said = ({ author, createdAt: at, body }: Comment) => ({ author, at, body })
 
 /** A task after a change: its name and state, and the other tasks that the change concerns. */
 export const changed = ({ key, status, version, blockedBy, ...task }: Task & Partial<TaskChanged>) => ({
@@ -62,7 +74,7 @@ export const full = (task: TaskDetail) => {
     waitsFor: waitsFor.map(({ kind: _, ...blocker }) => blocker),
     frees: frees.map(related),
     subtasks: subtasks.map(related),
-    comments: comments.map(({ author, createdAt, body }) => ({ author, at: createdAt, body })),
+    comments: comments.map(said),
   }
 }
 

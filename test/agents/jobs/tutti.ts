@@ -123,8 +123,7 @@ export const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
     const one = (await crew.agent('one')).told(`You work in ${key}.`)
     await one.call('log_decision', { project: key, ...work.decision })
     const other = (await crew.agent('other')).told(`You work in ${key}.`)
-    const { items } = await other.call('list_decisions', { query: 'flock' })
-    const found = await other.call('get_decision', { decision: items[0]?.id })
+    const found = await other.call('list_decisions', { query: 'flock' })
     const { title, decision, rationale, alternatives } = work.decision
     says(found, title, decision, rationale, ...alternatives)
   },
@@ -149,7 +148,7 @@ export const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
     await one.call('claim_task', { task: key, action: 'release', note: work.handover })
     const two = await crew.agent('two')
     const taken = await two.call('next_task')
-    says(await two.call('get_task', { task: taskOf(taken).key }), work.handover)
+    says(taken, work.handover)
     await two.call('complete_task', { task: taskOf(taken).key, notes: work.doneNote })
     expect(await read(key)).toMatchObject({ status: 'done', description: work.queue[0]?.description })
   },
