@@ -3,30 +3,79 @@ import type { App } from '../services.ts'
 import { version } from '../version.ts'
 import { headers } from './headers.ts'
 
-export function addHealth(server: Elysia, app: App): void {
-  const health = () => healthOf(app)
+/** A probe gets its response within this time, also while a heavy statement holds the database. */
+const WAIT_MS = 1000
+/** A database that has not responded for this long is not busy but down. */
+const SILENT_MS = 30_000
+
+type Needed = Pick<App, 'driver' | 'clock'>
+
+export function addHealth(server: Elysia, app: Needed, waitMs = WAIT_MS): void {
+  const ping = pinger(app)
+  const health = async () => healthOf(app, await ping(waitMs))
   server
     .get('/health', health)
     .get('/health/live', () => ({ status: 'ok' }))
     .get('/health/ready', health)
 }
 
-async function healthOf({ driver }: App): Promise<Response> {
-  const started = performance.now()
-  const alive = await driver.query('select 1').then(
-    () => true,
-    () => false,
-  )
+/** What is known of the database: whether it responded last, and how long a ping has been waiting since. */
+interface Pinged {
+  alive: boolean
+  ms: number
+  waitingMs?: number
+}
+
+/**
+ * Pings the database, one ping at a time however many ask, and waits for it no longer than a probe may. If it takes
+ * longer, the result is the last known one; the ping goes on and the next probe hears of it.
+ */
+function pinger({ driver, clock }: Needed): (waitMs: number) => Promise<Pinged> {
+  let last: Pinged = { alive: true, ms: 0 }
+  let running: { since: number; done: Promise<Pinged> } | undefined
+  const since = (at: number): number => clock().getTime() - at
+  const start = () => {
+    const started = performance.now()
+    const ended = (alive: boolean): Pinged => {
+      running = undefined
+      last = { alive, ms: performance.now() - started }
+      return last
+    }
+    return {
+      since: clock().getTime(),
+      done: driver.query('select 1').then(
+        () => ended(true),
+        () => ended(false),
+      ),
+    }
+  }
+  return async (waitMs) => {
+    running ??= start()
+    const { since: begun, done } = running
+    const { promise: late, resolve } = Promise.withResolvers<Pinged>()
+    const timer = setTimeout(() => {
+      const waitingMs = since(begun)
+      resolve({ ...last, alive: last.alive && waitingMs < SILENT_MS, waitingMs })
+    }, waitMs)
+    const result = await Promise.race([done, late])
+    clearTimeout(timer)
+    return result
+  }
+}
+
+function healthOf({ driver }: Needed, { alive, ms, waitingMs }: Pinged): Response {
   const { version: database, readOnly } = driver.status()
+  const status = !alive ? 'down' : waitingMs !== undefined ? 'busy' : readOnly ? 'read_only' : 'ok'
   const body = {
-    status: !alive ? 'down' : readOnly ? 'read_only' : 'ok',
+    status,
     version,
     database: {
       kind: driver.kind,
       version: database,
       ok: alive,
       ...(readOnly && { readOnly }),
-      pingMs: Math.round((performance.now() - started) * 10) / 10,
+      pingMs: Math.round(ms * 10) / 10,
+      ...(waitingMs !== undefined && { waitingMs }),
     },
   }
   return Response.json(body, {

@@ -1,0 +1,73 @@
+import { expect, test } from 'bun:test'
+import { Elysia } from 'elysia'
+import type { Driver, Result } from '../../src/db/driver.ts'
+import { addHealth } from '../../src/http/health.ts'
+import { TestClock } from '../features/support.ts'
+import { call, sharedApp } from '../support/app.ts'
+
+/** What a probe is told while the database works, is busy, or does not respond. */
+const t = await sharedApp()
+const clock = new TestClock()
+let asked = 0
+let responses: PromiseWithResolvers<Result>[] = []
+const driver = new Proxy<Driver>(t.app.driver, {
+  get: (target, name) => {
+    if (name === 'query')
+      return () => {
+        asked++
+        const response = Promise.withResolvers<Result>()
+        responses.push(response)
+        return response.promise
+      }
+    const value = Reflect.get(target, name, target) as unknown
+    return typeof value === 'function' ? value.bind(target) : value
+  },
+})
+const server = new Elysia()
+addHealth(server, { driver, clock: clock.now }, 1)
+
+type Health = { status: string; database: { ok: boolean; waitingMs?: number } }
+async function probe(path = '/health'): Promise<[number, Health]> {
+  const response = await server.handle(new Request(`http://localhost${path}`))
+  return [response.status, (await response.json()) as Health]
+}
+const respond = async (alive = true) => {
+  for (const { resolve, reject } of responses)
+    if (alive) resolve({ columns: [], rows: [], count: 0 })
+    else reject(new Error('gone'))
+  responses = []
+  await Bun.sleep(0) // lets the ping end
+}
+
+test('while a statement holds the database, a probe hears that it is busy, and asks it only once', async () => {
+  for (const path of ['/health', '/health/ready', '/health']) {
+    const [status, { status: said, database }] = await probe(path)
+    expect([status, said, database.ok, database.waitingMs]).toEqual([200, 'busy', true, 0])
+  }
+  expect(asked).toBe(1)
+  await respond()
+})
+
+test('a database that does not respond for half a minute is down, until it does', async () => {
+  await probe()
+  clock.forward({ seconds: 31 })
+  const [status, { status: said }] = await probe()
+  expect([status, said]).toEqual([503, 'down'])
+  await respond()
+  const [after, { status: then }] = await probe()
+  expect([after, then]).toEqual([200, 'busy'])
+  await respond()
+})
+
+test('after a ping that failed, waiting for the next one is not taken for good health', async () => {
+  await probe()
+  await respond(false)
+  const [status, { status: said }] = await probe()
+  expect([status, said]).toEqual([503, 'down'])
+  await respond()
+})
+
+test('the server itself is well', async () => {
+  const { status, body } = await call<Health>(t, 'GET', '/health')
+  expect([status, body.database.ok]).toEqual([200, true])
+})
