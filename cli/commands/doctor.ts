@@ -14,14 +14,15 @@ import { bold, dim, plain, print } from '../terminal/output.ts'
 interface Options extends CommonOptions {
   json?: boolean
   verbose?: boolean
+  repair?: boolean
 }
 
-/** Checks what an installation needs and suggests how to fix problems. Changes nothing. */
-export async function doctor({ json, verbose, ...common }: Options): Promise<void> {
+/** Checks what an installation needs and suggests how to fix problems. Changes nothing without `repair`. */
+export async function doctor({ json, verbose, repair = false, ...common }: Options): Promise<void> {
   const config = settingsOf(common)
   const server = await runningServer(config)
   const own = folder(config)
-  const findings = [own, ...(server ? await running(config, server) : await stopped(config, own.ok))]
+  const findings = [own, ...(server ? await running(config, server, repair) : await stopped(config, own.ok, repair))]
   const ok = findings.every((finding) => finding.ok)
   const told = verbose ? findings : findings.filter((finding) => !finding.ok || finding.warning)
   print(json, { ok, findings }, ...told.flatMap(lines), summary(findings))
@@ -77,7 +78,11 @@ function folder({ DATA_DIR: path }: Config): Finding {
 /**
  * Asks the server to check itself: no other process may open its files, and its settings may differ from this shell's.
  */
-async function running(config: Config, { version, pid, host, port }: Partial<RunningServer>): Promise<Finding[]> {
+async function running(
+  config: Config,
+  { version, pid, host, port }: Partial<RunningServer>,
+  repair: boolean,
+): Promise<Finding[]> {
   const server: Finding = {
     what: 'server',
     ok: true,
@@ -91,7 +96,7 @@ async function running(config: Config, { version, pid, host, port }: Partial<Run
         advice: 'This version cannot query it. Stop it, or run doctor with the binary that the server uses.',
       },
     ]
-  return [server, await checkPort(host, port), ...((await askServer(config, checkCommand, {}))?.answer ?? [])]
+  return [server, await checkPort(host, port), ...((await askServer(config, checkCommand, { repair }))?.answer ?? [])]
 }
 
 async function checkPort(host: string, port: number): Promise<Finding> {
@@ -120,7 +125,7 @@ async function checkPort(host: string, port: number): Promise<Finding> {
   }
 }
 
-async function stopped(config: Config, mayOpen: boolean): Promise<Finding[]> {
+async function stopped(config: Config, mayOpen: boolean, repair: boolean): Promise<Finding[]> {
   const server: Finding[] = [{ what: 'server', ok: true, said: 'not running' }, await tryPort(config)]
   const embedded = config.DB_CONNECTION === 'pglite'
   if (!hasDatabase(config))
@@ -139,7 +144,11 @@ async function stopped(config: Config, mayOpen: boolean): Promise<Finding[]> {
     return [...server, unopened(error as Error, embedded), ...(await look(config, undefined))]
   }
   try {
-    return [...server, ...(embedded ? [{ what: 'lock', ok: true, said: 'free' }] : []), ...(await look(config, driver))]
+    return [
+      ...server,
+      ...(embedded ? [{ what: 'lock', ok: true, said: 'free' }] : []),
+      ...(await look(config, driver, repair)),
+    ]
   } finally {
     await driver.close()
   }

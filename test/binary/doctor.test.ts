@@ -106,6 +106,7 @@ test('a sound installation: all is looked at, nothing is changed', async () => {
     'database',
     'migrations',
     'integrity',
+    'readiness',
     'clock',
     'tokens',
     'mail',

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Task } from '../../src/features/tasks/schema.ts'
+import { readiness } from '../../src/features/upkeep/readiness.ts'
 import type { Person } from '../support/app.ts'
 import {
   complete,
@@ -181,5 +182,36 @@ describe('what decides whether a task can be started is right', () => {
     await state()
     await t.app.driver.query('delete from projects where id = $1::uuid', [second.id])
     expect(await state()).toEqual([[false, false, 0]])
+  })
+
+  // The embedded database runs one transaction at a time.
+  test.if(process.env.TEST_DB === 'postgres')('rows are locked by id, so that no two wait for each other', async () => {
+    const { id, owner, project } = await newTeam()
+    const [waiter, blocker] = [await newTask(owner, project), await newTask(owner, project)]
+    expect((await patch(owner, waiter, { blockedBy: [blocker.id] })).status).toBe(200)
+    const hold = await t.app.driver.begin()
+    await hold.query('select 1 from tasks where id = $1::uuid for update', [waiter.id])
+    const done = complete(owner, blocker)
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    while ((await t.app.driver.query(waiting)).rows.length === 0) await Bun.sleep(5)
+    // It waits for the lower id before it holds the higher one.
+    const { rows } = await hold.query('select 1 from tasks where id = $1::uuid for update skip locked', [blocker.id])
+    expect(rows).toHaveLength(1)
+    await hold.rollback()
+    expect((await done).status).toBe(200)
+    expect(await wrong(id)).toEqual([])
+  })
+
+  test('and doctor finds and corrects it where somebody changed the database by hand', async () => {
+    const { id, owner, project } = await newTeam()
+    const blocker = await newTask(owner, project)
+    await newTask(owner, project, { blockedBy: [blocker.id] })
+    await t.app.driver.query('update tasks set has_open_blockers = not has_open_blockers where project_id = $1::uuid', [
+      project.id,
+    ])
+    expect(await readiness(t.app.driver, false)).toMatchObject({ ok: false, said: 'wrong for 2 tasks' })
+    expect(await readiness(t.app.driver, true)).toMatchObject({ ok: true, said: 'corrected for 2 tasks' })
+    expect(await wrong(id)).toEqual([])
+    expect(await readiness(t.app.driver, false)).toMatchObject({ ok: true })
   })
 })

@@ -1,4 +1,4 @@
 import { command } from '../../control/command.ts'
 import type { Finding } from './doctor.ts'
 
-export const checkCommand = command<Record<string, never>, Finding[]>('upkeep.check')
+export const checkCommand = command<{ repair?: boolean }, Finding[]>('upkeep.check')

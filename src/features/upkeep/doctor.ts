@@ -9,6 +9,7 @@ import { createEmbedder } from '../../embeddings/embedder.ts'
 import { createMailer } from '../../outside/mailer.ts'
 import { madeIn, markOf } from '../backups/service.ts'
 import { expiringTokens } from './expiring-tokens.ts'
+import { readiness } from './readiness.ts'
 
 /** Result of one check of `tutti doctor`. */
 export interface Finding {
@@ -22,14 +23,15 @@ export interface Finding {
 }
 
 /**
- * Checks what an installation needs besides its files, and changes nothing. A running server runs it itself, with its
- * own settings and database. Without a driver it skips the database.
+ * Checks what an installation needs besides its files. Changes nothing, except that `repair` corrects what can be
+ * derived anew. A running server runs it itself, with its own settings and database. Without a driver it skips the
+ * database.
  */
-export async function look(config: Config, driver: Driver | undefined): Promise<Finding[]> {
+export async function look(config: Config, driver: Driver | undefined, repair = false): Promise<Finding[]> {
   const outside = [mail(config), model(config)]
   return [
     disk(config),
-    ...(driver ? await database(driver) : []),
+    ...(driver ? await database(driver, repair) : []),
     ...(await Promise.all(outside)),
     await backups(config, driver),
     ...settings(config),
@@ -54,13 +56,14 @@ function disk({ DATA_DIR, DB_MIN_FREE_MB: least }: Config): Finding {
 
 // ---- the database
 
-async function database(driver: Driver): Promise<Finding[]> {
+async function database(driver: Driver, repair: boolean): Promise<Finding[]> {
   try {
     const { rows } = await driver.query('select pg_size_pretty(pg_database_size(current_database()))')
     return [
       { what: 'database', ok: true, said: `${driver.status().version}, ${rows[0]?.[0]}` },
       await migrationState(driver),
       ...(await integrity(driver)),
+      await readiness(driver, repair),
       await clock(driver),
       await expiringTokens(driver),
     ]

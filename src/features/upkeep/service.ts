@@ -128,8 +128,8 @@ async function purgeAll(ctx: Ctx, old: Old): Promise<number> {
 }
 
 /** For `tutti doctor`, which must not open the files of a running server. */
-export const check = flow('upkeep.check', machine, (ctx, _: Record<string, never>) =>
-  look(ctx.app.config, ctx.app.driver),
+export const check = flow('upkeep.check', machine, (ctx, { repair }: { repair?: boolean }) =>
+  look(ctx.app.config, ctx.app.driver, repair),
 )
 
 export const running = flow(

@@ -1,0 +1,37 @@
+import type { Driver } from '../../db/driver.ts'
+import type { Finding } from './doctor.ts'
+
+/** Tasks per statement: on the embedded database all others wait for it. */
+const BATCH = 2000
+
+const batch = `batch as materialized (
+  select array(select id from tasks where id > $1::uuid order by id limit ${BATCH}) ids)`
+const counted = {
+  check: `with ${batch} select ids[cardinality(ids)], (select count(*)::int from tasks t
+      join task_readiness(ids) r on r.id = t.id where (t.has_open_blockers, t.has_open_parts, t.open_waiters)
+        is distinct from (r.has_open_blockers, r.has_open_parts, r.open_waiters)) from batch`,
+  repair: `with ${batch} select ids[cardinality(ids)], tasks_recount(ids) from batch`,
+}
+
+/**
+ * Checks what triggers keep on the rows of tasks, and so decides which tasks are handed out: it can differ only if
+ * somebody changed the database by hand with triggers disabled. With `repair`, corrects it.
+ */
+export async function readiness(driver: Driver, repair: boolean): Promise<Finding> {
+  const what = 'readiness'
+  let wrong = 0
+  let last: unknown = '00000000-0000-0000-0000-000000000000'
+  try {
+    while (last !== null) {
+      const { rows } = await driver.query(repair ? counted.repair : counted.check, [String(last)])
+      last = rows[0]?.[0] ?? null
+      wrong += Number(rows[0]?.[1] ?? 0)
+    }
+  } catch {
+    return { what, ok: true, warning: true, said: 'not checked', advice: 'Apply the migrations first: tutti migrate' }
+  }
+  const some = `${wrong} task${wrong === 1 ? '' : 's'}`
+  if (wrong === 0) return { what, ok: true, said: 'every task knows whether it is blocked' }
+  if (repair) return { what, ok: true, said: `corrected for ${some}` }
+  return { what, ok: false, said: `wrong for ${some}`, advice: 'Correct it with: tutti doctor --repair' }
+}
