@@ -17,6 +17,7 @@ import {
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { Value } from '@sinclair/typebox/value'
 import { codes, type ErrorCode, type FieldError } from './errors.ts'
+import { accepted, isOfType } from './text/accepted.ts'
 
 /**
  * The schema types of this project. One schema object is validator, TypeScript type, OpenAPI schema and MCP input
@@ -241,7 +242,7 @@ const isHuge = ({ type, value }: ValueError): boolean =>
 
 const named: Record<string, string> = { 'date-or-time': 'date or time' }
 
-function explain({ path, type, schema, message, errors }: ValueError): FieldError {
+function explain({ path, type, schema, value, message, errors }: ValueError): FieldError {
   // The name of an unknown field comes from the caller and may be as long as the body.
   const pointer = path.length > 200 ? `${path.slice(0, 200)}…` : path
   const name = pointer.slice(1).replaceAll('/', '.') || 'the input'
@@ -272,10 +273,14 @@ function explain({ path, type, schema, message, errors }: ValueError): FieldErro
     case ValueErrorType.NumberMultipleOf:
       return tell('type', `${name} must be a whole number.`)
     case ValueErrorType.Union: {
-      // For a nullable field, explain the error of its other type.
-      const others = (schema.anyOf as TSchema[]).flatMap((option, i) => (option.type === 'null' ? [] : [errors[i]]))
-      const first = others.length === 1 ? others[0]?.First() : undefined
-      return first ? explain(precise(first)) : tell('type', `${name}: ${message}.`)
+      // Explains the error of the only option that the value can be: for a nullable field, that of its other type.
+      const options = (schema.anyOf as TSchema[]).map((option, i) => ({ option, errors: errors[i] }))
+      const others = options.filter(({ option }) => option.type !== 'null')
+      const meant = others.length === 1 ? others : others.filter(({ option }) => isOfType(option, value))
+      const first = meant.length === 1 && meant[0]?.option.const === undefined ? meant[0]?.errors?.First() : undefined
+      return first
+        ? explain(precise(first))
+        : tell('type', `${name} must be ${options.map(({ option }) => accepted(option)).join(', or ')}.`)
     }
     case ValueErrorType.ArrayMaxItems:
       return tell('too_many', `${name} has more than ${schema.maxItems} items.`)

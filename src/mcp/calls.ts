@@ -9,6 +9,7 @@ import type { Owner } from '../live/connections.ts'
 import type { App } from '../services.ts'
 import { withoutSecrets } from '../text/secrets.ts'
 import { type Arguments, type Catalogue, refusal } from './catalogue.ts'
+import { explained } from './mistakes.ts'
 import { namesIn } from './names.ts'
 import type { Caller } from './protocol.ts'
 import { failure, responseOf, success, type Told } from './result.ts'
@@ -46,7 +47,8 @@ export class Calls {
       const runs = callOf(tool, given)
       const refused = refusal(tool, caller.actor, caller.selection, runs)
       if (refused) throw refused
-      const errors = twice.length > 0 ? twice : check(tool.input, given)
+      const found = twice.length > 0 ? twice : check(tool.input, given)
+      const errors = found.length > 0 ? explained(found, tool, this.catalogue.usable(caller)) : found
       if (errors.length > 0) throw new AppError('invalid', errors.map((e) => e.message).join(' '), { errors })
       const input = decode(tool.input, given)
       const ctx = this.#contextFor(input, caller, signal)
@@ -58,7 +60,9 @@ export class Calls {
       if (thrown instanceof ProtocolError) throw thrown
       const error = toAppError(thrown)
       logError(this.app.log, error, { requestId, tool: name })
-      return failure(error, name, requestId, (other) => this.catalogue.get(other) !== undefined)
+      return failure(error, name, requestId, (other) =>
+        this.catalogue.usable(caller).some((tool) => tool.name === other),
+      )
     }
   }
 

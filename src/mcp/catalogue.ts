@@ -62,6 +62,11 @@ export class Catalogue {
     return { toolsets, readOnly: readOnly !== null && readOnly !== '0' && readOnly !== 'false' }
   }
 
+  /** Returns the tools that a caller may use. */
+  usable({ actor, selection }: { actor: Actor; selection: Selection }): Tool[] {
+    return [...this.#entries.values()].flatMap(({ tool }) => (refusal(tool, actor, selection) ? [] : [tool]))
+  }
+
   /** Returns everything that `list` depends on, as one string. */
   key(actor: Actor, { toolsets, readOnly }: Selection): string {
     const role = actor.organizationId ? actor.memberships.get(actor.organizationId) : undefined

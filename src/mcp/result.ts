@@ -49,7 +49,7 @@ function textOf(facts: Fields): string | undefined {
 
 /**
  * Returns an error as `code: reason. Next step.` The sentence already contains subject, scope and ways out; as fields
- * they would cost tokens twice, and a caller of tools cannot use routes and commands.
+ * they would cost tokens twice. A caller of tools cannot use routes, so none is named.
  */
 export function failure(error: AppError, tool: string, requestId: string, has: (tool: string) => boolean): Told {
   const next = nextStep(error, requestId, has)
@@ -82,8 +82,8 @@ function nextStep({ code, details }: AppError, requestId: string, has: (tool: st
   if (tools.length > 0) return `Use ${tools.join(' or ')}.`
   const pages = waysBy(details.next, 'page')
   if (pages.length > 0) return `Page: ${pages.join(' or ')}.`
-  const routes = waysBy(details.next, 'route')
-  if (routes.length > 0) return `Web API: ${routes.join(' or ')}.`
+  const commands = waysBy(details.next, 'command')
+  if (commands.length > 0) return `A person can run: ${commands.join(' or ')}`
   if (code === 'internal') return `Call once more; if it fails again, report the request id ${requestId}.`
   if (code === 'invalid' && details.errors) return 'Correct the arguments and call again.'
   if (details.scope) return 'Ask the owner of the token for one with that scope.'

@@ -39,17 +39,17 @@ job('names what belongs to others: it is not there', { calls: 3, tokens: 310 }, 
 job('sends wrong types, and mends them by the words of the refusal', { calls: 3, tokens: 480 }, async ({ agent }) => {
   const one = await agent()
   const { slug } = await one.call('create_project', { name: 'Folder lock' })
-  const wrong = { title: 'A task', project: slug, priority: 'urgent', labels: 'backend', dueAt: 'tomorrow', points: 3 }
+  const wrong = { title: 'A task', project: slug, priority: 'urgent', tags: 'backend', dueAt: 'tomorrow', points: 3 }
   const { errors, text } = await one.refused('create_task', wrong)
-  expect(errors?.map((e) => e.pointer).sort()).toEqual(['/dueAt', '/labels', '/points', '/priority'])
+  expect(errors?.map((e) => e.pointer).sort()).toEqual(['/dueAt', '/points', '/priority', '/tags'])
   expect(text).toContain('critical, high, medium, low')
   expect(
     await one.call('create_task', {
       title: 'A task',
       project: slug,
       priority: 'critical',
-      labels: ['backend'],
-      dueAt: '2026-12-01T12:00:00Z',
+      tags: ['backend'],
+      dueAt: '2026-12-01',
     }),
   ).toMatchObject({ key: 'FL-1' })
 })
@@ -67,7 +67,7 @@ job('sends lists as JSON text, as some clients do', { calls: 5, tokens: 470 }, a
     labels: ['a', 'b'],
     acceptance: ['It works'],
   })
-  await one.call('complete_task', { task: task.key, evidence: '["bun test: 3 pass"]' })
+  await one.call('complete_task', { task: task.key, evidence: '["bun test: 3 pass"]', accepted: 'all' })
   const epics = '[{"title":"E","stories":[{"title":"S","tasks":[{"title":"T"}]}]}]'
   expect(await one.call('create_plan', { project: slug, epics })).toMatchObject({ tasks: 'FL-2' })
 })

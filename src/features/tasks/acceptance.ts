@@ -58,6 +58,6 @@ export function acceptanceRefusal(
     detail:
       `${key} cannot become done: ${many} open: ${numbered(list, isOpen)}. ` +
       'Send accepted with those that are met: "all", or a list of their numbers or texts.',
-    details: { open, next: [{ command: `tutti tasks done ${key} --accept <number...>` }] },
+    details: { open, next: [{ tool: 'complete_task', command: `tutti tasks done ${key} --accept <number...>` }] },
   }
 }

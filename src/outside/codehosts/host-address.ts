@@ -101,7 +101,10 @@ function atHost(host: string, known: readonly HostAddress[]): HostAddress {
   return place
 }
 
-export const saveToken = (provider: string): WayOut => ({ route: `PUT /api/settings/integrations/user/${provider}` })
+export const saveToken = (provider: string): WayOut => ({
+  route: `PUT /api/settings/integrations/user/${provider}`,
+  command: `tutti integrations create ${provider} --secret -`,
+})
 
 const unknownHost = (host: string) =>
   invalid(
