@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { type Facts, job } from './harness.ts'
 
-const text = (facts: Facts): string => (facts.brief as { text: string }).text
+const text = (facts: Facts): string => (facts.brief as string[]).join('\n')
 
 job(
   'loses its context in the middle of a task, and goes on where it was',

@@ -5,7 +5,7 @@ import { context } from '../../src/features/sessions/context.ts'
 import type { Context, Session, SessionBrief, SessionEnded, SessionPage } from '../../src/features/sessions/schema.ts'
 import * as sessions from '../../src/features/sessions/service.ts'
 import type { Task } from '../../src/features/tasks/schema.ts'
-import { type McpClient, ways } from '../mcp/support.ts'
+import { type McpClient, ways, withBriefText } from '../mcp/support.ts'
 import { type Answer, mcpToken, member, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { ctxOf, expectEvent, expectEvents, expectRefusal, ids, statuses, times, watch } from './support.ts'
 
@@ -45,7 +45,7 @@ type Facts = Record<string, unknown> & { id: string; status: string; brief: { te
 async function use(client: McpClient, tool: string, args: Record<string, unknown> = {}): Promise<Facts> {
   const { isError, content, structuredContent } = await client.call(tool, args)
   if (isError) throw new Error(`${tool}: ${content[0]?.text}`)
-  return structuredContent as Facts
+  return withBriefText(structuredContent) as Facts
 }
 const refusal = async (client: McpClient, tool: string, args: Record<string, unknown> = {}): Promise<string> => {
   const { isError, content } = await client.call(tool, args)
@@ -197,14 +197,14 @@ describe('which session is meant', () => {
     const second = await use(two, 'create_session', { goals: ['Test'] })
     expect((await use(one, 'resume_session')).id).toBe(first.id)
     expect((await use(two, 'resume_session')).id).toBe(second.id)
-    expect((await use(two, 'get_context', { checkpoint: { nextStep: 'x' } })).sessionId).toBe(second.id)
+    expect((await use(two, 'get_context', { checkpoint: { nextStep: 'x' } })).session).toBe(second.id)
     expect(await get(who, first.id)).toMatchObject({ agentId: builder as string, checkpoint: null })
 
     // A new token of the same agent takes up what the lost one left.
     const later = await agent(who, { agentId: builder })
     expect(await refusal(later, 'end_session')).toEndWith('Use create_session or resume_session.')
     expect((await use(later, 'resume_session')).id).toBe(first.id)
-    expect(await use(later, 'end_session')).toMatchObject({ session: { id: first.id, status: 'ended' } })
+    expect(await use(later, 'end_session')).toMatchObject({ session: first.id, status: 'ended' })
 
     const listed = await use(later, 'list_sessions', { agent: builder })
     expect(listed.items.map((s) => s.id)).toEqual([first.id])
@@ -229,7 +229,8 @@ describe('which session is meant', () => {
     const second = await use(client, 'create_session', { goals: ['Second'] })
     expect(await get(who, first.id)).toMatchObject({ status: 'paused', version: 2 })
     expect((await use(client, 'resume_session')).id).toBe(second.id)
-    expect((await use(client, 'resume_session', { session: first.id })).status).toBe('active')
+    expect((await use(client, 'resume_session', { session: first.id })).status).toBeUndefined()
+    expect(await get(who, first.id)).toMatchObject({ status: 'active' })
     expect(await get(who, second.id)).toMatchObject({ status: 'paused' })
     expect((await use(client, 'resume_session')).id).toBe(first.id)
     await use(client, 'end_session')
@@ -268,8 +269,8 @@ describe('the project goes without saying', () => {
       notes: await use(client, 'create_note', { title: 'Said once' }),
       memories: await use(client, 'store_memory', { content: 'Said once' }),
     }
-    for (const [what, { id }] of Object.entries(places)) {
-      const { body } = await ada.fetch<{ projectId: string }>('GET', `/api/${what}/${id}`)
+    for (const [what, { id, slug }] of Object.entries(places)) {
+      const { body } = await ada.fetch<{ projectId: string }>('GET', `/api/${what}/${slug ?? id}`)
       expect([what, body.projectId]).toEqual([what, silent])
     }
     for (const list of ['list_decisions', 'list_specs', 'list_features'])
@@ -356,7 +357,7 @@ describe('what was lost from sight', () => {
     await ada.fetch('PATCH', `/api/tasks/${task.id}`, { description: 'With a picture.' })
     await use(client, 'update_task', { task: task.key, priority: 'high' })
     const { text } = (await use(client, 'resume_session')).brief
-    const [others, mine] = text.split('## What you did')
+    const [mine, others] = (text.split('## What you did')[1] as string).split('## What others changed')
     expect(others).toContain('description of')
     expect(mine).toContain('priority of')
     expect(mine).not.toContain('description of')

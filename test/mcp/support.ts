@@ -16,6 +16,11 @@ export interface Result {
   structuredContent?: Record<string, unknown>
 }
 
+/** Returns the facts of a result, with the lines of a brief as one text. */
+export function withBriefText(facts: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  return Array.isArray(facts?.brief) ? { ...facts, brief: { text: facts.brief.join('\n') } } : facts
+}
+
 /** What the tests need of an official client, of either generation. */
 export interface McpClient {
   readonly name: string

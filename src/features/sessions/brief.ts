@@ -64,17 +64,22 @@ async function briefOf(ctx: Ctx, asked: Asked): Promise<Brief> {
   const decisionsToo = project && mayRead(ctx, 'decision')
   const task = tasksToo ? await liveTask(ctx, asked) : undefined
   const { others, own } = project ? await changes(ctx, project, asked) : {}
+  const left = session && leftOff(session)
+  const ready = project && tasksToo ? await ahead(ctx, project, task) : undefined
+  // What to do next comes first, what others did comes last.
+  const saved = session?.checkpoint?.nextStep !== undefined
   return pack(
     [
-      task && (await taskPart(ctx, task, asked.worker)),
-      session && leftOff(session),
-      project && tasksToo ? await doneWork(ctx, project) : undefined,
+      saved ? left : undefined,
+      task ? await taskPart(ctx, task, asked.worker) : ready,
+      saved ? undefined : left,
+      await openQuestions(ctx, session, decisionsToo ? project : undefined),
       decisionsToo ? await decided(ctx, project) : undefined,
       project && mayRead(ctx, 'memory') ? await remembered(ctx, project, session, task) : undefined,
-      others,
+      task ? ready : undefined,
+      project && tasksToo ? await doneWork(ctx, project) : undefined,
       own,
-      await openQuestions(ctx, session, decisionsToo ? project : undefined),
-      project && tasksToo ? await ahead(ctx, project, task) : undefined,
+      others,
     ],
     tokens,
   )

@@ -15,6 +15,17 @@ export type Since = { at: string } | { seq: number }
 const mentioned = ({ app: { records, events: catalogue } }: Ctx): string[] =>
   catalogue.types(({ kind }) => kind === 'plan' || records.find(kind)?.inBriefs === true)
 
+type Row = Parameters<typeof feedEntry>[1] & { at: string }
+
+const MOST_EARLIER = 3
+
+/** Returns what somebody did to a record that was named just before: `«commented on it» (Ada)`. */
+function withoutName(ctx: Ctx, row: Row): string {
+  const data = { ...row.data, key: 'it', title: undefined, name: undefined }
+  const { description, actor } = feedEntry(ctx.app.events, { ...row, data })
+  return `${quoted(description, 30)} (${named(actor.name)})`
+}
+
 export async function changes(
   ctx: Ctx,
   project: Project,
@@ -40,20 +51,20 @@ export async function changes(
     row.actorKind === 'agent'
       ? row.actorId === worker.id
       : row.credentialId !== null && worker.credentials.includes(row.credentialId)
+  // One line for each record: its last change, then what was done before.
   const linesOf = (some: typeof rows): string[] => {
-    const last = new Map<string, { line: string; times: number }>()
-    for (const row of some) {
+    const bySubject = Map.groupBy(some, (row) => row.subjectId ?? row.at)
+    return [...bySubject.values()].map(([last, ...before]) => {
+      const row = last as Row
       const { description, actor } = feedEntry(ctx.app.events, row)
-      const line = `${quoted(description, 80)} (${named(actor.name)})`
-      const known = last.get(`${row.subjectId} ${line}`)
-      if (known) known.times++
-      else last.set(`${row.subjectId} ${line}`, { line: `- ${day(row.at)} ${line}`, times: 1 })
-    }
-    return [...last.values()].map(({ line, times }) => (times > 1 ? `${line}, ${times} times` : line)).slice(0, 50)
+      const line = `- ${day(row.at)} ${quoted(description, 60)} (${named(actor.name)})`
+      const earlier = [...new Set(before.map((row) => withoutName(ctx, row)))]
+      return earlier.length > 0 ? `${line}; earlier: ${earlier.slice(0, MOST_EARLIER).join(', ')}` : line
+    })
   }
   const from = 'at' in since ? `since ${day(since.at)}` : 'since this was last saved'
   return {
     others: { title: `What others changed ${from}`, share: 3, lines: linesOf(rows.filter((row) => !mine(row))) },
-    own: { title: `What you did ${from}`, share: 3, lines: linesOf(rows.filter(mine)) },
+    own: { title: `What you did ${from}`, share: 1, lines: linesOf(rows.filter(mine)) },
   }
 }

@@ -68,7 +68,7 @@ function first(lines: readonly string[], costs: readonly number[], room: number)
   for (const [i, line] of lines.entries()) {
     const cost = costs[i] as number
     if (cost > left) {
-      if (left > LEAST) kept.push(cut(line, left - 1))
+      if (left > LEAST && (kept.length === 0 || left * 2 > cost)) kept.push(cut(line, left - 1))
       break
     }
     kept.push(line)

@@ -41,7 +41,7 @@ export function leftOff({
 }: Session): Part {
   return {
     title: 'Where you left off',
-    share: 5,
+    share: 8,
     fair: true,
     lines: [
       ...(saved?.nextStep ? [`Next step: ${quoted(saved.nextStep, 2000)}`] : []),
@@ -68,7 +68,7 @@ export async function taskPart(ctx: Ctx, task: TaskDetail, worker: Worker): Prom
   const by = author ? ` (${named(author.name)})` : ''
   return {
     title: `Your task: ${task.key}`,
-    share: 6,
+    share: 12,
     fair: true,
     lines: [
       `${quoted(task.title)}${by}: ${task.status}, priority ${task.priority}${task.dueAt ? `, due ${day(task.dueAt)}` : ''}`,
@@ -77,15 +77,15 @@ export async function taskPart(ctx: Ctx, task: TaskDetail, worker: Worker): Prom
       ...(task.blockedBy.length ? [`Waits for: ${keysInWords(task.blockedBy)}`] : []),
       ...(task.frees.length ? [`Frees: ${task.frees.map((f) => f.key).join(', ')}`] : []),
       ...(task.description ? [`Description${by}:\n${block(task.description)}`] : []),
-      ...task.comments.slice(-5).map((c) => `Comment ${day(c.createdAt)}: ${quoted(c.body)} (${named(c.author.name)})`),
+      ...task.comments.slice(-3).map((c) => `Comment ${day(c.createdAt)}: ${quoted(c.body)} (${named(c.author.name)})`),
     ],
   }
 }
 
 function claimOf({ key, lease }: TaskDetail, worker: Worker): string {
   if (!lease) return `Nobody holds it now. Before you continue: claim_task ${key}.`
-  if (sameParty(lease.holder, worker)) return `Yours until ${lease.expiresAt}; every call renews it.`
-  return `Held by ${named(lease.holder.name)} until ${lease.expiresAt}: leave it to them, or ask.`
+  if (sameParty(lease.holder, worker)) return `Yours until ${day(lease.expiresAt)}; every call renews it.`
+  return `Held by ${named(lease.holder.name)} until ${day(lease.expiresAt)}: leave it to them, or ask.`
 }
 
 /** Lists finished tasks, so that nobody does them again. */
@@ -106,10 +106,10 @@ export async function doneWork(ctx: Ctx, project: Project): Promise<Part> {
     .limit(20)
   return {
     title: 'Already done',
-    share: 2,
+    share: 1,
     lines: rows.map(
       ({ number, title, notes, at, name }) =>
-        `- ${project.key}-${number} ${quoted(title, 60)}${notes ? `: ${quoted(notes, 100)}` : ''}${name ? ` (${named(name)}${at ? `, ${day(at)}` : ''})` : ''}`,
+        `- ${project.key}-${number} ${quoted(title, 60)}${notes ? `: ${quoted(notes, 40)}` : ''}${name ? ` (${named(name)}${at ? `, ${at.slice(0, 10)}` : ''})` : ''}`,
     ),
   }
 }
@@ -118,9 +118,9 @@ export async function decided(ctx: Ctx, project: Project): Promise<Part> {
   const items = await lastDecisions(ctx, project, 'accepted')
   return {
     title: 'Accepted decisions',
-    share: 3,
+    share: 2,
     lines: items.map(
-      (d) => `- ${quoted(d.title, 60)}: ${quoted(d.excerpt, 100)} (${named(d.author.name)}, ${shortId(d.id)})`,
+      (d) => `- ${quoted(d.title, 60)}: ${quoted(d.excerpt, 60)} (${named(d.author.name)}, ${shortId(d.id)})`,
     ),
   }
 }
@@ -144,7 +144,7 @@ export async function remembered(
   const query = (about || [project.name, project.description].filter(Boolean).join('. ')).slice(0, 500).toWellFormed()
   const lines: string[] = []
   const remember = (title: string | null, content: string, from: string) =>
-    lines.push(`- ${title ? `${quoted(title, 60)}: ` : ''}${quoted(content, 150)} (${named(from)})`)
+    lines.push(`- ${title ? `${quoted(title, 60)}: ` : ''}${quoted(content, 80)} (${named(from)})`)
   // Memories of the session itself are always relevant.
   const own = session ? (await memory.list(ctx, { scope: 'session', scopeId: session.id, limit: 8 })).items : []
   for (const { title, excerpt, author } of own) remember(title, excerpt, author.name)
@@ -153,7 +153,7 @@ export async function remembered(
     const { items } = await memory.search(ctx, { query, ...place, limit: 8 }).catch(nothing)
     for (const { title, content, age, origin } of items.filter(near)) remember(title, content, `${origin}, ${age} old`)
   }
-  return { title: 'Memories', share: 3, lines }
+  return { title: 'Memories', share: 2, lines }
 }
 
 export async function openQuestions(
@@ -164,7 +164,7 @@ export async function openQuestions(
   const proposed = project ? await lastDecisions(ctx, project, 'proposed') : []
   return {
     title: 'Open questions',
-    share: 2,
+    share: 1,
     lines: [
       ...(session?.checkpoint?.openQuestions ?? []).map((question) => `- ${quoted(question)}`),
       ...proposed.map((d) => `- To be decided: ${quoted(d.title, 60)} (${named(d.author.name)}, ${shortId(d.id)})`),
@@ -184,6 +184,6 @@ export async function ahead(ctx: Ctx, project: Project, own: TaskDetail | undefi
   return {
     title: `Ready tasks in ${project.key}`,
     share: 1,
-    lines: others.map((t) => `- ${t.key} ${quoted(t.title, 60)} (${t.priority})`),
+    lines: others.map((t) => `- ${t.key} ${quoted(t.title, 60)}${t.priority === 'medium' ? '' : ` (${t.priority})`}`),
   }
 }

@@ -127,12 +127,11 @@ async function pauseOthers(ctx: Ctx, { id, agentId }: Row): Promise<void> {
 export const create = flow(
   'sessions.create',
   member('sessions:write'),
-  async (ctx, input: SessionCreate, keyed): Promise<SessionBrief> => {
+  async (ctx, { budgetTokens, ...input }: SessionCreate & { budgetTokens?: number }, keyed): Promise<SessionBrief> => {
     const row = await start(keyed, input)
-    return withBrief(
-      toSession(row),
-      await writeBrief(ctx, { row, project: await ifThere(ctx, row.projectId), since: sinceYesterday(ctx) }),
-    )
+    const project = await ifThere(ctx, row.projectId)
+    const brief = await writeBrief(ctx, { row, project, since: sinceYesterday(ctx), tokens: budgetTokens })
+    return withBrief(toSession(row), brief)
   },
 )
 

@@ -2,7 +2,7 @@ import { agent, listing, budgetTokens as mostTokens, project, session, since, ta
 import { pick, tool } from '../../mcp/tool.ts'
 import { array, object, oneOf, optional, text, title } from '../../schema.ts'
 import { context, saveAndBrief } from './context.ts'
-import { type SessionBrief, type SessionItem, statuses } from './schema.ts'
+import { type Brief, type SessionBrief, type SessionItem, statuses } from './schema.ts'
 import * as sessions from './service.ts'
 
 const budgetTokens = mostTokens(200)
@@ -23,8 +23,25 @@ const checkpoint = optional(
 const item = (session: SessionItem) =>
   pick(session, 'id', 'status', 'goals', 'agentId', 'projectId', 'taskId', 'updatedAt', 'checkpointAt')
 
+/** Tokens of a brief, by the estimate of `tokensOf`, which is higher than what a model counts. */
+const BRIEF_TOKENS = 1000
+
+/** A brief as lines. `cut`: a larger `budgetTokens` shows more. */
+const asLines = ({ text, left }: Brief) => ({ cut: left.length > 0, brief: text.split('\n').filter(Boolean) })
+
+/** The last part of a brief: whoever saves where they are knows the rest. */
+const news = (brief: Brief): string[] => {
+  const lines = asLines(brief).brief
+  const start = lines.findIndex((line) => line.startsWith('## What others changed'))
+  return start < 0 ? [] : lines.slice(start)
+}
+
 /** The brief contains the rest of the session. */
-const briefed = ({ id, status, brief }: SessionBrief) => ({ id, status, brief })
+const briefed = ({ id, status, brief }: SessionBrief) => ({
+  id,
+  status: status === 'active' ? null : status,
+  ...asLines(brief),
+})
 
 export const sessionTools = [
   tool({
@@ -40,7 +57,13 @@ export const sessionTools = [
       task: optional(task),
     }),
     action: sessions.create,
-    with: ({ project, agent, task, ...rest }) => ({ ...rest, projectId: project, agentId: agent, taskId: task }),
+    with: ({ project, agent, task, ...rest }) => ({
+      ...rest,
+      projectId: project,
+      agentId: agent,
+      taskId: task,
+      budgetTokens: BRIEF_TOKENS,
+    }),
     show: briefed,
   }),
   tool({
@@ -50,7 +73,7 @@ export const sessionTools = [
     toolset: 'sessions',
     input: object({ session: optional(session), budgetTokens }),
     action: sessions.resume,
-    with: ({ session, budgetTokens }) => ({ ref: session, budgetTokens }),
+    with: ({ session, budgetTokens = BRIEF_TOKENS }) => ({ ref: session, budgetTokens }),
     show: briefed,
   }),
   tool({
@@ -81,7 +104,13 @@ export const sessionTools = [
     input: object({ project: optional(project), session: optional(session), since, budgetTokens, checkpoint }),
     action: context,
     writing: { fields: ['checkpoint'], action: saveAndBrief },
-    with: ({ project, session, ...rest }) => ({ ...rest, projectId: project, sessionId: session }),
-    show: ({ sessionId, brief }) => ({ sessionId, brief }),
+    with: ({ project, session, ...rest }) => ({
+      budgetTokens: BRIEF_TOKENS,
+      ...rest,
+      projectId: project,
+      sessionId: session,
+    }),
+    show: ({ sessionId, brief }, { checkpoint }) =>
+      checkpoint ? { sessionId, saved: true, brief: news(brief) } : { sessionId, ...asLines(brief) },
   }),
 ]
