@@ -14,7 +14,7 @@ import type { Owner } from '../live/connections.ts'
 import type { App } from '../services.ts'
 import { version } from '../version.ts'
 import type { Arguments, Catalogue, Selection } from './catalogue.ts'
-import { instructions } from './instructions.ts'
+import { instructionsFor } from './instructions.ts'
 import type { Asking, Offer } from './offer.ts'
 import type { Open } from './streams.ts'
 
@@ -55,7 +55,6 @@ const optionsOf = (delivery: Delivery): ServerOptions => ({
     completions: {},
     ...(delivery === 'stream' && { logging: {} }),
   },
-  instructions,
   cacheHints: {
     'tools/list': cacheHint,
     'server/discover': cacheHint,
@@ -69,10 +68,17 @@ const optionsOf = (delivery: Delivery): ServerOptions => ({
 const options = { stream: optionsOf('stream'), listen: optionsOf('listen'), none: optionsOf('none') }
 const identity = { name: 'tutti', title: 'Tutti', version }
 
+interface Connecting {
+  /** When the client's token expires. */
+  expiresAt?: string
+  /** The stream of the connection, if there is one. */
+  open?: Open
+}
+
 /** Creates the server of the SDK, which handles the handshake, lists, and every message of Streamable HTTP. */
-export function newServer(behind: Behind, delivery: Delivery, open?: Open): Server {
+export function newServer(behind: Behind, delivery: Delivery, { expiresAt, open }: Connecting = {}): Server {
   const { catalogue, offer, call } = behind
-  const server = new Server(identity, options[delivery])
+  const server = new Server(identity, { ...options[delivery], instructions: instructionsFor(expiresAt) })
   const offered = offering(behind)
 
   server.setRequestHandler('tools/list', (_request, ctx) => {
@@ -145,7 +151,7 @@ export const authInfoOf = (caller: Caller): AuthInfo => ({
   extra: { caller },
 })
 
-function callerOf(info: AuthInfo | undefined): Caller {
+export function callerOf(info: AuthInfo | undefined): Caller {
   const caller = info?.extra?.caller
   if (!caller) throw new Error('A message without its caller')
   return caller as Caller

@@ -8,7 +8,7 @@ import type { App } from '../services.ts'
 import { Calls } from './calls.ts'
 import { Catalogue } from './catalogue.ts'
 import { type Asking, Offer } from './offer.ts'
-import { authInfoOf, type Behind, type Caller, newServer, type Sender } from './protocol.ts'
+import { authInfoOf, type Behind, type Caller, callerOf, newServer, type Sender } from './protocol.ts'
 import { Requests } from './requests.ts'
 import { resultOf } from './result.ts'
 import { Names } from './source.ts'
@@ -80,7 +80,10 @@ class McpEndpoints implements Mcp {
       keepAliveMs: KEEP_ALIVE_MS,
       onerror: (error) => app.log.debug('mcp', { error: error.message }),
     }
-    this.#factory = ({ era }) => build(this.#behind, era === 'modern' ? 'listen' : 'none')
+    this.#factory = ({ era, authInfo }) => {
+      const { expiresAt } = callerOf(authInfo).actor
+      return build(this.#behind, era === 'modern' ? 'listen' : 'none', { expiresAt })
+    }
     this.#handler = createMcpHandler(this.#factory, this.#options)
   }
 
@@ -162,7 +165,8 @@ class McpEndpoints implements Mcp {
       status: (data, level = 'info') =>
         void server.sendLoggingMessage({ level, logger: 'tutti', data }, session.sessionId).catch(onerror),
     }
-    const server = this.build(this.#behind, 'stream', this.#streams.add(session, sender.actor, selection, tell))
+    const open = this.#streams.add(session, sender.actor, selection, tell)
+    const server = this.build(this.#behind, 'stream', { expiresAt: sender.actor.expiresAt, open })
     server.onerror = onerror
     this.#sessions.set(session.sessionId, session)
     await server.connect(session).catch((error: unknown) => {

@@ -7,10 +7,8 @@ import { concerns, heard, reaches, type Watched } from '../live/audience.ts'
 import { type Connection, Connections, type Listener, type Owner } from '../live/connections.ts'
 import { MOST_QUEUED } from '../live/limits.ts'
 import type { Catalogue, Selection } from './catalogue.ts'
+import { expiresSoon } from './instructions.ts'
 import { MINE } from './records.ts'
-
-/** How long before its token expires a client is told. */
-const WARN_MS = 7 * 86_400_000
 
 /**
  * A change to the client's own work or token. Holds only keys and states, no stored text, which could contain
@@ -200,7 +198,7 @@ export class Streams {
   /** Tells a client once per connection that its token expires within a week. Runs at the start and every minute. */
   #warn(open: Open): void {
     const { expiresAt } = open.actor
-    if (open.warned || expiresAt === undefined || Date.parse(expiresAt) - Date.now() > WARN_MS) return
+    if (open.warned || !expiresSoon(expiresAt)) return
     open.warned = true
     const status = { event: 'mcp_token.expiring', uri: MINE, status: `expires at ${expiresAt}`, by: 'Tutti' }
     open.tell.status?.(status, 'warning')

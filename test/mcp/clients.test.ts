@@ -1,15 +1,17 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { tools } from '../../src/feature.ts'
 import { instructions } from '../../src/mcp/instructions.ts'
-import { mcpToken, person, sharedApp, type TestApp, unique } from '../support/app.ts'
+import { mcpToken, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { ways } from './support.ts'
 
 let t: TestApp
+let ada: Person
 let token: string
 
 beforeAll(async () => {
   t = await sharedApp()
-  token = await mcpToken(t, await person(t))
+  ada = await person(t)
+  token = await mcpToken(t, ada)
 })
 
 const expected: Record<string, string> = {
@@ -24,6 +26,16 @@ const expected: Record<string, string> = {
 
 for (const [name, connect] of Object.entries(ways)) {
   describe(name, () => {
+    test('reads in the instructions that its token expires within a week', async () => {
+      const soon = await connect(t.url, await mcpToken(t, ada, { expiresInDays: 6 }))
+      expect(soon.instructions()).toMatch(
+        /^Your token expires on 20\d\d-\d\d-\d\d\. Tell your user to renew it: .*\n\nTutti is/,
+      )
+      expect(soon.instructions()).toEndWith(instructions)
+      expect(soon.instructions()?.length).toBeLessThanOrEqual(2048)
+      await soon.close()
+    })
+
     test('connects, lists, calls, and is told what went wrong', async () => {
       const client = await connect(t.url, token)
       if (expected[name]) expect(client.protocol).toBe(expected[name])
