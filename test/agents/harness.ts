@@ -43,7 +43,7 @@ export const connections = [
   'v1 client, SSE',
   'v1 client, HTTP',
 ] as const
-type Way = (typeof connections)[number]
+export type Way = (typeof connections)[number]
 
 export interface Bill {
   calls: number

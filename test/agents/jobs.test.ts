@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
-import { sharedApp } from '../support/app.ts'
-import { connections, perform } from './harness.ts'
+import { connections, type Way } from './harness.ts'
 import { type Cost, ceilings } from './jobs/costs.ts'
-import { jobs } from './jobs/tutti.ts'
+import { doJob } from './jobs/tutti.ts'
 import { jobNames } from './jobs/work.ts'
 import { table } from './peers/costs.ts'
 
@@ -11,13 +10,10 @@ describe('what agents do all day', () => {
   const costs = new Map<string, Cost>()
   for (const [n, name] of jobNames.entries())
     test(name, async () => {
-      const way = connections[n % connections.length] as (typeof connections)[number]
-      const { calls, in: sent, out, transcript } = await perform(jobs[name], way, await sharedApp())
-      const cost = { calls, tokens: sent + out }
+      const { transcript, ...cost } = await doJob(name, connections[n % connections.length] as Way)
       costs.set(name, cost)
       const ceiling = ceilings[name]
-      if (process.env.SHOW || calls > ceiling.calls || cost.tokens > ceiling.tokens)
-        console.error(transcript.join('\n'))
+      if (cost.calls > ceiling.calls || cost.tokens > ceiling.tokens) console.error(transcript)
       expect(cost.calls).toBeLessThanOrEqual(ceiling.calls)
       expect(cost.tokens).toBeLessThanOrEqual(ceiling.tokens)
     }, 60_000)

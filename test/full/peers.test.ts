@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import { perform as performOurs } from '../agents/harness.ts'
 import type { Cost } from '../agents/jobs/costs.ts'
-import { jobs } from '../agents/jobs/tutti.ts'
+import { doJob } from '../agents/jobs/tutti.ts'
 import { jobNames } from '../agents/jobs/work.ts'
 import { backlog } from '../agents/peers/backlog.ts'
 import { bestPeer, cheapest, measured, table } from '../agents/peers/costs.ts'
@@ -11,7 +10,6 @@ import { perform } from '../agents/peers/peer.ts'
 import { serverMemory } from '../agents/peers/server-memory.ts'
 import { shrimp } from '../agents/peers/shrimp.ts'
 import { taskMaster } from '../agents/peers/task-master.ts'
-import { sharedApp } from '../support/app.ts'
 
 /** The same 13 jobs, done with Tutti and with other programs for agents in one run. */
 describe.if(process.env.FULL === '1')('agents with other programs', () => {
@@ -38,11 +36,7 @@ describe.if(process.env.FULL === '1')('agents with other programs', () => {
 
   test('Tutti needs no more calls for any job, and fewer tokens for most', async () => {
     const own = new Map<string, Cost>()
-    const t = await sharedApp()
-    for (const name of jobNames) {
-      const { calls, in: sent, out } = await performOurs(jobs[name], 'v2 client, HTTP 2026-07-28', t)
-      own.set(name, { calls, tokens: sent + out })
-    }
+    for (const name of jobNames) own.set(name, await doJob(name, 'v2 client, HTTP 2026-07-28'))
     console.log(table(own, peers))
     const fewest = jobNames.filter((name) => (own.get(name)?.calls ?? 99) <= bestPeer(name, peers).calls)
     expect(fewest.length).toBeGreaterThanOrEqual(9)

@@ -13,6 +13,7 @@ import type { Project } from '../projects/schema.ts'
 import { projects as projectTable } from '../projects/table.ts'
 import { type AcceptanceRule, DEFAULT_ACCEPTANCE } from '../projects/workflow-settings.ts'
 import { users } from '../users/table.ts'
+import { noSuchTask } from './missing.ts'
 import type { Acceptance, Lease, Task, TaskItem } from './schema.ts'
 import { taskDependencies, tasks } from './table.ts'
 
@@ -199,7 +200,7 @@ export async function findWithProject(ctx: Ctx, ref: string): Promise<Found> {
         : [],
     record: ({ task }) => task,
   })
-  if (!row) throw notFound('task', ref)
+  if (!row) throw await noSuchTask(ctx, ref, visibleTo(rights))
   return toFound(row, ctx.now)
 }
 

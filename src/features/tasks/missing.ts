@@ -1,0 +1,30 @@
+import { eq, type SQL, sql } from 'drizzle-orm'
+import type { Ctx } from '../../action.ts'
+import { and } from '../../db/conditions.ts'
+import { AppError, notFound } from '../../errors.ts'
+import { quoted } from '../../text/quoted.ts'
+import { projects } from '../projects/table.ts'
+import { tasks } from './table.ts'
+
+const key = /^([a-z]{2,6})-(\d{1,9})$/i
+const NEAREST = 2
+
+/**
+ * The error for a task that does not exist. An agent is also told the nearest keys of the project, of those tasks that
+ * it sees (`visible`): it often confuses numbers, and would have to list the tasks. People have the list before them.
+ */
+export async function noSuchTask(ctx: Ctx, ref: string, visible: SQL): Promise<AppError> {
+  const error = notFound('task', ref)
+  const [, project, number] = key.exec(ref.trim()) ?? []
+  if (!project || !ctx.actor.organizationId || ctx.actor.kind !== 'mcp_token') return error
+  const near = await ctx.db
+    .select({ number: tasks.number, title: tasks.title })
+    .from(tasks)
+    .innerJoin(projects, eq(projects.id, tasks.projectId))
+    .where(and(eq(projects.key, project.toUpperCase()), eq(projects.organizationId, ctx.actor.organizationId), visible))
+    .orderBy(sql`abs(${tasks.number} - ${Number(number)}::int)`, tasks.number)
+    .limit(NEAREST)
+  if (near.length === 0) return error
+  const named = near.map((task) => `${project.toUpperCase()}-${task.number} ${quoted(task.title)}`)
+  return new AppError('not_found', `${error.message} Nearest: ${named.join(', ')}.`, error.details)
+}
