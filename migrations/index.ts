@@ -27,6 +27,7 @@ import m24 from './0024_acceptance_setting.sql' with { type: 'text' }
 import m25 from './0025_workers.sql' with { type: 'text' }
 import m26 from './0026_readiness.sql' with { type: 'text' }
 import m27 from './0027_tasks_updated.sql' with { type: 'text' }
+import m28 from './0028_invites_kept.sql' with { type: 'text' }
 
 export const migrations: Migration[] = [
   { id: '0001_init', sql: m1 },
@@ -56,4 +57,5 @@ export const migrations: Migration[] = [
   { id: '0025_workers', sql: m25 },
   { id: '0026_readiness', sql: m26 },
   { id: '0027_tasks_updated', sql: m27 },
+  { id: '0028_invites_kept', sql: m28 },
 ]

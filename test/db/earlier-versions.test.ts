@@ -8,7 +8,7 @@ import { migrate } from '../../src/db/migrate.ts'
 import { openPostgres } from '../../src/db/postgres/database.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tutti-token-agents-'))
+const folder = mkdtempSync(join(tmpdir(), 'tutti-earlier-'))
 let drop: (() => Promise<void>) | undefined
 let driver: Driver
 
@@ -84,5 +84,27 @@ test('tokens of earlier versions get an agent, and so does what they work on', a
   ])
   expect(await all('select a.name from sessions s join agents a on a.id = s.agent_id')).toEqual([
     ['Claude Code (laptop)'],
+  ])
+})
+
+test('invites of earlier versions whose mail was kept were handed over, and prove no mailbox', async () => {
+  await migrate(driver, migrations)
+  const invite = (n: number, email: string) =>
+    `insert into invites (id, created_at, updated_at, organization_id, email, role, hash, expires_at)
+       values ('${id(n)}', ${at}, '${id(40)}', '${email}', 'member', 'i${n}', '2099-01-01');`
+  const mail = (n: number, to: string, status: string, kind = `invite:${id(40)}`) =>
+    `insert into mails (id, created_at, recipient, kind, subject, status, expires_at)
+       values ('${id(n)}', '2026-01-01', '${to}', '${kind}', 's', '${status}', '2099-01-01');`
+  await driver.exec(`
+    insert into organizations (id, created_at, updated_at, name, slug, settings)
+      values ('${id(40)}', ${at}, 'Other', 'other', '{}');
+    ${invite(41, 'Kept@example.com')} ${mail(51, 'kept@example.com', 'kept')}
+    ${invite(42, 'sent@example.com')} ${mail(52, 'sent@example.com', 'kept')} ${mail(53, 'sent@example.com', 'sent')}
+    ${invite(43, 'other@example.com')} ${mail(54, 'other@example.com', 'kept', 'reset')}`)
+  await driver.exec(migrations.find((m) => m.id === '0028_invites_kept')?.sql as string)
+  expect(await all('select email, handed_over from invites order by id')).toEqual([
+    ['Kept@example.com', true],
+    ['sent@example.com', false],
+    ['other@example.com', false],
   ])
 })

@@ -1,0 +1,1 @@
+UPDATE "invites" SET "handed_over" = true WHERE NOT "handed_over" AND "accepted_at" IS NULL AND "closed_at" IS NULL AND (SELECT "status" FROM "mails" WHERE "kind" = 'invite:' || "invites"."organization_id" AND lower("recipient") = lower("invites"."email") ORDER BY "created_at" DESC, "id" DESC LIMIT 1) = 'kept';
