@@ -98,11 +98,12 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
   async function scene(): Promise<{ listener: Listener; other: Listener; agent: string; close(): Promise<void> }> {
     const other = await (ways['v2 client, SSE'] as Connect)(await mcpToken(t, grace))
     const made = await other.call('create_agent', { name: `Worker ${crypto.randomUUID().slice(0, 8)}` })
-    const listener = await connect(await mcpToken(t, ada, { agentId: String(made.id) }))
+    const agent = (await grace.fetch<{ id: string }>('GET', `/api/agents/${made.slug}`)).body.id
+    const listener = await connect(await mcpToken(t, ada, { agentId: agent }))
     return {
       listener,
       other,
-      agent: String(made.id),
+      agent,
       close: async () => {
         await listener.close()
         await other.close()
@@ -116,8 +117,8 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     const task = await other.call('create_task', { title: 'Watched', project })
     const unwatched = await other.call('create_note', { title: 'Not watched' })
     await listener.watch(`tutti://note/${note.slug}`, `tutti://task/${task.key}`)
-    await other.call('update_note', { note: unwatched.id, content: 'two' })
-    await other.call('update_note', { note: note.id, content: 'two' })
+    await other.call('update_note', { note: unwatched.slug, content: 'two' })
+    await other.call('update_note', { note: note.slug, content: 'two' })
     await until(() => listener.updated.length >= 1)
     await other.call('update_task', { task: task.key, priority: 'high' })
     await until(() => listener.updated.length >= 2)
@@ -217,7 +218,7 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
     const mallory = await connect(await mcpToken(t, await person(t)))
     const { listener, other, close } = await scene()
     const note = await other.call('create_note', { title: 'Ours' })
-    const uri = `tutti://note/${note.id}`
+    const uri = `tutti://note/${note.slug}`
     // The newest protocol says what is watched; the older ones refuse.
     if (logs(name)) await expect(mallory.watch(uri)).rejects.toMatchObject({ code: -32602 })
     else await mallory.watch(uri, 'tutti://me')
@@ -230,15 +231,15 @@ describe.each(Object.entries(ways))('%s', (name, connect) => {
       visibility: 'team',
     })
     const inside = await other.call('create_note', { title: 'Inside', project: hidden.body.slug })
-    await reader.watch(`tutti://note/${inside.id}`, uri)
-    await other.call('update_note', { note: inside.id, content: 'seen' })
+    await reader.watch(`tutti://note/${inside.slug}`, uri)
+    await other.call('update_note', { note: inside.slug, content: 'seen' })
     await until(() => reader.updated.length === 1)
     const { status } = await grace.fetch('DELETE', `/api/projects/${hidden.body.slug}/share`)
     expect(status).toBe(200)
-    await other.call('update_note', { note: inside.id, content: 'not seen' })
-    await other.call('update_note', { note: note.id, content: 'end' })
+    await other.call('update_note', { note: inside.slug, content: 'not seen' })
+    await other.call('update_note', { note: note.slug, content: 'end' })
     await until(() => reader.updated.includes(uri) && listener.updated.includes(uri))
-    expect(reader.updated.filter((u) => u !== uri)).toEqual([`tutti://note/${inside.id}`])
+    expect(reader.updated.filter((u) => u !== uri)).toEqual([`tutti://note/${inside.slug}`])
     expect(mallory.updated).toEqual([])
     expect(mallory.seen.prompts).toBe(0)
     await mallory.close()

@@ -1,13 +1,16 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq, isNull, type SQL, sql } from 'drizzle-orm'
+import type { PgColumn } from 'drizzle-orm/pg-core'
 import type { Ctx } from '../../action.ts'
 import { currentOrganization, userIdOf } from '../../auth/actor.ts'
 import { AppError, invalid, notFound } from '../../errors.ts'
 import { isId } from '../../records/rows.ts'
+import { named } from '../../text/quoted.ts'
 import { memberships } from '../organizations/table.ts'
 import { readersOf } from '../projects/readers.ts'
 import type { Project } from '../projects/schema.ts'
 import { users } from '../users/table.ts'
 import * as agents from './service.ts'
+import { agents as agentTable } from './table.ts'
 
 /** A person or agent as assignee, holder or author. This file is the only place that finds them. */
 export interface Party {
@@ -19,35 +22,48 @@ export interface Party {
 /** A team, or one of its projects. The named person or agent must be able to see it. */
 type PartyScope = Pick<Project, 'organizationId'> & { id?: string }
 
-/** Finds `me`, a member of the team by id or e-mail, or an agent by id, slug or prefix. */
+/** Finds `me`, a member of the team by id, e-mail or name, or an agent by id, slug, prefix or name. */
 export async function findParty(ctx: Ctx, place: PartyScope, ref: string): Promise<Party> {
   const wanted = ref.trim()
   if (wanted.toLowerCase() === 'me') return speaker(ctx)
   const isEmail = wanted.includes('@')
   if (isEmail || isId(wanted)) {
-    const [user] = await ctx.db
-      .select({ id: users.id, name: users.name })
-      .from(memberships)
-      .innerJoin(users, eq(users.id, memberships.userId))
-      .where(
-        and(
-          eq(memberships.organizationId, place.organizationId),
-          eq(users.status, 'active'),
-          isEmail ? sql`lower(${users.email}) = ${wanted.toLowerCase()}` : eq(users.id, wanted.toLowerCase()),
-        ),
-      )
-    if (user) {
-      if (place.id && (await readersOf(ctx, place.id, [user.id])).length === 0)
-        throw invalid(
-          '/assignee',
-          'This project is private, and the assignee cannot see it. Share it with the team first.',
-        )
-      return { type: 'user', id: user.id, name: user.name }
-    }
+    const is = isEmail ? sql`lower(${users.email}) = ${wanted.toLowerCase()}` : eq(users.id, wanted.toLowerCase())
+    const [user] = await membersWho(ctx, place, is)
+    if (user) return assignable(ctx, place, user)
   }
   if (isEmail) throw notFound('member', wanted)
-  return findAgent(ctx, place.organizationId, wanted)
+  try {
+    return await findAgent(ctx, place.organizationId, wanted)
+  } catch (error) {
+    const people = await membersWho(ctx, place, isCalled(users.name, wanted))
+    const [user] = people
+    if (!user) throw error
+    if (people.length > 1) throw invalid('/assignee', `Several members are called ${wanted}: use an e-mail address.`)
+    return assignable(ctx, place, user)
+  }
 }
+
+type User = Pick<Party, 'id' | 'name'>
+
+const membersWho = (ctx: Ctx, { organizationId }: PartyScope, is: SQL): Promise<User[]> =>
+  ctx.db
+    .select({ id: users.id, name: users.name })
+    .from(memberships)
+    .innerJoin(users, eq(users.id, memberships.userId))
+    .where(and(eq(memberships.organizationId, organizationId), eq(users.status, 'active'), is))
+    .limit(2)
+
+async function assignable(ctx: Ctx, place: PartyScope, { id, name }: User): Promise<Party> {
+  if (place.id && (await readersOf(ctx, place.id, [id])).length === 0)
+    throw invalid('/assignee', 'This project is private, and the assignee cannot see it. Share it with the team first.')
+  return { type: 'user', id, name }
+}
+
+/** Compares names as results of tools write them: `named` leaves out the same characters. */
+const isCalled = (name: PgColumn, wanted: string): SQL =>
+  sql`lower(regexp_replace(regexp_replace(${name}, '[][(){}<>#*\`]', '', 'g'), '\\s+', ' ', 'g'))
+    = ${named(wanted).toLowerCase()}`
 
 /**
  * Returns the id of the agent to filter a list by. An id is looked up only with `mustExist`, as tools want it;
@@ -58,10 +74,25 @@ export async function agentFilter(ctx: Ctx, ref: string | undefined, mustExist =
   return (await findAgent(ctx, currentOrganization(ctx.actor), ref)).id
 }
 
-/** Finds an active agent of this team, or a public one. */
+/** Finds an active agent of this team, or a public one. By name it finds only an agent of the team. */
 export async function findAgent(ctx: Ctx, organizationId: string, ref: string): Promise<Party> {
-  const agent = await agents.find(ctx, ref).catch((error: unknown) => {
-    throw error instanceof AppError && error.code === 'not_found' ? notFound('party', ref) : error
+  const agent = await agents.find(ctx, ref).catch(async (error: unknown) => {
+    if (!(error instanceof AppError && error.code === 'not_found')) throw error
+    const found = await ctx.db
+      .select({ id: agentTable.id })
+      .from(agentTable)
+      .where(
+        and(
+          eq(agentTable.organizationId, organizationId),
+          eq(agentTable.status, 'active'),
+          isNull(agentTable.deletedAt),
+          isCalled(agentTable.name, ref),
+        ),
+      )
+      .limit(2)
+    if (found.length > 1) throw invalid('/agent', `Several agents are called ${ref}: use a slug.`)
+    if (!found[0]) throw notFound('party', ref)
+    return agents.find(ctx, found[0].id)
   })
   if (agent.scope !== 'public' && agent.organizationId !== organizationId)
     throw invalid('/agent', "This agent does not belong to the project's team. Share it with the team first.")
