@@ -57,9 +57,18 @@ async function isReady(port: number, version: string): Promise<boolean> {
   }
 }
 
+/**
+ * Returns a free port below those that the system gives to whoever asks for any port: one of these could be taken
+ * before the server has started.
+ */
 function freePort(): number {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  const { port } = listener
-  listener.stop(true)
-  return port
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
+    try {
+      Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true)
+      return port
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    }
+  }
 }

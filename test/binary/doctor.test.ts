@@ -18,7 +18,7 @@ import { SMTPServer } from 'smtp-server'
 import { migrations } from '../../migrations/index.ts'
 import { fingerprint } from '../../src/auth/secrets.ts'
 import { openEmbedded } from '../../src/db/embedded/index.ts'
-import { apiKeyFor, folder, json, onTerminal, type Served, serve, tutti } from '../support/binary.ts'
+import { apiKeyFor, folder, freePort, json, onTerminal, type Served, serve, tutti } from '../support/binary.ts'
 import { EmbeddingServer } from '../support/embedding-server.ts'
 import { mailServer } from '../support/mail.ts'
 import { freshDatabase } from '../support/postgres.ts'
@@ -41,16 +41,10 @@ interface Report {
 const stops: (() => Promise<unknown>)[] = []
 afterAll(() => Promise.all(stops.map((stop) => stop())))
 
-/** A port that is free now, so that whatever holds 4242 on this machine is not what is found. */
-const freePort = (): string => {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  listener.stop(true)
-  return String(listener.port)
-}
-
 async function doctor(dir: string, env: Record<string, string> = {}): Promise<Report> {
   const { code, out, err } = await tutti(['doctor', '--json', '--data-dir', dir], {
-    env: { PORT: freePort(), DB_MIN_FREE_MB: '0', ...env },
+    // A free port, so that whatever has 4242 on this machine is not what is found.
+    env: { PORT: String(freePort()), DB_MIN_FREE_MB: '0', ...env },
   })
   expect(err).toBe('')
   const { ok, findings } = JSON.parse(out) as { ok: boolean; findings: Finding[] }
@@ -149,7 +143,7 @@ test('on a terminal: marks and advice, coloured; piped: the same without', async
   const dir = copy()
   chmodSync(dir, 0o755)
   const args = ['doctor', '--verbose', '--data-dir', dir]
-  const env = { PORT: freePort(), DB_MIN_FREE_MB: '0' }
+  const env = { PORT: String(freePort()), DB_MIN_FREE_MB: '0' }
   const terminal = await onTerminal(args, { env })
   const piped = await tutti(args, { env })
   expect([terminal.code, piped.code]).toEqual([6, 6])

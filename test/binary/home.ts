@@ -12,8 +12,8 @@ export class Office {
     readonly token: string,
   ) {}
 
-  static async open(env: Record<string, string> = {}): Promise<Office> {
-    const server = await serve({ env })
+  static async open(env: Record<string, string> = {}, port = '0'): Promise<Office> {
+    const server = await serve({ env, port })
     const grace = { email: EMAIL, name: 'Grace Hopper', password: PASSWORD }
     const made = await fetch(`${server.url}/api/auth/register`, json('POST', grace))
     return new Office(server, ((await made.json()) as { token: string }).token)

@@ -76,7 +76,9 @@ describe.each(Object.keys(shells))('under %s', (shell) => {
   test('a prebuilt binary is checked against the sum beside it', async () => {
     const from = folder()
     const file = join(from, 'tutti-linux')
-    await $`cp ${BINARY} ${file}`
+    // The real one under one shell, because each shell would copy it and sum it up several times.
+    if (shell === 'dash') await $`cp ${BINARY} ${file}`
+    else writeFileSync(file, program)
     const sum = (await $`sha256sum ${file}`.text()).split(' ')[0] as string
     writeFileSync(join(from, 'SHA256SUMS'), `${'0'.repeat(64)}  tutti\n${sum} *tutti-linux\n`)
     const good = await install(['--file', file], { shell })

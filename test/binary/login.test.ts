@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BINARY, folder, serve, tutti } from '../support/binary.ts'
+import { BINARY, folder, freePort, serve, tutti } from '../support/binary.ts'
 import { EMAIL, Home, Office } from './home.ts'
 
 let office: Office
@@ -81,7 +81,7 @@ describe('signing in by a code', () => {
   }, 300_000)
 
   test('the server is killed and started again meanwhile', async () => {
-    const first = await Office.open()
+    const first = await Office.open({}, String(freePort()))
     const { userCode, done } = await new Home(first).login()
     await first.server.kill()
     const again = await serve({ dir: first.server.dir, port: new URL(first.url).port })

@@ -7,7 +7,7 @@ import { Client as V1Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as V1Stdio } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { tools } from '../../src/feature.ts'
-import { BINARY, folder, onTerminal, type Served, serve, tutti } from '../support/binary.ts'
+import { BINARY, folder, freePort, onTerminal, type Served, serve, tutti } from '../support/binary.ts'
 import { allowing } from '../support/timing.ts'
 import { type Home, Office } from './home.ts'
 
@@ -97,9 +97,9 @@ describe('tutti mcp', () => {
 
   test('finds a server again that was restarted meanwhile; what was under way is told as failed', async () => {
     const dir = folder()
-    restarted = await serve({ dir })
+    const port = String(freePort())
+    restarted = await serve({ dir, port })
     const { url } = restarted
-    const { port } = new URL(url)
     const registered = await fetch(`${url}/api/auth/register`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { manager } from '../../cli/operating/service-managers.ts'
-import { BINARY, folder, onTerminal, type Run, tutti } from '../support/binary.ts'
+import { BINARY, folder, freePort, onTerminal, type Run, tutti } from '../support/binary.ts'
 import { installed, Systemd } from '../support/systemd.ts'
 
 const root = process.getuid?.() === 0
@@ -11,12 +11,6 @@ const has = (name: string) => Bun.which(name) !== null
 const AWKWARD = `a b%h $HOME "q" 'x' \\ <&> é`
 /** systemd starts nothing whose path has quotes or a backslash. */
 const BIN = 'a b%h $HOME <&> é'
-
-const freePort = (): number => {
-  const listener = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
-  listener.stop(true)
-  return listener.port
-}
 
 describe('the unit', () => {
   test('is printed and nothing is written', async () => {

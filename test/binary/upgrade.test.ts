@@ -100,7 +100,7 @@ async function installation(env?: Env) {
   /** Starts whatever is in the place of the binary with this data, expects the note, and returns the version. */
   const works = async (): Promise<string> => {
     const child = Bun.spawn([binary, 'serve', '--port', '0', '--data-dir', dir], {
-      env: { ...bareEnv, HOME: folder(), DB_MIN_FREE_MB: '0', ...env },
+      env: { ...bareEnv, HOME: folder(), DB_MIN_FREE_MB: '0', EMBEDDINGS: 'off', ...env },
       stdout: 'pipe',
       stderr: 'inherit',
     })

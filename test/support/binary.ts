@@ -27,6 +27,22 @@ export function folder(name = 'tutti-bin-'): string {
   return path
 }
 
+/**
+ * Returns a port that is free now and that the system gives to nobody who asks for any port, so that it stays free.
+ * Those begin at 32768.
+ */
+export function freePort(): number {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
+    try {
+      Bun.listen({ hostname: '127.0.0.1', port, socket: { data() {} } }).stop(true)
+      return port
+    } catch {
+      // Somebody has it.
+    }
+  }
+}
+
 export interface Run {
   code: number
   out: string
@@ -127,6 +143,8 @@ export async function serve({
       RATE_LIMIT_BURST: '1000000',
       RATE_LIMIT_LOGIN: '1000',
       DB_MIN_FREE_MB: '0',
+      // It would embed whatever a test writes, which takes more CPU time than the rest of the server.
+      EMBEDDINGS: 'off',
       ...env,
     },
     stdout: 'pipe',

@@ -6,7 +6,7 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { apiKeyFor, BINARY, bareEnv, EMAIL, folder, json, PASSWORD, serve, tutti } from './binary.ts'
 
-const server = await serve()
+const server = await serve({ env: { EMBEDDINGS: 'on' } })
 const key = await apiKeyFor(server)
 const call = (path: string, init: RequestInit = {}) =>
   fetch(server.url + path, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } })
