@@ -14,7 +14,6 @@ import type { Owner } from '../live/connections.ts'
 import type { App } from '../services.ts'
 import { version } from '../version.ts'
 import type { Arguments, Catalogue, Selection } from './catalogue.ts'
-import { instructionsFor } from './instructions.ts'
 import type { Asking, Offer } from './offer.ts'
 import type { Open } from './streams.ts'
 
@@ -30,6 +29,8 @@ export interface Sender {
 /** A sender and the selection of their connection. */
 export interface Caller extends Sender {
   readonly selection: Selection
+  /** What the client is told when it connects. Only with messages that ask for it. */
+  readonly instructions?: string
 }
 
 export interface Behind {
@@ -69,16 +70,16 @@ const options = { stream: optionsOf('stream'), listen: optionsOf('listen'), none
 const identity = { name: 'tutti', title: 'Tutti', version }
 
 interface Connecting {
-  /** When the client's token expires. */
-  expiresAt?: string
+  /** What the client is told when it connects. */
+  instructions?: string
   /** The stream of the connection, if there is one. */
   open?: Open
 }
 
 /** Creates the server of the SDK, which handles the handshake, lists, and every message of Streamable HTTP. */
-export function newServer(behind: Behind, delivery: Delivery, { expiresAt, open }: Connecting = {}): Server {
+export function newServer(behind: Behind, delivery: Delivery, { instructions, open }: Connecting = {}): Server {
   const { catalogue, offer, call } = behind
-  const server = new Server(identity, { ...options[delivery], instructions: instructionsFor(expiresAt) })
+  const server = new Server(identity, { ...options[delivery], ...(instructions && { instructions }) })
   const offered = offering(behind)
 
   server.setRequestHandler('tools/list', (_request, ctx) => {

@@ -7,6 +7,8 @@ import { KEEP_ALIVE_MS } from '../live/connections.ts'
 import type { App } from '../services.ts'
 import { Calls } from './calls.ts'
 import { Catalogue } from './catalogue.ts'
+import { callersProject } from './hooks.ts'
+import { instructionsFor } from './instructions.ts'
 import { type Asking, Offer } from './offer.ts'
 import { authInfoOf, type Behind, type Caller, callerOf, newServer, type Sender } from './protocol.ts'
 import { Requests } from './requests.ts'
@@ -16,6 +18,9 @@ import { isCall, parsed, SseConnection } from './sse.ts'
 import { Streams, type Tell } from './streams.ts'
 import { listen, recheck } from './subscriptions.ts'
 import type { Tool } from './tool.ts'
+
+/** Messages whose results contain the instructions, in the protocols of 2025 and 2026. */
+const greetings = new Set(['initialize', 'server/discover'])
 
 export interface Mcp {
   /** Streamable HTTP, of every revision. */
@@ -81,8 +86,8 @@ class McpEndpoints implements Mcp {
       onerror: (error) => app.log.debug('mcp', { error: error.message }),
     }
     this.#factory = ({ era, authInfo }) => {
-      const { expiresAt } = callerOf(authInfo).actor
-      return build(this.#behind, era === 'modern' ? 'listen' : 'none', { expiresAt })
+      const { instructions } = callerOf(authInfo)
+      return build(this.#behind, era === 'modern' ? 'listen' : 'none', { instructions })
     }
     this.#handler = createMcpHandler(this.#factory, this.#options)
   }
@@ -98,8 +103,10 @@ class McpEndpoints implements Mcp {
       }
       const selection = this.#catalogue.selection(url.searchParams)
       const message = await this.#requests.read(request)
-      const caller = { ...(await this.#requests.refreshed(sender)), selection }
-      if (message.method !== 'tools/call') this.#requests.count(caller)
+      const asking = { ...(await this.#requests.refreshed(sender)), selection }
+      if (message.method !== 'tools/call') this.#requests.count(asking)
+      const greets = greetings.has(String(message.method))
+      const caller = greets ? { ...asking, instructions: await this.#instructions(asking) } : asking
       if (message.method !== 'subscriptions/listen')
         return this.#handler.fetch(request, { authInfo: authInfoOf(caller), parsedBody: message })
       const surroundings = {
@@ -147,10 +154,22 @@ class McpEndpoints implements Mcp {
     return { ctx: contextOf(this.app, actor, { requestId, from, userAgent }), actor, selection }
   }
 
+  async #instructions(caller: Caller): Promise<string> {
+    const listed = this.#catalogue.list(caller.actor, caller.selection)
+    const [project] = await callersProject.call(this.#asking(caller).ctx, {})
+    return instructionsFor({
+      tools: new Set(listed.map(({ name }) => name)),
+      writes: listed.some(({ annotations }) => annotations?.readOnlyHint === false),
+      project: project?.key,
+      expiresAt: caller.actor.expiresAt,
+    })
+  }
+
   async #open(request: Request, sender: Sender, url: URL): Promise<Response> {
     const { onerror } = this.#options
     const selection = this.#catalogue.selection(url.searchParams)
     this.#requests.count(sender)
+    const instructions = await this.#instructions({ ...sender, selection })
     this.#streams.requireRoom(sender.owner)
     const session = new SseConnection(sender.owner, '/mcp/messages', () => {
       this.#streams.delete(session)
@@ -166,7 +185,7 @@ class McpEndpoints implements Mcp {
         void server.sendLoggingMessage({ level, logger: 'tutti', data }, session.sessionId).catch(onerror),
     }
     const open = this.#streams.add(session, sender.actor, selection, tell)
-    const server = this.build(this.#behind, 'stream', { expiresAt: sender.actor.expiresAt, open })
+    const server = this.build(this.#behind, 'stream', { instructions, open })
     server.onerror = onerror
     this.#sessions.set(session.sessionId, session)
     await server.connect(session).catch((error: unknown) => {

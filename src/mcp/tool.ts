@@ -2,6 +2,7 @@ import type { Action } from '../action.ts'
 import { known } from '../auth/policy.ts'
 import { object, optional, type Static, type TObject, type TSchema, text } from '../schema.ts'
 import { named, quoted } from '../text/quoted.ts'
+import { callersProject } from './hooks.ts'
 import { toolsetNames } from './toolsets.ts'
 
 for (const name of toolsetNames) known.toolsets.add(name)
@@ -42,6 +43,8 @@ interface Definition<I extends TObject, A, R> {
   listedAs?: Readonly<Record<string, TSchema>>
   /** Arguments that make a reading tool write, and the action for them. Callers who may only read do not see them. */
   writing?: { fields: readonly (keyof Static<I> & string)[]; action: Action<A, R> }
+  /** A list that is limited to the caller's default project where `project` is left out. Its result says so. */
+  narrowed?: true
   /** Converts the arguments of the tool to the input of the action. */
   with: (input: Static<I>) => A
   /** Returns the part of the result that an agent needs, if it is less than the record. */
@@ -75,16 +78,23 @@ export function tool<I extends TObject, A, R>(d: Definition<I, A, R>): Tool {
         idempotencyKey: _,
         expectedVersion: __,
         ...rest
-      }: Static<I> & { idempotencyKey?: string; expectedVersion?: number },
+      }: Static<I> & { idempotencyKey?: string; expectedVersion?: number; project?: string },
     ) => {
-      const action = d.writing && given(d.writing.fields, rest).length > 0 ? d.writing.action : d.action
-      const result = await action(ctx, d.with(rest as Static<I>))
-      const alone = d.whole && onlyItem(result)
-      const whole = alone && (await d.whole?.(ctx, alone as ItemOf<R>))
-      if (whole && JSON.stringify(whole).length <= MOST_WHOLE) return { ...result, items: [whole] }
-      return d.show ? await d.show(result, rest as Static<I>, ctx) : result
+      const [project] = d.narrowed && rest.project === undefined ? await callersProject.call(ctx, {}) : []
+      if (!project) return answer(d, ctx, rest as Static<I>)
+      const found = (await answer(d, ctx, { ...rest, project: project.id } as Static<I>)) as object
+      return { limitedTo: `${project.key}, your default project`, ...found }
     },
   }
+}
+
+async function answer<I extends TObject, A, R>(d: Definition<I, A, R>, ctx: Ctx, input: Static<I>): Promise<unknown> {
+  const action = d.writing && given(d.writing.fields, input).length > 0 ? d.writing.action : d.action
+  const result = await action(ctx, d.with(input))
+  const alone = d.whole && onlyItem(result)
+  const whole = alone && (await d.whole?.(ctx, alone as ItemOf<R>))
+  if (whole && JSON.stringify(whole).length <= MOST_WHOLE) return { ...result, items: [whole] }
+  return d.show ? await d.show(result, input, ctx) : result
 }
 
 /** Characters of a record that a list holds in full. Of longer ones it holds what it holds of many. */

@@ -30,11 +30,12 @@ export const toolsets: ReadonlyMap<string, readonly string[]> = new Map(
 /** THE LIST OF TOOLSETS, for tokens, addresses, the command line and the manual. */
 export const toolsetNames: readonly string[] = [...toolsets.keys()]
 
-/** The category of each tool, in the order that clients see. */
+/** The category of each tool. */
 const categoryOf = new Map(
   Object.entries(categories).flatMap(([category, tools]) => tools.split(' ').map((tool) => [tool, category])),
 )
-const order = [...categoryOf.keys()]
+/** All tools, in the order that clients see. */
+export const toolNames: readonly string[] = [...categoryOf.keys()]
 
 /** Whether a selection of toolsets includes the tool. An empty selection includes every tool. */
 export const includesTool = (selected: readonly string[], { name, toolset }: { name: string; toolset: string }) =>
@@ -44,5 +45,5 @@ export const includesTool = (selected: readonly string[], { name, toolset }: { n
 export function inOrder<T extends { name: string; toolset: string }>(tools: readonly T[]): T[] {
   const missing = tools.find(({ name, toolset }) => categoryOf.get(name) !== toolset)
   if (missing) throw new Error(`${missing.name} is missing from ${missing.toolset} in src/mcp/toolsets.ts`)
-  return [...tools].sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+  return [...tools].sort((a, b) => toolNames.indexOf(a.name) - toolNames.indexOf(b.name))
 }

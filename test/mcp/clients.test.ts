@@ -1,8 +1,12 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { tools } from '../../src/feature.ts'
-import { instructions } from '../../src/mcp/instructions.ts'
+import { instructionsFor } from '../../src/mcp/instructions.ts'
+import { toolNames } from '../../src/mcp/toolsets.ts'
 import { mcpToken, type Person, person, sharedApp, type TestApp, unique } from '../support/app.ts'
 import { ways } from './support.ts'
+
+/** What a client reads whose token sees every tool. */
+const whole = instructionsFor({ tools: new Set(toolNames), writes: true })
 
 let t: TestApp
 let ada: Person
@@ -31,7 +35,7 @@ for (const [name, connect] of Object.entries(ways)) {
       expect(soon.instructions()).toMatch(
         /^Your token expires on 20\d\d-\d\d-\d\d\. Tell your user to renew it: .*\n\nTutti is/,
       )
-      expect(soon.instructions()).toEndWith(instructions)
+      expect(soon.instructions()).toEndWith(whole)
       expect(soon.instructions()?.length).toBeLessThanOrEqual(2048)
       await soon.close()
     })
@@ -39,7 +43,7 @@ for (const [name, connect] of Object.entries(ways)) {
     test('connects, lists, calls, and is told what went wrong', async () => {
       const client = await connect(t.url, token)
       if (expected[name]) expect(client.protocol).toBe(expected[name])
-      expect(client.instructions()).toBe(instructions)
+      expect(client.instructions()).toBe(whole)
       expect(await client.list()).toEqual(tools.map((tool) => tool.name))
 
       const title = unique('note')

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
 import { Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client'
 import { tools } from '../../src/feature.ts'
-import { instructions } from '../../src/mcp/instructions.ts'
 import { call, mcpToken, member, type Person, person, sharedApp, type TestApp } from '../support/app.ts'
 import { ways } from './support.ts'
 
@@ -54,11 +53,6 @@ describe('what every client sees', () => {
       if (tool.name.startsWith('delete_')) expect(a?.destructiveHint).toBe(true)
       expect('idempotencyKey' in (tool.inputSchema.properties ?? {})).toBe(a?.readOnlyHint === false)
     }
-  })
-
-  test('the instructions fit what clients show', () => {
-    expect(instructions.length).toBeLessThanOrEqual(2000)
-    expect(instructions).not.toMatch(/ {2}/)
   })
 })
 

@@ -31,11 +31,12 @@ export const decisionTools = [
     toolset: 'decisions',
     input: object({ query, project: optional(project), status: optional(oneOf(statuses)), ...listing }),
     action: decisions.list,
+    narrowed: true,
     with: ({ project, query, ...input }) => ({
       limit: 20,
       ...input,
       projectId: project,
-      orCurrent: true,
+      mustExist: true,
       search: query,
       total: true,
     }),

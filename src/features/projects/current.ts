@@ -20,9 +20,7 @@ export const projectOf = (ctx: Ctx, ref: string | undefined): Promise<Project | 
 export interface ProjectFilter {
   /** Id, slug or key. */
   projectId?: string
-  /** Without `projectId`: limit the list to the project that the caller works in, if any. Tools do. */
-  orCurrent?: boolean
-  /** Throws not_found for an id that is not visible, as tools do. Default: true with `orCurrent`. */
+  /** Throws not_found for an id that is not visible, as tools do. */
   mustExist?: boolean
 }
 
@@ -30,11 +28,8 @@ export interface ProjectFilter {
  * Returns the id of the project to filter by. REST does not look an id up: the list's own rule hides what is not
  * visible. Tools do, since an agent learns more from not_found than from an empty list.
  */
-export async function projectFilter(
-  ctx: Ctx,
-  { projectId, orCurrent, mustExist = orCurrent }: ProjectFilter,
-): Promise<string | undefined> {
-  if (projectId === undefined) return orCurrent ? (await defaultProject(ctx))?.id : undefined
+export async function projectFilter(ctx: Ctx, { projectId, mustExist }: ProjectFilter): Promise<string | undefined> {
+  if (projectId === undefined) return undefined
   return isId(projectId) && !mustExist ? projectId : (await projects.find(ctx, projectId)).id
 }
 

@@ -1,4 +1,6 @@
 import type { Feature } from '../../feature.ts'
+import { callersProject } from '../../mcp/hooks.ts'
+import { defaultProject } from './current.ts'
 import * as events from './events.ts'
 import { countInWorkspaces, leaveWorkspace } from './in-workspaces.ts'
 import { projectRecord } from './record.ts'
@@ -10,5 +12,5 @@ export const projects: Feature = {
   routes: projectRoutes,
   tools: projectTools,
   records: [projectRecord],
-  hooks: [countInWorkspaces, leaveWorkspace],
+  hooks: [countInWorkspaces, leaveWorkspace, callersProject.handle((ctx) => defaultProject(ctx))],
 }

@@ -69,7 +69,8 @@ export const repositoryTools = [
     toolset: 'code',
     input: object({ project: optional(project), limit: listing.limit }),
     action: repositories.list,
-    with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, orCurrent: true, total: true }),
+    narrowed: true,
+    with: ({ project, ...input }) => ({ limit: 20, ...input, projectId: project, mustExist: true, total: true }),
     show: ({ items, ...page }) => ({ items: items.map(item), ...page }),
   }),
   tool({
