@@ -1,4 +1,4 @@
-import type { Memory, MemoryHits, MemoryItem, MemoryStored } from '../../src/features/memory/schema.ts'
+import type { MemoriesStored, Memory, MemoryHits, MemoryItem, MemoryStored } from '../../src/features/memory/schema.ts'
 import { at, idOf, projectId } from '../api/reference.ts'
 import { dim, paragraphs, plain, record } from '../terminal/output.ts'
 import { ago } from '../terminal/times.ts'
@@ -29,6 +29,10 @@ const scoped = async ({ client, fields, project }: Call) => {
   const named = fields.scope === undefined ? await project() : undefined
   return named ? { ...fields, scope: 'project', scopeId: await projectId(client, named) } : fields
 }
+const linesOf = ({ id, similar }: MemoryStored): string[] => [
+  `Stored as ${id}.`,
+  ...similar.map((s) => `Similar to ${s.id.slice(0, 13)}: ${plain(s.title ?? s.excerpt)}`),
+]
 const one = (m: Memory) =>
   shown(
     m,
@@ -86,8 +90,8 @@ export const verbs: Verb[] = [
   },
   {
     name: 'add',
-    args: '<content>',
-    about: 'Store a memory; - reads it from standard input',
+    args: '<content...>',
+    about: 'Store a memory, or several; - reads one from standard input',
     aliases: ['store', 'create'],
     inProject: true,
     fields: [
@@ -98,15 +102,14 @@ export const verbs: Verb[] = [
     ],
     examples: ['tutti memory add "Two writers damaged the folder" -t Lock --tag db', 'tutti memory add - < lessons.md'],
     run: async (call) => {
-      const stored = await call.client.post<MemoryStored>('/api/memories', {
-        content: call.args[0],
-        ...(await scoped(call)),
-      })
-      return shown(
-        stored,
-        `Stored as ${stored.id}.`,
-        ...(stored.similar ?? []).map((s) => `Similar to ${s.id.slice(0, 13)}: ${plain(s.title ?? s.excerpt)}`),
-      )
+      const shared = await scoped(call)
+      const memories = call.args.map((content) => ({ content, ...shared }))
+      if (memories.length > 1) {
+        const stored = await call.client.post<MemoriesStored>('/api/memories/batch', { memories })
+        return shown(stored, ...stored.items.flatMap(linesOf))
+      }
+      const stored = await call.client.post<MemoryStored>('/api/memories', memories[0])
+      return shown(stored, ...linesOf(stored))
     },
   },
   {

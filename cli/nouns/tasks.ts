@@ -1,4 +1,4 @@
-import type { Comment, NextTask, Task, TaskCompleted, TaskDetail, TaskItem } from '../../src/features/tasks/schema.ts'
+import type { Comment, NextTask, Task, TaskDetail, TaskItem } from '../../src/features/tasks/schema.ts'
 import { priorities, statuses } from '../../src/records/work.ts'
 import { at } from '../api/reference.ts'
 import { plain } from '../terminal/output.ts'
@@ -18,6 +18,7 @@ import {
   type Verb,
 } from './noun.ts'
 import { listed, noneOpen, openOnly, pages, removed, restoring, sorting, workPaging } from './resource.ts'
+import { batches } from './task-batches.ts'
 import { named, one } from './task-lines.ts'
 
 const priority = choice('--priority <priority>', priorities)
@@ -196,37 +197,7 @@ export const verbs: Verb[] = [
       })
     },
   },
-  {
-    name: 'done',
-    args: '<task>',
-    about: 'Complete a task; shows which tasks this unblocked and which is next',
-    aliases: ['complete'],
-    fields: [
-      text('-m, --notes <text>', 'what was done; - reads it from standard input'),
-      many('--evidence <text>', 'file, commit, test run or link', 'evidence'),
-      many('--accept <criterion>', 'acceptance criterion that is met: its number or text, or all', 'accepted'),
-      flag('--force', 'even if tasks that block it are still open'),
-    ],
-    examples: [
-      'tutti tasks done TUT-42 -m "Locked with flock" --evidence 1a2b3c4',
-      'tutti tasks done TUT-42 --accept 1 --accept 2',
-    ],
-    run: async ({ client, args, fields: { accepted, ...fields } }) => {
-      const answer = await client.post<TaskCompleted>(at('/api/tasks/:id/complete', ...args), {
-        ...fields,
-        ...(Array.isArray(accepted) && { accepted: accepted.includes('all') ? 'all' : accepted }),
-      })
-      return shown(
-        answer,
-        answer.already
-          ? `${answer.key} was done already: ${answer.already === 'added' ? 'added to it' : 'nothing new'}.`
-          : `${answer.key} is done.`,
-        answer.openCriteria ? `Still open: ${answer.openCriteria.map(plain).join('; ')}` : undefined,
-        answer.freed.length > 0 ? `Unblocked: ${named(answer.freed)}` : undefined,
-        answer.next ? `Next: ${named([answer.next])}` : undefined,
-      )
-    },
-  },
+  ...batches,
   {
     name: 'block',
     args: '<task> [by...]',

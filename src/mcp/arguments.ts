@@ -1,3 +1,5 @@
+import { Type } from '@sinclair/typebox'
+import { type AppError, invalid } from '../errors.ts'
 import { priorities } from '../records/work.ts'
 import { array, int, oneOf, optional, text, time, title } from '../schema.ts'
 
@@ -22,6 +24,14 @@ export const query = optional(text(200))
 export const acceptance = optional(array(title(500), 50, { description: 'What must be true when done' }))
 export const blockedBy = optional(array(text(100), 50, { uniqueItems: true, description: 'Tasks to finish first' }))
 export const supersedes = optional(text(36, { minLength: 8, description: 'Id of the one it replaces' }))
+
+/** Several records in one call; the tool itself checks their fields. Lists of tools do not repeat these. */
+export const several = Type.Array(Type.Unsafe<object>({ type: 'object' }), {
+  description: 'Several at once: objects with fields as here',
+})
+/** Returns a refusal unless exactly one of the two forms was sent. */
+export const oneOrSeveral = (one: string, many: string): AppError =>
+  invalid(`/${one}`, `Send ${one} for one, or ${many} for several.`, 'required')
 
 const date = () => optional(time({ description: 'YYYY-MM-DD or instant' }))
 export const since = date()

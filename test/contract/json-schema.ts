@@ -75,6 +75,9 @@ export function mismatch(schema: Json, value: Json, document: Json, at = ''): st
           if (wrong) return wrong
         }
         break
+      case 'minItems':
+        if (list && list.length < n) return no(`has fewer than ${n} items`)
+        break
       case 'maxItems':
         if (list && list.length > n) return no(`has more than ${n} items`)
         break

@@ -37,6 +37,8 @@ export interface World {
   also: Record<string, string>
   /** For fields of bodies, queries and tools that hold an id. */
   fields: Record<string, string>
+  /** By action: parts of a body in which ids stand deeper than in its fields. */
+  bodies: Record<string, object>
 }
 
 /** `words` chooses the titles and texts of the record of each kind. */
@@ -179,6 +181,11 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       actorId: colleague.userId,
       'memory.store.supersedes': one.memory.id,
       'memory.store.scopeId': project.id,
+      'memory.storeMany.supersedes': one.memory.id,
+      'memory.storeMany.scopeId': project.id,
+      // Needed where several are not given.
+      'memory.storeMany.content': unique('Backups run first'),
+      'tasks.createMany.title': unique('Lock the data folder'),
       'decisions.create.supersedes': one.decision.id,
       'activity.log.sessionId': one.session.id,
       activity: activity.id,
@@ -187,6 +194,7 @@ export async function world(t: TestApp, words?: Words): Promise<World> {
       'links.create.toId': secret.id,
       'links.remove.id': link.id,
     },
+    bodies: { 'tasks.completeMany': { tasks: [one.task.id] } },
   }
   await makePlainRows(t, known)
   return known
@@ -299,6 +307,7 @@ export function bodyOf(route: RouteLike, from: World): Record<string, unknown> |
   if (!route.hooks.body) return undefined
   if (isUpload(route.hooks)) return pictureForm() as unknown as Record<string, unknown>
   const body: Record<string, unknown> = { ...(exampleOf(route.hooks.body) as object), ...workable[actionOf(route).id] }
+  Object.assign(body, from.bodies[actionOf(route).id])
   for (const name of idFields(route.hooks.body)) {
     const value = fieldOf(from, actionOf(route).id, name)
     if (name in (workable[actionOf(route).id] ?? {})) continue
@@ -340,12 +349,14 @@ export const workable: Record<string, object> = {
   'agents.create': { skills: [] },
   'agents.update': { scope: 'team', skills: [] },
   'memory.store': { scope: 'project', supersedes: undefined, embedding: undefined },
+  'memory.storeMany': { memories: [{ content: 'Backups run first.' }], scope: 'project' },
   'memory.search': { scope: 'project' },
   'memory.clear': { scope: 'project' },
   'memory.update': { supersedes: undefined, embedding: undefined },
   'decisions.create': { supersedes: undefined },
   'decisions.update': { supersedes: undefined },
   'tasks.create': { blockedBy: [], assignee: 'me' },
+  'tasks.createMany': { parent: undefined, tasks: [{ title: 'Lock the data folder' }] },
   'tasks.update': { blockedBy: [], assignee: 'me', after: undefined },
   'tasks.claim': { agent: undefined },
   'tasks.next': { agent: undefined },

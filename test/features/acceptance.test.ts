@@ -56,6 +56,7 @@ describe('open acceptance criteria', () => {
     ['numbers', [1, 2]],
     ['texts', ['documented', 'A second process is refused ']],
     ['both, as a client that sends strings', ['1', 'Documented']],
+    ['a list of all', ['all']],
   ])('are ticked by %s', async (_, accepted) => {
     const agent = await connect(team.owner, { organizationId: team.id })
     const made = await task()

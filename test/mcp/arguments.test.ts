@@ -40,6 +40,8 @@ const differing: Readonly<Record<string, readonly string[]>> = {
   type: ['log_activity'],
   // Evidence for a gate links to pages, a note also to records.
   links: ['advance_feature'],
+  // A feature is given tasks that exist.
+  tasks: ['create_feature'],
   // What is handed over with a released task.
   note: ['claim_task'],
 }

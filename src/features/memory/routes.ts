@@ -1,6 +1,8 @@
 import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, object, text } from '../../schema.ts'
 import {
+  MemoriesCreate,
+  MemoriesStored,
   Memory,
   MemoryClear,
   MemoryCleared,
@@ -30,6 +32,19 @@ export const memoryRoutes = (http: Http) =>
       body: MemoryCreate,
       response: { 201: MemoryStored },
     })
+    .post(
+      '/api/memories/batch',
+      async ({ ctx, body, set }) => {
+        set.status = 201
+        set.headers.location = '/api/memories'
+        return memory.storeMany(ctx, body)
+      },
+      {
+        ...on(memory.storeMany, 'Store several memories, all or none'),
+        body: MemoriesCreate,
+        response: { 201: MemoriesStored },
+      },
+    )
     .post('/api/memories/search', ({ ctx, body }) => memory.search(ctx, body), {
       ...on(memory.search, 'Search by meaning and words'),
       body: MemorySearch,

@@ -93,6 +93,17 @@ export const MemoryStored = object({
 })
 export type MemoryStored = Static<typeof MemoryStored>
 
+const { scope, scopeId } = MemoryCreate.properties
+/** Several at once, all or none. */
+export const MemoriesCreate = object({
+  scope,
+  scopeId,
+  memories: Type.Array(MemoryCreate, { minItems: 1, maxItems: 50, description: 'Their own scope comes first' }),
+})
+export type MemoriesCreate = Static<typeof MemoriesCreate>
+export const MemoriesStored = object({ items: Type.Array(MemoryStored) })
+export type MemoriesStored = Static<typeof MemoriesStored>
+
 export const MemoryPatch = partial(
   object({
     content,

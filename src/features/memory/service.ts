@@ -17,6 +17,8 @@ import { index } from './indexed.ts'
 import { current, find, live, select, toItem, toMemory, visibleTo } from './rows.ts'
 import {
   CONTENT_BYTES,
+  type MemoriesCreate,
+  type MemoriesStored,
   type Memory,
   type MemoryClear,
   type MemoryCleared,
@@ -81,23 +83,59 @@ class Aside {
 export const store = flow(
   'memory.store',
   member('memories:write'),
-  async (ctx, { embedding, ...input }: MemoryCreate, keyed): Promise<MemoryStored> => {
-    checkContent(input.content)
-    const [first = ''] = chunksOf(input.content)
-    const given = embedding && checkVector(ctx, embedding)
-    const vector = given ?? (await vectorSoon(ctx, textFor({ title: input.title ?? '', content: first })))
-    const memory = await put(keyed, { ...input, ...(vector && { aside: new Aside(vector) }) })
-    return {
-      ...memory,
-      similar: await similarTo(ctx, memory, vector && { model: ctx.app.embedder.id, values: vector }),
-    }
+  async (ctx, input: MemoryCreate, keyed): Promise<MemoryStored> => {
+    const one = await prepared(ctx, input)
+    return withSimilar(ctx, await put(keyed, one), one)
+  },
+)
+
+/** Stores several memories, all or none. */
+export const storeMany = flow(
+  'memory.storeMany',
+  member('memories:write'),
+  async (ctx, { memories: list, ...shared }: MemoriesCreate, keyed): Promise<MemoriesStored> => {
+    const ready = await Promise.all(list.map((input) => prepared(ctx, { ...shared, ...input })))
+    const stored = await putMany(keyed, { memories: ready })
+    const items: MemoryStored[] = []
+    for (const [i, memory] of stored.entries()) items.push(await withSimilar(ctx, memory, ready[i]))
+    return { items }
+  },
+)
+
+type Prepared = Omit<MemoryCreate, 'embedding'> & { aside?: Aside }
+
+/** Adds the vector that the caller gave, or the model's if it comes soon. */
+async function prepared(ctx: Ctx, { embedding, ...input }: MemoryCreate): Promise<Prepared> {
+  checkContent(input.content)
+  const [first = ''] = chunksOf(input.content)
+  const given = embedding && checkVector(ctx, embedding)
+  const vector = given ?? (await vectorSoon(ctx, textFor({ title: input.title ?? '', content: first })))
+  return { ...input, ...(vector && { aside: new Aside(vector) }) }
+}
+
+const withSimilar = async (
+  ctx: Ctx,
+  memory: Memory,
+  { aside }: Pick<Prepared, 'aside'> = {},
+): Promise<MemoryStored> => ({
+  ...memory,
+  similar: await similarTo(ctx, memory, aside && { model: ctx.app.embedder.id, values: aside.vector }),
+})
+
+const putMany = write(
+  'memory.putMany',
+  member('memories:write'),
+  async (ctx, { memories: list }: { memories: Prepared[] }): Promise<Memory[]> => {
+    const stored: Memory[] = []
+    for (const input of list) stored.push(await put(ctx, input))
+    return stored
   },
 )
 
 export const put = write(
   'memory.put',
   member('memories:write'),
-  async (ctx, { aside, ...input }: Omit<MemoryCreate, 'embedding'> & { aside?: Aside }): Promise<Memory> => {
+  async (ctx, { aside, ...input }: Prepared): Promise<Memory> => {
     checkContent(input.content)
     const vector = aside?.vector
     const old = input.supersedes ? await find(ctx, input.supersedes) : undefined

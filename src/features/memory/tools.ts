@@ -1,10 +1,13 @@
+import { Type } from '@sinclair/typebox'
 import {
   agent,
   budgetTokens,
   listing,
+  oneOrSeveral,
   project,
   reference,
   session,
+  several,
   since,
   supersedes,
   tags,
@@ -12,7 +15,7 @@ import {
 } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
 import { array, int, object, oneOf, optional, text, title } from '../../schema.ts'
-import { MemoryCreate, scopes } from './schema.ts'
+import { MemoryCreate, type MemoryStored, scopes } from './schema.ts'
 import * as memory from './service.ts'
 import { inScope } from './target.ts'
 
@@ -27,6 +30,9 @@ const about = {
   scopeId: optional(scopeId),
 }
 
+const described = { tags, ...about, title: optional(text(200)), importance, supersedes, embedding }
+const stored = ({ id, similar }: MemoryStored) => ({ id, similar })
+
 export const memoryTools = [
   tool({
     name: 'store_memory',
@@ -34,17 +40,18 @@ export const memoryTools = [
     description: 'Store a fact for later: a finding, a reason. Search first; supersedes replaces an older memory.',
     toolset: 'memory',
     input: object({
-      content: title(32_768),
-      tags,
-      ...about,
-      title: optional(text(200)),
-      importance,
-      supersedes,
-      embedding,
+      content: optional(title(32_768)),
+      memories: optional(Type.Array(object({ ...described, content: title(32_768) }), { minItems: 1, maxItems: 50 })),
+      ...described,
     }),
-    action: memory.store,
-    with: inScope,
-    show: ({ id, similar }) => ({ id, similar }),
+    listedAs: { memories: several },
+    action: memory.storeMany,
+    with: ({ content, memories, ...shared }) => {
+      if ((content === undefined) === (memories === undefined)) throw oneOrSeveral('content', 'memories')
+      const list = content === undefined ? (memories ?? []) : [{ content }]
+      return { memories: list.map((one) => ({ ...inScope(shared), ...inScope(one) })) }
+    },
+    show: ({ items }) => (items.length === 1 && items[0] ? stored(items[0]) : { stored: items.map(stored) }),
   }),
   tool({
     name: 'search_memory',

@@ -16,7 +16,9 @@ export const criteria = (given: readonly (string | Acceptance)[], before: readon
 /** Returns the criteria with those ticked that the caller accepts: all, or some by their numbers or texts. */
 export function ticked(list: readonly Acceptance[], accepted: Accepted | undefined): Acceptance[] {
   if (accepted === undefined) return [...list]
-  const met = new Set(accepted === 'all' ? list.keys() : accepted.map((one) => indexOf(list, one)))
+  // Clients that know only lists send ['all'].
+  const isAll = accepted === 'all' || accepted.includes('all')
+  const met = new Set(isAll ? list.keys() : accepted.map((one) => indexOf(list, one)))
   return list.map((criterion, i) => (met.has(i) ? { ...criterion, done: true } : criterion))
 }
 

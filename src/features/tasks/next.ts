@@ -161,12 +161,13 @@ const renewed = (ctx: Ctx, ref: string, { type, id, sessionId }: Holder, minutes
 const goOn = ({ lease }: Task): string =>
   `You already work on it, until ${lease?.expiresAt}. To get another, complete it or call claim_task (action release)`
 
-/** Returns the next task after this one, without claiming it. */
-export async function peek(
+/** Returns the next task of the project after this one, and claims it on request. */
+export async function nextAfter(
   ctx: Ctx,
   { projectId, organizationId }: Pick<Task, 'projectId' | 'organizationId'>,
+  claim: boolean,
 ): Promise<NextTask> {
-  return pickNext(ctx, { projectId, holder: await holderOf(ctx, organizationId, {}) }, { claim: false })
+  return pickNext(ctx, { projectId, holder: await holderOf(ctx, organizationId, {}) }, { claim })
 }
 
 async function pickNext(

@@ -2,9 +2,11 @@ import { created, type Http, on } from '../../http/context.ts'
 import { Deleted, object } from '../../schema.ts'
 import { ProjectRef } from '../projects/schema.ts'
 import * as comments from './comments.ts'
+import { createMany } from './creation.ts'
 import { remove, restore } from './deletion.ts'
 import { relate } from './dependencies.ts'
 import { claim, release } from './leases.ts'
+import { CompletedMany, CompleteMany, CreatedMany, CreateMany } from './many-schema.ts'
 import { next } from './next.ts'
 import {
   Comment,
@@ -44,6 +46,25 @@ export const taskRoutes = (http: Http) =>
         created(set, '/api/tasks', await tasks.create(ctx, { ...body, projectRef: params.slug })),
       { ...on(tasks.create, 'Create a task'), params: ProjectRef, body: TaskCreate, response: { 201: Task } },
     )
+    .post(
+      '/api/projects/:slug/tasks/batch',
+      async ({ ctx, params, body, set }) => {
+        set.status = 201
+        set.headers.location = '/api/tasks'
+        return createMany(ctx, { ...body, projectRef: params.slug })
+      },
+      {
+        ...on(createMany, 'Create several tasks, all or none'),
+        params: ProjectRef,
+        body: CreateMany,
+        response: { 201: CreatedMany },
+      },
+    )
+    .post('/api/tasks/complete', ({ ctx, body }) => tasks.completeMany(ctx, body), {
+      ...on(tasks.completeMany, 'Complete several tasks, all or none'),
+      body: CompleteMany,
+      response: CompletedMany,
+    })
     .post('/api/tasks/next', ({ ctx, body }) => next(ctx, body), {
       ...on(next, 'Get the next task and why, and claim it in the same step'),
       body: TaskNext,

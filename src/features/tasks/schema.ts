@@ -205,6 +205,7 @@ export const TaskComplete = object({
     array(text(500, { example: 'bun test: 214 pass' }), 20, { description: 'Files, commits, test runs, links' }),
   ),
   accepted: optional(Accepted),
+  claimNext: optional(bool({ description: 'Also claim the next task and return it in full' })),
   force: optional(bool({ description: 'Complete it despite open blockers; for people only' })),
 })
 export type TaskComplete = Static<typeof TaskComplete>
@@ -216,6 +217,8 @@ export const TaskCompleted = object({
     }),
   ),
   next: nullable(object({ key, title: taskTitle, why: text(2000, { example: 'high priority' }) })),
+  claimed: optional(TaskDetail),
+  noNext: optional(text(2000, { description: 'With claimNext: why there is no next task' })),
 })
 export type TaskCompleted = Static<typeof TaskCompleted>
 

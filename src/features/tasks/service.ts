@@ -1,55 +1,32 @@
-import { isDeepStrictEqual } from 'node:util'
 import { eq, type SQL, sql } from 'drizzle-orm'
 import { type Ctx, checkVersion, read, write } from '../../action.ts'
-import { currentOrganization, inPerson } from '../../auth/actor.ts'
+import { currentOrganization } from '../../auth/actor.ts'
 import { member, refuse } from '../../auth/policy.ts'
 import { rightsOf } from '../../auth/rights.ts'
 import { hasAll, matches, newId } from '../../db/columns.ts'
 import { and, or } from '../../db/conditions.ts'
-import { AppError } from '../../errors.ts'
 import { isOpen } from '../../records/open.ts'
 import { keyset } from '../../records/page.ts'
 import { lastPosition } from '../../records/positions.ts'
 import type { Status } from '../../records/work.ts'
 import { findParty, sameParty } from '../agents/parties.ts'
-import { linkedWith } from '../links/linked.ts'
 import { type ProjectFilter, projectFilter } from '../projects/current.ts'
 import { lockProject } from '../projects/lock.ts'
-import { namesFor } from '../projects/rows.ts'
 import { criteria, ticked } from './acceptance.ts'
-import { assigned, consequences, lockForChange, moved, stillOpen, store, tellAssignee, withNotes } from './changing.ts'
+import { assigned, consequences, lockForChange, moved, stillOpen, store, tellAssignee } from './changing.ts'
 import { comment } from './comments.ts'
 import { findBlockers, relate, setBlockers } from './dependencies.ts'
 import { taskCompleted, taskCreated, taskUpdated } from './events.ts'
 import { lockNeighbours } from './neighbours.ts'
-import { peek, ready } from './next.ts'
+import { ready } from './next.ts'
 import { checkPlace, positionAfter, projectFor, takeNumbers } from './places.ts'
-import { blockedRefusal, can, changing, permitted, refusals } from './refusals.ts'
-import {
-  about,
-  type Found,
-  find,
-  findWithProject,
-  HIDDEN,
-  selectItems,
-  toItem,
-  visibleTo,
-  withinProject,
-  withProject,
-} from './rows.ts'
-import type {
-  Task,
-  TaskChanged,
-  TaskComplete,
-  TaskCompleted,
-  TaskCreate,
-  TaskDetail,
-  TaskPage,
-  TaskPatch,
-  TaskQuery,
-} from './schema.ts'
+import { blockedRefusal, changing, permitted } from './refusals.ts'
+import { about, type Found, find, HIDDEN, selectItems, toItem, visibleTo, withProject } from './rows.ts'
+import type { Task, TaskChanged, TaskCreate, TaskPage, TaskPatch, TaskQuery } from './schema.ts'
 import { tasks } from './table.ts'
-import { around } from './task-context.ts'
+
+export { complete, completeMany } from './completion.ts'
+export { detail } from './detail.ts'
 
 const orders = {
   updatedAt: tasks.updatedAt,
@@ -103,23 +80,6 @@ export const get = read(
   'tasks.get',
   member('tasks:read'),
   (ctx, { ref }: { ref: string }): Promise<Task> => find(ctx, ref),
-)
-
-/** Returns a task with everything that a worker needs to start on it. */
-export const detail = read(
-  'tasks.detail',
-  member('tasks:read'),
-  async (ctx, { ref }: { ref: string }): Promise<TaskDetail> => {
-    const found = await findWithProject(ctx, ref)
-    const { task, project } = found
-    return {
-      ...task,
-      project: { id: project.id, ...namesFor(ctx, project) },
-      ...(await around(ctx, task.id)),
-      links: await linkedWith(ctx, task),
-      can: can(ctx, found),
-    }
-  },
 )
 
 export const create = write(
@@ -213,53 +173,3 @@ async function change(ctx: Ctx, found: Found, patch: Omit<TaskPatch, 'comment'>)
   if (assignee && !(before.assignee && sameParty(before.assignee, assignee))) await tellAssignee(ctx, changed, assignee)
   return { ...changed, ...stillOpen(changed), ...(await consequences(ctx, before, changed)) }
 }
-
-export const complete = write(
-  'tasks.complete',
-  changing,
-  async (ctx, { ref, force, accepted, ...said }: TaskComplete & { ref: string }): Promise<TaskCompleted> => {
-    if (force && !inPerson(ctx.actor))
-      throw new AppError(
-        'forbidden',
-        'Only a person can complete a blocked task. Complete its blockers first, or ask a person.',
-      )
-    const found = await findWithProject(ctx, ref)
-    const { task: before } = found
-    const acceptance = ticked(before.acceptance, accepted)
-    refuse(refusals.complete(ctx, found, { force, acceptance }))
-    checkVersion(ctx, before)
-    const open = before.blockedBy
-    const completionNotes = withNotes(before.completionNotes, said)
-    const set = {
-      ...moved(ctx, found, 'done', acceptance),
-      ...(completionNotes !== undefined && { completionNotes }),
-      ...(!isDeepStrictEqual(acceptance, before.acceptance) && { acceptance }),
-    }
-    await lockForChange(ctx, before, set)
-    const changed = Object.keys(set).length > 0 ? await store(ctx, before, set) : before
-    const already = before.status === 'done' ? (changed === before ? 'unchanged' : 'added') : undefined
-    if (already === 'added') ctx.emit(taskUpdated, about(changed, { fields: Object.keys(set) }, before))
-    if (!already)
-      ctx.emit(
-        taskCompleted,
-        about(
-          changed,
-          {
-            from: before.status,
-            ...(force && open.length > 0 && { forced: true, openBlockers: withinProject(before, open) }),
-          },
-          before,
-        ),
-      )
-    const ripples = await consequences(ctx, before, changed)
-    const { task, why } = await peek(ctx, changed)
-    return {
-      ...changed,
-      ...stillOpen(changed),
-      ...(already && { already }),
-      ...ripples,
-      next: task && { key: task.key, title: task.title, why },
-    }
-  },
-  { idempotent: true, versioned: true },
-)

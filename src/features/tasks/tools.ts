@@ -6,52 +6,77 @@ import {
   dueAt,
   expectedVersion,
   listing,
+  oneOrSeveral,
   priority,
   project,
   query,
+  several,
   tags,
   task,
 } from '../../mcp/arguments.ts'
 import { tool } from '../../mcp/tool.ts'
 import { statuses } from '../../records/work.ts'
 import { array, bool, int, object, oneOf, optional, text, title } from '../../schema.ts'
+import { createMany } from './creation.ts'
 import { remove } from './deletion.ts'
 import { claim } from './leases.ts'
+import { CompleteMany } from './many-schema.ts'
 import { next } from './next.ts'
 import { Acceptance, Accepted } from './schema.ts'
 import * as tasks from './service.ts'
-import { asLines, begun, changed, completed, full } from './views.ts'
+import { asLines, begun, changed, completed, created, full } from './views.ts'
 
 const assignee = optional(text(254, { description: 'me, e-mail, agent' }))
 const acceptance = optional(array(Type.Union([title(500), Acceptance]), 50))
 /** Criteria with `done` are accepted too; `accepted` is the shorter way to tick them. */
-const listedAs = { acceptance: criteria }
+const met = array(text(500), 50, { description: 'Criteria met: numbers, texts or all' })
+const listedAs = { acceptance: criteria, accepted: met, tasks: several }
 const accepted = optional(Accepted)
 const minutes = optional(int({ min: 1, max: 480, description: 'Length of the claim' }))
+
+const described = {
+  description: optional(text(50_000)),
+  assignee,
+  priority,
+  tags,
+  dueAt,
+  blockedBy,
+  acceptance,
+  discoveredFrom: optional(text(100, { description: 'Task during which it was found' })),
+}
+
+/** Returns the list, or a list of the only one. */
+function oneOrMore<T, L>(name: string, one: T | undefined, list: readonly L[] | undefined): (T | L)[] {
+  if (one !== undefined && list === undefined) return [one]
+  if (one === undefined && list !== undefined) return [...list]
+  throw oneOrSeveral(name, 'tasks')
+}
 
 export const taskTools = [
   tool({
     name: 'create_task',
     title: 'Create task',
-    description: 'Add a task. For a whole breakdown use create_plan.',
+    description: 'Add a task, or several: blockedBy may name their titles. For epics and stories use create_plan.',
     toolset: 'tasks',
     input: object({
-      title: title(200),
+      title: optional(title(200)),
+      tasks: optional(Type.Array(object({ ...described, title: title(200) }), { minItems: 1, maxItems: 50 })),
+      parent: optional(text(100, { description: 'Task to split' })),
       project: optional(project),
-      description: optional(text(50_000)),
-      assignee,
-      priority,
-      tags,
-      dueAt,
-      blockedBy,
+      ...described,
       story: optional(text(36, { description: 'Id, or a task in it' })),
-      acceptance,
-      discoveredFrom: optional(text(100, { description: 'Task during which it was found' })),
     }),
     listedAs,
-    action: tasks.create,
-    with: ({ project, story, tags, ...rest }) => ({ ...rest, projectRef: project, storyId: story, labels: tags }),
-    show: (task) => changed(task),
+    action: createMany,
+    with: ({ project, parent, story, title, tasks, ...shared }) => {
+      const list = oneOrMore('title', title === undefined ? undefined : { title }, tasks)
+      const created = list.map((one) => {
+        const { tags, ...task } = { ...shared, ...one }
+        return { ...task, storyId: story, labels: tags }
+      })
+      return { projectRef: project, parent, tasks: created }
+    },
+    show: created,
   }),
   tool({
     name: 'list_tasks',
@@ -109,11 +134,19 @@ export const taskTools = [
   tool({
     name: 'complete_task',
     title: 'Complete task',
-    description: 'Finish a task, with notes and evidence. Returns the tasks this unblocked and the next task.',
+    description: 'Finish a task, or several. Returns the tasks this unblocked and the next one, claimed with claimNext.',
     toolset: 'tasks',
-    input: object({ task, notes: optional(text(20_000)), evidence: optional(array(text(500), 20)), accepted }),
-    action: tasks.complete,
-    with: ({ task, ...rest }) => ({ ref: task, ...rest }),
+    input: object({
+      task: optional(task),
+      tasks: optional(CompleteMany.properties.tasks),
+      notes: optional(text(20_000)),
+      evidence: optional(array(text(500), 20)),
+      accepted,
+      claimNext: optional(bool()),
+    }),
+    listedAs,
+    action: tasks.completeMany,
+    with: ({ task, tasks, ...rest }) => ({ tasks: oneOrMore('task', task, tasks), ...rest }),
     show: completed,
   }),
   tool({

@@ -1,7 +1,8 @@
 import type { Ctx } from '../../action.ts'
 import { named, quoted } from '../../text/quoted.ts'
 import { sameParty, speaker } from '../agents/parties.ts'
-import type { Comment, Task, TaskChanged, TaskCompleted, TaskDetail, TaskItem, TaskPage } from './schema.ts'
+import type { CompletedMany, CreatedMany } from './many-schema.ts'
+import type { Comment, Task, TaskChanged, TaskDetail, TaskItem, TaskPage } from './schema.ts'
 import { around } from './task-context.ts'
 
 /** What tools show of tasks. REST shows all of them. */
@@ -57,9 +58,28 @@ export const changed = ({ key, status, version, blockedBy, ...task }: Task & Par
 
 const titled = ({ key, title }: { key: string; title: string }): string => `${key} ${quoted(title)}`
 
-export const completed = ({ next, already, ...task }: TaskCompleted) => {
-  const { version: _, blockedBy: __, ...state } = changed(task)
-  return { ...state, already, next }
+/** New tasks: of several only their names. */
+export const created = ({ items: [first, ...others] }: CreatedMany) =>
+  first && others.length === 0
+    ? changed(first)
+    : { created: [first, ...others].flatMap((task) => task ?? []).map(titled) }
+
+/** What a completion changed, and the next task: as one to work on if it was claimed. */
+export async function completed({ items, next, claimed, noNext }: CompletedMany, _: unknown, ctx: Ctx) {
+  const onward = { next: claimed ? { why: next?.why, ...(await begun(claimed, ctx)) } : next, noNext }
+  const [first, ...others] = items
+  if (first && others.length === 0) {
+    const { version: _, blockedBy: __, ...state } = changed(first)
+    return { ...state, already: first.already, ...onward }
+  }
+  const freed = items.flatMap((item) => item.freed).filter(({ key }) => !items.some((item) => item.key === key))
+  return {
+    done: items.map(({ key, openCriteria, already }) =>
+      openCriteria || already ? { key, openCriteria, already } : key,
+    ),
+    freed: freed.map(titled),
+    ...onward,
+  }
 }
 
 /** Everything about a task that a worker may need. */

@@ -1,0 +1,76 @@
+import type { CompletedMany, CreatedMany } from '../../src/features/tasks/many-schema.ts'
+import type { Task, TaskCompleted } from '../../src/features/tasks/schema.ts'
+import { at } from '../api/reference.ts'
+import { plain } from '../terminal/output.ts'
+import { flag, many, type Shown, shown, text, type Verb } from './noun.ts'
+import { named, one } from './task-lines.ts'
+
+type Done = Pick<TaskCompleted, 'key' | 'already' | 'openCriteria' | 'freed'>
+
+const lineOf = ({ key, already, openCriteria }: Done): string => {
+  const state = already ? `was done already: ${already === 'added' ? 'added to it' : 'nothing new'}.` : 'is done.'
+  return `${key} ${state}${openCriteria ? ` Still open: ${openCriteria.map(plain).join('; ')}` : ''}`
+}
+
+function finished(
+  answer: TaskCompleted | CompletedMany,
+  done: readonly Done[],
+  { next, claimed, noNext }: Pick<TaskCompleted, 'next' | 'claimed' | 'noNext'> = answer,
+): Shown {
+  const freed = done.flatMap((task) => task.freed).filter(({ key }) => !done.some((task) => task.key === key))
+  return shown(
+    answer,
+    ...done.map(lineOf),
+    freed.length > 0 ? `Unblocked: ${named(freed)}` : undefined,
+    next && !claimed ? `Next: ${named([next])}` : undefined,
+    noNext && plain(noNext),
+    ...(claimed ? ['', ...one(claimed).lines] : []),
+  )
+}
+
+/** Verbs that take several tasks at once. */
+export const batches: Verb[] = [
+  {
+    name: 'done',
+    args: '<task...>',
+    about: 'Complete tasks, all or none; shows which tasks this unblocked and which is next',
+    aliases: ['complete'],
+    fields: [
+      text('-m, --notes <text>', 'what was done; - reads it from standard input'),
+      many('--evidence <text>', 'file, commit, test run or link', 'evidence'),
+      many('--accept <criterion>', 'acceptance criterion that is met: its number or text, or all', 'accepted'),
+      flag('--next', 'claim the next task', 'claimNext'),
+      flag('--force', 'even if tasks that block it are still open'),
+    ],
+    examples: [
+      'tutti tasks done TUT-42 -m "Locked with flock" --evidence 1a2b3c4',
+      'tutti tasks done TUT-42 --accept 1 --accept 2 --next',
+    ],
+    run: async ({ client, args, fields: { accepted, ...fields } }) => {
+      const how = {
+        ...fields,
+        ...(Array.isArray(accepted) && { accepted: accepted.includes('all') ? 'all' : accepted }),
+      }
+      if (args.length > 1) {
+        const answer = await client.post<CompletedMany>('/api/tasks/complete', { tasks: args, ...how })
+        return finished(answer, answer.items)
+      }
+      const answer = await client.post<TaskCompleted>(at('/api/tasks/:id/complete', ...args), how)
+      return finished(answer, [answer])
+    },
+  },
+  {
+    name: 'split',
+    args: '<task> <title...>',
+    about: 'Split a task into subtasks',
+    examples: ['tutti tasks split TUT-42 "Write the lock" "Test it"'],
+    run: async ({ client, args: [ref, ...titles] }) => {
+      const { projectId, key } = await client.get<Task>(at('/api/tasks/:id', ref))
+      const answer = await client.post<CreatedMany>(at('/api/projects/:slug/tasks/batch', projectId), {
+        parent: key,
+        tasks: titles.map((title) => ({ title })),
+      })
+      return shown(answer, ...answer.items.map((task) => named([task])))
+    },
+  },
+]

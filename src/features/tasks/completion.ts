@@ -1,0 +1,93 @@
+import { isDeepStrictEqual } from 'node:util'
+import { type Ctx, checkVersion, write } from '../../action.ts'
+import { inPerson } from '../../auth/actor.ts'
+import { refuse } from '../../auth/policy.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { AppError } from '../../errors.ts'
+import { ticked } from './acceptance.ts'
+import { consequences, lockForChange, moved, stillOpen, store, withNotes } from './changing.ts'
+import { detailOf } from './detail.ts'
+import { taskCompleted, taskUpdated } from './events.ts'
+import type { CompletedMany, CompleteMany } from './many-schema.ts'
+import { lockNeighbours } from './neighbours.ts'
+import { nextAfter } from './next.ts'
+import { changing, refusals } from './refusals.ts'
+import { about, findWithProject, withinProject } from './rows.ts'
+import type { Task, TaskChanged, TaskComplete, TaskCompleted } from './schema.ts'
+import { tasks } from './table.ts'
+
+export const complete = write(
+  'tasks.complete',
+  changing,
+  async (ctx, { ref, claimNext, ...how }: TaskComplete & { ref: string }): Promise<TaskCompleted> => {
+    const done = await finish(ctx, ref, how)
+    return { ...done, ...(await goOn(ctx, done, claimNext)) }
+  },
+  { idempotent: true, versioned: true },
+)
+
+/** Completes several tasks in the given order, all or none. What is said at the top is said about each of them. */
+export const completeMany = write(
+  'tasks.completeMany',
+  changing,
+  async (ctx, { tasks: wanted, claimNext, ...shared }: CompleteMany): Promise<CompletedMany> => {
+    const list = wanted.map((one) => (typeof one === 'string' ? { task: one } : one))
+    const found = await Promise.all(list.map(({ task }) => findWithProject(ctx, task)))
+    // Locks in one step what the single completions would lock one after the other, so that two calls cannot deadlock.
+    await lockNeighbours(ctx, anyOf(tasks.id, idList(found.map(({ task }) => task.id))), [])
+    const items: Finished[] = []
+    for (const { task, ...own } of list) items.push(await finish(ctx, task, { ...shared, ...own }))
+    return { items, ...(await goOn(ctx, items.at(-1) as Finished, claimNext)) }
+  },
+  { idempotent: true },
+)
+
+type Finished = TaskChanged & Pick<TaskCompleted, 'already'>
+
+async function finish(
+  ctx: Ctx,
+  ref: string,
+  { force, accepted, ...said }: Omit<TaskComplete, 'claimNext'>,
+): Promise<Finished> {
+  if (force && !inPerson(ctx.actor))
+    throw new AppError(
+      'forbidden',
+      'Only a person can complete a blocked task. Complete its blockers first, or ask a person.',
+    )
+  const found = await findWithProject(ctx, ref)
+  const { task: before } = found
+  const acceptance = ticked(before.acceptance, accepted)
+  refuse(refusals.complete(ctx, found, { force, acceptance }))
+  checkVersion(ctx, before)
+  const open = before.blockedBy
+  const completionNotes = withNotes(before.completionNotes, said)
+  const set = {
+    ...moved(ctx, found, 'done', acceptance),
+    ...(completionNotes !== undefined && { completionNotes }),
+    ...(!isDeepStrictEqual(acceptance, before.acceptance) && { acceptance }),
+  }
+  await lockForChange(ctx, before, set)
+  const changed = Object.keys(set).length > 0 ? await store(ctx, before, set) : before
+  const already = before.status === 'done' ? (changed === before ? 'unchanged' : 'added') : undefined
+  const forced = force && open.length > 0 && { forced: true, openBlockers: withinProject(before, open) }
+  if (already === 'added') ctx.emit(taskUpdated, about(changed, { fields: Object.keys(set) }, before))
+  if (!already) ctx.emit(taskCompleted, about(changed, { from: before.status, ...forced }, before))
+  return {
+    ...changed,
+    ...stillOpen(changed),
+    ...(already && { already }),
+    ...(await consequences(ctx, before, changed)),
+  }
+}
+
+/** Returns the next task of the project; claimed and in full if the caller goes on with it. */
+async function goOn(
+  ctx: Ctx,
+  after: Task,
+  claimNext = false,
+): Promise<Pick<TaskCompleted, 'next' | 'claimed' | 'noNext'>> {
+  const { task, why } = await nextAfter(ctx, after, claimNext)
+  const next = task && { key: task.key, title: task.title, why }
+  if (!claimNext) return { next }
+  return task ? { next, claimed: await detailOf(ctx, await findWithProject(ctx, task.id)) } : { next, noNext: why }
+}

@@ -1,0 +1,58 @@
+import { type Ctx, write } from '../../action.ts'
+import { member } from '../../auth/policy.ts'
+import { anyOf, idList } from '../../db/columns.ts'
+import { invalid } from '../../errors.ts'
+import { findBlockers, setBlockers } from './dependencies.ts'
+import type { CreatedMany, CreateMany } from './many-schema.ts'
+import { lockNeighbours } from './neighbours.ts'
+import { find } from './rows.ts'
+import type { Task, TaskCreate } from './schema.ts'
+import { create } from './service.ts'
+import { tasks } from './table.ts'
+
+type Wanted = TaskCreate & { discoveredFrom?: string }
+
+/** Creates several tasks, all or none: parts of a task, or tasks of a project without a story. */
+export const createMany = write(
+  'tasks.createMany',
+  member('tasks:write'),
+  async (
+    ctx,
+    { projectRef, parent, tasks: list }: Omit<CreateMany, 'tasks'> & { tasks: Wanted[]; projectRef?: string },
+  ): Promise<CreatedMany> => {
+    const above = parent === undefined ? undefined : await find(ctx, parent)
+    const made: Task[] = []
+    for (const { blockedBy: _, ...input } of list)
+      made.push(
+        await create(ctx, {
+          ...input,
+          projectRef: projectRef ?? above?.projectId,
+          ...(above && { parentId: above.id }),
+        }),
+      )
+    if (!list.some(({ blockedBy }) => blockedBy?.length)) return { items: made }
+    await block(ctx, list, made)
+    return { items: await Promise.all(made.map(({ id }) => find(ctx, id))) }
+  },
+)
+
+/** Sets the blockers of the new tasks, once all of them exist. */
+async function block(ctx: Ctx, list: readonly Wanted[], made: readonly Task[]): Promise<void> {
+  const pairs: { task: Task; blockers: string[] }[] = []
+  for (const [i, task] of made.entries()) {
+    const refs = list[i]?.blockedBy ?? []
+    const named = refs.map((ref) => byTitle(ref, made) ?? ref)
+    pairs.push({ task, blockers: await findBlockers(ctx, task.organizationId, named) })
+  }
+  const ids = idList(made.map(({ id }) => id))
+  await lockNeighbours(ctx, anyOf(tasks.id, ids), [...new Set(pairs.flatMap(({ blockers }) => blockers))])
+  for (const { task, blockers } of pairs) if (blockers.length > 0) await setBlockers(ctx, task.id, blockers)
+}
+
+/** Returns the id of the new task with this title, if there is one. */
+function byTitle(ref: string, made: readonly Task[]): string | undefined {
+  const found = made.filter(({ title }) => title.toLowerCase() === ref.trim().toLowerCase())
+  if (found.length > 1)
+    throw invalid('/tasks', `${found.length} tasks have the title ${JSON.stringify(ref)}. Give each its own.`)
+  return found[0]?.id
+}
