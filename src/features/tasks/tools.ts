@@ -134,7 +134,8 @@ export const taskTools = [
   tool({
     name: 'complete_task',
     title: 'Complete task',
-    description: 'Finish a task, or several. Returns the tasks this unblocked and the next one, claimed with claimNext.',
+    description:
+      'Finish a task, or several. Returns the tasks this unblocked and the next one, claimed with claimNext.',
     toolset: 'tasks',
     input: object({
       task: optional(task),
