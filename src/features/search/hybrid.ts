@@ -110,10 +110,31 @@ const candidate = sql`${passages.id} as id, ${passages.kind} as kind, ${passages
   (select bit_or(1 << (n - 1)::int) from lexemes where ${passages.search} @@ q) as matched,
     (select count(*) from lexemes)::int as asked`
 
-/** Compares all passages that the caller may find, if they are few enough. */
-const all = run(sql`with ${lexemes}
-  select ${candidate}, null as counts from ${passages} left join ${passageVectors} on ${isOfModel}
-  where ${found} limit ${ALL + 1}`)
+/**
+ * Compares all passages that the caller may find, if they are few enough. Each place has its statement, with a condition
+ * that an index can serve: a search of a few memories must not read all passages.
+ */
+const allIn = (place: SQL, order = sql``) =>
+  run(sql`with ${lexemes}
+    select ${candidate}, null as counts from ${passages} left join ${passageVectors} on ${isOfModel}
+    where ${place} and ${found} ${order} limit ${ALL + 1}`)
+const all = {
+  anywhere: allIn(sql`true`),
+  // The order makes the planner use the index by kind: it does not know that a project has few memories.
+  project: allIn(
+    sql`${passages.projectId} = coalesce(${ph('projectId')}::uuid, ${ph('scopeId')}::uuid)`,
+    sql`order by ${passages.kind}`,
+  ),
+  scope: allIn(sql`${passages.id} = any(array(
+    select p.id from ${passages} p where p.scope = ${ph('scope')}::text and p.scope_id = ${ph('scopeId')}::uuid
+    union all select p.id from ${passages} p where p.kind = any((select ${ph('kinds')}::text[])::text[])
+      and p.record_id = any((select ${ph('records')}::uuid[])::uuid[])))`),
+}
+
+const placeOf = ({ projectId, scope }: HybridQuery): keyof typeof all => {
+  if (projectId || scope === 'project') return 'project'
+  return scope ? 'scope' : 'anywhere'
+}
 
 /**
  * Preselects candidates by the signs of their vectors, plus some for each word, then ranks both. `offset 0` keeps the
@@ -256,7 +277,7 @@ export async function hybridWithGaps(
   }
   const { now: _, vector: __, model: ___, text: ____, ...narrowing } = values
   const place = JSON.stringify(narrowing)
-  let candidates = large.has(place) ? [] : await all(ctx.db, values)
+  let candidates = large.has(place) ? [] : await all[placeOf(query)](ctx.db, values)
   if (candidates.length > ALL) large.add(place)
   if (large.has(place)) candidates = await likely(ctx.db, values)
   const ranked = rank(candidates, query.limit)

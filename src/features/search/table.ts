@@ -54,7 +54,8 @@ export const passages = pgTable(
     uniqueIndex('passages_record').on(t.kind, t.recordId, t.chunk),
     index('passages_organization').on(t.organizationId, t.kind),
     index('passages_user').on(t.userId),
-    index('passages_project').on(t.projectId),
+    index('passages_project').on(t.projectId, t.kind),
+    index('passages_scope').on(t.scope, t.scopeId).where(sql`${t.scope} is not null`),
     index('passages_search').using('gin', t.search),
     // Only the first passage, so that each record counts once.
     index('passages_titles').using('gin', t.titleWords).where(sql`${t.chunk} = 0`),

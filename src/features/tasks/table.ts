@@ -1,4 +1,4 @@
-import { type SQL, sql } from 'drizzle-orm'
+import { isNull, type SQL, sql } from 'drizzle-orm'
 import {
   type AnyPgColumn,
   boolean,
@@ -88,7 +88,9 @@ export const tasks = pgTable(
   },
   (t) => [
     uniqueIndex('tasks_number').on(t.projectId, t.number),
-    index('tasks_project').on(t.projectId, t.status, t.position),
+    // Without deleted tasks, so that counts by status read only the index.
+    index('tasks_project').on(t.projectId, t.status, t.position).where(isNull(t.deletedAt)),
+    index('tasks_completed').on(t.projectId, t.completedAt).where(sql`${t.status} = 'done' and ${t.deletedAt} is null`),
     index('tasks_position').on(t.projectId, t.position, t.id),
     index('tasks_updated').on(t.projectId, t.updatedAt, t.id),
     index('tasks_organization').on(t.organizationId, t.updatedAt, t.id),
