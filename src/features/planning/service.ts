@@ -39,14 +39,15 @@ type Row = {
   number: number | null
   points: number | null
   part_of: string | null
-  total: number
+  blocked: boolean
 }
 
 /**
- * Returns the keys of the open tasks that each task of a project waits for. A query of its own: joined to the entries,
- * a planner that knows little of tables that have just grown would run it once for every task.
+ * Returns the keys of the open tasks that each of these tasks waits for. A query of its own: joined to the entries, a
+ * planner that knows little of tables that have just grown would run it once for every task.
  */
-async function blockersIn(ctx: Ctx, projectId: string): Promise<Map<string, string[]>> {
+async function blockersOf(ctx: Ctx, ids: readonly string[]): Promise<Map<string, string[]>> {
+  if (ids.length === 0) return new Map()
   const { rows } = await ctx.db.execute<{ task_id: string; blockers: string }>(sql`
     select d.task_id,
       string_agg(coalesce(p.key || '-' || b.number, ${HIDDEN}), ',' order by p.key, b.number) as blockers
@@ -56,29 +57,50 @@ async function blockersIn(ctx: Ctx, projectId: string): Promise<Map<string, stri
         and b.organization_id = w.organization_id
       left join (select ${projectTable.id}, ${projectTable.key} from ${projectTable}
         where ${projects.visibleTo(rightsOf(ctx.actor))}) p on p.id = b.project_id
-    where w.project_id = ${projectId} and w.deleted_at is null group by d.task_id`)
+    where w.id = any(${idList(ids)}::uuid[]) group by d.task_id`)
   return new Map(rows.map((row) => [row.task_id, keysIn(row.blockers)]))
 }
 
-/** Builds the tree of these epics only, or of the whole project. */
-async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Promise<Tree> {
+/** Reads the first entries, each kind in the order of its index: a large project is not sorted as a whole. */
+async function entriesOf(ctx: Ctx, projectId: string, only: readonly string[] | undefined): Promise<Row[]> {
   const chosen = (column: SQL) => (only ? sql`and ${column} = any(${idList(only)}::uuid[])` : sql``)
-  const { rows } = await ctx.db.execute<Row>(sql`select *, (count(*) over ())::int as total from (
-      select 0 as kind, id, null::uuid as parent, title, status, priority, null::int as number, null::int as points,
-        null::uuid as part_of, position
-        from ${epics} where project_id = ${project.id} and deleted_at is null ${chosen(sql`id`)}
-      union all select 1, id, epic_id, title, status, priority, null, points, null, position
-        from ${stories} where project_id = ${project.id} and deleted_at is null ${chosen(sql`epic_id`)}
-      union all select 2, t.id, t.story_id, t.title, t.status, t.priority, t.number, null, t.parent_id, t.position
+  const first = sql`order by position, id limit ${MOST_ENTRIES}`
+  const { rows } = await ctx.db.execute<Row>(sql`select * from (
+      (select 0 as kind, id, null::uuid as parent, title, status, priority, null::int as number, null::int as points,
+        null::uuid as part_of, false as blocked, position
+        from ${epics} where project_id = ${projectId} and deleted_at is null ${chosen(sql`id`)} ${first})
+      union all (select 1, id, epic_id, title, status, priority, null, points, null, false, position
+        from ${stories} where project_id = ${projectId} and deleted_at is null ${chosen(sql`epic_id`)} ${first})
+      union all (select 2, t.id, t.story_id, t.title, t.status, t.priority, t.number, null, t.parent_id,
+          t.has_open_blockers, t.position
         from ${tasks} t
-        where t.project_id = ${project.id} and t.deleted_at is null
+        where t.project_id = ${projectId} and t.deleted_at is null
           ${
             only
               ? sql`and t.story_id in (select id from ${stories} where deleted_at is null ${chosen(sql`epic_id`)})`
               : sql``
-          }
+          } ${first})
     ) entries order by kind, position, id limit ${MOST_ENTRIES}`)
-  const blockers = await blockersIn(ctx, project.id)
+  return rows
+}
+
+/** Counts the epics, stories and tasks of a project. A plan, which is shown in part, never has so many. */
+async function countEntries(ctx: Ctx, projectId: string): Promise<number> {
+  const counts = [epics, stories, tasks].map(
+    (table) => sql`(select count(*) from ${table} where project_id = ${projectId} and deleted_at is null)`,
+  )
+  const { rows } = await ctx.db.execute<{ n: number }>(sql`select (${sql.join(counts, sql` + `)})::int as n`)
+  return rows[0]?.n ?? 0
+}
+
+/** Builds the tree of these epics only, or of the whole project. */
+async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Promise<Tree> {
+  const rows = await entriesOf(ctx, project.id, only)
+  const total = rows.length < MOST_ENTRIES ? rows.length : await countEntries(ctx, project.id)
+  const blockers = await blockersOf(
+    ctx,
+    rows.flatMap(({ id, blocked }) => (blocked ? [id] : [])),
+  )
   const { id, key } = project
   // Epics, stories and tasks are read with one scope. Without it, the tree only says how many there are.
   const shown = mayRead(ctx, 'task') ? rows : []
@@ -86,7 +108,7 @@ async function treeOf(ctx: Ctx, project: Project, only?: readonly string[]): Pro
     project: { id, ...projects.namesFor(ctx, project), key },
     epics: [],
     tasks: [],
-    left: Math.max(0, (rows[0]?.total ?? 0) - shown.length),
+    left: Math.max(0, total - shown.length),
   }
   const epicsById = new Map<string, TreeEpic>()
   const storiesById = new Map<string, TreeStory>()
