@@ -33,9 +33,9 @@ async function titled(
       : sql`word_similarity(${text}, ${passages.title}) desc, ${passages.at} desc`
   const { rows } = await ctx.db.execute<Row>(sql`
     with first as materialized (
-      select ${passages.id} as id, row_number() over (order by ${order}, ${passages.id}) as place from ${passages}
+      select id, row_number() over () as place from (select ${passages.id} as id from ${passages}
       where ${passages.chunk} = 0 and ${passages.titleWords} @@ to_tsquery('simple', ${words}) and ${within(ctx, place)}
-      order by place limit ${CANDIDATES})
+      order by ${order}, ${passages.id} limit ${CANDIDATES}) best)
     select ${passages.kind}, ${passages.recordId}, ${passages.organizationId}, ${passages.projectId}, ${passages.title},
       ${nestedPath(ctx)} as nested_path
     from first join ${passages} using (id) where ${current(ctx)} order by place`)
