@@ -111,8 +111,8 @@ const candidate = sql`${passages.id} as id, ${passages.kind} as kind, ${passages
     (select count(*) from lexemes)::int as asked`
 
 /**
- * Compares all passages that the caller may find, if they are few enough. Each place has its statement, with a condition
- * that an index can serve: a search of a few memories must not read all passages.
+ * Compares all passages that the caller may find, if they are few enough. Each place has its statement, with a
+ * condition that an index can serve: a search of a few memories must not read all passages.
  */
 const allIn = (place: SQL, order = sql``) =>
   run(sql`with ${lexemes}
