@@ -14,6 +14,8 @@ interface Group {
   env?: Record<string, string>
   /** Files share a process until they take about this long together. A new process costs four seconds: its database, its JIT. */
   secondsPerProcess: number
+  /** Runs where only the loopback interface exists: a test that needs the outside fails. Needs root. */
+  offline?: boolean
   /** Temporary files are kept in memory, except where the disk is what is tested. */
   onDisk?: boolean
 }
@@ -23,6 +25,12 @@ const groups: Record<string, Group> = {
   'tests-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'off' }, secondsPerProcess: 120 },
   'meaning-pglite': { env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'on' }, secondsPerProcess: 80 },
   'meaning-postgres': { env: { TEST_DB: 'postgres', TEST_EMBEDDINGS: 'on' }, secondsPerProcess: 80 },
+  // The Postgres of the other groups listens outside of its network.
+  'offline-pglite': {
+    env: { TEST_DB: 'pglite', TEST_EMBEDDINGS: 'off', TEST_DATABASE_URL: '' },
+    secondsPerProcess: 120,
+    offline: true,
+  },
   full: { env: { TEST_DB: 'pglite' }, secondsPerProcess: 40 },
   binary: { secondsPerProcess: 20 },
   faults: { secondsPerProcess: 20, onDisk: true },
@@ -123,14 +131,15 @@ function measure(group: string, path: string): void {
 }
 
 async function run({ name, group, files }: Job): Promise<Result> {
-  const { env, onDisk } = groups[group] as Group
+  const { env, onDisk, offline } = groups[group] as Group
   const { FORCE_COLOR: _, ...inherited } = process.env
   const [log, times] = [join(folder, `${name}.log`), join(folder, `${name}.json`)]
   const output = openSync(log, 'w') // not a pipe: a server that a test left behind would hold it open for ever
   const timeout = process.env.TEST_TIMEOUT ?? '300000'
   const flags = ['--timeout', timeout, '--timings', times, '--update-timings', ...options]
   const started = performance.now()
-  const child = Bun.spawn([process.execPath, 'test', ...flags, ...files.map((file) => `./${file}`)], {
+  const within = offline ? ['unshare', '-n', 'sh', '-c', 'ip link set lo up; exec "$@"', 'sh'] : []
+  const child = Bun.spawn([...within, process.execPath, 'test', ...flags, ...files.map((file) => `./${file}`)], {
     env: { ...inherited, ...env, TMPDIR: (onDisk ? undefined : process.env.TEST_MEMORY_DIR) ?? folder },
     stdin: 'ignore',
     stdout: output,
