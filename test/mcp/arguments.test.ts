@@ -40,8 +40,8 @@ const differing: Readonly<Record<string, readonly string[]>> = {
   type: ['log_activity'],
   // Evidence for a gate links to pages, a note also to records.
   links: ['advance_feature'],
-  // A feature is given tasks that exist.
-  tasks: ['create_feature'],
+  // A feature is given tasks that exist, and a plan lists the fields of its own.
+  tasks: ['create_feature', 'create_plan'],
   // What is handed over with a released task.
   note: ['claim_task'],
 }
