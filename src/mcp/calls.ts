@@ -6,6 +6,7 @@ import type { Guard } from '../http/guard.ts'
 import { callReceived } from '../http/hooks.ts'
 import { logError, toAppError } from '../http/problem.ts'
 import type { Owner } from '../live/connections.ts'
+import { namesNear } from '../records/near.ts'
 import type { App } from '../services.ts'
 import { withoutSecrets } from '../text/secrets.ts'
 import { type Arguments, type Catalogue, refusal } from './catalogue.ts'
@@ -60,9 +61,11 @@ export class Calls {
       if (thrown instanceof ProtocolError) throw thrown
       const error = toAppError(thrown)
       logError(this.app.log, error, { requestId, tool: name })
-      return failure(error, name, requestId, (other) =>
-        this.catalogue.usable(caller).some((tool) => tool.name === other),
-      )
+      const { subject } = error.details
+      // A failed lookup of other names must not hide the error.
+      const near = subject ? await namesNear(this.#contextFor({}, caller, signal), subject).catch(() => []) : []
+      const usable = new Set(this.catalogue.usable(caller).map((tool) => tool.name))
+      return failure(error, { tool: name, requestId, usable, near })
     }
   }
 

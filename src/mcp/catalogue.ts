@@ -39,7 +39,8 @@ export class Catalogue {
     this.#entries = new Map(tools.map((tool) => [tool.name, entryOf(tool)]))
     if (this.#entries.size !== tools.length) throw new Error('Two tools have the same name')
     this.#aliases = new Map(tools.flatMap(({ name, aliases = [] }) => aliases.map((alias) => [alias, name])))
-    this.#toolsets = new Set([...toolsetNames, ...tools.map((t) => t.toolset)])
+    const selectable = toolsetNames.filter((name) => tools.some((tool) => includesTool([name], tool)))
+    this.#toolsets = new Set([...selectable, ...tools.map((t) => t.toolset)])
   }
 
   get(name: string): Tool | undefined {

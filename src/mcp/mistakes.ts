@@ -3,24 +3,26 @@ import { distance, isNear } from '../text/near.ts'
 import type { Tool } from './tool.ts'
 
 /** Words that callers use for an argument, where no letter of its name tells. */
-const meanings: Readonly<Record<string, readonly string[]>> = {
-  name: ['title'],
-  title: ['name'],
-  body: ['content', 'description', 'comment'],
-  text: ['content', 'description', 'comment'],
-  note: ['notes', 'comment'],
-  message: ['comment', 'notes'],
-  owner: ['assignee'],
-  dependencies: ['blockedBy'],
-  dependson: ['blockedBy'],
-  deadline: ['dueAt'],
-  state: ['status'],
-  keywords: ['query'],
-  words: ['query'],
-  count: ['limit'],
-  page: ['cursor'],
-  offset: ['cursor'],
-}
+const meanings = new Map<string, readonly string[]>(
+  Object.entries({
+    name: ['title'],
+    title: ['name'],
+    body: ['content', 'description', 'comment'],
+    text: ['content', 'description', 'comment'],
+    note: ['notes', 'comment'],
+    message: ['comment', 'notes'],
+    owner: ['assignee'],
+    dependencies: ['blockedBy'],
+    dependson: ['blockedBy'],
+    deadline: ['dueAt'],
+    state: ['status'],
+    keywords: ['query'],
+    words: ['query'],
+    count: ['limit'],
+    page: ['cursor'],
+    offset: ['cursor'],
+  }),
+)
 
 const plain = (name: string): string => name.replace(/[^a-z]/gi, '').toLowerCase()
 
@@ -49,7 +51,7 @@ const listedIn = ({ input, unlisted = [] }: Tool): string[] =>
 function nearest(name: string, own: readonly string[]): string | undefined {
   const wanted = plain(name)
   if (wanted === 'id' || wanted === 'ref' || wanted === 'key') return own[0]
-  const meant = meanings[wanted]?.find((other) => own.includes(other))
+  const meant = meanings.get(wanted)?.find((other) => own.includes(other))
   if (meant) return meant
   const near = own.filter((other) => isNear(wanted, plain(other)) || isNear(plain(other), wanted))
   return near.toSorted((a, b) => distance(plain(a), wanted) - distance(plain(b), wanted))[0]

@@ -47,12 +47,22 @@ function textOf(facts: Fields): string | undefined {
   return undefined
 }
 
+interface FailedCall {
+  readonly tool: string
+  readonly requestId: string
+  /** The names of the tools that the caller may use. */
+  readonly usable: ReadonlySet<string>
+  /** What the caller may have meant by a reference to nothing. */
+  readonly near?: readonly string[]
+}
+
 /**
  * Returns an error as `code: reason. Next step.` The sentence already contains subject, scope and ways out; as fields
  * they would cost tokens twice. A caller of tools cannot use routes, so none is named.
  */
-export function failure(error: AppError, tool: string, requestId: string, has: (tool: string) => boolean): Told {
-  const next = nextStep(error, requestId, has)
+export function failure(error: AppError, call: FailedCall): Told {
+  const { tool, requestId } = call
+  const next = nextStep(error, call)
   const { errors, current, error: reason } = error.details
   const known = new AppError(error.code, next ? `${error.message} ${next}` : error.message, {
     errors,
@@ -77,8 +87,9 @@ export const responseOf = (id: RequestId, { isError, text, json }: Told): string
   `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${isError ? '"isError":true,' : ''}"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${json}}}`
 
 /** Returns what a caller of tools can do about an error, if anything. */
-function nextStep({ code, details }: AppError, requestId: string, has: (tool: string) => boolean): string | undefined {
-  const tools = waysBy(details.next, 'tool').filter(has)
+function nextStep({ code, details }: AppError, { requestId, usable, near = [] }: FailedCall): string | undefined {
+  if (near.length > 0) return `Did you mean ${near.join(' or ')}?`
+  const tools = waysBy(details.next, 'tool').filter((name) => usable.has(name))
   if (tools.length > 0) return `Use ${tools.join(' or ')}.`
   const pages = waysBy(details.next, 'page')
   if (pages.length > 0) return `Page: ${pages.join(' or ')}.`
@@ -88,7 +99,7 @@ function nextStep({ code, details }: AppError, requestId: string, has: (tool: st
   if (code === 'invalid' && details.errors) return 'Correct the arguments and call again.'
   if (details.scope) return 'Ask the owner of the token for one with that scope.'
   const lister = details.subject && listerOf(details.subject.kind)
-  return lister && has(lister) ? `Find the right one with ${lister}.` : undefined
+  return lister && usable.has(lister) ? `Find the right one with ${lister}.` : undefined
 }
 
 const listerOf = (kind: string): string => `list_${kind.endsWith('y') ? `${kind.slice(0, -1)}ies` : `${kind}s`}`

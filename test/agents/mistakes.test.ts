@@ -87,6 +87,6 @@ job('misspells a key: is told how to find the right one', { calls: 2, tokens: 16
   await owner.fetch('POST', `/api/projects/${id}/tasks`, { title: 'Lock it' })
   const one = (await agent()).told('Do FLO-1.')
   const refused = await one.refused('claim_task', { task: 'FLO-1' })
-  expect(refused.text).toBe('not_found: Task FLO-1 not found. Find the right one with list_tasks.')
+  expect(refused.text).toBe('not_found: Task FLO-1 not found. Did you mean a task of FL?')
   expect((await one.call('list_tasks')).items).toMatchObject([{ key: 'FL-1' }])
 })

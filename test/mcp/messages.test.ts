@@ -106,6 +106,6 @@ describe('messages that are not', () => {
   test('a toolset that does not exist is named', async () => {
     const answer = await fetch(`${url}/mcp/sse?toolsets=tset`, { headers: { authorization: `Bearer ${token}` } })
     expect(answer.status).toBe(422)
-    expect(await answer.json()).toMatchObject({ detail: 'Unknown toolset: "tset". Toolsets: core, test.' })
+    expect(await answer.json()).toMatchObject({ detail: 'Unknown toolset: "tset". Toolsets: test.' })
   })
 })

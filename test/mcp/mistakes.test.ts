@@ -55,6 +55,35 @@ describe('an unknown argument', () => {
   })
 })
 
+describe('a name that does not exist', () => {
+  test('is told what it may have meant', async () => {
+    const { body: project } = await ada.fetch<{ id: string; key: string; slug: string }>('POST', '/api/projects', {
+      name: 'Folder lock',
+      key: 'FLK',
+    })
+    await ada.fetch('POST', `/api/projects/${project.id}/tasks`, { title: 'Lock it' })
+    const { body: note } = await ada.fetch<{ slug: string }>('POST', '/api/notes', { title: 'Deploying' })
+    expect(await told('get_project', { project: 'FLKS' })).toBe('not_found: Project FLKS not found. Did you mean FLK?')
+    expect(await told('get_project', { project: 'Folder' })).toEndWith('Did you mean FLK?')
+    expect(await told('get_note', { note: 'deploying' })).toEndWith(`Did you mean ${note.slug}?`)
+    expect(await told('get_task', { task: 'FLKK-1' })).toEndWith('Did you mean a task of FLK?')
+    expect(await told('get_task', { task: 'FLK-7' })).toContain('FLK-1')
+    expect(await told('get_project', { project: 'entirely-other' })).toEndWith('Find the right one with list_projects.')
+  })
+
+  test('is not told of what others have, or what the token may not read', async () => {
+    const { body: project } = await ada.fetch<{ id: string }>('POST', '/api/projects', { name: 'Hidden', key: 'HIDE' })
+    const stranger = await mcpToken(t, await person(t))
+    const narrow = await mcpToken(t, ada, { scopes: ['tasks:read'] })
+    for (const token of [stranger, narrow]) {
+      const other = await (Object.values(ways)[0] as (typeof ways)[keyof typeof ways])(t.url, token)
+      expect(await told('get_task', { task: 'HIDES-1' }, other)).not.toMatch(/HIDE\b/)
+      await other.close()
+    }
+    expect(project.id).toBeString()
+  })
+})
+
 describe('an error about several forms says what is accepted', () => {
   const input = (name: string) => (tools.find((tool) => tool.name === name) as Tool).input
   test.each([
@@ -87,8 +116,9 @@ describe('tool errors name tools, never routes', () => {
       page: '/projects',
     }
     const { tool, page, command, route } = next
+    const call = { tool: 'get_project', requestId: 'id' }
     const said = (ways: object) =>
-      failure(new AppError('conflict', 'No.', { next: [ways] }), 'get_project', 'id', (name) => name === tool).text
+      failure(new AppError('conflict', 'No.', { next: [ways] }), { ...call, usable: new Set([tool]) }).text
     expect(said(next)).toBe('conflict: No. Use list_projects.')
     expect(said({ page, command, route })).toBe('conflict: No. Page: /projects.')
     expect(said({ command, route })).toBe('conflict: No. A person can run: tutti projects list')

@@ -1,0 +1,41 @@
+import { desc, sql } from 'drizzle-orm'
+import type { Ctx } from '../action.ts'
+import { rightsOf } from '../auth/rights.ts'
+import type { Subject } from '../errors.ts'
+import { distance, isNear } from '../text/near.ts'
+import type { RecordName } from './names.ts'
+import { mayRead } from './readable.ts'
+
+/** How many records, last changed first, are compared with a name that does not exist. */
+const COMPARED = 200
+const MOST = 3
+
+/**
+ * Returns the keys or slugs that the caller may have meant by a reference to nothing, nearest first, among the records
+ * that they may read. A task is looked for by its number elsewhere; here only by the key of its project.
+ */
+export async function namesNear(ctx: Ctx, { kind, ref }: Subject): Promise<string[]> {
+  const project = kind === 'task' ? /^([a-z]{1,10})-\d+$/i.exec(ref.trim())?.[1] : undefined
+  if (project === undefined) return kind === 'task' ? [] : among(ctx, kind, ref.trim())
+  const keys = await among(ctx, 'project', project)
+  return keys.filter((key) => key !== project.toUpperCase()).map((key) => `a task of ${key}`)
+}
+
+async function among(ctx: Ctx, kind: string, wanted: string): Promise<string[]> {
+  const record = ctx.app.records.find(kind)
+  if (!record?.key || wanted.length > 100 || !mayRead(ctx, kind as RecordName)) return []
+  const { table, key, title, visible } = record
+  const rows = await ctx.db
+    .select({ key: sql<string>`${key}`, title: sql<string | null>`${title}` })
+    .from(table)
+    .where(visible(rightsOf(ctx.actor)))
+    .orderBy(desc(table.updatedAt))
+    .limit(COMPARED)
+  const slips = (row: (typeof rows)[number]) =>
+    Math.min(...[row.key, row.title ?? row.key].map((name) => distance(name.toLowerCase(), wanted.toLowerCase())))
+  return rows
+    .filter((row) => isNear(wanted, row.key) || isNear(wanted, row.title ?? '') || isNear(row.key, wanted))
+    .toSorted((a, b) => slips(a) - slips(b))
+    .slice(0, MOST)
+    .map((row) => row.key)
+}
