@@ -62,7 +62,7 @@ export function short(value: unknown, known: Known, depth = 0, within = ''): unk
     if (keyed && (name === 'number' || name === 'projectId')) continue
     if (name === 'projectId' && isAsked(value, known)) continue
     if (within === 'items' && name === 'version') continue
-    if (name === 'scopeId' && field === known.project) continue
+    if ((name === 'scopeId' || name === 'scope') && isOfAsked(value, known)) continue
     if (name === 'createdAt' && value.updatedAt && (depth > 0 || value.updatedAt === field)) continue
     if (typeof field === 'string') {
       if (depth === 0 && field.length > LONG && known.sent?.[name] === field) continue
@@ -88,6 +88,10 @@ const isParty = ({ type, name }: Fields): boolean =>
 /** Whether the caller is assigned to a task or holds it. As the author of a text they are named like everybody. */
 const isMe = (name: string, field: unknown, { me }: Known): boolean =>
   (name === 'assignee' || name === 'holder') && me !== undefined && isFields(field) && field.id === me
+
+/** Whether something is about the project that the caller has named, or that the token names. */
+const isOfAsked = ({ scope, scopeId }: Fields, { oneProject, project }: Known): boolean =>
+  scope === 'project' && (oneProject === true || (scopeId !== undefined && scopeId === project))
 
 const isAsked = ({ projectId, scopeId }: Fields, { oneProject, project }: Known): boolean =>
   oneProject === true || projectId === project || projectId === scopeId

@@ -2,11 +2,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test
 import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { eq, sql } from 'drizzle-orm'
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
 import { demoSettings, prepare } from '../../cli/operating/demo.ts'
 import { openDemo, visitor } from '../../seeds/index.ts'
+import { contextOf } from '../../src/action.ts'
 import { oneTimeSecrets } from '../../src/auth/table.ts'
+import { tools } from '../../src/feature.ts'
 import { printLink, withdrawLinks } from '../../src/features/codes/service.ts'
 import { announcements } from '../../src/features/notifications/table.ts'
+import { success } from '../../src/mcp/result.ts'
+import type { Tool } from '../../src/mcp/tool.ts'
 import { kindInfo, recordNames } from '../../src/records/names.ts'
 import { statuses } from '../../src/records/work.ts'
 import { call, person, systemCtx, type TestApp } from '../support/app.ts'
@@ -182,6 +187,24 @@ describe('its settings', () => {
     expect([config.DATABASE_URL, config.BACKUP_DIR, config.SMTP_URL]).toEqual([undefined, undefined, undefined])
     expect(demoSettings({ dataDir: '/tmp/demo' }).DATA_DIR).toBe('/tmp/demo')
   })
+})
+
+test('an agent is briefed about its project in at most 1,000 tokens, what to do first', async () => {
+  const ctx = contextOf(t.app, await t.app.auth.authenticate(token))
+  for (const [name, input] of [
+    ['get_context', { project: 'lantern' }],
+    ['get_context', { project: 'harbour' }],
+    ['create_session', { project: 'lantern', goals: ['Finish the reader'] }],
+    ['resume_session', {}],
+  ] as const) {
+    const tool = tools.find((one) => one.name === name) as Tool
+    const { text, json, facts } = success(await tool.run(ctx, input as never), tool)
+    for (const read of [text, json]) expect([name, countTokens(read) <= 1000]).toEqual([name, true])
+    expect(countTokens(text)).toBeGreaterThan(300)
+    const titles = (facts.brief as string[]).filter((line) => line.startsWith('## '))
+    expect(titles[0]).toMatch(/^## (Your task: |Ready tasks in |Where you left off)/)
+    expect([-1, titles.length - 1]).toContain(titles.findIndex((line) => line.startsWith('## What others changed')))
+  }
 })
 
 test('its history covers a month, in order, and ends now', async () => {

@@ -18,12 +18,13 @@ const mentioned = ({ app: { records, events: catalogue } }: Ctx): string[] =>
 type Row = Parameters<typeof feedEntry>[1] & { at: string }
 
 const MOST_EARLIER = 3
+const author = (name: string): string => ` (${named(name)})`
 
 /** Returns what somebody did to a record that was named just before: `«commented on it» (Ada)`. */
-function withoutName(ctx: Ctx, row: Row): string {
+function withoutName(ctx: Ctx, row: Row, by: (name: string) => string): string {
   const data = { ...row.data, key: 'it', title: undefined, name: undefined }
   const { description, actor } = feedEntry(ctx.app.events, { ...row, data })
-  return `${quoted(description, 30)} (${named(actor.name)})`
+  return `${quoted(description, 30)}${by(actor.name)}`
 }
 
 export async function changes(
@@ -52,19 +53,26 @@ export async function changes(
       ? row.actorId === worker.id
       : row.credentialId !== null && worker.credentials.includes(row.credentialId)
   // One line for each record: its last change, then what was done before.
-  const linesOf = (some: typeof rows): string[] => {
+  const linesOf = (some: typeof rows, by: (name: string) => string): string[] => {
     const bySubject = Map.groupBy(some, (row) => row.subjectId ?? row.at)
     return [...bySubject.values()].map(([last, ...before]) => {
       const row = last as Row
       const { description, actor } = feedEntry(ctx.app.events, row)
-      const line = `- ${day(row.at)} ${quoted(description, 60)} (${named(actor.name)})`
-      const earlier = [...new Set(before.map((row) => withoutName(ctx, row)))]
+      const line = `- ${day(row.at)} ${quoted(description, 60)}${by(actor.name)}`
+      const earlier = [...new Set(before.map((row) => withoutName(ctx, row, by)))]
       return earlier.length > 0 ? `${line}; earlier: ${earlier.slice(0, MOST_EARLIER).join(', ')}` : line
     })
   }
   const from = 'at' in since ? `since ${day(since.at)}` : 'since this was last saved'
   return {
-    others: { title: `What others changed ${from}`, share: 3, lines: linesOf(rows.filter((row) => !mine(row))) },
-    own: { title: `What you did ${from}`, share: 1, lines: linesOf(rows.filter(mine)) },
+    others: {
+      title: `What others changed ${from}`,
+      share: 3,
+      lines: linesOf(
+        rows.filter((row) => !mine(row)),
+        author,
+      ),
+    },
+    own: { title: `What you did ${from}`, share: 1, lines: linesOf(rows.filter(mine), () => '') },
   }
 }

@@ -30,15 +30,8 @@ export interface Worker {
 const list = (label: string, items: readonly string[] | undefined): string[] =>
   items?.length ? [`${label}: ${items.map((item) => quoted(item)).join(', ')}`] : []
 
-export function leftOff({
-  goals,
-  context,
-  checkpoint: saved,
-  checkpointAt,
-  summary,
-  status,
-  startedAt,
-}: Session): Part {
+export function leftOff(session: Session): Part {
+  const { goals, context, checkpoint: saved, summary } = session
   return {
     title: 'Where you left off',
     share: 8,
@@ -49,14 +42,19 @@ export function leftOff({
       ...list('Files', saved?.files),
       ...list('Commands', saved?.commands),
       ...list('Check', saved?.checks),
-      checkpointAt
-        ? `Saved ${day(checkpointAt)}; the session began ${day(startedAt)}${status === 'ended' ? ' and has ended' : ''}.`
-        : `Nothing was saved since the session began ${day(startedAt)}: check below what you did before you repeat it.`,
+      ...stateOf(session),
       ...list('Goals', goals),
       ...(summary ? [`Summary: ${quoted(summary, 5000)}`] : []),
       ...(context ? [`Context, as it was when the session began:\n${block(context)}`] : []),
     ],
   }
+}
+
+/** Says when the session was saved. One that has just begun was not, and has nothing to repeat. */
+function stateOf({ checkpointAt, startedAt, status, version }: Session): string[] {
+  const began = `the session began ${day(startedAt)}`
+  if (checkpointAt) return [`Saved ${day(checkpointAt)}; ${began}${status === 'ended' ? ' and has ended' : ''}.`]
+  return version > 1 ? [`Nothing was saved since ${began}: check below what you did before you repeat it.`] : []
 }
 
 export async function taskPart(ctx: Ctx, task: TaskDetail, worker: Worker): Promise<Part> {
