@@ -3,7 +3,7 @@ import { embedMissing } from '../../../src/features/search/embed.ts'
 import { catchUp } from '../../../src/features/search/indexing.ts'
 import { ownApp } from '../../features/support.ts'
 import { sharedApp, systemCtx, type TestApp } from '../../support/app.ts'
-import { type Crew, type Facts, perform, type Way } from '../harness.ts'
+import { type Agent, type Crew, type Facts, perform, type Way } from '../harness.ts'
 import type { Cost } from './costs.ts'
 import * as work from './work.ts'
 
@@ -37,6 +37,13 @@ async function given({ owner }: Crew, tasks: object[] = []) {
 }
 
 const taskOf = (facts: Facts): Facts => facts.task as Facts
+
+/** Completes a task and takes the next one in the same call. */
+async function finish(agent: Agent, { key }: Facts): Promise<Facts> {
+  const done = await agent.call('complete_task', { task: key, notes: work.doneNote, claimNext: true })
+  expect(done.status).toBe('done')
+  return done.next as Facts
+}
 
 /** The answer holds all of these texts, whatever its form. */
 function says(answer: Facts, ...parts: readonly (string | undefined)[]): void {
@@ -77,9 +84,7 @@ const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
     let task = taskOf(await agent.call('next_task'))
     for (let n = 0; n < 5; n++) {
       expect(task.description).toBe(work.queue[n]?.description)
-      const done = await agent.call('complete_task', { task: task.key, notes: work.doneNote })
-      task = taskOf(await agent.call('next_task'))
-      expect(done.status).toBe('done')
+      task = await finish(agent, task)
     }
     expect(await ofStatus('done')).toHaveLength(5)
     expect(await ofStatus('in_progress')).toEqual([task.key])
@@ -107,8 +112,8 @@ const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
   'remember five facts and find one by paraphrase': async (crew) => {
     const { key } = await given(crew)
     const agent = (await crew.agent()).told(`You work in ${key}.`)
-    for (const { title, description } of work.facts)
-      await agent.call('store_memory', { title, content: description, project: key })
+    const memories = work.facts.map(({ title, description }) => ({ title, content: description }))
+    await agent.call('store_memory', { memories, project: key })
     await indexed(crew.t)
     says(await agent.call('search_memory', { query: work.paraphrase.query, limit: 1 }), work.paraphrase.found)
   },
@@ -143,10 +148,7 @@ const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
     const held: Facts[] = []
     for (const agent of agents) held.push(taskOf(await agent.call('next_task')))
     for (let round = 0; round < 3; round++)
-      for (const [n, agent] of agents.entries()) {
-        await agent.call('complete_task', { task: held[n]?.key, notes: work.doneNote })
-        if (round < 2) held[n] = taskOf(await agent.call('next_task'))
-      }
+      for (const [n, agent] of agents.entries()) held[n] = await finish(agent, held[n] as Facts)
     expect(await ofStatus('done')).toHaveLength(6)
   },
 
@@ -193,12 +195,12 @@ const jobs: Record<work.JobName, (crew: Crew) => Promise<void>> = {
   'split a task in three and finish them': async (crew) => {
     const { read, ofStatus } = await given(crew, work.queue.slice(0, 1))
     const agent = (await crew.agent()).told('Please split FL-1.')
-    const made: Facts[] = []
-    for (const title of work.parts) made.push(await agent.call('create_task', { title, project: 'FL' }))
-    await agent.call('update_task', { task: 'FL-1', blockedBy: made.map((task) => task.key) })
-    for (const { key } of made) await agent.call('complete_task', { task: key, notes: work.doneNote })
+    const tasks = work.parts.map((title) => ({ title }))
+    const made = await agent.call('create_task', { tasks, parent: 'FL-1' })
+    const keys = JSON.stringify(made).match(/FL-[2-9]/g) as string[]
+    await agent.call('complete_task', { tasks: keys, notes: work.doneNote })
     expect(await ofStatus('done')).toHaveLength(3)
-    expect((await read('FL-1')).status).toBe('todo')
+    expect(await read('FL-1')).toMatchObject({ status: 'todo' })
   },
 
   'recover from a wrong id and a wrong status': async (crew) => {
