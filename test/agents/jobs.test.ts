@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { connections, type Way } from './harness.ts'
-import { type Cost, ceilings } from './jobs/costs.ts'
+import { bars, type Cost, ceilings, sum } from './jobs/costs.ts'
 import { doJob } from './jobs/tutti.ts'
 import { jobNames } from './jobs/work.ts'
-import { table } from './peers/costs.ts'
+import { bestPeer, cheapest, table } from './peers/costs.ts'
 
 /** The jobs that test/full/peers.test.ts gives to other programs too. */
 describe('what agents do all day', () => {
@@ -13,13 +13,17 @@ describe('what agents do all day', () => {
       const { transcript, ...cost } = await doJob(name, connections[n % connections.length] as Way)
       costs.set(name, cost)
       const ceiling = ceilings[name]
-      if (process.env.SHOW || cost.calls > ceiling.calls || cost.tokens > ceiling.tokens) console.error(transcript)
+      if (cost.calls > ceiling.calls || cost.tokens > ceiling.tokens) console.error(transcript)
       expect(cost.calls).toBeLessThanOrEqual(ceiling.calls)
       expect(cost.tokens).toBeLessThanOrEqual(ceiling.tokens)
     }, 60_000)
 
-  test('what they cost together', () => {
+  test('together they stay under the bars, and ahead of other programs', () => {
     console.log(table(costs))
-    expect(costs.size).toBe(jobNames.length)
+    const all = sum(costs.values())
+    expect(all.calls).toBeLessThanOrEqual(bars.calls)
+    expect(all.tokens).toBeLessThanOrEqual(bars.tokens)
+    for (const name of jobNames) expect(costs.get(name)?.calls).toBeLessThanOrEqual(bestPeer(name).calls)
+    expect(cheapest(costs).length).toBeGreaterThanOrEqual(bars.cheapest)
   })
 })

@@ -150,7 +150,7 @@ describe('store_memory', () => {
         await team.owner.fetch<{ items: { excerpt: string; tags: string[] }[] }>('GET', '/api/memories?order=asc')
       ).body.items.filter(({ excerpt }) => excerpt.startsWith(word))
     expect(await list()).toEqual([])
-    const { stored } = told<{ stored: { id: string }[] }>(
+    const { memories: stored } = told<{ memories: { id: string }[] }>(
       await agent.call('store_memory', { memories, scopeId: slug, tags: ['all'] }),
     )
     expect(stored).toMatchObject([{ id: expect.any(String) }, { id: expect.any(String) }])

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'bun:test'
-import type { Cost } from '../agents/jobs/costs.ts'
+import { bars, type Cost } from '../agents/jobs/costs.ts'
 import { doJob } from '../agents/jobs/tutti.ts'
 import { jobNames } from '../agents/jobs/work.ts'
 import { backlog } from '../agents/peers/backlog.ts'
@@ -38,8 +38,7 @@ describe.if(process.env.FULL === '1')('agents with other programs', () => {
     const own = new Map<string, Cost>()
     for (const name of jobNames) own.set(name, await doJob(name, 'v2 client, HTTP 2026-07-28'))
     console.log(table(own, peers))
-    const fewest = jobNames.filter((name) => (own.get(name)?.calls ?? 99) <= bestPeer(name, peers).calls)
-    expect(fewest.length).toBeGreaterThanOrEqual(9)
-    expect(cheapest(own, peers).length).toBeGreaterThanOrEqual(5)
+    for (const name of jobNames) expect(own.get(name)?.calls).toBeLessThanOrEqual(bestPeer(name, peers).calls)
+    expect(cheapest(own, peers).length).toBeGreaterThanOrEqual(bars.cheapest)
   }, 180_000)
 })

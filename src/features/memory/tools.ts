@@ -51,7 +51,7 @@ export const memoryTools = [
       const list = content === undefined ? (memories ?? []) : [{ content }]
       return { memories: list.map((one) => ({ ...inScope(shared), ...inScope(one) })) }
     },
-    show: ({ items }) => (items.length === 1 && items[0] ? stored(items[0]) : { stored: items.map(stored) }),
+    show: ({ items }) => (items.length === 1 && items[0] ? stored(items[0]) : { memories: items.map(stored) }),
   }),
   tool({
     name: 'search_memory',

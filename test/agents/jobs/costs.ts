@@ -5,24 +5,24 @@ export interface Cost {
   tokens: number
 }
 
-/** What all jobs may cost together. */
-export const bars: Cost = { calls: 42, tokens: 6000 }
+/** What all jobs may cost together, and how many of them cost fewer tokens than with any other program. */
+export const bars = { calls: 42, tokens: 6000, cheapest: 10 }
 
-/** What each job may cost: measured, with a little room, because ids differ from run to run. Lower it when it sinks. */
+/** What each job may cost: measured, with room for ids and names, whose tokens differ. Lower it when it sinks. */
 export const ceilings: Record<JobName, Cost> = {
-  'plan a feature of 12 tasks with 8 dependencies': { calls: 1, tokens: 270 },
-  'next, start, finish, next, five times': { calls: 11, tokens: 775 },
-  'what is blocked and why': { calls: 1, tokens: 186 },
-  'find one of 120 tasks by words': { calls: 1, tokens: 100 },
-  'remember five facts and find one by paraphrase': { calls: 6, tokens: 335 },
-  'resume after total loss of context': { calls: 2, tokens: 535 },
-  'record a decision with alternatives and look it up': { calls: 2, tokens: 215 },
-  'two agents take six tasks': { calls: 12, tokens: 780 },
-  'hand over half-done work': { calls: 3, tokens: 220 },
-  'read a task with all that is needed': { calls: 1, tokens: 185 },
-  'report today’s work': { calls: 1, tokens: 160 },
-  'split a task in three and finish them': { calls: 7, tokens: 365 },
-  'recover from a wrong id and a wrong status': { calls: 4, tokens: 207 },
+  'plan a feature of 12 tasks with 8 dependencies': { calls: 1, tokens: 300 },
+  'next, start, finish, next, five times': { calls: 6, tokens: 720 },
+  'what is blocked and why': { calls: 1, tokens: 215 },
+  'find one of 120 tasks by words': { calls: 1, tokens: 105 },
+  'remember five facts and find one by paraphrase': { calls: 2, tokens: 350 },
+  'resume after total loss of context': { calls: 2, tokens: 340 },
+  'record a decision with alternatives and look it up': { calls: 2, tokens: 235 },
+  'two agents take six tasks': { calls: 8, tokens: 850 },
+  'hand over half-done work': { calls: 3, tokens: 250 },
+  'read a task with all that is needed': { calls: 1, tokens: 215 },
+  'report today’s work': { calls: 1, tokens: 190 },
+  'split a task in three and finish them': { calls: 2, tokens: 165 },
+  'recover from a wrong id and a wrong status': { calls: 3, tokens: 155 },
 }
 
 export const sum = (costs: Iterable<Cost>): Cost => {
